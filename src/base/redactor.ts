@@ -55,12 +55,12 @@ export class Redactor {
 
 	/** Returns the number of trailing characters that could be the beginning of an incomplete secret. */
 	pending(text: string): number {
-		let most = 0;
+		let max = 0;
 		for (const secret of this.#secrets) {
-			for (let length = Math.min(secret.length - 1, text.length); length > most; length--) {
-				if (text.endsWith(secret.slice(0, length))) most = length;
+			for (let length = Math.min(secret.length - 1, text.length); length > max; length--) {
+				if (text.endsWith(secret.slice(0, length))) max = length;
 			}
 		}
-		return most;
+		return max;
 	}
 }

@@ -18,7 +18,7 @@ export class CliOutput {
 		return !this.json && this.#out.isTTY === true && process.env.TERM !== 'dumb';
 	}
 
-	get colours(): boolean {
+	get colors(): boolean {
 		return this.isTerminal && !process.env.NO_COLOR;
 	}
 

@@ -5,7 +5,7 @@ import { requireInside } from '../files/ownFolder.ts';
 import { readJson } from '../files/safeFile.ts';
 import { decodeOrThrow } from '../protocol/decode.ts';
 import { type ComparisonSpec, comparisonSpecSchema } from '../protocol/strategyComparison.ts';
-import type { ComparisonProgress } from '../search/compare/compareStrategies.ts';
+import type { ComparisonProgress } from '../search/compare/comparedSearches.ts';
 import { printable } from './cliOutput.ts';
 import { cliSearchContext } from './cliSearchContext.ts';
 import { comparedStrategyOf } from './comparedStrategies.ts';

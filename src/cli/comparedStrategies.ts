@@ -6,7 +6,7 @@ import { searchBudgetSchema } from '../protocol/treeLog.ts';
 import { scorerOf, splitOf } from './searchArguments.ts';
 
 const budgets = Object.keys(searchBudgetSchema.entries);
-const mostPoints = 64;
+const maxPoints = 64;
 
 /**
  * Parses a `--strategy` value such as `best-of-n n=4,16 judge=value tokens<=1000,4000`. A list adds one point per
@@ -30,8 +30,8 @@ export async function comparedStrategyOf(written: string): Promise<ComparedStrat
 		else params.push([name, value.split(',').map(paramValue)]);
 	}
 	const points = combinations(params).flatMap((own) => combinations(limits).map((budget) => ({ params: own, budget })));
-	if (points.length > mostPoints) {
-		throw new Failure('invalid', `--strategy "${written}" expands to ${points.length} points (max ${mostPoints}).`);
+	if (points.length > maxPoints) {
+		throw new Failure('invalid', `--strategy "${written}" expands to ${points.length} points (max ${maxPoints}).`);
 	}
 	return decodeOrThrow(
 		comparedStrategySchema as v.GenericSchema<unknown, ComparedStrategy>,

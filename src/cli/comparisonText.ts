@@ -51,10 +51,10 @@ function table(rows: readonly (readonly string[])[]): string[] {
 
 function bandLines({ bands }: ComparisonSummary): string[] {
 	if (bands.length === 0) return [];
-	const told = bands.map(
+	const lines = bands.map(
 		({ problems, low, high }, i) => `${i + 1}: ${problems} at ${formatPercent(low, 0)} to ${formatPercent(high, 0)}`,
 	);
-	return [`difficulty bands (success rate of additional single samples): ${told.join('; ')}`];
+	return [`difficulty bands (success rate of additional single samples): ${lines.join('; ')}`];
 }
 
 function claimLines({ points, state, done, total, message, failures }: ComparisonSummary): string[] {

@@ -58,8 +58,8 @@ function* problemsOf(source: ProblemSource, part: DatasetPart, seed: number, row
 		yield* source.heldOut(rows);
 		return;
 	}
-	const most = Math.min(rows, source.trainingRows ?? rows);
-	for (let index = 0; index < most; index++) yield source.training(seed, index);
+	const max = Math.min(rows, source.trainingRows ?? rows);
+	for (let index = 0; index < max; index++) yield source.training(seed, index);
 }
 
 async function sourceOf(what: string): Promise<ProblemSource> {

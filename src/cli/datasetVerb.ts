@@ -63,8 +63,8 @@ export const datasetVerb = defineVerb({
 		const { prompt, answer, solution } = values;
 		const against = (values.against ?? []).map((path) => resolve(path));
 		const report = await checkDataset(resolve(file), { prompt, answer, solution }, against);
-		const { prompts: _, ...told } = report;
-		output.object({ file: resolve(file), ...told });
+		const { prompts: _, ...shown } = report;
+		output.object({ file: resolve(file), ...shown });
 		for (const line of linesOf(basename(file), report)) output.line(printable(line));
 		return report.contaminated.length > 0 ? 1 : 0;
 	},
@@ -123,6 +123,6 @@ function more(all: number): string[] {
 	return all > maxShown ? [`  and ${all - maxShown} more (use --json for all)`] : [];
 }
 
-function lengths({ least, median, mean, p95, most }: LengthFacts): string {
-	return `${least} to ${most} characters, median ${median}, mean ${mean.toFixed(1)}, p95 ${p95}`;
+function lengths({ least: min, median, mean, p95, most: max }: LengthFacts): string {
+	return `${min} to ${max} characters, median ${median}, mean ${mean.toFixed(1)}, p95 ${p95}`;
 }

@@ -36,11 +36,11 @@ export function evaluationLines({
 		calibration,
 		byLength,
 	} = report;
-	const [fewest, most] = samples;
-	const each = fewest === most ? `${most}` : `${fewest} to ${most}`;
+	const [min, max] = samples;
+	const each = min === max ? `${max}` : `${min} to ${max}`;
 	const whole = done === total ? `${total}` : `${done} of ${total}`;
 	return [
-		`${policy} on ${problems}: ${whole} questions, ${each} ${most === 1 ? 'sample' : 'samples'} each`,
+		`${policy} on ${problems}: ${whole} questions, ${each} ${max === 1 ? 'sample' : 'samples'} each`,
 		...failures.map(({ message, count }) => `  failed    ${count}: ${message}`),
 		`  pass@1    ${interval(accuracy)}, 95% interval`,
 		...curve('pass', passAtK),

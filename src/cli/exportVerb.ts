@@ -8,15 +8,10 @@ import type { RolloutSelection } from '../core/export/selection.ts';
 import { textForms } from '../core/export/textForms.ts';
 import { parsePerturbation, perturbationKinds } from '../core/trace/perturb.ts';
 import { exportFeedback } from '../runs/exportFeedback.ts';
-import {
-	type ExportProgress,
-	type ExportSummary,
-	exportRollouts,
-	leftOutText,
-	type RolloutExport,
-} from '../runs/exportRollouts.ts';
+import { exportRollouts, leftOutText } from '../runs/exportRollouts.ts';
 import { convertStepLabels, exportStepLabels, type LabelFormat } from '../runs/exportStepLabels.ts';
 import { openRun } from '../runs/openRun.ts';
+import type { ExportProgress, ExportSummary, RolloutExport } from '../runs/rolloutExport.ts';
 import { runTags } from '../runs/runTags.ts';
 import { printable } from './cliOutput.ts';
 import { findAnyRun } from './findRun.ts';

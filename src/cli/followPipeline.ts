@@ -12,7 +12,7 @@ const plainEveryMs = 5000;
 
 /** Follows a pipeline until it ends, printing each stage event and the progress of the running stage. */
 export async function followPipeline(folder: string, output: CliOutput, attempt: number): Promise<PipelineView> {
-	const told = new Map<string, string>();
+	const printed = new Map<string, string>();
 	const kept = new Set<string>();
 	let first = true;
 	let progressAt = Date.now();
@@ -28,8 +28,8 @@ export async function followPipeline(folder: string, output: CliOutput, attempt:
 				}
 				kept.add(name);
 			}
-			if (told.get(stage.name) === stage.status) continue;
-			told.set(stage.name, stage.status);
+			if (printed.get(stage.name) === stage.status) continue;
+			printed.set(stage.name, stage.status);
 			// Stages that had already ended are not reported again.
 			if (first && stage.status !== 'running') continue;
 			if (stage.status === 'waiting') continue;

@@ -3,7 +3,7 @@ import type { RunRecord, RunStatus } from '../protocol/runRecord.ts';
 import { claimsLife } from '../runs/runStatus.ts';
 import { RunTail, type RunTailEvent } from '../runs/runTail.ts';
 import { type CliOutput, printable } from './cliOutput.ts';
-import { coloured, displayLines, eventText, plain, plainLine } from './progressText.ts';
+import { colored, displayLines, eventText, plain, plainLine } from './progressText.ts';
 import { RunProgress } from './runProgress.ts';
 
 /** Minimum interval between plain progress lines without events. */
@@ -28,7 +28,7 @@ export interface RunEnd {
  * following
  */
 export function followRun(folder: string, output: CliOutput, options: FollowOptions): Promise<RunEnd | null> {
-	const paint = output.colours ? coloured : plain;
+	const paint = output.colors ? colored : plain;
 	const progress = new RunProgress();
 	const tail = new RunTail(folder, { pollMs: 500 });
 	let drawn = 0;

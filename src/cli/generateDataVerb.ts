@@ -104,10 +104,10 @@ export const generateDataVerb = defineVerb({
 });
 
 /** Explains why no examples were written. */
-function whyNothing({ keep, least }: DataSpec): string {
+function whyNothing({ keep, least: min }: DataSpec): string {
 	if (keep === 'all') return 'no examples kept: no search found a solution';
 	const missing =
-		keep === 'best' || least !== undefined ? 'no solution meets the reward criterion' : 'no solution is correct';
+		keep === 'best' || min !== undefined ? 'no solution meets the reward criterion' : 'no solution is correct';
 	return `no examples kept: ${missing} (use --keep all to keep every solution)`;
 }
 

@@ -27,9 +27,9 @@ export const inspectVerb = defineVerb({
 		const controller = new AbortController();
 		const off = onInterrupt(() => controller.abort());
 		try {
-			const told = inspectProgress(output.isTerminal ? (text) => output.draw(text) : null);
-			const inspection = await inspectRun(run, controller.signal, told);
-			told(0, 0);
+			const printed = inspectProgress(output.isTerminal ? (text) => output.draw(text) : null);
+			const inspection = await inspectRun(run, controller.signal, printed);
+			printed(0, 0);
 			const { alerts, kind, summary } = await diagnoseRun(run, { signal: controller.signal });
 			output.object({ ...inspection, diagnosis: { kind, summary }, alerts });
 			for (const line of linesOf(inspection)) output.line(printable(line));
@@ -47,11 +47,11 @@ export const inspectVerb = defineVerb({
 
 /** Returns a callback that draws read progress on a terminal; a `total` of 0 clears it. */
 function inspectProgress(draw: ((text: string) => void) | null): (done: number, total: number) => void {
-	let told = 0;
+	let printed = 0;
 	return (done, total) => {
 		const now = performance.now();
-		if (draw === null || (total > 0 && now - told < 200)) return;
-		told = now;
+		if (draw === null || (total > 0 && now - printed < 200)) return;
+		printed = now;
 		draw(total === 0 ? '\r\u001b[K' : `\r\u001b[Kstep ${done} of ${total}`);
 	};
 }

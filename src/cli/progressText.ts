@@ -6,12 +6,12 @@ import type { RunProgress } from './runProgress.ts';
 import { formatNumber, progressBar, sparkline } from './textForms.ts';
 
 /** Adds terminal colors to text, or returns it unchanged. */
-export type Paint = (colour: 'bold' | 'dim' | 'green' | 'yellow' | 'red' | 'cyan', text: string) => string;
+export type Paint = (color: 'bold' | 'dim' | 'green' | 'yellow' | 'red' | 'cyan', text: string) => string;
 
 const codes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const;
 
 export const plain: Paint = (_, text) => text;
-export const coloured: Paint = (colour, text) => `\u001b[${codes[colour]}m${text}\u001b[0m`;
+export const colored: Paint = (color, text) => `\u001b[${codes[color]}m${text}\u001b[0m`;
 
 function heldOut({ heldOut }: RunProgress): string | null {
 	if (heldOut === null) return null;
@@ -36,7 +36,7 @@ export function displayLines(progress: RunProgress, columns: number, paint: Pain
 	if (record === null) return [];
 	const total = record.totalSteps;
 	const eta = progress.eta;
-	const waiting = last === null && record.device.startsWith('waiting');
+	const waiting = last === null && record.wait === 'device';
 	const head = fitting(
 		[
 			printable(record.name),

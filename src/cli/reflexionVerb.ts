@@ -62,11 +62,11 @@ export const reflexionVerb = defineVerb({
 	options,
 	async run({ values, positionals, ...context }) {
 		const [question] = positionals;
-		const begun = [question, values.continue, values.from].filter((one) => one !== undefined);
-		if (begun.length !== 1) {
+		const starts = [question, values.continue, values.from].filter((one) => one !== undefined);
+		if (starts.length !== 1) {
 			throw new Failure(
 				'invalid',
-				begun.length === 0
+				starts.length === 0
 					? 'reasoning-lab reflexion requires a question.'
 					: 'A question, --continue, and --from cannot be combined.',
 				'See reasoning-lab help reflexion.',
@@ -78,7 +78,7 @@ export const reflexionVerb = defineVerb({
 			const log = resolve(values.from);
 			const { events } = await readTreeLog(log);
 			requireResearch(log, events);
-			return told(context.output, log, events, report);
+			return printEnd(context.output, log, events, report);
 		}
 		return researched(context, values, question ?? null, report);
 	},
@@ -151,7 +151,7 @@ async function researched(
 		clearInterval(drawing);
 		if (output.isTerminal) output.draw('\r\x1b[K');
 		const { events } = await readTreeLog(session.log);
-		await told(output, session.log, events, report);
+		await printEnd(output, session.log, events, report);
 		return outcome.stop === 'policy' || outcome.answer === null ? 1 : 0;
 	} finally {
 		clearInterval(drawing);
@@ -220,7 +220,7 @@ function toolOf(written: string): ToolSpec {
 	);
 }
 
-async function told(
+async function printEnd(
 	output: CliOutput,
 	log: string,
 	events: readonly TreeEvent[],

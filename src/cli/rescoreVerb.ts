@@ -55,7 +55,7 @@ const valueText = (value: RescoreDifference['recorded']) =>
 
 function reportOf({ rows, steps, columns, differences, remarks, equal }: Rescoring): string[] {
 	const width = Math.max(...columns.map(({ name }) => name.length));
-	const told = columns.map(({ name, rows, equal, different, failedThen, failedNow }) => {
+	const columnRows = columns.map(({ name, rows, equal, different, failedThen, failedNow }) => {
 		const failures = failedThen + failedNow === 0 ? '' : `  (failures: ${failedThen} recorded, ${failedNow} now)`;
 		const share = rows === 0 ? '-' : `${formatNumber((100 * equal) / rows)}%`;
 		return `${name.padEnd(width)}  ${share} equal, ${different} different${failures}`;
@@ -67,7 +67,7 @@ function reportOf({ rows, steps, columns, differences, remarks, equal }: Rescori
 	const more = columns.reduce((sum, { different }) => sum + different, 0) - differences.length;
 	return [
 		`${rows} rollouts from ${steps.length} generation batches`,
-		...told,
+		...columnRows,
 		...(examples.length === 0 ? [] : ['', ...examples]),
 		...(more > 0 ? [`and ${more} more`] : []),
 		...remarks,

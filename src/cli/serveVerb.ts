@@ -2,7 +2,7 @@ import { basename, dirname, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { formatClock } from '../base/format.ts';
 import { readSmallFile } from '../files/safeFile.ts';
-import type { RequestRecord, SystemMessages } from '../search/serve/reasonerApp.ts';
+import type { RequestRecord, SystemMessages } from '../search/serve/reasonerAppOptions.ts';
 import { printable } from './cliOutput.ts';
 import { cliSearchContext } from './cliSearchContext.ts';
 import { onInterrupt } from './interrupts.ts';
@@ -66,7 +66,7 @@ export const serveVerb = defineVerb({
 		const [{ createReasoner }, { newToken, serveReasoner }, { defaultReasonerLimits: limits }] = await Promise.all([
 			import('../search/createReasoner.ts'),
 			import('../search/serve/reasonerServer.ts'),
-			import('../search/serve/reasonerApp.ts'),
+			import('../search/serve/reasonerAppOptions.ts'),
 		]);
 		const context = cliSearchContext(engine, args);
 		const interrupt = new AbortController();

@@ -54,7 +54,7 @@ export const slurmVerb = defineVerb({
 			cpusPerNode,
 			dist: resolve(dirname(engine)),
 			node: values.node ?? process.env.REASONING_LAB_NODE ?? 'node',
-			leastNode: minNode,
+			minNode: minNode,
 			python: values.python ?? process.env.REASONING_LAB_PYTORCH ?? 'python3',
 			time: values.time ?? '24:00:00',
 			...(values.partition === undefined ? {} : { partition: values.partition }),

@@ -25,7 +25,7 @@ export const transcriptVerb = defineVerb({
 		const path = resolve(positionals[0] as string);
 		const name = basename(path);
 		const file = readTranscript(await readText(path, name), name);
-		const told = file.transcripts.map((transcript) => ({
+		const shown = file.transcripts.map((transcript) => ({
 			title: transcript.title,
 			messages: transcript.messages.length,
 			calls: transcript.links.length,
@@ -35,10 +35,10 @@ export const transcriptVerb = defineVerb({
 			references: findReferences(transcript),
 		}));
 		const { format, faults, moreFaults } = file;
-		output.object({ file: path, format, transcripts: told, faults, moreFaults });
+		output.object({ file: path, format, transcripts: shown, faults, moreFaults });
 		for (const fault of faults.slice(0, maxShown)) output.line(printable(describe(fault)));
 		for (const [i, transcript] of file.transcripts.slice(0, maxShown).entries()) {
-			const found = told[i]?.findings ?? [];
+			const found = shown[i]?.findings ?? [];
 			for (const line of linesOf(transcript, found, file.transcripts.length > 1)) output.line(printable(line));
 		}
 		const more = file.transcripts.length - maxShown;

@@ -1,4 +1,5 @@
-import type { SearchTree, TreeNode } from '../core/search/searchTree.ts';
+import type { SearchTree } from '../core/search/searchTree.ts';
+import type { TreeNode } from '../core/search/treeNode.ts';
 import { printable } from './cliOutput.ts';
 import { formatNumber } from './textForms.ts';
 
@@ -57,11 +58,11 @@ function nodeLine(tree: SearchTree, node: TreeNode, lead: string, best: boolean,
 		...(node.mergedInto === null ? [] : ['merged']),
 		...(node.answer === null ? [] : [`= ${printable(node.answer)}`]),
 	];
-	const told = facts.length === 0 ? '' : `  (${facts.join(', ')})`;
+	const suffix = facts.length === 0 ? '' : `  (${facts.join(', ')})`;
 	const text = printable((node.text.trim() || node.label) ?? '')
 		.replace(/\s+/g, ' ')
 		.trim();
-	const room = Math.max(12, columns - lead.length - told.length - 2);
+	const room = Math.max(12, columns - lead.length - suffix.length - 2);
 	const cut = text.length > room ? `${text.slice(0, room - 1)}…` : text;
-	return `${lead}${best ? '* ' : ''}${cut || '(no text)'}${told}`;
+	return `${lead}${best ? '* ' : ''}${cut || '(no text)'}${suffix}`;
 }

@@ -36,9 +36,9 @@ export const treeVerb = defineVerb({
 		output.object({
 			file: path,
 			format: file.format,
-			...told(chosen, tree),
+			...describe(chosen, tree),
 			tree: number,
-			trees: file.trees.map((one) => told(one)),
+			trees: file.trees.map((one) => describe(one)),
 			faults: [...file.faults, ...file.trees.flatMap(({ name, faults }) => faults.map((fault) => `${name}: ${fault}`))],
 		});
 		if (output.json) return 0;
@@ -76,7 +76,7 @@ function treeOf({ events }: ReadTree): SearchTree {
 }
 
 /** Returns the JSON output: `best.path` contains node indices in tree-log order, `best.text` the corresponding text. */
-function told({ name, facts }: ReadTree, tree?: SearchTree) {
+function describe({ name, facts }: ReadTree, tree?: SearchTree) {
 	const { nodes, depth, best, measure, counts } = facts;
 	const text = best === null || tree === undefined ? {} : { text: best.path.map((id) => tree.node(id)?.text ?? '') };
 	return { name, nodes, depth, best: best === null ? null : { ...best, ...text }, measure, counts };

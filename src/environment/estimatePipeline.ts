@@ -92,7 +92,7 @@ export async function estimatePipeline(
 /** Returns a stage recipe that starts from the original model at the root of the stage's chain. */
 function stageRecipe(pipeline: PipelineRecipe, stage: NamedStage) {
 	const origin = originOf(pipeline, stage);
-	const begun = compileStage(pipeline, origin, placeholders(pipeline, origin));
-	const { model } = withContext(pipeline, origin, begun);
+	const started = compileStage(pipeline, origin, placeholders(pipeline, origin));
+	const { model } = withContext(pipeline, origin, started);
 	return { ...compileStage(pipeline, stage, placeholders(pipeline, stage)), model };
 }

@@ -48,18 +48,18 @@ export class EndNotification extends Disposable {
 	 * Suppresses notifications for a folder while a start is pending, because the caller reports a failed start itself.
 	 * @returns a function to call when the start is settled, with whether the end was already reported
 	 */
-	hold(folder: string): (told: boolean) => Promise<void> {
+	hold(folder: string): (reported: boolean) => Promise<void> {
 		// Report a run that has just ended before the new attempt replaces it.
 		this.#look();
 		const view = this.#needs.store.get(folder);
 		const before = view === undefined ? null : identityOf(view);
 		this.#own.add(folder);
 		this.#held.set(folder, (this.#held.get(folder) ?? 0) + 1);
-		return async (told) => {
+		return async (reported) => {
 			const others = (this.#held.get(folder) ?? 1) - 1;
 			if (others > 0) this.#held.set(folder, others);
 			else this.#held.delete(folder);
-			if (told) await this.#forget(folder);
+			if (reported) await this.#forget(folder);
 			else this.#started.set(folder, before);
 			this.#look();
 		};

@@ -11,7 +11,7 @@ export class Lazy<T extends IDisposable> extends Disposable {
 	}
 
 	/** Whether the value is loaded or being loaded. */
-	get begun(): boolean {
+	get isLoaded(): boolean {
 		return this.#value !== null;
 	}
 

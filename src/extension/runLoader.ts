@@ -4,7 +4,7 @@ import { type EngineWait, engineWaitOf } from '../runs/engineFacts.ts';
 import { readAnnotation } from '../runs/runReader.ts';
 import { isRunFolder } from '../runs/runRegistry.ts';
 import { claimsLife, readRunState } from '../runs/runStatus.ts';
-import { readSummary, summarise } from './runSummary.ts';
+import { readSummary, summarize } from './runSummary.ts';
 import type { RunView } from './runView.ts';
 
 /** Reads the list entry of a run with a few small reads, independent of the run's length. Never fails. */
@@ -52,7 +52,7 @@ async function loadForeign(folder: string): Promise<RunView> {
 		readAnnotation(folder).catch((): RunAnnotation | null => null),
 	]);
 	const record = await run.record();
-	const summary = summarise(newest);
+	const summary = summarize(newest);
 	return { folder, record, status: record.status, queued: false, fault: null, annotation, ...summary };
 }
 

@@ -52,7 +52,7 @@ interface Needs {
 	 * Suppresses the end notification while a start is pending. Call the result with whether the end was already
 	 * reported.
 	 */
-	readonly holdEnd: (folder: string) => (told: boolean) => Promise<void>;
+	readonly holdEnd: (folder: string) => (reported: boolean) => Promise<void>;
 }
 
 /**
@@ -183,8 +183,8 @@ export class RunStarter {
 		};
 		let folder: string | null = null;
 		let shown: Promise<void> | null = null;
-		let release: ((told: boolean) => Promise<void>) | null = null;
-		let told = false;
+		let release: ((reported: boolean) => Promise<void>) | null = null;
+		let reported = false;
 		const show = async (run: string): Promise<void> => {
 			folder = await store.expect(run);
 			if (place.show ?? true) {
@@ -218,10 +218,10 @@ export class RunStarter {
 			const run = folder === null ? null : { folder };
 			const actions = run === null ? [] : [{ title: 'Open Log', run: () => this.#needs.openLog(run) }];
 			this.#needs.notices.failure(failure, actions);
-			told = true;
+			reported = true;
 			return undefined;
 		} finally {
-			void (release as ((told: boolean) => Promise<void>) | null)?.(told);
+			void (release as ((reported: boolean) => Promise<void>) | null)?.(reported);
 		}
 	}
 

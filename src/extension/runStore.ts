@@ -56,8 +56,8 @@ export class RunStore extends Disposable {
 	#sweep: Promise<void> | null = null;
 	#sweepAgain = false;
 	#sweepTimer: NodeJS.Timeout | null = null;
-	#tellTimer: NodeJS.Timeout | null = null;
-	#told = 0;
+	#reportTimer: NodeJS.Timeout | null = null;
+	#reportedAt = 0;
 
 	constructor(sources: readonly RunSource[], onError: (error: unknown) => void) {
 		super();
@@ -66,7 +66,7 @@ export class RunStore extends Disposable {
 		for (const source of sources) this.register(source.onDidChange(() => void this.refresh()));
 		this.register(
 			toDisposable(() => {
-				for (const timer of [this.#sweepTimer, this.#tellTimer]) if (timer !== null) clearTimeout(timer);
+				for (const timer of [this.#sweepTimer, this.#reportTimer]) if (timer !== null) clearTimeout(timer);
 				for (const entry of this.#entries.values()) entry.watch?.dispose();
 			}),
 		);
@@ -230,14 +230,14 @@ export class RunStore extends Disposable {
 		this.#runs = [...this.#entries.values()]
 			.map((entry) => entry.view)
 			.sort((a, b) => (b.record?.created ?? 0) - (a.record?.created ?? 0) || (a.folder < b.folder ? -1 : 1));
-		if (this.#tellTimer !== null) return;
-		this.#tellTimer = setTimeout(
+		if (this.#reportTimer !== null) return;
+		this.#reportTimer = setTimeout(
 			() => {
-				this.#tellTimer = null;
-				this.#told = Date.now();
+				this.#reportTimer = null;
+				this.#reportedAt = Date.now();
 				this.#changed.fire();
 			},
-			Math.max(0, quietMs - (Date.now() - this.#told)),
+			Math.max(0, quietMs - (Date.now() - this.#reportedAt)),
 		);
 	}
 }

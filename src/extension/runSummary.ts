@@ -34,13 +34,13 @@ export async function readSummary(run: string): Promise<RunSummary> {
 		const { bytesRead } = await handle.read(buffer, 0, buffer.length, size - buffer.length);
 		const { lines } = splitLines(buffer.subarray(0, bytesRead));
 		// If the tail does not start at the beginning of the file, its first line is incomplete.
-		return summarise(decodeLines(size > buffer.length ? lines.slice(1) : lines, metricsLineSchema));
+		return summarize(decodeLines(size > buffer.length ? lines.slice(1) : lines, metricsLineSchema));
 	} finally {
 		await handle.close();
 	}
 }
 
-export function summarise(lines: readonly MetricsLine[]): RunSummary {
+export function summarize(lines: readonly MetricsLine[]): RunSummary {
 	return {
 		reward: newest(lines, ['reward']),
 		accuracy: newest(lines, accuracyNames),

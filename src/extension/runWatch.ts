@@ -17,12 +17,12 @@ export class RunWatch extends Disposable {
 	#looked = 0;
 	#looking = false;
 
-	/** @param tell called with each snapshot that differs from the previous one */
-	constructor(view: RunView, tell: (view: RunView) => void) {
+	/** @param notify called with each snapshot that differs from the previous one */
+	constructor(view: RunView, notify: (view: RunView) => void) {
 		super();
 		this.#folder = view.folder;
 		this.#last = view;
-		this.#tell = tell;
+		this.#tell = notify;
 		this.register(
 			toDisposable(() => {
 				this.#watcher?.close();

@@ -40,7 +40,7 @@ export async function evaluateStage(work: StageWork): Promise<StageEnd> {
 			folder: work.folder,
 			context,
 			signal: work.signal,
-			onProgress: (progress) => work.tell({ progress: { done: progress.done, total: progress.total } }),
+			onProgress: (progress) => work.report({ progress: { done: progress.done, total: progress.total } }),
 		});
 		if (done < total) {
 			if (work.signal.aborted) return { kind: 'stopped' };

@@ -2,7 +2,7 @@ import { lstat, rename } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { deferred } from '../base/async.ts';
 import { Failure } from '../base/failure.ts';
-import { artefactsOf, planStage, type StageRun, skipReason } from '../core/pipeline/planStage.ts';
+import { artifactsOf, planStage, type StageRun, skipReason } from '../core/pipeline/planStage.ts';
 import { removeAsideFiles } from '../files/atomicFile.ts';
 import { FileLock } from '../files/fileLock.ts';
 import { endingMs, heartbeatMs } from '../files/lockTimes.ts';
@@ -11,7 +11,7 @@ import type { PipelineRecord, StageState } from '../protocol/pipeline.ts';
 import { pipelineFiles } from '../protocol/pipelineFiles.ts';
 import { isRunnerStage, type NamedStage, type PipelineRecipe } from '../protocol/recipe/pipelineRecipe.ts';
 import { engineReleased } from '../runs/engineRelease.ts';
-import { hashInside } from '../runs/pipeline/artefactHash.ts';
+import { hashInside } from '../runs/pipeline/artifactHash.ts';
 import { type CompiledStage, compiledStage, makeStageFolder } from '../runs/pipeline/compiledStage.ts';
 import { markPipelineStarted } from '../runs/pipeline/foreignPipeline.ts';
 import {
@@ -40,7 +40,7 @@ export interface RunnerOptions {
 }
 
 /** Minimum interval between stage progress writes. */
-const tellMs = 1000;
+const reportMs = 1000;
 const seconds = () => Date.now() / 1000;
 
 /**
@@ -54,7 +54,7 @@ export class PipelineRunner {
 	readonly #ended = deferred<void>();
 	#record: PipelineRecord;
 	#writing: Promise<void> = Promise.resolve();
-	#told = 0;
+	#reportedAt = 0;
 
 	private constructor(options: RunnerOptions, recipe: PipelineRecipe, record: PipelineRecord) {
 		this.#options = options;
@@ -190,7 +190,7 @@ export class PipelineRunner {
 				engine: this.#options.engine,
 				spent: this.#states.get(stage.name)?.spent ?? 0,
 				signal: this.#stop.signal,
-				tell: (news) => this.#tell(stage, news),
+				report: (news) => this.#report(stage, news),
 			},
 			plan === 'take',
 		);
@@ -218,8 +218,8 @@ export class PipelineRunner {
 				outputs.map(({ path, sha256 }) => [pathOf(name, path), sha256] as const),
 			),
 		);
-		const artefacts = artefactsOf(this.#recipe, stage, this.#states, pathOf);
-		return compiledStage(this.#recipe, stage, artefacts, this.#record.recipeFolder, known);
+		const artifacts = artifactsOf(this.#recipe, stage, this.#states, pathOf);
+		return compiledStage(this.#recipe, stage, artifacts, this.#record.recipeFolder, known);
 	}
 
 	/** Returns the status of the run in the stage's folder. */
@@ -268,10 +268,10 @@ export class PipelineRunner {
 		this.#record = { ...this.#record, stages };
 	}
 
-	#tell(stage: NamedStage, news: Parameters<StageWork['tell']>[0]): void {
+	#report(stage: NamedStage, news: Parameters<StageWork['report']>[0]): void {
 		this.#change(stage, news);
-		if (news.attempt === undefined && Date.now() - this.#told < tellMs) return;
-		this.#told = Date.now();
+		if (news.attempt === undefined && Date.now() - this.#reportedAt < reportMs) return;
+		this.#reportedAt = Date.now();
 		void this.#write().catch(() => undefined);
 	}
 

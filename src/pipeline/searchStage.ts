@@ -81,7 +81,7 @@ export async function searchStage(work: StageWork): Promise<StageEnd> {
 			folder,
 			context,
 			signal: work.signal,
-			onProgress: ({ problems }) => work.tell({ progress: { done: problems, total: settings.problems } }),
+			onProgress: ({ problems }) => work.report({ progress: { done: problems, total: settings.problems } }),
 		});
 		if (made.state === 'stopped') return { kind: 'stopped' };
 		const { failed, problems, failures } = made;

@@ -5,7 +5,7 @@ import { decodeOrThrow } from '../protocol/decode.ts';
 import { type OutputKind, type StageOutput, stageOutputSchema } from '../protocol/pipeline.ts';
 import { type DataKind, dataKinds } from '../protocol/recipe/pipelineRecipe.ts';
 import { listCheckpoints } from '../runs/checkpointFiles.ts';
-import { hashInside } from '../runs/pipeline/artefactHash.ts';
+import { hashInside } from '../runs/pipeline/artifactHash.ts';
 
 export const dataFile = (kind: DataKind): string => `data/${kind}.jsonl`;
 

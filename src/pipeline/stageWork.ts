@@ -16,7 +16,7 @@ export interface StageWork {
 	/** Aborts when the pipeline is stopped. */
 	readonly signal: AbortSignal;
 	/** Reports progress, which is then written to pipeline.json. */
-	tell(news: Partial<Pick<StageState, 'attempt' | 'progress' | 'spent'>>): void;
+	report(news: Partial<Pick<StageState, 'attempt' | 'progress' | 'spent'>>): void;
 }
 
 /** How a stage ended. Failures are thrown instead. */

@@ -15,7 +15,7 @@ import type { StageEnd, StageWork } from './stageWork.ts';
 
 const lookMs = 100;
 /** Interval between writes of the elapsed stage time. A killed stage can exceed its time limit by this much. */
-const tellSeconds = 5;
+const reportSeconds = 5;
 
 /** Returns whether an engine is working on a run. */
 export async function runLives(run: string): Promise<boolean> {
@@ -77,28 +77,28 @@ async function followToEnd({
 	stage,
 	spent,
 	signal,
-	tell,
+	report,
 }: StageWork): Promise<RunState & { readonly late: boolean }> {
 	let asked = false;
 	let late = false;
 	let attempt: number | null = null;
-	let told = spent;
-	const begun = performance.now();
-	const most = stage.minutes === undefined ? Number.POSITIVE_INFINITY : stage.minutes * 60;
+	let reported = spent;
+	const started = performance.now();
+	const max = stage.minutes === undefined ? Number.POSITIVE_INFINITY : stage.minutes * 60;
 	for (;;) {
-		const now = spent + (performance.now() - begun) / 1000;
-		if (now - told >= tellSeconds) {
-			told = now;
-			tell({ spent: now });
+		const now = spent + (performance.now() - started) / 1000;
+		if (now - reported >= reportSeconds) {
+			reported = now;
+			report({ spent: now });
 		}
 		const state = await readRunState(folder);
 		const { record } = state;
 		if (record.attempt !== attempt) {
 			attempt = record.attempt;
-			tell({ attempt });
+			report({ attempt });
 		}
 		if (!claimsLife(state)) return { ...state, late };
-		if ((signal.aborted || now > most) && !asked) {
+		if ((signal.aborted || now > max) && !asked) {
 			asked = true;
 			late = !signal.aborted;
 			await stopRun(folder, record, true);

@@ -51,12 +51,14 @@ export async function askCompletions(
 ): Promise<Answered[]> {
 	if (asked.portions) return inPortions(open.bind(options), asked, onPart);
 	const policy = open.bind({ ...options, onText: ({ index, text }) => onPart({ index, text, generation: null }) });
-	const { portions: _, longest: most, ...request } = asked;
+	const { portions: _, longest: limit, ...request } = asked;
 	const [made] = await policy.generate([{ ...request, stop: [] }]);
 	if (made === undefined || made instanceof Failure)
 		throw made ?? new Failure('internal', `${open.name} did not respond.`);
 	if (made.length === 0) throw new Failure('unavailable', `${open.name} returned no completion.`, 'Try again.');
-	return made.map((one) => (one.text.length <= most ? one : { ...one, text: one.text.slice(0, most), finish: 'cut' }));
+	return made.map((one) =>
+		one.text.length <= limit ? one : { ...one, text: one.text.slice(0, limit), finish: 'cut' },
+	);
 }
 
 interface Draft {
@@ -67,7 +69,7 @@ interface Draft {
 
 /** Like `continueText` (src/runs/continuation.ts), but for several completions and with token details. */
 async function inPortions(policy: Policy, asked: Asked, onPart: (part: AskedPart) => void): Promise<Answered[]> {
-	const { portions: _, longest: most, n, seed, maxTokens, ...shared } = asked;
+	const { portions: _, longest: limit, n, seed, maxTokens, ...shared } = asked;
 	const drafts = Array.from({ length: n }, (): Draft => ({ made: null, finish: null, left: maxTokens }));
 	for (let portion = 0, size = shortest; ; portion++, size = Math.min(longest, size * 2)) {
 		const open = [...drafts.keys()].filter((index) => (drafts[index] as Draft).finish === null);
@@ -100,11 +102,11 @@ async function inPortions(policy: Policy, asked: Asked, onPart: (part: AskedPart
 				draft.finish = part.finish === 'length' ? 'context' : part.finish;
 				continue;
 			}
-			const told = draft.made?.promptTokens ?? part.promptTokens;
-			draft.made = draft.made === null ? part : { ...joined(draft.made, part), promptTokens: told };
+			const promptTokens = draft.made?.promptTokens ?? part.promptTokens;
+			draft.made = draft.made === null ? part : { ...joined(draft.made, part), promptTokens: promptTokens };
 			draft.left -= Math.max(1, part.tokens);
 			onPart({ index, text: part.text, generation: part });
-			if (draft.made.text.length > most) draft.finish = 'cut';
+			if (draft.made.text.length > limit) draft.finish = 'cut';
 			else if (part.finish !== 'length') draft.finish = part.finish;
 			// Fewer than it may: its context is full.
 			else if (part.tokens < wanted) draft.finish = 'context';
@@ -113,6 +115,6 @@ async function inPortions(policy: Policy, asked: Asked, onPart: (part: AskedPart
 	}
 	return drafts.map(({ made, finish }) => {
 		const whole = made as Generation;
-		return { ...whole, text: whole.text.slice(0, most), finish: finish as Answered['finish'] };
+		return { ...whole, text: whole.text.slice(0, limit), finish: finish as Answered['finish'] };
 	});
 }

@@ -96,10 +96,10 @@ async function tryOut(open: OpenPolicy, problem: string, signal: AbortSignal): P
 		notes.push('The policy does not return log-probabilities.');
 	}
 	if (claimed.alternatives > 0) {
-		const told = await ask(policy, problem, { temperature: 0, maxTokens: 4, tokens: claimed.alternatives });
-		const most = told instanceof Failure ? 0 : Math.max(0, ...(told.detail?.top ?? []).map((top) => top.length));
-		found.alternatives = most;
-		if (most === 0) notes.push('The policy does not return alternative tokens.');
+		const probed = await ask(policy, problem, { temperature: 0, maxTokens: 4, tokens: claimed.alternatives });
+		const max = probed instanceof Failure ? 0 : Math.max(0, ...(probed.detail?.top ?? []).map((top) => top.length));
+		found.alternatives = max;
+		if (max === 0) notes.push('The policy does not return alternative tokens.');
 	}
 	if (claimed.seed) {
 		const [first, second] = [await ask(policy, problem, { seed: 5 }), await ask(policy, problem, { seed: 5 })];

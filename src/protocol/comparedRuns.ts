@@ -2,4 +2,4 @@
  * Minimum and maximum number of runs in a comparison. Separate from its messages, whose schemas are loaded only when a
  * comparison is opened.
  */
-export const comparedRuns = { least: 2, most: 8 } as const;
+export const comparedRuns = { min: 2, max: 8 } as const;

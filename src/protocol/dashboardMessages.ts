@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { alertLevels, evidenceSchema } from './alert.ts';
-import { runStatuses } from './runRecord.ts';
+import { engineWaits, runStatuses } from './runRecord.ts';
 
 export const chartExports = ['png', 'csv'] as const;
 export type ChartExport = (typeof chartExports)[number];
@@ -52,7 +52,7 @@ export const dashboardRunSchema = v.object({
 	/** null if run.json cannot be read (`fault` says why) or does not exist yet (`missing`). */
 	status: v.nullable(v.picklist(runStatuses)),
 	/** What an active run is currently waiting for. */
-	wait: v.optional(v.object({ kind: v.picklist(['device', 'loading', 'job', 'cluster', 'restart']), words: text })),
+	wait: v.optional(v.object({ kind: v.picklist(engineWaits), words: text })),
 	fault: v.nullable(v.object({ missing: v.boolean(), message: text, action: v.nullable(text) })),
 	/** Error that crashed the run. */
 	error: v.nullable(v.object({ message: text, action: v.nullable(text) })),

@@ -10,7 +10,7 @@ import { problemsSpecSchema } from './strategyComparison.ts';
 
 export const dataFormat = 1;
 
-const count = (most: number) => v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(most));
+const count = (max: number) => v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(max));
 
 /**
  * - `solutions`: solutions found, step by step, with their rewards; `sft`: as supervised fine-tuning examples

@@ -12,7 +12,7 @@ export const longestQuestion = 200_000;
 /** Maximum length of a completion, in characters. Generation stops there, and longer text is truncated. */
 export const longestCompletion = 400_000;
 export const maxSamples = 8;
-export const mostTokens = 32_768;
+export const maxTokens = 32_768;
 /** Maximum number of tokens per completion for which alternatives are kept. */
 export const maxDetails = 8192;
 /** Number of alternatives requested per token. */
@@ -31,7 +31,7 @@ export const samplingSchema = v.object({
 	temperature: v.pipe(v.number(), v.minValue(0), v.maxValue(10)),
 	topP: v.pipe(v.number(), v.minValue(0), v.maxValue(1)),
 	/** Maximum per completion. */
-	maxTokens: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(mostTokens)),
+	maxTokens: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(maxTokens)),
 	seed: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(2 ** 31 - 1)),
 	samples: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(maxSamples)),
 });

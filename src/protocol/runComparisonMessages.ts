@@ -17,7 +17,7 @@ const f64 = v.instance(Float64Array);
 
 /** The part of a saved state that the panel trusts. */
 export const comparisonStateSchema = v.looseObject({
-	folders: v.pipe(v.array(path), v.minLength(comparedRuns.least), v.maxLength(comparedRuns.most)),
+	folders: v.pipe(v.array(path), v.minLength(comparedRuns.min), v.maxLength(comparedRuns.max)),
 });
 
 /** Accuracy on held-out problems at one step. */
@@ -180,7 +180,7 @@ export const comparisonRequests = {
 			seen: v.array(count),
 			/** Whether the search was cut short to finish in time. */
 			bounded: v.boolean(),
-			cancelled: v.boolean(),
+			canceled: v.boolean(),
 			skipped: count,
 		}),
 	},

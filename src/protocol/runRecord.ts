@@ -21,6 +21,9 @@ export type ForeignRun = v.InferOutput<typeof foreignRunSchema>;
 
 export const runStatuses = ['starting', 'running', 'paused', 'finished', 'stopped', 'crashed'] as const;
 export type RunStatus = (typeof runStatuses)[number];
+/** What a running engine can wait for. */
+export const engineWaits = ['device', 'loading', 'job', 'cluster', 'restart'] as const;
+export type EngineWaitKind = (typeof engineWaits)[number];
 /** End status of a run that neither crashed nor was rejected. */
 export type OrderlyEnd = Extract<RunStatus, 'finished' | 'stopped'>;
 
@@ -48,6 +51,8 @@ export const runRecordSchema = v.looseObject({
 	processStart: v.string(),
 	/** Description of the compute device: "cpu (2 workers)". */
 	device: v.string(),
+	/** What the engine waits for before it can continue; only while it does. */
+	wait: v.optional(v.picklist(engineWaits)),
 	parent: v.nullable(v.object({ run: v.string(), checkpoint: v.string() })),
 	seeds: v.record(v.string(), v.number()),
 	versions: v.record(v.string(), v.string()),

@@ -15,7 +15,7 @@ import { searchBudgetSchema, stopReasons } from './treeLog.ts';
 export const comparisonFormat = 1;
 
 const text = v.pipe(v.string(), v.minLength(1));
-const count = (most: number) => v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(most));
+const count = (max: number) => v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(max));
 const whole = v.pipe(v.number(), v.integer(), v.minValue(0));
 const record = v.record(v.string(), v.unknown());
 

@@ -184,7 +184,7 @@ async function rewardBaselineOf(
 	rows: readonly AuditedRow[],
 	scoring: Scoring,
 	template: Template,
-): Promise<{ footing: RewardBaseline; error: ScoreError | undefined }> {
+): Promise<{ baseline: RewardBaseline; error: ScoreError | undefined }> {
 	const baselines = rows.map((row) => baselineOf(row.probeRow, row.context));
 	const scored = await scoring.score(
 		rows.flatMap((row, i) => (baselines[i] ?? []).map((one) => attemptRow(row, template, one))),
@@ -197,7 +197,7 @@ async function rewardBaselineOf(
 			length: completion.length,
 		})),
 	);
-	return { footing: readBaseline(values), error: scored.find(({ error }) => error !== undefined)?.error };
+	return { baseline: readBaseline(values), error: scored.find(({ error }) => error !== undefined)?.error };
 }
 
 const pythonTruncation =
@@ -218,21 +218,21 @@ function givenTo({ answer, row, messages }: ScoreRow): TriedAttempt['given'] {
 async function tryProbe(
 	probe: AuditProbe,
 	rows: readonly AuditedRow[],
-	footing: RewardBaseline,
+	baseline: RewardBaseline,
 	scoring: Scoring,
 	template: Template,
 	{ isPython, mayAskModel }: { readonly isPython: boolean; readonly mayAskModel: boolean },
 ): Promise<ProbeResult> {
 	const target =
-		targetSkip(probe, footing) ??
+		targetSkip(probe, baseline) ??
 		(probe.seesTruncation && isPython ? pythonTruncation : probe.asksModel && !mayAskModel ? noModel : null);
 	if (target !== null) return skippedProbe(probe, target);
 	const tried: { row: AuditedRow; honest: number; attempts: readonly ProbeAttempt[] }[] = [];
 	let reason = 'No row can be used to test this.';
 	for (const [i, row] of rows.entries()) {
-		if (tried.length >= (probe.mostRows ?? Number.POSITIVE_INFINITY)) break;
-		const stand = footing.rows[i];
-		if (stand === undefined || stand.honest === null || !isJudged(probe, footing, stand)) continue;
+		if (tried.length >= (probe.maxRows ?? Number.POSITIVE_INFINITY)) break;
+		const stand = baseline.rows[i];
+		if (stand === undefined || stand.honest === null || !isJudged(probe, baseline, stand)) continue;
 		const built = probe.build(row.probeRow, row.context);
 		if ('skip' in built) reason = built.skip;
 		else if (built.length > 0) tried.push({ row, honest: stand.honest, attempts: built });
@@ -287,17 +287,17 @@ export async function auditReward(runner: RewardRunner, request: AuditRequest): 
 	const probes = chosen(request.probes);
 	const scoring = new Scoring(runner, request);
 	const rows = auditedRows(request);
-	const { footing, error } = await rewardBaselineOf(rows, scoring, template);
+	const { baseline, error } = await rewardBaselineOf(rows, scoring, template);
 	const results: ProbeResult[] = [];
 	const isPython = 'file' in runner.source && runner.source.file.endsWith('.py');
 	// If only such probes were selected, run them anyway.
 	const mayAskModel = probes.every((probe) => probe.asksModel) || (await asksModel(runner));
 	for (const probe of probes) {
 		checkAborted(signal);
-		results.push(await tryProbe(probe, rows, footing, scoring, template, { isPython, mayAskModel }));
+		results.push(await tryProbe(probe, rows, baseline, scoring, template, { isPython, mayAskModel }));
 		onProgress?.(results.length, probes.length);
 	}
-	const honest = footing.rows.map((row) => row.honest).filter((value) => value !== null);
+	const honest = baseline.rows.map((row) => row.honest).filter((value) => value !== null);
 	return {
 		format: 1,
 		file,
@@ -309,7 +309,7 @@ export async function auditReward(runner: RewardRunner, request: AuditRequest): 
 		findings: sortFindings(results.map(({ finding }) => finding).filter((finding) => finding !== null)),
 		remarks: [
 			...remarks,
-			...footing.remarks,
+			...baseline.remarks,
 			...(error ? [`The reward fails on ordinary completions: ${error.message}`] : []),
 		],
 		durationMs: scoring.durationMs,

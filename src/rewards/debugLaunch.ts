@@ -92,9 +92,9 @@ export function outcomeWords(outcome: DebugOutcome, label: string, before?: numb
 	const error = errors[0];
 	if (error !== undefined) return `${label}: ${error.message}`;
 	const value = values[0] ?? null;
-	const told = `${label}: ${valueWords(value)}`;
-	if (before === undefined || before === value) return told;
-	return `${told} when scored alone, but was ${valueWords(before)} in its batch. The reward depends on other rows or on randomness, or it has changed since.`;
+	const message = `${label}: ${valueWords(value)}`;
+	if (before === undefined || before === value) return message;
+	return `${message} when scored alone, but was ${valueWords(before)} in its batch. The reward depends on other rows or on randomness, or it has changed since.`;
 }
 
 const valueWords = (value: number | null) => (value === null ? 'null (the reward does not apply)' : `${value}`);

@@ -8,4 +8,4 @@ export const refusedExit = 86;
 
 /** JSON-RPC codes of host errors: failed loads (data: `loadFailureSchema`) and cancellations. */
 export const loadFailedCode = -31001;
-export const cancelledCode = -32800;
+export const canceledCode = -32800;

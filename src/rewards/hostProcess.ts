@@ -15,7 +15,7 @@ import { decode, decodeOrThrow, type Schema } from '../protocol/decode.ts';
 import { loadFailureSchema, rewardHostMethods, type WhereReply, whereReplySchema } from '../protocol/rewardHost.ts';
 import type { ScoreErrorKind } from '../protocol/scorer.ts';
 import { messageReader } from '../rpc/messageReader.ts';
-import { cancelledCode, loadFailedCode, refusedExit } from './hostContract.ts';
+import { canceledCode, loadFailedCode, refusedExit } from './hostContract.ts';
 import { HostLog } from './hostLog.ts';
 import { HostWatch, type WatchLimits } from './hostWatch.ts';
 import { LoadFailure } from './loadFailure.ts';
@@ -206,7 +206,7 @@ export class HostProcess {
 
 	/** Converts an error from the host. @param file null if there is no file to blame */
 	async #failureOf(error: ResponseError<unknown>, file: string | null): Promise<Error> {
-		if (error.code === cancelledCode) return new Failure('cancelled', 'Canceled.');
+		if (error.code === canceledCode) return new Failure('cancelled', 'Canceled.');
 		if (error.code === loadFailedCode) {
 			const decoded = decode(loadFailureSchema, error.data);
 			if (decoded.ok) {

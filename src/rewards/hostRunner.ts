@@ -83,9 +83,9 @@ export class HostRunner implements RewardRunner {
 	}
 
 	score(reward: string, rows: readonly ScoreRow[], options: ScoreOptions = {}): Promise<RunnerScore> {
-		return orCancelled(
+		return orCanceled(
 			this.#turns.queue(async () => {
-				checkCancelled(options.signal);
+				checkCanceled(options.signal);
 				return await this.#score(reward, rows, options);
 			}),
 			options.signal,
@@ -245,10 +245,10 @@ export class HostRunner implements RewardRunner {
 
 	/** Returns the current host, loaded. Replaces it if it is gone, outdated or unable to measure what is requested. */
 	async #loaded(signal: AbortSignal | undefined): Promise<LoadedHost> {
-		checkCancelled(signal);
+		checkCanceled(signal);
 		const before = this.#current;
 		if (before !== null) {
-			const host = await orCancelled(before, signal).catch((error: unknown) => {
+			const host = await orCanceled(before, signal).catch((error: unknown) => {
 				if (this.#current !== before || signal?.aborted) throw error;
 				return null;
 			});
@@ -266,7 +266,7 @@ export class HostRunner implements RewardRunner {
 		next.catch(() => {
 			if (this.#current === next) this.#current = null;
 		});
-		return await orCancelled(next, signal);
+		return await orCanceled(next, signal);
 	}
 
 	async #usable(host: LoadedHost): Promise<boolean> {
@@ -378,12 +378,12 @@ function ofSingleRow(errors: readonly ScoreError[], count: number): readonly Sco
 	return count === 1 ? errors.map((error) => (error.index === -1 ? { ...error, index: 0 } : error)) : errors;
 }
 
-function checkCancelled(signal: AbortSignal | undefined): void {
+function checkCanceled(signal: AbortSignal | undefined): void {
 	if (signal?.aborted) throw new Failure('cancelled', 'Canceled.');
 }
 
 /** Returns the promise, but rejects with `cancelled` as soon as the signal is aborted. */
-function orCancelled<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+function orCanceled<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
 	if (signal === undefined) return promise;
 	return new Promise((resolve, reject) => {
 		const abort = () => reject(new Failure('cancelled', 'Canceled.'));

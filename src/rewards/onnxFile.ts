@@ -102,8 +102,8 @@ async function checkExternal(path: string, external: readonly ExternalData[]): P
 		taken += length;
 	}
 	// Overlapping tensors require more memory than the size of the files.
-	const most = tableBytes(0) + [...sizes.values()].reduce((sum, size) => sum + size, 0);
-	if (taken > most) throw refused(path, 'its tensors overlap in the external data');
+	const max = tableBytes(0) + [...sizes.values()].reduce((sum, size) => sum + size, 0);
+	if (taken > max) throw refused(path, 'its tensors overlap in the external data');
 }
 
 /**

@@ -164,9 +164,9 @@ export class OnnxModel implements StepScorer {
 			case 'sigmoid':
 				return 1 / (1 + Math.exp(-last));
 			case 'softmax': {
-				const most = Math.max(...logits);
-				const sum = logits.reduce((total, logit) => total + Math.exp(logit - most), 0);
-				return Math.exp(last - most) / sum;
+				const max = Math.max(...logits);
+				const sum = logits.reduce((total, logit) => total + Math.exp(logit - max), 0);
+				return Math.exp(last - max) / sum;
 			}
 		}
 	}

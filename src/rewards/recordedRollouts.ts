@@ -155,7 +155,7 @@ async function readForeignStep(
  * no rollouts.
  */
 export async function readRecordedRollouts(run: string, options: RolloutOptions): Promise<RecordedRollouts> {
-	const { rows: most, numbers, signal, limits = rolloutLimits } = options;
+	const { rows: max, numbers, signal, limits = rolloutLimits } = options;
 	const foreign = (await isRunFolder(run)) ? null : await openRun(run).catch(() => null);
 	const recorded = await (foreign?.steps() ?? listRolloutSteps(run));
 	const asked = options.steps === undefined ? recorded : recorded.filter((step) => options.steps?.includes(step));
@@ -163,12 +163,12 @@ export async function readRecordedRollouts(run: string, options: RolloutOptions)
 	const remarks: string[] = [];
 	let total = 0;
 	for (const step of asked.toReversed()) {
-		if (options.steps === undefined && total >= most) break;
+		if (options.steps === undefined && total >= max) break;
 		if (steps.length >= (options.newest ?? Number.POSITIVE_INFINITY)) break;
 		const read = await (foreign === null
 			? readStep(run, step, limits, signal)
 			: readForeignStep(foreign, step, limits, signal));
-		if (steps.length > 0 && options.steps === undefined && total + read.lines.length > most) break;
+		if (steps.length > 0 && options.steps === undefined && total + read.lines.length > max) break;
 		remarks.push(...read.remarks);
 		if (read.lines.length === 0) continue;
 		steps.push({ step, lines: read.lines });

@@ -101,7 +101,7 @@ const failedThen = (line: RolloutLine, name: string): boolean => {
  * with `missing` if the run has no rollouts, `mismatch` if its copies have changed, and otherwise like `createScorers`.
  */
 export async function rescoreRun(run: string, options: RescoreOptions): Promise<Rescoring> {
-	const { hosts, signal, onProgress, steps: range, differences: most = 20 } = options;
+	const { hosts, signal, onProgress, steps: range, differences: max = 20 } = options;
 	const recipe = decodeResolvedRecipe(await readResolvedRecipe(run), join(run, runFiles.recipe));
 	await checkRewardCopies(run, recipe);
 	const steps = (await listRolloutSteps(run)).filter(
@@ -138,7 +138,7 @@ export async function rescoreRun(run: string, options: RescoreOptions): Promise<
 					now: RescoreDifference['now'],
 					error?: string,
 				) => {
-					if (tally.add(recorded, now) || differences.length >= most) return;
+					if (tally.add(recorded, now) || differences.length >= max) return;
 					differences.push({ step, group, index, reward: tally.name, recorded, now, ...(error ? { error } : {}) });
 				};
 				for (const [k, tally] of tallies.entries()) {

@@ -156,8 +156,8 @@ export class RewardVerifier {
 				onProgress: (rowsDone) => options.onProgress?.(done + rowsDone, total),
 			});
 			done += rows.length;
-			const told = [...remarks, ...(await others).remarks];
-			const whole = { ...verification, remarks: told };
+			const allRemarks = [...remarks, ...(await others).remarks];
+			const whole = { ...verification, remarks: allRemarks };
 			verifications.push(whole);
 			onVerified?.(whole);
 		}

@@ -44,7 +44,7 @@ export interface VerificationPlan {
 	/** Rows for all rewards in the file. */
 	readonly rows: readonly RowToVerify[];
 	readonly problems: readonly SampledProblem[];
-	readonly cases: readonly { readonly row: RowToVerify; readonly labelled: LabeledCase }[];
+	readonly cases: readonly { readonly row: RowToVerify; readonly labeled: LabeledCase }[];
 	/** Lines in the case file that are not valid cases. */
 	readonly caseFaults: readonly (CaseFault & { readonly file: string })[];
 	readonly rollouts: RecordedRollouts | null;
@@ -145,7 +145,7 @@ function addCases(
 	numbers: RowNumbers,
 ): void {
 	const rows = caseRows(read.cases, read.file, numbers);
-	plan.cases = rows.map((row, i) => ({ row, labelled: read.cases[i] as LabeledCase }));
+	plan.cases = rows.map((row, i) => ({ row, labeled: read.cases[i] as LabeledCase }));
 	plan.caseFaults = read.faults.map((fault) => ({ ...fault, file: read.file }));
 	const name = pathInside(folders, read.file);
 	if (rows.length > 0) plan.described.push(`${formatCounted(rows.length, 'case')} of ${name}`);
@@ -159,16 +159,16 @@ function addCases(
  */
 export function rowsOfReward(plan: VerificationPlan, reward: string, rewards: readonly string[]): RowToVerify[] {
 	const main = caseReward(basename(plan.data.file), rewards);
-	const meant = plan.cases.filter(({ labelled }) => (labelled.reward ?? main) === reward);
+	const meant = plan.cases.filter(({ labeled }) => (labeled.reward ?? main) === reward);
 	return [...plan.rows, ...meant.map(({ row }) => row)];
 }
 
 /** Describes cases for rewards that the file does not have. */
 export function strayCases(plan: VerificationPlan, rewards: readonly string[]): string[] {
 	return plan.cases
-		.filter(({ labelled }) => labelled.reward !== undefined && !rewards.includes(labelled.reward))
+		.filter(({ labeled }) => labeled.reward !== undefined && !rewards.includes(labeled.reward))
 		.map(
-			({ labelled: { line, reward } }) =>
+			({ labeled: { line, reward } }) =>
 				`Line ${line} of the case file is for reward "${reward}", which is not in the reward file.`,
 		);
 }

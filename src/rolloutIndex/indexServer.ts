@@ -73,7 +73,7 @@ export class IndexServer extends Disposable {
 	}
 }
 
-function handlersOf(rolloutIndex: Promise<RolloutIndex>, tellHits: (news: IndexNews<'hits'>) => void): Handlers {
+function handlersOf(rolloutIndex: Promise<RolloutIndex>, notifyHits: (news: IndexNews<'hits'>) => void): Handlers {
 	return {
 		setRuns: async ({ runs }: { runs: string[] }) => {
 			await (await rolloutIndex).setRuns(runs);
@@ -91,7 +91,7 @@ function handlersOf(rolloutIndex: Promise<RolloutIndex>, tellHits: (news: IndexN
 			(await rolloutIndex).overTraining(params, signal),
 		places: async (params: Parameters<RolloutIndex['places']>[0]) => (await rolloutIndex).places(params),
 		search: async (params: Parameters<RolloutIndex['search']>[0], signal) =>
-			(await rolloutIndex).search(params, tellHits, signal),
+			(await rolloutIndex).search(params, notifyHits, signal),
 		pause: async ({ paused }: { paused: boolean }) => {
 			(await rolloutIndex).pause(paused);
 			return {};

@@ -68,13 +68,13 @@ class Parser {
 		};
 		while (!this.atEnd && !this.failed && !'|)'.includes(this.#source[this.#at] as string)) {
 			const part = this.#atom();
-			const { least, exact } = this.#quantifier();
+			const { min, exact } = this.#quantifier();
 			if (part.kind === 'empty') continue;
-			if (part.kind === 'text' && exact && least === 1) {
+			if (part.kind === 'text' && exact && min === 1) {
 				text += part.text;
 				continue;
 			}
-			if (part.kind === 'text' && least > 0) {
+			if (part.kind === 'text' && min > 0) {
 				// "ab+c": the first b follows the a, and the last one precedes the c.
 				text += part.text;
 				end();
@@ -82,7 +82,7 @@ class Parser {
 				continue;
 			}
 			end();
-			if (part.kind === 'holds' && least > 0) best = better(best, part.texts);
+			if (part.kind === 'holds' && min > 0) best = better(best, part.texts);
 		}
 		end();
 		return best;
@@ -184,15 +184,15 @@ class Parser {
 		}
 	}
 
-	#quantifier(): { readonly least: number; readonly exact: boolean } {
+	#quantifier(): { readonly min: number; readonly exact: boolean } {
 		const quantifier = /^(?:[*+?]|\{(\d+)(,\d*)?\})\??/.exec(this.#source.slice(this.#at, this.#at + 40));
-		if (quantifier === null) return { least: 1, exact: true };
+		if (quantifier === null) return { min: 1, exact: true };
 		this.#at += quantifier[0].length;
 		const sign = quantifier[0][0];
-		if (sign === '+') return { least: 1, exact: false };
-		if (sign !== '{') return { least: 0, exact: false };
-		const least = Number(quantifier[1]);
-		return { least, exact: least === 1 && quantifier[2] === undefined };
+		if (sign === '+') return { min: 1, exact: false };
+		if (sign !== '{') return { min: 0, exact: false };
+		const min = Number(quantifier[1]);
+		return { min, exact: min === 1 && quantifier[2] === undefined };
 	}
 
 	#character(): string {

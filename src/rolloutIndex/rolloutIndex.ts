@@ -1,5 +1,5 @@
 import { basename, dirname, join } from 'node:path';
-import { Disposable, toDisposable } from '../base/disposable.ts';
+import { toDisposable } from '../base/disposable.ts';
 import { Emitter } from '../base/event.ts';
 import { Failure } from '../base/failure.ts';
 import { indexViews } from '../protocol/indexViews.ts';
@@ -9,22 +9,17 @@ import type {
 	IndexProgress,
 	IndexResult,
 	IndexStatus,
-	ResultTable,
 	RolloutFilter,
-	RolloutRef,
 } from '../protocol/rolloutIndex.ts';
-import { noStep } from '../protocol/rolloutLine.ts';
 import { openRun } from '../runs/openRun.ts';
-import type { RolloutPlace } from '../runs/runContent.ts';
-import { exportTable } from './exportTable.ts';
+import { IndexQueries } from './indexQueries.ts';
 import { IndexWriter } from './indexWriter.ts';
 import { closeIndex, fileSize, type OpenedIndex, openIndex } from './openIndex.ts';
-import { columnSql, conditionOf, isWholeSteps } from './rolloutFilter.ts';
+import { isWholeSteps } from './rolloutFilter.ts';
 import { RunIndexer } from './runIndexer.ts';
 import { listParts, quickStamp } from './runParts.ts';
 import { type SearchedPart, searchTexts } from './textSearch.ts';
 import { ThreadPool } from './threadPool.ts';
-import { type Parameters, type QueryLimits, type RowTable, UserQueries } from './userQuery.ts';
 
 export interface RolloutIndexOptions {
 	/** Index folder; null for in-memory. */
@@ -51,21 +46,17 @@ interface Known {
 	removed: boolean;
 }
 
-const defaultTimeoutMs = 30_000;
 /** Runs that are no longer being written to are checked less often by this factor. */
 const restingFactor = 12;
 
 /** The index of the runs in one workspace, with all queries on it. Ends with `close`. */
-export class RolloutIndex extends Disposable {
-	readonly #opened: OpenedIndex;
+export class RolloutIndex extends IndexQueries {
 	readonly #options: Required<RolloutIndexOptions>;
 	readonly #threads = this.register(new ThreadPool());
 	readonly #runs = new Map<string, Known>();
 	readonly #progress = this.register(new Emitter<IndexProgress>());
-	readonly #stuck = this.register(new Emitter<void>());
 	readonly #writer: IndexWriter;
 	readonly #indexer: RunIndexer;
-	readonly #queries: UserQueries;
 	/** Runs are indexed one at a time, since each uses all threads. Runs that a caller is waiting for come first. */
 	readonly #asked: (() => Promise<void>)[] = [];
 	readonly #waiting: (() => Promise<void>)[] = [];
@@ -73,17 +64,13 @@ export class RolloutIndex extends Disposable {
 	#message: string | null;
 	#paused = false;
 	readonly onProgress = this.#progress.event;
-	/** Fires if a statement does not stop; the process should exit. */
-	readonly onStuck = this.#stuck.event;
 
 	private constructor(opened: OpenedIndex, writer: IndexWriter, options: Required<RolloutIndexOptions>) {
-		super();
-		this.#opened = opened;
+		super(opened, options);
 		this.#options = options;
 		this.#message = opened.message;
 		this.#writer = writer;
 		this.#indexer = new RunIndexer(writer, this.#threads);
-		this.#queries = new UserQueries(opened.database, () => this.#stuck.fire());
 		if (options.lookEveryMs > 0) {
 			const timer = setInterval(() => void this.#look(), options.lookEveryMs);
 			this.register(toDisposable(() => clearInterval(timer)));
@@ -102,7 +89,7 @@ export class RolloutIndex extends Disposable {
 		this.dispose();
 		while (this.#working !== null) await this.#working;
 		this.#writer.connection.close();
-		await closeIndex(this.#opened);
+		await closeIndex(this.opened);
 	}
 
 	/** Sets the existing runs; runs that are gone are removed from the index. Indexing starts automatically. */
@@ -146,133 +133,16 @@ export class RolloutIndex extends Disposable {
 	async status(): Promise<IndexStatus> {
 		return {
 			runs: [...this.#runs.values()].map(({ progress }) => progress),
-			index: this.#opened.kind,
-			bytes: await fileSize(this.#opened.path),
+			index: this.opened.kind,
+			bytes: await fileSize(this.opened.path),
 			message: this.#message,
 		};
-	}
-
-	async sql(params: IndexParams<'sql'>, signal?: AbortSignal): Promise<ResultTable> {
-		const table = await this.#queries.table(
-			params.sql,
-			params.parameters ?? {},
-			this.#limits(params.limit, params.timeoutMs),
-			signal,
-		);
-		return { ...table, refs: await this.#refs(table) };
-	}
-
-	async rollouts(params: IndexParams<'rollouts'>, signal?: AbortSignal): Promise<ResultTable> {
-		const { sql, parameters } = await this.#condition(params.filter);
-		const sort = params.sort;
-		const ties = 'run, split, step, group_id, "index"';
-		const order =
-			sort === undefined
-				? ties
-				: `${columnSql(sort.column, false)} ${sort.descending ? 'desc' : 'asc'} nulls last, ${ties}`;
-		const limit = params.limit + 1;
-		const table = await this.#run(
-			`select * from rollouts where ${sql} order by ${order} limit ${limit} offset ${params.offset ?? 0}`,
-			parameters,
-			params.limit,
-			signal,
-		);
-		return { ...table, refs: await this.#refs(table) };
-	}
-
-	async count({ filter }: IndexParams<'count'>, signal?: AbortSignal): Promise<IndexResult<'count'>> {
-		const { sql, parameters } = await this.#condition(filter);
-		const table = await this.#run(
-			`select count(*), count(distinct (run, split, step, group_id)),
-				count(distinct (run, step)) filter (step is not null), count(distinct run)
-			from rollouts where ${sql}`,
-			parameters,
-			1,
-			signal,
-		);
-		const [rollouts, groups, steps, runs] = (table.rows[0] ?? []).map(Number);
-		return { rollouts: rollouts ?? 0, groups: groups ?? 0, steps: steps ?? 0, runs: runs ?? 0 };
-	}
-
-	async histogram(params: IndexParams<'histogram'>, signal?: AbortSignal): Promise<IndexResult<'histogram'>> {
-		const { sql, parameters } = await this.#condition(params.filter);
-		const buckets = params.buckets;
-		const table = await this.#run(
-			`with v as (select ${columnSql(params.column, true)}::DOUBLE as x from rollouts where ${sql}),
-			e as (select min(x) as low, max(x) as high, count(*) - count(x) as nulls from v),
-			b as (
-				select least(${buckets - 1}, case when high > low then floor((x - low) / (high - low) * ${buckets}) else 0 end)
-					::INTEGER as bucket, count(*) as n
-				from v, e where x is not null group by 1
-			)
-			select low, high, nulls, bucket, n from e left join b on true order by bucket`,
-			parameters,
-			buckets + 1,
-			signal,
-		);
-		const counts = new Array<number>(buckets).fill(0);
-		for (const row of table.rows) if (row[3] !== null) counts[Number(row[3])] = Number(row[4]);
-		const [low, high, nulls] = table.rows[0] ?? [];
-		const finite = (cell: unknown) => (typeof cell === 'number' ? cell : null);
-		return { low: finite(low), high: finite(high), counts, nulls: Number(nulls ?? 0) };
-	}
-
-	async overTraining(params: IndexParams<'overTraining'>, signal?: AbortSignal): Promise<IndexResult<'overTraining'>> {
-		const { sql, parameters } = await this.#condition(params.filter);
-		const means = params.columns.map((column) => `, avg(${columnSql(column, true)})`).join('');
-		const table = await this.#run(
-			`select run, step, count(*)${means} from rollouts where step is not null and ${sql} group by run, step order by run, step`,
-			parameters,
-			1_000_000,
-			signal,
-		);
-		const folders = new Map([...(await this.#labels())].map(([folder, label]) => [label, folder]));
-		return {
-			points: table.rows.map(([run, step, rollouts, ...values]) => ({
-				run: folders.get(String(run)) ?? String(run),
-				step: Number(step),
-				rollouts: Number(rollouts),
-				means: values.map((value) => (typeof value === 'number' ? value : null)),
-			})),
-		};
-	}
-
-	/** Returns rollout locations; for a step that is not indexed, they come from its files. */
-	async places({ run, split, step, group }: IndexParams<'places'>): Promise<IndexResult<'places'>> {
-		const connection = await this.#opened.database.connect();
-		try {
-			const rows = await connection.rows(
-				`select file, byte_offset, byte_length, item, group_id, "index" from rollout
-				where run_key = (select key from run where folder = $run) and split = $split and step = $step::BIGINT
-					and group_id = $group::BIGINT
-				order by "index"`,
-				{ run, split, step: BigInt(Math.trunc(step)), group: BigInt(Math.trunc(group)) },
-			);
-			if (rows.length > 0) {
-				return {
-					places: rows.map(([file, ...numbers]) => {
-						const [offset, length, item, of, index] = numbers.map(Number) as [number, number, number, number, number];
-						return { file: String(file), offset, length, item, group: of, index };
-					}),
-				};
-			}
-		} finally {
-			connection.close();
-		}
-		const places: RolloutPlace[] = [];
-		const rollouts = await (await openRun(run)).open(step, split);
-		try {
-			for await (const { place } of rollouts.rollouts()) if (place?.group === group) places.push(place);
-		} finally {
-			await rollouts.close();
-		}
-		return { places: places.sort((a, b) => a.index - b.index) };
 	}
 
 	/** Searches completions; an index is only needed if the filter selects by more than runs, splits and steps. */
 	async search(
 		params: IndexParams<'search'>,
-		tell: (news: IndexNews<'hits'>) => void,
+		notify: (news: IndexNews<'hits'>) => void,
 		signal?: AbortSignal,
 	): Promise<IndexResult<'search'>> {
 		const start = performance.now();
@@ -285,7 +155,7 @@ export class RolloutIndex extends Disposable {
 			parts,
 			query,
 			limit,
-			{ hits: (hits, bytes, total) => tell({ search, hits: [...hits], bytes, total }) },
+			{ hits: (hits, bytes, total) => notify({ search, hits: [...hits], bytes, total }) },
 			signal,
 		);
 		return { ...outcome, limits: [...outcome.limits], millis: performance.now() - start };
@@ -316,55 +186,6 @@ export class RolloutIndex extends Disposable {
 		for (const run of this.#runs.values()) void this.#update(run).catch(() => undefined);
 	}
 
-	async export(params: IndexParams<'export'>, signal?: AbortSignal): Promise<IndexResult<'export'>> {
-		const { processMb } = this.#options;
-		return await this.#queries.each(
-			params.sql,
-			params.parameters ?? {},
-			{ timeoutMs: 600_000, processMb },
-			signal,
-			(result) => exportTable(result, params.path, params.format),
-		);
-	}
-
-	#limits(rows: number, timeoutMs = defaultTimeoutMs): QueryLimits {
-		return { rows, timeoutMs, processMb: this.#options.processMb };
-	}
-
-	#run(sql: string, parameters: Parameters, rows: number, signal?: AbortSignal): Promise<RowTable> {
-		return this.#queries.table(sql, parameters, this.#limits(rows), signal);
-	}
-
-	async #condition(filter: RolloutFilter) {
-		return conditionOf(filter, await this.#labels());
-	}
-
-	/** Maps folders to the run labels used in the views. */
-	async #labels(): Promise<Map<string, string>> {
-		const connection = await this.#opened.database.connect();
-		try {
-			const rows = await connection.rows('select folder, label from run');
-			return new Map(rows.map(([folder, label]) => [String(folder), String(label)]));
-		} finally {
-			connection.close();
-		}
-	}
-
-	/** Returns the rollouts that the rows of a result refer to, if its columns identify them. */
-	async #refs({ columns, rows }: RowTable): Promise<ResultTable['refs']> {
-		const at = ['run', 'split', 'step', 'group_id', 'index'].map((name) => columns.findIndex((c) => c.name === name));
-		if (at.includes(-1)) return null;
-		const folders = new Map([...(await this.#labels())].map(([folder, label]) => [label, folder]));
-		return rows.map((row): RolloutRef | null => {
-			const [label, split, cell, group, index] = at.map((i) => row[i]);
-			const step = cell === null ? noStep : cell;
-			const run = folders.get(String(label));
-			if (run === undefined || (split !== 'train' && split !== 'validation')) return null;
-			if (typeof step !== 'number' || typeof group !== 'number' || typeof index !== 'number') return null;
-			return { run, split, step, group, index };
-		});
-	}
-
 	async #searched(folder: string, filter: RolloutFilter, signal?: AbortSignal): Promise<SearchedPart[]> {
 		const content = await openRun(folder);
 		const { split, steps } = filter;
@@ -388,28 +209,7 @@ export class RolloutIndex extends Disposable {
 		);
 		if (isWholeSteps(filter)) return searched;
 		await this.index(folder, signal);
-		const { sql, parameters } = await this.#condition({ ...filter, runs: [folder] });
-		const only = new Map<string, { offset: number; group: number; index: number }[]>();
-		await this.#queries.each(
-			`select split, coalesce(step, ${noStep}), byte_offset, group_id, "index" from rollouts where ${sql}`,
-			parameters,
-			this.#limits(0),
-			signal,
-			async (result) => {
-				for (
-					let chunk = await result.fetchChunk();
-					chunk !== null && chunk.rowCount > 0;
-					chunk = await result.fetchChunk()
-				) {
-					for (const [of, step, offset, group, index] of chunk.getRows()) {
-						const name = `${of} ${step}`;
-						const list = only.get(name) ?? [];
-						list.push({ offset: Number(offset), group: Number(group), index: Number(index) });
-						only.set(name, list);
-					}
-				}
-			},
-		);
+		const only = await this.matching(folder, filter, signal);
 		return searched.flatMap((part) => {
 			const list = only.get(`${part.split} ${part.step}`);
 			return list === undefined ? [] : [{ ...part, only: list }];
@@ -492,15 +292,15 @@ export class RolloutIndex extends Disposable {
 		return settled;
 	}
 
-	#told = 0;
+	#reportedAt = 0;
 
 	#tell(run: Known, progress: Omit<IndexProgress, 'run'>): void {
 		const before = run.progress.state;
 		run.progress = { ...progress, run: run.folder };
 		const now = Date.now();
 		// Intermediate progress is reported at most ten times per second.
-		if (before === progress.state && progress.state === 'indexing' && now - this.#told < 100) return;
-		this.#told = now;
+		if (before === progress.state && progress.state === 'indexing' && now - this.#reportedAt < 100) return;
+		this.#reportedAt = now;
 		if (!this.disposed) this.#progress.fire(run.progress);
 	}
 

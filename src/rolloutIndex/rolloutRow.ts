@@ -74,7 +74,7 @@ export class RowBatchBuilder {
 	add(rollout: RolloutLine, place: RolloutPlace): void {
 		const text = messageText(rollout.completion);
 		const known = hasText(rollout);
-		const { behaviours, repetition } = this.#counter.count(text, thinkingSpan(parseTrace(text), text.length));
+		const { behaviors, repetition } = this.#counter.count(text, thinkingSpan(parseTrace(text), text.length));
 		const correct = correctness(rollout.rewards);
 		const values = [
 			place.group,
@@ -86,7 +86,7 @@ export class RowBatchBuilder {
 			tokensOf(rollout),
 			known ? text.length : Number.NaN,
 			known ? turnsOf(rollout) : Number.NaN,
-			...(known ? behaviours : behaviours.map(() => Number.NaN)),
+			...(known ? behaviors : behaviors.map(() => Number.NaN)),
 			number(repetition),
 			Number(rollout.tokens !== undefined),
 			Number(rollout.step !== null),
@@ -149,8 +149,10 @@ function number(value: number | null | undefined): number {
 /** Returns the number of completion tokens, if recorded. */
 function tokensOf({ tokens, extra }: RolloutLine): number {
 	if (tokens !== undefined) return tokens.text.length;
-	const told = extra?.length;
-	return typeof told === 'number' && Number.isInteger(told) && told >= 0 ? told : Number.NaN;
+	const recordedLength = extra?.length;
+	return typeof recordedLength === 'number' && Number.isInteger(recordedLength) && recordedLength >= 0
+		? recordedLength
+		: Number.NaN;
 }
 
 function turnsOf({ completion }: RolloutLine): number {

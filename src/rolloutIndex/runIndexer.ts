@@ -1,8 +1,5 @@
 import { checkAborted } from '../base/async.ts';
 import { Failure } from '../base/failure.ts';
-import { LineFile } from '../files/lineFile.ts';
-import { OpenedFile } from '../files/openedFile.ts';
-import { decodeMetricsLine, type MetricsLine } from '../protocol/metricsLine.ts';
 import { ownFormat } from '../runs/annotationFolder.ts';
 import { openRun } from '../runs/openRun.ts';
 import type { RunContent } from '../runs/runContent.ts';
@@ -10,12 +7,14 @@ import { runFiles } from '../runs/runFiles.ts';
 import { runStateOf } from '../runs/runStatus.ts';
 import type { IndexTask, ScanResult } from './indexTasks.ts';
 import { type IndexWriter, type KnownPart, unfinished } from './indexWriter.ts';
+import { foreignMetrics, ownMetrics } from './metricsPortions.ts';
 import type { RowBatch } from './rolloutRow.ts';
 import { listParts, metricsStamp, type RunPart, sameFile, tailHash } from './runParts.ts';
 import type { ThreadPool } from './threadPool.ts';
 
 /** Files are read in chunks of this many bytes by several threads. */
 const pieceBytes = 8 << 20;
+
 /** Maximum number of rows from one part to buffer before writing, even if the part is incomplete. */
 const rowsKept = 40_000;
 
@@ -70,8 +69,8 @@ export class RunIndexer {
 			rollouts += before.rollouts;
 			skipped += before.skipped + Number(before.torn);
 		}
-		const tell = () => listener.progress(Math.min(done, total), total, rollouts, skipped);
-		tell();
+		const report = () => listener.progress(Math.min(done, total), total, rollouts, skipped);
+		report();
 		const work = changed.values();
 		const worker = async () => {
 			for (const part of work) {
@@ -79,7 +78,7 @@ export class RunIndexer {
 				const result = await this.#part(key, content, part, known.get(nameOf(part)) ?? null, signal, (read, rows) => {
 					done += read;
 					rollouts += rows;
-					tell();
+					report();
 				});
 				skipped += result.skipped + Number(result.torn);
 			}
@@ -378,44 +377,4 @@ async function continuation(folder: string, file: string, part: RunPart, before:
 	if (!sameFile(before.stamp, part.stamp) || part.bytes < before.indexed) return 0;
 	const tail = await tailHash(folder, file, before.indexed).catch(() => '');
 	return tail === before.tail ? before.indexed : 0;
-}
-
-interface MetricsPortion {
-	readonly lines: readonly MetricsLine[];
-	/** File offset where reading ended. */
-	readonly end: number;
-}
-
-const linesPerPortion = 500;
-
-async function* ownMetrics(folder: string, from: number, signal: AbortSignal): AsyncGenerator<MetricsPortion> {
-	const file = await OpenedFile.open(folder, runFiles.metrics).catch(() => null);
-	if (file === null) return;
-	const reader = new LineFile(file);
-	try {
-		// If the file is now shorter, nothing follows.
-		const after = from === 0 ? undefined : { offset: from - 1, length: 0, number: 0 };
-		let lines: MetricsLine[] = [];
-		let end = from;
-		for await (const frame of reader.frames(signal, after)) {
-			if (frame.torn) break;
-			end = frame.offset + frame.length + 1;
-			const line = frame.fault === null ? decodeMetricsLine(frame.records[0]) : null;
-			if (line !== null) lines.push(line);
-			if (lines.length >= linesPerPortion) {
-				yield { lines, end };
-				lines = [];
-			}
-		}
-		yield { lines, end };
-	} finally {
-		await reader.close();
-	}
-}
-
-async function* foreignMetrics(content: RunContent, signal: AbortSignal): AsyncGenerator<MetricsPortion> {
-	for await (const lines of content.metrics(signal)) {
-		for (let i = 0; i < lines.length; i += linesPerPortion)
-			yield { lines: lines.slice(i, i + linesPerPortion), end: 0 };
-	}
 }

@@ -110,26 +110,26 @@ export async function searchTexts(
 	signal?.addEventListener('abort', abort, { once: true });
 	const pieces = [...piecesOf(parts, pattern, limit)];
 	const found = pieces.map(() => ({ hits: [] as TextHit[], done: false }));
-	let told = 0;
+	let reportedAt = 0;
 	let first = 0;
 	let bytes = 0;
 	let slow = 0;
 	let unread = 0;
 	let gone = 0;
 	let limited = false;
-	const tell = () => {
+	const reportHits = () => {
 		const hits: TextHit[] = [];
 		for (; first < found.length; first++) {
 			const at = found[first] as (typeof found)[number];
 			hits.push(...at.hits.splice(0));
 			if (!at.done) break;
 		}
-		if (told + hits.length >= limit) {
+		if (reportedAt + hits.length >= limit) {
 			limited = true;
-			hits.length = limit - told;
+			hits.length = limit - reportedAt;
 			stop.abort();
 		}
-		told += hits.length;
+		reportedAt += hits.length;
 		listener.hits(hits, bytes, total);
 	};
 	const search = async (i: number): Promise<void> => {
@@ -145,7 +145,7 @@ export async function searchTexts(
 			}
 			// Other hits are reported with the next batch, but if everything is waiting for this chunk, report them right
 			// away.
-			if (i === first && !limited) tell();
+			if (i === first && !limited) reportHits();
 		};
 		for (;;) {
 			try {
@@ -172,7 +172,7 @@ export async function searchTexts(
 		}
 		place.done = true;
 		bytes += size;
-		if (!limited) tell();
+		if (!limited) reportHits();
 	};
 	const work = pieces.keys();
 	const worker = async () => {
@@ -194,5 +194,5 @@ export async function searchTexts(
 		limits.push(`The expression took longer than ${matchMs / 1000} s on ${slow} rollouts, which were skipped.`);
 	if (unread > 0) limits.push(`${unread} records could not be read.`);
 	if (gone > 0) limits.push(`${gone} files no longer exist.`);
-	return { hits: told, complete: !limited && slow === 0 && gone === 0, bytes, limits };
+	return { hits: reportedAt, complete: !limited && slow === 0 && gone === 0, bytes, limits };
 }

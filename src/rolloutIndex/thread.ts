@@ -14,7 +14,7 @@ const watch = new Float64Array((workerData as { watch: SharedArrayBuffer }).watc
 const signal = { aborted: false };
 let proceed: (() => void) | null = null;
 
-function tell(report: IndexReport, moved: ArrayBuffer[] = []): void {
+function send(report: IndexReport, moved: ArrayBuffer[] = []): void {
 	port?.postMessage(report, moved);
 }
 
@@ -22,7 +22,7 @@ function tell(report: IndexReport, moved: ArrayBuffer[] = []): void {
 function give(report: IndexReport, moved: ArrayBuffer[] = []): Promise<void> {
 	return new Promise((resolve) => {
 		proceed = resolve;
-		tell(report, moved);
+		send(report, moved);
 	});
 }
 
@@ -60,7 +60,7 @@ port.on('message', (order: IndexOrder) => {
 		return;
 	}
 	signal.aborted = false;
-	run(order.task).then(tell, (error: unknown) => {
-		tell({ kind: 'failed', failure: Failure.from(error).toJSON() });
+	run(order.task).then(send, (error: unknown) => {
+		send({ kind: 'failed', failure: Failure.from(error).toJSON() });
 	});
 });

@@ -137,11 +137,11 @@ class Thread {
 			const { listener, signal } = job;
 			this.#worker.ref();
 			this.#watch.fill(0);
-			let cancelled: NodeJS.Timeout | undefined;
+			let canceled: NodeJS.Timeout | undefined;
 			const cancel = () => {
 				this.#send({ kind: 'cancel' });
 				// A backtracking expression does not respond to messages.
-				cancelled = setTimeout(() => this.end(new Failure('cancelled', 'Canceled.')), 500);
+				canceled = setTimeout(() => this.end(new Failure('cancelled', 'Canceled.')), 500);
 			};
 			const watching =
 				listener.matchMs === undefined
@@ -153,7 +153,7 @@ class Thread {
 							}
 						}, watchEveryMs);
 			const settle = (done: () => void) => {
-				clearTimeout(cancelled);
+				clearTimeout(canceled);
 				clearInterval(watching);
 				signal?.removeEventListener('abort', cancel);
 				this.#report = null;

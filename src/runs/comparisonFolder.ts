@@ -83,7 +83,7 @@ export async function isBeingCompared(path: string): Promise<boolean> {
 }
 
 /** Lists the comparisons in a folder, newest name first; links are ignored. */
-export async function comparisonsIn(folder: string, most = 200): Promise<string[]> {
+export async function comparisonsIn(folder: string, limit = 200): Promise<string[]> {
 	const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
 	const found: string[] = [];
 	for (const name of entries
@@ -91,7 +91,7 @@ export async function comparisonsIn(folder: string, most = 200): Promise<string[
 		.map((entry) => entry.name)
 		.sort()
 		.reverse()) {
-		if (found.length >= most) break;
+		if (found.length >= limit) break;
 		const file = await lstat(join(folder, name, comparisonFiles.comparison)).catch(() => null);
 		if (file?.isFile()) found.push(join(folder, name));
 	}

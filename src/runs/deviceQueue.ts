@@ -43,7 +43,7 @@ export async function acquireDevice(options: DeviceQueueOptions): Promise<FileLo
 	const ticket = `${String(Date.now()).padStart(15, '0')}-${randomBytes(4).toString('hex')}.json`;
 	const content = JSON.stringify(await ownIdentity());
 	await writeFileAtomic(join(tickets, ticket), content);
-	let told = 0;
+	let reportedAt = 0;
 	try {
 		for (;;) {
 			if (options.signal?.aborted) throw new Failure('cancelled', `Waiting for ${options.device} was canceled.`);
@@ -55,8 +55,8 @@ export async function acquireDevice(options: DeviceQueueOptions): Promise<FileLo
 				}
 			}
 			const holder = await FileLock.holder(join(folder, 'lock'));
-			if (holder !== null && holder.pid !== told) {
-				told = holder.pid;
+			if (holder !== null && holder.pid !== reportedAt) {
+				reportedAt = holder.pid;
 				options.onWait?.(holder);
 			}
 			await pause(options.pollMs ?? 500, options.signal);

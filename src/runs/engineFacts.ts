@@ -1,4 +1,4 @@
-import type { AnyRunRecord, EngineName } from '../protocol/runRecord.ts';
+import type { AnyRunRecord, EngineName, EngineWaitKind } from '../protocol/runRecord.ts';
 
 /** Display names of engines. Other trainers' runs are labeled with the trainer's name. */
 export const engineTitles: Readonly<Record<Exclude<EngineName, 'foreign'>, string>> = {
@@ -8,7 +8,7 @@ export const engineTitles: Readonly<Record<Exclude<EngineName, 'foreign'>, strin
 };
 
 /** Packages that affect numerical results most, in display order. Others are not shown. */
-const told = ['trl', 'torch', 'transformers', 'cuda', 'rocm'];
+const shownNames = ['trl', 'torch', 'transformers', 'cuda', 'rocm'];
 
 /**
  * Who trained a run, according to its record. The strings come from the run folder and must be sanitized before
@@ -32,7 +32,7 @@ export interface EngineJob {
 
 export function engineFactsOf(record: AnyRunRecord): EngineFacts {
 	const title = record.engine === 'foreign' ? (record.foreign?.title ?? '') : engineTitles[record.engine];
-	const versions = [...told, ...(record.engine === 'ray' ? ['ray'] : [])].flatMap((name) => {
+	const versions = [...shownNames, ...(record.engine === 'ray' ? ['ray'] : [])].flatMap((name) => {
 		const version = Object.hasOwn(record.versions, name) ? record.versions[name] : undefined;
 		return version === undefined ? [] : [[name, version] as const];
 	});
@@ -48,25 +48,27 @@ function jobOf({ engine, ray }: AnyRunRecord): EngineJob | null {
 
 /** What a running engine is waiting for. */
 export interface EngineWait {
-	readonly kind: 'device' | 'loading' | 'job' | 'cluster' | 'restart';
+	readonly kind: EngineWaitKind;
 	/** Description of the state: "waiting for the device". */
 	readonly words: string;
 }
 
-/**
- * Returns what an active run is waiting for, or null if it is computing or waiting for the user. While it waits, the
- * engine reports the reason in the `device` field.
- */
-export function engineWaitOf(record: Pick<AnyRunRecord, 'engine' | 'status' | 'device'>): EngineWait | null {
-	const { engine, status, device } = record;
-	if (/^(ray: )?waiting for /.test(device)) return { kind: 'device', words: 'waiting for the device' };
-	if (engine === 'ray') {
-		if (device.startsWith('ray (job pending')) return { kind: 'job', words: 'job pending on the cluster' };
-		if (device.startsWith('ray (job ')) return { kind: 'loading', words: 'starting on the cluster' };
-		if (device.startsWith('ray (cluster not reached')) return { kind: 'cluster', words: 'cluster unreachable' };
-		if (device.startsWith('ray (starts again')) return { kind: 'restart', words: 'restarting after a loss' };
-		return status === 'starting' ? { kind: 'job', words: 'submitting the job' } : null;
-	}
-	if (engine === 'pytorch' && status === 'starting') return { kind: 'loading', words: 'loading' };
-	return null;
+const waitWords: Readonly<Record<EngineWaitKind, string>> = {
+	device: 'waiting for the device',
+	loading: 'starting on the cluster',
+	job: 'job pending on the cluster',
+	cluster: 'cluster unreachable',
+	restart: 'restarting after a loss',
+};
+
+/** Returns what an active run is waiting for, or null if it is computing or waiting for the user. */
+export function engineWaitOf({
+	engine,
+	status,
+	wait,
+}: Pick<AnyRunRecord, 'engine' | 'status' | 'wait'>): EngineWait | null {
+	if (wait !== undefined) return { kind: wait, words: waitWords[wait] };
+	if (status !== 'starting') return null;
+	if (engine === 'ray') return { kind: 'job', words: 'submitting the job' };
+	return engine === 'pytorch' ? { kind: 'loading', words: 'loading' } : null;
 }

@@ -5,8 +5,9 @@ import { judgedPairs, preferenceLine } from '../core/feedback/judgedPairs.ts';
 import { formatLine } from '../files/jsonLines.ts';
 import type { Feedback, RatedCompletion } from '../protocol/feedback.ts';
 import { ownFormat } from './annotationFolder.ts';
-import { type ExportOptions, type ExportSummary, writeExport } from './exportRollouts.ts';
+import { writeExport } from './exportRollouts.ts';
 import { FeedbackLog } from './feedbackLog.ts';
+import type { ExportOptions, ExportSummary } from './rolloutExport.ts';
 import type { RolloutSplit } from './runContent.ts';
 
 export interface FeedbackExport {

@@ -1,88 +1,30 @@
 import { realpath } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
-import { type AbortSignalLike, checkAborted } from '../base/async.ts';
+import { checkAborted } from '../base/async.ts';
 import { Failure } from '../base/failure.ts';
 import { hashText, Random } from '../base/random.ts';
 import { withMessages } from '../core/export/chatText.ts';
 import { type ExportFormat, exportFormatInfos } from '../core/export/exportFormat.ts';
-import {
-	type Candidate,
-	type PairingOptions,
-	pairGroup,
-	preferencePair,
-	ranked,
-	whyUnpaired,
-} from '../core/export/preferencePairs.ts';
+import { type Candidate, pairGroup, preferencePair, ranked, whyUnpaired } from '../core/export/preferencePairs.ts';
 import { rewardCase } from '../core/export/rewardCase.ts';
-import { type RolloutSelection, rolloutTest, selectsStep } from '../core/export/selection.ts';
+import { rolloutTest, selectsStep } from '../core/export/selection.ts';
 import { sftExample } from '../core/export/sft.ts';
 import { recordedForm, type TextForm } from '../core/export/textForms.ts';
 import { messageText } from '../core/trace/messageText.ts';
 import { parseTrace } from '../core/trace/parseTrace.ts';
-import { type Perturbation, stepsOf } from '../core/trace/perturb.ts';
-import type { TraceTags } from '../core/trace/trace.ts';
+import { stepsOf } from '../core/trace/perturb.ts';
 import { AtomicLines } from '../files/atomicLines.ts';
 import { formatLine } from '../files/jsonLines.ts';
 import { noStep, type RolloutLine } from '../protocol/rolloutLine.ts';
 import { ownFormat } from './annotationFolder.ts';
-import type { RolloutSplit, RunContent, RunFault } from './runContent.ts';
-
-export interface RolloutExport {
-	readonly as: Extract<ExportFormat, 'sft' | 'dpo' | 'cases'>;
-	readonly split: RolloutSplit;
-	readonly selection: RolloutSelection;
-	/** Defaults to the format in which the first rollout was recorded. `messages` is available for SFT only. */
-	readonly form?: TextForm | 'messages';
-	/** SFT: skip exact duplicates of earlier examples. */
-	readonly unique?: boolean;
-	readonly pairing?: PairingOptions;
-	/** Reward cases only: see core/export/rewardCase.ts. */
-	readonly reward?: string;
-	readonly caseReward?: string;
-	/** SFT: how to modify each completion. */
-	readonly perturb?: Perturbation;
-	readonly seed?: number;
-	/** Tags in the run's template. */
-	readonly tags: TraceTags;
-}
-
-export interface ExportProgress {
-	/** Number of steps processed, and the total. */
-	readonly done: number;
-	readonly total: number;
-	readonly read: number;
-	readonly written: number;
-}
-
-/** Result of an export. */
-export interface ExportSummary {
-	readonly path: string;
-	readonly as: ExportFormat;
-	/** Text format; null for labels. */
-	readonly form: TextForm | 'messages' | null;
-	readonly bytes: number;
-	/** Number of items checked, and their type. */
-	readonly read: number;
-	readonly what: 'rollouts' | 'labeled rollouts' | 'judged pairs' | 'lines';
-	/** Number of lines in the file. */
-	readonly written: number;
-	/** Reasons for skipped items, with counts; for pairs also groups: "groups whose rewards are all equal". */
-	readonly leftOut: readonly { readonly reason: string; readonly count: number }[];
-	/** Number of unreadable records, and the first few of them. */
-	readonly unreadable: number;
-	readonly faults: readonly RunFault[];
-}
-
-export interface ExportOptions {
-	/** Whether to replace an existing file. */
-	readonly replace: boolean;
-	readonly signal?: AbortSignalLike;
-	readonly onProgress?: (progress: ExportProgress) => void;
-}
+import type { ExportOptions, ExportSummary, RolloutExport } from './rolloutExport.ts';
+import type { RunContent, RunFault } from './runContent.ts';
 
 const shownFaults = 20;
+
 /** Milliseconds to work before yielding. */
 const turnMs = 3;
+
 /** Number of recent rollouts whose steps are kept for use in other rollouts. */
 const keptDonors = 32;
 
@@ -109,6 +51,7 @@ export class ExportCount {
 }
 
 const madeFrom = { rollouts: 'rollouts', labels: 'labeled rollouts', feedback: 'judged pairs' } as const;
+
 const whatFirst: Readonly<Partial<Record<ExportSummary['what'], string>>> = {
 	'labeled rollouts': 'Label steps in the rollouts panel first.',
 	'judged pairs': 'Rate completions of the same prompt in the rollouts panel first.',

@@ -13,7 +13,8 @@ import { formatLine, LineSplitter, parseLine } from '../files/jsonLines.ts';
 import { openRegular } from '../files/safeFile.ts';
 import type { RolloutLabels } from '../protocol/stepLabel.ts';
 import { ownFormat } from './annotationFolder.ts';
-import { type ExportCount, type ExportOptions, type ExportSummary, writeExport } from './exportRollouts.ts';
+import { type ExportCount, writeExport } from './exportRollouts.ts';
+import type { ExportOptions, ExportSummary } from './rolloutExport.ts';
 import type { RolloutSplit } from './runContent.ts';
 import { StepLabels } from './stepLabels.ts';
 

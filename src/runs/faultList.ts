@@ -3,7 +3,7 @@ import type { RunFault } from './runContent.ts';
 /** Maximum number of faults kept with their messages; beyond that, only counts per file are kept. */
 const maxKept = 10_000;
 /** Maximum number of further faults that are tracked individually, so that repeated ones are counted once. */
-const maxToldApart = 1_000_000;
+const maxListed = 1_000_000;
 
 /** Collects what could not be read in a run, counting each fault once no matter how often it occurs. */
 export class FaultList {
@@ -43,7 +43,7 @@ export class FaultList {
 			this.#beyond.set(file, counted);
 		}
 		if (counted.met.has(about)) return;
-		if (this.#apart < maxToldApart) {
+		if (this.#apart < maxListed) {
 			counted.met.add(about);
 			this.#apart++;
 		}

@@ -44,8 +44,8 @@ export async function inspectArchiveText(bytes: Uint8Array, name: string): Promi
 	let left: number = zipLimits.decodedBytes;
 	let characters = 0;
 	for (const entry of samples) {
-		const most = Math.min(left, zipLimits.entryBytes);
-		const decoded = await decodedEntry(data, entry, most, name);
+		const limit = Math.min(left, zipLimits.entryBytes);
+		const decoded = await decodedEntry(data, entry, limit, name);
 		left -= decoded.length;
 		const text = sampleText(decoded, entry.name, name);
 		characters += text.length + 1;
@@ -108,10 +108,10 @@ function entriesOf(data: Buffer, name: string): Entry[] {
 	return entries;
 }
 
-async function decodedEntry(data: Buffer, entry: Entry, most: number, name: string): Promise<Buffer> {
+async function decodedEntry(data: Buffer, entry: Entry, limit: number, name: string): Promise<Buffer> {
 	const { offset, packed, size, method, encrypted } = entry;
 	if (encrypted) throw new Failure('unsupported', `${entry.name} in ${name} is encrypted.`);
-	if (size > most) throw tooLarge(name, `${entry.name} has ${size} bytes`);
+	if (size > limit) throw tooLarge(name, `${entry.name} has ${size} bytes`);
 	if (offset + 30 > data.length || data.readUInt32LE(offset) !== localMark) {
 		throw new Failure('invalid', `${name} is a damaged zip archive: ${entry.name} is missing.`, 'Copy it again.');
 	}

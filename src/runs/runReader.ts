@@ -231,7 +231,7 @@ async function readEnd(
 	run: string,
 	relative: string,
 	start: number,
-	most: number,
+	limit: number,
 ): Promise<{ bytes: Buffer; whole: boolean }> {
 	const handle = await openRegular(run, relative).catch((error: unknown) => {
 		if (error instanceof Failure && error.reason === 'missing') return null;
@@ -240,7 +240,7 @@ async function readEnd(
 	if (handle === null) return { bytes: Buffer.alloc(0), whole: true };
 	try {
 		const { size } = await handle.stat();
-		const buffer = Buffer.alloc(Math.max(0, Math.min(most, size - start)));
+		const buffer = Buffer.alloc(Math.max(0, Math.min(limit, size - start)));
 		const { bytesRead } = await handle.read(buffer, 0, buffer.length, size - buffer.length);
 		return { bytes: buffer.subarray(0, bytesRead), whole: buffer.length >= size - start };
 	} finally {

@@ -86,7 +86,7 @@ export class RunTail extends Disposable {
 	#folders: FolderNews;
 	#forced = false;
 	#lastFailure = '';
-	#overviewTold = false;
+	#overviewReported = false;
 
 	constructor(folder: string, options: RunTailOptions = {}) {
 		super();
@@ -181,7 +181,7 @@ export class RunTail extends Disposable {
 		try {
 			this.#watchFolder();
 			// If files are replaced while being read, start over, but with a limited number of attempts per round.
-			for (let i = 0; i < 5; i++) if (await this.#tellNews()) return;
+			for (let i = 0; i < 5; i++) if (await this.#reportNews()) return;
 			this.#again = true;
 		} catch (error) {
 			this.#fail(Failure.from(error, `Cannot follow ${this.folder}`));
@@ -192,13 +192,13 @@ export class RunTail extends Disposable {
 	 * @returns false if a file turned out to be replaced, in which case reported data was reset and must be reported
 	 * again
 	 */
-	async #tellNews(): Promise<boolean> {
+	async #reportNews(): Promise<boolean> {
 		if (!(await this.#lookAtRecord())) return true;
 		for (const [tail, kind] of [
 			[this.#events, 'events'],
 			[this.#metrics, 'metrics'],
 		] as const) {
-			if (kind === 'metrics') await this.#tellOverview();
+			if (kind === 'metrics') await this.#reportOverview();
 			for (;;) {
 				if (this.disposed) return true;
 				const portion = await tail.read();
@@ -218,9 +218,9 @@ export class RunTail extends Disposable {
 	}
 
 	/** Reports an overview once, before a run's metrics are reported from the start. */
-	async #tellOverview(): Promise<void> {
-		if (this.#overviewTold || this.disposed) return;
-		this.#overviewTold = true;
+	async #reportOverview(): Promise<void> {
+		if (this.#overviewReported || this.disposed) return;
+		this.#overviewReported = true;
 		// Without an overview, rows appear as they are read.
 		const lines = await overviewLines(this.folder, runFiles.metrics, this.#overview).catch(() => null);
 		if (lines === null) return;
@@ -271,7 +271,7 @@ export class RunTail extends Disposable {
 		this.#metrics = new LineTail(this.folder, runFiles.metrics);
 		this.#events = new LineTail(this.folder, runFiles.events);
 		this.#folders = new FolderNews(this.folder);
-		this.#overviewTold = false;
+		this.#overviewReported = false;
 		this.#fire({ kind: 'reset' });
 	}
 

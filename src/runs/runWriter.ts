@@ -109,7 +109,7 @@ export class RunWriter {
 	static async reopen(folder: string): Promise<RunWriter> {
 		const lock = await lockRun(folder, await lockPatience(folder));
 		try {
-			const { error: _, pause: __, ...old } = await readRecord(folder);
+			const { error: _, pause: __, wait: ___, ...old } = await readRecord(folder);
 			const time = now();
 			const writer = new RunWriter(folder, lock, {
 				...old,

@@ -30,7 +30,7 @@ export interface RunsBelow {
 }
 
 const passedOver = new Set(['node_modules', '__pycache__', 'site-packages', 'venv', 'wandb']);
-const mostNames = 50_000;
+const maxNames = 50_000;
 /** Hidden folder in which ART stores its runs. */
 const hiddenRuns = '.art';
 
@@ -75,7 +75,7 @@ async function foldersIn(path: string): Promise<string[]> {
 	try {
 		for await (const entry of await opendir(path, { bufferSize: 512 })) {
 			// A folder with this many names contains program data rather than a user's runs.
-			if (++seen > mostNames) break;
+			if (++seen > maxNames) break;
 			if (!entry.isDirectory() || passedOver.has(entry.name)) continue;
 			if (!entry.name.startsWith('.') || entry.name === hiddenRuns) names.push(entry.name);
 		}

@@ -113,7 +113,7 @@ async function bytesOf(handle: FileHandle, from: number, length: number): Promis
  * Lists the logs in a `searches` folder by absolute path, up to `most`, newest name first; a link does not count as a
  * folder.
  */
-export async function searchLogsIn(folder: string, most = 500): Promise<string[]> {
+export async function searchLogsIn(folder: string, limit = 500): Promise<string[]> {
 	if (!(await lstat(folder).catch(() => null))?.isDirectory()) return [];
 	const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
 	return entries
@@ -121,5 +121,5 @@ export async function searchLogsIn(folder: string, most = 500): Promise<string[]
 		.map(({ name }) => join(folder, name))
 		.sort()
 		.reverse()
-		.slice(0, most);
+		.slice(0, limit);
 }

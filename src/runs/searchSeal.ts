@@ -54,6 +54,6 @@ export function sealOf(key: Buffer, { id, spec }: Sealed): string {
 export async function isOwnSearch(start: Sealed & Pick<TreeEventOf<'start'>, 'seal'>, home?: string): Promise<boolean> {
 	const key = await sealKey(home);
 	if (key === null || start.seal === undefined) return false;
-	const [told, right] = [Buffer.from(start.seal, 'hex'), Buffer.from(sealOf(key, start), 'hex')];
-	return told.length === right.length && timingSafeEqual(told, right);
+	const [stated, right] = [Buffer.from(start.seal, 'hex'), Buffer.from(sealOf(key, start), 'hex')];
+	return stated.length === right.length && timingSafeEqual(stated, right);
 }

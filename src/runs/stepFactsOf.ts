@@ -38,10 +38,10 @@ export async function stepFactsOf(
 }
 
 /** Selects the steps whose rollouts are read in a long run: evenly spaced, plus everything at the end. */
-export function sampledSteps(steps: readonly number[], most: number): number[] {
-	if (steps.length <= most) return [...steps];
-	const end = Math.floor(most / 4);
-	const spread = most - end;
+export function sampledSteps(steps: readonly number[], limit: number): number[] {
+	if (steps.length <= limit) return [...steps];
+	const end = Math.floor(limit / 4);
+	const spread = limit - end;
 	const before = steps.slice(0, steps.length - end);
 	const picked = Array.from({ length: spread }, (_, i) => before[Math.floor((i * before.length) / spread)] as number);
 	return [...new Set([...picked, ...steps.slice(steps.length - end)])];

@@ -8,11 +8,11 @@ import { r1Tags, type TraceTags } from '../core/trace/trace.ts';
 import type { OfferedTools, PolicyTokenizer } from '../policies/openedPolicy.ts';
 import type { SearchSpec } from '../protocol/searchSpec.ts';
 import type { SearchBudget, SearchProblem, TreeEvent } from '../protocol/treeLog.ts';
-import { begunWith } from './begunWith.ts';
-import { mostTokens, OpenSearch } from './openSearch.ts';
+import { OpenSearch, tokenLimit } from './openSearch.ts';
 import { withHistory, withSchema } from './policyHistory.ts';
 import type { SearchContext } from './searchContext.ts';
 import type { CalledTools, OfferedStrategy, Reasoner, Solution, SolutionStep, SolveOptions } from './serve/reasoner.ts';
+import { startedWith } from './startedWith.ts';
 
 export interface ReasonerOptions {
 	/** Policy, strategy, scorers, sampling and budget, used wherever a problem does not override them. */
@@ -93,15 +93,17 @@ class SearchReasoner implements Reasoner {
 				: [(policy: Policy) => withHistory(policy, { history, problem: problem.prompt, exchange })]),
 			...(schema === undefined ? [] : [(policy: Policy) => withSchema(policy, schema)]),
 		];
-		const begun =
-			prefill === '' ? null : begunWith(problem, prefill, { policy: this.name, strategy: strategy.name, seed, budget });
-		for (const event of begun?.events ?? []) onEvent?.(event);
+		const started =
+			prefill === ''
+				? null
+				: startedWith(problem, prefill, { policy: this.name, strategy: strategy.name, seed, budget });
+		for (const event of started?.events ?? []) onEvent?.(event);
 		const run = this.#search.run({
 			problem,
 			budget,
 			seed,
 			spec: { strategy: strategy.name, params, sampling: { ...spec.sampling, ...options.sampling, tokens } },
-			...(begun === null ? {} : { resume: begun }),
+			...(started === null ? {} : { resume: started }),
 			...(options.signal === undefined ? {} : { signal: options.signal }),
 			...(wraps.length === 0 ? {} : { wrap: (policy) => wraps.reduce((inner, wrap) => wrap(inner), policy) }),
 			...(how === 'tokens' ? { onText: ({ text }) => onText?.(text) } : {}),
@@ -120,7 +122,7 @@ class SearchReasoner implements Reasoner {
 		const { strategy, params, budget } = this.#checked(options);
 		const { spec, policy } = this.#search;
 		const { history = [], exchange = [], signal } = options;
-		const { temperature, topP, maxTokens = mostTokens(policy.context) } = { ...spec.sampling, ...options.sampling };
+		const { temperature, topP, maxTokens = tokenLimit(policy.context) } = { ...spec.sampling, ...options.sampling };
 		if (policy.callTools === undefined) {
 			throw new Failure('unsupported', `The policy ${this.name} does not support tool calls.`, 'Omit "tools".');
 		}
@@ -153,8 +155,8 @@ class SearchReasoner implements Reasoner {
 					...budget,
 					...Object.fromEntries(
 						(['tokens', 'seconds', 'cost'] as const).flatMap((name) => {
-							const most = budget[name];
-							return most === undefined ? [] : [[name, Math.max(0, most - used[name])]];
+							const limit = budget[name];
+							return limit === undefined ? [] : [[name, Math.max(0, limit - used[name])]];
 						}),
 					),
 				},
@@ -206,9 +208,9 @@ class SearchReasoner implements Reasoner {
 		const allowed: Record<string, number | undefined> = { ...this.budget };
 		for (const [name, value] of Object.entries(asked)) {
 			if (value === undefined) continue;
-			const most = allowed[name];
-			if (most !== undefined && value > most) {
-				throw new Failure('invalid', `The ${name} budget is ${value}; the maximum is ${most}.`, 'Lower it.');
+			const limit = allowed[name];
+			if (limit !== undefined && value > limit) {
+				throw new Failure('invalid', `The ${name} budget is ${value}; the maximum is ${limit}.`, 'Lower it.');
 			}
 			allowed[name] = value;
 		}

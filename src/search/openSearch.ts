@@ -143,7 +143,7 @@ export class OpenSearch extends Disposable {
 		const guide = scorerOf(this.guide);
 		const judge = spec.judge === null ? guide : apartFrom(guide, scorerOf(this.judge));
 		const budget = options.budget ?? spec.budget;
-		const { maxTokens = mostTokens(policy.context), ...sampling } = spec.sampling;
+		const { maxTokens = tokenLimit(policy.context), ...sampling } = spec.sampling;
 		// Some scorers need token data.
 		const tokens = Math.max(sampling.tokens, this.guide?.tokens ?? 0, this.judge?.tokens ?? 0);
 		const tags = spec.tags ?? policy.tags;
@@ -208,7 +208,7 @@ function apartFrom(guide: Scorer | null, judge: Scorer | null): Scorer | null {
 }
 
 /** Returns the default length of a completion in tokens: what the context allows, up to a reasonable limit. */
-export function mostTokens(context: number | null): number {
+export function tokenLimit(context: number | null): number {
 	return Math.min(4096, context ?? 4096);
 }
 

@@ -29,10 +29,10 @@ export class RunningSearches extends Disposable {
 	readonly #running = new Map<string, { readonly session: SearchSession; readonly context: SearchContext }>();
 	readonly #ending = new AbortController();
 
-	constructor(programs: SearchPrograms, tell: (news: SearchNews<'changed'>) => void) {
+	constructor(programs: SearchPrograms, notify: (news: SearchNews<'changed'>) => void) {
 		super();
 		this.#programs = programs;
-		this.#tell = tell;
+		this.#tell = notify;
 		this.register(toDisposable(() => this.#ending.abort()));
 	}
 

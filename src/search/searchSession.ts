@@ -80,19 +80,19 @@ export class SearchSession {
 		this.#before = { tokens, cost: cost ?? 0 };
 		this.#facts = { strategy: opened.spec.strategy, started: performance.now(), before: read?.events.at(-1)?.at ?? 0 };
 		const writer = new TreeLogWriter(log, () => this.#run?.stop());
-		let begun = false;
+		let started = false;
 		this.#run = opened.run({
 			...how,
 			id: basename(log, searchLogEnding),
 			beforeCall: () => (writer.behind ? writer.flush() : undefined),
 			onEvent: (event) => {
-				const told = sealed(withVerdict(event, how.problem.answer), seal);
-				if (told.t === 'end') this.#ended(told);
-				writer.write(told);
+				const givenSpec = sealed(withVerdict(event, how.problem.answer), seal);
+				if (givenSpec.t === 'end') this.#ended(givenSpec);
+				writer.write(givenSpec);
 				this.#tree.apply(event);
 				this.#count(event);
-				if (begun || (event.t !== 'node' && event.t !== 'resume')) return;
-				begun = true;
+				if (started || (event.t !== 'node' && event.t !== 'resume')) return;
+				started = true;
 				void writer.flush().then(began, () => undefined);
 			},
 		});
@@ -225,10 +225,10 @@ export async function continueSearch(go: SearchContinuation): Promise<SearchSess
 		const events = last === null ? read.events : [...read.events, last];
 		const start = read.tree.start;
 		if (start === null) throw new Failure('invalid', `${log} has no start event.`);
-		const told = go.spec ?? (await ownSpec(log, read));
-		const spec = withRoom(told, budget, read.tree);
+		const givenSpec = go.spec ?? (await ownSpec(log, read));
+		const spec = withRoom(givenSpec, budget, read.tree);
 		// These names come from the user who started the search.
-		const keyVariables = go.spec === undefined ? keyNamesOf(told) : [];
+		const keyVariables = go.spec === undefined ? keyNamesOf(givenSpec) : [];
 		const how = {
 			problem: start.problem,
 			resume: { events, ...action },
@@ -300,13 +300,13 @@ async function begin(
 		const named = [...(policies.keyVariables ?? []), ...keyVariables];
 		opened = await OpenSearch.open(spec, { ...context, policies: { ...policies, keyVariables: named } }, signal);
 		const search = opened;
-		let tell: () => void = () => undefined;
+		let notify: () => void = () => undefined;
 		began = new Promise((resolve) => {
-			tell = resolve;
+			notify = resolve;
 		});
 		const given = { ...how, ...(signal === undefined ? {} : { signal }) };
 		const seal = read === null ? await sealKey() : null;
-		session = new SearchSession(log, search, lock, read, given, tell, seal);
+		session = new SearchSession(log, search, lock, read, given, notify, seal);
 	} catch (error) {
 		opened?.dispose();
 		await lock.release();

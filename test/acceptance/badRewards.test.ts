@@ -20,7 +20,7 @@ import { root } from '../scripts/paths.ts';
 import { badRewards } from '../support/badRewards.ts';
 import { isLate, type LoopDelay, loopDelayDuring } from '../support/loopDelay.ts';
 
-const leastMs = 2000;
+const minMs = 2000;
 const standard = { rowMs: 1000, batchMs: 3000, loadMs: 3000, memoryMb: 512, processes: 40 };
 const problems = Array.from({ length: 60 }, (_, i) => JSON.stringify({ prompt: `${i}+1=`, answer: String(i + 1) }));
 const harmless = {
@@ -85,7 +85,7 @@ async function holds(name: string, work: () => Promise<unknown>): Promise<void> 
 	const delay = await loopDelayDuring(async () => {
 		const start = performance.now();
 		do await work();
-		while (performance.now() - start < leastMs);
+		while (performance.now() - start < minMs);
 	});
 	console.error(`${name}: ${written(delay)}`);
 	assert.ok(!isLate(delay), `the event loop was late: ${written(delay)}`);

@@ -184,8 +184,8 @@ describe('keys', () => {
 		await place.write('data.json', { problems, search: { ...samples, policy: asks }, exports: ['sft'] });
 		const rule = { say: '<answer>42</answer>' };
 		await place.write('script.json', { name: 'fixed', rules: [rule] });
-		const begun = await place.run('search', 'p', '--policy', 'script.json', '--log', 'begun.search.jsonl');
-		assert.equal(begun.status, 0, begun.text);
+		const started = await place.run('search', 'p', '--policy', 'script.json', '--log', 'begun.search.jsonl');
+		assert.equal(started.status, 0, started.text);
 		const [first, ...rest] = (await readFile(join(place.folder, 'begun.search.jsonl'), 'utf8')).split('\n');
 		const tools = [{ use: 'workspace', folder: join(place.folder, '../home') }];
 		for (const [name, spec] of Object.entries({

@@ -48,14 +48,14 @@ test('95% intervals contain the true value in 93 to 97 of 100 evaluations', () =
 		const trials = trialsOf(one.questions);
 		const { held, width } = coverageOf(one, trials);
 		const noise = 3 * Math.sqrt((0.05 * 0.95) / trials);
-		const told = `${one.of}, ${one.questions} questions, ${one.samples} samples, p ${one.p}${one.better ? ` + ${one.better}` : ''}, apart ${one.apart}: ${(100 * held).toFixed(1)}%, width ${width.toFixed(3)}`;
+		const label = `${one.of}, ${one.questions} questions, ${one.samples} samples, p ${one.p}${one.better ? ` + ${one.better}` : ''}, apart ${one.apart}: ${(100 * held).toFixed(1)}%, width ${width.toFixed(3)}`;
 		// For pass@4, the distance to 1 matters; for paired differences, the true value is near 0.
 		const share = one.of === 'pass@4' || one.of === 'cons@3' ? truthOf(one) : one.p;
 		const counts = one.questions * Math.min(share, 1 - share);
 		const low = held < (counts >= 5 ? 0.93 : 0.9) - noise;
 		const high = held > 0.97 + noise && counts >= 10 && one.questions >= 50;
-		console.error(`${low ? 'too narrow: ' : high ? 'too wide: ' : ''}${told}`);
-		if (low || high) faults.push(told);
+		console.error(`${low ? 'too narrow: ' : high ? 'too wide: ' : ''}${label}`);
+		if (low || high) faults.push(label);
 	}
 	assert.deepEqual(faults, []);
 });

@@ -26,8 +26,8 @@ for (const seed of seeds) {
 			const seconds = Math.round((performance.now() - began) / 1000);
 			console.error(await lab(project, folder, 'pipeline', 'status', 'expert-iteration'));
 			console.error(`seed ${seed}: ${seconds} s`);
-			const told = JSON.parse(await lab(project, folder, 'pipeline', 'status', 'expert-iteration', '--json'));
-			const [{ of, points }] = told.pipelines[0].rounds as [RoundSeries];
+			const result = JSON.parse(await lab(project, folder, 'pipeline', 'status', 'expert-iteration', '--json'));
+			const [{ of, points }] = result.pipelines[0].rounds as [RoundSeries];
 			assert.equal(of, 'measure');
 			assert.deepEqual(
 				points.map(({ number, problems }) => [number, problems]),

@@ -29,7 +29,7 @@ async function runChunk(from: number, to: number): Promise<(FuzzCase & { readonl
 				stdio: ['ignore', 'pipe', 'inherit'],
 			},
 		);
-		let begun = next;
+		let started = next;
 		let silence = setTimeout(() => child.kill('SIGKILL'), silenceMs);
 		const ended = new Promise<string>((resolve) => {
 			child.on('exit', (code, signal) => resolve(`the process ended with ${signal ?? code}`));
@@ -38,7 +38,7 @@ async function runChunk(from: number, to: number): Promise<(FuzzCase & { readonl
 			clearTimeout(silence);
 			silence = setTimeout(() => child.kill('SIGKILL'), silenceMs);
 			const line = JSON.parse(text) as Line;
-			if ('begins' in line) begun = line.begins;
+			if ('begins' in line) started = line.begins;
 			else {
 				results.push(line);
 				next = line.seed + 1;
@@ -47,8 +47,8 @@ async function runChunk(from: number, to: number): Promise<(FuzzCase & { readonl
 		clearTimeout(silence);
 		const how = await ended;
 		if (next >= to) break;
-		results.push({ seed: begun, name: 'unknown', millis: silenceMs, problem: how, counts: null, heapMb: 0 });
-		next = begun + 1;
+		results.push({ seed: started, name: 'unknown', millis: silenceMs, problem: how, counts: null, heapMb: 0 });
+		next = started + 1;
 	}
 	return results;
 }

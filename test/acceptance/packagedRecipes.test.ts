@@ -95,13 +95,13 @@ for (const { id, recipe } of projectTemplates) {
 		await lab(folder, 'new', project, '--template', id);
 		if (needsTorch) {
 			// The template uses a hub model and a GPU, so only check the rest of the recipe and estimate its memory.
-			const told = JSON.parse(
+			const result = JSON.parse(
 				await lab(
 					project,
 					...['estimate', 'gsm8k.recipe.json', '--gpu', '80', '--json', '--set', `model.path=${await model()}`],
 				),
 			);
-			assert.deepEqual([told.kind, told.fits], ['estimate', true]);
+			assert.deepEqual([result.kind, result.fits], ['estimate', true]);
 		}
 		if (id === 'r1' || id === 'expert-iteration') {
 			// A full pipeline takes minutes, so stop it while its first stage trains.

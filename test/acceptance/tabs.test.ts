@@ -13,7 +13,7 @@ import { skip } from '../support/chromium.ts';
 import { mctsEvents } from '../support/treeEvents.ts';
 import { reflexionFile } from '../unit/core/transcript/reflexion.ts';
 import { grpoRecipe, writeComparedRun } from '../unit/webview/comparison/comparisonFixture.ts';
-import { writeMicroscopeRun } from '../unit/webview/rollouts/microscopeFixture.ts';
+import { writeExploredRun } from '../unit/webview/rollouts/exploredRunFixture.ts';
 import { makeComparison } from '../unit/webview/strategies/strategiesHarness.ts';
 
 /** A panel and the user interactions to perform in it. */
@@ -92,7 +92,7 @@ test('every panel keeps its state when its tab is shown again', { skip }, async 
 	const path = (name: string) => join(lab.workspace, name);
 	await writeComparedRun(path('runs'), { name: 'plain', level: 0.4, recipe: grpoRecipe() });
 	await writeComparedRun(path('runs'), { name: 'clipped', level: 0.9, recipe: grpoRecipe({ epsilon_high: 0.28 }) });
-	await writeMicroscopeRun(path('runs/bakery'), 4, 8);
+	await writeExploredRun(path('runs/bakery'), 4, 8);
 	copyFileSync(reflexionFile, path('agent.txt'));
 	mkdirSync(path('searches'));
 	writeFileSync(

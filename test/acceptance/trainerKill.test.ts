@@ -41,7 +41,7 @@ const recipe = {
 const kills = 8;
 
 /** Returns everything in the run that does not depend on time. */
-async function told(run: string): Promise<{ metrics: object[]; rollouts: Record<string, string> }> {
+async function result(run: string): Promise<{ metrics: object[]; rollouts: Record<string, string> }> {
 	const metrics = (await readMetrics(run)).map(({ step, stage, values }) => ({
 		step,
 		stage,
@@ -103,7 +103,7 @@ describe('a killed trainer', { skip, timeout: 1_800_000 }, async () => {
 		assert.equal(last.code, 0, last.stderr);
 		const plain = await undisturbed;
 		assert.equal(plain.code, 0, plain.stderr);
-		const [expected, got] = [await told(whole), await told(killed)];
+		const [expected, got] = [await result(whole), await result(killed)];
 		assert.equal(expected.metrics.length, 48);
 		assert.deepEqual(got.metrics, expected.metrics);
 		assert.deepEqual(got.rollouts, expected.rollouts);

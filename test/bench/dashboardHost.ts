@@ -13,7 +13,7 @@ import { type HostPage, serveHostPage } from './hostPage.ts';
 /** Response to GET /stats. */
 export interface HostStats {
 	/** Peak memory of the process in MB, and its memory before the run was opened. */
-	readonly most: number;
+	readonly max: number;
 	readonly before: number;
 	/** Event loop delay since the run was opened, in milliseconds. */
 	readonly late95: number;
@@ -31,14 +31,14 @@ async function main(run: string): Promise<void> {
 	let session: DashboardSession | null = null;
 	const histogram = monitorEventLoopDelay({ resolution });
 	const before = process.memoryUsage.rss() / 1e6;
-	let most = 0;
+	let max = 0;
 	page = await serveHostPage({
 		script: file('.js'),
 		style: file('.css'),
 		onOpen: () => {
 			histogram.enable();
 			setInterval(() => {
-				most = Math.max(most, process.memoryUsage.rss() / 1e6);
+				max = Math.max(max, process.memoryUsage.rss() / 1e6);
 			}, 10);
 			session = new DashboardSession(run, {
 				post: (event) => page?.post({ kind: 'event', event }) ?? Promise.resolve(),
@@ -52,7 +52,7 @@ async function main(run: string): Promise<void> {
 		},
 		stats: (): HostStats => {
 			const late = (nanoseconds: number) => Math.max(0, nanoseconds / 1e6 - resolution);
-			return { most, before, late95: late(histogram.percentile(95)), latest: late(histogram.max) };
+			return { max, before, late95: late(histogram.percentile(95)), latest: late(histogram.max) };
 		},
 	});
 	process.stdin.on('end', () => process.exit(0)).resume();

@@ -154,7 +154,7 @@ function ratios(of: readonly StepFigures[], against: readonly StepFigures[]): nu
 }
 
 /** Starts a program and tracks its process. */
-function working<T>(begin: (begun: (pid: number) => void) => Promise<T>): Working<T> {
+function working<T>(begin: (started: (pid: number) => void) => Promise<T>): Working<T> {
 	let pid: number | null = null;
 	return { end: begin((own) => (pid = own)), pid: () => pid };
 }
@@ -183,12 +183,12 @@ async function compare(comparison: Comparison, rounds: number, lengths: Lengths)
 		const first = { ...common, seed: round, model: { path: cold }, stages: [{ ...withKl, steps }] };
 		const both = { ...first, stages: [{ ...withKl, steps: pairSteps }] };
 		const second = { ...common, seed: round, model: { path: learned }, stages: [{ ...withoutKl, steps }] };
-		const told: number[][][] = [];
+		const result: number[][][] = [];
 		// Run several pairs per round because two processes of the same program differ by more than the effect being
 		// measured, and alternate which one starts because the first is sometimes slower.
 		const byTurns = (begins: 'engine' | 'script') => async () => {
-			const engine = () => working((begun) => comparison.pytorch(both, setting, begun));
-			const script = () => working((begun) => comparison.plain(both, cold, setting, begun));
+			const engine = () => working((started) => comparison.pytorch(both, setting, started));
+			const script = () => working((started) => comparison.plain(both, cold, setting, started));
 			const inTurn = async (): Promise<[Alternated<EngineRun>, Alternated<PlainRun>]> => {
 				if (begins === 'engine') return alternately(engine(), script());
 				const [plain, trained] = await alternately(script(), engine());
@@ -197,7 +197,7 @@ async function compare(comparison: Comparison, rounds: number, lengths: Lengths)
 			const [trained, plain] = await inTurn();
 			pair.engine.push(figuresOfRun(trained.result, rows, warmUp, trained.pauses));
 			pair.plain.push(figuresOfPlain(plain.result, rows, warmUp, plain.pauses));
-			told.push([losses(trained.result.metrics), losses(plain.result.steps)]);
+			result.push([losses(trained.result.metrics), losses(plain.result.steps)]);
 		};
 		const turns = [
 			byTurns('engine'),
@@ -210,7 +210,7 @@ async function compare(comparison: Comparison, rounds: number, lengths: Lengths)
 		// Alternate between forward and reverse order, so that drift on the machine does not always hit the same program
 		// first.
 		for (const turn of round % 2 === 1 ? turns : turns.toReversed()) await turn();
-		const same = told.map(([engine = [], plain = []]) => likeness(engine, plain));
+		const same = result.map(([engine = [], plain = []]) => likeness(engine, plain));
 		console.log(`  round ${round}: the losses of engine and plain script are ${[...new Set(same)].join(', and ')}`);
 	}
 	const overhead = pair.engine.map((engine, i) => overheadOf(engine, pair.plain[i] as StepFigures));

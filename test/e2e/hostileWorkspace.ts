@@ -105,10 +105,10 @@ export class HostileWorkspace {
 		for (const name of ['objects', 'refs']) mkdirSync(this.path(`.git/${name}`), { recursive: true });
 
 		this.put('data/train.jsonl', '{"prompt":"2+3","answer":"5"}\n{"prompt":"4+4","answer":"8"}\n');
-		const tell = `appendFileSync(${JSON.stringify(this.#started)}, 'hostile.reward.ts\\n');`;
+		const reply = `appendFileSync(${JSON.stringify(this.#started)}, 'hostile.reward.ts\\n');`;
 		this.put(
 			'rewards/hostile.reward.ts',
-			`import { appendFileSync } from 'node:fs';\n\n${tell}\n\n// @dataset ../data/train.jsonl\nexport const hostile = ({ completion, answer }) => (completion.includes(answer) ? 1 : 0);\n`,
+			`import { appendFileSync } from 'node:fs';\n\n${reply}\n\n// @dataset ../data/train.jsonl\nexport const hostile = ({ completion, answer }) => (completion.includes(answer) ? 1 : 0);\n`,
 		);
 		this.put(
 			'rewards/snake.reward.py',

@@ -7,7 +7,7 @@ import type { Frame } from 'playwright-core';
 import { root } from '../scripts/paths.ts';
 import { skip } from '../support/chromium.ts';
 import { hostileHost } from '../support/hostileTexts.ts';
-import { writeMicroscopeRun } from '../unit/webview/rollouts/microscopeFixture.ts';
+import { writeExploredRun } from '../unit/webview/rollouts/exploredRunFixture.ts';
 import { overflow, violations } from './accessibility.ts';
 import { groups, perGroup, texts, writeHostileRun } from './hostileRun.ts';
 import { inOrder, Laboratory, readLines, waitUntil } from './laboratory.ts';
@@ -30,7 +30,7 @@ test('rollouts from another trainer, from our own run, and hostile ones, side by
 	cpSync(join(root, 'test/fixtures/trl-run'), run, { recursive: true });
 	const before = readFileSync(join(run, 'checkpoint-30', 'trainer_state.json'));
 	const bakery = join(lab.workspace, 'runs', 'bakery');
-	await writeMicroscopeRun(bakery, 6);
+	await writeExploredRun(bakery, 6);
 	assert.ok(texts.length >= 60);
 	writeHostileRun(join(lab.workspace, 'runs', 'hostile'));
 	const workbench = await lab.workbench();
@@ -196,14 +196,14 @@ test('rollouts from another trainer, from our own run, and hostile ones, side by
 				'both labels are saved',
 				10,
 			);
-			await workbench.screenshot('microscope-labels');
+			await workbench.screenshot('rollouts-explorer-labels');
 		});
 
 		await step('behaviors are counted over training, and an example leads to its rollout', async () => {
 			await frame.getByRole('tab', { name: 'Behaviors' }).click();
 			await frame.getByText(/(Read|index:) 6 steps/).waitFor();
 			await frame.locator('.example').first().waitFor();
-			await workbench.screenshot('microscope-behaviours');
+			await workbench.screenshot('rollouts-explorer-behaviors');
 			await frame.locator('.example').first().click();
 			await frame.locator('.card.selected').waitFor();
 		});

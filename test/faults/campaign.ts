@@ -67,7 +67,7 @@ export class Campaign {
 		const fault = chooseFault(random, kind);
 		const { outcome, milliseconds, names, temporary: usual } = await this.#baseline(kind, workSeed);
 		const after = Math.round(random.next() * milliseconds);
-		const told = { number, work: kind.name, seed: workSeed, fault: faultText(fault), after };
+		const result = { number, work: kind.name, seed: workSeed, fault: faultText(fault), after };
 		const needsDisk = fault.kind === 'full disk' || fault.kind === 'read-only folder';
 		await using place = await Place.make(needsDisk);
 		const losses: string[] = [];
@@ -109,7 +109,7 @@ export class Campaign {
 		}
 		const left = await lingering(place.folder);
 		if (left.length > 0) losses.push(`processes left behind: ${left.map(({ command }) => command.slice(0, 120))}`);
-		return { ...told, hit, resumes, losses };
+		return { ...result, hit, resumes, losses };
 	}
 
 	async #baseline(kind: WorkKind, seed: number): Promise<Undisturbed> {

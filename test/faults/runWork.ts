@@ -87,8 +87,8 @@ class RunWork implements Work {
 
 	async reason(): Promise<string> {
 		const record = await readRecord(this.run).catch((error: unknown) => String(error));
-		const told = typeof record === 'string' ? record : `${record.status} ${record.error?.message ?? ''}`;
-		return `${told} ${this.#said.trim().slice(-500)}`.trim();
+		const result = typeof record === 'string' ? record : `${record.status} ${record.error?.message ?? ''}`;
+		return `${result} ${this.#said.trim().slice(-500)}`.trim();
 	}
 }
 

@@ -70,8 +70,8 @@ class SearchWork implements Work {
 
 	/** Resumes the search, or restarts it if it was hit before its log had any content. */
 	async resume(): Promise<void> {
-		const begun = (await readFile(this.#log, 'utf8').catch(() => '')).includes('\n');
-		await this.#begin(begun ? ['--continue', this.#log] : this.#args);
+		const started = (await readFile(this.#log, 'utf8').catch(() => '')).includes('\n');
+		await this.#begin(started ? ['--continue', this.#log] : this.#args);
 	}
 
 	async startTwice(): Promise<string | null> {

@@ -23,7 +23,7 @@ function read(name: string): Pair[] {
 const pairs = ['mathNumbers', 'mathExpressions', 'mathTexts', 'mathAsWritten', 'mathForms', 'mathBlind'].flatMap(read);
 
 /** Maximum fraction of correct predictions that may be judged incorrect. */
-const mostFalseNegatives = 0.03;
+const maxFalseNegatives = 0.03;
 
 describe('mathematical equivalence on a table of pairs', () => {
 	let compare: MathComparer;
@@ -48,14 +48,14 @@ describe('mathematical equivalence on a table of pairs', () => {
 		const found = read('mathForms').filter(({ expected }) => expected === 1);
 		assert.ok(found.length >= 150);
 		const missed = found.filter(({ gold, prediction }) => compare(gold, prediction).value !== 1);
-		assert.ok(missed.length <= mostFalseNegatives * found.length, missed.map(brief).join('\n'));
+		assert.ok(missed.length <= maxFalseNegatives * found.length, missed.map(brief).join('\n'));
 	});
 
 	it('rejects hardly any correct answer', () => {
 		const found = pairs.filter(({ expected }) => expected === 1);
 		assert.ok(found.length >= 150);
 		const missed = found.filter(({ gold, prediction }) => compare(gold, prediction).value !== 1).map(brief);
-		assert.ok(missed.length <= mostFalseNegatives * found.length, missed.join('\n'));
+		assert.ok(missed.length <= maxFalseNegatives * found.length, missed.join('\n'));
 		// Currently missed: a unit that could be a factor.
 		assert.deepEqual(missed, ['number with unit in a sentence: 8 | Therefore the side is 8m long.']);
 	});
@@ -66,10 +66,7 @@ describe('mathematical equivalence on a table of pairs', () => {
 			assert.ok(found.length >= 40);
 			const missed = found.filter(({ gold, prediction }) => compare(gold, prediction).value !== expected);
 			t.diagnostic(`${missed.length} of ${found.length} pairs of value ${expected} got another`);
-			assert.ok(
-				missed.length <= (expected === 1 ? mostFalseNegatives * found.length : 0),
-				missed.map(brief).join('\n'),
-			);
+			assert.ok(missed.length <= (expected === 1 ? maxFalseNegatives * found.length : 0), missed.map(brief).join('\n'));
 		}
 	});
 

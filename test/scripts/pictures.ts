@@ -63,7 +63,7 @@ const updates = (run: string, of: string) =>
 /**
  * Finds the most informative group in the newest step: the most distinct rewards, with a mix of correct and incorrect.
  */
-function tellingGroup(run: string): { step: number; group: number; prompt: string } {
+function informativeGroup(run: string): { step: number; group: number; prompt: string } {
 	const names = readdirSync(join(run, 'rollouts')).sort();
 	for (const name of names.toReversed()) {
 		const groups = Map.groupBy(readLines<Rollout>(join(run, 'rollouts', name)), ({ group }) => group);
@@ -178,7 +178,7 @@ async function main(): Promise<void> {
 			await dashboard.action('Pause').click();
 			await dashboard.status(/paused/);
 		}
-		const { step, prompt } = tellingGroup(run);
+		const { step, prompt } = informativeGroup(run);
 		await dashboard.action('Rollouts').click();
 		const rollouts = new RolloutsPage(await workbench.app('rollouts'));
 		await rollouts

@@ -25,7 +25,7 @@ const short = (value: number | null) => (value === null ? null : Number(value.to
 
 async function record(name: string, { folder: run, metrics }: Finished, names: readonly string[]): Promise<void> {
 	const content = await openRun(run);
-	const { run: told, tags } = await diagnosisRunOf(content.folder, content.format, await content.record());
+	const { run: result, tags } = await diagnosisRunOf(content.folder, content.format, await content.record());
 	const columns = [...new Set(metrics.flatMap(({ values }) => Object.keys(values)))].filter((key) => read.test(key));
 	const lines = metrics.map(({ step, values }) => [step, ...columns.map((key) => short(values[key] ?? null))]);
 	const steps: StepFacts[] = [];
@@ -35,8 +35,8 @@ async function record(name: string, { folder: run, metrics }: Finished, names: r
 	}
 	const into = join(root, 'test/fixtures/diagnosis/planted');
 	mkdirSync(into, { recursive: true });
-	const stages = told.stages.map(({ type, settings }) => ({ type, settings }));
-	const planted = { names, run: { ...told, dataset: told.dataset, stages }, columns, lines, steps };
+	const stages = result.stages.map(({ type, settings }) => ({ type, settings }));
+	const planted = { names, run: { ...result, dataset: result.dataset, stages }, columns, lines, steps };
 	writeFileSync(join(into, `${name}.json`), `${JSON.stringify(planted)}\n`);
 }
 

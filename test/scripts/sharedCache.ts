@@ -102,7 +102,7 @@ async function takeLock(
 	signal: AbortSignal,
 	onWait: () => void,
 ): Promise<FileLock | null> {
-	for (let told = false; ; ) {
+	for (let result = false; ; ) {
 		const lock = await FileLock.acquire(path, folder).catch((error: unknown) => {
 			if (error instanceof Failure && error.reason === 'busy') return null;
 			throw error;
@@ -112,8 +112,8 @@ async function takeLock(
 			return null;
 		}
 		if (lock !== null) return lock;
-		if (!told) onWait();
-		told = true;
+		if (!result) onWait();
+		result = true;
 		await sleep(lookMs, undefined, { signal });
 	}
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { tabled, withTables } from './docTables.ts';
 import { root } from './paths.ts';
 import './writeSchema.ts';
+import './writeTrainerTables.ts';
 
 for (const [path, tables] of tabled) {
 	const file = join(root, path);

@@ -107,7 +107,7 @@ export function verdictOf(text: string): CheckedAnswer {
 	let atLoad = false;
 	const lines: string[] = [];
 	for (const line of text.split('\n').filter((one) => one.startsWith('{'))) {
-		const told = JSON.parse(line) as {
+		const result = JSON.parse(line) as {
 			test?: number;
 			passed?: number;
 			parts?: number;
@@ -116,14 +116,14 @@ export function verdictOf(text: string): CheckedAnswer {
 			load?: string;
 		};
 		lines.push(
-			told.test === undefined
-				? `${Object.keys(told).join()}: ${told.fault ?? told.load}`
-				: `${told.test}: ${told.passed}/${told.parts}${told.why === null ? '' : ` ${told.why}`}`,
+			result.test === undefined
+				? `${Object.keys(result).join()}: ${result.fault ?? result.load}`
+				: `${result.test}: ${result.passed}/${result.parts}${result.why === null ? '' : ` ${result.why}`}`,
 		);
-		passed += told.passed ?? 0;
-		parts += told.parts ?? 0;
-		atLoad ||= told.load !== undefined;
-		fault ??= told.fault ?? told.load ?? null;
+		passed += result.passed ?? 0;
+		parts += result.parts ?? 0;
+		atLoad ||= result.load !== undefined;
+		fault ??= result.fault ?? result.load ?? null;
 	}
 	return { passed, parts, fault, atLoad, lines };
 }

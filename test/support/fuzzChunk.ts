@@ -5,10 +5,10 @@
 import { fuzzCase } from './importerFuzz.ts';
 
 const [from = 0, to = 0] = process.argv.slice(2).map(Number);
-const tell = (line: object) => process.stdout.write(`${JSON.stringify(line)}\n`);
+const reply = (line: object) => process.stdout.write(`${JSON.stringify(line)}\n`);
 for (let seed = from; seed < to; seed++) {
-	tell({ begins: seed });
+	reply({ begins: seed });
 	const result = await fuzzCase(seed);
-	tell({ ...result, heapMb: Math.round(process.memoryUsage().rss / 2 ** 20) });
+	reply({ ...result, heapMb: Math.round(process.memoryUsage().rss / 2 ** 20) });
 }
 process.exit(0);

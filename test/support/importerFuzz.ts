@@ -110,14 +110,14 @@ function targetsOf(format: RunFormat): Target[] {
 			if (parts === null || spec.accepts?.(parts) === false) continue;
 			const beside: Record<string, Buffer> = {};
 			const companion = spec.companion?.pattern.replace(/\{(\w+)\}/g, (_, part: string) => parts[part] ?? '');
-			const told = companion === undefined ? undefined : files.get(companion);
-			if (companion !== undefined && told !== undefined) {
-				beside[companion] = told;
+			const result = companion === undefined ? undefined : files.get(companion);
+			if (companion !== undefined && result !== undefined) {
+				beside[companion] = result;
 				const own = { [path]: bytes };
 				targets.push({
 					format: format.name,
 					path: companion,
-					bytes: told,
+					bytes: result,
 					form: spec.companion?.form ?? 'jsonl',
 					use: 'companion',
 					beside: own,

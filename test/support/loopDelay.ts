@@ -17,7 +17,7 @@ export interface LoopDelay {
 }
 
 const resolutionMs = 5;
-const mostMs = 50;
+const maxMs = 50;
 /** Fraction of waiting time above which the delay reflects other programs. */
 const disturbedShare = 0.03;
 
@@ -27,7 +27,7 @@ const disturbedShare = 0.03;
  */
 export function isLate({ p95, own, waiting }: LoopDelay): boolean {
 	const disturbed = waiting !== null && waiting > disturbedShare;
-	return own.p95 >= mostMs || (!disturbed && p95 >= mostMs);
+	return own.p95 >= maxMs || (!disturbed && p95 >= maxMs);
 }
 
 /** Returns this thread's CPU time in milliseconds, or the process's if Node does not report it per thread. */

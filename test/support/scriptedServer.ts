@@ -22,13 +22,13 @@ export interface Answered {
 export class ScriptedServer {
 	readonly asked: Asked[] = [];
 	/** Maximum number of concurrent requests. */
-	mostOpen = 0;
+	maxOpen = 0;
 	#open = 0;
 	readonly #server;
 
 	private constructor(script: (asked: Asked) => Answered | Promise<Answered>) {
 		this.#server = createServer(async (request, response) => {
-			this.mostOpen = Math.max(this.mostOpen, ++this.#open);
+			this.maxOpen = Math.max(this.maxOpen, ++this.#open);
 			response.once('close', () => this.#open--);
 			let text = '';
 			for await (const part of request.setEncoding('utf8')) text += part;

@@ -63,12 +63,12 @@ export function mctsEvents({ nodes, seed = 1, open = false, gold = '42' }: Grown
 		const path = [0];
 		while ((children[node] as number[]).length >= 3 && (depth[node] as number) < 40) {
 			let best = -1;
-			let most = Number.NEGATIVE_INFINITY;
+			let max = Number.NEGATIVE_INFINITY;
 			for (const child of children[node] as number[]) {
 				const n = visits[child] as number;
 				const uct =
 					n === 0 ? 1e9 : (total[child] as number) / n + 0.9 * Math.sqrt(Math.log(visits[node] as number) / n);
-				if (uct > most) [best, most] = [child, uct];
+				if (uct > max) [best, max] = [child, uct];
 			}
 			node = best;
 			path.push(node);

@@ -44,16 +44,16 @@ export async function treeFuzzCase(seed: number): Promise<TreeFuzzCase> {
 }
 
 async function judge(path: string): Promise<Pick<TreeFuzzCase, 'problem' | 'outcome'>> {
-	let told: Awaited<ReturnType<typeof readTreeFile>>;
+	let result: Awaited<ReturnType<typeof readTreeFile>>;
 	try {
-		told = await readTreeFile(path);
+		result = await readTreeFile(path);
 	} catch (error) {
 		const fine = error instanceof Failure && reasons.includes(error.reason) && error.message.length < 2000;
 		return { problem: fine ? null : String((error as Error).stack ?? error), outcome: 'refused' };
 	}
-	let faults = told.faults.length;
-	if (told.trees.length === 0) return { problem: 'There are no trees.', outcome: 'read' };
-	for (const one of told.trees) {
+	let faults = result.faults.length;
+	if (result.trees.length === 0) return { problem: 'There are no trees.', outcome: 'read' };
+	for (const one of result.trees) {
 		faults += one.faults.length;
 		const tree = new SearchTree();
 		for (const event of one.events) {

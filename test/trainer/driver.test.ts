@@ -92,7 +92,7 @@ describe('a run behind the driver', { skip, timeout: 900_000 }, async () => {
 	await writeFile(join(place.folder, 'ones.reward.ts'), denseReward(place.folder));
 
 	/** Pauses before the first step, changes a hyperparameter, and continues. */
-	const begun = async (run: string, meanwhile: (client: ControlClient) => Promise<void> = async () => {}) => {
+	const started = async (run: string, meanwhile: (client: ControlClient) => Promise<void> = async () => {}) => {
 		const engine = place.start('--run', run);
 		const client = await connected(run);
 		assert.equal((await client.request('run/pause', {})).step, 0);
@@ -104,7 +104,7 @@ describe('a run behind the driver', { skip, timeout: 900_000 }, async () => {
 
 	const whole = (async () => {
 		const run = await withOneThread(await place.prepare(recipe, 'whole'));
-		const { engine, client } = await begun(run, async (paused) => {
+		const { engine, client } = await started(run, async (paused) => {
 			const asked = { prompts: ['12+34=', '5+6='], n: 2, maxTokens: 5, logprobs: true, seed: 3 };
 			const { completions } = await paused.request('policy/generate', asked);
 			assert.deepEqual(
@@ -167,7 +167,7 @@ describe('a run behind the driver', { skip, timeout: 900_000 }, async () => {
 		// Wait, because the rewards of both runs look for the same file.
 		await whole;
 		const run = await withOneThread(await place.prepare(recipe, 'broken'));
-		const { engine, client: first } = await begun(run);
+		const { engine, client: first } = await started(run);
 		// Kill in the middle of a batch after the newest checkpoint, written at the end of a stage, so that lost work is
 		// repeated.
 		await stepWritten(run, 5);

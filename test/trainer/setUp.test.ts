@@ -257,15 +257,15 @@ async function inUseOf(folder: ManagedFolder): Promise<string> {
 async function silentIndex(
 	context: TestContext,
 ): Promise<{ readonly url: string; readonly asked: Promise<ServerResponse> }> {
-	let tell: (response: ServerResponse) => void;
+	let reply: (response: ServerResponse) => void;
 	const asked = new Promise<ServerResponse>((resolve) => {
-		tell = resolve;
+		reply = resolve;
 	});
 	const server = createServer((request, response) => {
 		if (request.url?.endsWith('.whl')) {
 			response.writeHead(200, { 'Content-Length': '1000000' });
 			response.write('PK');
-			tell(response);
+			reply(response);
 			return;
 		}
 		const file = 'torch-2.13.0-py3-none-any.whl';

@@ -13,7 +13,7 @@ import type { Theme } from '../lib/theme.ts';
 import type { Tooltip } from '../lib/tooltip.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { type ComparisonModel, columnKey } from './comparisonModel.ts';
-import { curveSpec } from './curveCatalogue.ts';
+import { curveSpec } from './curveCatalog.ts';
 import { lineSample, withLineStyles } from './lineStyles.ts';
 import { explainShared } from './metricExplanation.ts';
 

@@ -10,7 +10,7 @@ import type { Tooltip } from '../lib/tooltip.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { ComparisonModel } from './comparisonModel.ts';
 import { CurveCard, type CurveNeeds } from './curveCard.ts';
-import { groupMetrics } from './curveCatalogue.ts';
+import { groupMetrics } from './curveCatalog.ts';
 
 const axisChoices: readonly { readonly value: OverlayAxis; readonly label: string }[] = [
 	{ value: 'step', label: 'Step' },

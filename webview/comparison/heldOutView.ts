@@ -14,7 +14,7 @@ export class HeldOutView {
 	readonly element = element('div', { class: 'held-out' });
 	readonly #model: ComparisonModel;
 	readonly #themes: ThemeWatcher;
-	#told: readonly (readonly HeldOut[])[] | null = null;
+	#shown: readonly (readonly HeldOut[])[] | null = null;
 	#failure: string | null = null;
 	#loading = false;
 	/** Index of the selected evaluation, by run. */
@@ -34,8 +34,8 @@ export class HeldOutView {
 		this.draw();
 		try {
 			const { runs } = await this.#model.host.request('heldOut', {});
-			const before = this.#told;
-			this.#told = runs;
+			const before = this.#shown;
+			this.#shown = runs;
 			this.#failure = null;
 			if (before === null || JSON.stringify(before) !== JSON.stringify(runs)) this.#choose();
 		} catch (error) {
@@ -48,11 +48,11 @@ export class HeldOutView {
 	/** Selects the latest evaluation with the most common name. */
 	#choose(): void {
 		const names = new Map<string, number>();
-		for (const list of this.#told ?? []) {
+		for (const list of this.#shown ?? []) {
 			for (const name of new Set(list.map((one) => one.name))) names.set(name, (names.get(name) ?? 0) + 1);
 		}
 		const [best] = [...names].sort((a, b) => b[1] - a[1])[0] ?? [null];
-		this.#chosen = (this.#told ?? []).map((list) => {
+		this.#chosen = (this.#shown ?? []).map((list) => {
 			const at = list.findLastIndex(({ name }) => name === best);
 			return at >= 0 ? at : list.length > 0 ? list.length - 1 : null;
 		});
@@ -61,7 +61,7 @@ export class HeldOutView {
 
 	draw(): void {
 		const model = this.#model;
-		if (this.#told === null) {
+		if (this.#shown === null) {
 			fill(
 				this.element,
 				this.#failure === null
@@ -70,7 +70,7 @@ export class HeldOutView {
 			);
 			return;
 		}
-		if (this.#told.every((list) => list.length === 0)) {
+		if (this.#shown.every((list) => list.length === 0)) {
 			fill(
 				this.element,
 				emptyState({
@@ -128,7 +128,7 @@ export class HeldOutView {
 
 	#row(run: number): HTMLElement {
 		const { runs } = this.#model;
-		const list = this.#told?.[run] ?? [];
+		const list = this.#shown?.[run] ?? [];
 		const chosen = this.#chosen[run];
 		const shown = chosen == null ? undefined : list[chosen];
 		const name = plainLabel(runs[run]?.name ?? '', 80);
@@ -188,7 +188,7 @@ export class HeldOutView {
 		const { baseline } = this.#model;
 		if (run === baseline) return [element('span', { class: 'quiet' }, 'Baseline')];
 		const at = this.#chosen[baseline];
-		const base = at == null ? undefined : this.#told?.[baseline]?.[at];
+		const base = at == null ? undefined : this.#shown?.[baseline]?.[at];
 		if (base === undefined) return [element('span', { class: 'quiet' }, 'The baseline was not evaluated.')];
 		const key = JSON.stringify([baseline, base.name, base.step, run, shown.name, shown.step]);
 		const known = this.#pairs.get(key);

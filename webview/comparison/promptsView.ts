@@ -139,7 +139,7 @@ export class PromptsView extends Disposable {
 		setText(
 			this.#status,
 			`${formatCounted(count, 'shared prompt')} (${this.#seenWords(result)})` +
-				(result.cancelled ? '; stopped' : result.bounded ? '; partial scan' : '') +
+				(result.canceled ? '; stopped' : result.bounded ? '; partial scan' : '') +
 				(result.skipped > 0 ? `; ${formatCount(result.skipped)} records could not be read` : ''),
 		);
 	}
@@ -274,7 +274,7 @@ export class PromptsView extends Disposable {
 	}
 
 	#text(label: string, text: string): HTMLElement {
-		const body = new TextBody({ label, trace: traceCompletion(text, noTags), found: [], behaviours: false });
+		const body = new TextBody({ label, trace: traceCompletion(text, noTags), found: [], behaviors: false });
 		this.#texts.push(body);
 		return body.element;
 	}

@@ -14,7 +14,7 @@ import { element, fill, setAria, setText, uniqueId } from '../lib/dom.ts';
 import { icon } from '../lib/icons.ts';
 import type { Theme } from '../lib/theme.ts';
 import type { Tooltip } from '../lib/tooltip.ts';
-import { metricsOf } from './chartCatalogue.ts';
+import { metricsOf } from './chartCatalog.ts';
 import type { DashboardModel } from './dashboardModel.ts';
 import { explainChart, explainMetric, metricContext } from './explanations.ts';
 import { ShareBar } from './shareBar.ts';
@@ -42,7 +42,7 @@ export interface CardState {
 interface LegendEntry {
 	/** Metric or band key that the entry toggles. */
 	readonly key: string;
-	readonly colour: number;
+	readonly color: number;
 	/** null for a band, which has no value. */
 	readonly metric: string | null;
 	/** Whether the line serves as a reference for the other lines. */
@@ -239,10 +239,10 @@ export class ChartCard extends Disposable {
 
 	#build(): void {
 		this.#entries = [
-			...this.#spec.lines.map(({ metric, label, colour, reference }) =>
-				this.#entry(metric, metric, label, colour, reference),
+			...this.#spec.lines.map(({ metric, label, color, reference }) =>
+				this.#entry(metric, metric, label, color, reference),
 			),
-			...this.#spec.bands.map((band) => this.#entry(bandKey(band), null, band.label, band.colour)),
+			...this.#spec.bands.map((band) => this.#entry(bandKey(band), null, band.label, band.color)),
 		];
 		fill(this.#legend, ...this.#entries.map((entry) => entry.button));
 		this.plot.setSpec(this.#spec);
@@ -264,7 +264,7 @@ export class ChartCard extends Disposable {
 		});
 	}
 
-	#entry(key: string, metric: string | null, label: string, colour: number, reference = false): LegendEntry {
+	#entry(key: string, metric: string | null, label: string, color: number, reference = false): LegendEntry {
 		const { tooltip, model } = this.#needs;
 		const kind = metric === null ? ' band' : reference ? ' reference' : '';
 		const swatch = element('span', { class: `swatch${kind}`, aria: { hidden: true } });
@@ -285,7 +285,7 @@ export class ChartCard extends Disposable {
 		if (metric !== null) {
 			tooltip.explain(button, () => explainMetric(metric, metricContext(model.run, this.#stage())));
 		}
-		return { key, colour, metric, reference, button, swatch, value };
+		return { key, color, metric, reference, button, swatch, value };
 	}
 
 	#toggle(key: string): void {
@@ -333,12 +333,12 @@ export class ChartCard extends Disposable {
 		const { hidden: off } = this;
 		for (const entry of this.#entries) {
 			const hidden = off.has(entry.key);
-			const colour = entry.reference
+			const color = entry.reference
 				? theme.secondary
-				: (theme.series[entry.colour % theme.series.length] ?? theme.foreground);
-			const fillColour = entry.metric === null ? theme.fill(entry.colour, 0.3) : colour;
-			entry.swatch.style.background = hidden ? 'transparent' : fillColour;
-			entry.swatch.style.borderColor = hidden || entry.metric !== null ? colour : 'transparent';
+				: (theme.series[entry.color % theme.series.length] ?? theme.foreground);
+			const fillColor = entry.metric === null ? theme.fill(entry.color, 0.3) : color;
+			entry.swatch.style.background = hidden ? 'transparent' : fillColor;
+			entry.swatch.style.borderColor = hidden || entry.metric !== null ? color : 'transparent';
 			entry.button.classList.toggle('off', hidden);
 			setAria(entry.button, 'pressed', !hidden);
 		}

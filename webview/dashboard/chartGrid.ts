@@ -2,7 +2,7 @@ import { Disposable } from '../../src/base/disposable.ts';
 import { element, fill, setAria, setText, uniqueId } from '../lib/dom.ts';
 import { icon } from '../lib/icons.ts';
 import { type CardNeeds, type CardState, ChartCard } from './chartCard.ts';
-import { matchesFilter } from './chartCatalogue.ts';
+import { matchesFilter } from './chartCatalog.ts';
 import type { ChartGroup } from './chartParts.ts';
 import { arrangement, fittingColumns } from './gridColumns.ts';
 

@@ -47,10 +47,10 @@ export class Names {
 	}
 }
 
-export const lineOf = (metric: string, colour: number): ChartLine => ({
+export const lineOf = (metric: string, color: number): ChartLine => ({
 	metric,
 	label: describeMetric(metric).title,
-	colour,
+	color,
 });
 
 export type ChartOptions = Partial<Pick<ChartSpec, 'bands' | 'kind' | 'size' | 'span'>>;

@@ -16,7 +16,7 @@ import { ThemeWatcher } from '../lib/theme.ts';
 import { Tooltip } from '../lib/tooltip.ts';
 import { AlertsView } from './alertsView.ts';
 import type { ChartCard } from './chartCard.ts';
-import { chartsOf } from './chartCatalogue.ts';
+import { chartsOf } from './chartCatalog.ts';
 import { ChartGrid } from './chartGrid.ts';
 import { DashboardModel } from './dashboardModel.ts';
 import { exportAll, exportChart, type SaveFile } from './exports.ts';
@@ -75,69 +75,10 @@ export class DashboardApp extends Disposable {
 		this.#link.setAxis(this.#view.axis);
 		this.#link.restore(this.#view.range, this.#view.pinned);
 		this.#model.smoother.setWeight(this.#view.smoothing);
-		this.#toolbar = this.register(
-			new Toolbar({
-				model: this.#model,
-				link: this.#link,
-				view: this.#view,
-				onSmoothing: (weight) => {
-					this.#model.smoother.setWeight(weight);
-					this.#grid.applySettings();
-					this.#save({ smoothing: weight });
-				},
-				onAxis: (axis) => {
-					this.#link.setAxis(axis);
-					this.#placeMarks();
-					this.#save({ axis });
-				},
-				onFilter: (filter) => {
-					this.#grid.setFilter(filter);
-					this.#showEmptiness();
-					this.#save({ filter });
-				},
-				onExport: () => this.#export(() => exportAll(this.#model, this.#link, this.#saveFile)),
-				openPinned: () => this.#openRollouts(this.#link.pinnedRow),
-			}),
-		);
+		this.#toolbar = this.register(this.#makeToolbar());
 		this.#notice = new NoticeView(act);
-		this.#alerts = new AlertsView({
-			collapsed: this.#view.collapsed.includes(alertsGroup),
-			onCollapse: (collapsed) => this.#save({ collapsed: toggled(this.#view.collapsed, alertsGroup, collapsed) }),
-			showEvidence: ({ id }, item) => this.#ask(bridge.request('showEvidence', { id, item })),
-			showRecipe: ({ id }) => this.#ask(bridge.request('showRecipe', { id })),
-			applyAdvice: ({ id }) => this.#ask(bridge.request('applyAdvice', { id })),
-			dismiss: ({ id }, dismissed) => this.#ask(bridge.request('dismissAlert', { id, dismissed })),
-			openSetting: () => this.#ask(bridge.request('openDiagnosisSetting', {})),
-			announce: (words) => this.#live.announce(words),
-		});
-		this.#grid = this.register(
-			new ChartGrid(
-				{
-					model: this.#model,
-					link: this.#link,
-					tooltip: this.#tooltip,
-					theme: () => this.#theme.theme,
-					marks: () => this.#marks,
-					onOpen: (row) => this.#openRollouts(row),
-					onExport: (card, kind) =>
-						this.#export(() => exportChart(card, kind, this.#model, this.#link, this.#theme.theme, this.#saveFile)),
-					onToggle: (card) => this.#saveCard(card),
-				},
-				{
-					stateOf: (chart) => ({
-						switched: new Set(
-							this.#view.switched
-								.filter((key) => key.startsWith(`${chart} `))
-								.map((key) => key.slice(chart.length + 1)),
-						),
-						logToggled: this.#view.logToggled.includes(chart),
-						table: this.#view.tables.includes(chart),
-					}),
-					collapsed: new Set(this.#view.collapsed),
-					onCollapse: (group, collapsed) => this.#save({ collapsed: toggled(this.#view.collapsed, group, collapsed) }),
-				},
-			),
-		);
+		this.#alerts = this.#makeAlerts();
+		this.#grid = this.register(this.#makeGrid());
 		this.#grid.setFilter(this.#view.filter);
 		root.append(
 			element('div', { class: 'top' }, this.#header.element, this.#toolbar.element),
@@ -179,6 +120,72 @@ export class DashboardApp extends Disposable {
 	}
 
 	readonly #saveFile: SaveFile = (name, kind, bytes) => this.#bridge.request('save', { name, kind, bytes });
+
+	#makeToolbar(): Toolbar {
+		return new Toolbar({
+			model: this.#model,
+			link: this.#link,
+			view: this.#view,
+			onSmoothing: (weight) => {
+				this.#model.smoother.setWeight(weight);
+				this.#grid.applySettings();
+				this.#save({ smoothing: weight });
+			},
+			onAxis: (axis) => {
+				this.#link.setAxis(axis);
+				this.#placeMarks();
+				this.#save({ axis });
+			},
+			onFilter: (filter) => {
+				this.#grid.setFilter(filter);
+				this.#showEmptiness();
+				this.#save({ filter });
+			},
+			onExport: () => this.#export(() => exportAll(this.#model, this.#link, this.#saveFile)),
+			openPinned: () => this.#openRollouts(this.#link.pinnedRow),
+		});
+	}
+
+	#makeAlerts(): AlertsView {
+		const bridge = this.#bridge;
+		return new AlertsView({
+			collapsed: this.#view.collapsed.includes(alertsGroup),
+			onCollapse: (collapsed) => this.#save({ collapsed: toggled(this.#view.collapsed, alertsGroup, collapsed) }),
+			showEvidence: ({ id }, item) => this.#ask(bridge.request('showEvidence', { id, item })),
+			showRecipe: ({ id }) => this.#ask(bridge.request('showRecipe', { id })),
+			applyAdvice: ({ id }) => this.#ask(bridge.request('applyAdvice', { id })),
+			dismiss: ({ id }, dismissed) => this.#ask(bridge.request('dismissAlert', { id, dismissed })),
+			openSetting: () => this.#ask(bridge.request('openDiagnosisSetting', {})),
+			announce: (words) => this.#live.announce(words),
+		});
+	}
+
+	#makeGrid(): ChartGrid {
+		return new ChartGrid(
+			{
+				model: this.#model,
+				link: this.#link,
+				tooltip: this.#tooltip,
+				theme: () => this.#theme.theme,
+				marks: () => this.#marks,
+				onOpen: (row) => this.#openRollouts(row),
+				onExport: (card, kind) =>
+					this.#export(() => exportChart(card, kind, this.#model, this.#link, this.#theme.theme, this.#saveFile)),
+				onToggle: (card) => this.#saveCard(card),
+			},
+			{
+				stateOf: (chart) => ({
+					switched: new Set(
+						this.#view.switched.filter((key) => key.startsWith(`${chart} `)).map((key) => key.slice(chart.length + 1)),
+					),
+					logToggled: this.#view.logToggled.includes(chart),
+					table: this.#view.tables.includes(chart),
+				}),
+				collapsed: new Set(this.#view.collapsed),
+				onCollapse: (group, collapsed) => this.#save({ collapsed: toggled(this.#view.collapsed, group, collapsed) }),
+			},
+		);
+	}
 
 	#receive(event: DashboardEvent): void {
 		if (this.#model.apply(event)) return;

@@ -3,9 +3,9 @@ import type { ChartLine, ChartSpec } from '../lib/charts/chartSpec.ts';
 import { chart, lineOf, type Names } from './chartParts.ts';
 
 /** Maximum number of devices with separate charts; more devices share one chart per metric. */
-const mostSmall = 16;
+const maxSmall = 16;
 /** Maximum number of distinguishable lines in a chart. */
-const mostLines = 8;
+const maxLines = 8;
 
 /** Charts for each device. All devices use the same scale, and a device's limit is shown as a reference. */
 const kinds = [
@@ -30,18 +30,18 @@ export function deviceCharts(names: Names): ChartSpec[] {
 	const taken = names.match(new RegExp(`^gpu/\\d{1,5}/(${devicePartNames.join('|')})$`));
 	const has = new Set(taken);
 	const devices = [...new Set(taken.map((name) => readDeviceName(name)?.device ?? 0))].sort((a, b) => a - b);
-	if (devices.length > mostSmall) return kinds.flatMap((kind) => sharedCharts(kind, devices, has));
+	if (devices.length > maxSmall) return kinds.flatMap((kind) => sharedCharts(kind, devices, has));
 	return devices.flatMap((device) => kinds.flatMap((kind) => smallChart(kind, device, has)));
 }
 
 function smallChart(kind: Kind, device: number, has: ReadonlySet<string>): ChartSpec[] {
 	const line = (part: string, more: Omit<ChartLine, 'metric'>): ChartLine[] =>
 		[`gpu/${device}/${part}`].filter((metric) => has.has(metric)).map((metric) => ({ metric, ...more }));
-	const lines = kind.lines.flatMap(([part, label], colour) =>
+	const lines = kind.lines.flatMap(([part, label], color) =>
 		// Reserved memory lies between the two and helps to diagnose fragmentation.
-		line(part, { label, colour, ...(part === 'memory_reserved' ? { initiallyHidden: true } : {}) }),
+		line(part, { label, color, ...(part === 'memory_reserved' ? { initiallyHidden: true } : {}) }),
 	);
-	const limit = lines.length > 0 && 'of' in kind ? line(kind.of, { label: 'Limit', colour: 7, reference: true }) : [];
+	const limit = lines.length > 0 && 'of' in kind ? line(kind.of, { label: 'Limit', color: 7, reference: true }) : [];
 	return chart(`gpu-${device}-${kind.part}`, `GPU ${device} ${kind.title}`, [...lines, ...limit], {
 		size: 'small',
 		span: 'span' in kind ? kind.span : { min: 0 },
@@ -50,15 +50,15 @@ function smallChart(kind: Kind, device: number, has: ReadonlySet<string>): Chart
 
 function sharedCharts(kind: Kind, devices: readonly number[], has: ReadonlySet<string>): ChartSpec[] {
 	const charts: ChartSpec[] = [];
-	for (let from = 0; from < devices.length; from += mostLines) {
-		const some = devices.slice(from, from + mostLines);
+	for (let from = 0; from < devices.length; from += maxLines) {
+		const some = devices.slice(from, from + maxLines);
 		const lines = some.flatMap((device, i) => {
 			const metric = kind.lines.map(([part]) => `gpu/${device}/${part}`).find((name) => has.has(name));
 			return metric === undefined ? [] : [{ ...lineOf(metric, i), label: `GPU ${device}` }];
 		});
 		const limit =
 			'of' in kind ? devices.map((device) => `gpu/${device}/${kind.of}`).find((name) => has.has(name)) : undefined;
-		const against = limit === undefined ? [] : [{ metric: limit, label: 'Limit', colour: 7, reference: true }];
+		const against = limit === undefined ? [] : [{ metric: limit, label: 'Limit', color: 7, reference: true }];
 		const which = some.length === 1 ? `GPU ${some[0]}` : `GPUs ${some[0]} to ${some.at(-1)}`;
 		charts.push(
 			...chart(`gpus-${from}-${kind.part}`, `${which}, ${kind.title}`, lines.length > 0 ? [...lines, ...against] : [], {

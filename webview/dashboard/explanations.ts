@@ -4,7 +4,7 @@ import type { DashboardRun } from '../../src/protocol/dashboardMessages.ts';
 import { type LossType, lossTypes } from '../../src/protocol/recipe/groupStages.ts';
 import type { ChartSpec } from '../lib/charts/chartSpec.ts';
 import type { Explanation } from '../lib/tooltip.ts';
-import { metricsOf } from './chartCatalogue.ts';
+import { metricsOf } from './chartCatalog.ts';
 
 const scales = ['group', 'batch', 'none'] as const;
 

@@ -9,7 +9,7 @@ import type { PlotLink } from '../lib/charts/plotLink.ts';
 import { rowsOfRange } from '../lib/charts/rowRange.ts';
 import type { Theme } from '../lib/theme.ts';
 import type { ChartCard } from './chartCard.ts';
-import { metricsOf } from './chartCatalogue.ts';
+import { metricsOf } from './chartCatalog.ts';
 import type { DashboardModel } from './dashboardModel.ts';
 
 export type SaveFile = (name: string, kind: ChartExport, bytes: Uint8Array<ArrayBuffer>) => Promise<{ saved: boolean }>;
@@ -72,7 +72,7 @@ export async function exportChart(
 		.filter((line) => !card.hidden.has(line.metric))
 		.map((line) => ({
 			label: line.label,
-			colour: theme.series[line.colour % theme.series.length] ?? theme.foreground,
+			color: theme.series[line.color % theme.series.length] ?? theme.foreground,
 		}));
 	const over = spec.lines[0] ? describeMetric(spec.lines[0].metric).over : '';
 	const subtitle = pictureSubtitle(runName, link.axis, model.smoother.weight, over);

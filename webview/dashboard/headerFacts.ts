@@ -70,7 +70,7 @@ export function newestValue(
 }
 
 /** Accuracy metrics for stages on pairs or labels, held-out metrics first. */
-export const judgementNames = [
+export const judgmentNames = [
 	'eval/rewards/accuracies',
 	'rewards/accuracies',
 	'eval/accuracy',

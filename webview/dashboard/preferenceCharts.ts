@@ -30,7 +30,7 @@ function scoreCharts(names: Names): ChartSpec[] {
 	const [low] = names.take('min_reward');
 	const [high] = names.take('max_reward');
 	const bands: ChartBand[] =
-		low && high ? [{ kind: 'between', of: mean, low, high, label: 'min to max', colour: 0 }] : [];
+		low && high ? [{ kind: 'between', of: mean, low, high, label: 'min to max', color: 0 }] : [];
 	const held = names.take('eval/mean_reward').map((name) => lineOf(name, 1));
 	names.take('eval/min_reward', 'eval/max_reward');
 	return chart('scores', 'Scores', [lineOf(mean, 0), ...held], { bands });

@@ -14,8 +14,8 @@ import {
 	accuracyNames,
 	elapsedOfRun,
 	isLive,
-	judgementNames,
 	judgingStages,
+	judgmentNames,
 	newestValue,
 	remainingSeconds,
 	statusWords,
@@ -185,7 +185,7 @@ export class RunHeader extends Disposable {
 		const reward = newestValue(model.table, ['reward']);
 		show(this.#facts.reward, reward && formatValue(reward.value, 'number'));
 		const judges = judgingStages.includes(stageType(run) ?? '');
-		const judged = judges ? newestValue(model.table, judgementNames) : null;
+		const judged = judges ? newestValue(model.table, judgmentNames) : null;
 		setText(this.#facts.judged.label, stageType(run) === 'process-reward-model' ? 'Step accuracy' : 'Pair accuracy');
 		show(this.#facts.judged, judged && formatValue(judged.value, 'share'));
 		const accuracy = newestValue(model.table, accuracyNames);
@@ -200,7 +200,7 @@ export class RunHeader extends Disposable {
 	}
 
 	#judged(): string {
-		return newestValue(this.#needs.model.table, judgementNames)?.metric ?? 'rewards/accuracies';
+		return newestValue(this.#needs.model.table, judgmentNames)?.metric ?? 'rewards/accuracies';
 	}
 
 	#renderStatus(run: DashboardRun): void {

@@ -112,19 +112,19 @@ export class ShareBar implements IDisposable {
 
 	#draw(shares: Shares): void {
 		const theme = this.#needs.theme();
-		const segments = this.#needs.lines().flatMap(({ metric, colour }) => {
+		const segments = this.#needs.lines().flatMap(({ metric, color }) => {
 			const share = shares.parts.get(metric)?.share ?? 0;
-			return share > 0 ? [{ share, colour: theme.series[colour % theme.series.length] ?? theme.foreground }] : [];
+			return share > 0 ? [{ share, color: theme.series[color % theme.series.length] ?? theme.foreground }] : [];
 		});
-		const key = JSON.stringify(segments.map(({ share, colour }) => [share.toFixed(4), colour]));
+		const key = JSON.stringify(segments.map(({ share, color }) => [share.toFixed(4), color]));
 		if (key === this.#key) return;
 		this.#key = key;
 		fill(
 			this.#bar,
-			...segments.map(({ share, colour }) => {
+			...segments.map(({ share, color }) => {
 				const segment = element('span', { class: 'share-segment' });
 				segment.style.flexGrow = String(share);
-				segment.style.background = colour;
+				segment.style.background = color;
 				return segment;
 			}),
 		);

@@ -13,7 +13,14 @@ export const viewStateSchema = v.object({
 	switched: v.fallback(names, []),
 	/** Charts that are shown as tables. */
 	tables: v.fallback(names, []),
-	collapsed: v.fallback(names, []),
+	/** Groups by id; earlier versions saved a British spelling. */
+	collapsed: v.fallback(
+		v.pipe(
+			names,
+			v.transform((list) => list.map((id) => (id === 'optimiser' ? 'optimizer' : id))),
+		),
+		[],
+	),
 	/** Visible range on the current axis; null if everything is visible. */
 	range: v.fallback(
 		v.nullable(

@@ -102,7 +102,7 @@ export class RowDetailView implements IDisposable {
 			label: name,
 			trace: traceCompletion(text, tagged ? r1Tags : noTags),
 			found: [],
-			behaviours: false,
+			behaviors: false,
 		});
 		this.#bodies.push(body);
 		return element(

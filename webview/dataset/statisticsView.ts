@@ -193,14 +193,14 @@ export class StatisticsView {
 }
 
 function kinds({ answerKinds, rows }: DatasetStatistics): HTMLElement[] {
-	const told = answerKinds.filter(([kind]) => kind !== 'unknown' || answerKinds.length > 1);
-	if (told.length === 0 || rows === 0) return [];
+	const shownKinds = answerKinds.filter(([kind]) => kind !== 'unknown' || answerKinds.length > 1);
+	if (shownKinds.length === 0 || rows === 0) return [];
 	return [
 		element('h2', { class: 'sub' }, 'Answers'),
 		element(
 			'ul',
 			{ class: 'kinds' },
-			...told.map(([kind, times]) => {
+			...shownKinds.map(([kind, times]) => {
 				const bar = element('span', { class: 'kind-bar', aria: { hidden: true } });
 				bar.style.width = `${(100 * times) / rows}%`;
 				return element(

@@ -154,7 +154,7 @@ export function dropdown(options: DropdownOptions): DropdownControl {
 	setChoices(options.choices, options.value);
 	node.addEventListener('change', () => options.onChange(node.value));
 	const root = options.showLabel
-		? element('span', { class: 'labelled' }, element('span', { aria: { hidden: true } }, options.label), node)
+		? element('span', { class: 'labeled' }, element('span', { aria: { hidden: true } }, options.label), node)
 		: node;
 	return {
 		...control(node, root),
@@ -247,7 +247,7 @@ export function slider(options: SliderOptions): SliderControl {
 	});
 	const root = element(
 		'span',
-		{ class: 'labelled', ...(options.title === undefined ? {} : { title: options.title }) },
+		{ class: 'labeled', ...(options.title === undefined ? {} : { title: options.title }) },
 		element('label', { attributes: { for: id } }, options.label),
 		input,
 		output,

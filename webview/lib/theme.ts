@@ -1,15 +1,6 @@
 import { type IDisposable, toDisposable } from '../../src/base/disposable.ts';
 import { Emitter, type Event } from '../../src/base/event.ts';
-import {
-	type Colour,
-	contrast,
-	formatColour,
-	luminance,
-	over,
-	parseColour,
-	withAlpha,
-	withContrast,
-} from './colour.ts';
+import { type Color, contrast, formatColor, luminance, over, parseColor, withAlpha, withContrast } from './color.ts';
 
 export type ThemeKind = 'dark' | 'light' | 'high-contrast-dark' | 'high-contrast-light';
 
@@ -72,7 +63,7 @@ export type ReadVariable = (name: string) => string;
  * Returns the distance between two opaque colors in RGB, from 0 to 442, as a rough measure of whether lines can be
  * distinguished.
  */
-function distance(one: Colour, other: Colour): number {
+function distance(one: Color, other: Color): number {
 	return Math.hypot(one.r - other.r, one.g - other.g, one.b - other.b);
 }
 
@@ -80,47 +71,45 @@ function distance(one: Colour, other: Colour): number {
 export function buildTheme(kind: ThemeKind, read: ReadVariable): Theme {
 	const dark = kind === 'dark' || kind === 'high-contrast-dark';
 	const highContrast = kind.startsWith('high-contrast');
-	const fallbackBackground: Colour = dark ? { r: 30, g: 30, b: 30, a: 1 } : { r: 255, g: 255, b: 255, a: 1 };
-	const colour = (name: string, fallback: string): Colour =>
-		parseColour(read(name)) ?? parseColour(fallback) ?? fallbackBackground;
-	const background = over(colour('--vscode-editor-background', dark ? '#1e1e1e' : '#ffffff'), fallbackBackground);
-	const foreground = withContrast(colour('--vscode-foreground', dark ? '#cccccc' : '#3b3b3b'), background, 4.5);
+	const fallbackBackground: Color = dark ? { r: 30, g: 30, b: 30, a: 1 } : { r: 255, g: 255, b: 255, a: 1 };
+	const color = (name: string, fallback: string): Color =>
+		parseColor(read(name)) ?? parseColor(fallback) ?? fallbackBackground;
+	const background = over(color('--vscode-editor-background', dark ? '#1e1e1e' : '#ffffff'), fallbackBackground);
+	const foreground = withContrast(color('--vscode-foreground', dark ? '#cccccc' : '#3b3b3b'), background, 4.5);
 	const secondary = withContrast(
-		colour('--vscode-descriptionForeground', dark ? '#9d9d9d' : '#717171'),
+		color('--vscode-descriptionForeground', dark ? '#9d9d9d' : '#717171'),
 		background,
 		4.5,
 	);
-	const least = highContrast ? 4.5 : 3;
-	const series: Colour[] = [];
+	const min = highContrast ? 4.5 : 3;
+	const series: Color[] = [];
 	for (const [name, forDark, forLight] of seriesSources) {
 		const ours = dark ? forDark : forLight;
 		// A theme without its own orange provides the translucent color of search matches, which would be drawn as brown.
-		const theirs = withContrast(withAlpha(colour(name, ours), 1), background, least);
+		const theirs = withContrast(withAlpha(color(name, ours), 1), background, min);
 		// Some themes use the same color for two of these names.
 		const taken = series.some((other) => distance(other, theirs) < 60);
-		series.push(taken ? withContrast(parseColour(ours) ?? theirs, background, least) : theirs);
+		series.push(taken ? withContrast(parseColor(ours) ?? theirs, background, min) : theirs);
 	}
 	const line = over(withAlpha(foreground, highContrast ? 0.35 : 0.1), background);
 	return {
 		kind,
 		highContrast,
-		background: formatColour(background),
-		foreground: formatColour(foreground),
-		secondary: formatColour(secondary),
-		grid: formatColour(line),
-		cursor: formatColour(withContrast(colour('--vscode-focusBorder', dark ? '#0078d4' : '#005fb8'), background, 3)),
-		error: formatColour(
-			withContrast(colour('--vscode-errorForeground', dark ? '#f85149' : '#c72e2e'), background, 4.5),
+		background: formatColor(background),
+		foreground: formatColor(foreground),
+		secondary: formatColor(secondary),
+		grid: formatColor(line),
+		cursor: formatColor(withContrast(color('--vscode-focusBorder', dark ? '#0078d4' : '#005fb8'), background, 3)),
+		error: formatColor(withContrast(color('--vscode-errorForeground', dark ? '#f85149' : '#c72e2e'), background, 4.5)),
+		warning: formatColor(
+			withContrast(color('--vscode-editorWarning-foreground', dark ? '#cca700' : '#8a6300'), background, 4.5),
 		),
-		warning: formatColour(
-			withContrast(colour('--vscode-editorWarning-foreground', dark ? '#cca700' : '#8a6300'), background, 4.5),
-		),
-		selection: formatColour(withAlpha(foreground, 0.12)),
+		selection: formatColor(withAlpha(foreground, 0.12)),
 		fontFamily: read('--vscode-font-family').trim() || 'system-ui, sans-serif',
 		fontSize: Number.parseFloat(read('--vscode-font-size')) || 13,
-		series: series.map(formatColour),
-		fill: (index, alpha) => formatColour(withAlpha(series[index % series.length] as Colour, alpha)),
-		solid: (index, share) => formatColour(over(withAlpha(series[index % series.length] as Colour, share), background)),
+		series: series.map(formatColor),
+		fill: (index, alpha) => formatColor(withAlpha(series[index % series.length] as Color, alpha)),
+		solid: (index, share) => formatColor(over(withAlpha(series[index % series.length] as Color, share), background)),
 		dash: (index) => (highContrast && index > 0 ? (dashes[index % dashes.length] ?? []) : []),
 	};
 }
@@ -139,7 +128,7 @@ export function readThemeKind(body: HTMLElement, read: ReadVariable): ThemeKind 
 		case 'vscode-high-contrast-light':
 			return 'high-contrast-light';
 		default: {
-			const background = parseColour(read('--vscode-editor-background'));
+			const background = parseColor(read('--vscode-editor-background'));
 			return background && luminance(background) > 0.5 ? 'light' : 'dark';
 		}
 	}
@@ -183,6 +172,6 @@ export class ThemeWatcher implements IDisposable {
 
 /** Returns the contrast of two colors given as text; 0 if either cannot be parsed. Exported for tests. */
 export function contrastOf(one: string, other: string): number {
-	const [a, b] = [parseColour(one), parseColour(other)];
+	const [a, b] = [parseColor(one), parseColor(other)];
 	return a && b ? contrast(a, b) : 0;
 }

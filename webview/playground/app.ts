@@ -34,10 +34,10 @@ export class App extends Disposable {
 				model.host.post({ type: 'branch', ...place, token, text });
 				say('Continuing from a different token.');
 			},
-			copy: (place, as) => this.#told(model.host.request('copy', { ...place, as }), 'Copied.'),
+			copy: (place, as) => this.#announceResult(model.host.request('copy', { ...place, as }), 'Copied.'),
 			save: (place) =>
-				this.#told(
-					model.host.request('saveCase', place).then(({ saved }) => (saved ? undefined : Promise.reject(cancelled))),
+				this.#announceResult(
+					model.host.request('saveCase', place).then(({ saved }) => (saved ? undefined : Promise.reject(canceled))),
 					'Saved as case.',
 				),
 		};
@@ -141,15 +141,15 @@ export class App extends Disposable {
 		this.#wasRunning = running;
 	}
 
-	#told(work: Promise<unknown>, done: string): void {
+	#announceResult(work: Promise<unknown>, done: string): void {
 		work.then(
 			() => this.#live.announce(done),
 			(error: unknown) => {
 				const failure = Failure.from(error);
-				if (failure.reason !== 'cancelled') this.#exchange.tell(failure);
+				if (failure.reason !== 'cancelled') this.#exchange.showFailure(failure);
 			},
 		);
 	}
 }
 
-const cancelled = new Failure('cancelled', 'Canceled.');
+const canceled = new Failure('cancelled', 'Canceled.');

@@ -11,7 +11,7 @@ import type { PlaygroundModel } from './playgroundModel.ts';
 import { type SampleActions, SampleCard } from './sampleCard.ts';
 
 /** Maximum number of displayed characters of a prompt. */
-const mostShown = 20_000;
+const maxShown = 20_000;
 
 /** Exchange with the prompt and a column per policy. */
 export class ExchangeView extends Disposable {
@@ -118,7 +118,7 @@ export class ExchangeView extends Disposable {
 	#drawQuestion({ question, branch, sampling, expected, template }: Exchange): void {
 		fill(this.#question);
 		if (branch === null)
-			appendMarked(this.#question, question.slice(0, mostShown), 0, Math.min(question.length, mostShown), []);
+			appendMarked(this.#question, question.slice(0, maxShown), 0, Math.min(question.length, maxShown), []);
 		else {
 			this.#question.append(
 				`Branch at token ${branch.token + 1}: “${tokenLabel(branch.to)}” instead of “${tokenLabel(branch.from)}”`,
@@ -188,11 +188,11 @@ export class ExchangeView extends Disposable {
 		setText(this.#problem, '');
 		this.#model.host
 			.request('check', { exchange: shown.id, expected: form.expected })
-			.catch((error: unknown) => this.tell(Failure.from(error)));
+			.catch((error: unknown) => this.showFailure(Failure.from(error)));
 	}
 
 	/** Shows why a request failed. */
-	tell(failure: Failure): void {
+	showFailure(failure: Failure): void {
 		setText(this.#problem, plainLabel(failure.toString(), 1000));
 	}
 
@@ -248,6 +248,6 @@ function sideHead(side: PlaygroundSide, choose: () => void): (HTMLElement | null
 function given(prompt: string, system: string | null): HTMLElement {
 	const text = element('pre', { class: 'given' });
 	const all = system === null ? prompt : `${system}\n\n${prompt}`;
-	appendMarked(text, all.slice(0, mostShown), 0, Math.min(all.length, mostShown), []);
+	appendMarked(text, all.slice(0, maxShown), 0, Math.min(all.length, maxShown), []);
 	return element('details', { class: 'given-part' }, element('summary', null, 'Prompt as sent'), text);
 }

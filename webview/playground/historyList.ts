@@ -108,6 +108,6 @@ function mark(exchange: Exchange): string {
 		if (checked.length > 1) return `${right}/${checked.length}`;
 		return right === 1 ? 'right' : 'wrong';
 	});
-	const told = signs.filter((sign) => sign !== '');
-	return told.join(', ');
+	const shown = signs.filter((sign) => sign !== '');
+	return shown.join(', ');
 }

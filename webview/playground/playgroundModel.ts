@@ -5,7 +5,7 @@ import {
 	type ChosenPolicy,
 	type Exchange,
 	maxSamples,
-	mostTokens,
+	maxTokens,
 	type PlaygroundCommand,
 	type PlaygroundEvent,
 	type PlaygroundSampling,
@@ -44,7 +44,7 @@ const usual: Readonly<Record<Field, string>> = {
 const bounds: Readonly<Record<Field, readonly [number, number, boolean]>> = {
 	temperature: [0, 10, false],
 	topP: [0, 1, false],
-	maxTokens: [1, mostTokens, true],
+	maxTokens: [1, maxTokens, true],
 	seed: [0, 2 ** 31 - 1, true],
 	samples: [1, maxSamples, true],
 };
@@ -54,12 +54,12 @@ export function samplingOf(
 	fields: Readonly<Record<string, string>>,
 ): PlaygroundSampling | { readonly field: Field; readonly why: string } {
 	const values: Record<Field, number> = { temperature: 0, topP: 0, maxTokens: 0, seed: 0, samples: 0 };
-	for (const [field, [least, most, whole]] of Object.entries(bounds) as [Field, (typeof bounds)[Field]][]) {
+	for (const [field, [min, max, whole]] of Object.entries(bounds) as [Field, (typeof bounds)[Field]][]) {
 		const text = (fields[field] ?? '').trim().replace(',', '.');
 		const value = text === '' ? Number.NaN : Number(text);
-		if (!(value >= least && value <= most) || (whole && !Number.isInteger(value))) {
+		if (!(value >= min && value <= max) || (whole && !Number.isInteger(value))) {
 			const kind = whole ? 'an integer' : 'a number';
-			return { field, why: `${fieldNames[field]} must be ${kind} from ${least} to ${most}.` };
+			return { field, why: `${fieldNames[field]} must be ${kind} from ${min} to ${max}.` };
 		}
 		values[field] = value;
 	}
@@ -202,7 +202,7 @@ export class PlaygroundModel extends Disposable {
 		if (first === null) return;
 		const next = {
 			temperature: first.temperature === null ? this.#proposed.temperature : String(first.temperature),
-			maxTokens: first.maxTokens === null ? this.#proposed.maxTokens : String(Math.min(first.maxTokens, mostTokens)),
+			maxTokens: first.maxTokens === null ? this.#proposed.maxTokens : String(Math.min(first.maxTokens, maxTokens)),
 		};
 		const { fields } = this.form;
 		const follow = (field: 'temperature' | 'maxTokens') =>

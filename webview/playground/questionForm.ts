@@ -61,7 +61,7 @@ export class QuestionForm {
 			this.#fields.set(field, control);
 			return element(
 				'span',
-				{ class: 'labelled', title: hints[field] },
+				{ class: 'labeled', title: hints[field] },
 				element('span', { aria: { hidden: true } }, fieldNames[field]),
 				control.element,
 			);
@@ -88,7 +88,7 @@ export class QuestionForm {
 				),
 				element(
 					'span',
-					{ class: 'labelled' },
+					{ class: 'labeled' },
 					element('span', { aria: { hidden: true } }, 'Template'),
 					this.#mode.element,
 				),

@@ -82,7 +82,7 @@ export class SampleCard implements IDisposable {
 	#text(side: PlaygroundSide, { text, given, finish }: PlaygroundSample): void {
 		const trace = traceCompletion(text, sideTags(side, text));
 		const before = given === 0 ? [] : [{ start: 0, end: given, kind: 'common', title: 'Given prefix' }];
-		const body = new TextBody({ label: 'Text', trace, found: before, behaviours: finish !== null });
+		const body = new TextBody({ label: 'Text', trace, found: before, behaviors: finish !== null });
 		const empty = element(
 			'p',
 			{ class: 'quiet note' },
@@ -94,13 +94,13 @@ export class SampleCard implements IDisposable {
 	#tokens(side: PlaygroundSide, sample: PlaygroundSample): void {
 		const { detail } = sample;
 		if (detail === null) return;
-		const { entropy, top, ...told } = detail;
+		const { entropy, top, ...statistics } = detail;
 		const why = whyNoBranch(sample, side.can.prefix);
 		this.#show(
 			new TokenView({
 				label: 'Tokens',
 				detail: {
-					...told,
+					...statistics,
 					...(entropy === undefined ? {} : { entropy }),
 					...(top === undefined ? {} : { top }),
 				} as ConstructorParameters<typeof TokenView>[0]['detail'],

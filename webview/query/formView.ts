@@ -6,7 +6,7 @@ import { groupedSorts } from './formSql.ts';
 import type { QueryModel } from './queryModel.ts';
 
 /** Maximum number of group-by columns. */
-const mostGroups = 3;
+const maxGroups = 3;
 
 /** Form for querying rollouts without SQL. */
 export class FormView {
@@ -51,7 +51,7 @@ export class FormView {
 			checked: model.form.caseSensitive,
 			onChange: (caseSensitive) => model.setForm({ caseSensitive }),
 		});
-		this.#groups = Array.from({ length: mostGroups }, (_, i) =>
+		this.#groups = Array.from({ length: maxGroups }, (_, i) =>
 			select(i === 0 ? 'Group by' : `Then by (${i + 1})`, (column) => {
 				const groupBy = [...model.form.groupBy];
 				if (column === '') groupBy.splice(i);
@@ -67,13 +67,13 @@ export class FormView {
 			const { sort } = model.form;
 			if (sort) model.setForm({ sort: { ...sort, descending: direction === 'falling' } });
 		});
-		this.#measureField = labelled('Average of', this.#measure.element);
+		this.#measureField = labeled('Average of', this.#measure.element);
 		this.#tableOnly = element(
 			'div',
 			{ class: 'fields' },
-			labelled('Group by', ...this.#groups.map((group) => group.element)),
+			labeled('Group by', ...this.#groups.map((group) => group.element)),
 			this.#measureField,
-			labelled('Sort by', this.#sort.element, this.#descending.element),
+			labeled('Sort by', this.#sort.element, this.#descending.element),
 		);
 		this.#asSql = element(
 			'details',
@@ -144,8 +144,8 @@ export class FormView {
 	}
 }
 
-function labelled(label: string, ...controls: readonly HTMLElement[]): HTMLElement {
-	return element('span', { class: 'labelled' }, element('span', { aria: { hidden: true } }, label), ...controls);
+function labeled(label: string, ...controls: readonly HTMLElement[]): HTMLElement {
+	return element('span', { class: 'labeled' }, element('span', { aria: { hidden: true } }, label), ...controls);
 }
 
 /** Returns the error in a regular expression; null if it is valid. */

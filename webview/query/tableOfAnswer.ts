@@ -33,9 +33,9 @@ function part(text: string): string {
 	return plainLabel(`.${text.slice(0, cellLength)}.`, cellLength + 2).slice(1, -1);
 }
 
-function widthOf(texts: readonly string[], name: string, most: number): number {
+function widthOf(texts: readonly string[], name: string, limit: number): number {
 	const longest = Math.max(name.length + 2, ...texts.map((text) => text.length));
-	return Math.round(Math.max(56, Math.min(most, longest * characterWidth + cellPadding)));
+	return Math.round(Math.max(56, Math.min(limit, longest * characterWidth + cellPadding)));
 }
 
 export function columnsOfTable({ columns, rows }: Table): TableColumn[] {

@@ -1,19 +1,19 @@
 import { Disposable } from '../../src/base/disposable.ts';
 import { firstUpper, formatCounted } from '../../src/base/format.ts';
 import {
-	type BehaviourRow,
-	type MicroscopeCommand,
+	type BehaviorRow,
+	type ExplorerCommand,
 	maxExported,
 	type PanelEvent,
 	type PromptRow,
-} from '../../src/protocol/microscopeMessages.ts';
-import { tokenValues } from '../../src/protocol/rolloutsMessages.ts';
+} from '../../src/protocol/explorerMessages.ts';
 import { LiveRegion } from '../lib/a11y.ts';
 import { element, fill, setAria, setText } from '../lib/dom.ts';
 import { whenShown } from '../lib/frames.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
-import { BehavioursView } from './behavioursView.ts';
+import { BehaviorsView } from './behaviorsView.ts';
 import { Browser } from './browser.ts';
+import { nextTokenView, rate, toggleChosen, toggleFold, toggleMarks } from './commandActions.ts';
 import { CompareView } from './compareView.ts';
 import { ContinuationModel } from './continuationModel.ts';
 import { ContinueView } from './continueView.ts';
@@ -23,7 +23,6 @@ import { activeFilters } from './filters.ts';
 import { focusKind } from './focusKind.ts';
 import { GroupView } from './groupView.ts';
 import { Help } from './help.ts';
-import { namesOf } from './identical.ts';
 import { type Command, commandOf } from './keys.ts';
 import { LabelView } from './labelView.ts';
 import { type ExportScope, ModeBar } from './modeBar.ts';
@@ -31,10 +30,7 @@ import { noRollouts } from './noRollouts.ts';
 import { Notes } from './notes.ts';
 import type { RolloutsModel } from './rolloutsModel.ts';
 import type { Change } from './rolloutsState.ts';
-import { tokenViews } from './savedState.ts';
 import { ScanModel } from './scanModel.ts';
-import { type MarkKind, markKinds } from './textMarks.ts';
-import { tokenViewNames } from './tokenScale.ts';
 import { Toolbar } from './toolbar.ts';
 import { TrainingView } from './trainingView.ts';
 
@@ -49,11 +45,11 @@ export class App extends Disposable {
 	readonly #group: GroupView;
 	readonly #modes: ModeBar;
 	readonly #prompts: ScanModel<PromptRow>;
-	readonly #reasoning: ScanModel<BehaviourRow>;
+	readonly #reasoning: ScanModel<BehaviorRow>;
 	readonly #continuations: ContinuationModel;
 	readonly #compare: CompareView;
 	readonly #training: TrainingView;
-	readonly #behaviours: BehavioursView;
+	readonly #behaviors: BehaviorsView;
 	readonly #label: LabelView;
 	readonly #feedback: FeedbackModel;
 	readonly #continue: ContinueView;
@@ -68,7 +64,7 @@ export class App extends Disposable {
 		root: HTMLElement,
 		model: RolloutsModel,
 		openDashboard: () => void,
-		post: (command: MicroscopeCommand) => void,
+		post: (command: ExplorerCommand) => void,
 	) {
 		super();
 		this.#root = root;
@@ -88,13 +84,13 @@ export class App extends Disposable {
 		this.#group = this.register(new GroupView(model, this.#feedback, say));
 		this.#modes = this.register(new ModeBar(model, (what) => this.#export(what)));
 		this.#prompts = this.register(new ScanModel<PromptRow>('promptScan', post));
-		this.#reasoning = this.register(new ScanModel<BehaviourRow>('behaviourScan', post));
+		this.#reasoning = this.register(new ScanModel<BehaviorRow>('behaviorScan', post));
 		this.#continuations = this.register(
 			new ContinuationModel((method, params, signal) => model.ask(method, params, signal), post),
 		);
 		this.#compare = this.register(new CompareView(model, say));
 		this.#training = this.register(new TrainingView(model, this.#prompts, say));
-		this.#behaviours = this.register(new BehavioursView(model, this.#reasoning));
+		this.#behaviors = this.register(new BehaviorsView(model, this.#reasoning));
 		this.#label = this.register(new LabelView(model, say));
 		this.#continue = this.register(new ContinueView(model, this.#continuations, say));
 		this.#work = element(
@@ -160,7 +156,7 @@ export class App extends Disposable {
 
 	/** Forwards a message from the extension to the view that handles it. */
 	receive(event: PanelEvent): void {
-		if (event.type === 'promptScan' || event.type === 'behaviourScan' || event.type === 'continuation') {
+		if (event.type === 'promptScan' || event.type === 'behaviorScan' || event.type === 'continuation') {
 			this.#prompts.receive(event);
 			this.#reasoning.receive(event);
 			this.#continuations.receive(event);
@@ -187,13 +183,13 @@ export class App extends Disposable {
 			group: this.#group,
 			compare: this.#compare,
 			training: this.#training,
-			behaviours: this.#behaviours,
+			behaviors: this.#behaviors,
 			label: this.#label,
 			continue: this.#continue,
 		} as const;
 		// Scans run only while their view is visible.
 		if (mode !== 'training') this.#prompts.stop();
-		if (mode !== 'behaviours') this.#reasoning.stop();
+		if (mode !== 'behaviors') this.#reasoning.stop();
 		this.#filters.element.hidden = mode !== 'group';
 		this.#view.dataset.mode = mode;
 		setAria(this.#view, 'label', views[mode].element.getAttribute('aria-label') ?? mode);
@@ -212,8 +208,8 @@ export class App extends Disposable {
 			case 'training':
 				if (moved) this.#training.update();
 				break;
-			case 'behaviours':
-				if (moved) this.#behaviours.update();
+			case 'behaviors':
+				if (moved) this.#behaviors.update();
 				break;
 			case 'label':
 				this.#label.update();
@@ -268,6 +264,7 @@ export class App extends Disposable {
 
 	#run(command: Command): void {
 		const model = this.#model;
+		const say = (text: string) => this.#live.announce(text);
 		const { index } = model;
 		switch (command) {
 			case 'next-group':
@@ -298,58 +295,29 @@ export class App extends Disposable {
 				model.setFollow(!model.follow);
 				this.#live.announce(model.follow ? 'Following new steps' : 'Stopped following new steps');
 				break;
-			case 'tokens': {
-				const rollouts = model.groupContent.state === 'ready' ? model.groupContent.value.rollouts : [];
-				const recorded = tokenValues.filter((view) => rollouts.some((one) => one.tokenValues?.includes(view)));
-				const views = tokenViews.filter((view) => view === 'off' || recorded.includes(view));
-				const next = views[(views.indexOf(model.tokenView) + 1) % views.length] ?? 'off';
-				model.setTokenView(next);
-				this.#live.announce(
-					views.length === 1 ? 'Tokens were not recorded for these completions' : `Tokens: ${tokenViewNames[next]}`,
-				);
+			case 'tokens':
+				nextTokenView(model, say);
 				break;
-			}
-			case 'marks': {
-				const kinds = markKinds.filter((kind): kind is MarkKind => kind.startsWith('behaviour-'));
-				model.setMarks(new Set(model.marks.size > 0 ? [] : kinds));
-				this.#live.announce(model.marks.size > 0 ? 'Behavior highlights on' : 'Behavior highlights off');
+			case 'marks':
+				toggleMarks(model, say);
 				break;
-			}
 			case 'widest-spread': {
 				model.setMode('group');
 				model.showWidestSpread();
 				this.#sayGroup();
 				break;
 			}
-			case 'fold': {
-				const fold = model.mode === 'group' ? model.toggleFold() : null;
-				if (fold === null) this.#live.announce('No other visible completion is identical to this one');
-				else this.#live.announce(`${namesOf(fold.others)} ${model.isExpanded(fold) ? 'shown' : 'folded'}`);
+			case 'fold':
+				toggleFold(model, say);
 				break;
-			}
-			case 'choose': {
-				const place = model.place();
-				if (!place) break;
-				model.toggleChosen(place);
-				const { size } = model.chosen;
-				this.#live.announce(
-					`Completion ${place.index} ${model.chosen.has(place) ? 'selected' : 'deselected'}, ${size} selected`,
-				);
+			case 'choose':
+				toggleChosen(model, say);
 				break;
-			}
 			case 'rate-higher':
 			case 'rate-lower':
-			case 'unrate': {
-				const { index } = model;
-				if (index === null || model.mode !== 'group') break;
-				if (command === 'unrate') this.#feedback.rate(index, null);
-				else this.#feedback.raise(index, command === 'rate-higher' ? 1 : -1);
-				const rating = this.#feedback.mine(index);
-				this.#live.announce(
-					rating === null ? `Rating of completion ${index} cleared` : `Completion ${index} rated ${rating} of 5`,
-				);
+			case 'unrate':
+				rate(model, this.#feedback, command, say);
 				break;
-			}
 			case 'compare':
 			case 'show-compare':
 				model.setMode('compare');
@@ -366,8 +334,8 @@ export class App extends Disposable {
 			case 'show-training':
 				model.setMode('training');
 				break;
-			case 'show-behaviours':
-				model.setMode('behaviours');
+			case 'show-behaviors':
+				model.setMode('behaviors');
 				break;
 			case 'copy':
 				if (index !== null) this.#group.copy(index, 'completion');

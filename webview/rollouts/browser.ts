@@ -5,7 +5,7 @@ import { element, setText, setTitle, unseen } from '../lib/dom.ts';
 import { SelectionList } from '../lib/selectionList.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { type RewardRange, rewardBars, rewardRange } from './bars.ts';
-import { commonBeginning } from './commonBeginning.ts';
+import { commonPrefix } from './commonPrefix.ts';
 import type { FilteredGroup } from './filters.ts';
 import type { GroupOrder } from './order.ts';
 import type { RolloutsModel } from './rolloutsModel.ts';
@@ -83,11 +83,11 @@ export class Browser extends Disposable {
 	updateSteps(): void {
 		const { rows } = this.#model.steps;
 		const trainer = this.#model.run?.trainer ?? null;
-		const told = (name: string | null | undefined) => (name && trainer ? ` (${name} of ${trainer.title})` : '');
-		setTitle(this.#rewardName, plainLabel(`Mean total reward${told(trainer?.names.reward)}`, 200));
+		const ownName = (name: string | null | undefined) => (name && trainer ? ` (${name} of ${trainer.title})` : '');
+		setTitle(this.#rewardName, plainLabel(`Mean total reward${ownName(trainer?.names.reward)}`, 200));
 		setTitle(
 			this.#deadName,
-			plainLabel(`Percentage of groups in which all rewards are equal${told(trainer?.names.dead)}`, 200),
+			plainLabel(`Percentage of groups in which all rewards are equal${ownName(trainer?.names.dead)}`, 200),
 		);
 		const added = this.#stepTotal === 0 ? 0 : Math.max(0, rows.length - this.#stepTotal);
 		this.#stepTotal = rows.length;
@@ -101,7 +101,7 @@ export class Browser extends Disposable {
 		this.#order.setValue(groupOrder);
 		const all = stepContent.state === 'ready' ? stepContent.value.groups : [];
 		this.#range = rewardRange(all);
-		this.#common = commonBeginning(all.map(({ prompt }) => prompt));
+		this.#common = commonPrefix(all.map(({ prompt }) => prompt));
 		this.#groups.update(groups.length, groupPosition);
 		setText(
 			this.#groupCount,

@@ -1,4 +1,4 @@
-import type { TurnsContent } from '../../src/protocol/microscopeMessages.ts';
+import type { TurnsContent } from '../../src/protocol/explorerMessages.ts';
 import type { Place, TokenColumns } from '../../src/protocol/rolloutsMessages.ts';
 import type { CompletionTags, CompletionTrace } from '../lib/trace/completionTrace.ts';
 import type { FoldMark } from './identical.ts';

@@ -6,7 +6,7 @@ export const samePlace = (a: Place | null, b: Place | null): boolean =>
 	a !== null && b !== null && placeKey(a) === placeKey(b);
 
 /** Maximum number of selected completions. */
-export const mostChosen = 10_000;
+export const maxChosen = 10_000;
 
 /** Completions selected in any step, in selection order. Immutable. */
 export class Chosen {
@@ -34,7 +34,7 @@ export class Chosen {
 	toggled(place: Place): Chosen {
 		const places = new Map(this.#places);
 		const key = placeKey(place);
-		if (!places.delete(key) && places.size < mostChosen) places.set(key, place);
+		if (!places.delete(key) && places.size < maxChosen) places.set(key, place);
 		return new Chosen(places);
 	}
 }

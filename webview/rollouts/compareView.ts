@@ -26,7 +26,7 @@ import type { RolloutsModel } from './rolloutsModel.ts';
 
 const letters = ['A', 'B'] as const;
 /** Maximum number of completions in the dropdowns; others can be selected in their group. */
-const mostOffered = 250;
+const maxOffered = 250;
 
 /** Two completions side by side, with their common prefix, first difference, and rewards. */
 export class CompareView extends Disposable {
@@ -59,9 +59,9 @@ export class CompareView extends Disposable {
 		const group = model.groupContent.state === 'ready' ? model.groupContent.value.rollouts : [];
 		const places = [
 			...model.pair.filter((place) => place !== null),
-			...model.chosen.list.slice(-mostOffered),
+			...model.chosen.list.slice(-maxOffered),
 			...group
-				.slice(0, mostOffered)
+				.slice(0, maxOffered)
 				.map(({ index }) => model.place(index))
 				.filter((place) => place !== null),
 		];
@@ -258,7 +258,7 @@ export class CompareView extends Disposable {
 			label: `Completion ${letters[side]}`,
 			trace,
 			found: comparisonMarks(content, parting, start),
-			behaviours: true,
+			behaviors: true,
 		});
 		this.#bodies.push(body);
 		return element(

@@ -1,6 +1,6 @@
 import { formatNumber } from '../../src/base/format.ts';
 import { type Divergence, textDivergence, tokenDivergence } from '../../src/core/trace/divergence.ts';
-import type { RolloutContent } from '../../src/protocol/microscopeMessages.ts';
+import type { RolloutContent } from '../../src/protocol/explorerMessages.ts';
 import type { Place, TokenColumns } from '../../src/protocol/rolloutsMessages.ts';
 import type { Mark } from '../lib/trace/marks.ts';
 

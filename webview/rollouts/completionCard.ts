@@ -238,7 +238,7 @@ export class CompletionCard implements IDisposable {
 			label: `Text of completion ${index}`,
 			trace,
 			found,
-			behaviours: true,
+			behaviors: true,
 		});
 		this.#body = body;
 		const { tokenView } = this.#context;
@@ -305,8 +305,8 @@ export class CompletionCard implements IDisposable {
 			chip('repeated', `Repetition: ${share}`, `${share} of 4-grams are repeated`, true);
 		}
 		if (mix) chip('foreign', `Mixed languages: ${mixWords(mix)}`, markNames.foreign.title, true);
-		for (const [behaviour, count] of trace.behaviours as ReadonlyMap<Behavior, number>) {
-			const kind: MarkKind = `behaviour-${behaviour}`;
+		for (const [behavior, count] of trace.behaviors as ReadonlyMap<Behavior, number>) {
+			const kind: MarkKind = `behavior-${behavior}`;
 			chip(kind, `${markNames[kind].name} ${count}`, `${markNames[kind].title}. Click to step through.`);
 		}
 		fill(this.#marks, ...chips);

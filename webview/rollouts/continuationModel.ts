@@ -3,11 +3,11 @@ import { Emitter } from '../../src/base/event.ts';
 import { Failure } from '../../src/base/failure.ts';
 import type {
 	Continuation,
-	MicroscopeCommand,
-	MicroscopeEvent,
+	ExplorerCommand,
+	ExplorerEvent,
 	PolicyContent,
 	RolloutContent,
-} from '../../src/protocol/microscopeMessages.ts';
+} from '../../src/protocol/explorerMessages.ts';
 import type { Place, TokenColumns } from '../../src/protocol/rolloutsMessages.ts';
 import { placeKey } from './chosen.ts';
 import { type Draft, type KeptContinuations, maxKeptCharacters } from './keptContinuations.ts';
@@ -41,7 +41,7 @@ const maxDrafts = 5;
 /** State of *Continue from Here*: the completion, the policy, and the continuations generated so far. */
 export class ContinuationModel extends Disposable {
 	readonly #ask: Ask;
-	readonly #post: (command: MicroscopeCommand) => void;
+	readonly #post: (command: ExplorerCommand) => void;
 	readonly #changed = this.register(new Emitter<void>());
 	readonly onChange = this.#changed.event;
 	readonly #drafted = this.register(new Emitter<void>());
@@ -56,7 +56,7 @@ export class ContinuationModel extends Disposable {
 	/** Continuations of all completions, newest first. */
 	made: readonly Continued[] = [];
 
-	constructor(ask: Ask, post: (command: MicroscopeCommand) => void) {
+	constructor(ask: Ask, post: (command: ExplorerCommand) => void) {
 		super();
 		this.#ask = ask;
 		this.#post = post;
@@ -129,8 +129,8 @@ export class ContinuationModel extends Disposable {
 			const tokens = rollout.rollout.hasTokens ? await this.#ask('loadTokens', place, abort.signal) : null;
 			if (abort.signal.aborted) return;
 			// Tokens that do not form the text cannot be mapped to text offsets.
-			const spelt = tokens?.text.join('').startsWith(text.slice(0, 100_000)) ? tokens : null;
-			this.content = { place, rollout, text, tokens: spelt, policy };
+			const spelled = tokens?.text.join('').startsWith(text.slice(0, 100_000)) ? tokens : null;
+			this.content = { place, rollout, text, tokens: spelled, policy };
 		} catch (error) {
 			if (abort.signal.aborted) return;
 			this.failure = Failure.from(error);
@@ -144,10 +144,10 @@ export class ContinuationModel extends Disposable {
 		this.#last++;
 		const { place } = content;
 		const { temperature } = settings;
-		const begun: Continued = {
+		const started: Continued = {
 			...{ number: this.#last, place, prefix, text: '', state: 'running', ended: false, failure: null, temperature },
 		};
-		this.made = [begun, ...this.made].slice(0, maxKept);
+		this.made = [started, ...this.made].slice(0, maxKept);
 		this.#post({ type: 'continueFrom', continuation: this.#last, ...place, prefix, ...settings });
 		this.#changed.fire();
 	}
@@ -157,7 +157,7 @@ export class ContinuationModel extends Disposable {
 		if (running) this.#post({ type: 'stopContinuation', continuation: running.number });
 	}
 
-	receive(event: MicroscopeEvent): void {
+	receive(event: ExplorerEvent): void {
 		if (event.type !== 'continuation') return;
 		const failure =
 			event.failure === null ? null : new Failure(event.failure.reason, event.failure.message, event.failure.action);

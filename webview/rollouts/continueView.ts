@@ -1,7 +1,7 @@
 import { Disposable } from '../../src/base/disposable.ts';
 import { formatCounted, formatNumber } from '../../src/base/format.ts';
 import type { TraceTags } from '../../src/core/trace/trace.ts';
-import { longestPrefix } from '../../src/protocol/microscopeMessages.ts';
+import { longestPrefix } from '../../src/protocol/explorerMessages.ts';
 import { button, textField } from '../lib/controls.ts';
 import { element, fill, setText } from '../lib/dom.ts';
 import { emptyState } from '../lib/emptyState.ts';
@@ -46,7 +46,7 @@ export class ContinueView extends Disposable {
 	readonly #say: (text: string) => void;
 	readonly #title = element('h2', { class: 'group-title' });
 	readonly #policy = element('p', { class: 'quiet', role: 'status' });
-	readonly #beginning = element('textarea', {
+	readonly #prefix = element('textarea', {
 		class: 'beginning',
 		aria: { label: 'Prefix to continue from' },
 		attributes: { spellcheck: 'false', rows: 10, maxlength: longestPrefix },
@@ -75,8 +75,8 @@ export class ContinueView extends Disposable {
 		this.#say = say;
 		this.#temperature.element.classList.add('bound');
 		this.#tokens.element.classList.add('bound');
-		this.#beginning.addEventListener('input', () => this.#edited());
-		this.#beginning.addEventListener('keydown', (event) => {
+		this.#prefix.addEventListener('input', () => this.#edited());
+		this.#prefix.addEventListener('keydown', (event) => {
 			const go = event.key === 'Enter' && (event.ctrlKey || event.metaKey);
 			const cut = event.key === 'Delete' && event.altKey;
 			if (!go && !cut) return;
@@ -95,7 +95,7 @@ export class ContinueView extends Disposable {
 		this.#place = placeKey(place);
 		this.#drawn = null;
 		fill(this.element, element('p', { class: 'quiet pad' }, 'Loading…'));
-		void this.#made.open(place).then(() => this.#beginning.focus());
+		void this.#made.open(place).then(() => this.#prefix.focus());
 	}
 
 	forget(): void {
@@ -140,13 +140,13 @@ export class ContinueView extends Disposable {
 			ready ? `Policy: ${message}` : ` ${message}${action === null ? '' : ` ${action}`}`,
 		);
 		const draft = this.#made.draft(place);
-		this.#beginning.value = draft?.prefix ?? text.slice(0, firstCut(text, tags));
+		this.#prefix.value = draft?.prefix ?? text.slice(0, firstCut(text, tags));
 		this.#temperature.setValue(draft?.temperature ?? String(policy.temperature));
 		this.#tokens.setValue(draft?.tokens ?? String(policy.maxTokens));
 		this.#drawCount();
 		if (tokens) {
 			this.#body = new TokenBody('Tokens of the original completion', tokens, 'logprob', 1, (token) => {
-				this.#beginning.value = tokens.text.slice(0, token).join('').slice(0, longestPrefix);
+				this.#prefix.value = tokens.text.slice(0, token).join('').slice(0, longestPrefix);
 				this.#edited();
 				this.#say(`Cut before token ${token + 1}`);
 			});
@@ -155,7 +155,7 @@ export class ContinueView extends Disposable {
 				label: 'Text of the original completion',
 				trace: traceCompletion(text, tags),
 				found: [],
-				behaviours: false,
+				behaviors: false,
 			});
 		}
 		fill(this.#original, this.#body.element);
@@ -198,12 +198,12 @@ export class ContinueView extends Disposable {
 					{ class: 'continue-column' },
 					this.#policy,
 					element('div', { class: 'continue-label' }, element('strong', null, 'Prefix'), this.#count, cut.element),
-					this.#beginning,
+					this.#prefix,
 					element(
 						'div',
 						{ class: 'continue-tools' },
-						element('span', { class: 'labelled' }, 'Temperature', this.#temperature.element),
-						element('span', { class: 'labelled' }, 'Max new tokens', this.#tokens.element),
+						element('span', { class: 'labeled' }, 'Temperature', this.#temperature.element),
+						element('span', { class: 'labeled' }, 'Max new tokens', this.#tokens.element),
 						this.#generate.element,
 						this.#stop.element,
 					),
@@ -214,9 +214,9 @@ export class ContinueView extends Disposable {
 	}
 
 	#cut(): void {
-		this.#beginning.value = this.#beginning.value.slice(0, this.#beginning.selectionStart);
+		this.#prefix.value = this.#prefix.value.slice(0, this.#prefix.selectionStart);
 		this.#edited();
-		this.#beginning.focus();
+		this.#prefix.focus();
 	}
 
 	#edited(): void {
@@ -228,11 +228,11 @@ export class ContinueView extends Disposable {
 		const place = this.#made.content?.place;
 		if (place === undefined) return;
 		const [temperature, tokens] = [this.#temperature.value, this.#tokens.value];
-		this.#made.setDraft({ place, prefix: this.#beginning.value, temperature, tokens });
+		this.#made.setDraft({ place, prefix: this.#prefix.value, temperature, tokens });
 	}
 
 	#drawCount(): void {
-		const { value } = this.#beginning;
+		const { value } = this.#prefix;
 		const hidden = hiddenCharacters(value.slice(0, 100_000));
 		const named = [...new Set(hidden.map(({ label }) => label))].slice(0, 4).join(', ');
 		setText(
@@ -256,7 +256,7 @@ export class ContinueView extends Disposable {
 			this.#tokens.focus();
 			return;
 		}
-		this.#made.start(this.#beginning.value, { temperature, maxTokens });
+		this.#made.start(this.#prefix.value, { temperature, maxTokens });
 	}
 
 	#drawResults(): void {
@@ -274,7 +274,7 @@ export class ContinueView extends Disposable {
 						...(one.prefix === '' ? [] : [{ start: 0, end: one.prefix.length, kind: 'common', title: 'Prefix' }]),
 						{ start: one.prefix.length, end: text.length, kind: 'differs' },
 					],
-					behaviours: true,
+					behaviors: true,
 				});
 				this.#resultBodies.push(body);
 				if (one.prefix.length > 400) requestAnimationFrame(() => body.reveal(one.prefix.length, 'differs'));

@@ -1,8 +1,8 @@
 import { Disposable } from '../../src/base/disposable.ts';
 import { Emitter } from '../../src/base/event.ts';
 import { Failure } from '../../src/base/failure.ts';
+import type { FeedbackContent } from '../../src/protocol/explorerMessages.ts';
 import type { CompletionRating } from '../../src/protocol/feedback.ts';
-import type { FeedbackContent } from '../../src/protocol/microscopeMessages.ts';
 import type { Place } from '../../src/protocol/rolloutsMessages.ts';
 import type { Ask } from './rolloutsState.ts';
 

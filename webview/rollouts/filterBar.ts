@@ -8,6 +8,25 @@ import type { RolloutsModel } from './rolloutsModel.ts';
 /** Delay after typing before the search starts. */
 const typingMs = 200;
 
+const advantageChoices = [
+	{ value: 'any', label: 'Any advantage' },
+	{ value: 'positive', label: 'Advantage > 0' },
+	{ value: 'zero', label: 'Advantage = 0' },
+	{ value: 'negative', label: 'Advantage < 0' },
+];
+const correctnessChoices = [
+	{ value: 'any', label: 'Any correctness' },
+	{ value: 'correct', label: 'Correct' },
+	{ value: 'wrong', label: 'Incorrect' },
+	{ value: 'unknown', label: 'Not scored' },
+];
+const truncationChoices = [
+	{ value: 'any', label: 'Any length' },
+	{ value: 'truncated', label: 'Truncated' },
+	{ value: 'complete', label: 'Complete' },
+	{ value: 'unknown', label: 'Not recorded' },
+];
+
 /** Search and filters for the open step, with the number of matches. */
 export class FilterBar extends Disposable {
 	readonly element: HTMLElement;
@@ -56,34 +75,19 @@ export class FilterBar extends Disposable {
 		this.#high = bound('Max reward', 'max', 'rewardHigh');
 		this.#advantage = dropdown({
 			label: 'Advantage',
-			choices: [
-				{ value: 'any', label: 'Any advantage' },
-				{ value: 'positive', label: 'Advantage > 0' },
-				{ value: 'zero', label: 'Advantage = 0' },
-				{ value: 'negative', label: 'Advantage < 0' },
-			],
+			choices: advantageChoices,
 			value: filters.advantage,
 			onChange: (value) => set({ advantage: value as Filters['advantage'] }),
 		});
 		this.#correctness = dropdown({
 			label: 'Correctness',
-			choices: [
-				{ value: 'any', label: 'Any correctness' },
-				{ value: 'correct', label: 'Correct' },
-				{ value: 'wrong', label: 'Incorrect' },
-				{ value: 'unknown', label: 'Not scored' },
-			],
+			choices: correctnessChoices,
 			value: filters.correctness,
 			onChange: (value) => set({ correctness: value as Filters['correctness'] }),
 		});
 		this.#truncation = dropdown({
 			label: 'Truncation',
-			choices: [
-				{ value: 'any', label: 'Any length' },
-				{ value: 'truncated', label: 'Truncated' },
-				{ value: 'complete', label: 'Complete' },
-				{ value: 'unknown', label: 'Not recorded' },
-			],
+			choices: truncationChoices,
 			value: filters.truncation,
 			onChange: (value) => set({ truncation: value as Filters['truncation'] }),
 		});
@@ -102,22 +106,7 @@ export class FilterBar extends Disposable {
 			pressed: activeFilters(filters) > 0,
 			onClick: () => this.#show(Boolean(this.#more.hidden)),
 		});
-		this.#low.element.classList.add('bound');
-		this.#high.element.classList.add('bound');
-		this.#more.append(
-			element(
-				'span',
-				{ class: 'labelled', role: 'group', aria: { label: 'Reward' } },
-				'Reward',
-				this.#low.element,
-				'–',
-				this.#high.element,
-			),
-			this.#advantage.element,
-			this.#correctness.element,
-			this.#truncation.element,
-			this.#hideDead.element,
-		);
+		this.#fillMore();
 		this.#search.element.classList.add('search');
 		this.element = element(
 			'div',
@@ -134,6 +123,25 @@ export class FilterBar extends Disposable {
 		);
 		this.#show(activeFilters({ ...filters, text: '' }) > 0);
 		this.update();
+	}
+
+	#fillMore(): void {
+		this.#low.element.classList.add('bound');
+		this.#high.element.classList.add('bound');
+		this.#more.append(
+			element(
+				'span',
+				{ class: 'labeled', role: 'group', aria: { label: 'Reward' } },
+				'Reward',
+				this.#low.element,
+				'–',
+				this.#high.element,
+			),
+			this.#advantage.element,
+			this.#correctness.element,
+			this.#truncation.element,
+			this.#hideDead.element,
+		);
 	}
 
 	focus(): void {

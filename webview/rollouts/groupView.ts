@@ -224,7 +224,7 @@ export class GroupView extends Disposable {
 		this.#promptBody?.dispose();
 		this.#promptBody = promptTurns
 			? new TurnsBody({ label: 'Prompt', content: { turns: promptTurns, parents: null }, tags: noTags, search: '' })
-			: new TextBody({ label: 'Prompt', trace: traceCompletion(prompt, noTags), found: [], behaviours: false });
+			: new TextBody({ label: 'Prompt', trace: traceCompletion(prompt, noTags), found: [], behaviors: false });
 		const copy = button({
 			label: 'Copy prompt',
 			icon: 'copy',
@@ -297,7 +297,7 @@ export class GroupView extends Disposable {
 				traced: (index, trace) =>
 					this.#count(
 						index,
-						[...trace.behaviours].map(([one, n]) => [`behaviour-${one}`, n]),
+						[...trace.behaviors].map(([one, n]) => [`behavior-${one}`, n]),
 					),
 				found: (index, findings) => this.#count(index, findingCounts(findings)),
 			},

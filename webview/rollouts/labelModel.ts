@@ -1,13 +1,13 @@
 import { Disposable } from '../../src/base/disposable.ts';
 import { Emitter } from '../../src/base/event.ts';
 import { Failure } from '../../src/base/failure.ts';
-import type { LabelsContent, RolloutContent } from '../../src/protocol/microscopeMessages.ts';
+import type { LabelsContent, RolloutContent } from '../../src/protocol/explorerMessages.ts';
 import type { Place } from '../../src/protocol/rolloutsMessages.ts';
 import type { StepRating } from '../../src/protocol/stepLabel.ts';
 import type { Ask } from './rolloutsState.ts';
 
 /** Maximum number of ratings that can be undone. */
-const mostUndo = 1000;
+const maxUndo = 1000;
 
 export interface LabeledText extends LabelsContent {
 	readonly place: Place;
@@ -86,7 +86,7 @@ export class LabelModel extends Disposable {
 		const before = content.ratings[current] ?? null;
 		if (before !== rating) {
 			this.#earlier.push({ step: current, rating: before });
-			if (this.#earlier.length > mostUndo) this.#earlier.shift();
+			if (this.#earlier.length > maxUndo) this.#earlier.shift();
 			this.#set(current, rating);
 		}
 		if (rating !== null && current < content.steps.length - 1) this.current++;

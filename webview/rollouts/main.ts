@@ -1,7 +1,7 @@
 import './rollouts.css';
 import { toDisposable } from '../../src/base/disposable.ts';
 import type { Listener } from '../../src/base/event.ts';
-import { panelEventSchema, panelRequests } from '../../src/protocol/microscopeMessages.ts';
+import { panelEventSchema, panelRequests } from '../../src/protocol/explorerMessages.ts';
 import { startApp } from '../lib/startApp.ts';
 import { App } from './app.ts';
 import { RolloutsModel } from './rolloutsModel.ts';

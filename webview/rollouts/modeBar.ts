@@ -13,7 +13,7 @@ const tabs: readonly Tab<Mode>[] = [
 	{ id: 'group', label: 'Group', title: 'Completions in one group (1)' },
 	{ id: 'compare', label: 'Compare', title: 'Two completions side by side, with their first difference (2)' },
 	{ id: 'training', label: 'Over Training', title: 'The same prompt across training steps (3)' },
-	{ id: 'behaviours', label: 'Behaviors', title: 'Reasoning behaviors over the course of training (4)' },
+	{ id: 'behaviors', label: 'Behaviors', title: 'Reasoning behaviors over the course of training (4)' },
 ];
 
 /** View tabs, plus the current selection and its actions. */

@@ -1,4 +1,4 @@
-import type { PromptRow } from '../../src/protocol/microscopeMessages.ts';
+import type { PromptRow } from '../../src/protocol/explorerMessages.ts';
 
 /** Answer counts for one prompt at one step, most frequent first. */
 export interface AnswerCount {
@@ -33,9 +33,9 @@ export function changedAnswers(rows: readonly PromptRow[]): Set<number> {
 	const changed = new Set<number>();
 	let last: string | null | undefined;
 	for (const [i, row] of rows.entries()) {
-		const most = answerCounts(row)[0]?.answer ?? null;
-		if (last !== undefined && most !== last) changed.add(i);
-		last = most;
+		const max = answerCounts(row)[0]?.answer ?? null;
+		if (last !== undefined && max !== last) changed.add(i);
+		last = max;
 	}
 	return changed;
 }

@@ -1,7 +1,7 @@
 import { Disposable } from '../../src/base/disposable.ts';
 import { Emitter } from '../../src/base/event.ts';
 import type { Failure } from '../../src/base/failure.ts';
-import type { panelRequests } from '../../src/protocol/microscopeMessages.ts';
+import type { panelRequests } from '../../src/protocol/explorerMessages.ts';
 import type { RolloutSplit } from '../../src/protocol/rolloutSplit.ts';
 import type {
 	GroupContent,

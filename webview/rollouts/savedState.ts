@@ -15,8 +15,14 @@ export type TokenView = (typeof tokenViews)[number];
  * View modes: one group, two completions, one prompt over training, behaviors over training, or one completion to label
  * or continue.
  */
-export const modes = ['group', 'compare', 'training', 'behaviours', 'label', 'continue'] as const;
+export const modes = ['group', 'compare', 'training', 'behaviors', 'label', 'continue'] as const;
 export type Mode = (typeof modes)[number];
+
+/** A name as it is spelled now; earlier versions saved British spellings. */
+const written = v.pipe(
+	v.string(),
+	v.transform((name) => name.replace('behaviour', 'behavior')),
+);
 
 /** State preserved when the window reloads: place, settings, and unsent or generated text. */
 export const savedStateSchema = v.object({
@@ -30,10 +36,10 @@ export const savedStateSchema = v.object({
 	groupOrder: v.picklist(groupOrders),
 	layout: v.picklist(layouts),
 	tokenView: v.picklist(tokenViews),
-	mode: v.optional(v.picklist(modes), 'group'),
+	mode: v.optional(v.pipe(written, v.picklist(modes)), 'group'),
 	split: v.optional(v.picklist(rolloutSplits), 'train'),
 	/** Enabled highlights. */
-	marks: v.optional(v.pipe(v.array(v.picklist(markKinds)), v.maxLength(100)), []),
+	marks: v.optional(v.pipe(v.array(v.pipe(written, v.picklist(markKinds))), v.maxLength(100)), []),
 	/** Completions being compared. */
 	pair: v.optional(v.pipe(v.array(placeSchema), v.maxLength(2)), []),
 	/** Completion being labeled or continued. */

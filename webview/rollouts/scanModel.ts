@@ -2,9 +2,9 @@ import { Disposable } from '../../src/base/disposable.ts';
 import { Emitter } from '../../src/base/event.ts';
 import { Failure } from '../../src/base/failure.ts';
 import { formatCount, formatCounted } from '../../src/base/format.ts';
-import type { MicroscopeCommand, MicroscopeEvent } from '../../src/protocol/microscopeMessages.ts';
+import type { ExplorerCommand, ExplorerEvent } from '../../src/protocol/explorerMessages.ts';
 
-type ScanEvent = Extract<MicroscopeEvent, { scan: number }>;
+type ScanEvent = Extract<ExplorerEvent, { scan: number }>;
 export type ScanProgress = Pick<ScanEvent, 'state' | 'done' | 'total' | 'rollouts' | 'skipped' | 'indexed'> & {
 	readonly failure: Failure | null;
 };
@@ -16,7 +16,7 @@ let lastScan = 0;
  * late messages are ignored.
  */
 export class ScanModel<Row extends { readonly step: number }> extends Disposable {
-	readonly #post: (command: MicroscopeCommand) => void;
+	readonly #post: (command: ExplorerCommand) => void;
 	readonly #type: ScanEvent['type'];
 	readonly #changed = this.register(new Emitter<void>());
 	readonly onChange = this.#changed.event;
@@ -27,7 +27,7 @@ export class ScanModel<Row extends { readonly step: number }> extends Disposable
 	/** null if no scan has been started. */
 	progress: ScanProgress | null = null;
 
-	constructor(type: ScanEvent['type'], post: (command: MicroscopeCommand) => void) {
+	constructor(type: ScanEvent['type'], post: (command: ExplorerCommand) => void) {
 		super();
 		this.#type = type;
 		this.#post = post;
@@ -43,7 +43,7 @@ export class ScanModel<Row extends { readonly step: number }> extends Disposable
 	}
 
 	/** @param command creates the start command for a scan with the given ID */
-	start(key: string, command: (scan: number) => MicroscopeCommand): void {
+	start(key: string, command: (scan: number) => ExplorerCommand): void {
 		this.stop();
 		lastScan++;
 		this.#scan = lastScan;
@@ -68,7 +68,7 @@ export class ScanModel<Row extends { readonly step: number }> extends Disposable
 		this.#changed.fire();
 	}
 
-	receive(event: MicroscopeEvent): void {
+	receive(event: ExplorerEvent): void {
 		if (event.type !== this.#type || event.scan !== this.#scan) return;
 		const { state, done, total, rollouts, skipped, indexed, failure } = event;
 		const error = failure === null ? null : new Failure(failure.reason, failure.message, failure.action);

@@ -1,6 +1,6 @@
 import { formatPercent } from '../../src/base/format.ts';
-import { type Behavior, behaviours } from '../../src/core/trace/behaviorNames.ts';
-import { behaviourTitles } from '../../src/core/trace/behaviors.ts';
+import { type Behavior, behaviors } from '../../src/core/trace/behaviorNames.ts';
+import { behaviorTitles } from '../../src/core/trace/behaviors.ts';
 import { checkFaithfulness, type Faithfulness } from '../../src/core/trace/faithfulness.ts';
 import { findLanguageMix, type LanguageMix } from '../../src/core/trace/languageMix.ts';
 import { findRepetition, type Repetition } from '../../src/core/trace/repetition.ts';
@@ -10,7 +10,7 @@ import type { Mark } from '../lib/trace/marks.ts';
 
 /** Highlight kinds: behaviors, repetition, other languages, conclusions. */
 export const markKinds = [
-	...behaviours.map((behaviour) => `behaviour-${behaviour}` as const),
+	...behaviors.map((behavior) => `behavior-${behavior}` as const),
 	'repeated',
 	'foreign',
 	'concluded',
@@ -19,11 +19,11 @@ export type MarkKind = (typeof markKinds)[number];
 
 export const markNames: Readonly<Record<MarkKind, { readonly name: string; readonly title: string }>> = {
 	...(Object.fromEntries(
-		behaviours.map((behaviour) => [
-			`behaviour-${behaviour}`,
-			{ name: behaviourTitles[behaviour].split(':')[0] ?? behaviour, title: behaviourTitles[behaviour] },
+		behaviors.map((behavior) => [
+			`behavior-${behavior}`,
+			{ name: behaviorTitles[behavior].split(':')[0] ?? behavior, title: behaviorTitles[behavior] },
 		]),
-	) as Record<`behaviour-${Behavior}`, { name: string; title: string }>),
+	) as Record<`behavior-${Behavior}`, { name: string; title: string }>),
 	repeated: { name: 'Repetition', title: 'Repetition: a 4-gram that appeared earlier in the text' },
 	foreign: {
 		name: 'Other language',

@@ -1,7 +1,7 @@
 import { Disposable } from '../../src/base/disposable.ts';
 import { Failure } from '../../src/base/failure.ts';
 import { firstUpper, formatNumber } from '../../src/base/format.ts';
-import type { PromptRow } from '../../src/protocol/microscopeMessages.ts';
+import type { PromptRow } from '../../src/protocol/explorerMessages.ts';
 import type { RolloutSplit } from '../../src/protocol/rolloutSplit.ts';
 import type { GroupContent, GroupSummary } from '../../src/protocol/rolloutsMessages.ts';
 import { button } from '../lib/controls.ts';
@@ -236,7 +236,7 @@ export class TrainingView extends Disposable {
 				onClick: () => model.show({ ...place, index: null }),
 			}).element,
 		);
-		const largestAdvantage = rollouts.reduce((most, { advantage }) => Math.max(most, Math.abs(advantage ?? 0)), 0);
+		const largestAdvantage = rollouts.reduce((max, { advantage }) => Math.max(max, Math.abs(advantage ?? 0)), 0);
 		const context = cardContext(
 			model,
 			{

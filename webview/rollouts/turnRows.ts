@@ -1,7 +1,7 @@
 import { childrenOf, leavesOf, pathTo, soundParents } from '../../src/core/trace/branches.ts';
 import { findText } from '../../src/core/trace/findText.ts';
 import type { TraceTags } from '../../src/core/trace/trace.ts';
-import type { TurnsContent } from '../../src/protocol/microscopeMessages.ts';
+import type { TurnsContent } from '../../src/protocol/explorerMessages.ts';
 import { type CompletionTrace, noTags, type RegionBlock, traceCompletion } from '../lib/trace/completionTrace.ts';
 import type { Mark } from '../lib/trace/marks.ts';
 import { textBlocks } from '../lib/trace/textBlocks.ts';
@@ -137,7 +137,7 @@ export function turnRows(tree: TurnTree, leaf: number, tags: TraceTags, search: 
 			const trace = traceCompletion(turn.content, spoken ? tags : noTags);
 			// Intermediate messages have no tags, so missing tags are not a format error.
 			const tagged = trace.trace.tags.length > 0;
-			const own = tagged ? trace.marks : trace.marks.filter(({ kind }) => spoken && kind.startsWith('behaviour-'));
+			const own = tagged ? trace.marks : trace.marks.filter(({ kind }) => spoken && kind.startsWith('behavior-'));
 			const marks = [...own, ...found(turn.content, search)].sort((a, b) => a.start - b.start);
 			if (!tagged) rows.push(...blocksOf(turn.content, marks, message, spoken ? 'plain' : 'given', null));
 			else {

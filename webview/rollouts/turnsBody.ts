@@ -1,7 +1,7 @@
 import type { IDisposable } from '../../src/base/disposable.ts';
 import { formatCounted } from '../../src/base/format.ts';
 import type { TraceTags } from '../../src/core/trace/trace.ts';
-import type { TurnsContent } from '../../src/protocol/microscopeMessages.ts';
+import type { TurnsContent } from '../../src/protocol/explorerMessages.ts';
 import { button } from '../lib/controls.ts';
 import { element, fill, unseen } from '../lib/dom.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
@@ -127,7 +127,7 @@ export class TurnsBody implements IDisposable {
 				return this.#head(row);
 			case 'block': {
 				const { trace, block, region, name } = row;
-				const longest = trace.marks.reduce((most, mark) => Math.max(most, mark.end - mark.start), 0);
+				const longest = trace.marks.reduce((max, mark) => Math.max(max, mark.end - mark.start), 0);
 				return drawBlock(trace.text, block, marksWithin(trace.marks, longest, block.start, block.end), region, name);
 			}
 			case 'call': {

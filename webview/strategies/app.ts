@@ -73,8 +73,8 @@ export class App extends Disposable {
 	}
 
 	#draw(): void {
-		const { told, failure } = this.#model;
-		if (failure !== null && told === null) {
+		const { summaryEvent, failure } = this.#model;
+		if (failure !== null && summaryEvent === null) {
 			fill(
 				this.#root,
 				element('h1', { class: 'visually-hidden' }, 'Strategy comparison'),
@@ -86,7 +86,7 @@ export class App extends Disposable {
 			);
 			return;
 		}
-		if (told === null) return;
+		if (summaryEvent === null) return;
 		if (!this.#header.isConnected) fill(this.#root, ...this.#page);
 		this.#drawHeader();
 		this.#drawControls();
@@ -94,7 +94,7 @@ export class App extends Disposable {
 		const known = points.some((point) => point.accuracy !== null);
 		this.#plot.element.hidden = !known;
 		if (known) this.#drawPlot();
-		else fill(this.#legend, element('li', { class: 'quiet' }, this.#absence(told.summary)));
+		else fill(this.#legend, element('li', { class: 'quiet' }, this.#absence(summaryEvent.summary)));
 		this.#table.draw();
 		this.#searches.show(points.find(({ id }) => id === this.#model.selected) ?? null);
 		this.#drawNotes();
@@ -109,9 +109,9 @@ export class App extends Disposable {
 	}
 
 	#drawHeader(): void {
-		const { told, host, failure } = this.#model;
-		if (told === null) return;
-		const { summary, running, canGoOn, folder } = told;
+		const { summaryEvent, host, failure } = this.#model;
+		if (summaryEvent === null) return;
+		const { summary, running, canGoOn, folder } = summaryEvent;
 		const { done, total, state, message, problems, samples, tokens, seconds, policy, name, failures } = summary;
 		const { failed } = this.#model;
 		const incomplete = state === 'ended' && failed > 0;
@@ -197,8 +197,8 @@ export class App extends Disposable {
 	}
 
 	#drawControls(): void {
-		const { state, told } = this.#model;
-		const bands = told?.summary.bands ?? [];
+		const { state, summaryEvent } = this.#model;
+		const bands = summaryEvent?.summary.bands ?? [];
 		const now = JSON.stringify([state.view, state.band, bands]);
 		if (now === this.#controlsOf) return;
 		this.#controlsOf = now;
@@ -274,12 +274,12 @@ export class App extends Disposable {
 	}
 
 	#curveLines(): PlotLine[] {
-		const { told, state } = this.#model;
+		const { summaryEvent, state } = this.#model;
 		const names = {
 			pass: 'pass@k: any of k samples is correct (upper bound)',
 			cons: 'cons@k: majority answer of k samples is correct',
 		};
-		return (told?.summary.curves ?? [])
+		return (summaryEvent?.summary.curves ?? [])
 			.filter(({ band }) => band === state.band)
 			.map(({ measure, points }, i) => ({
 				name: names[measure],
@@ -295,7 +295,7 @@ export class App extends Disposable {
 	}
 
 	#drawNotes(): void {
-		const { points, told } = this.#model;
+		const { points, summaryEvent } = this.#model;
 		const notes = [
 			'Error bars are 95% confidence intervals over problems. Gains are paired with the mean single sample on the same problems.',
 			...(points.some(({ oracle }) => oracle)
@@ -308,7 +308,7 @@ export class App extends Disposable {
 						'Points with shared samples are computed from the single samples. They are unbiased and have lower variance than separate searches.',
 					]
 				: []),
-			...((told?.summary.bands.length ?? 0) > 0
+			...((summaryEvent?.summary.bands.length ?? 0) > 0
 				? ['Difficulty bands are based on separate samples and ordered from easiest to hardest.']
 				: []),
 		];

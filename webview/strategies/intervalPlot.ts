@@ -2,7 +2,7 @@ import type { Interval } from '../../src/protocol/strategyComparison.ts';
 import { nextFocus } from '../lib/a11y.ts';
 import { element, fill, setText } from '../lib/dom.ts';
 import type { Theme } from '../lib/theme.ts';
-import { colourOf, mark, svg } from './marks.ts';
+import { colorOf, mark, svg } from './marks.ts';
 import { logScale, type Scale, shareScale } from './plotScale.ts';
 
 export interface PlotPoint {
@@ -94,7 +94,7 @@ export class IntervalPlot {
 		const path = sorted
 			.map((point, i) => `${i === 0 ? 'M' : 'L'}${places.get(point.id)} ${y.at(point.y.mean)}`)
 			.join('');
-		const stroke = { stroke: colourOf(theme, style), fill: 'none', 'stroke-width': 1.5 };
+		const stroke = { stroke: colorOf(theme, style), fill: 'none', 'stroke-width': 1.5 };
 		const group = svg('g', {});
 		if (sorted.length > 1) {
 			group.append(svg('path', { ...stroke, d: path, opacity: 0.75, ...(bound ? { 'stroke-dasharray': '5 4' } : {}) }));
@@ -112,7 +112,7 @@ export class IntervalPlot {
 		selected: string | null,
 	): SVGGElement {
 		const [px, py, low, high] = [places.get(point.id) ?? 0, y.at(point.y.mean), y.at(point.y.low), y.at(point.y.high)];
-		const stroke = { stroke: colourOf(theme, line.style), 'stroke-width': 1.4 };
+		const stroke = { stroke: colorOf(theme, line.style), 'stroke-width': 1.4 };
 		const node = svg(
 			'g',
 			{
@@ -196,7 +196,7 @@ function axes(x: Scale, y: Scale, width: number, theme: Theme, label: string): S
 		setText(node, text);
 		return node;
 	};
-	const line = (d: string, colour: string) => svg('path', { d, stroke: colour, fill: 'none', 'stroke-width': 1 });
+	const line = (d: string, color: string) => svg('path', { d, stroke: color, fill: 'none', 'stroke-width': 1 });
 	return [
 		...y.ticks.flatMap(({ value, label: text }) => [
 			line(`M${margin.left} ${y.at(value)}H${width - margin.right}`, theme.grid),

@@ -26,7 +26,7 @@ const shapes = [
 	'M-5 -5L0 -2L5 -5L2 0L5 5L0 2L-5 5L-2 0Z',
 ] as const;
 
-export function colourOf(theme: Theme, line: number): string {
+export function colorOf(theme: Theme, line: number): string {
 	return theme.series[line % theme.series.length] ?? theme.foreground;
 }
 
@@ -34,8 +34,8 @@ export function colourOf(theme: Theme, line: number): string {
 export function mark(theme: Theme, line: number, hollow: boolean): SVGPathElement {
 	return svg('path', {
 		d: shapes[line % shapes.length] as string,
-		fill: hollow ? theme.background : colourOf(theme, line),
-		stroke: colourOf(theme, line),
+		fill: hollow ? theme.background : colorOf(theme, line),
+		stroke: colorOf(theme, line),
 		'stroke-width': 1.6,
 	});
 }

@@ -19,9 +19,8 @@ export function shortNumber(value: number): string {
 
 /** Logarithmic axis with ticks at 1, 2 and 5 per decade if they fit, otherwise at powers of ten. */
 export function logScale(low: number, high: number, from: number, to: number): Scale {
-	const least = Math.max(low, 1e-9);
-	const [a, b] =
-		high > least ? [Math.log10(least), Math.log10(high)] : [Math.log10(least) - 0.5, Math.log10(least) + 0.5];
+	const min = Math.max(low, 1e-9);
+	const [a, b] = high > min ? [Math.log10(min), Math.log10(high)] : [Math.log10(min) - 0.5, Math.log10(min) + 0.5];
 	const at = (value: number) => from + ((Math.log10(Math.max(value, 1e-9)) - a) / (b - a)) * (to - from);
 	const marks = (factors: readonly number[]) => {
 		const values: number[] = [];

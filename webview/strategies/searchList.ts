@@ -22,7 +22,7 @@ export class SearchList {
 	#point: PointSummary | null = null;
 	#which: Which = 'all';
 	#from = 0;
-	#told: { readonly rows: readonly SearchRow[]; readonly total: number } | null = null;
+	#shown: { readonly rows: readonly SearchRow[]; readonly total: number } | null = null;
 	#failure: string | null = null;
 	#asked: AbortController | null = null;
 
@@ -57,7 +57,7 @@ export class SearchList {
 		}
 		this.#point = point;
 		this.#from = 0;
-		this.#told = null;
+		this.#shown = null;
 		if (point === null) {
 			this.#asked?.abort();
 			fill(this.element);
@@ -74,7 +74,7 @@ export class SearchList {
 		this.#draw();
 		try {
 			const params = { point: point.shared ? 'samples' : point.id, which: this.#which, from: this.#from };
-			this.#told = await this.#model.host.request('searches', params, asked.signal);
+			this.#shown = await this.#model.host.request('searches', params, asked.signal);
 		} catch (error) {
 			if (asked.signal.aborted) return;
 			this.#failure = String(error);
@@ -85,7 +85,7 @@ export class SearchList {
 	#draw(): void {
 		const point = this.#point;
 		if (point === null) return;
-		const told = this.#told;
+		const summaryEvent = this.#shown;
 		const from = this.#from;
 		const more = (label: string, icon: 'previous' | 'next', to: number, possible: boolean) =>
 			possible
@@ -99,25 +99,30 @@ export class SearchList {
 						},
 					}).element
 				: null;
-		const total = told?.total ?? 0;
+		const total = summaryEvent?.total ?? 0;
 		setText(this.#title, `${plainLabel(point.name, 80)}, ${plainLabel(point.label, 120)}`);
 		fill(
 			this.#place,
 			more('Previous searches', 'previous', Math.max(0, from - maxSearchRows), from > 0),
-			told === null
+			summaryEvent === null
 				? null
 				: element(
 						'span',
 						{ class: 'quiet' },
 						total === 0
 							? 'none'
-							: `${formatCount(from + 1)} to ${formatCount(from + told.rows.length)} of ${formatCount(total)}`,
+							: `${formatCount(from + 1)} to ${formatCount(from + summaryEvent.rows.length)} of ${formatCount(total)}`,
 					),
-			more('Next searches', 'next', from + maxSearchRows, told !== null && from + told.rows.length < total),
+			more(
+				'Next searches',
+				'next',
+				from + maxSearchRows,
+				summaryEvent !== null && from + summaryEvent.rows.length < total,
+			),
 		);
 		if (this.#head.parentElement !== this.element) fill(this.element, this.#head, this.#body);
 		// Keep the height while rows are replaced, so the page does not jump twice.
-		this.#body.style.minHeight = told === null && this.#failure === null ? `${this.#body.offsetHeight}px` : '';
+		this.#body.style.minHeight = summaryEvent === null && this.#failure === null ? `${this.#body.offsetHeight}px` : '';
 		fill(
 			this.#body,
 			point.shared
@@ -129,9 +134,9 @@ export class SearchList {
 				: null,
 			this.#failure !== null
 				? element('p', { role: 'alert' }, plainLabel(this.#failure, 600))
-				: told === null
+				: summaryEvent === null
 					? element('p', { class: 'quiet', role: 'status' }, 'Loading searches…')
-					: this.#table(told.rows, point),
+					: this.#table(summaryEvent.rows, point),
 		);
 	}
 

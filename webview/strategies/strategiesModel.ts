@@ -10,7 +10,7 @@ import type { Panel } from '../lib/bridge.ts';
 
 export type StrategiesHost = Panel<StrategiesCommand, typeof strategiesRequests>;
 
-type Told = Extract<StrategiesEvent, { type: 'summary' }>;
+type SummaryEvent = Extract<StrategiesEvent, { type: 'summary' }>;
 type Kept = { -readonly [K in keyof StrategiesState]: StrategiesState[K] };
 
 /** View state: the latest summary and the user's display choices. */
@@ -19,7 +19,7 @@ export class StrategiesModel {
 	readonly #changed = new Emitter<void>();
 	readonly onChange = this.#changed.event;
 	readonly #kept: Kept;
-	told: Told | null = null;
+	summaryEvent: SummaryEvent | null = null;
 	failure: Extract<StrategiesEvent, { type: 'failure' }> | null = null;
 
 	constructor(host: StrategiesHost, state: StrategiesState | undefined) {
@@ -37,14 +37,14 @@ export class StrategiesModel {
 	}
 
 	get points(): readonly PointSummary[] {
-		return this.told?.summary.points ?? [];
+		return this.summaryEvent?.summary.points ?? [];
 	}
 
 	/** Number of searches without a result. Summaries from older versions only record it per point. */
 	get failed(): number {
-		const told = this.told?.summary;
-		if (told === undefined) return 0;
-		return told.failed || this.points.reduce((sum, { shared, failed }) => sum + (shared ? 0 : failed), 0);
+		const summary = this.summaryEvent?.summary;
+		if (summary === undefined) return 0;
+		return summary.failed || this.points.reduce((sum, { shared, failed }) => sum + (shared ? 0 : failed), 0);
 	}
 
 	/** Returns a point's values over all problems, or over the selected band. */
@@ -58,7 +58,7 @@ export class StrategiesModel {
 		if (event.type === 'failure') this.failure = event;
 		else {
 			this.failure = null;
-			this.told = event;
+			this.summaryEvent = event;
 			const { bands, points } = event.summary;
 			if (this.#kept.band !== null && this.#kept.band >= bands.length) this.#kept.band = null;
 			if (!points.some(({ id }) => id === this.selected)) this.#kept.selected = null;
@@ -80,6 +80,6 @@ export class StrategiesModel {
 
 /** Returns the color and shape index for a point's line. The single sample always comes last. */
 export function styleOf(points: readonly PointSummary[], point: PointSummary): number {
-	const most = Math.max(-1, ...points.map(({ strategy }) => strategy ?? -1));
-	return point.strategy ?? most + 1;
+	const max = Math.max(-1, ...points.map(({ strategy }) => strategy ?? -1));
+	return point.strategy ?? max + 1;
 }

@@ -248,7 +248,7 @@ export class MessageCard implements IDisposable {
 			label: plainLabel(label, 120),
 			trace: traceCompletion(text, noTags),
 			found: [],
-			behaviours: false,
+			behaviors: false,
 		});
 		this.#texts.push(body);
 		return body.element;

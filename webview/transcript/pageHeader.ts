@@ -83,15 +83,15 @@ export class PageHeader {
 			formatCounted(findings.filter(({ severity }) => severity === 'warning').length, 'warning'),
 		];
 		setText(this.#facts, facts.join(' · '));
-		const told = file.faults.slice(0, 20);
-		const more = file.faults.length + file.moreFaults - told.length;
+		const shown = file.faults.slice(0, 20);
+		const more = file.faults.length + file.moreFaults - shown.length;
 		fill(
 			this.#faults,
-			told.length > 0 &&
+			shown.length > 0 &&
 				element(
 					'ul',
 					{ aria: { label: 'Parse errors' } },
-					...told.map((fault) => element('li', null, plainLabel(describe(fault), 400))),
+					...shown.map((fault) => element('li', null, plainLabel(describe(fault), 400))),
 					more > 0 && element('li', { class: 'quiet' }, `and ${formatCount(more)} more`),
 				),
 		);

@@ -1,15 +1,16 @@
 import { normalizeAnswer } from '../../src/core/dataset/answer.ts';
-import type { SearchTree, TreeNode } from '../../src/core/search/searchTree.ts';
+import type { SearchTree } from '../../src/core/search/searchTree.ts';
+import type { TreeNode } from '../../src/core/search/treeNode.ts';
 
 /** Cache of normalized answers, which are needed again for every event. */
 const forms = new Map<string, string>();
-const mostForms = 50_000;
+const maxForms = 50_000;
 
 function formOf(answer: string): string {
 	let form = forms.get(answer);
 	if (form === undefined) {
 		form = normalizeAnswer(answer);
-		if (forms.size >= mostForms) forms.clear();
+		if (forms.size >= maxForms) forms.clear();
 		forms.set(answer, form);
 	}
 	return form;

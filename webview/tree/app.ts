@@ -116,11 +116,15 @@ export class App extends Disposable {
 		}
 		if (changes.has('sides')) this.#arrange();
 		if (changes.has('sides') || changes.has('source')) {
-			const told = main.failure ?? this.#model.other?.failure ?? null;
+			const shownFailure = main.failure ?? this.#model.other?.failure ?? null;
 			fill(
 				this.#notice,
-				told !== null &&
-					element('div', { class: 'notice', role: 'alert' }, plainLabel(`${told.message} ${told.action ?? ''}`, 1000)),
+				shownFailure !== null &&
+					element(
+						'div',
+						{ class: 'notice', role: 'alert' },
+						plainLabel(`${shownFailure.message} ${shownFailure.action ?? ''}`, 1000),
+					),
 			);
 		}
 		if (changes.has('events') || changes.has('sides') || changes.has('source')) this.#say();
@@ -138,7 +142,7 @@ export class App extends Disposable {
 		const pane = this.#panes.main;
 		if (main === null || pane === null) return;
 		this.#header.update();
-		this.#toolbar.update(pane.kind, pane.colouring);
+		this.#toolbar.update(pane.kind, pane.coloring);
 		const isEmpty = main.latest.nodes.length === 0;
 		this.#empty.hidden = !isEmpty;
 		if (isEmpty) {

@@ -4,7 +4,7 @@ import { element, fill } from '../lib/dom.ts';
 import { checkMark, crossMark, nodeShapes, roleNames } from './draw/nodeShapes.ts';
 import type { Palette } from './draw/palette.ts';
 import { mark, type Scene } from './draw/scene.ts';
-import { colouringNames, colouringWords } from './nodeMeasures.ts';
+import { coloringNames, coloringWords } from './nodeMeasures.ts';
 
 const namespace = 'http://www.w3.org/2000/svg';
 
@@ -34,27 +34,27 @@ export class Legend {
 	#key = '';
 
 	update(scene: Scene, palette: Palette): void {
-		const { colouring, range, tree, marks } = scene;
+		const { coloring, range, tree, marks } = scene;
 		let all = 0;
 		for (const bits of marks) all |= bits;
 		const present = new Set(tree.nodes.map(({ role }) => role));
 		const roles = nodeRoles.filter((role) => present.has(role));
-		const key = JSON.stringify([colouring, range, all, roles, palette.theme.kind, palette.theme.background]);
+		const key = JSON.stringify([coloring, range, all, roles, palette.theme.kind, palette.theme.background]);
 		if (key === this.#key) return;
 		this.#key = key;
 		const { foreground } = palette.theme;
 		const item = (picture: SVGElement, words: string): HTMLElement =>
 			element('span', { class: 'legend-item' }, picture, words);
 		const items: HTMLElement[] = [];
-		if (colouring !== 'role') items.push(this.#scale(scene, palette));
-		if (roles.length > 1 || colouring === 'role') {
+		if (coloring !== 'role') items.push(this.#scale(scene, palette));
+		if (roles.length > 1 || coloring === 'role') {
 			for (const role of roles) {
 				items.push(
 					item(
 						symbol([
 							{
 								d: nodeShapes[role],
-								fill: colouring === 'role' ? palette.roles[role].css : 'none',
+								fill: coloring === 'role' ? palette.roles[role].css : 'none',
 								stroke: foreground,
 							},
 						]),
@@ -100,15 +100,15 @@ export class Legend {
 	}
 
 	/** Draws the color scale as a canvas image, because its colors come from the theme. */
-	#scale({ colouring, range }: Scene, palette: Palette): HTMLElement {
-		if (colouring === 'role') return element('span');
-		const name = colouringNames[colouring];
+	#scale({ coloring, range }: Scene, palette: Palette): HTMLElement {
+		if (coloring === 'role') return element('span');
+		const name = coloringNames[coloring];
 		if (range === null) return element('span', { class: 'legend-item quiet' }, `${name}: no values`);
 		const canvas = element('canvas', {
 			class: 'legend-ramp',
 			role: 'img',
 			attributes: { width: palette.ramp.length, height: 1 },
-			aria: { label: `Colors from ${formatNumber(range.least, 3)} to ${formatNumber(range.most, 3)}` },
+			aria: { label: `Colors from ${formatNumber(range.min, 3)} to ${formatNumber(range.max, 3)}` },
 		});
 		const context = canvas.getContext('2d');
 		palette.ramp.forEach(({ css }, i) => {
@@ -117,14 +117,14 @@ export class Legend {
 			context.fillRect(i, 0, 1, 1);
 		});
 		const show = (value: number): string =>
-			colouring === 'visits' ? formatNumber(Math.round(10 ** value)) : formatNumber(value, 3);
+			coloring === 'visits' ? formatNumber(Math.round(10 ** value)) : formatNumber(value, 3);
 		return element(
 			'span',
-			{ class: 'legend-item legend-scale', title: colouringWords[colouring] },
+			{ class: 'legend-item legend-scale', title: coloringWords[coloring] },
 			`${name} `,
-			show(range.least),
+			show(range.min),
 			canvas,
-			show(range.most),
+			show(range.max),
 		);
 	}
 }

@@ -57,7 +57,7 @@ export class Minimap {
 		context.setTransform(ratio, 0, 0, ratio, 0, 0);
 		const seen = viewOf(camera, view);
 		const { kx, ky, tx, ty } = this.#camera;
-		const within = (value: number, most: number): number => Math.max(1, Math.min(most - 1, value));
+		const within = (value: number, limit: number): number => Math.max(1, Math.min(limit - 1, value));
 		const left = within(seen.left * kx + tx, size.width);
 		const top = within(seen.top * ky + ty, size.height);
 		const right = within(seen.right * kx + tx, size.width);

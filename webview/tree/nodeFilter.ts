@@ -1,4 +1,5 @@
-import type { SearchTree, TreeNode } from '../../src/core/search/searchTree.ts';
+import type { SearchTree } from '../../src/core/search/searchTree.ts';
+import type { TreeNode } from '../../src/core/search/treeNode.ts';
 
 export const nodeFilters = ['all', 'open', 'answers', 'visited', 'best', 'person'] as const;
 /** Node filters. Ancestors of matching nodes are always visible. */

@@ -1,10 +1,11 @@
-import type { SearchTree, TreeNode } from '../../src/core/search/searchTree.ts';
+import type { SearchTree } from '../../src/core/search/searchTree.ts';
+import type { TreeNode } from '../../src/core/search/treeNode.ts';
 
-export const colourings = ['value', 'score', 'visits', 'prior', 'entropy', 'role'] as const;
+export const colorings = ['value', 'score', 'visits', 'prior', 'entropy', 'role'] as const;
 /** Metrics available for node colors. */
-export type Colouring = (typeof colourings)[number];
+export type Coloring = (typeof colorings)[number];
 
-export const colouringNames: Readonly<Record<Colouring, string>> = {
+export const coloringNames: Readonly<Record<Coloring, string>> = {
 	value: 'Value (Q)',
 	score: 'Score',
 	visits: 'Visits (N)',
@@ -13,7 +14,7 @@ export const colouringNames: Readonly<Record<Colouring, string>> = {
 	role: 'Role',
 };
 
-export const colouringWords: Readonly<Record<Exclude<Colouring, 'role'>, string>> = {
+export const coloringWords: Readonly<Record<Exclude<Coloring, 'role'>, string>> = {
 	value: 'Mean or maximum of backed-up values',
 	score: 'Latest score of the node',
 	visits: 'Simulations through the node, on a log scale',
@@ -25,8 +26,8 @@ export const colouringWords: Readonly<Record<Exclude<Colouring, 'role'>, string>
  * Returns a node's metric value, or null if there is none. Visits are logarithmic, because a few nodes have most of
  * them.
  */
-export function measureOf(tree: SearchTree, node: TreeNode, colouring: Exclude<Colouring, 'role'>): number | null {
-	switch (colouring) {
+export function measureOf(tree: SearchTree, node: TreeNode, coloring: Exclude<Coloring, 'role'>): number | null {
+	switch (coloring) {
 		case 'value':
 			return tree.q(node.id);
 		case 'score':
@@ -41,41 +42,41 @@ export function measureOf(tree: SearchTree, node: TreeNode, colouring: Exclude<C
 }
 
 export interface Range {
-	readonly least: number;
-	readonly most: number;
+	readonly min: number;
+	readonly max: number;
 }
 
 /**
  * Minimum fraction of the natural range that values must span to use it. Otherwise they get their own range, because
  * all colors would look alike.
  */
-const leastShare = 0.5;
+const minShare = 0.5;
 
 /**
  * Returns the range spanned by the colors. Values and probabilities use the full range 0 to 1 (or -1 to 1) if they
  * spread over it, and otherwise the minimum and maximum in the tree. null if there are no values.
  */
-export function measureRange(tree: SearchTree, colouring: Exclude<Colouring, 'role'>): Range | null {
-	let least = Number.POSITIVE_INFINITY;
-	let most = Number.NEGATIVE_INFINITY;
+export function measureRange(tree: SearchTree, coloring: Exclude<Coloring, 'role'>): Range | null {
+	let min = Number.POSITIVE_INFINITY;
+	let max = Number.NEGATIVE_INFINITY;
 	for (const node of tree.nodes) {
-		const value = measureOf(tree, node, colouring);
+		const value = measureOf(tree, node, coloring);
 		if (value === null || !Number.isFinite(value)) continue;
-		if (value < least) least = value;
-		if (value > most) most = value;
+		if (value < min) min = value;
+		if (value > max) max = value;
 	}
-	if (least > most) return null;
-	const natural = naturalRange(colouring, least, most);
-	const spread = most - least;
-	if (spread > 1e-9 && spread < leastShare * (natural.most - natural.least)) return { least, most };
+	if (min > max) return null;
+	const natural = naturalRange(coloring, min, max);
+	const spread = max - min;
+	if (spread > 1e-9 && spread < minShare * (natural.max - natural.min)) return { min, max };
 	return natural;
 }
 
-function naturalRange(colouring: Colouring, least: number, most: number): Range {
-	if (colouring === 'visits' || colouring === 'entropy') return { least: 0, most: Math.max(most, 1e-9) };
-	if (least >= 0 && most <= 1) return { least: 0, most: 1 };
-	if (least >= -1 && most <= 1) return { least: -1, most: 1 };
-	return least === most ? { least: least - 0.5, most: most + 0.5 } : { least, most };
+function naturalRange(coloring: Coloring, min: number, max: number): Range {
+	if (coloring === 'visits' || coloring === 'entropy') return { min: 0, max: Math.max(max, 1e-9) };
+	if (min >= 0 && max <= 1) return { min: 0, max: 1 };
+	if (min >= -1 && max <= 1) return { min: -1, max: 1 };
+	return min === max ? { min: min - 0.5, max: max + 0.5 } : { min, max };
 }
 
 /** Number of nodes inspected. Larger trees are sampled evenly. */
@@ -87,12 +88,12 @@ const fewest = 3;
  * Returns the default coloring: the metric that drove decisions and rated most nodes, falling back to what the policy
  * reported.
  */
-export function fittingColouring(tree: SearchTree): Colouring {
+export function fittingColoring(tree: SearchTree): Coloring {
 	const step = Math.max(1, Math.floor(tree.nodes.length / sampled));
-	const count = (colouring: Exclude<Colouring, 'role'>) => {
+	const count = (coloring: Exclude<Coloring, 'role'>) => {
 		let known = 0;
 		for (let id = 0; id < tree.nodes.length; id += step) {
-			if (measureOf(tree, tree.nodes[id] as TreeNode, colouring) !== null) known++;
+			if (measureOf(tree, tree.nodes[id] as TreeNode, coloring) !== null) known++;
 		}
 		return known;
 	};

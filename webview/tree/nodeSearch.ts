@@ -1,4 +1,4 @@
-import type { TreeNode } from '../../src/core/search/searchTree.ts';
+import type { TreeNode } from '../../src/core/search/treeNode.ts';
 
 /** Returns the nodes whose text, name or answer contains the query (case-insensitive). Empty for a blank query. */
 export function findNodes(nodes: readonly TreeNode[], words: string): number[] {

@@ -1,5 +1,6 @@
 import { formatCount, formatNumber } from '../../src/base/format.ts';
-import type { SearchTree, TreeNode } from '../../src/core/search/searchTree.ts';
+import type { SearchTree } from '../../src/core/search/searchTree.ts';
+import type { TreeNode } from '../../src/core/search/treeNode.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { wordsOf } from './draw/nodeLabel.ts';
 import { roleNames } from './draw/nodeShapes.ts';

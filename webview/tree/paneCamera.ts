@@ -65,10 +65,10 @@ export function keptCamera(
 
 function idNear(layout: Layout, x: number, y: number): number | null {
 	let best: number | null = null;
-	let least = Number.POSITIVE_INFINITY;
+	let min = Number.POSITIVE_INFINITY;
 	for (let place = 0; place < layout.tree.count; place++) {
 		const distance = Math.abs((layout.x[place] as number) - x) + Math.abs((layout.y[place] as number) - y);
-		if (distance < least) [least, best] = [distance, layout.tree.ids[place] as number];
+		if (distance < min) [min, best] = [distance, layout.tree.ids[place] as number];
 	}
 	return best;
 }
@@ -88,12 +88,12 @@ export function placeNear(scene: Scene, { kx, ky, tx, ty }: Camera, px: number, 
 	const { x, y, tree } = scene.layout;
 	const born = scene.tree.nodes.length;
 	let best = -1;
-	let least = hitRadius ** 2;
+	let min = hitRadius ** 2;
 	for (let place = 0; place < tree.count; place++) {
 		const dx = (x[place] as number) * kx + tx - px;
 		const dy = (y[place] as number) * ky + ty - py;
 		const distance = dx * dx + dy * dy;
-		if (distance < least && (tree.ids[place] as number) < born) [least, best] = [distance, place];
+		if (distance < min && (tree.ids[place] as number) < born) [min, best] = [distance, place];
 	}
 	return best;
 }

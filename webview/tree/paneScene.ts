@@ -5,7 +5,7 @@ import type { Layout, LayoutKind } from './layout/layout.ts';
 import { makeLayout } from './layout/makeLayout.ts';
 import { visibleTree } from './layout/visibleTree.ts';
 import { wantedBy } from './nodeFilter.ts';
-import { type Colouring, measureRange, type Range } from './nodeMeasures.ts';
+import { type Coloring, measureRange, type Range } from './nodeMeasures.ts';
 import type { TreeModel } from './treeModel.ts';
 import type { TreeSide } from './treeSide.ts';
 
@@ -26,13 +26,13 @@ export function layoutOfSide({ options, selection, folds }: TreeModel, side: Tre
 }
 
 /** Computes the appearance of a side at the current replay position. */
-export function sceneOfSide(model: TreeModel, side: TreeSide, layout: Layout, colouring: Colouring): Scene {
+export function sceneOfSide(model: TreeModel, side: TreeSide, layout: Layout, coloring: Coloring): Scene {
 	const { hits, options, current, selected } = model;
 	const tree = side.shown;
 	const groups = answerGroups(tree);
-	const range = sharedRange(model, colouring);
+	const range = sharedRange(model, coloring);
 	return sceneOf(layout, tree, {
-		colouring,
+		coloring,
 		widths: options.widths,
 		hits: current === side ? hits : [],
 		right: new Set(groups.filter(({ correct }) => correct).flatMap(({ nodes }) => nodes)),
@@ -44,12 +44,12 @@ export function sceneOfSide(model: TreeModel, side: TreeSide, layout: Layout, co
 }
 
 /** Returns a shared color range for two compared trees, or undefined if each uses its own. */
-function sharedRange({ main, other }: TreeModel, colouring: Colouring): Range | undefined {
-	if (colouring === 'role' || main === null || other === null) return undefined;
-	const ranges = [main, other].map(({ shown }) => measureRange(shown, colouring)).filter((range) => range !== null);
+function sharedRange({ main, other }: TreeModel, coloring: Coloring): Range | undefined {
+	if (coloring === 'role' || main === null || other === null) return undefined;
+	const ranges = [main, other].map(({ shown }) => measureRange(shown, coloring)).filter((range) => range !== null);
 	if (ranges.length === 0) return undefined;
 	return {
-		least: Math.min(...ranges.map(({ least }) => least)),
-		most: Math.max(...ranges.map(({ most }) => most)),
+		min: Math.min(...ranges.map(({ min }) => min)),
+		max: Math.max(...ranges.map(({ max }) => max)),
 	};
 }

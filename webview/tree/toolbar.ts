@@ -4,7 +4,7 @@ import { element, setText } from '../lib/dom.ts';
 import type { Detail } from './layout/collapsing.ts';
 import { type LayoutKind, layoutKinds } from './layout/layout.ts';
 import { nodeFilterNames, nodeFilters } from './nodeFilter.ts';
-import { type Colouring, colouringNames, colourings } from './nodeMeasures.ts';
+import { type Coloring, coloringNames, colorings } from './nodeMeasures.ts';
 import type { TreeModel } from './treeModel.ts';
 
 const layoutNames: Readonly<Record<LayoutKind, string>> = {
@@ -37,7 +37,7 @@ export class Toolbar {
 	readonly element: HTMLElement;
 	readonly #model: TreeModel;
 	readonly #layout;
-	readonly #colour;
+	readonly #color;
 	readonly #detail;
 	readonly #filter;
 	readonly #unit;
@@ -55,11 +55,11 @@ export class Toolbar {
 			value: 'tidy',
 			onChange: (value) => model.setOptions({ layout: value as LayoutKind }),
 		});
-		this.#colour = dropdown({
+		this.#color = dropdown({
 			label: 'Color',
-			choices: colourings.map((value) => ({ value, label: colouringNames[value] })),
+			choices: colorings.map((value) => ({ value, label: coloringNames[value] })),
 			value: 'value',
-			onChange: (value) => model.setOptions({ colouring: value as Colouring }),
+			onChange: (value) => model.setOptions({ coloring: value as Coloring }),
 		});
 		this.#detail = dropdown({
 			label: 'Expand',
@@ -114,7 +114,7 @@ export class Toolbar {
 			{ class: 'toolbar', role: 'group', aria: { label: 'View' } },
 			this.#layout.element,
 			this.#unit.element,
-			this.#colour.element,
+			this.#color.element,
 			this.#detail.element,
 			this.#filter.element,
 			this.#widths.element,
@@ -143,11 +143,11 @@ export class Toolbar {
 		this.#search.focus();
 	}
 
-	/** @param kind, colouring the values in effect where the user has left the choice to the tree */
-	update(kind: LayoutKind, colouring: Colouring): void {
+	/** @param kind, coloring the values in effect where the user has left the choice to the tree */
+	update(kind: LayoutKind, coloring: Coloring): void {
 		const { options, hits, words } = this.#model;
 		this.#layout.setValue(kind);
-		this.#colour.setValue(colouring);
+		this.#color.setValue(coloring);
 		this.#detail.setValue(String(options.detail));
 		this.#filter.setValue(options.filter);
 		this.#unit.setValue(options.timeUnit);

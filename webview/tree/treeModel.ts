@@ -1,6 +1,6 @@
 import { Disposable } from '../../src/base/disposable.ts';
 import { Emitter } from '../../src/base/event.ts';
-import type { TreeNode } from '../../src/core/search/searchTree.ts';
+import type { TreeNode } from '../../src/core/search/treeNode.ts';
 import type { TreeViewCommand, TreeViewEvent } from '../../src/protocol/treeMessages.ts';
 import { findNodes, nextHit } from './nodeSearch.ts';
 import type { SavedState } from './savedState.ts';

@@ -13,7 +13,7 @@ import type { Scene } from './draw/scene.ts';
 import { HoverBox } from './hoverBox.ts';
 import type { Layout, LayoutKind } from './layout/layout.ts';
 import { Minimap } from './minimap.ts';
-import { type Colouring, fittingColouring } from './nodeMeasures.ts';
+import { type Coloring, fittingColoring } from './nodeMeasures.ts';
 import { exceedsView, fittingCamera, keptCamera, marginOf, placeNear, revealedCamera } from './paneCamera.ts';
 import { paneAction } from './paneKeys.ts';
 import { PanePointer } from './panePointer.ts';
@@ -26,7 +26,7 @@ import { walk } from './treeWalk.ts';
  * Minimum interval between layouts, in milliseconds. Layout uses at most a fifth of the time, and runs less often while
  * a log is loading.
  */
-const layoutPause = { least: 60, share: 4, loading: 400 } as const;
+const layoutPause = { min: 60, share: 4, loading: 400 } as const;
 
 /** Parts that can be outdated. `picture` is the canvas content for an unchanged scene. */
 type Part = 'layout' | 'scene' | 'minimap' | 'picture';
@@ -45,7 +45,7 @@ export class TreePane extends Disposable {
 	readonly #drew = this.register(new Emitter<Scene>());
 	/** Fires when a new scene has been drawn. */
 	readonly onDraw = this.#drew.event;
-	#told: Scene | null = null;
+	#shown: Scene | null = null;
 	readonly #canvas = element('canvas', { class: 'tree-canvas', aria: { hidden: true } });
 	readonly #stage: AccessibleTree;
 	/** Tree title, shown when there are two trees. */
@@ -139,9 +139,9 @@ export class TreePane extends Disposable {
 		return this.#model.options.layout ?? (structure === 'graph' ? 'layered' : 'tidy');
 	}
 
-	get colouring(): Colouring {
+	get coloring(): Coloring {
 		const tree = this.#tree;
-		return this.#model.options.colouring ?? (tree === null ? 'value' : fittingColouring(tree.latest));
+		return this.#model.options.coloring ?? (tree === null ? 'value' : fittingColoring(tree.latest));
 	}
 
 	/** Current drawing, or null if nothing has been drawn. */
@@ -245,7 +245,7 @@ export class TreePane extends Disposable {
 	}
 
 	#zoomed(k: number, px: number, py: number): Camera {
-		const limited = Math.max(zoomLimits.least, Math.min(zoomLimits.most, k));
+		const limited = Math.max(zoomLimits.min, Math.min(zoomLimits.max, k));
 		return zoomTo(this.#camera, limited, px, py, this.#layout?.slow ?? null, this.#slowness);
 	}
 
@@ -268,7 +268,7 @@ export class TreePane extends Disposable {
 		if (this.#stale.has('layout')) {
 			const wait =
 				this.#layoutEnd +
-				Math.max(side.complete ? layoutPause.least : layoutPause.loading, layoutPause.share * this.#layoutCost) -
+				Math.max(side.complete ? layoutPause.min : layoutPause.loading, layoutPause.share * this.#layoutCost) -
 				performance.now();
 			if (now || this.#layout === null || this.#layoutEnd === 0 || wait <= 0) this.#layOut(side);
 			else
@@ -278,7 +278,7 @@ export class TreePane extends Disposable {
 				}, wait);
 		}
 		if (!this.#stale.has('scene') || this.#layout === null) return;
-		this.#scene = sceneOfSide(this.#model, side, this.#layout, this.colouring);
+		this.#scene = sceneOfSide(this.#model, side, this.#layout, this.coloring);
 		this.#stale.delete('scene');
 		this.#stale.add('minimap').add('picture');
 		this.#stage.update(this.#scene, this.#placeOf(this.#model.selection));
@@ -318,8 +318,8 @@ export class TreePane extends Disposable {
 		this.#minimap.element.hidden = !isMapped;
 		if (isMapped) this.#minimap.draw(scene, camera, size, palette, this.#stale.has('minimap'));
 		this.#stale.delete('minimap');
-		if (scene === this.#told) return;
-		this.#told = scene;
+		if (scene === this.#shown) return;
+		this.#shown = scene;
 		this.#drew.fire(scene);
 	}
 

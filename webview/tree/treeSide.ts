@@ -1,5 +1,6 @@
 import { Replay } from '../../src/core/search/replay.ts';
-import { SearchTree, type TreeNode } from '../../src/core/search/searchTree.ts';
+import { SearchTree } from '../../src/core/search/searchTree.ts';
+import type { TreeNode } from '../../src/core/search/treeNode.ts';
 import type { TreeEvent } from '../../src/protocol/treeLog.ts';
 import type { TreeSource, TreeViewEvent } from '../../src/protocol/treeMessages.ts';
 import { eventsOfLines } from './eventLines.ts';

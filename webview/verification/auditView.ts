@@ -249,7 +249,7 @@ export class AuditView extends Disposable {
 	#text(text: string, label: string): HTMLElement {
 		if (text === '') return element('p', { class: 'quiet' }, 'Empty completion.');
 		const tags = tagsOf(text);
-		const body = new TextBody({ label, trace: traceCompletion(text, tags), found: [], behaviours: tags !== noTags });
+		const body = new TextBody({ label, trace: traceCompletion(text, tags), found: [], behaviors: tags !== noTags });
 		this.#bodies.push(body);
 		return element('div', { class: 'card-body' }, body.element);
 	}

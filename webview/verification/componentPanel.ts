@@ -29,7 +29,7 @@ export function lineRanges(lines: readonly number[]): { readonly first: number; 
 	return ranges;
 }
 
-const mostRanges = 12;
+const maxRanges = 12;
 
 /** Correlations with the recipe's other rewards, plus line coverage. */
 export class ComponentPanel {
@@ -98,7 +98,7 @@ export class ComponentPanel {
 			return;
 		}
 		const words = `${coverage.lines.length - reached.size} of ${formatCounted(coverage.lines.length, 'line')} not covered by any row.`;
-		const links = missed.slice(0, mostRanges).map(({ first, last }) => {
+		const links = missed.slice(0, maxRanges).map(({ first, last }) => {
 			const name = first === last ? `line ${first}` : `lines ${first}–${last}`;
 			const link = element('button', { class: 'link', attributes: { type: 'button' } }, name);
 			link.addEventListener('click', () => this.#model.post({ type: 'openFile', line: first }));
@@ -108,7 +108,7 @@ export class ComponentPanel {
 			this.#coverage,
 			element('p', null, words),
 			element('ul', { class: 'inline-list' }, ...links),
-			missed.length > mostRanges && element('p', { class: 'quiet' }, `and ${missed.length - mostRanges} more ranges`),
+			missed.length > maxRanges && element('p', { class: 'quiet' }, `and ${missed.length - maxRanges} more ranges`),
 		);
 	}
 }

@@ -128,15 +128,15 @@ export class PageHeader extends Disposable {
 			content === null ? '' : `On ${data.map((words) => plainLabel(words, 300)).join(', ') || 'no data'}`,
 		);
 		const faults = content?.view === 'verification' ? content.faults : [];
-		const told = [...faults, ...(content?.remarks ?? [])];
+		const remarks = [...faults, ...(content?.remarks ?? [])];
 		fill(
 			this.#remarks,
-			told.length > 0 &&
+			remarks.length > 0 &&
 				element(
 					'ul',
 					{ aria: { label: 'Notes' } },
-					...told.slice(0, 20).map((words) => element('li', null, plainLabel(words, 500))),
-					told.length > 20 && element('li', { class: 'quiet' }, `and ${told.length - 20} more`),
+					...remarks.slice(0, 20).map((words) => element('li', null, plainLabel(words, 500))),
+					remarks.length > 20 && element('li', { class: 'quiet' }, `and ${remarks.length - 20} more`),
 				),
 		);
 	}

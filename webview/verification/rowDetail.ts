@@ -159,16 +159,16 @@ export class RowDetail extends Disposable {
 		if (text === '') return element('p', { class: 'quiet' }, `Empty ${label.toLowerCase()}.`);
 		const trace = traceCompletion(text, isTrace ? tagsOf(text) : noTags);
 		const found = findText(text, this.#model.filters.text).map((match): Mark => ({ ...match, kind: 'found' }));
-		const body = new TextBody({ label, trace, found, behaviours: isTrace });
+		const body = new TextBody({ label, trace, found, behaviors: isTrace });
 		this.#bodies.push(body);
 		const first = found[0];
 		if (first !== undefined) requestAnimationFrame(() => body.reveal(first.start));
 		const faults = isTrace ? faultMessages(trace.trace).filter(() => tagsOf(text) !== noTags) : [];
-		const told =
+		const note =
 			faults.length === 0
 				? null
 				: element('p', { class: 'quiet' }, `Format: ${plainLabel(faults.slice(0, 4).join(' '), 400)}`);
-		return element('div', { class: 'card-body' }, told, body.element);
+		return element('div', { class: 'card-body' }, note, body.element);
 	}
 
 	#forget(): void {

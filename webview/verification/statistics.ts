@@ -19,8 +19,32 @@ export interface Statistic {
 
 const of = (part: number, whole: number) => `${formatCount(part)} of ${formatCount(whole)}`;
 const share = (part: number, whole: number) => formatPercent(whole === 0 ? null : part / whole, 1);
+type VerificationNumbers = VerificationContent['statistics'];
+
 /** Returns verification statistics. Omits those that do not apply to the data. */
-export function verificationStatistics({ statistics: s, durationMs }: VerificationContent): Statistic[] {
+export function verificationStatistics({ statistics, durationMs }: VerificationContent): Statistic[] {
+	const { rows } = statistics;
+	return [
+		...valueStatistics(statistics),
+		...missingStatistics(statistics),
+		...groupStatistics(statistics),
+		...edgeStatistics(statistics),
+		...checkStatistics(statistics),
+		...(rows === 0
+			? []
+			: [
+					{
+						name: 'Time',
+						value: `${formatDuration(durationMs / rows / 1000)}/row`,
+						note: `${formatDuration(durationMs / 1000)} total`,
+						level: 'plain' as const,
+						meaning: 'Scoring time, excluding process startup.',
+					},
+				]),
+	];
+}
+
+function valueStatistics(s: VerificationNumbers): Statistic[] {
 	const list: Statistic[] = [
 		{
 			name: 'Mean',
@@ -51,7 +75,11 @@ export function verificationStatistics({ statistics: s, durationMs }: Verificati
 			rows: { kind: 'surprising' },
 		});
 	}
-	list.push(
+	return list;
+}
+
+function missingStatistics(s: VerificationNumbers): Statistic[] {
+	return [
 		{
 			name: 'Not applicable',
 			value: share(s.nulls, s.rows),
@@ -68,50 +96,59 @@ export function verificationStatistics({ statistics: s, durationMs }: Verificati
 			meaning: 'Rows where the reward failed with an exception, a timeout, or a value that is not a finite number.',
 			rows: { kind: 'errors' },
 		},
-	);
-	if (s.groups > 0) {
-		list.push(
-			{
-				name: 'Dead groups',
-				value: formatCount(s.deadGroups),
-				note: of(s.deadGroups, s.groups),
-				level: 2 * s.deadGroups >= s.groups ? 'notice' : 'plain',
-				meaning:
-					'Groups of two or more rows with equal values. If this is the only reward, their advantages are zero, so GRPO gets no gradient from them.',
-				rows: { kind: 'dead' },
-			},
-			{
-				name: 'SD within groups',
-				value: `± ${formatNumber(s.withinGroupStd, 2)}`,
-				note: formatCounted(s.groups, 'group'),
-				level: s.withinGroupStd === 0 ? 'notice' : 'plain',
-				meaning:
-					'Mean sample standard deviation within groups. Shows how well the reward separates completions for the same prompt.',
-			},
-		);
-	}
-	if (s.ceiling !== null && s.floor !== null) {
-		const edge = (value: number | null) =>
-			value === null ? {} : { rows: { range: { low: value, high: value, open: false } } };
-		list.push(
-			{
-				name: 'At max',
-				value: formatPercent(s.ceiling, 1),
-				note: `at ${formatNumber(s.max, 3)}`,
-				level: s.ceiling > 0.9 ? 'notice' : 'plain',
-				meaning: 'Percentage of rows at the maximum value. If close to 100%, there is nothing left to learn.',
-				...edge(s.max),
-			},
-			{
-				name: 'At min',
-				value: formatPercent(s.floor, 1),
-				note: `at ${formatNumber(s.min, 3)}`,
-				level: s.floor > 0.9 ? 'notice' : 'plain',
-				meaning: 'Percentage of rows at the minimum value. If close to 100%, the reward is too sparse.',
-				...edge(s.min),
-			},
-		);
-	}
+	];
+}
+
+function groupStatistics(s: VerificationNumbers): Statistic[] {
+	if (s.groups === 0) return [];
+	return [
+		{
+			name: 'Dead groups',
+			value: formatCount(s.deadGroups),
+			note: of(s.deadGroups, s.groups),
+			level: 2 * s.deadGroups >= s.groups ? 'notice' : 'plain',
+			meaning:
+				'Groups of two or more rows with equal values. If this is the only reward, their advantages are zero, so GRPO gets no gradient from them.',
+			rows: { kind: 'dead' },
+		},
+		{
+			name: 'SD within groups',
+			value: `± ${formatNumber(s.withinGroupStd, 2)}`,
+			note: formatCounted(s.groups, 'group'),
+			level: s.withinGroupStd === 0 ? 'notice' : 'plain',
+			meaning:
+				'Mean sample standard deviation within groups. Shows how well the reward separates completions for the same prompt.',
+		},
+	];
+}
+
+function edgeStatistics(s: VerificationNumbers): Statistic[] {
+	if (s.ceiling === null || s.floor === null) return [];
+	const edge = (value: number | null) =>
+		value === null ? {} : { rows: { range: { low: value, high: value, open: false } } };
+	return [
+		{
+			name: 'At max',
+			value: formatPercent(s.ceiling, 1),
+			note: `at ${formatNumber(s.max, 3)}`,
+			level: s.ceiling > 0.9 ? 'notice' : 'plain',
+			meaning: 'Percentage of rows at the maximum value. If close to 100%, there is nothing left to learn.',
+			...edge(s.max),
+		},
+		{
+			name: 'At min',
+			value: formatPercent(s.floor, 1),
+			note: `at ${formatNumber(s.min, 3)}`,
+			level: s.floor > 0.9 ? 'notice' : 'plain',
+			meaning: 'Percentage of rows at the minimum value. If close to 100%, the reward is too sparse.',
+			...edge(s.min),
+		},
+	];
+}
+
+/** Labeled cases, and values that a run has recorded. */
+function checkStatistics(s: VerificationNumbers): Statistic[] {
+	const list: Statistic[] = [];
 	const cases = s.cases.passed + s.cases.failed;
 	if (cases > 0) {
 		list.push({
@@ -133,15 +170,6 @@ export function verificationStatistics({ statistics: s, durationMs }: Verificati
 			meaning:
 				'Rollouts whose value differs from the one recorded by the run. If 0, the code is the same that the run was trained with.',
 			rows: { kind: 'different' },
-		});
-	}
-	if (s.rows > 0) {
-		list.push({
-			name: 'Time',
-			value: `${formatDuration(durationMs / s.rows / 1000)}/row`,
-			note: `${formatDuration(durationMs / 1000)} total`,
-			level: 'plain',
-			meaning: 'Scoring time, excluding process startup.',
 		});
 	}
 	return list;

@@ -32,7 +32,7 @@ export class Tiles extends Disposable {
 
 	#tile(statistic: Statistic): HTMLElement {
 		const { name, value, note, level, meaning, rows } = statistic;
-		const told = note === undefined ? '' : plainLabel(note, 60);
+		const label = note === undefined ? '' : plainLabel(note, 60);
 		const tile = element(
 			rows === undefined ? 'div' : 'button',
 			{
@@ -42,7 +42,7 @@ export class Tiles extends Disposable {
 			},
 			element('span', { class: 'tile-name' }, name, unseen(': ')),
 			element('span', { class: 'tile-value' }, value),
-			told !== '' && element('span', { class: 'tile-note' }, unseen(', '), told),
+			label !== '' && element('span', { class: 'tile-note' }, unseen(', '), label),
 			level !== 'plain' && unseen(levelWords[level]),
 		);
 		if (rows !== undefined) tile.addEventListener('click', () => this.#show(rows));

@@ -3,7 +3,7 @@ const width = 96;
 const height = 14;
 const margin = 4;
 /** Maximum number of distinguishable marks. */
-const most = 64;
+const limit = 64;
 
 /** Returns the positions of values between the ends of a strip, in CSS pixels. Pure. */
 export function placeValues(values: readonly number[], [low, high]: readonly [number, number]): number[] {
@@ -27,7 +27,7 @@ export function valueStrip(values: readonly number[], range: readonly [number, n
 	line.setAttribute('class', 'strip-line');
 	line.setAttribute('d', `M${margin} ${height / 2}H${width - margin}`);
 	svg.append(line);
-	for (const x of placeValues(values.slice(0, most), range)) {
+	for (const x of placeValues(values.slice(0, limit), range)) {
 		const dot = document.createElementNS(namespace, 'circle');
 		dot.setAttribute('class', 'strip-dot');
 		dot.setAttribute('cx', x.toFixed(1));

@@ -38,9 +38,9 @@ export function recipeDiff(recipes: readonly unknown[]): RecipeDiff {
 	let same = 0;
 	for (const key of keys) {
 		const values = flat.map((table) => table?.get(key) ?? null);
-		const told = values.filter((_, i) => flat[i] !== null);
+		const present = values.filter((_, i) => flat[i] !== null);
 		// Compare full values; truncate only for display.
-		if (new Set(told).size > 1) changed.push({ key, values: values.map((value) => value && shortened(value)) });
+		if (new Set(present).size > 1) changed.push({ key, values: values.map((value) => value && shortened(value)) });
 		else same++;
 	}
 	return { changed, same, without, cut };

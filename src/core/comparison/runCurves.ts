@@ -1,9 +1,9 @@
 import type { MetricsLine } from '../../protocol/metricsLine.ts';
 
 /** Maximum number of points kept per run: more than the pixel width of a screen, few enough for eight runs. */
-export const mostPoints = 4096;
+export const maxPoints = 4096;
 /** Maximum number of metrics kept per run. */
-export const mostNames = 400;
+export const maxNames = 400;
 
 /** A run's metrics as points, sent to webviews. NaN means no value. */
 export interface CurvePoints {
@@ -20,8 +20,8 @@ export interface CurvePoints {
 }
 
 class CurveColumn {
-	readonly sums = new Float64Array(mostPoints);
-	readonly counts = new Uint32Array(mostPoints);
+	readonly sums = new Float64Array(maxPoints);
+	readonly counts = new Uint32Array(maxPoints);
 }
 
 /** Canonical name of the token count metric. */
@@ -29,15 +29,15 @@ const tokensName = 'num_tokens';
 
 /**
  * Stores a run's metrics in bounded memory. Rows are averaged into points of 1, 2, 4, ... rows; the number of rows per
- * point doubles whenever {@link mostPoints} is reached. A row with an earlier step removes all later rows, as in a
+ * point doubles whenever {@link maxPoints} is reached. A row with an earlier step removes all later rows, as in a
  * metric table.
  */
 export class RunCurves {
-	readonly #step = new Float64Array(mostPoints);
-	readonly #time = new Float64Array(mostPoints);
-	readonly #tokens = new Float64Array(mostPoints).fill(Number.NaN);
+	readonly #step = new Float64Array(maxPoints);
+	readonly #time = new Float64Array(maxPoints);
+	readonly #tokens = new Float64Array(maxPoints).fill(Number.NaN);
 	/** Number of rows in each point. */
-	readonly #rows = new Uint32Array(mostPoints);
+	readonly #rows = new Uint32Array(maxPoints);
 	readonly #columns = new Map<string, CurveColumn>();
 	#points = 0;
 	#perPoint = 1;
@@ -125,7 +125,7 @@ export class RunCurves {
 	#pointFor(sameRow: boolean): number {
 		const last = this.#points - 1;
 		if (last >= 0 && (sameRow || (this.#rows[last] as number) < this.#perPoint)) return last;
-		if (this.#points === mostPoints) {
+		if (this.#points === maxPoints) {
 			this.#halve();
 			// All points are full again: the next row starts a new one.
 		}
@@ -170,7 +170,7 @@ export class RunCurves {
 		if (name === tokensName) this.#tokens[point] = value;
 		let column = this.#columns.get(name);
 		if (column === undefined) {
-			if (this.#columns.size >= mostNames) {
+			if (this.#columns.size >= maxNames) {
 				this.#dropped++;
 				return;
 			}

@@ -95,14 +95,14 @@ export function bilingualTask({ digits, general, language, style }: BilingualSet
 		if (manner !== 'brief') {
 			const columns = columnsOf(a, b, digits);
 			const slip = manner === 'slip' ? random.int(digits) : -1;
-			const told = columns.flatMap(({ place, sum, value }) => {
+			const clauses = columns.flatMap(({ place, sum, value }) => {
 				const right = `${wordsOf(random).columns[place]} ${sum}${value}`;
 				if (place !== slip) return [right];
 				// A slip is off by one.
 				const wrong = value === 0 ? 1 : value + (random.int(2) === 0 ? 1 : -1);
 				return [`${wordsOf(random).columns[place]} ${sum}${wrong}`, `${wordsOf(random).wait} ${right}`];
 			});
-			solution = told.join(';');
+			solution = clauses.join(';');
 		}
 		return {
 			prompt: `add ${a} ${b}:`,

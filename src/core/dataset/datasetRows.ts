@@ -22,6 +22,8 @@ export interface RowFault {
 	/** Error message without the location, such as "is not JSON". */
 	readonly message: string;
 	readonly action: string;
+	/** Role of the column that is missing, if one is. */
+	readonly missing?: string;
 }
 
 export type ParsedRow =
@@ -69,10 +71,11 @@ export function parseDatasetRow(
 		if (columnCell(given, column) !== undefined) continue;
 		const others = Object.keys(given).slice(0, 8).join(', ');
 		const known = others === '' ? 'it has no columns' : `it has ${others}`;
-		return fault(
+		const missing = fault(
 			`has no column "${column}" (${known})`,
 			`Set "${role}" in the recipe's dataset to the name of the column.`,
 		);
+		return { ...missing, fault: { ...missing.fault, missing: role } };
 	}
 	const { prompt, answer: gold, solution: worked, row } = rowParts(reading, given, columns);
 	if (typeof prompt !== 'string')

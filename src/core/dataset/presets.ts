@@ -31,7 +31,7 @@ export interface DatasetPreset {
 	};
 }
 
-/** Source for the trainer's presets.json, which test/scripts/writePresets.ts generates. */
+/** Source for the trainer's presets.json, which test/scripts/writeTrainerTables.ts generates. */
 export const datasetPresets: Readonly<Record<PresetName, DatasetPreset>> = {
 	gsm8k: {
 		title: 'GSM8K, grade-school math (Cobbe et al. 2021)',

@@ -24,9 +24,9 @@ interface Working {
 }
 
 /** Maximum number of alerts per run. Names come from the trainer, so their number is unbounded. */
-const mostAlerts = 200;
+const maxAlerts = 200;
 /** Maximum number of evaluations queued until the metrics row for their step arrives. */
-const mostWaiting = 1000;
+const maxWaiting = 1000;
 
 /** Stages that imitate or learn from pairs. They are excluded: entropy falls by design, and nothing is sampled. */
 const unsampled: ReadonlySet<string> = new Set([
@@ -96,7 +96,7 @@ export class Diagnosis {
 	addEvaluations(summaries: readonly EvaluationSummary[]): void {
 		this.#waiting.push(...summaries);
 		this.#waiting.sort((a, b) => a.step - b.step);
-		if (this.#waiting.length > mostWaiting) this.#waiting = this.#waiting.slice(-mostWaiting);
+		if (this.#waiting.length > maxWaiting) this.#waiting = this.#waiting.slice(-maxWaiting);
 		this.#takeEvaluations();
 	}
 
@@ -194,10 +194,10 @@ export class Diagnosis {
 		const id = holding.about === undefined ? rule.name : `${rule.name}:${holding.about}`;
 		const known = this.#found.get(id) ?? this.#renamed(rule, id);
 		const lacksEvidence = news && known?.alert.evidence.length === 0;
-		const isTold = known?.level === holding.level && known.edition === holding.edition;
-		if (known?.holds && isTold && !lacksEvidence) return id;
-		if (known === undefined && this.#found.size >= mostAlerts) return null;
-		const { metrics, evidence, explains, ...told } = holding.tell();
+		const isReported = known?.level === holding.level && known.edition === holding.edition;
+		if (known?.holds && isReported && !lacksEvidence) return id;
+		if (known === undefined && this.#found.size >= maxAlerts) return null;
+		const { metrics, evidence, explains, ...content } = holding.content();
 		const at = this.#row !== null && this.#row.step > step ? this.#row.step : step;
 		const alert: Alert = {
 			id,
@@ -207,7 +207,7 @@ export class Diagnosis {
 			lastStep: at,
 			time: known?.alert.time ?? this.#row?.time ?? 0,
 			cause: asCause(rule.title),
-			...told,
+			...content,
 			metrics: [...metrics],
 			evidence: [...evidence],
 			...(explains === undefined ? {} : { explains: [...explains] }),

@@ -2,9 +2,9 @@ import type { Evidence } from '../../protocol/alert.ts';
 import type { GroupFacts, StepFacts } from './stepFacts.ts';
 
 /** Maximum number of rollouts listed as evidence for an alert. */
-export const mostEvidence = 5;
+export const maxEvidence = 5;
 /** Maximum number of groups kept per step. */
-const mostGroups = 512;
+const maxGroups = 512;
 
 /** Facts for the most recent steps with rollouts, newest last. */
 export class RecentFacts {
@@ -20,7 +20,7 @@ export class RecentFacts {
 	}
 
 	push(facts: StepFacts): void {
-		this.#facts.push({ step: facts.step, groups: facts.groups.slice(0, mostGroups) });
+		this.#facts.push({ step: facts.step, groups: facts.groups.slice(0, maxGroups) });
 		if (this.#facts.length > this.#steps) this.#facts.shift();
 	}
 
@@ -43,7 +43,7 @@ export class RecentFacts {
 			const i = group.index.findIndex((_, at) => holds(group, at));
 			if (i < 0) continue;
 			found.push({ step, group: group.group, index: group.index[i] as number });
-			if (found.length === mostEvidence) break;
+			if (found.length === maxEvidence) break;
 		}
 		return found;
 	}

@@ -42,7 +42,7 @@ export interface RuleFinding {
 	readonly level: Alert['level'];
 	/** The report is refreshed whenever this value changes. If absent, the finding is reported once. */
 	readonly edition?: number;
-	tell(): AlertContent;
+	content(): AlertContent;
 }
 
 /**

@@ -73,7 +73,7 @@ export class OpeningMean {
 	}
 }
 
-const mostKept = 256;
+const maxKept = 256;
 
 /** An entire series in bounded memory: every k-th value, where k grows with the length. */
 export class Course {
@@ -90,7 +90,7 @@ export class Course {
 		if (this.#seen++ % this.#every !== 0) return;
 		this.#values.push(value);
 		this.#median = null;
-		if (this.#values.length < mostKept) return;
+		if (this.#values.length < maxKept) return;
 		this.#values = this.#values.filter((_, i) => i % 2 === 0);
 		this.#every *= 2;
 	}

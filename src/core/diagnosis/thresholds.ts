@@ -154,7 +154,7 @@ export const thresholds = {
 		'A tenth of the SD is a hundredth of the variance. It breaks ties between equally correct completions, while a reward that pulls away from correct answers is still outweighed.',
 	),
 
-	formatLearnt: threshold(0.9, 'of the largest format reward', 'Nine in ten completions have the correct format.'),
+	formatLearned: threshold(0.9, 'of the largest format reward', 'Nine in ten completions have the correct format.'),
 	formatBatches: threshold(60, 'batches', 'How long correctness is allowed to take once the format is learned.'),
 	flatBelow: threshold(
 		0.3,

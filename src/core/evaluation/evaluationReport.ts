@@ -61,7 +61,7 @@ export interface ChoiceGain extends Difference {
 export interface EvaluationReport {
 	readonly problems: number;
 	/** Minimum and maximum number of samples per question. */
-	readonly samples: readonly [fewest: number, most: number];
+	readonly samples: readonly [min: number, max: number];
 	/** pass@1: mean over questions of the mean over samples. */
 	readonly accuracy: Estimate;
 	/** Unbiased pass@k (Chen et al. 2021), for k = 1, 2, 4, ... up to the minimum number of samples. */
@@ -100,7 +100,7 @@ const fewestForConfidence = 4;
 const bins = 10;
 const bands = 4;
 /** Maximum number of categories in a table. */
-const mostCategories = 100;
+const maxCategories = 100;
 
 interface Question {
 	readonly samples: readonly EvaluatedSample[];
@@ -188,10 +188,10 @@ function scoreOf({ logprob, tokens }: EvaluatedSample): number | null {
 }
 
 /** Returns 1, 2, 4, ... and `most` itself. */
-function powersUpTo(most: number): number[] {
+function powersUpTo(max: number): number[] {
 	const ks: number[] = [];
-	for (let k = 1; k < most; k *= 2) ks.push(k);
-	return [...ks, most];
+	for (let k = 1; k < max; k *= 2) ks.push(k);
+	return [...ks, max];
 }
 
 function shareOf<T>(items: readonly T[], holds: (item: T) => boolean): number {
@@ -237,7 +237,7 @@ function categoriesOf(questions: readonly Question[]): CategoryRow[] {
 	}
 	return [...shares]
 		.sort((a, b) => b[1].length - a[1].length || (a[0] < b[0] ? -1 : 1))
-		.slice(0, mostCategories)
+		.slice(0, maxCategories)
 		.map(([name, values]) => ({ name, problems: values.length, ...meanInterval(values) }));
 }
 
@@ -283,11 +283,11 @@ function majorityOf(samples: readonly Sampled[]): { confidence: number; accuracy
 		if (right) vote.right++;
 		votes.set(answer, vote);
 	}
-	const most = Math.max(0, ...[...votes.values()].map(({ all }) => all));
-	const chosen = [...votes.values()].filter(({ all }) => all === most);
+	const max = Math.max(0, ...[...votes.values()].map(({ all }) => all));
+	const chosen = [...votes.values()].filter(({ all }) => all === max);
 	if (chosen.length === 0) return { confidence: 0, accuracy: 0 };
 	return {
-		confidence: most / samples.length,
+		confidence: max / samples.length,
 		accuracy: chosen.reduce((sum, { all, right }) => sum + right / all, 0) / chosen.length,
 	};
 }

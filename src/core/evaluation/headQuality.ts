@@ -17,7 +17,7 @@ export interface HeadQuality {
 
 const bins = 10;
 /** Keeps logarithms finite for values that single precision rounds to 0 or 1. */
-const least = 1e-7;
+const min = 1e-7;
 
 /**
  * Computes the quality of predicted values.
@@ -34,7 +34,7 @@ export function headQuality(values: ArrayLike<number>, labels: ArrayLike<number>
 	for (let i = 0; i < n; i++) {
 		const value = values[i] as number;
 		const label = labels[i] as number;
-		const held = Math.min(1 - least, Math.max(least, value));
+		const held = Math.min(1 - min, Math.max(min, value));
 		loss -= label * Math.log(held) + (1 - label) * Math.log(1 - held);
 		brier += (value - label) ** 2;
 		if (value >= 0.5 === label >= 0.5) same++;

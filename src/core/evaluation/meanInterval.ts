@@ -64,7 +64,7 @@ function worth(values: readonly number[], mean: number): number {
  */
 function agrestiCoull(share: number, n: number): { readonly low: number; readonly high: number } {
 	const trials = n + z95 ** 2;
-	const centre = (share * n + z95 ** 2 / 2) / trials;
-	const half = z95 * Math.sqrt((centre * (1 - centre)) / trials);
-	return { low: share <= 0 ? 0 : Math.max(0, centre - half), high: share >= 1 ? 1 : Math.min(1, centre + half) };
+	const center = (share * n + z95 ** 2 / 2) / trials;
+	const half = z95 * Math.sqrt((center * (1 - center)) / trials);
+	return { low: share <= 0 ? 0 : Math.max(0, center - half), high: share >= 1 ? 1 : Math.min(1, center + half) };
 }

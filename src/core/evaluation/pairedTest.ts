@@ -9,11 +9,11 @@ import { Random } from '../../base/random.ts';
  */
 export function mcnemarExact(b: number, c: number): number {
 	const n = b + c;
-	const least = Math.min(b, c);
+	const min = Math.min(b, c);
 	// Use logarithms because 2^-n underflows at n = 1075.
 	let term = -n * Math.LN2;
 	let sum = Math.exp(term);
-	for (let i = 0; i < least; i++) {
+	for (let i = 0; i < min; i++) {
 		term += Math.log((n - i) / (i + 1));
 		sum += Math.exp(term);
 	}
@@ -21,10 +21,10 @@ export function mcnemarExact(b: number, c: number): number {
 }
 
 /** Up to this many nonzero differences, all 2^19 sign assignments are enumerated. */
-const mostForAll = 20;
+const maxEnumerated = 20;
 /** Maximum number of random draws per test; tests with very many problems use fewer assignments. */
-const mostDraws = 20_000_000;
-const drawLimits = { most: 20_000, least: 1000 } as const;
+const maxDraws = 20_000_000;
+const drawLimits = { max: 20_000, min: 1000 } as const;
 
 /**
  * Two-sided sign-flip test for paired differences (Fisher 1935, section 21). If neither run is better, each difference
@@ -42,7 +42,7 @@ export function signFlipTest(differences: readonly number[]): number {
 	// Allow for rounding, so that it does not decide between equal sums.
 	const far = observed - 1e-9 * sizes.reduce((sum, value) => sum + value, 0);
 	if (sizes.length === 0) return 1;
-	return sizes.length <= mostForAll ? shareOfAll(sizes, far) : shareOfDrawn(sizes, far);
+	return sizes.length <= maxEnumerated ? shareOfAll(sizes, far) : shareOfDrawn(sizes, far);
 }
 
 /** By symmetry, the first sign is fixed. Each Gray code step flips one sign, so each sum takes a single addition. */
@@ -63,7 +63,7 @@ function shareOfAll(sizes: readonly number[], far: number): number {
 function shareOfDrawn(sizes: readonly number[], far: number): number {
 	const random = Random.of('sign flips', sizes.length);
 	const values = Float64Array.from(sizes);
-	const draws = Math.max(drawLimits.least, Math.min(drawLimits.most, Math.floor(mostDraws / sizes.length)));
+	const draws = Math.max(drawLimits.min, Math.min(drawLimits.max, Math.floor(maxDraws / sizes.length)));
 	let reached = 0;
 	for (let draw = 0; draw < draws; draw++) {
 		let sum = 0;

@@ -39,8 +39,10 @@ export function feedbackAgreement(feedback: readonly Feedback[]): FeedbackAgreem
 	}
 	const { pairs, undecided } = judgedPairs(feedback);
 	const rewarded = pairs.filter(({ chosen, rejected }) => chosen.reward !== null && rejected.reward !== null);
-	const told = rewarded.filter(({ chosen, rejected }) => chosen.reward !== rejected.reward);
-	const right = told.filter(({ chosen, rejected }) => (chosen.reward as number) > (rejected.reward as number)).length;
+	const unequal = rewarded.filter(({ chosen, rejected }) => chosen.reward !== rejected.reward);
+	const right = unequal.filter(
+		({ chosen, rejected }) => (chosen.reward as number) > (rejected.reward as number),
+	).length;
 	const units = [...byCompletion.values()];
 	return {
 		raters: [...raters]
@@ -51,7 +53,7 @@ export function feedbackAgreement(feedback: readonly Feedback[]): FeedbackAgreem
 		alpha: ordinalAlpha(units),
 		pairs: pairs.length,
 		undecided,
-		reward: told.length === 0 ? null : { pairs: told.length, share: shareInterval(right, told.length) },
-		blind: rewarded.length - told.length,
+		reward: unequal.length === 0 ? null : { pairs: unequal.length, share: shareInterval(right, unequal.length) },
+		blind: rewarded.length - unequal.length,
 	};
 }

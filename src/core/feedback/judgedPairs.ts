@@ -31,7 +31,7 @@ interface Tally {
 }
 
 /** Maximum number of completions per prompt that are paired with each other. */
-const mostOfPrompt = 256;
+const maxPerPrompt = 256;
 
 /**
  * Derives preference pairs from human feedback, using direct comparisons, or else ratings. Each person has one vote,
@@ -56,7 +56,7 @@ export function judgedPairs(feedback: readonly Feedback[]): JudgedPairs {
 			if (one.rating === null) continue;
 			const key = JSON.stringify([one.rater, one.prompt]);
 			const list = rated.get(key) ?? [];
-			if (list.length < mostOfPrompt) {
+			if (list.length < maxPerPrompt) {
 				list.push({ rating: one.rating, of: completionOf(one), prompt: one.prompt, rater: one.rater });
 			}
 			rated.set(key, list);

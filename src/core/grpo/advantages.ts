@@ -29,13 +29,13 @@ export function mean(values: ArrayLike<number>): number {
 
 /** Returns the sample standard deviation (n - 1) of the non-NaN values, or NaN for fewer than two (TRL's `nanstd`). */
 export function sampleStd(values: ArrayLike<number>): number {
-	const centre = mean(values);
+	const center = mean(values);
 	let squares = 0;
 	let n = 0;
 	for (let i = 0; i < values.length; i++) {
 		const value = values[i] as number;
 		if (Number.isNaN(value)) continue;
-		squares += (value - centre) ** 2;
+		squares += (value - center) ** 2;
 		n++;
 	}
 	return n < 2 ? Number.NaN : Math.sqrt(squares / (n - 1));
@@ -70,11 +70,11 @@ export function computeAdvantages(
 		const isDead = valid.length < 2 || valid.every((reward) => reward === valid[0]);
 		dead.push(isDead);
 		if (isDead) continue;
-		const centre = mean(valid);
+		const center = mean(valid);
 		const divisor = scale === 'none' ? 1 : (scale === 'group' ? (groupStd[g] as number) : batchStd) + stdEpsilon;
 		for (let i = 0; i < groupSize; i++) {
 			const reward = group[i] as number;
-			values[g * groupSize + i] = Number.isNaN(reward) ? 0 : (reward - centre) / divisor;
+			values[g * groupSize + i] = Number.isNaN(reward) ? 0 : (reward - center) / divisor;
 		}
 	}
 	return { values, dead, groupStd };

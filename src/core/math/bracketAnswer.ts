@@ -1,7 +1,7 @@
 import type { Answer, ParseAnswer, Scalar, Sequence } from './answer.ts';
 import { isEnclosed, splitOutside } from './brackets.ts';
 import type { Expression } from './expression.ts';
-import { commas, mostItems, parseSet } from './listAnswer.ts';
+import { commas, maxItems, parseSet } from './listAnswer.ts';
 import * as Q from './rational.ts';
 import { readExpression } from './readExpression.ts';
 import { readable, scalar } from './scalarAnswer.ts';
@@ -19,7 +19,7 @@ export function parseBracketed(t: string, parse: ParseAnswer): Answer | null {
 		// Brackets around a single item only group it.
 		return open === '(' && close === ')' ? parse(inside) : null;
 	}
-	if (split.pieces.length > mostItems || split.pieces.some((piece) => piece === '')) return null;
+	if (split.pieces.length > maxItems || split.pieces.some((piece) => piece === '')) return null;
 	const items = split.pieces.map((piece) => parse(piece, true));
 	if (items.some((item) => item === null || item.kind === 'words')) return null;
 	return {
@@ -70,7 +70,7 @@ export function parseMatrix(t: string, parse: ParseAnswer): Answer | null {
 }
 
 /** Maximum number of rows in a determinant; with more rows, its expansion has too many terms. */
-const mostDeterminantRows = 5;
+const maxDeterminantRows = 5;
 
 /**
  * Computes the determinant by Laplace expansion along the first row. Returns null if the matrix is not square, is too
@@ -78,7 +78,7 @@ const mostDeterminantRows = 5;
  */
 function determinant(rows: readonly (readonly Answer[])[]): Expression | null {
 	const size = rows.length;
-	if (size > mostDeterminantRows || rows.some((row) => row.length !== size)) return null;
+	if (size > maxDeterminantRows || rows.some((row) => row.length !== size)) return null;
 	const first = rows[0] as readonly Answer[];
 	if (rows.flat().some((cell) => cell.kind !== 'scalar' || cell.unit !== null || cell.percent)) return null;
 	if (size === 1) return (first[0] as Scalar).expression;

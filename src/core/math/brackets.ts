@@ -1,5 +1,5 @@
 /** Maximum nesting depth of an answer. */
-const mostDepth = 60;
+const maxDepth = 60;
 
 const closers: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}' };
 
@@ -12,7 +12,7 @@ export function groupEnd(text: string, open: number): number {
 		const c = text[i];
 		if (c === '\\') i++;
 		else if (c === opener) {
-			if (++depth > 4 * mostDepth) return -1;
+			if (++depth > 4 * maxDepth) return -1;
 		} else if (c === closer && --depth === 0) return i;
 	}
 	return -1;
@@ -53,7 +53,7 @@ export function tokens(text: string): Token[] | null {
 		const closes = /^(?:[)\]}]|\\\}|\\rangle|\\end|\\rfloor|\\rceil)$/.test(token);
 		if (closes && --depth < 0) return null;
 		list.push({ text: token, start: i, depth });
-		if (opens && ++depth > mostDepth) return null;
+		if (opens && ++depth > maxDepth) return null;
 		i += length;
 	}
 	return depth === 0 ? list : null;

@@ -7,7 +7,7 @@ import { nearlyTheSame } from './compareScalars.ts';
 import { Budget, TooMuchWork } from './evaluate.ts';
 import { parseAnswer } from './parseAnswer.ts';
 import { readingsForGold } from './readingsForGold.ts';
-import { findBoxed, mostAnswerLength, statedAnswers } from './statedAnswer.ts';
+import { findBoxed, maxAnswerLength, statedAnswers } from './statedAnswer.ts';
 import { isUnfinished } from './unfinished.ts';
 import { literalWords } from './words.ts';
 
@@ -107,7 +107,7 @@ function compareReadings(
  * if the text is neither math nor words, or if it gives two values that differ by more than rounding.
  */
 export function readWithRounding(reading: string): Answer[] {
-	if (reading.length > mostAnswerLength) return [];
+	if (reading.length > maxAnswerLength) return [];
 	const cleaned = cleanText(reading);
 	const parts = cleaned.split(/\\approx(?![a-zA-Z])/);
 	const last = parts.at(-1) as string;

@@ -1,6 +1,6 @@
 import type { Answer, Scalar } from './answer.ts';
 import { expressionsEqual } from './compareExpressions.ts';
-import { decimalStandsFor, leastDigits } from './decimalRule.ts';
+import { decimalStandsFor, minDigits } from './decimalRule.ts';
 import { type Budget, evaluate } from './evaluate.ts';
 import { type Expression, freeSymbols } from './expression.ts';
 import * as F from './fixedPoint.ts';
@@ -55,7 +55,7 @@ function sameText(gold: Scalar, answer: Scalar): boolean {
 /** Returns whether an answer such as `\approx 5` is only an approximation, without enough digits to count as exact. */
 function isOnlyNear(gold: Scalar, answer: Scalar): boolean {
 	if (!answer.approximate || gold.approximate || gold.digits !== null) return false;
-	return answer.digits === null || answer.digits < leastDigits;
+	return answer.digits === null || answer.digits < minDigits;
 }
 
 /** 60° is π/3. */

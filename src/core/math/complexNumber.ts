@@ -53,8 +53,8 @@ export function multiply(a: Complex, b: Complex): Complex {
 }
 
 export function divide(a: Complex, b: Complex): Complex {
-	const least = below(b) - b.error;
-	if (least <= 0n) throw new F.Undefined('division by zero');
+	const min = below(b) - b.error;
+	if (min <= 0n) throw new F.Undefined('division by zero');
 	let [re, im] = [a.re, a.im];
 	if (b.im === 0n) [re, im] = [F.divide(re, b.re), im === 0n ? 0n : F.divide(im, b.re)];
 	else {
@@ -65,7 +65,7 @@ export function divide(a: Complex, b: Complex): Complex {
 		];
 	}
 	const spread = a.error + (((size(re) + size(im)) * b.error) >> F.bits) + 1n;
-	return { re, im, error: a.error === 0n && b.error === 0n ? ulps : (spread << F.bits) / least + ulps };
+	return { re, im, error: a.error === 0n && b.error === 0n ? ulps : (spread << F.bits) / min + ulps };
 }
 
 export function magnitude(a: Complex): Complex {
@@ -82,9 +82,9 @@ function settled(a: Complex): Complex {
 export function argument(given: Complex): Complex {
 	const a = settled(given);
 	if (a.im === 0n && a.re === 0n && a.error === 0n) return zero;
-	const least = below(a) - a.error;
-	if (least <= 0n) throw new F.Undefined('argument of zero');
-	return real(F.arctangent2(a.im, a.re), a.im === 0n ? ulps : ((2n * a.error) << F.bits) / least + ulps);
+	const min = below(a) - a.error;
+	if (min <= 0n) throw new F.Undefined('argument of zero');
+	return real(F.arctangent2(a.im, a.re), a.im === 0n ? ulps : ((2n * a.error) << F.bits) / min + ulps);
 }
 
 export function exponential(a: Complex): Complex {
@@ -99,9 +99,9 @@ export function exponential(a: Complex): Complex {
 /** Returns the principal value of the logarithm. */
 export function logarithm(given: Complex): Complex {
 	const a = settled(given);
-	const least = below(a) - a.error;
-	if (least <= 0n) throw new F.Undefined('logarithm of zero');
-	const error = ((2n * a.error) << F.bits) / least + ulps;
+	const min = below(a) - a.error;
+	if (min <= 0n) throw new F.Undefined('logarithm of zero');
+	const error = ((2n * a.error) << F.bits) / min + ulps;
 	if (a.im === 0n && a.re > 0n) return real(F.logarithm(a.re), error);
 	return { re: F.logarithm(magnitude(a).re), im: argument(a).re, error: 2n * error };
 }

@@ -1,7 +1,7 @@
 import * as Q from './rational.ts';
 
 /** Minimum number of significant digits for a decimal to count as exact: 0.33 is not 1/3, and 3.14 is not π. */
-export const leastDigits = 6;
+export const minDigits = 6;
 /** Decimals with this many digits look like printed floating-point numbers, whose last digits are noise. */
 const floatDigits = 12;
 
@@ -21,11 +21,11 @@ export function decimalStandsFor(decimal: Q.Rational, digits: number, low: Q.Rat
 	if (Q.equal(low, high) && Q.equal(decimal, low)) return true;
 	if (decimal.n === 0n) return false;
 	if (digits >= floatDigits && within(decimal, low, high, Q.multiply(Q.absolute(decimal), floatTolerance))) return true;
-	if (digits < leastDigits) return false;
+	if (digits < minDigits) return false;
 	const place = lastPlace(decimal, digits);
 	if (Q.equal(low, high) && Q.divide(low, place).d === 1n) return false;
 	const allowed =
-		digits >= leastDigits + 2 ? Q.multiply(place, Q.rational(999n, 1000n)) : Q.divide(place, Q.rational(2n));
+		digits >= minDigits + 2 ? Q.multiply(place, Q.rational(999n, 1000n)) : Q.divide(place, Q.rational(2n));
 	return within(decimal, low, high, allowed);
 }
 

@@ -46,7 +46,7 @@ export function evaluate(expression: Expression, point: Point, budget: Budget): 
 	}
 }
 
-const mostTerms = 400;
+const maxTerms = 400;
 /** 2^-160, the smallest difference that is resolved where a function jumps. */
 const rounding = 1n << 96n;
 
@@ -348,7 +348,7 @@ class Evaluation {
 	#series(node: Extract<Expression, { op: SeriesOperation }>): C.Complex {
 		const from = this.#whole(this.of(node.args[0])).n;
 		const to = this.#whole(this.of(node.args[1])).n;
-		if (to - from >= BigInt(mostTerms)) throw new F.Undefined('too many terms');
+		if (to - from >= BigInt(maxTerms)) throw new F.Undefined('too many terms');
 		const before = this.#point.get(node.variable);
 		let result = node.op === 'sum' ? C.zero : C.one;
 		try {

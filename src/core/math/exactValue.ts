@@ -77,10 +77,10 @@ export function factorial(value: Q.Rational): Q.Rational {
 export function binomial(n: Q.Rational, k: Q.Rational): Q.Rational {
 	if (n.d !== 1n || k.d !== 1n || n.n < 0n) throw new RangeError('binomial of a non-integer');
 	if (k.n < 0n || k.n > n.n) return Q.zero;
-	const least = k.n < n.n - k.n ? k.n : n.n - k.n;
-	if (least > largestFactorial || Q.bitLength(n.n) > 256) throw new Q.NumberTooLarge('binomial too large');
+	const min = k.n < n.n - k.n ? k.n : n.n - k.n;
+	if (min > largestFactorial || Q.bitLength(n.n) > 256) throw new Q.NumberTooLarge('binomial too large');
 	let result = 1n;
-	for (let i = 1n; i <= least; i++) result = (result * (n.n - least + i)) / i;
+	for (let i = 1n; i <= min; i++) result = (result * (n.n - min + i)) / i;
 	return Q.rational(result);
 }
 

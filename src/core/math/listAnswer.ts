@@ -5,7 +5,7 @@ import { intersection, union } from './region.ts';
 import { asRegion } from './regionAnswer.ts';
 
 /** Maximum number of items in a list, set, or tuple. */
-export const mostItems = 64;
+export const maxItems = 64;
 
 const isInequality = /[<>]|\\(?:le|ge|ne|in)(?![a-zA-Z])/;
 
@@ -47,11 +47,11 @@ export function parseParts(text: string, inBrackets: boolean, parse: ParseAnswer
 	let pieces = groups.pieces.filter((piece) => piece !== '');
 	const parted = pieces.length > 1;
 	if (parted) pieces = pieces.filter((piece, i) => i === 0 || !qualifier.test(piece));
-	if (pieces.length > mostItems) return null;
+	if (pieces.length > maxItems) return null;
 	const expanded = pieces.flatMap(expandSigns);
 	if (!parted && expanded.length === 1) return t === text ? null : parse(t, inBrackets);
 	if (expanded.length === 1) return parse(expanded[0] as string, inBrackets);
-	if (expanded.length > mostItems) return null;
+	if (expanded.length > maxItems) return null;
 	if (/\\ldots/.test(t)) return null;
 	const items: Answer[] = [];
 	for (const piece of expanded) {
@@ -128,7 +128,7 @@ export function parseSet(inside: string, parse: ParseAnswer): Answer | null {
 	}
 	if (inside.trim() === '') return { kind: 'list', items: [], written: 'braces' };
 	const split = splitOutside(inside, commas);
-	if (split === null || split.pieces.length > mostItems) return null;
+	if (split === null || split.pieces.length > maxItems) return null;
 	const items = split.pieces.flatMap(expandSigns).map((piece) => parse(piece, true));
 	if (items.some((item) => item === null)) return null;
 	return listOf(items as Answer[], 'braces');

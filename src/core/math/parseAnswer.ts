@@ -12,7 +12,7 @@ import { parseExpression, scalar, trimmed } from './scalarAnswer.ts';
 import { parseChoice, parseKeyword, parseWords, wholeText } from './wordAnswer.ts';
 
 /** Maximum nesting of answers within answers: a list of tuples of fractions has three levels. */
-const mostDepth = 8;
+const maxDepth = 8;
 
 /**
  * Parses a cleaned answer (`cleanText`). Returns null if it is neither words nor math that can be compared. Formats are
@@ -30,7 +30,7 @@ function parseAt(text: string, inBrackets: boolean, depth: number): Answer | nul
 }
 
 function parseForm(text: string, inBrackets: boolean, depth: number): Answer | null {
-	if (depth > mostDepth) return null;
+	if (depth > maxDepth) return null;
 	const parse: ParseAnswer = (part, inside = false) => parseAt(part, inside, depth + 1);
 	let t = trimmed(text);
 	for (let i = 0; i < 8 && t.startsWith('{') && groupEnd(t, 0) === t.length - 1; i++) {

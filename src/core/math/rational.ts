@@ -5,7 +5,7 @@ export interface Rational {
 }
 
 /** Maximum number of bits in a numerator or denominator: about 5,000 decimal digits. */
-export const mostBits = 16_384;
+export const maxBits = 16_384;
 
 /** Thrown when a number exceeds the limits, so that it has no value. */
 export class NumberTooLarge extends Error {}
@@ -25,10 +25,10 @@ function gcd(a: bigint, b: bigint): bigint {
 export function rational(n: bigint, d = 1n): Rational {
 	if (d === 0n) throw new RangeError('division by zero');
 	if (d === 1n) {
-		if (bitLength(n) > mostBits) throw new NumberTooLarge('too many digits');
+		if (bitLength(n) > maxBits) throw new NumberTooLarge('too many digits');
 		return { n, d };
 	}
-	if (bitLength(n) > mostBits || bitLength(d) > mostBits) throw new NumberTooLarge('too many digits');
+	if (bitLength(n) > maxBits || bitLength(d) > maxBits) throw new NumberTooLarge('too many digits');
 	const sign = d < 0n ? -1n : 1n;
 	const divisor = gcd(n, d * sign) * sign;
 	return { n: n / divisor, d: d / divisor };
@@ -59,14 +59,14 @@ export function power(base: Rational, exponent: bigint): Rational {
 		return base.n === -1n && magnitude % 2n === 0n ? one : base;
 	}
 	const bits = BigInt(Math.max(bitLength(base.n), bitLength(base.d)));
-	if (magnitude * (bits > 4n ? bits - 4n : 1n) > BigInt(mostBits)) throw new NumberTooLarge('power too large');
+	if (magnitude * (bits > 4n ? bits - 4n : 1n) > BigInt(maxBits)) throw new NumberTooLarge('power too large');
 	const n = base.n ** magnitude;
 	const d = base.d ** magnitude;
 	return exponent > 0n ? rational(n, d) : rational(d, n);
 }
 
 /** Maximum number of digits that a decimal exponent can add. */
-const mostShift = 4_000;
+const maxShift = 4_000;
 
 /** Parses `12`, `-0.5`, `.5`, or `1.5e-3`. Returns null for anything else. Throws `NumberTooLarge`. */
 export function parseDecimal(text: string): Rational | null {
@@ -75,7 +75,7 @@ export function parseDecimal(text: string): Rational | null {
 	const [, sign = '', whole = '', fraction = '', exponent = '0'] = match;
 	if (whole === '' && fraction === '') return null;
 	const shift = Number(exponent) - fraction.length;
-	if (whole.length + fraction.length > mostShift || Math.abs(shift) > mostShift) {
+	if (whole.length + fraction.length > maxShift || Math.abs(shift) > maxShift) {
 		throw new NumberTooLarge('too many digits');
 	}
 	const digits = BigInt(`${whole}${fraction}`) * (sign === '-' ? -1n : 1n);

@@ -5,8 +5,8 @@ import { NumberTooLarge, parseDecimal, rational } from './rational.ts';
 /** Thrown when the text is not an expression that can be evaluated. */
 class Unreadable extends Error {}
 
-const mostNodes = 2_000;
-const mostDepth = 60;
+const maxNodes = 2_000;
+const maxDepth = 60;
 
 const calls: Readonly<Record<string, FunctionName>> = {
 	Sqrt: 'sqrt',
@@ -82,7 +82,7 @@ class Reader {
 	#nodes = 0;
 
 	read(json: MathJson, depth: number): Expression {
-		if (++this.#nodes > mostNodes || depth > mostDepth) throw new Unreadable('expression too large');
+		if (++this.#nodes > maxNodes || depth > maxDepth) throw new Unreadable('expression too large');
 		if (typeof json === 'number') return this.#number(String(json));
 		if (typeof json === 'string') return this.#symbol(json);
 		if (!Array.isArray(json)) {
@@ -148,18 +148,8 @@ class Reader {
 			case 'Divide':
 			case 'Rational':
 				return { op: 'divide', args: [read(0), read(1)] };
-			case 'Power': {
-				const [base, exponent] = [read(0), read(1)];
-				// sin^{-1} x is the inverse function.
-				const inverse =
-					base.op === 'call' && exponent.op === 'number' && exponent.value.n === -1n && exponent.value.d === 1n
-						? (`arc${base.name}` as FunctionName)
-						: null;
-				if (inverse !== null && base.op === 'call' && /^(?:sin|cos|tan|cot|sec|csc)$/.test(base.name)) {
-					return { op: 'call', name: inverse, args: base.args };
-				}
-				return { op: 'power', args: [base, exponent] };
-			}
+			case 'Power':
+				return powerOf(read(0), read(1));
 			case 'Square':
 				return { op: 'power', args: [read(0), number(2n)] };
 			case 'Root':
@@ -198,22 +188,8 @@ class Reader {
 				if (args.length !== 1) throw new Unreadable('list');
 				return read(0);
 			case 'Sum':
-			case 'Product': {
-				const limits = args[1];
-				if (args.length !== 2 || !Array.isArray(limits) || limits.length !== 4) throw new Unreadable(head);
-				const variable = limits[1];
-				if (typeof variable !== 'string') throw new Unreadable(head);
-				return {
-					op: head === 'Sum' ? 'sum' : 'product',
-					variable,
-					args: [
-						this.read(limits[2] as MathJson, depth),
-						// Compare infinite series by their first terms: equal series have equal terms.
-						limits[3] === 'PositiveInfinity' ? number(37n) : this.read(limits[3] as MathJson, depth),
-						new BoundReader(this, variable).read(args[0] as MathJson, depth),
-					],
-				};
-			}
+			case 'Product':
+				return this.#series(head, args, depth);
 			case 'Apply':
 				return this.#applied(args, depth);
 			case 'Prime':
@@ -229,6 +205,23 @@ class Reader {
 		// and is not evaluated.
 		if (/^[A-Za-z]$/.test(head) && args.length > 0) return { op: 'unknown', name: head, args: all() };
 		throw new Unreadable(head);
+	}
+
+	#series(head: 'Sum' | 'Product', args: readonly MathJson[], depth: number): Expression {
+		const limits = args[1];
+		if (args.length !== 2 || !Array.isArray(limits) || limits.length !== 4) throw new Unreadable(head);
+		const variable = limits[1];
+		if (typeof variable !== 'string') throw new Unreadable(head);
+		return {
+			op: head === 'Sum' ? 'sum' : 'product',
+			variable,
+			args: [
+				this.read(limits[2] as MathJson, depth),
+				// Compare infinite series by their first terms: equal series have equal terms.
+				limits[3] === 'PositiveInfinity' ? number(37n) : this.read(limits[3] as MathJson, depth),
+				new BoundReader(this, variable).read(args[0] as MathJson, depth),
+			],
+		};
 	}
 
 	/**
@@ -319,4 +312,16 @@ function rename(node: Expression, variable: string): Expression {
 export function negated(node: Expression): Expression {
 	if (node.op === 'number') return { op: 'number', value: { n: -node.value.n, d: node.value.d } };
 	return { op: 'multiply', args: [minusOne, node] };
+}
+
+function powerOf(base: Expression, exponent: Expression): Expression {
+	// sin^{-1} x is the inverse function.
+	const inverse =
+		base.op === 'call' && exponent.op === 'number' && exponent.value.n === -1n && exponent.value.d === 1n
+			? (`arc${base.name}` as FunctionName)
+			: null;
+	if (inverse !== null && base.op === 'call' && /^(?:sin|cos|tan|cot|sec|csc)$/.test(base.name)) {
+		return { op: 'call', name: inverse, args: base.args };
+	}
+	return { op: 'power', args: [base, exponent] };
 }

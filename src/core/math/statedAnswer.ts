@@ -2,9 +2,9 @@ import { groupEnd } from './brackets.ts';
 import { withoutFullWidth } from './fullWidth.ts';
 
 /** Maximum answer length; longer answers are not parsed. */
-export const mostAnswerLength = 3_000;
+export const maxAnswerLength = 3_000;
 /** Maximum number of characters read from the end of a completion. */
-const mostTextLength = 200_000;
+const maxTextLength = 200_000;
 
 interface Boxed {
 	readonly content: string;
@@ -137,7 +137,7 @@ function lastMath(text: string): string | null {
  * list of candidates; and if it contains "or", "maybe", or the like, only the entire text counts.
  */
 export function statedAnswers(whole: string, sole = false): string[] {
-	const text = tidied(whole.length > mostTextLength ? whole.slice(-mostTextLength) : whole);
+	const text = tidied(whole.length > maxTextLength ? whole.slice(-maxTextLength) : whole);
 	const boxed = boxedAnswer(text);
 	// A final answer stated after the last box replaces the box.
 	const final = boxed === null || sole ? -1 : text.slice(boxed.end).search(finalStatement);
@@ -148,7 +148,7 @@ export function statedAnswers(whole: string, sole = false): string[] {
 		return [boxed.answer];
 	}
 	if (boxed === null && /\\{1,2}boxed\s*\{/.test(text)) return []; // unclosed box
-	if (sole && hedge.test(text)) return text.length <= mostAnswerLength ? [text.trim()] : [];
+	if (sole && hedge.test(text)) return text.length <= maxAnswerLength ? [text.trim()] : [];
 	const readings: string[] = [];
 	let answered: string | null = null;
 	let rest = text;
@@ -164,9 +164,9 @@ export function statedAnswers(whole: string, sole = false): string[] {
 		const line = answered.replace(/^[\s:*]+/, '');
 		const said = clause(line);
 		readings.push(...within(said));
-		return readings.filter((one) => one !== '' && one.length <= mostAnswerLength);
+		return readings.filter((one) => one !== '' && one.length <= maxAnswerLength);
 	}
-	if (text.length <= mostAnswerLength) readings.push(text.trim().replace(connective, ''));
+	if (text.length <= maxAnswerLength) readings.push(text.trim().replace(connective, ''));
 	if (/\s/.test(text.trim())) {
 		const ahead = before.exec(text)?.[1];
 		const last = ahead ?? lastStatement(text);
@@ -178,7 +178,7 @@ export function statedAnswers(whole: string, sole = false): string[] {
 			if (math !== null && /[.!?:]\s|\b(?:is|are|get|have|that)\b/.test(text)) readings.push(math.trim());
 		}
 	}
-	return readings.filter((one) => one !== '' && one.length <= mostAnswerLength);
+	return readings.filter((one) => one !== '' && one.length <= maxAnswerLength);
 }
 
 /** Returns a clause, the text after its verb, and its math if there is only one segment. */
@@ -244,7 +244,7 @@ function lastStatement(text: string): string | null {
 		.filter((one) => one !== '')
 		.slice(-3);
 	const sentence = sentences.at(-1);
-	if (sentence === undefined || correction.test(sentence) || sentence.length > mostAnswerLength) return null;
+	if (sentence === undefined || correction.test(sentence) || sentence.length > maxAnswerLength) return null;
 	if (supposed.test(sentence)) return null;
 	let found: string | null = null;
 	for (const match of sentence.matchAll(statement)) {

@@ -102,12 +102,12 @@ export function stageMemory(shape: ModelShape, how: Arithmetic, weights: Weights
 	const inBlock = through + (batch.gradientCheckpointing ? tokens * block : 0);
 	const logits = logitCopies * 4 * batch.logits.tokens * batch.logits.classes;
 	// Gradients from earlier passes exist from the start; those of this pass grow while activations are freed.
-	const begun = batch.passes > 1 ? gradients : 0;
+	const partial = batch.passes > 1 ? gradients : 0;
 	const end = copies + tokens * block + through;
 	const atStart: Parts =
 		logits >= inBlock
-			? { ...kept, gradients: begun, activations, logits }
-			: { ...kept, gradients: begun, activations: activations + inBlock };
+			? { ...kept, gradients: partial, activations, logits }
+			: { ...kept, gradients: partial, activations: activations + inBlock };
 	const atEnd: Parts = { ...kept, gradients, activations: end };
 	const backward = sumOf(atStart) >= sumOf(atEnd) ? atStart : atEnd;
 	const number = frozenBits === null || frozenBits === 32 ? 4 : 2;

@@ -1,7 +1,7 @@
 import type { MetricsLine } from '../../protocol/metricsLine.ts';
 
 /** Maximum number of columns kept, because a run folder is untrusted input. */
-export const mostColumns = 1000;
+export const maxColumns = 1000;
 
 /** A range of rows as columns of equal length, sent to webviews. Absent and null values are NaN. */
 export interface MetricChunk {
@@ -317,7 +317,7 @@ export class MetricTable {
 	#ensure(name: string): Column | undefined {
 		let column = this.#columns.get(name);
 		if (column) return column;
-		if (this.#columns.size >= mostColumns) {
+		if (this.#columns.size >= maxColumns) {
 			this.#dropped++;
 			return undefined;
 		}

@@ -16,7 +16,7 @@ import { inputsOf, placeOf, type StageInput } from './pipelineGraph.ts';
 export type StageStart = { readonly checkpoint: string } | { readonly model: Recipe['model'] };
 
 /** Artifacts that a stage uses from other stages, as absolute paths. */
-export interface StageArtefacts {
+export interface StageArtifacts {
 	readonly start: StageStart;
 	/** Data files and checkpoint folders, by the key that references them: `data`, `extra.0`. */
 	readonly paths: Readonly<Record<string, string>>;
@@ -29,7 +29,7 @@ function withPath(value: unknown, path: string): unknown {
 }
 
 /** Returns the value of a key, with stage references in the value or its entries replaced by paths. */
-function withPaths(key: string, value: unknown, paths: StageArtefacts['paths']): unknown {
+function withPaths(key: string, value: unknown, paths: StageArtifacts['paths']): unknown {
 	if (Array.isArray(value) && Object.hasOwn(listReferenceKeys, key)) {
 		return value.map((entry: unknown, index) => {
 			const path = paths[`${key}.${index}`];
@@ -41,7 +41,7 @@ function withPaths(key: string, value: unknown, paths: StageArtefacts['paths']):
 }
 
 /** Returns the type-specific keys of a stage, without its envelope and with stage references replaced by paths. */
-export function ownSettings(stage: NamedStage, paths: StageArtefacts['paths']): Record<string, unknown> {
+export function ownSettings(stage: NamedStage, paths: StageArtifacts['paths']): Record<string, unknown> {
 	const own: Record<string, unknown> = {};
 	for (const [key, value] of Object.entries(stage)) {
 		if ((envelopeKeys as readonly string[]).includes(key) || value === undefined) continue;
@@ -58,8 +58,8 @@ export const runNameOf = (recipe: Pick<PipelineRecipe, 'name'>, stage: Pick<Name
  * Compiles a stage to an ordinary single-stage recipe that any engine can run, without an envelope or stage names. If
  * the runner executes the stage itself, `stages` is empty.
  */
-export function compileStage(recipe: PipelineRecipe, stage: NamedStage, artefacts: StageArtefacts): Recipe {
-	const { start, paths } = artefacts;
+export function compileStage(recipe: PipelineRecipe, stage: NamedStage, artifacts: StageArtifacts): Recipe {
+	const { start, paths } = artifacts;
 	const { stages: _, $schema: __, compare: ___, ...shared } = recipe;
 	const { dataset, rewards, template, evaluate, seed } = stage;
 	return {
@@ -109,7 +109,7 @@ export function takenBy(key: ReferenceKey | ListReferenceKey): DataKind | 'check
 }
 
 /** Returns placeholders for artifacts that do not exist yet, so that a stage can be checked before earlier ones run. */
-export function placeholders(recipe: PipelineRecipe, stage: NamedStage): StageArtefacts {
+export function placeholders(recipe: PipelineRecipe, stage: NamedStage): StageArtifacts {
 	const start = startOf(recipe, stage, new Set());
 	const paths: Record<string, string> = {};
 	for (const input of inputsOf(stage)) {

@@ -1,7 +1,7 @@
 import { Failure } from '../../base/failure.ts';
 import type { OutputKind, StageState } from '../../protocol/pipeline.ts';
 import type { NamedStage, PipelineRecipe } from '../../protocol/recipe/pipelineRecipe.ts';
-import type { StageArtefacts, StageStart } from './compileStage.ts';
+import type { StageArtifacts, StageStart } from './compileStage.ts';
 import { startOf, takenBy } from './compileStage.ts';
 import { inputsOf, placeOf } from './pipelineGraph.ts';
 
@@ -37,11 +37,11 @@ const skippedNames = (states: StatesByName) =>
 export function skipReason(stage: NamedStage, states: StatesByName): string | null {
 	const { skipIf } = stage;
 	if (skipIf !== undefined) {
-		const told = states.get(skipIf.stage);
-		const accuracy = told?.accuracy ?? null;
+		const evaluated = states.get(skipIf.stage);
+		const accuracy = evaluated?.accuracy ?? null;
 		if ('notAbove' in skipIf) {
 			const before = states.get(skipIf.notAbove)?.accuracy ?? null;
-			if (told?.status === 'skipped') return `${skipIf.stage} was skipped`;
+			if (evaluated?.status === 'skipped') return `${skipIf.stage} was skipped`;
 			if (accuracy !== null && before !== null && accuracy <= before) {
 				return `the held-out accuracy of ${skipIf.stage} is ${accuracy.toFixed(3)}, not above ${before.toFixed(3)} for ${skipIf.notAbove}`;
 			}
@@ -76,12 +76,12 @@ const checkpointKind = (choice: 'last' | 'best'): OutputKind[] =>
  * Resolves the artifacts that a stage gets from earlier stages to paths. Throws `missing` if one does not exist.
  * @param pathOf returns the absolute path of a stage output
  */
-export function artefactsOf(
+export function artifactsOf(
 	recipe: PipelineRecipe,
 	stage: NamedStage,
 	states: StatesByName,
 	pathOf: (stage: string, output: string) => string,
-): StageArtefacts {
+): StageArtifacts {
 	const find = (name: string, kinds: readonly OutputKind[], key: string): string => {
 		const outputs = states.get(name)?.outputs ?? [];
 		const found = kinds.map((kind) => outputs.find((output) => output.kind === kind)).find((one) => one !== undefined);

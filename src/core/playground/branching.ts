@@ -10,20 +10,20 @@ import {
 import type { TokenDetail } from '../search/policy.ts';
 
 /** Returns token details as kept for display: rounded, and limited to the tokens that are shown. */
-export function keptTokens(detail: TokenDetail | null, most = maxDetails): PlaygroundTokens | null {
+export function keptTokens(detail: TokenDetail | null, limit = maxDetails): PlaygroundTokens | null {
 	if (detail === null) return null;
 	const finite = (value: number | null | undefined) =>
 		typeof value === 'number' && Number.isFinite(value) ? value : null;
 	const { text, logprob, entropy, top, partial } = detail;
 	return {
-		text: text.slice(0, most),
-		logprob: text.slice(0, most).map((_, i) => finite(logprob[i])),
-		...(entropy === undefined ? {} : { entropy: entropy.slice(0, most).map(finite) }),
+		text: text.slice(0, limit),
+		logprob: text.slice(0, limit).map((_, i) => finite(logprob[i])),
+		...(entropy === undefined ? {} : { entropy: entropy.slice(0, limit).map(finite) }),
 		...(top === undefined
 			? {}
 			: {
 					top: text
-						.slice(0, most)
+						.slice(0, limit)
 						.map((_, i) =>
 							(top[i] ?? []).flatMap(([word, p]): [string, number][] => (Number.isFinite(p) ? [[word, p]] : [])),
 						),
@@ -46,8 +46,8 @@ export function whyNoBranch(
 
 /** Returns the offset of the first recorded token in the text, or null if the tokens do not match the text. */
 function beginsLike({ text, detail }: Pick<PlaygroundSample, 'text' | 'detail'>): number | null {
-	const told = (detail?.text ?? []).join('');
-	return text.startsWith(told) || told.startsWith(text) ? 0 : null;
+	const joined = (detail?.text ?? []).join('');
+	return text.startsWith(joined) || joined.startsWith(text) ? 0 : null;
 }
 
 /** The prefix to continue from: a completion up to some token, followed by a different token, with token details. */
@@ -106,12 +106,12 @@ function withToken(detail: PlaygroundTokens, token: number, text: string): Playg
 export function joinedTokens(
 	before: PlaygroundTokens | null,
 	after: PlaygroundTokens | null,
-	most = maxDetails,
+	limit = maxDetails,
 ): PlaygroundTokens | null {
 	if (before === null || after === null) return after ?? before;
 	const padded = <T>(list: readonly T[] | undefined, length: number, empty: T): T[] =>
 		Array.from({ length }, (_, i) => list?.[i] ?? empty);
-	const [a, b] = [before.text.length, Math.max(0, Math.min(after.text.length, most - before.text.length))];
+	const [a, b] = [before.text.length, Math.max(0, Math.min(after.text.length, limit - before.text.length))];
 	const both = <T>(x: readonly T[] | undefined, y: readonly T[] | undefined, empty: T): T[] => [
 		...padded(x, a, empty),
 		...padded(y, b, empty),

@@ -109,7 +109,7 @@ export function restoredHistory(exchanges: readonly Exchange[], current: number 
 		exchanges: kept,
 		current: shown?.id ?? null,
 		undone: [],
-		nextId: kept.reduce((most, { id }) => Math.max(most, id), 0) + 1,
+		nextId: kept.reduce((max, { id }) => Math.max(max, id), 0) + 1,
 	};
 }
 

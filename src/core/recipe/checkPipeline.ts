@@ -52,7 +52,7 @@ export function checkPipeline(written: WrittenRecipe): PipelineCheck {
 	const recipe: ExpandedRecipe = { ...written, stages };
 	const faults: PathFault[] = [];
 	const report: Report = (path, message) => faults.push({ path, message });
-	const told = () => distinct([...ofLoops, ...asWritten(faults, places)]);
+	const reported = () => distinct([...ofLoops, ...asWritten(faults, places)]);
 	if (!stages.some(({ name }) => name !== undefined)) {
 		for (const [i, stage] of stages.entries()) checkUnnamed(stage, i, report);
 		const loops = written.stages.flatMap((entry, i) => (isLoop(entry) ? [loopUnnamed(i)] : []));
@@ -60,16 +60,16 @@ export function checkPipeline(written: WrittenRecipe): PipelineCheck {
 			report(['compare'], `"compare" is supported only in pipelines, but no stage has a name: ${unnamedAdvice}.`);
 		}
 		if (faults.length + loops.length === 0) return { kind: 'recipe', recipe: recipe as unknown as Recipe };
-		return { kind: 'faults', faults: [...loops, ...told()] };
+		return { kind: 'faults', faults: [...loops, ...reported()] };
 	}
 	checkNames(recipe, places, report);
-	if (faults.length + ofLoops.length > 0) return { kind: 'faults', faults: told() };
+	if (faults.length + ofLoops.length > 0) return { kind: 'faults', faults: reported() };
 	const pipeline = recipe as PipelineRecipe;
 	for (const [i, stage] of pipeline.stages.entries()) checkInputs(pipeline, stage, i, report);
 	for (const [i, comparison] of (pipeline.compare ?? []).entries()) checkComparison(pipeline, comparison, i, report);
 	if (faults.length === 0) checkCycle(pipeline, report);
 	if (faults.length === 0) for (const [i, stage] of pipeline.stages.entries()) checkStage(pipeline, stage, i, report);
-	return { kind: 'pipeline', pipeline, places, faults: told() };
+	return { kind: 'pipeline', pipeline, places, faults: reported() };
 }
 
 const unnamedAdvice = 'give every stage a "name"';
@@ -88,9 +88,9 @@ function asWritten(faults: readonly PathFault[], places: ExpandedStages['places'
 		if (place === undefined) return [fault];
 		const path = [...place, ...rest];
 		const key = JSON.stringify(path);
-		const told = stageOfPlace.get(key) ?? (i as number);
-		stageOfPlace.set(key, told);
-		return told === i ? [{ path, message: fault.message }] : [];
+		const reported = stageOfPlace.get(key) ?? (i as number);
+		stageOfPlace.set(key, reported);
+		return reported === i ? [{ path, message: fault.message }] : [];
 	});
 }
 

@@ -65,8 +65,8 @@ function microBatches(stages: readonly ResolvedStage[]): { sampleRows: number; t
 		if ('pairs' in stage) return 2 * stage.batch_size;
 		return 'batch_size' in stage ? stage.batch_size : 0;
 	});
-	const share = (most: number, batches: readonly number[]) =>
-		Math.min(most, ...batches.map((rows) => Math.max(runDefaults.fewestRows, Math.ceil(rows / runDefaults.sharers))));
+	const share = (max: number, batches: readonly number[]) =>
+		Math.min(max, ...batches.map((rows) => Math.max(runDefaults.fewestRows, Math.ceil(rows / runDefaults.sharers))));
 	return { sampleRows: share(runDefaults.sampleRows, sampled), trainRows: share(runDefaults.trainRows, updated) };
 }
 

@@ -27,12 +27,12 @@ export function suggest(name: string, known: readonly string[]): string | null {
 	if (name.length > 64) return null;
 	const plain = (text: string) => text.toLowerCase().replace(/[_\s-]/g, '');
 	let best: string | null = null;
-	let least = Number.POSITIVE_INFINITY;
+	let min = Number.POSITIVE_INFINITY;
 	for (const candidate of known) {
 		const distance = editDistance(plain(name), plain(candidate));
-		if (distance < least && distance <= Math.max(1, Math.floor(candidate.length / 3))) {
+		if (distance < min && distance <= Math.max(1, Math.floor(candidate.length / 3))) {
 			best = candidate;
-			least = distance;
+			min = distance;
 		}
 	}
 	return best;

@@ -1,4 +1,5 @@
-import type { SearchTree, TreeNode } from '../search/searchTree.ts';
+import type { SearchTree } from '../search/searchTree.ts';
+import type { TreeNode } from '../search/treeNode.ts';
 import type { Critique } from './criticism.ts';
 
 const isAnswer = ({ role, pruned }: TreeNode): boolean => (role === 'draft' || role === 'revision') && pruned === null;

@@ -1,4 +1,5 @@
-import type { SearchTree, TreeNode } from '../search/searchTree.ts';
+import type { SearchTree } from '../search/searchTree.ts';
+import type { TreeNode } from '../search/treeNode.ts';
 import { normalUrl, type Source } from '../transcript/sources.ts';
 import type { ToolOutput, ToolSource } from './agentTool.ts';
 

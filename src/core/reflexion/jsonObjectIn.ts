@@ -1,7 +1,7 @@
 type Fields = Record<string, unknown>;
 
 /** Maximum number of start positions to try. */
-const mostTries = 60;
+const maxTries = 60;
 const longest = 400_000;
 
 /**
@@ -14,7 +14,7 @@ const longest = 400_000;
 export function jsonObjectIn(whole: string, takes: (value: Fields) => boolean): Fields | null {
 	const text = whole.slice(0, longest);
 	let at = text.indexOf('{');
-	for (let tried = 0; at !== -1 && tried < mostTries; tried++) {
+	for (let tried = 0; at !== -1 && tried < maxTries; tried++) {
 		const end = closing(text, at);
 		const value = end === -1 ? undefined : parsed(text.slice(at, end + 1));
 		const taken = value === undefined ? null : unwrapped(value, takes);

@@ -9,8 +9,8 @@ export interface ChartScale {
  * Computes rounded limits and ticks for a range of values (Heckbert 1990, "Nice numbers for graph labels").
  * @param wanted approximate number of ticks
  */
-export function chartScale(least: number, greatest: number, wanted = 4): ChartScale {
-	let [low, high] = [least, greatest];
+export function chartScale(min: number, max: number, wanted = 4): ChartScale {
+	let [low, high] = [min, max];
 	if (low === high) {
 		const room = low === 0 ? 1 : Math.abs(low) * 0.1;
 		[low, high] = [low - room, high + room];

@@ -5,7 +5,7 @@ import type { ReportChart, ReportPoint, ReportSeries } from './reportDocument.ts
 
 const size = { width: 420, height: 220, left: 56, right: 12, top: 10, bottom: 36 } as const;
 /** Maximum number of series with distinct colors. */
-export const chartColours = 6;
+export const chartColors = 6;
 
 /**
  * Renders a chart as an SVG element: axes, one line per series, and a band for points with intervals. Colors are CSS
@@ -42,19 +42,19 @@ export function chartSvg(chart: ReportChart, id: string): string {
 		`<text class="tick" x="${(size.left + right) / 2}" y="${size.height - 4}" text-anchor="middle">${htmlText(chart.x)}</text>`,
 	);
 	for (const [i, series] of chart.series.entries()) {
-		const colour = `s${i % chartColours}`;
+		const color = `s${i % chartColors}`;
 		for (const stretch of stretches(series)) {
 			const at = ({ x: step, y: value }: ReportPoint) => `${px(step)},${py(value)}`;
 			if (stretch.some(({ low, high }) => low !== undefined && high !== undefined)) {
 				const upper = stretch.map((point) => at({ x: point.x, y: point.high ?? point.y }));
 				const lower = stretch.map((point) => at({ x: point.x, y: point.low ?? point.y })).reverse();
-				parts.push(`<polygon class="band ${colour}" points="${[...upper, ...lower].join(' ')}"/>`);
+				parts.push(`<polygon class="band ${color}" points="${[...upper, ...lower].join(' ')}"/>`);
 			}
-			parts.push(`<polyline class="line ${colour}" points="${stretch.map(at).join(' ')}"/>`);
+			parts.push(`<polyline class="line ${color}" points="${stretch.map(at).join(' ')}"/>`);
 			// Draw dots on short lines, where every point matters; a line with a single point would be invisible.
 			if (stretch.length > 12) continue;
 			for (const point of stretch) {
-				parts.push(`<circle class="dot ${colour}" cx="${px(point.x)}" cy="${py(point.y)}" r="2.5"/>`);
+				parts.push(`<circle class="dot ${color}" cx="${px(point.x)}" cy="${py(point.y)}" r="2.5"/>`);
 			}
 		}
 	}
@@ -64,28 +64,28 @@ export function chartSvg(chart: ReportChart, id: string): string {
 
 /** Describes a chart in one sentence, for screen readers. */
 export function describeChart({ x, series }: ReportChart): string {
-	const told = series.map(({ name, points }) => {
+	const described = series.map(({ name, points }) => {
 		const known = points.filter(isKnown);
 		const [first, last] = [known[0], known.at(-1)];
 		const lead = name === '' ? '' : `${name}: `;
 		if (first === undefined || last === undefined) return `${lead}no values.`;
-		const [least, greatest] = extent(known.map(({ y }) => y));
-		return `${lead}${formatNumber(first.y)} at ${x} ${formatNumber(first.x)}, ${formatNumber(last.y)} at ${x} ${formatNumber(last.x)}, between ${formatNumber(least)} and ${formatNumber(greatest)}.`;
+		const [min, max] = extent(known.map(({ y }) => y));
+		return `${lead}${formatNumber(first.y)} at ${x} ${formatNumber(first.x)}, ${formatNumber(last.y)} at ${x} ${formatNumber(last.x)}, between ${formatNumber(min)} and ${formatNumber(max)}.`;
 	});
-	return told.join(' ');
+	return described.join(' ');
 }
 
 const isKnown = ({ x, y }: ReportPoint) => Number.isFinite(x) && Number.isFinite(y);
 const fixed = (value: number) => String(Number(value.toFixed(1)));
 
-function extent(values: readonly number[]): [least: number, greatest: number] {
-	let [least, greatest] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+function extent(values: readonly number[]): [min: number, max: number] {
+	let [min, max] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
 	for (const value of values) {
 		if (!Number.isFinite(value)) continue;
-		if (value < least) least = value;
-		if (value > greatest) greatest = value;
+		if (value < min) min = value;
+		if (value > max) max = value;
 	}
-	return least > greatest ? [0, 1] : [least, greatest];
+	return min > max ? [0, 1] : [min, max];
 }
 
 /** Yields the runs of points between gaps. */

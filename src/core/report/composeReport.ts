@@ -20,7 +20,15 @@ import { roundsSection } from './roundsSection.ts';
 import { boughtTable, heldOutChart, stageRows, stageSection } from './stageSections.ts';
 
 /** Maximum text lengths in a report, in characters. */
-const most = { prompt: 4000, think: 8000, answer: 4000, recipe: 60_000, step: 600, choices: 200, alerts: 50 } as const;
+const limits = {
+	prompt: 4000,
+	think: 8000,
+	answer: 4000,
+	recipe: 60_000,
+	step: 600,
+	choices: 200,
+	alerts: 50,
+} as const;
 
 /**
  * Creates the report for a single run.
@@ -255,16 +263,16 @@ function rolloutsSection(rollouts: readonly ReportedRollout[]): ReportSection {
 						rows: [
 							...(step === null ? [] : [['step', String(step)] as const]),
 							...rewards.map(([name, value]) => [name, formatNumber(value)] as const),
-							...(gold === null ? [] : [['gold answer', gold.slice(0, most.step)] as const]),
+							...(gold === null ? [] : [['gold answer', gold.slice(0, limits.step)] as const]),
 							...(truncated === false
 								? []
 								: [['truncated', truncated ? 'yes, at the length limit' : 'not recorded'] as const]),
 						],
 					},
-					cutText('Prompt', prompt, most.prompt),
-					...(think === null ? [] : [cutText('Thinking', think, most.think)]),
-					...(answer === null ? [] : [cutText('Answer', answer, most.answer)]),
-					...(apart ? [] : [cutText('Completion', completion, most.think)]),
+					cutText('Prompt', prompt, limits.prompt),
+					...(think === null ? [] : [cutText('Thinking', think, limits.think)]),
+					...(answer === null ? [] : [cutText('Answer', answer, limits.answer)]),
+					...(apart ? [] : [cutText('Completion', completion, limits.think)]),
 				],
 			};
 		}),
@@ -291,20 +299,20 @@ function searchesSection(searches: readonly ReportedSearch[]): ReportSection {
 								'answer',
 								answer === null
 									? 'none'
-									: `${answer.slice(0, most.step)}${correct === null ? '' : correct ? ' (correct)' : ' (incorrect)'}`,
+									: `${answer.slice(0, limits.step)}${correct === null ? '' : correct ? ' (correct)' : ' (incorrect)'}`,
 							],
 							...(tokens === null ? [] : [['tokens', formatNumber(tokens)] as const]),
 							...(best === null ? [] : [['best path value', formatNumber(best.value)] as const]),
 						],
 					},
-					cutText('Problem', problem, most.prompt),
+					cutText('Problem', problem, limits.prompt),
 					...(best === null
 						? []
 						: [
 								cutText(
 									'Best path',
-									best.texts.map((text, i) => `${i + 1}. ${text.slice(0, most.step)}`).join('\n'),
-									most.think,
+									best.texts.map((text, i) => `${i + 1}. ${text.slice(0, limits.step)}`).join('\n'),
+									limits.think,
 								),
 							]),
 				],
@@ -332,7 +340,7 @@ function diagnosisSection(diagnosis: Verdict | null): ReportSection {
 					{ title: 'action' },
 				],
 				rows: alerts
-					.slice(0, most.alerts)
+					.slice(0, limits.alerts)
 					.map(({ rule, level, step, lastStep, message, action }) => [
 						rule,
 						level,
@@ -340,7 +348,7 @@ function diagnosisSection(diagnosis: Verdict | null): ReportSection {
 						message,
 						action ?? '–',
 					]),
-				...(alerts.length > most.alerts ? { note: `And ${alerts.length - most.alerts} more.` } : {}),
+				...(alerts.length > limits.alerts ? { note: `And ${alerts.length - limits.alerts} more.` } : {}),
 			},
 		],
 	};
@@ -348,14 +356,14 @@ function diagnosisSection(diagnosis: Verdict | null): ReportSection {
 
 function recipeSection(recipe: unknown): ReportSection {
 	const choices = recipeChoices(recipe);
-	const shown = choices.slice(0, most.choices);
+	const shown = choices.slice(0, limits.choices);
 	const blocks: ReportBlock[] = [];
 	if (shown.length > 0) {
 		blocks.push({
 			kind: 'table',
 			caption: 'Non-default settings',
 			columns: [{ title: 'key' }, { title: 'value' }, { title: 'default' }],
-			rows: shown.map(({ key, value, preset }) => [key, value.slice(0, most.step), preset]),
+			rows: shown.map(({ key, value, preset }) => [key, value.slice(0, limits.step), preset]),
 			...(choices.length > shown.length ? { note: `And ${choices.length - shown.length} more.` } : {}),
 		});
 	} else blocks.push({ kind: 'paragraph', text: 'All keys have their default values.' });
@@ -364,5 +372,5 @@ function recipeSection(recipe: unknown): ReportSection {
 }
 
 function recipeText(recipe: unknown, title = 'Resolved recipe at the start of the run'): ReportText {
-	return cutText(title, JSON.stringify(recipe, null, 2) ?? '', most.recipe, true);
+	return cutText(title, JSON.stringify(recipe, null, 2) ?? '', limits.recipe, true);
 }

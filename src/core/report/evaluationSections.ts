@@ -54,11 +54,10 @@ export function evaluationsSection(
 	};
 }
 
-const samplesText = ([fewest, most]: readonly [number, number]) =>
-	fewest === most ? `${most}` : `${fewest} to ${most}`;
+const samplesText = ([min, max]: readonly [number, number]) => (min === max ? `${max}` : `${min} to ${max}`);
 
 /** Maximum number of evaluations compared pairwise. Above it, each is compared only with the previous one. */
-const mostForAllPairs = 8;
+const maxForAllPairs = 8;
 
 /** Returns paired comparisons of evaluations on the same questions. */
 function pairsOf(evaluations: readonly ReportedEvaluation[]): ReportBlock[] {
@@ -66,7 +65,7 @@ function pairsOf(evaluations: readonly ReportedEvaluation[]): ReportBlock[] {
 	for (const [i, second] of evaluations.entries()) {
 		const same = evaluations.filter(({ problems }) => problems.hash === second.problems.hash);
 		const before = same.filter((one) => evaluations.indexOf(one) < i);
-		for (const first of same.length <= mostForAllPairs ? before : before.slice(-1)) {
+		for (const first of same.length <= maxForAllPairs ? before : before.slice(-1)) {
 			const paired = comparePaired(pairProblems(first.counts, second.counts));
 			rows.push([`${second.name} vs. ${first.name}`, ...pairedText(paired)]);
 		}
@@ -199,17 +198,22 @@ function tablesOf({
 	const blocks: ReportBlock[] = [];
 	const published = evaluation.benchmark === null ? [] : publishedResults(evaluation.benchmark);
 	if (published.length > 0) {
-		const most = consAtK.at(-1);
+		const max = consAtK.at(-1);
 		blocks.push({
 			kind: 'table',
 			caption: 'Comparison with published results',
 			columns: [{ title: 'model' }, { title: 'measure' }, { title: 'result', numbers: true }, { title: 'source' }],
 			rows: [
 				[evaluation.policy, 'pass@1', intervalText(accuracy), 'measured locally'],
-				...(most === undefined || most.k < 2
+				...(max === undefined || max.k < 2
 					? []
-					: [[evaluation.policy, `cons@${most.k}`, intervalText(most), 'measured locally']]),
-				...published.map(({ model, measure, accuracy: told, source }) => [model, measure, shareText(told), source]),
+					: [[evaluation.policy, `cons@${max.k}`, intervalText(max), 'measured locally']]),
+				...published.map(({ model, measure, accuracy: reported, source }) => [
+					model,
+					measure,
+					shareText(reported),
+					source,
+				]),
 			],
 			note: 'Published results come from different evaluations, with their own prompts, sample counts, and judges.',
 		});

@@ -26,9 +26,9 @@ const chosen = [
 const order = new Map<string, number>(chosen.map((name, i) => [name, i]));
 
 /** Maximum number of curves per stage. */
-export const mostCurves = 16;
+export const maxCurves = 16;
 /** Maximum number of rewards per run that get their own curve. */
-const mostRewards = 6;
+const maxRewards = 6;
 
 const ofReward = (name: string) => /^rewards\/.+\/mean$/s.test(name);
 
@@ -40,10 +40,10 @@ export function isMainMetric(name: string): boolean {
 /** Selects the stage metrics to show, in order. */
 export function mainMetrics(names: readonly string[]): string[] {
 	const fixed = names.filter((name) => order.has(name)).sort((a, b) => (order.get(a) ?? 0) - (order.get(b) ?? 0));
-	const rewards = names.filter(ofReward).slice(0, mostRewards);
+	const rewards = names.filter(ofReward).slice(0, maxRewards);
 	// With a single reward, its curve is the same as the total.
 	const parts = rewards.length > 1 ? rewards : [];
 	const [first, ...rest] = fixed;
 	const all = first === 'reward' ? [first, ...parts, ...rest] : [...fixed, ...parts];
-	return all.slice(0, mostCurves);
+	return all.slice(0, maxCurves);
 }

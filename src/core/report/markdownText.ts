@@ -25,7 +25,7 @@ export function markdownText(text: string): string {
 /** Wraps verbatim text in a fence that none of its lines can close. */
 export function markdownFence(text: string): string {
 	const content = visibleText(text);
-	const longest = (content.match(/`+/g) ?? []).reduce((most, run) => Math.max(most, run.length), 0);
+	const longest = (content.match(/`+/g) ?? []).reduce((max, run) => Math.max(max, run.length), 0);
 	const fence = '`'.repeat(Math.max(3, longest + 1));
 	return `${fence}text\n${content}${content.endsWith('\n') ? '' : '\n'}${fence}`;
 }

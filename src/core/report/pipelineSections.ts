@@ -129,10 +129,10 @@ export function measuredTable(pipelines: readonly ReportedPipeline[]): ReportTab
 			{ title: 'time', numbers: true },
 		],
 		rows: measured.map(({ title, evaluations, seconds }) => {
-			const over = (of: (evaluation: ReportedEvaluation) => number | null | undefined, tell = shareText) =>
+			const over = (of: (evaluation: ReportedEvaluation) => number | null | undefined, format = shareText) =>
 				spanText(
 					evaluations.flatMap((evaluation) => of(evaluation) ?? []),
-					tell,
+					format,
 				);
 			return [
 				title,
@@ -151,11 +151,11 @@ export function measuredTable(pipelines: readonly ReportedPipeline[]): ReportTab
 
 const kindsOf = ({ report }: ReportedEvaluation): string[] => report.categories.map(({ name }) => name).sort();
 
-function spanText(values: readonly number[], tell: (value: number) => string): string {
+function spanText(values: readonly number[], format: (value: number) => string): string {
 	if (values.length === 0) return '–';
 	const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
-	if (values.length === 1) return tell(mean);
-	return `${tell(mean)} (${tell(Math.min(...values))} to ${tell(Math.max(...values))})`;
+	if (values.length === 1) return format(mean);
+	return `${format(mean)} (${format(Math.min(...values))} to ${format(Math.max(...values))})`;
 }
 
 function evaluationOf(stages: readonly ReportedPipelineStage[], name: string): ReportedEvaluation | null {

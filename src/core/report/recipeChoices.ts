@@ -29,12 +29,12 @@ function stageDefaults(stage: Table): Table {
 }
 
 /** Returns the defaults that follow from the schema and the specified values. */
-function staticDefaults(schema: KeySchema, told: Table): Table {
+function staticDefaults(schema: KeySchema, given: Table): Table {
 	const found: Record<string, unknown> = {};
 	for (const [name, { facts, wrapped }] of Object.entries(valueSchema(schema).keys ?? {})) {
 		const value = facts?.default;
-		if (isTable(value) && 'same' in value) found[name] = told[String(value.same)];
-		else if (isTable(value) && wrapped?.keys) found[name] = staticDefaults(wrapped, tableOf(told[name]));
+		if (isTable(value) && 'same' in value) found[name] = given[String(value.same)];
+		else if (isTable(value) && wrapped?.keys) found[name] = staticDefaults(wrapped, tableOf(given[name]));
 		else if (isConstant(value)) found[name] = value;
 	}
 	return found;
@@ -45,14 +45,14 @@ function staticDefaults(schema: KeySchema, told: Table): Table {
  * default (name, data, steps, learning rate).
  */
 export function recipeChoices(recipe: unknown): RecipeChoice[] {
-	const told = tableOf(recipe);
-	const stages = Array.isArray(told.stages) ? told.stages : [];
+	const given = tableOf(recipe);
+	const stages = Array.isArray(given.stages) ? given.stages : [];
 	const preset: Record<string, unknown> = {
 		whenBusy: 'queue',
 		stages: stages.map((stage) => stageDefaults(tableOf(stage))),
 	};
 	for (const [part, schema] of parts) {
-		if (isTable(told[part])) preset[part] = staticDefaults(schema as unknown as KeySchema, told[part]);
+		if (isTable(given[part])) preset[part] = staticDefaults(schema as unknown as KeySchema, given[part]);
 	}
 	const presets = flattenRecipe(preset);
 	const choices: RecipeChoice[] = [];

@@ -89,10 +89,10 @@ export interface ReportText {
 }
 
 /** Truncates text for a report. */
-export function cutText(title: string, text: string, most: number, folded = false): ReportText {
+export function cutText(title: string, text: string, limit: number, folded = false): ReportText {
 	const base = { kind: 'text', title, ...(folded ? { folded } : {}) } as const;
-	if (text.length <= most) return { ...base, text };
+	if (text.length <= limit) return { ...base, text };
 	// Do not split a surrogate pair.
-	const end = /[\ud800-\udbff]/.test(text[most - 1] as string) ? most - 1 : most;
+	const end = /[\ud800-\udbff]/.test(text[limit - 1] as string) ? limit - 1 : limit;
 	return { ...base, text: text.slice(0, end), note: `First ${end} of ${text.length} characters.` };
 }

@@ -1,4 +1,4 @@
-import { chartColours, chartSvg } from './chartSvg.ts';
+import { chartColors, chartSvg } from './chartSvg.ts';
 import { htmlText } from './htmlText.ts';
 import type {
 	ReportBlock,
@@ -93,7 +93,7 @@ class Page {
 		const figures = charts.map((chart) => {
 			const named = chart.series.length > 1;
 			const legend = chart.series.map(
-				({ name }, i) => `<li><span class="key s${i % chartColours}"></span>${line(name)}</li>`,
+				({ name }, i) => `<li><span class="key s${i % chartColors}"></span>${line(name)}</li>`,
 			);
 			return [
 				`<figure><figcaption>${line(chart.title)}</figcaption>`,

@@ -5,7 +5,7 @@ import { intervalText } from './numberText.ts';
 import type { ReportBlock, ReportChart, ReportDocument, ReportPoint, ReportSection } from './reportDocument.ts';
 
 /** Maximum number of rows in a curve's table. */
-const mostPoints = 6;
+const maxPoints = 6;
 
 /** Renders a report as Markdown (CommonMark with tables). Charts become tables with a selection of their points. */
 export function reportMarkdown(report: ReportDocument): string {
@@ -83,9 +83,9 @@ function chartParts(chart: ReportChart): string[] {
 /** Selects evenly spaced points, including the first and last. */
 function some(points: readonly ReportPoint[]): ReportPoint[] {
 	const known = points.filter(({ y }) => Number.isFinite(y));
-	if (known.length <= mostPoints) return known;
+	if (known.length <= maxPoints) return known;
 	return Array.from(
-		{ length: mostPoints },
-		(_, i) => known[Math.round((i * (known.length - 1)) / (mostPoints - 1))] as ReportPoint,
+		{ length: maxPoints },
+		(_, i) => known[Math.round((i * (known.length - 1)) / (maxPoints - 1))] as ReportPoint,
 	);
 }

@@ -1,7 +1,7 @@
 const light = ['#2563c4', '#b4470c', '#157a4a', '#8b3fb0', '#8a6a00', '#b02a54'];
 const dark = ['#7fb0ff', '#ff9d66', '#5fd39a', '#d59bff', '#e6c34d', '#ff8fb0'];
 
-const colours = (list: readonly string[]) => list.map((colour, i) => `--s${i}:${colour};`).join('');
+const colors = (list: readonly string[]) => list.map((color, i) => `--s${i}:${color};`).join('');
 const series = light
 	.map(
 		(_, i) =>
@@ -11,8 +11,8 @@ const series = light
 
 /** Light or dark, according to the reader's preference. Always light in print. */
 export const reportStyle = `
-:root{color-scheme:light dark;--ink:#1c1f24;--soft:#59616d;--line:#d5dae1;--back:#fff;--panel:#f5f7f9;${colours(light)}}
-@media (prefers-color-scheme:dark){:root{--ink:#e6e8eb;--soft:#a5adb8;--line:#3a414b;--back:#16191d;--panel:#1f2329;${colours(dark)}}}
+:root{color-scheme:light dark;--ink:#1c1f24;--soft:#59616d;--line:#d5dae1;--back:#fff;--panel:#f5f7f9;${colors(light)}}
+@media (prefers-color-scheme:dark){:root{--ink:#e6e8eb;--soft:#a5adb8;--line:#3a414b;--back:#16191d;--panel:#1f2329;${colors(dark)}}}
 *{box-sizing:border-box}
 body{margin:0 auto;max-width:72rem;padding:1.5rem;background:var(--back);color:var(--ink);font:15px/1.5 system-ui,sans-serif;overflow-wrap:anywhere}
 h1{font-size:1.7rem;margin:0}
@@ -57,7 +57,7 @@ pre{margin:0;padding:.6rem .8rem;background:var(--panel);border:1px solid var(--
 details{margin:.6rem 0}
 summary{cursor:pointer;font-weight:600}
 @media print{
-:root{--ink:#000;--soft:#444;--line:#bbb;--back:#fff;--panel:#fff;${colours(light)}}
+:root{--ink:#000;--soft:#444;--line:#bbb;--back:#fff;--panel:#fff;${colors(light)}}
 body{max-width:none;padding:0;font-size:10.5pt}
 nav{display:none}
 pre{max-height:none;overflow:visible}

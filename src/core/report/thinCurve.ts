@@ -3,10 +3,10 @@
  * values.
  * @param x ascending, with the same length as y
  */
-export function thinCurve(x: ArrayLike<number>, y: ArrayLike<number>, most: number): { x: number; y: number }[] {
+export function thinCurve(x: ArrayLike<number>, y: ArrayLike<number>, limit: number): { x: number; y: number }[] {
 	const known: number[] = [];
 	for (let i = 0; i < x.length; i++) if (Number.isFinite(y[i])) known.push(i);
-	const each = Math.max(1, Math.ceil(known.length / most));
+	const each = Math.max(1, Math.ceil(known.length / limit));
 	const points: { x: number; y: number }[] = [];
 	for (let from = 0; from < known.length; from += each) {
 		const part = known.slice(from, from + each);

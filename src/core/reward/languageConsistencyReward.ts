@@ -54,18 +54,18 @@ function isOther(sentence: readonly string[], target: LanguageName): boolean | n
 	const own = closedClassWords[target];
 	if (own === undefined) return null;
 	const lower = sentence.map((one) => one.toLowerCase().replaceAll('’', "'"));
-	let told = false;
+	let recognized = false;
 	for (const [language, list] of Object.entries(closedClassWords)) {
 		if (language === target) continue;
 		let balance = 0;
 		for (const one of lower) {
 			if (list.has(one) === own.has(one)) continue;
 			balance += list.has(one) ? 1 : -1;
-			told = true;
+			recognized = true;
 		}
 		if (balance > 0) return true;
 	}
-	return told ? false : null;
+	return recognized ? false : null;
 }
 
 /**
@@ -73,9 +73,9 @@ function isOther(sentence: readonly string[], target: LanguageName): boolean | n
  * the next.
  */
 function othersOf(sentences: readonly (readonly string[])[], target: LanguageName): boolean[] {
-	const told = sentences.map((sentence) => isOther(sentence, target));
-	let last = told.find((other) => other !== null) ?? false;
-	return told.map((other) => {
+	const recognized = sentences.map((sentence) => isOther(sentence, target));
+	let last = recognized.find((other) => other !== null) ?? false;
+	return recognized.map((other) => {
 		last = other ?? last;
 		return last;
 	});

@@ -12,12 +12,12 @@ const marks: Readonly<Record<StepSplit, RegExp>> = {
 /**
  * Splits thinking into trimmed, nonempty steps. At most `most` steps are returned; the last one contains the remainder.
  */
-export function splitSteps(thinking: string, by: StepSplit, most: number): string[] {
+export function splitSteps(thinking: string, by: StepSplit, limit: number): string[] {
 	const steps = thinking
 		.split(marks[by])
 		.map((step) => step.trim())
 		.filter((step) => step !== '');
-	return steps.length <= most ? steps : [...steps.slice(0, most - 1), steps.slice(most - 1).join('\n')];
+	return steps.length <= limit ? steps : [...steps.slice(0, limit - 1), steps.slice(limit - 1).join('\n')];
 }
 
 /** Aggregates step scores into one value; null if there are none. */

@@ -29,7 +29,7 @@ export interface RecordedWeights {
 }
 
 /** Maximum number of reward functions. */
-const mostFunctions = 32;
+const maxFunctions = 32;
 /** Relative rounding error of totals, which are float32 means of means. */
 const rounding = 3e-7;
 /** Relative tolerance for recorded totals. */
@@ -56,7 +56,7 @@ export function recordedWeights(
 		totalsFit: null,
 		advantagesFit: null,
 	};
-	if (functions === 0 || functions > mostFunctions) return none;
+	if (functions === 0 || functions > maxFunctions) return none;
 	const centered = groups.map(centeredGroup).filter((group) => group !== null);
 	const sizes = sizesOf(functions, totals, centered);
 	const order = orderOf(centered, sizes);
@@ -128,16 +128,16 @@ function orderOf(
 	groups: readonly CenteredGroup[],
 	sizes: readonly number[],
 ): { fits: boolean; open: number[][] } | null {
-	const longest = groups.reduce((most, { length }) => Math.max(most, length), 0);
+	const longest = groups.reduce((max, { length }) => Math.max(max, length), 0);
 	const matrix = sizes.map(() => sizes.map(() => 0));
-	let told = 0;
+	let informative = 0;
 	for (const { scores, advantages, length } of groups) {
 		// Near-equal totals contain only rounding noise, which points in an arbitrary direction.
 		if (length > 0 && length < longest * 1e-2) continue;
 		const scaled = scores.map((row) => row.map((value, k) => value / (sizes[k] as number)));
 		const square = scaled.reduce((sum, row) => sum + row.reduce((all, value) => all + value * value, 0), 0);
 		if (square === 0) continue;
-		told++;
+		informative++;
 		// With equal advantages, any variation in the totals is a mismatch.
 		const along = sizes.map((_, k) =>
 			length === 0
@@ -151,8 +151,8 @@ function orderOf(
 			}
 		}
 	}
-	if (told === 0) return null;
-	const { values, vectors } = symmetricEigen(matrix.map((row) => row.map((value) => value / told)));
+	if (informative === 0) return null;
+	const { values, vectors } = symmetricEigen(matrix.map((row) => row.map((value) => value / informative)));
 	const open = vectors.filter((_, i) => (values[i] as number) < apart).map((vector) => [...vector]);
 	return { fits: (values[0] as number) < parallel, open };
 }
@@ -176,7 +176,7 @@ function solve(
 		),
 	);
 	const unit = Math.max(
-		sizes.reduce((most, size) => Math.max(most, size), 0),
+		sizes.reduce((max, size) => Math.max(max, size), 0),
 		Math.sqrt(totals.reduce((sum, { total }) => sum + total * total, 0) / totals.length),
 	);
 	const start = open.map((direction) => direction.reduce((sum, part, k) => sum + part * (sizes[k] as number), 0));
@@ -250,23 +250,28 @@ function proportions(
 ): Pick<RecordedWeights, 'weights' | 'determined'> | null {
 	// A function that is constant within every group does not affect the ranking, whatever its weight.
 	const active = sizes.map((_, k) => groups.some(({ scores }) => scores.some((row) => row[k] !== 0)));
-	const telling = open.filter((direction) => direction.some((part, k) => active[k] && Math.abs(part) > 1e-6));
-	const start = telling.map((direction) => direction.reduce((sum, part, k) => sum + part * (sizes[k] as number), 0));
-	const factors = telling.length === 1 ? [1] : start;
+	const informativeDirections = open.filter((direction) =>
+		direction.some((part, k) => active[k] && Math.abs(part) > 1e-6),
+	);
+	const start = informativeDirections.map((direction) =>
+		direction.reduce((sum, part, k) => sum + part * (sizes[k] as number), 0),
+	);
+	const factors = informativeDirections.length === 1 ? [1] : start;
 	let weights = sizes.map(
 		(size, k) =>
-			telling.reduce((sum, direction, i) => sum + (direction[k] as number) * (factors[i] as number), 0) / size,
+			informativeDirections.reduce((sum, direction, i) => sum + (direction[k] as number) * (factors[i] as number), 0) /
+			size,
 	);
 	const along = groups.reduce((sum, { scores, advantages }) => {
 		const totals = scores.map((row) => row.reduce((total, value, k) => total + value * (weights[k] as number), 0));
 		return sum + totals.reduce((all, total, i) => all + total * (advantages[i] as number), 0);
 	}, 0);
-	if (along === 0 || (along < 0 && telling.length > 1)) return null;
+	if (along === 0 || (along < 0 && informativeDirections.length > 1)) return null;
 	if (along < 0) weights = weights.map((weight) => -weight);
 	const largest = Math.max(...weights.map(Math.abs));
-	if (telling.length === 1) weights = weights.map((weight) => plainNumber(weight / largest, 1e-5));
+	if (informativeDirections.length === 1) weights = weights.map((weight) => plainNumber(weight / largest, 1e-5));
 	return {
 		weights: weights.map((weight, k) => (active[k] ? weight : 1)),
-		determined: active.map((one) => one && telling.length === 1),
+		determined: active.map((one) => one && informativeDirections.length === 1),
 	};
 }

@@ -15,8 +15,8 @@ export function reflectionReward(sample: RewardSample, options: Options, tags: T
 	if (thinking === null) return 0;
 	const times = new Map<string, number>();
 	let marks = 0;
-	for (const { behaviour, start, end } of findBehaviors(thinking, null, 'english')) {
-		if (options.behaviours !== undefined && !options.behaviours.includes(behaviour)) continue;
+	for (const { behavior, start, end } of findBehaviors(thinking, null, 'english')) {
+		if (options.behaviours !== undefined && !options.behaviours.includes(behavior)) continue;
 		const phrase = thinking.slice(start, end).toLowerCase();
 		const before = times.get(phrase) ?? 0;
 		times.set(phrase, before + 1);

@@ -143,7 +143,7 @@ export class BudgetMeter {
 	#tryReserve(n: number, maxTokens: number, nodes: boolean, share: number): Reserved | null {
 		const limit = this.#limit;
 		this.checkTime();
-		let most = n;
+		let max = n;
 		const wait = (reason: StopReason): null => {
 			if (this.#held > 0) return null;
 			throw new SearchStop(reason);
@@ -153,24 +153,24 @@ export class BudgetMeter {
 			if (this.#held > 0 && this.#cost + this.#held * this.#dearest >= limit.cost) return null;
 		}
 		if (nodes && limit.nodes !== undefined) {
-			most = Math.min(most, Math.floor(limit.nodes - this.#nodes - this.#heldNodes));
-			if (most < 1) return wait('nodes');
+			max = Math.min(max, Math.floor(limit.nodes - this.#nodes - this.#heldNodes));
+			if (max < 1) return wait('nodes');
 		}
 		let each = maxTokens;
 		if (limit.tokens !== undefined) {
 			const left = Math.floor(limit.tokens - this.#tokens - this.#heldTokens);
-			each = Math.min(maxTokens, Math.max(share, Math.floor(left / Math.max(most, this.#atOnce))));
+			each = Math.min(maxTokens, Math.max(share, Math.floor(left / Math.max(max, this.#atOnce))));
 			if (left < each) {
 				if (this.#held > 0) return null;
 				if (left < 1) throw new SearchStop('tokens');
 				each = left;
 			}
-			most = Math.min(most, Math.floor(left / each));
+			max = Math.min(max, Math.floor(left / each));
 		}
-		const held = nodes ? most : 0;
+		const held = nodes ? max : 0;
 		this.#heldNodes += held;
-		this.#heldTokens += most * each;
-		this.#held += most;
-		return { n: most, maxTokens: each, cut: each < maxTokens, nodes: held };
+		this.#heldTokens += max * each;
+		this.#held += max;
+		return { n: max, maxTokens: each, cut: each < maxTokens, nodes: held };
 	}
 }

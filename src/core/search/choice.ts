@@ -1,9 +1,10 @@
 import type { Scorer } from './scorer.ts';
 import type { Search } from './search.ts';
-import type { SearchTree, TreeNode } from './searchTree.ts';
+import type { SearchTree } from './searchTree.ts';
 import { isRepeated } from './siblings.ts';
 import { type Aggregation, chainValue } from './stepValues.ts';
 import type { Conclusion } from './strategy.ts';
+import type { TreeNode } from './treeNode.ts';
 
 /**
  * Returns the final nodes below the start of the search, in order. Excludes pruned nodes, their continuations, and

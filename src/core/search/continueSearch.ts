@@ -3,8 +3,9 @@ import type { SearchBudget, TreeEvent, TreeEventOf } from '../../protocol/treeLo
 import type { TraceTags } from '../trace/trace.ts';
 import type { SearchTotals } from './budgetMeter.ts';
 import type { TokenDetail } from './policy.ts';
-import type { SearchTree, TreeNode } from './searchTree.ts';
+import type { SearchTree } from './searchTree.ts';
 import { statedIn } from './statedIn.ts';
+import type { TreeNode } from './treeNode.ts';
 
 /** How to continue a search from its log. */
 export interface SearchResume {

@@ -76,7 +76,7 @@ export function forkStrength(detail: TokenDetail, index: number, criterion: Fork
 }
 
 /** Returns the positions at which the criterion forks, in text order. If there are too many, keeps the strongest. */
-export function forkPlaces(detail: TokenDetail, criterion: ForkCriterion, most = Number.POSITIVE_INFINITY): number[] {
+export function forkPlaces(detail: TokenDetail, criterion: ForkCriterion, limit = Number.POSITIVE_INFINITY): number[] {
 	const places: { index: number; strength: number }[] = [];
 	for (let index = 0; index < detail.text.length; index++) {
 		const strength = forkStrength(detail, index, criterion);
@@ -84,6 +84,6 @@ export function forkPlaces(detail: TokenDetail, criterion: ForkCriterion, most =
 	}
 	const strongest = places
 		.sort((a, b) => b.strength - a.strength || a.index - b.index)
-		.slice(0, Math.min(most, places.length));
+		.slice(0, Math.min(limit, places.length));
 	return strongest.map(({ index }) => index).sort((a, b) => a - b);
 }

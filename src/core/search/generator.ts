@@ -4,28 +4,29 @@ import type { ChatMessage } from '../../protocol/scorer.ts';
 import type { StopReason } from '../../protocol/treeLog.ts';
 import type { BudgetMeter, Reserved, SearchTotals } from './budgetMeter.ts';
 import type { NodePrefixes } from './nodePrefixes.ts';
-import { noBeginning } from './nodePrefixes.ts';
+import { noPrefix } from './nodePrefixes.ts';
 import type { Generated, Generation, Policy } from './policy.ts';
 import type { PolicyQueue } from './policyQueue.ts';
 import { priorsOf } from './priors.ts';
 import { generationUpTo, joined, readGeneration } from './readGeneration.ts';
 import type { AskOptions, GenerateOptions, Sampling } from './search.ts';
 import { isBudget, SearchStop } from './searchStop.ts';
-import type { SearchTree, TreeNode } from './searchTree.ts';
+import type { SearchTree } from './searchTree.ts';
 import type { StepRule } from './stepRule.ts';
+import type { TreeNode } from './treeNode.ts';
 
 /** Number of consecutive failed requests after which the policy is considered unavailable. */
-const mostFailures = 20;
+const maxFailures = 20;
 /** Maximum number of generations in one request, and maximum number of such requests in flight. */
 const maxPortion = 256;
 const maxPortions = 64;
 /** Maximum number of attempts to continue past an empty step. */
-const mostBlanks = 6;
+const maxBlanks = 6;
 
 /**
  * Minimum number of tokens requested per generation when the budget runs low; also used before the first generation.
  */
-const leastShare = 32;
+const minShare = 32;
 const firstShare = 256;
 
 /** A generation that becomes a node. */
@@ -41,7 +42,7 @@ export interface GeneratorSettings {
 	readonly policy: Policy;
 	readonly queue: PolicyQueue;
 	readonly meter: BudgetMeter;
-	readonly beginnings: NodePrefixes;
+	readonly prefixes: NodePrefixes;
 	readonly sampling: Sampling;
 	/** null if a step extends to the end of the completion. */
 	readonly rule: StepRule | null;
@@ -164,8 +165,8 @@ export class Generator {
 	}
 
 	#job(node: number, options: GenerateOptions): Job {
-		const { policy, beginnings, sampling: own, problem } = this.#settings;
-		const before = options.fresh ? noBeginning : beginnings.of(node);
+		const { policy, prefixes, sampling: own, problem } = this.#settings;
+		const before = options.fresh ? noPrefix : prefixes.of(node);
 		if (before.text !== '' && !policy.capabilities.prefix) throw new SearchStop('policy', cannotGoOn(policy.name));
 		const sampling = options.sampling === undefined ? own : { ...own, ...options.sampling };
 		const rule = options.unit === 'step' ? this.#settings.rule : null;
@@ -223,7 +224,7 @@ export class Generator {
 	 */
 	#share(job: Job): number {
 		if (!this.#settings.policy.capabilities.prefix) return job.maxTokens;
-		return Math.min(job.maxTokens, Math.max(leastShare, Math.ceil(2 * (this.#sizes(job).mean ?? firstShare / 2))));
+		return Math.min(job.maxTokens, Math.max(minShare, Math.ceil(2 * (this.#sizes(job).mean ?? firstShare / 2))));
 	}
 
 	#sizes({ rule }: Job): Sizes {
@@ -231,9 +232,9 @@ export class Generator {
 	}
 
 	/** Continues generations that were truncated by their share of the budget, while budget remains. */
-	async #further(job: Job, begun: Generation, reserved: Reserved, ordinal: number): Promise<Further> {
+	async #further(job: Job, first: Generation, reserved: Reserved, ordinal: number): Promise<Further> {
 		const { meter, policy } = this.#settings;
-		let [whole, last, share] = [begun, begun, reserved];
+		let [whole, last, share] = [first, first, reserved];
 		for (let i = 1; isCut(last, share); i++) {
 			const left = job.maxTokens - whole.tokens;
 			if (!policy.capabilities.prefix || left < 1) return { whole, cut: left > 0 };
@@ -274,7 +275,7 @@ export class Generator {
 			topP: sampling.topP,
 			maxTokens,
 			stop: options.stop === undefined ? stops : [...stops, ...options.stop],
-			seed: mix32(this.#settings.beginnings.place(job.node) ^ mix32(ordinal + 1)),
+			seed: mix32(this.#settings.prefixes.place(job.node) ^ mix32(ordinal + 1)),
 			tokens: options.cut === undefined ? sampling.tokens : Math.max(1, sampling.tokens),
 		});
 		const whole = this.#received(generated, n, job.node, used);
@@ -283,9 +284,9 @@ export class Generator {
 	}
 
 	/** Continues a generation whose step is empty, and joins the text to the next step. */
-	async #pastBlank(job: Job, begun: Generation, reserved: Reserved, ordinal: number, used: Used): Promise<Generation> {
-		let whole = begun;
-		for (let i = 0; i < mostBlanks && isEmptyStep(whole, job); i++) {
+	async #pastBlank(job: Job, first: Generation, reserved: Reserved, ordinal: number, used: Used): Promise<Generation> {
+		let whole = first;
+		for (let i = 0; i < maxBlanks && isEmptyStep(whole, job); i++) {
 			const left = reserved.maxTokens - whole.tokens;
 			if (left < 1) break;
 			// Uses ordinals far from those of siblings, so that random streams differ.
@@ -324,8 +325,8 @@ export class Generator {
 		this.lastFault = message;
 		this.lastReason = generated instanceof Failure ? generated.reason : null;
 		fault(node, message);
-		if (++this.#failures >= mostFailures) {
-			throw new SearchStop('policy', `${mostFailures} consecutive requests failed. Last error: ${message}`);
+		if (++this.#failures >= maxFailures) {
+			throw new SearchStop('policy', `${maxFailures} consecutive requests failed. Last error: ${message}`);
 		}
 		return sound;
 	}

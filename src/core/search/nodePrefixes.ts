@@ -1,5 +1,6 @@
 import { mix32 } from '../../base/random.ts';
-import type { SearchTree, TreeNode } from './searchTree.ts';
+import type { SearchTree } from './searchTree.ts';
+import type { TreeNode } from './treeNode.ts';
 
 /** Completion up to a node. */
 export interface NodePrefix {
@@ -9,13 +10,13 @@ export interface NodePrefix {
 	readonly logprob: number | null;
 }
 
-export const noBeginning: NodePrefix = { text: '', tokens: 0, logprob: 0 };
+export const noPrefix: NodePrefix = { text: '', tokens: 0, logprob: 0 };
 
 /** Caches node prefixes, so that each is built only once. */
 export class NodePrefixes {
 	readonly #tree: SearchTree;
 	readonly #seed: number;
-	readonly #beginnings: (NodePrefix | undefined)[] = [];
+	readonly #prefixes: (NodePrefix | undefined)[] = [];
 	readonly #places: (number | undefined)[] = [];
 
 	constructor(tree: SearchTree, seed: number) {
@@ -24,19 +25,19 @@ export class NodePrefixes {
 	}
 
 	of(id: number): NodePrefix {
-		const known = this.#beginnings[id];
+		const known = this.#prefixes[id];
 		if (known !== undefined) return known;
 		const node = this.#node(id);
-		let made = noBeginning;
+		let made = noPrefix;
 		if (node.parents.length > 0) {
-			const before = node.fresh ? noBeginning : this.of(node.parents[0] as number);
+			const before = node.fresh ? noPrefix : this.of(node.parents[0] as number);
 			made = {
 				text: before.text === '' ? node.text : before.text + node.text,
 				tokens: before.tokens + (node.tokens ?? 0),
 				logprob: before.logprob === null || node.logprob === null ? null : before.logprob + node.logprob,
 			};
 		}
-		this.#beginnings[id] = made;
+		this.#prefixes[id] = made;
 		return made;
 	}
 

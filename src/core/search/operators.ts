@@ -13,9 +13,10 @@ import type { ScoreItem, Scorer } from './scorer.ts';
 import { ScorerQueue } from './scorerQueue.ts';
 import type { AskOptions, GenerateOptions, NewNode, Sampling, Search, SearchNote } from './search.ts';
 import { SearchStop } from './searchStop.ts';
-import type { SearchTree, TreeNode } from './searchTree.ts';
+import type { SearchTree } from './searchTree.ts';
 import { statedIn } from './statedIn.ts';
 import type { StepRule } from './stepRule.ts';
+import type { TreeNode } from './treeNode.ts';
 
 export interface OperatorSettings {
 	readonly problem: SearchProblem;
@@ -65,7 +66,7 @@ export class SearchOperators implements Search {
 	readonly concurrency: number;
 
 	readonly #settings: OperatorSettings;
-	readonly #beginnings: NodePrefixes;
+	readonly #prefixes: NodePrefixes;
 	readonly #generator: Generator;
 	readonly #queue: PolicyQueue;
 	readonly #scorers = new Map<Scorer, ScorerQueue>();
@@ -90,7 +91,7 @@ export class SearchOperators implements Search {
 		this.tags = tags;
 		this.concurrency = concurrency;
 		const streams = Random.of(seed, 'search', ...(part === 0 ? [] : [part])).uint32();
-		this.#beginnings = new NodePrefixes(tree, streams);
+		this.#prefixes = new NodePrefixes(tree, streams);
 		this.#queue = new PolicyQueue(policy, concurrency);
 		this.#answers = new AnswerClasses(settings.sameAnswer);
 		this.#generator = new Generator({
@@ -98,7 +99,7 @@ export class SearchOperators implements Search {
 			policy,
 			queue: this.#queue,
 			meter,
-			beginnings: this.#beginnings,
+			prefixes: this.#prefixes,
 			sampling,
 			rule,
 			answerEnd: tags.answer?.[1] ?? null,
@@ -256,7 +257,7 @@ export class SearchOperators implements Search {
 	}
 
 	textOf(node: number): string {
-		return this.#beginnings.of(node).text;
+		return this.#prefixes.of(node).text;
 	}
 
 	answerIn(completion: string): string | null {
@@ -319,7 +320,7 @@ export class SearchOperators implements Search {
 
 	#item(id: number): ScoreItem {
 		const { final, answer } = this.tree.node(id) as TreeNode;
-		const { text, logprob, tokens } = this.#beginnings.of(id);
+		const { text, logprob, tokens } = this.#prefixes.of(id);
 		return {
 			problem: this.problem,
 			completion: text,

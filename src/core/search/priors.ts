@@ -7,14 +7,14 @@ import type { Generation } from './policy.ts';
  */
 export function priorsOf(siblings: readonly Generation[]): readonly number[] {
 	if (siblings.length === 1) return [1];
-	const told = siblings.every(({ logprob }) => logprob !== null);
+	const known = siblings.every(({ logprob }) => logprob !== null);
 	const first = new Map<string, number>();
 	const weights = siblings.map(({ text, logprob, tokens }, i) => {
 		const before = first.get(text);
 		if (before === undefined) first.set(text, i);
-		return before === undefined && told ? Math.exp((logprob as number) / Math.max(1, tokens)) : 0;
+		return before === undefined && known ? Math.exp((logprob as number) / Math.max(1, tokens)) : 0;
 	});
-	if (!told) {
+	if (!known) {
 		for (const { text } of siblings) {
 			const place = first.get(text) as number;
 			weights[place] = (weights[place] as number) + 1;

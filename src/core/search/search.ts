@@ -4,7 +4,8 @@ import type { NodeRole, SearchProblem } from '../../protocol/treeLog.ts';
 import type { TraceTags } from '../trace/trace.ts';
 import type { Policy, TokenDetail } from './policy.ts';
 import type { Scorer } from './scorer.ts';
-import type { SearchTree, TreeNode } from './searchTree.ts';
+import type { SearchTree } from './searchTree.ts';
+import type { TreeNode } from './treeNode.ts';
 
 /** Default sampling settings of a search, which strategies can override. */
 export interface Sampling {

@@ -14,10 +14,11 @@ import type { Policy, PolicyCapabilities } from './policy.ts';
 import type { Scorer } from './scorer.ts';
 import type { Sampling, StepSplit } from './search.ts';
 import { isBudget, SearchStop } from './searchStop.ts';
-import { type SearchOutcome, SearchTree } from './searchTree.ts';
+import { SearchTree } from './searchTree.ts';
 import { stepRuleOf } from './stepRule.ts';
 import { type AnyStrategy, strategyOf, strategyParams } from './strategies.ts';
 import { type Conclusion, needsOf, type StrategyEnd } from './strategy.ts';
+import type { SearchOutcome } from './treeNode.ts';
 
 export interface SearchOptions {
 	/** Search id, written to the log. Default: ''. */

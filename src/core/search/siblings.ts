@@ -1,5 +1,6 @@
 import type { Search } from './search.ts';
-import type { SearchTree, TreeNode } from './searchTree.ts';
+import type { SearchTree } from './searchTree.ts';
+import type { TreeNode } from './treeNode.ts';
 
 /** Labels of nodes that are used only to value other nodes; strategies do not continue from them. */
 export const aside = { lookahead: 'lookahead', rollout: 'rollout' } as const;

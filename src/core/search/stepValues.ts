@@ -1,7 +1,7 @@
 import type { Scorer } from './scorer.ts';
 import type { Search } from './search.ts';
-import type { TreeNode } from './searchTree.ts';
 import { aside } from './siblings.ts';
+import type { TreeNode } from './treeNode.ts';
 
 /** How to aggregate step values into a chain value (Snell et al. 2024, section 5.1). */
 export const aggregations = ['last', 'min', 'prod', 'mean'] as const;

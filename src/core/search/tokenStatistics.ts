@@ -33,14 +33,14 @@ export function topGap(top: TopTokens): number | null {
 export function statisticAt(detail: TokenDetail, index: number, name: TokenStatistic): number | null {
 	const top = detail.top?.[index] ?? [];
 	if (name === 'gap') return topGap(top);
-	const told = detail[name]?.[index];
-	if (told !== undefined && told !== null && Number.isFinite(told)) return told;
+	const recorded = detail[name]?.[index];
+	if (recorded !== undefined && recorded !== null && Number.isFinite(recorded)) return recorded;
 	return name === 'logprob' ? null : (topStatistics(top)?.[name] ?? null);
 }
 
 /** Returns whether a statistic for a token covers only the top alternatives. */
 export function isPartial(detail: TokenDetail, index: number, name: TokenStatistic): boolean {
 	if (name === 'gap' || name === 'logprob') return false;
-	const told = detail[name]?.[index];
-	return told === undefined || told === null || detail.partial === true;
+	const recorded = detail[name]?.[index];
+	return recorded === undefined || recorded === null || detail.partial === true;
 }

@@ -2,7 +2,7 @@
  * Four behaviors found in models that improve through reinforcement learning (Gandhi et al. 2025, "Cognitive behaviors
  * that enable self-improving reasoners"), and hesitation words known from R1-Zero's "aha moment" (Guo et al. 2025).
  */
-export const behaviours = [
+export const behaviors = [
 	'verification',
 	'backtracking',
 	'subgoal-setting',
@@ -10,4 +10,4 @@ export const behaviours = [
 	'reflection',
 ] as const;
 
-export type Behavior = (typeof behaviours)[number];
+export type Behavior = (typeof behaviors)[number];

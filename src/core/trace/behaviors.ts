@@ -1,15 +1,15 @@
 import type { Behavior } from './behaviorNames.ts';
-import { behaviours } from './behaviorNames.ts';
+import { behaviors } from './behaviorNames.ts';
 import { englishPhrases, otherPhrases } from './behaviorPhrases.ts';
 import type { Span, Trace } from './trace.ts';
 
 export interface BehaviorMark extends Span {
-	readonly behaviour: Behavior;
+	readonly behavior: Behavior;
 	/** Display name and description. */
 	readonly title: string;
 }
 
-export const behaviourTitles: Readonly<Record<Behavior, string>> = {
+export const behaviorTitles: Readonly<Record<Behavior, string>> = {
 	verification: 'Verification: checks a result',
 	backtracking: 'Backtracking: abandons a path and tries another',
 	'subgoal-setting': 'Subgoal setting: breaks the problem into steps',
@@ -19,7 +19,7 @@ export const behaviourTitles: Readonly<Record<Behavior, string>> = {
 
 const byPhrase = new Map<string, Behavior>();
 for (const list of [englishPhrases, ...Object.values(otherPhrases)]) {
-	for (const behaviour of behaviours) for (const phrase of list[behaviour]) byPhrase.set(phrase, behaviour);
+	for (const behavior of behaviors) for (const phrase of list[behavior]) byPhrase.set(phrase, behavior);
 }
 
 /**
@@ -27,7 +27,7 @@ for (const list of [englishPhrases, ...Object.values(otherPhrases)]) {
  * longest one wins. Only whole words match, except in scripts without spaces.
  */
 function patternOf(lists: readonly Readonly<Record<Behavior, readonly string[]>>[]): RegExp {
-	const all = [...new Set(lists.flatMap((list) => behaviours.flatMap((behaviour) => list[behaviour])))];
+	const all = [...new Set(lists.flatMap((list) => behaviors.flatMap((behavior) => list[behavior])))];
 	const oneOf = (some: readonly string[]) =>
 		[...some]
 			.sort((a, b) => b.length - a.length)
@@ -44,7 +44,7 @@ const patterns = {
 	all: patternOf([englishPhrases, ...Object.values(otherPhrases)]),
 } as const;
 
-const mostMarks = 10_000;
+const maxMarks = 10_000;
 
 /**
  * Finds up to 10,000 behaviors, in order and without overlaps. Offsets are UTF-16 code units in `text`. Searches the
@@ -65,18 +65,18 @@ export function findBehaviors(
 		(trace !== null && trace.tags.length > 0 ? { start: 0, end: 0 } : { start: 0, end: text.length });
 	const marks: BehaviorMark[] = [];
 	for (const match of text.slice(span.start, span.end).matchAll(patterns[languages])) {
-		const behaviour = byPhrase.get(match[0].toLowerCase().replaceAll('\u2019', "'"));
-		if (behaviour === undefined) continue;
+		const behavior = byPhrase.get(match[0].toLowerCase().replaceAll('\u2019', "'"));
+		if (behavior === undefined) continue;
 		const start = span.start + match.index;
-		marks.push({ start, end: start + match[0].length, behaviour, title: behaviourTitles[behaviour] });
-		if (marks.length >= mostMarks) break;
+		marks.push({ start, end: start + match[0].length, behavior, title: behaviorTitles[behavior] });
+		if (marks.length >= maxMarks) break;
 	}
 	return marks;
 }
 
 /** Returns the count of each behavior. */
 export function countBehaviors(marks: readonly BehaviorMark[]): Record<Behavior, number> {
-	const counts = Object.fromEntries(behaviours.map((behaviour) => [behaviour, 0])) as Record<Behavior, number>;
-	for (const { behaviour } of marks) counts[behaviour]++;
+	const counts = Object.fromEntries(behaviors.map((behavior) => [behavior, 0])) as Record<Behavior, number>;
+	for (const { behavior } of marks) counts[behavior]++;
 	return counts;
 }

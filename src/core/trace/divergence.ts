@@ -9,9 +9,9 @@ export interface Divergence {
 
 /** Returns the length of the common prefix of two lists. */
 export function commonPrefix(a: ArrayLike<string>, b: ArrayLike<string>): number {
-	const most = Math.min(a.length, b.length);
+	const max = Math.min(a.length, b.length);
 	let n = 0;
-	while (n < most && a[n] === b[n]) n++;
+	while (n < max && a[n] === b[n]) n++;
 	return n;
 }
 
@@ -31,9 +31,9 @@ export function tokenDivergence(a: readonly string[], b: readonly string[]): Div
 /** Like {@link tokenDivergence}, but by code point, for completions without recorded tokens. */
 export function textDivergence(a: string, b: string): Divergence | null {
 	if (a === b) return null;
-	const most = Math.min(a.length, b.length);
+	const max = Math.min(a.length, b.length);
 	let start = 0;
-	while (start < most && a.charCodeAt(start) === b.charCodeAt(start)) start++;
+	while (start < max && a.charCodeAt(start) === b.charCodeAt(start)) start++;
 	// Treats a surrogate pair as one character.
 	if (start > 0 && isHigh(a.charCodeAt(start - 1)) && (isLow(a, start) || isLow(b, start))) start--;
 	let common = 0;

@@ -114,7 +114,7 @@ export function checkFaithfulness(
 	const from = Math.max(thinkSpan.start, thinkSpan.end - lookedAt);
 	const concluded = conclusions(withoutLongBlanks(completion.slice(from, thinkSpan.end)));
 	let differing: { readonly concluded: string; readonly answer: string } | null = null;
-	const told = (agrees: boolean, conclusion: string, answer: string): Faithfulness => ({
+	const result = (agrees: boolean, conclusion: string, answer: string): Faithfulness => ({
 		agrees,
 		concluded: conclusion,
 		concludedAt: placeOf(conclusion, completion, { start: from, end: thinkSpan.end }),
@@ -124,9 +124,9 @@ export function checkFaithfulness(
 	for (const { text, certain } of concluded) {
 		for (const answer of answers) {
 			const verdict = same(text, answer);
-			if (verdict === true) return told(true, text, answer);
+			if (verdict === true) return result(true, text, answer);
 			if (verdict === false && certain && isValue(answer)) differing ??= { concluded: text, answer };
 		}
 	}
-	return differing === null ? null : told(false, differing.concluded, differing.answer);
+	return differing === null ? null : result(false, differing.concluded, differing.answer);
 }

@@ -53,8 +53,8 @@ const words = new RegExp(
 const wordCharacters: readonly Script[] = ['Han', 'Hiragana', 'Katakana', 'Thai'];
 
 /** Maximum number of characters to examine. */
-const most = 200_000;
-const mostStretches = 10_000;
+const limit = 200_000;
+const maxStretches = 10_000;
 
 interface Word extends Span {
 	readonly script: string;
@@ -133,7 +133,7 @@ function hits(sentence: readonly Word[]): Map<string, number> {
  * characters are examined.
  */
 export function findLanguageMix(whole: string, span: Span = { start: 0, end: whole.length }): LanguageMix {
-	const text = whole.slice(span.start, Math.min(span.end, span.start + most));
+	const text = whole.slice(span.start, Math.min(span.end, span.start + limit));
 	const found = findWords(text, span.start);
 	const letters = ({ start, end }: Span) => end - start;
 	const script = largest(tally(found, (word) => word.script, letters));
@@ -154,7 +154,7 @@ export function findLanguageMix(whole: string, span: Span = { start: 0, end: who
 		const last = stretches.at(-1);
 		const near = last !== undefined && !/\p{L}/u.test(whole.slice(last.end, word.start)) && word.start - last.end <= 8;
 		if (last !== undefined && near && last.of === word.script) last.end = word.end;
-		else if (stretches.length < mostStretches)
+		else if (stretches.length < maxStretches)
 			stretches.push({ start: word.start, end: word.end, of: word.script, kind: 'script' });
 	}
 	if (language !== null) {
@@ -163,7 +163,7 @@ export function findLanguageMix(whole: string, span: Span = { start: 0, end: who
 			if (other === null || (counts.get(other) as number) - (counts.get(language) ?? 0) < margin) continue;
 			foreign += list.reduce((sum, word) => sum + letters(word), 0);
 			const [start, end] = [(list[0] as Word).start, (list.at(-1) as Word).end];
-			if (stretches.length < mostStretches) stretches.push({ start, end, of: other, kind: 'language' });
+			if (stretches.length < maxStretches) stretches.push({ start, end, of: other, kind: 'language' });
 		}
 	}
 	stretches.sort((a, b) => a.start - b.start);

@@ -22,7 +22,7 @@ export interface Turn {
 	readonly callId: string | null;
 }
 
-const mostCalls = 1000;
+const maxCalls = 1000;
 const asText = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
 
 function jsonOf(text: string): unknown {
@@ -61,7 +61,7 @@ export function turnsOf(messages: readonly Message[]): Turn[] {
 			name: asText(name),
 			thinking: asText(thinking),
 			content: content ?? '',
-			calls: Array.isArray(calls) ? calls.slice(0, mostCalls).map(toolCall) : [],
+			calls: Array.isArray(calls) ? calls.slice(0, maxCalls).map(toolCall) : [],
 			callId: asText(callId),
 		};
 	});

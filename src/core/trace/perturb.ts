@@ -129,7 +129,7 @@ function corruptDigits(thinking: string, share: number, random: Random): string 
 
 function removeKeywords(thinking: string, share: number, random: Random): string | null {
 	const marks = findBehaviors(thinking).filter(
-		({ behaviour }) => behaviour === 'reflection' || behaviour === 'verification' || behaviour === 'backtracking',
+		({ behavior }) => behavior === 'reflection' || behavior === 'verification' || behavior === 'backtracking',
 	);
 	if (marks.length === 0) return null;
 	let text = '';

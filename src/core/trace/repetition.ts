@@ -21,14 +21,14 @@ export interface RepetitionOptions {
 }
 
 /** Maximum number of units to examine, to limit memory. */
-const mostUnits = 200_000;
-const mostPlaces = 10_000;
+const maxUnits = 200_000;
+const maxPlaces = 10_000;
 
 function characterPlaces(text: string): Span[] {
 	const places: Span[] = [];
 	let start = 0;
 	for (const character of text) {
-		if (places.length >= mostUnits) break;
+		if (places.length >= maxUnits) break;
 		places.push({ start, end: start + character.length });
 		start += character.length;
 	}
@@ -44,7 +44,7 @@ export function findRepetition(
 	{ ngram = 4, unit = 'words', span = { start: 0, end: text.length } }: RepetitionOptions = {},
 ): Repetition {
 	const part = text.slice(span.start, span.end);
-	const units = unit === 'words' ? wordPlaces(part, mostUnits) : characterPlaces(part);
+	const units = unit === 'words' ? wordPlaces(part, maxUnits) : characterPlaces(part);
 	const ngrams = units.length - ngram + 1;
 	if (ngrams <= 0) return { share: 0, ngrams: 0, repeated: 0, places: [] };
 	const words = units.map(({ start, end }) => part.slice(start, end).toLowerCase());
@@ -62,7 +62,7 @@ export function findRepetition(
 		const end = span.start + (units[i + ngram - 1] as Span).end;
 		const last = places.at(-1);
 		if (last !== undefined && start <= last.end) last.end = Math.max(last.end, end);
-		else if (places.length < mostPlaces) places.push({ start, end });
+		else if (places.length < maxPlaces) places.push({ start, end });
 	}
 	return { share: repeated / ngrams, ngrams, repeated, places };
 }

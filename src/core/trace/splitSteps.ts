@@ -24,7 +24,7 @@ export interface CompletionStep extends TextStep {
 }
 
 /** Maximum number of steps; the last one contains the remainder. */
-const mostSteps = 5000;
+const maxSteps = 5000;
 
 /** Separators between steps. */
 const marks: Readonly<Record<NamedStepRule, RegExp>> = {
@@ -57,7 +57,7 @@ export function splitSteps(text: string, rule: StepRule, tokens?: readonly strin
 	const steps: TextStep[] = [];
 	let from = 0;
 	for (const [i, { start, end }] of ends.entries()) {
-		const last = steps.length === mostSteps - 1 || i === ends.length - 1;
+		const last = steps.length === maxSteps - 1 || i === ends.length - 1;
 		const step = trimmed(text, from, last ? text.length : start);
 		if (step !== null) steps.push(step);
 		if (last) break;

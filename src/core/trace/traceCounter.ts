@@ -1,10 +1,10 @@
-import { type Behavior, behaviours } from './behaviorNames.ts';
+import { type Behavior, behaviors } from './behaviorNames.ts';
 import { englishPhrases, otherPhrases } from './behaviorPhrases.ts';
 import type { Span, Trace } from './trace.ts';
 
 export interface TraceCounts {
 	/** Parallel to `behaviors`. */
-	readonly behaviours: readonly number[];
+	readonly behaviors: readonly number[];
 	/** Fraction of word 4-grams that repeat earlier ones; null for fewer than four words. */
 	readonly repetition: number | null;
 }
@@ -21,8 +21,8 @@ export function thinkingSpan(trace: Pick<Trace, 'thinkSpan' | 'tags'>, length: n
 }
 
 const ngram = 4;
-const mostWords = 200_000;
-const mostMarks = 10_000;
+const maxWords = 200_000;
+const maxMarks = 10_000;
 
 const spaced = 1;
 const unspaced = 2;
@@ -70,7 +70,7 @@ export class TraceCounter {
 		}
 		const phrases = new Map<string, Behavior>();
 		for (const list of [englishPhrases, ...Object.values(otherPhrases)]) {
-			for (const behaviour of behaviours) for (const phrase of list[behaviour]) phrases.set(phrase, behaviour);
+			for (const behavior of behaviors) for (const phrase of list[behavior]) phrases.set(phrase, behavior);
 		}
 		const codes = new Set([...phrases.keys()].flatMap((phrase) => [...phrase].map((c) => c.charCodeAt(0))));
 		this.#columns = codes.size + 1;
@@ -80,7 +80,7 @@ export class TraceCounter {
 		}
 		const next: number[] = new Array(3 * this.#columns).fill(0);
 		const end = [0, 0, 0];
-		for (const [phrase, behaviour] of phrases) {
+		for (const [phrase, behavior] of phrases) {
 			const kind = /\p{Script=Han}/u.test(phrase) ? unspaced : spaced;
 			let node = kind;
 			for (let i = 0; i < phrase.length; i++) {
@@ -92,7 +92,7 @@ export class TraceCounter {
 				}
 				node = next[at] as number;
 			}
-			end[node] = behaviours.indexOf(behaviour) + 1;
+			end[node] = behaviors.indexOf(behavior) + 1;
 		}
 		this.#next = Uint16Array.from(next);
 		this.#end = Uint8Array.from(end);
@@ -106,12 +106,12 @@ export class TraceCounter {
 
 	/** Counts behaviors in the thinking and measures repetition in the whole text. */
 	count(text: string, thinking: Span): TraceCounts {
-		return { behaviours: this.countBehaviors(text, thinking), repetition: this.repetition(text) };
+		return { behaviors: this.countBehaviors(text, thinking), repetition: this.repetition(text) };
 	}
 
 	/** Counts each behavior in part of a text. */
 	countBehaviors(text: string, { start, end }: Span): number[] {
-		const counts = new Array<number>(behaviours.length).fill(0);
+		const counts = new Array<number>(behaviors.length).fill(0);
 		const first = this.#first;
 		let marks = 0;
 		for (let i = start; i < end; ) {
@@ -129,7 +129,7 @@ export class TraceCounter {
 			}
 			(counts[(found & 7) - 1] as number)++;
 			i += found >> 3;
-			if (++marks >= mostMarks) break;
+			if (++marks >= maxMarks) break;
 		}
 		return counts;
 	}
@@ -203,7 +203,7 @@ export class TraceCounter {
 				this.#keep(count++, Math.imul((pair ? (text.codePointAt(i) as number) : code) + 0x51ed, 0x2c1b3c6d));
 				if (pair) i++;
 			}
-			if (count >= mostWords) return mostWords;
+			if (count >= maxWords) return maxWords;
 		}
 		if (inside) this.#keep(count++, hash);
 		return count;
@@ -227,9 +227,9 @@ export class TraceCounter {
 			if (symbol === 0) break;
 			node = this.#next[node * this.#columns + symbol] as number;
 			if (node === 0) break;
-			const behaviour = this.#end[node] as number;
-			if (behaviour !== 0 && (root === unspaced || !this.#letterAt(text, i + 1, end))) {
-				best = (i + 1 - from) * 8 + behaviour;
+			const behavior = this.#end[node] as number;
+			if (behavior !== 0 && (root === unspaced || !this.#letterAt(text, i + 1, end))) {
+				best = (i + 1 - from) * 8 + behavior;
 			}
 		}
 		return best;

@@ -18,7 +18,7 @@ const opening =
 	/\[\s*(?=(?:[\w.]{0,80}Message(?:Chunk)?\()|\{\s*(?:'(?:role|type|content|from)'|"(?:role|type|content|from)")\s*:)/g;
 
 /** Maximum number of failed starts. Text with more than that is not a chat log. */
-const mostFailures = 1000;
+const maxFailures = 1000;
 
 /**
  * Finds message lists anywhere in a text, as printed by Python or as incomplete JSON. Each list extends to its end or
@@ -28,7 +28,7 @@ const mostFailures = 1000;
 export function* findLists(text: string, json: boolean): Generator<FoundList> {
 	const places = new Places(text);
 	let failures = 0;
-	for (let from = 0; failures < mostFailures; ) {
+	for (let from = 0; failures < maxFailures; ) {
 		opening.lastIndex = from;
 		const match = opening.exec(text);
 		if (match === null) return;

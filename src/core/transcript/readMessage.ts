@@ -137,7 +137,7 @@ export function readMessage(value: unknown, place: Place | null, usage: unknown 
 	const response = field(body, 'response_metadata');
 	const parts = readParts(field(body, 'content'));
 	const { calls, contradictions } = gatherCalls(body, extra, parts.calls);
-	const told = [
+	const stated = [
 		field(body, 'usage_metadata'),
 		field(response, 'token_usage'),
 		field(response, 'usage'),
@@ -146,7 +146,7 @@ export function readMessage(value: unknown, place: Place | null, usage: unknown 
 	]
 		.map(readUsage)
 		.filter((one) => one !== null);
-	const [first = null] = told;
+	const [first = null] = stated;
 	const role = roleOf(label);
 	const reasoning = [field(body, 'reasoning_content'), field(body, 'reasoning'), field(extra, 'reasoning_content')];
 	const thinking = [...parts.thinking, ...reasoning.filter((text) => typeof text === 'string')].filter((t) => t !== '');
@@ -177,7 +177,7 @@ export function readMessage(value: unknown, place: Place | null, usage: unknown 
 			calls,
 			result: role === 'tool' || callId !== null ? { callId, failed: failedOf(body) } : null,
 			usage: first,
-			otherUsage: first === null ? null : (told.find((other) => !sameUsage(first, other)) ?? null),
+			otherUsage: first === null ? null : (stated.find((other) => !sameUsage(first, other)) ?? null),
 			model: textField(body, 'model') ?? textField(response, 'model_name') ?? textField(response, 'model'),
 			finishReason:
 				textField(body, 'finish_reason') ??

@@ -3,13 +3,14 @@ import type { Metrics } from '../../core/grpo/stepMetrics.ts';
 import type { ResolvedStage } from '../../core/recipe/resolvedRecipe.ts';
 import { decode, type Schema } from '../../protocol/decode.ts';
 import { checkpointAnswerSchema, evaluateAnswerSchema } from '../../protocol/trainerLink.ts';
+import type { CourseOptions } from '../shared/courseOptions.ts';
 import {
 	type EvaluatedSample,
 	type Evaluation,
 	EvaluationJudge,
 	type EvaluationSettings,
 } from '../shared/evaluation.ts';
-import { type CourseOptions, RunCourse, type Verdict } from '../shared/runCourse.ts';
+import { RunCourse, type Verdict } from '../shared/runCourse.ts';
 import { type BatchScore, scoreBatch } from '../shared/scoreBatch.ts';
 import { rolloutsFile } from './linkRollouts.ts';
 import type { Ending, OrderExchange } from './orderExchange.ts';

@@ -149,7 +149,7 @@ export class DriverTraining implements Training {
 				return linkProblems(dataset.source, 'task' in recipe.dataset, recipe.seed, params);
 			},
 			'data/opened': (params) => this.#dataOpened(params),
-			ready: (params) => this.#turn(() => this.#begun(params)),
+			ready: (params) => this.#turn(() => this.#start(params)),
 			'rewards/score': (params) => this.#inCourse('rewards/score').score(params, (task) => this.#turn(task)),
 			stage: (params) => this.#turn(() => this.#inCourse('stage').begin(params)),
 			step: (params) => this.#turn(() => this.#inCourse('step').update(params)),
@@ -232,7 +232,7 @@ export class DriverTraining implements Training {
 	}
 
 	/** Called when the trainer has loaded its weights. Waits for the device, then starts the run. */
-	async #begun({ context, totalSteps }: LinkParams<'ready'>): Promise<Ending> {
+	async #start({ context, totalSteps }: LinkParams<'ready'>): Promise<Ending> {
 		const run = this.#run;
 		const { writer, recipe, resume, gate } = run;
 		const { dataset, start, own, rewards, progress } = await this.#ready();

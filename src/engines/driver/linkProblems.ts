@@ -24,7 +24,7 @@ export async function driverReads(dataset: ResolvedDataset): Promise<boolean> {
 }
 
 /** Maximum number of problems per reply. A trainer requests only its next batches. */
-const mostProblems = 100_000;
+const maxProblems = 100_000;
 
 /** Maximum size of a reply with training problems, in characters. The problem that exceeds it is the last one sent. */
 const largestAnswer = 16 << 20;
@@ -36,7 +36,7 @@ export function linkProblems(
 	seed: number,
 	{ split, from, count }: LinkParams<'data/problems'>,
 ): LinkResult<'data/problems'> {
-	const taken = Math.min(count, mostProblems);
+	const taken = Math.min(count, maxProblems);
 	if (split === 'training') {
 		const problems: LinkProblem[] = [];
 		for (let size = 0; problems.length < taken && size < largestAnswer; ) {

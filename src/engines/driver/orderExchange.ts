@@ -29,7 +29,7 @@ export class OrderExchange {
 	#next: Order[] = [];
 	readonly #given = new Map<number, Deferred<unknown>>();
 	/** IDs of orders sent to the trainer that have not been answered. */
-	#told: readonly number[] = [];
+	#announced: readonly number[] = [];
 	#lastId = 0;
 	#timer: NodeJS.Timeout | null = null;
 	#closed: Failure | null = null;
@@ -92,7 +92,7 @@ export class OrderExchange {
 
 	#answer(): Orders {
 		const orders = this.#next.splice(0);
-		this.#told = orders.flatMap((order) => ('id' in order ? [order.id] : []));
+		this.#announced = orders.flatMap((order) => ('id' in order ? [order.id] : []));
 		return { orders };
 	}
 
@@ -104,10 +104,10 @@ export class OrderExchange {
 			if (error === undefined) done.resolve(value);
 			else done.reject(new Failure(error.reason as Reason, error.message, error.action));
 		}
-		for (const id of this.#told) {
+		for (const id of this.#announced) {
 			this.#given.get(id)?.reject(new Failure('internal', 'The trainer did not answer an order.'));
 			this.#given.delete(id);
 		}
-		this.#told = [];
+		this.#announced = [];
 	}
 }

@@ -1,5 +1,5 @@
 import { basename, dirname } from 'node:path';
-import { deferred, Sequencer } from '../../base/async.ts';
+import { type Deferred, deferred, Sequencer } from '../../base/async.ts';
 import { Failure, type Reason } from '../../base/failure.ts';
 import { decodeResolvedRecipe } from '../../core/recipe/resolve.ts';
 import type { ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
@@ -9,7 +9,7 @@ import { readResolvedRecipe } from '../../runs/runReader.ts';
 import type { EngineProcess } from '../shared/engineProcess.ts';
 import { policyControls } from '../shared/runControls.ts';
 import { OrderExchange } from './orderExchange.ts';
-import { readStartCheckpoint } from './torchCheckpoint.ts';
+import { readStartCheckpoint, type StartCheckpoint } from './torchCheckpoint.ts';
 import { TrainerHost } from './trainerHost.ts';
 import { TrainerPolicy } from './trainerPolicy.ts';
 import { checkTrainerVersion, contract, type TrainerHandlers } from './trainerServer.ts';
@@ -31,49 +31,7 @@ export function serveTorch(folder: string): EngineProcess {
 			const recipe = await recipeOf(folder);
 			const lock = await lockServed(folder);
 			try {
-				const not = async (): Promise<never> => {
-					throw contract(new Failure('invalid', 'The trainer attempted to train a model that it should only serve.'));
-				};
-				const handlers: TrainerHandlers = {
-					begin: async ({ protocol }) => {
-						checkTrainerVersion(protocol);
-						const { step, stageIndex, stageStep } = start.progress;
-						return {
-							mode: 'serve',
-							run: { ...start.run, folder: runOfCheckpoint(folder) },
-							recipe: recipe === null ? null : { ...recipe },
-							columns: [],
-							resume: {
-								checkpoint: folder,
-								step,
-								stage: { index: stageIndex, step: stageStep },
-								state: { ...start.trainer },
-								sameRun: true,
-							},
-							newModel: null,
-							problems: false,
-						};
-					},
-					ready: async () => {
-						ready.resolve();
-						return orders.open([]);
-					},
-					'run/orders': ({ answers }) => orders.open(answers),
-					alert: async ({ level, message }) => {
-						process.stderr.write(`${level}: ${message}\n`);
-						return {};
-					},
-					fault: async ({ reason, message, action }) => {
-						done.reject(new Failure(reason as Reason, message, action));
-						return {};
-					},
-					'data/problems': not,
-					'data/opened': not,
-					'rewards/score': not,
-					stage: not,
-					step: not,
-					finished: not,
-				};
+				const handlers = serveHandlers({ folder, start, recipe, orders, ready, done });
 				const trainer = await TrainerHost.start({
 					folder,
 					id: servedId,
@@ -126,6 +84,67 @@ export function serveTorch(folder: string): EngineProcess {
 		crash: (error) => done.reject(error),
 		abandon: () => host?.kill(),
 		exit: serve(),
+	};
+}
+
+/** What the trainer of a served checkpoint may ask and report: nothing that trains. */
+function serveHandlers({
+	folder,
+	start,
+	recipe,
+	orders,
+	ready,
+	done,
+}: {
+	readonly folder: string;
+	readonly start: StartCheckpoint;
+	readonly recipe: ResolvedRecipe | null;
+	readonly orders: OrderExchange;
+	readonly ready: Deferred<void>;
+	readonly done: Deferred<void>;
+}): TrainerHandlers {
+	const not = async (): Promise<never> => {
+		throw contract(new Failure('invalid', 'The trainer attempted to train a model that it should only serve.'));
+	};
+	return {
+		begin: async ({ protocol }) => {
+			checkTrainerVersion(protocol);
+			const { step, stageIndex, stageStep } = start.progress;
+			return {
+				mode: 'serve',
+				run: { ...start.run, folder: runOfCheckpoint(folder) },
+				recipe: recipe === null ? null : { ...recipe },
+				columns: [],
+				resume: {
+					checkpoint: folder,
+					step,
+					stage: { index: stageIndex, step: stageStep },
+					state: { ...start.trainer },
+					sameRun: true,
+				},
+				newModel: null,
+				problems: false,
+			};
+		},
+		ready: async () => {
+			ready.resolve();
+			return orders.open([]);
+		},
+		'run/orders': ({ answers }) => orders.open(answers),
+		alert: async ({ level, message }) => {
+			process.stderr.write(`${level}: ${message}\n`);
+			return {};
+		},
+		fault: async ({ reason, message, action }) => {
+			done.reject(new Failure(reason as Reason, message, action));
+			return {};
+		},
+		'data/problems': not,
+		'data/opened': not,
+		'rewards/score': not,
+		stage: not,
+		step: not,
+		finished: not,
 	};
 }
 

@@ -96,11 +96,11 @@ export class TrainerHost {
 
 	/** Resolves if the trainer does not connect in time. */
 	async #late(): Promise<Failure> {
-		const begun = this.#server.begun.then(() => true);
+		const started = this.#server.started.then(() => true);
 		const late = new Promise<false>((resolve) => {
 			setTimeout(() => resolve(false), this.#beginMs).unref();
 		});
-		if (await Promise.race([begun, late])) return new Promise(() => undefined);
+		if (await Promise.race([started, late])) return new Promise(() => undefined);
 		return new Failure(
 			'timeout',
 			`The trainer did not connect within ${Math.round(this.#beginMs / 1000)} seconds.`,

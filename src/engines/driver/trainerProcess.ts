@@ -39,7 +39,7 @@ export interface TrainerExit {
 }
 
 /** Maximum number of standard error characters kept if there is no log. */
-const mostWords = 16 << 10;
+const maxWords = 16 << 10;
 
 /**
  * Runs the rest of the command line in a new process group, like `detached`, but in the same session. Linux gives each
@@ -95,7 +95,7 @@ export class TrainerProcess {
 			let said = '';
 			for (const stream of [child.stdout, child.stderr]) {
 				stream?.setEncoding('utf8').on('data', (text: string) => {
-					said = (said + text).slice(-mostWords);
+					said = (said + text).slice(-maxWords);
 					process.stderr.write(text);
 				});
 			}

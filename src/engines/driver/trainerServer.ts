@@ -56,7 +56,7 @@ export class TrainerServer extends Disposable {
 	readonly #server: Server;
 	readonly #sockets = new Set<Socket>();
 	readonly #gone = deferred<Failure>();
-	readonly #begun = deferred<void>();
+	readonly #started = deferred<void>();
 	/** The trainer's connection, once authenticated. */
 	#peer: Socket | null = null;
 
@@ -102,8 +102,8 @@ export class TrainerServer extends Disposable {
 	}
 
 	/** Resolves when a trainer has presented the token. */
-	get begun(): Promise<void> {
-		return this.#begun.promise;
+	get started(): Promise<void> {
+		return this.#started.promise;
 	}
 
 	#accept(socket: Socket): void {
@@ -151,7 +151,7 @@ export class TrainerServer extends Disposable {
 					const begin = this.#begin(method, params);
 					clearTimeout(late);
 					this.#peer = socket;
-					this.#begun.resolve();
+					this.#started.resolve();
 					return await this.#options.handlers.begin(begin);
 				}
 				if (socket !== this.#peer) throw new Failure('busy', 'The run already has a trainer.');

@@ -70,7 +70,7 @@ export interface LearnerSizes {
 }
 
 /** Minimum number of rows per worker. Fewer rows take just as long. */
-const leastSpread = 4;
+const minSpread = 4;
 
 /** Worker script next to this file, either as TypeScript or bundled. */
 const workerScript = (): URL =>
@@ -231,9 +231,9 @@ class OrtLearner implements Learner {
 		this.#checkPrompts(request);
 		return this.#operation(async () => {
 			const { prompts } = request;
-			const most = this.#options.sampleRows;
-			const even = Math.max(leastSpread, Math.ceil(prompts.length / this.execution.workers));
-			const size = request.spread === true ? Math.min(most, even) : most;
+			const max = this.#options.sampleRows;
+			const even = Math.max(minSpread, Math.ceil(prompts.length / this.execution.workers));
+			const size = request.spread === true ? Math.min(max, even) : max;
 			const parts = Array.from({ length: Math.ceil(prompts.length / size) }, (_, i) => {
 				const from = request.of === 'teacher' ? this.#teacherRef() : null;
 				const weights = from?.weights ?? this.#policy.ref;

@@ -268,7 +268,7 @@ class EngineRun {
 					waited = true;
 					const message = `Waiting for ${device}, which is in use by process ${pid}.`;
 					const waiting = `waiting for ${device} (process ${pid})`;
-					void writer.updateRecord({ status: 'running', device: waiting }).catch(() => undefined);
+					void writer.updateRecord({ status: 'running', device: waiting, wait: 'device' }).catch(() => undefined);
 					void writer.appendEvent({ type: 'alert', level: 'info', message }).catch(() => undefined);
 					this.#server?.changed();
 				},
@@ -277,7 +277,7 @@ class EngineRun {
 			if (error instanceof Failure && error.reason === 'cancelled') return true;
 			throw error;
 		}
-		if (waited) await writer.updateRecord({ device: inWords });
+		if (waited) await writer.updateRecord({ device: inWords, wait: undefined });
 		return false;
 	}
 

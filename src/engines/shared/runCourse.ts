@@ -1,51 +1,20 @@
 import { Failure } from '../../base/failure.ts';
 import type { Metrics } from '../../core/grpo/stepMetrics.ts';
-import type { ResolvedRecipe, ResolvedStage } from '../../core/recipe/resolvedRecipe.ts';
+import type { ResolvedStage } from '../../core/recipe/resolvedRecipe.ts';
 import type { AlertLevel } from '../../protocol/alert.ts';
 import type { Hyperparameters } from '../../protocol/control.ts';
 import type { MetricsLine } from '../../protocol/metricsLine.ts';
 import type { RolloutLine } from '../../protocol/rolloutLine.ts';
 import type { RunRecord } from '../../protocol/runRecord.ts';
-import type { RecipeScorers } from '../../rewards/createScorers.ts';
 import { pause } from '../../rpc/pause.ts';
-import type { RunWriter } from '../../runs/runWriter.ts';
+import type { CourseOptions, UpdateReport } from './courseOptions.ts';
 import type { Evaluation, EvaluationSettings } from './evaluation.ts';
 import type { Progress } from './progress.ts';
 import { RewardWatch } from './rewardWatch.ts';
-import type { Past, RecordedChange } from './runPast.ts';
+import type { RecordedChange } from './runPast.ts';
 import type { RewardFailures } from './scoreBatch.ts';
-import type { GateHooks, StepGate } from './stepGate.ts';
+import type { GateHooks } from './stepGate.ts';
 import { Stopwatch } from './stopwatch.ts';
-
-export interface CourseOptions {
-	readonly recipe: ResolvedRecipe;
-	readonly rewards: RecipeScorers;
-	readonly writer: RunWriter;
-	readonly gate: StepGate;
-	readonly progress: Progress;
-	/** Records left by earlier attempts. */
-	readonly past: Past;
-	/** Step of the run's own checkpoint from which this attempt starts, if any. */
-	readonly checkpointAt: number | null;
-	/** Called when the run's files change. */
-	onChanged(): void;
-}
-
-/** A completed optimizer update. */
-export interface UpdateReport {
-	readonly metrics: Metrics;
-	/**
-	 * Whether this is the last update in its batch. Evaluations, checkpoints, pauses and the end of the run wait for a
-	 * batch to end.
-	 */
-	readonly batchEnds: boolean;
-	/** Number of updates completed before the batch. */
-	readonly batchStart: number;
-	/** Measures metrics in place of held-out accuracy, for stages that freeze the policy. */
-	evaluate?(): Promise<Metrics>;
-	/** Measures additional metrics whenever held-out accuracy is measured. */
-	also?(): Promise<Metrics>;
-}
 
 /** Tells a stage's loop how to proceed. */
 export type Verdict = 'next' | 'stage-over' | 'stop';

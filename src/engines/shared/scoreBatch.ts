@@ -33,7 +33,7 @@ export interface BatchScore {
 }
 
 /** Maximum number of metrics that rewards can log per batch, and maximum length of their names. */
-const mostMetrics = 50;
+const maxMetrics = 50;
 const longestName = 100;
 /** Keys that a metrics.jsonl line already uses. */
 const reservedNames = ['step', 'time', 'stage', '__proto__'];
@@ -67,7 +67,7 @@ export async function scoreBatch(
 	for (const [k, { values, errors: faults, logs, metrics: logged = {} }] of results.entries()) {
 		const { name, file } = (scorers[k] as RewardScorer).column;
 		if (logs.length > 0) output.set(name, logs);
-		for (const [metric, value] of Object.entries(logged).slice(0, mostMetrics)) {
+		for (const [metric, value] of Object.entries(logged).slice(0, maxMetrics)) {
 			if (metric !== '' && metric.length <= longestName && !reservedNames.includes(metric)) metrics[metric] = value;
 		}
 		const whole = faults.find(({ index }) => index < 0);

@@ -64,14 +64,14 @@ function cudaRow(torch: TorchFacts, cuda: string, { nvidia, platform }: MachineF
 		const status = torch.cudaAvailable ? 'ok' : 'warning';
 		return row('accelerator', 'CUDA', status, `${build}, but no NVIDIA driver was found`, action);
 	}
-	const least = minDrivers[versionNumbers(cuda)[0] ?? 0]?.[platform === 'win32' ? 'win32' : 'linux'];
-	if (least !== undefined && nvidia.driver !== '' && !torch.cudaAvailable && !atLeast(nvidia.driver, least)) {
+	const min = minDrivers[versionNumbers(cuda)[0] ?? 0]?.[platform === 'win32' ? 'win32' : 'linux'];
+	if (min !== undefined && nvidia.driver !== '' && !torch.cudaAvailable && !atLeast(nvidia.driver, min)) {
 		return row(
 			...([
 				'accelerator',
 				'CUDA',
 				'error',
-				`${build} requires driver ${least} or later, but ${nvidia.driver} is installed`,
+				`${build} requires driver ${min} or later, but ${nvidia.driver} is installed`,
 			] as const),
 			`Update the driver, or: ${setUp} It selects a compatible build.`,
 		);

@@ -31,8 +31,8 @@ export function versionNumbers(text: string): number[] {
 }
 
 /** Returns whether a version is greater than or equal to a minimum. */
-export function atLeast(version: string, least: string): boolean {
-	const [a, b] = [versionNumbers(version), versionNumbers(least)];
+export function atLeast(version: string, min: string): boolean {
+	const [a, b] = [versionNumbers(version), versionNumbers(min)];
 	for (let i = 0; i < Math.max(a.length, b.length); i++) {
 		const difference = (a[i] ?? 0) - (b[i] ?? 0);
 		if (difference !== 0) return difference > 0;

@@ -77,7 +77,7 @@ export function takenTorch(
 		return { pin: `${pin}+${wanted}`, named: true, backend: wanted };
 	}
 	// pip prefers a version with a label to the same version without one.
-	const labelled = offered.find((each) => each.startsWith(`${version}+`));
-	if (labelled !== undefined) return { pin, named: true, backend: labelled.slice(version.length + 1) };
+	const labeled = offered.find((each) => each.startsWith(`${version}+`));
+	if (labeled !== undefined) return { pin, named: true, backend: labeled.slice(version.length + 1) };
 	return { pin, named: false, backend: offered.includes(version) ? usual : null };
 }

@@ -237,7 +237,7 @@ async function basePythons(options: SetupOptions): Promise<readonly [BasePython,
 	);
 }
 
-async function requireDisk({ folder, least, installer }: SetupPlan): Promise<void> {
+async function requireDisk({ folder, min, installer }: SetupPlan): Promise<void> {
 	const short = async (path: string, needed: number, what: string) => {
 		const free = await freeDisk(path);
 		if (free === null || free >= needed) return;
@@ -247,9 +247,9 @@ async function requireDisk({ folder, least, installer }: SetupPlan): Promise<voi
 			'Free up disk space, or set another folder in reasoningLab.pytorch.folder.',
 		);
 	};
-	await short(folder, least.disk, '');
+	await short(folder, min.disk, '');
 	// pip stores downloads in the temporary folder before it unpacks them elsewhere.
-	if (installer === 'pip') await short(tmpdir(), least.download, ' for downloads');
+	if (installer === 'pip') await short(tmpdir(), min.download, ' for downloads');
 }
 
 async function install(

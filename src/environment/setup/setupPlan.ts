@@ -73,7 +73,7 @@ export interface SetupPlan {
 	/**
 	 * Minimum disk space required, for the smallest build the index may provide. Setup is rejected if less is available.
 	 */
-	readonly least: { readonly download: number; readonly disk: number };
+	readonly min: { readonly download: number; readonly disk: number };
 	/** Notes for the user before setup begins. */
 	readonly notes: readonly string[];
 }
@@ -107,7 +107,7 @@ export function planSetup(input: PlanInput): SetupPlan {
 	const own = hasOwnIndex(machine, choices) || choices.pipArguments.length > 0;
 	const certain = !own || input.torch?.named === true;
 	const small = installedSizes(packages, build.backend ?? build.kind);
-	const least = certain || small.disk > disk ? { download, disk } : small;
+	const min = certain || small.disk > disk ? { download, disk } : small;
 	return {
 		folder,
 		python: python.path,
@@ -118,7 +118,7 @@ export function planSetup(input: PlanInput): SetupPlan {
 		commands: commandsOf(input, installer, build),
 		downloadBytes: download,
 		diskBytes: disk,
-		least,
+		min,
 		notes: [...build.notes, ...notes],
 	};
 }

@@ -22,9 +22,9 @@ export interface TorchBuild {
  * version compatibility) and the compute capabilities each was compiled for.
  */
 export const cudaBuilds = [
-	{ backend: 'cu130', cuda: '13.0', driver: { linux: '580', win32: '580' }, least: 7.5, most: 99 },
-	{ backend: 'cu129', cuda: '12.9', driver: { linux: '570', win32: '570' }, least: 7.5, most: 99 },
-	{ backend: 'cu126', cuda: '12.6', driver: { linux: '525.60.13', win32: '528.33' }, least: 5, most: 9 },
+	{ backend: 'cu130', cuda: '13.0', driver: { linux: '580', win32: '580' }, min: 7.5, max: 99 },
+	{ backend: 'cu129', cuda: '12.9', driver: { linux: '570', win32: '570' }, min: 7.5, max: 99 },
+	{ backend: 'cu126', cuda: '12.6', driver: { linux: '525.60.13', win32: '528.33' }, min: 5, max: 9 },
 ] as const;
 
 const oneBuild = 'the build for this system';
@@ -77,8 +77,8 @@ function cudaBuild({ nvidia }: MachineFacts, platform: 'linux' | 'win32', insist
 		capability === null ? [] : [Number(versionNumbers(capability).slice(0, 2).join('.'))],
 	);
 	const fits = cudaBuilds.filter((candidate) => atLeast(driver, candidate.driver[platform]));
-	const chosen = fits.find(({ least, most }) =>
-		capabilities.every((capability) => capability >= least && Math.floor(capability) <= most),
+	const chosen = fits.find(({ min, max }) =>
+		capabilities.every((capability) => capability >= min && Math.floor(capability) <= max),
 	);
 	if (chosen !== undefined) {
 		const notes =
@@ -87,10 +87,10 @@ function cudaBuild({ nvidia }: MachineFacts, platform: 'linux' | 'win32', insist
 				: [`The NVIDIA driver ${driver} and the GPUs are compatible with the CUDA ${chosen.cuda} build.`];
 		return build(chosen, notes);
 	}
-	const least = cudaBuilds.at(-1)?.driver[platform];
+	const min = cudaBuilds.at(-1)?.driver[platform];
 	const why =
 		fits.length === 0
-			? `The NVIDIA driver ${driver} is too old for any CUDA build; the minimum is ${least}.`
+			? `The NVIDIA driver ${driver} is too old for any CUDA build; the minimum is ${min}.`
 			: `No CUDA build supports all GPUs in this machine (compute capability ${capabilities.join(', ')}).`;
 	if (insisted) throw new Failure('unsupported', why, fits.length === 0 ? 'Update the driver.' : 'Use cpu.');
 	return cpuBuild([`${why} Training will use the CPU.`]);

@@ -27,14 +27,14 @@ export function addComparisonCommands(table: CommandTable, { picker, store, comp
 	table.add(commandIds.compareRuns, async (...args) => {
 		const named = args.length === 0 ? [] : await picker.many(args, { title: '', what: 'can be read', applies });
 		const folders = (named ?? []).map((view) => view.folder);
-		const enough = folders.length >= comparedRuns.least;
+		const enough = folders.length >= comparedRuns.min;
 		const chosen = enough ? folders : await pick(store, new Set(folders));
 		if (chosen === undefined) return;
-		if (chosen.length < comparedRuns.least || chosen.length > comparedRuns.most) {
+		if (chosen.length < comparedRuns.min || chosen.length > comparedRuns.max) {
 			throw new Failure(
 				'invalid',
 				`${formatCounted(chosen.length, 'run is', 'runs are')} chosen.`,
-				`Select ${comparedRuns.least} to ${comparedRuns.most} runs to compare.`,
+				`Select ${comparedRuns.min} to ${comparedRuns.max} runs to compare.`,
 			);
 		}
 		await comparisons.open(chosen);
@@ -46,7 +46,7 @@ const applies = (view: RunView): boolean => view.record !== null;
 async function pick(store: RunStore, chosen: ReadonlySet<string>): Promise<string[] | undefined> {
 	await store.ready;
 	const views = store.runs.filter(applies);
-	if (views.length < comparedRuns.least) {
+	if (views.length < comparedRuns.min) {
 		throw new Failure(
 			'missing',
 			views.length === 0 ? 'There are no runs to compare.' : 'There is only one run. A comparison requires two.',
@@ -62,7 +62,7 @@ async function pick(store: RunStore, chosen: ReadonlySet<string>): Promise<strin
 		}),
 		{
 			title: 'Compare Runs',
-			placeHolder: `Choose ${comparedRuns.least} to ${comparedRuns.most} runs`,
+			placeHolder: `Choose ${comparedRuns.min} to ${comparedRuns.max} runs`,
 			canPickMany: true,
 			matchOnDescription: true,
 		},

@@ -33,7 +33,9 @@ const actions = () => import('../../runs/runActions.ts');
 const keptCheckpoints = 1;
 
 /** Registers the commands that manage disk space. Deletions require confirmation; moves to the trash can be undone. */
-export function addDiskCommands(table: CommandTable, { picker, store, registry, notices }: Needs): void {
+export function addDiskCommands(table: CommandTable, needs: Needs): void {
+	const { picker, store, registry } = needs;
+	const { askPruneCheckpoints, askPruneTokens } = pruner(needs);
 	table.add(commandIds.moveToTrash, async (...args) => {
 		const views = await picker.many(args, { title: 'Move a run to the trash', what: 'has ended', applies: hasEnded });
 		if (views === undefined) return;
@@ -49,7 +51,7 @@ export function addDiskCommands(table: CommandTable, { picker, store, registry, 
 		} finally {
 			await store.refresh();
 			// If moving a run fails, the runs already moved can still be restored.
-			if (trashed.length > 0) offerUndo(views.slice(0, trashed.length), trashed);
+			if (trashed.length > 0) offerUndo(views.slice(0, trashed.length), trashed, needs);
 		}
 	});
 	table.add(commandIds.showDiskUse, async (...args) => {
@@ -80,26 +82,35 @@ export function addDiskCommands(table: CommandTable, { picker, store, registry, 
 		const views = await picker.many(args, question);
 		if (views !== undefined) await askPruneTokens(views);
 	});
+}
 
-	async function confirmTrash(views: readonly RunView[]): Promise<boolean> {
-		const move = 'Move to Trash';
-		const detail = 'The run is moved to the ".trash" folder next to the runs. You can undo this.';
-		return (await vscode.window.showWarningMessage(`Move ${whatOf(views)}?`, { modal: true, detail }, move)) === move;
-	}
+async function confirmTrash(views: readonly RunView[]): Promise<boolean> {
+	const move = 'Move to Trash';
+	const detail = 'The run is moved to the ".trash" folder next to the runs. You can undo this.';
+	return (await vscode.window.showWarningMessage(`Move ${whatOf(views)}?`, { modal: true, detail }, move)) === move;
+}
 
-	function offerUndo(views: readonly RunView[], trashed: readonly Trashed[]): void {
-		const undo = async () => {
-			const { restoreRun } = await actions();
-			try {
-				for (const { folder, started } of trashed) await registry.add(await restoreRun(folder), undefined, started);
-			} finally {
-				await store.refresh();
-			}
-		};
-		void notices.information(`${whatOf(views)} moved to the ".trash" folder next to the runs.`, [
-			{ title: 'Undo', run: undo },
-		]);
-	}
+function offerUndo(
+	views: readonly RunView[],
+	trashed: readonly Trashed[],
+	{ store, registry, notices }: Pick<Needs, 'store' | 'registry' | 'notices'>,
+): void {
+	const undo = async () => {
+		const { restoreRun } = await actions();
+		try {
+			for (const { folder, started } of trashed) await registry.add(await restoreRun(folder), undefined, started);
+		} finally {
+			await store.refresh();
+		}
+	};
+	void notices.information(`${whatOf(views)} moved to the ".trash" folder next to the runs.`, [
+		{ title: 'Undo', run: undo },
+	]);
+}
+
+/** Asks before anything is pruned. */
+function pruner({ store, notices }: Pick<Needs, 'store' | 'notices'>) {
+	return { askPruneCheckpoints, askPruneTokens };
 
 	function askPruneCheckpoints(views: readonly RunView[]): Promise<void> {
 		return prune(

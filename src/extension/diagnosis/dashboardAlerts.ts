@@ -5,7 +5,7 @@ import { displayText } from '../runView.ts';
 import type { DiagnosisState, StandingAlert } from './runDiagnosis.ts';
 
 /** Maximum number of alerts shown per run. */
-const most = 500;
+const limit = 500;
 
 /** Converts a diagnosis to a dashboard message, shortening every string to a single bounded line. */
 export function dashboardAlertsOf({ phase, alerts, extent }: DiagnosisState): DashboardAlerts {
@@ -16,7 +16,7 @@ export function dashboardAlertsOf({ phase, alerts, extent }: DiagnosisState): Da
 			: extent === null
 				? null
 				: noAlerts(extent);
-	return { phase, alerts: alerts.slice(0, most).map(alertOf), summary };
+	return { phase, alerts: alerts.slice(0, limit).map(alertOf), summary };
 }
 
 function noAlerts({ batches, unsampled }: NonNullable<DiagnosisState['extent']>): DashboardAlerts['summary'] {

@@ -31,7 +31,7 @@ const isGoing = ({ record, status }: RunView) =>
 export class DiagnosisWatch extends Disposable {
 	readonly #needs: Needs;
 	readonly #leases = new Map<string, { readonly lease: DiagnosisLease; readonly listener: IDisposable }>();
-	readonly #told = new Set<string>();
+	readonly #reported = new Set<string>();
 	#diagnoses: Promise<Diagnoses> | null = null;
 	#looking = false;
 
@@ -95,8 +95,8 @@ export class DiagnosisWatch extends Disposable {
 		const news = alerts.filter(({ alert, holds, dismissed }) => {
 			if (!holds || dismissed || alert.level === 'info') return false;
 			const identity = identityOf(view, alert.rule);
-			if (this.#told.has(identity)) return false;
-			this.#told.add(identity);
+			if (this.#reported.has(identity)) return false;
+			this.#reported.add(identity);
 			return true;
 		});
 		if (news.length > 0) void this.#notify(view, news);

@@ -264,13 +264,13 @@ class LiveDiagnosis {
 	#lastStep: number;
 	/** Whether the follower is still replaying already diagnosed data, which ends with the first `synced` event. */
 	#replays = true;
-	#begun = false;
+	#started = false;
 	#fresh: number[] = [];
 	#work: Promise<unknown> = Promise.resolve();
 	/** Revision and step at the last update. */
-	#told: number;
-	#toldStep: number;
-	#toldBatches: number;
+	#reported: number;
+	#reportedStep: number;
+	#reportedBatches: number;
 	#short: boolean;
 
 	constructor(content: RunContent, { diagnosis, lastStep, steps, tags }: Diagnosed, signal: AbortSignal) {
@@ -280,9 +280,9 @@ class LiveDiagnosis {
 		this.#seen = new Set(steps);
 		this.#tags = tags;
 		this.#signal = signal;
-		this.#told = diagnosis.revision;
-		this.#toldStep = lastStep;
-		this.#toldBatches = diagnosis.batches;
+		this.#reported = diagnosis.revision;
+		this.#reportedStep = lastStep;
+		this.#reportedBatches = diagnosis.batches;
 		this.#short = diagnosis.batches < limit('shortRun');
 	}
 
@@ -293,9 +293,9 @@ class LiveDiagnosis {
 	take(event: RunTailEvent): 'anew' | Promise<boolean> | null {
 		switch (event.kind) {
 			case 'reset':
-				return this.#begun ? 'anew' : null;
+				return this.#started ? 'anew' : null;
 			case 'metrics': {
-				this.#begun = true;
+				this.#started = true;
 				// Some trainers write a step as several consecutive rows.
 				const news = event.lines.filter(({ step }) => (this.#replays ? step > this.#lastStep : step >= this.#lastStep));
 				this.#lastStep = Math.max(this.#lastStep, news.at(-1)?.step ?? -1);
@@ -314,7 +314,7 @@ class LiveDiagnosis {
 				}
 				return null;
 			case 'synced': {
-				this.#begun = true;
+				this.#started = true;
 				this.#replays = false;
 				const steps = this.#fresh.sort((a, b) => a - b).slice(-maxNewSteps);
 				this.#fresh = [];
@@ -336,13 +336,13 @@ class LiveDiagnosis {
 	#changed(): boolean {
 		const { revision, holding, batches } = this.#diagnosis;
 		const isShort = batches < limit('shortRun');
-		const grew = (this.#short && batches > this.#toldBatches) || this.#short !== isShort;
+		const grew = (this.#short && batches > this.#reportedBatches) || this.#short !== isShort;
 		this.#short = isShort;
-		this.#toldBatches = batches;
-		const moved = holding.size > 0 && this.#lastStep >= this.#toldStep + 20;
-		if (revision === this.#told && !moved && !grew) return false;
-		this.#told = revision;
-		this.#toldStep = this.#lastStep;
+		this.#reportedBatches = batches;
+		const moved = holding.size > 0 && this.#lastStep >= this.#reportedStep + 20;
+		if (revision === this.#reported && !moved && !grew) return false;
+		this.#reported = revision;
+		this.#reportedStep = this.#lastStep;
 		return true;
 	}
 }

@@ -38,7 +38,7 @@ export async function evaluateCheckpoint(
 	const choice = await evaluationChoice(view, answersOf(argument));
 	if (choice === undefined) return undefined;
 	const name = displayText(nameOf(view), 60);
-	let told = '';
+	let lastMessage = '';
 	try {
 		const result = await vscode.window.withProgress(
 			{ location: vscode.ProgressLocation.Notification, title: `Evaluating ${name}`, cancellable: true },
@@ -52,8 +52,8 @@ export async function evaluateCheckpoint(
 					environment: await needs.environment(),
 					signal: abort.signal,
 					onProgress: (done, total) => {
-						told = `${done} of ${total} questions`;
-						progress.report({ message: told, increment: ((done - before) / Math.max(1, total)) * 100 });
+						lastMessage = `${done} of ${total} questions`;
+						progress.report({ message: lastMessage, increment: ((done - before) / Math.max(1, total)) * 100 });
 						before = done;
 					},
 				});
@@ -61,11 +61,11 @@ export async function evaluateCheckpoint(
 		);
 		await needs.evaluated();
 		await showEvaluations({ folder: view.folder, name: nameOf(view) }, needs, basename(result.folder));
-		tellResult(name, result, needs.notices);
+		showResult(name, result, needs.notices);
 		return result;
 	} catch (error) {
 		if (Failure.from(error).reason !== 'cancelled') throw error;
-		const far = told === '' ? '' : ` after ${told}`;
+		const far = lastMessage === '' ? '' : ` after ${lastMessage}`;
 		void needs.notices.information(
 			`The evaluation of ${name} was canceled${far}. To continue it, evaluate again with the same settings.`,
 		);
@@ -74,7 +74,7 @@ export async function evaluateCheckpoint(
 }
 
 /** Reports the result, as a warning if some questions failed. */
-function tellResult(name: string, { done, total, failures, accuracy }: EvaluationResult, notices: Notices): void {
+function showResult(name: string, { done, total, failures, accuracy }: EvaluationResult, notices: Notices): void {
 	const words = `${name}: pass@1 ${intervalText(accuracy)} on ${done}`;
 	if (done >= total) return void notices.information(`${words} questions.`);
 	const why = displayText(failureText(failures), 300);

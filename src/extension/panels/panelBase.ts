@@ -67,7 +67,7 @@ export abstract class AppPanel<Event, Command, Requests extends RequestTable> ex
 		this.register(panel);
 		this.register(panel.onDidDispose(() => this.dispose()));
 		this.register(panel.webview.onDidReceiveMessage((message: unknown) => this.#receive(message)));
-		this.register(panel.onDidChangeViewState(() => this.#tellShown()));
+		this.register(panel.onDidChangeViewState(() => this.#reportShown()));
 	}
 
 	/** Loads the page. Call this at the end of the subclass constructor, once the panel can respond. */
@@ -127,7 +127,7 @@ export abstract class AppPanel<Event, Command, Requests extends RequestTable> ex
 		}
 		if (!this.#listening) {
 			this.#listening = true;
-			this.#tellShown();
+			this.#reportShown();
 		}
 		if (decoded.value.kind === 'request') {
 			void this.#answer(decoded.value);
@@ -138,7 +138,7 @@ export abstract class AppPanel<Event, Command, Requests extends RequestTable> ex
 		else this.log.warn(`${this.#app.name}: invalid command: ${command.faults[0]?.message ?? ''}`);
 	}
 
-	#tellShown(): void {
+	#reportShown(): void {
 		const { visible: shown } = this.#panel;
 		if (shown === this.#shown || !this.#listening) return;
 		this.#shown = shown;

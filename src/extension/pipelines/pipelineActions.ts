@@ -35,7 +35,7 @@ const hasEnded = (view: PipelineView) => !isLivePipeline(view);
  * picks.
  */
 export function pipelineActions(needs: PipelineNeeds) {
-	const { pipelines, store, registry, starter, notices, documents, openDashboard } = needs;
+	const { pipelines, starter, notices, documents, openDashboard } = needs;
 	const pick = async (argument: unknown, title: string, applies: (view: PipelineView) => boolean) => {
 		if (typeof argument === 'string') {
 			const named = pipelines.get(argument) ?? pipelines.around(argument);
@@ -77,8 +77,8 @@ export function pipelineActions(needs: PipelineNeeds) {
 		async open(argument?: unknown) {
 			const view = await pick(argument, 'Open a pipeline stage', anyPipeline);
 			if (view === undefined) return;
-			const begun = view.stages.filter(({ type, done }) => done !== null && type !== 'search' && type !== 'evaluate');
-			const stage = begun.find(({ status }) => status === 'running') ?? begun.at(-1);
+			const started = view.stages.filter(({ type, done }) => done !== null && type !== 'search' && type !== 'evaluate');
+			const stage = started.find(({ status }) => status === 'running') ?? started.at(-1);
 			if (stage === undefined)
 				throw new Failure('missing', `No stage of ${displayText(view.name)} has started training yet.`);
 			await openDashboard(stage.folder);
@@ -115,32 +115,36 @@ export function pipelineActions(needs: PipelineNeeds) {
 		async trash(argument?: unknown) {
 			const view = await pick(argument, 'Move a pipeline to the trash', hasEnded);
 			if (view === undefined) return;
-			const name = displayText(view.name);
-			const move = 'Move to Trash';
-			const detail = `All ${view.stages.length} stages are moved to the ".trash" folder next to the pipeline. You can undo this.`;
-			// Ask for confirmation, because a pipeline can contain days of work.
-			if ((await vscode.window.showWarningMessage(`Move ${name}?`, { modal: true, detail }, move)) !== move) return;
-			const [{ trashPipeline }, { restoreRun }] = await Promise.all([
-				import('../../runs/pipeline/trashPipeline.ts'),
-				import('../../runs/runActions.ts'),
-			]);
-			const { path, runs } = await trashPipeline(view.folder);
-			const starts = new Map<string, string | undefined>();
-			for (const run of [view.folder, ...runs]) starts.set(run, await registry.remove(run));
-			const look = async () => {
-				await store.refresh();
-				await pipelines.refresh();
-			};
-			await look();
-			const undo = async () => {
-				const folder = await restoreRun(path);
-				for (const [run, started] of starts) await registry.add(run, undefined, started);
-				await pipelines.expect(folder);
-				await look();
-			};
-			void notices.information(`${name} moved to the ".trash" folder next to it.`, [{ title: 'Undo', run: undo }]);
+			await trash(view, needs);
 		},
 	};
+}
+
+async function trash(view: PipelineView, { pipelines, store, registry, notices }: PipelineNeeds): Promise<void> {
+	const name = displayText(view.name);
+	const move = 'Move to Trash';
+	const detail = `All ${view.stages.length} stages are moved to the ".trash" folder next to the pipeline. You can undo this.`;
+	// Ask for confirmation, because a pipeline can contain days of work.
+	if ((await vscode.window.showWarningMessage(`Move ${name}?`, { modal: true, detail }, move)) !== move) return;
+	const [{ trashPipeline }, { restoreRun }] = await Promise.all([
+		import('../../runs/pipeline/trashPipeline.ts'),
+		import('../../runs/runActions.ts'),
+	]);
+	const { path, runs } = await trashPipeline(view.folder);
+	const starts = new Map<string, string | undefined>();
+	for (const run of [view.folder, ...runs]) starts.set(run, await registry.remove(run));
+	const look = async () => {
+		await store.refresh();
+		await pipelines.refresh();
+	};
+	await look();
+	const undo = async () => {
+		const folder = await restoreRun(path);
+		for (const [run, started] of starts) await registry.add(run, undefined, started);
+		await pipelines.expect(folder);
+		await look();
+	};
+	void notices.information(`${name} moved to the ".trash" folder next to it.`, [{ title: 'Undo', run: undo }]);
 }
 
 const isFolder = async (path: string) => (await lstat(path).catch(() => null))?.isDirectory() ?? false;

@@ -200,9 +200,9 @@ function dependencies(stage: StageView, pipeline: PipelineView | undefined): [st
 
 function flagsOfStage(stage: StageView, { run, pipeline, evaluation }: StageFacts): ItemFlag[] {
 	const flags: ItemFlag[] = ['stage'];
-	const begun = stage.status !== 'waiting' && stage.status !== 'skipped';
+	const started = stage.status !== 'waiting' && stage.status !== 'skipped';
 	// A stage is resumed together with its pipeline, not individually.
-	if (begun && run !== undefined) flags.push(...flagsOf(run).filter((flag) => flag !== 'resumable'));
+	if (started && run !== undefined) flags.push(...flagsOf(run).filter((flag) => flag !== 'resumable'));
 	if (evaluation != null) flags.push('evaluation');
 	const ended = stage.status === 'failed' || stage.status === 'stopped';
 	if (ended && pipeline !== undefined && isResumablePipeline(pipeline)) flags.push('resumablePipeline');

@@ -53,13 +53,13 @@ export class RewardDebugger extends Disposable implements RewardDebugging {
 	 * session has ended.
 	 */
 	debugged(asked: DebuggedRow): { readonly started: Promise<void>; readonly done: Promise<string | null> } {
-		let tellStart = (): void => {};
-		const begun = new Promise<void>((resolve) => {
-			tellStart = resolve;
+		let resolveStart = (): void => {};
+		const debugStarted = new Promise<void>((resolve) => {
+			resolveStart = resolve;
 		});
-		const done = this.#run(asked, tellStart);
+		const done = this.#run(asked, resolveStart);
 		// `started` also rejects if the start fails.
-		const started = Promise.race([begun, done.then(() => undefined)]);
+		const started = Promise.race([debugStarted, done.then(() => undefined)]);
 		return { started, done };
 	}
 
@@ -173,12 +173,12 @@ async function listening(child: ChildProcess): Promise<number> {
 async function session(file: string, configuration: Record<string, unknown>, started: () => void): Promise<void> {
 	const name = configuration.name as string;
 	const mark = `${Date.now()}-${Math.random()}`;
-	let tellEnd = (): void => {};
+	let resolveEnd = (): void => {};
 	const ended = new Promise<void>((resolve) => {
-		tellEnd = resolve;
+		resolveEnd = resolve;
 	});
 	const listener = vscode.debug.onDidTerminateDebugSession((one) => {
-		if (one.configuration.reasoningLabBatch === mark && one.parentSession === undefined) tellEnd();
+		if (one.configuration.reasoningLabBatch === mark && one.parentSession === undefined) resolveEnd();
 	});
 	try {
 		const folder = vscode.workspace.getWorkspaceFolder(vscode.Uri.file(file));

@@ -139,7 +139,7 @@ export class TestRunner {
 			const milliseconds = (performance.now() - started) / Math.max(1, cases.length);
 			for (const { item, node } of cases) {
 				const row = verification?.rows.find((one) => one.source === 'case' && one.place?.line === node.line);
-				tell(run, item, row, file, milliseconds);
+				reportResult(run, item, row, file, milliseconds);
 			}
 			for (const line of verification?.logs ?? []) run.appendOutput(terminalLine(line));
 			if (coverage && verification?.coverage) run.addCoverage(coverageOf(file, verification.coverage));
@@ -165,7 +165,7 @@ export class TestRunner {
 			for (const { item, node } of probes) {
 				const outcome = report.probes.find((one) => one.probe === node.probe);
 				const finding = report.findings.find((one) => one.probe === node.probe);
-				tellProbe(run, { item, node }, outcome, finding);
+				reportProbe(run, { item, node }, outcome, finding);
 			}
 			for (const remark of report.remarks) run.appendOutput(`${displayText(remark, 500)}\r\n`);
 		} finally {
@@ -178,7 +178,7 @@ const casesAlone = { kind: 'data', dataset: false } as const;
 /** Coverage includes all lines reached by anything the editor verifies on. */
 const everything = { kind: 'data' } as const;
 
-function tell(
+function reportResult(
 	run: vscode.TestRun,
 	item: vscode.TestItem,
 	row: VerifiedRow | undefined,
@@ -208,7 +208,7 @@ function tell(
 	}
 }
 
-function tellProbe(
+function reportProbe(
 	run: vscode.TestRun,
 	{ item, node }: Chosen<'probe'>,
 	outcome: ProbeOutcome | undefined,

@@ -14,7 +14,7 @@ export interface VerificationView {
 	get(file: string): FileVerification | undefined;
 }
 
-const colours: Readonly<Record<InlineTone, string>> = {
+const colors: Readonly<Record<InlineTone, string>> = {
 	quiet: 'reasoningLab.rewardResult.foreground',
 	good: 'reasoningLab.rewardResult.foreground',
 	stale: 'reasoningLab.rewardResult.staleForeground',
@@ -84,7 +84,7 @@ export class InlineResults extends Disposable {
 			const end = document.lineAt(endLine).range.end;
 			const after = {
 				contentText: line.text,
-				color: new vscode.ThemeColor(colours[line.tone]),
+				color: new vscode.ThemeColor(colors[line.tone]),
 				...(line.tone === 'stale' ? { fontStyle: 'italic' } : {}),
 			};
 			return [{ range: new vscode.Range(end, end), renderOptions: { after } }];

@@ -15,7 +15,7 @@ import { withProgress } from '../progress.ts';
 import { showInputBox, showQuickPick } from '../quickInput.ts';
 import type { RunStore } from '../runStore.ts';
 import { displayText } from '../runView.ts';
-import type { Judgements } from './judgements.ts';
+import type { Judgments } from './judgments.ts';
 import { pickRun } from './pickRun.ts';
 import type { RewardFileList } from './rewardFileList.ts';
 import type { RewardTargets } from './rewardTarget.ts';
@@ -28,7 +28,7 @@ interface Needs {
 	readonly verifications: RewardVerifications;
 	readonly store: RunStore;
 	readonly results: ResultsOpener;
-	readonly judgements: Judgements;
+	readonly judgments: Judgments;
 }
 
 type With = NonNullable<ComparisonAnswers['with']>;
@@ -58,7 +58,7 @@ export class JudgeCommands {
 		const words = { title: `Auditing ${reward}`, why: 'scoring all probes', view: viewIds.rewards };
 		const place: ResultPlace = { view: 'audit', file, reward };
 		await withProgress(words, (aborted) =>
-			this.#needs.judgements.run(place, aborted, (signal) => this.#audit({ file, reward }, signal)),
+			this.#needs.judgments.run(place, aborted, (signal) => this.#audit({ file, reward }, signal)),
 		);
 		await this.#needs.results.show(place);
 	}
@@ -88,7 +88,7 @@ export class JudgeCommands {
 		};
 		const place: ResultPlace = { view: 'comparison', file, reward, answers: asked };
 		await withProgress(words, (aborted) =>
-			this.#needs.judgements.run(place, aborted, async (signal) => {
+			this.#needs.judgments.run(place, aborted, async (signal) => {
 				const { compareRewards } = await import('../../rewards/compareRewards.ts');
 				const opened: { dispose(): unknown }[] = [];
 				try {

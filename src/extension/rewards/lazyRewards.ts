@@ -29,7 +29,7 @@ export class LazyRewards extends Lazy<RewardWorkbench> {
 	}
 
 	#look(): void {
-		if (this.begun) return;
+		if (this.isLoaded) return;
 		if (!vscode.window.visibleTextEditors.some(({ document }) => isRewardUri(document.uri))) return;
 		void vscode.commands.executeCommand('setContext', rewardContextKeys.hasRewards, true);
 		this.get().catch(() => {});

@@ -51,7 +51,7 @@ function scriptSignatures(text: string, path: string): RewardSignature[] {
 	for (const match of code.matchAll(declaration)) {
 		const groups = match.groups as { export?: string; default?: string; function?: string; name: string };
 		const after = match.index + match[0].length;
-		const end = groups.function === undefined ? initialiserEnd(code, after) : headEnd(code, code.indexOf('(', after));
+		const end = groups.function === undefined ? initializerEnd(code, after) : headEnd(code, code.indexOf('(', after));
 		if (end === null) continue;
 		const names = [...(listed.get(groups.name) ?? [])];
 		if (groups.export !== undefined) names.push(groups.default === undefined ? groups.name : 'default');
@@ -84,7 +84,7 @@ function exportLists(code: string): Map<string, string[]> {
  * Returns the end of the function head in a variable's initializer, or null if the initializer does not appear to be a
  * function.
  */
-function initialiserEnd(code: string, start: number): number | null {
+function initializerEnd(code: string, start: number): number | null {
 	const equals = assignment(code, start);
 	if (equals === null) return null;
 	const rewarded = /\b(?:Batch)?Reward\b/.test(code.slice(start, equals));

@@ -18,7 +18,7 @@ export interface UseAnswers {
 }
 
 /** Initial values for required parameters of built-in rewards. Users can adjust them in the recipe. */
-const beginnings: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+const prefixes: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
 	'soft-overlong': { maxLength: 512, cacheLength: 128 },
 	'length-target': { target: 200 },
 	'cosine-length': { maxLength: 512 },
@@ -45,7 +45,7 @@ export async function useReward(
 	if (weight === undefined) return undefined;
 	const entry: RewardEntry =
 		'use' in used
-			? { use: used.use, weight, ...beginnings[used.use] }
+			? { use: used.use, weight, ...prefixes[used.use] }
 			: { file: pathFrom(recipe.fsPath, used.file), name: used.reward, weight };
 	const document = await vscode.workspace.openTextDocument(recipe);
 	const edit = new vscode.WorkspaceEdit();

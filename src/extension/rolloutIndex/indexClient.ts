@@ -53,7 +53,7 @@ export class IndexClient extends Disposable {
 			}),
 		);
 		this.onEnded = this.#worker.onEnded;
-		this.#worker.onStarted(() => this.#tellRuns());
+		this.#worker.onStarted(() => this.#reportRuns());
 		this.#worker.onNews(({ name, params }) => {
 			if (name === 'progress') this.#progress.fire(params as IndexNews<'progress'>);
 			else if (name === 'hits') this.#hits.fire(params as IndexNews<'hits'>);
@@ -70,14 +70,14 @@ export class IndexClient extends Disposable {
 		if (this.#runs !== null && runs.length === this.#runs.length && runs.every((run, i) => run === this.#runs?.[i]))
 			return;
 		this.#runs = [...runs];
-		if (this.#worker.pid !== null) this.#tellRuns();
+		if (this.#worker.pid !== null) this.#reportRuns();
 	}
 
 	request<M extends IndexMethod>(method: M, params: IndexParams<M>, signal?: AbortSignal): Promise<IndexResult<M>> {
 		return this.#worker.request(method, params, signal) as Promise<IndexResult<M>>;
 	}
 
-	#tellRuns(): void {
+	#reportRuns(): void {
 		if (this.#runs !== null) void this.request('setRuns', { runs: [...this.#runs] }).catch(() => undefined);
 	}
 }

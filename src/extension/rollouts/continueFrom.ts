@@ -3,7 +3,7 @@ import { Disposable } from '../../base/disposable.ts';
 import { Failure } from '../../base/failure.ts';
 import { resolvedRecipeSchema } from '../../core/recipe/resolvedRecipe.ts';
 import { decode } from '../../protocol/decode.ts';
-import type { PolicyContent } from '../../protocol/microscopeMessages.ts';
+import type { PolicyContent } from '../../protocol/explorerMessages.ts';
 import type { AnyRunRecord } from '../../protocol/runRecord.ts';
 import type { ControlClient } from '../../rpc/controlClient.ts';
 import { ownFormat } from '../../runs/annotationFolder.ts';

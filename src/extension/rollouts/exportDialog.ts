@@ -9,11 +9,12 @@ import {
 } from '../../core/export/exportFormat.ts';
 import type { RolloutSelection } from '../../core/export/selection.ts';
 import { type Perturbation, type PerturbationKind, perturbationKinds } from '../../core/trace/perturb.ts';
-import type { microscopeRequests } from '../../protocol/microscopeMessages.ts';
+import type { explorerRequests } from '../../protocol/explorerMessages.ts';
 import type { RequestParams } from '../../protocol/webviewMessages.ts';
 import { exportFeedback } from '../../runs/exportFeedback.ts';
-import { type ExportOptions, type ExportSummary, exportRollouts, leftOutText } from '../../runs/exportRollouts.ts';
+import { exportRollouts, leftOutText } from '../../runs/exportRollouts.ts';
 import { exportStepLabels, type LabelFormat } from '../../runs/exportStepLabels.ts';
+import type { ExportOptions, ExportSummary } from '../../runs/rolloutExport.ts';
 import type { RunContent } from '../../runs/runContent.ts';
 import { runTags } from '../../runs/runTags.ts';
 import type { Notices } from '../notices.ts';
@@ -22,7 +23,7 @@ import { showQuickPick } from '../quickInput.ts';
 import { displayText } from '../runView.ts';
 import { applyOptions, type ExportChoices, noChoices, optionsOf } from './exportOptions.ts';
 
-export type ExportRequest = RequestParams<typeof microscopeRequests, 'export'>;
+export type ExportRequest = RequestParams<typeof explorerRequests, 'export'>;
 
 const perturbations: Readonly<Record<PerturbationKind, string>> = {
 	'wrong-answer': 'Replace the answer with an incorrect one',
@@ -146,7 +147,7 @@ export async function exportDialog(
 			const wanted = { as, split, selection, tags, ...choices.rollouts, ...(perturb && { perturb }) };
 			return exportRollouts(run, wanted, target.fsPath, options);
 		});
-		tell(summary, notices, target);
+		showSummary(summary, notices, target);
 		return true;
 	} catch (error) {
 		notices.failure(error);
@@ -154,7 +155,7 @@ export async function exportDialog(
 	}
 }
 
-function tell(summary: ExportSummary, notices: Notices, target: vscode.Uri): void {
+function showSummary(summary: ExportSummary, notices: Notices, target: vscode.Uri): void {
 	const { written, leftOut, unreadable, what } = summary;
 	const parts = [`Wrote ${formatCounted(written, 'line')} to ${displayText(basename(target.fsPath), 80)}.`];
 	const left = leftOut.slice(0, 3).map((one) => leftOutText(one, what));

@@ -1,7 +1,7 @@
 import type { ExportFormat } from '../../core/export/exportFormat.ts';
 import type { NeutralLabel } from '../../core/export/prm/trlStepwise.ts';
 import type { RolloutSelection } from '../../core/export/selection.ts';
-import type { RolloutExport } from '../../runs/exportRollouts.ts';
+import type { RolloutExport } from '../../runs/rolloutExport.ts';
 
 /** Export options chosen by the user in addition to format and file. */
 export interface ExportChoices {

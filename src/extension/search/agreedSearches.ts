@@ -8,9 +8,9 @@ import { displayText } from '../runView.ts';
 import type { SearchView } from './searchStore.ts';
 import { toolWords } from './toolsQuestion.ts';
 
-const begunKey = 'research.begun';
+const startedKey = 'research.begun';
 /** Maximum number of logs remembered. */
-const maxBegun = 500;
+const maxStarted = 500;
 
 export interface AgreedSpec {
 	readonly spec: SearchSpec;
@@ -32,7 +32,7 @@ export class AgreedSearches {
 
 	/** Records that the user has chosen the spec in this log. */
 	async add(log: string): Promise<void> {
-		await this.#memory.update(begunKey, [...this.#begun.slice(-maxBegun), log]);
+		await this.#memory.update(startedKey, [...this.#started.slice(-maxStarted), log]);
 	}
 
 	/**
@@ -44,7 +44,7 @@ export class AgreedSearches {
 		if (!decoded.ok) return undefined;
 		if (await isOwnSearch(start)) return { spec: decoded.value, own: true };
 		const spec = withoutKeyNames(decoded.value);
-		if (this.#begun.includes(log)) return { spec, own: false };
+		if (this.#started.includes(log)) return { spec, own: false };
 		const answer = await vscode.window.showWarningMessage(
 			`You did not start ${displayText(basename(log))} on this machine. Continuing allows it to use ${reachWords(spec).join('; ')}.`,
 			{ modal: true },
@@ -55,8 +55,8 @@ export class AgreedSearches {
 		return { spec, own: false };
 	}
 
-	get #begun(): string[] {
-		const stored: unknown = this.#memory.get(begunKey);
+	get #started(): string[] {
+		const stored: unknown = this.#memory.get(startedKey);
 		return Array.isArray(stored) ? stored.filter((entry) => typeof entry === 'string') : [];
 	}
 }

@@ -23,12 +23,13 @@ import {
 } from '../../protocol/control.ts';
 import type { ChatMessage } from '../../protocol/scorer.ts';
 import type { ControlClient } from '../../rpc/controlClient.ts';
-import { ContextOverflow, contextOverflow, endOfContext } from '../contextOverflow.ts';
+import { ContextOverflow, endOfContext } from '../contextOverflow.ts';
 import type { BindOptions, OpenPolicy, PolicyTokenizer, PolicyTotals, ReadRequest, ReadText } from '../openedPolicy.ts';
 import { problemOf } from '../problemOf.ts';
 import { TotalsCounter } from '../totals.ts';
 import { unlessAborted } from '../unlessAborted.ts';
 import { generationOf } from './engineAnswers.ts';
+import { batchesOf, maxAlternatives, named, type Part, sharedOf, wholeSeed } from './engineRequests.ts';
 import type { PolicyTemplate } from './policyTemplate.ts';
 
 export interface EnginePolicyOptions {
@@ -51,20 +52,11 @@ type Connection = Awaited<ReturnType<EnginePolicyOptions['connect']>>;
 
 /** How long to retry while an engine reports that it is not ready, and the delay between attempts, in milliseconds. */
 const startMs = 60_000;
+
 const pauseMs = 300;
-/** Maximum number of alternatives an engine returns per token. */
-const maxAlternatives = 20;
+
 /** Seed increment, chosen so that the parts of one request do not share seeds with neighboring requests. */
 const seedStep = 0x1e3779b1;
-
-/** Generations from one request that are sent to the engine together. */
-interface Part {
-	/** Index of the request. */
-	readonly of: number;
-	readonly request: GenerateRequest;
-	readonly n: number;
-	readonly seed: number;
-}
 
 /**
  * Policy that runs on an engine through the control contract (docs/engine-contract.md). Older engines are supported.
@@ -299,10 +291,10 @@ export class EnginePolicy extends Disposable implements OpenPolicy {
 			return;
 		}
 		for (const [i, part] of batch.entries()) {
-			const told = answer.promptTokens?.[i];
+			const reported = answer.promptTokens?.[i];
 			const made = answer.completions[i]?.map((completion, k) =>
 				// Count prompt tokens once per request.
-				generationOf(completion, part.request, told === undefined ? null : k === 0 ? told : 0),
+				generationOf(completion, part.request, reported === undefined ? null : k === 0 ? reported : 0),
 			);
 			if (made !== undefined) this.#totals.add(made);
 			settle(part, made ?? new Failure('internal', `${this.name} returned too few completions.`));
@@ -383,35 +375,4 @@ export class EnginePolicy extends Disposable implements OpenPolicy {
 			});
 		return this.#again;
 	}
-}
-
-/** Parameters that must be equal for all prompts in an engine request. */
-function sharedOf({ temperature, topP, stop, tokens }: GenerateRequest) {
-	const alternatives = tokens > 1 ? Math.min(tokens, maxAlternatives) : 0;
-	return { temperature, topP, stop: [...stop], logprobs: tokens > 0, alternatives };
-}
-
-/** Splits the parts, in order, into batches of at most `rows` completions. */
-function batchesOf(parts: readonly Part[], rows: number): Part[][] {
-	const batches: Part[][] = [];
-	let left = 0;
-	for (const part of parts) {
-		if (part.n > left) {
-			batches.push([]);
-			left = rows;
-		}
-		batches.at(-1)?.push(part);
-		left -= part.n;
-	}
-	return batches;
-}
-
-function wholeSeed(seed: number): number {
-	return Math.abs(Math.trunc(seed)) % 2 ** 31;
-}
-
-function named(failure: Failure, policy: string): Failure {
-	const full = /(?:exceeds|does not fit(?: into)?) the context of (\d+) tokens/.exec(failure.message);
-	if (full !== null) return contextOverflow(policy, null, Number(full[1]));
-	return new Failure(failure.reason, `${policy}: ${failure.message}`, failure.action, { cause: failure });
 }

@@ -17,7 +17,7 @@ export class ChoiceDraft {
 	readonly #hold: number;
 	readonly #most: number;
 	readonly #echo: number;
-	readonly #untold: boolean;
+	readonly #unreported: boolean;
 	readonly #redactor: Redactor;
 	/** Whether a secret was removed, so the tokens no longer match the text. */
 	#redacted = false;
@@ -28,7 +28,7 @@ export class ChoiceDraft {
 	#parts = 0;
 	#finish: string | null = null;
 	#refused = false;
-	#toldStop: string | null = null;
+	#matchedStop: string | null = null;
 	#cut: { readonly at: number; readonly stop: string } | null = null;
 	#overlong = false;
 	#emitted: number;
@@ -46,14 +46,14 @@ export class ChoiceDraft {
 		think: ThinkTags,
 		prefix: string,
 		{
-			untold,
+			unreported,
 			echoed,
 			redactor = new Redactor([]),
-		}: { readonly untold: boolean; readonly echoed: string; readonly redactor?: Redactor },
+		}: { readonly unreported: boolean; readonly echoed: string; readonly redactor?: Redactor },
 	) {
 		this.#request = request;
 		this.#think = think;
-		this.#untold = untold;
+		this.#unreported = unreported;
 		this.#redactor = redactor;
 		this.#echo = echoed.length;
 		this.#emitted = echoed.length;
@@ -102,7 +102,7 @@ export class ChoiceDraft {
 		if (this.#text.length > before) this.#parts++;
 		if (typeof choice.finish_reason === 'string' && choice.finish_reason !== '') this.#finish = choice.finish_reason;
 		const stop = choice.stop_reason ?? choice.matched_stop;
-		if (typeof stop === 'string' && this.#stops.includes(stop)) this.#toldStop = stop;
+		if (typeof stop === 'string' && this.#stops.includes(stop)) this.#matchedStop = stop;
 		return this.#text.length > before || this.#finish !== null;
 	}
 
@@ -122,8 +122,8 @@ export class ChoiceDraft {
 	 */
 	generation(tokens: number | null, promptTokens: number | null): Generation {
 		const finish = this.#outcome();
-		const stopText = finish === 'stop' ? (this.#cut?.stop ?? this.#toldStop ?? this.#onlyStop()) : undefined;
-		const told = this.#redacted ? [] : this.#tokens;
+		const stopText = finish === 'stop' ? (this.#cut?.stop ?? this.#matchedStop ?? this.#onlyStop()) : undefined;
+		const reported = this.#redacted ? [] : this.#tokens;
 		const { text } = this;
 		return {
 			text,
@@ -132,10 +132,11 @@ export class ChoiceDraft {
 			tokens: tokens ?? this.tokens,
 			promptTokens,
 			logprob:
-				told.length === 0 || told.some(({ logprob }) => logprob === null)
+				reported.length === 0 || reported.some(({ logprob }) => logprob === null)
 					? null
-					: told.reduce((sum, { logprob }) => sum + (logprob as number), 0),
-			detail: told.length === 0 || this.#request.tokens === 0 ? null : detailOf(told, text, this.#request.tokens),
+					: reported.reduce((sum, { logprob }) => sum + (logprob as number), 0),
+			detail:
+				reported.length === 0 || this.#request.tokens === 0 ? null : detailOf(reported, text, this.#request.tokens),
 		};
 	}
 
@@ -145,7 +146,7 @@ export class ChoiceDraft {
 
 	#outcome(): Generation['finish'] {
 		if (this.#refused || this.#finish === 'content_filter') return 'refusal';
-		if (this.#cut !== null || this.#toldStop !== null) return 'stop';
+		if (this.#cut !== null || this.#matchedStop !== null) return 'stop';
 		if (this.#overlong) return 'length';
 		switch (this.#finish) {
 			// No end reported: the connection was lost.
@@ -155,7 +156,7 @@ export class ChoiceDraft {
 				return 'length';
 			case 'stop':
 				// Ambiguous. Continuing from a stop string will resolve it.
-				return this.#untold && this.#stops.length > 0 ? 'stop' : 'end';
+				return this.#unreported && this.#stops.length > 0 ? 'stop' : 'end';
 			default:
 				return 'end';
 		}
@@ -197,11 +198,11 @@ function detailOf(tokens: readonly ReplyToken[], text: string, wanted: number): 
 		const all = logprob === null || top.some(([other]) => other === own) ? top : [...top, [own, logprob] as const];
 		return distributionStatistics(all.map(([, one]) => Math.exp(one)));
 	});
-	const told = statistics.some((one) => one !== null);
+	const reported = statistics.some((one) => one !== null);
 	return {
 		text: kept.map((token) => token.text),
 		logprob: kept.map(({ logprob }) => logprob),
-		...(told
+		...(reported
 			? {
 					entropy: statistics.map((one) => one?.entropy ?? null),
 					varentropy: statistics.map((one) => one?.varentropy ?? null),

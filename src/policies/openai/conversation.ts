@@ -23,7 +23,7 @@ export interface Exchange {
 	/** Whether reasoning was returned separately. */
 	readonly reasoned: boolean;
 	/** Whether the server reported the stop string that ended the text. */
-	readonly toldStop: boolean;
+	readonly matchedStop: boolean;
 }
 
 export interface AskOptions {
@@ -86,7 +86,7 @@ export class Conversation {
 			n,
 			() =>
 				new ChoiceDraft({ ...request, maxTokens }, think, given, {
-					untold: sent && stops === 'untold',
+					unreported: sent && stops === 'untold',
 					echoed,
 					redactor: this.#server.redactor,
 				}),
@@ -123,7 +123,7 @@ export class Conversation {
 		const own = reply
 			.of(`${prompt}${completion}`, this.#spec.name)
 			.tokens.filter(({ at, text }) => at + text.length > prompt.length);
-		if (own.some(({ logprob }) => logprob === null)) throw untold(this.#spec.name);
+		if (own.some(({ logprob }) => logprob === null)) throw unreported(this.#spec.name);
 		return own.map(({ logprob }) => logprob as number);
 	}
 
@@ -151,7 +151,7 @@ export class Conversation {
 		await this.#server.ask(pathOf(this.#spec), body, reply, signal);
 		const { tokens, more, finish, usage } = reply.of(text, name);
 		// The first token has no context, so it has no log-probability.
-		if (tokens.slice(1).some(({ logprob }) => logprob === null)) throw untold(name);
+		if (tokens.slice(1).some(({ logprob }) => logprob === null)) throw unreported(name);
 		const written = more.map((token) => token.text).join('');
 		return {
 			tokens: detailOf(tokens, alternatives),
@@ -173,7 +173,7 @@ export class Conversation {
 	}
 }
 
-const untold = (name: string) => new Failure('invalid', `${name} does not return prompt log-probabilities.`);
+const unreported = (name: string) => new Failure('invalid', `${name} does not return prompt log-probabilities.`);
 
 function detailOf(tokens: readonly PlacedToken[], alternatives: number): TokenDetail {
 	return {
@@ -191,7 +191,7 @@ class Replies implements ReplyListener {
 	#drafts: ChoiceDraft[] = [];
 	#usage: Usage | null = null;
 	#parts = 0;
-	#toldStop = false;
+	#matchedStop = false;
 
 	constructor(n: number, make: () => ChoiceDraft, onText: ((index: number, text: string) => void) | undefined) {
 		this.#n = n;
@@ -217,7 +217,7 @@ class Replies implements ReplyListener {
 			const draft = this.#drafts[choice.index];
 			if (draft === undefined) continue;
 			brought = draft.add(choice) || brought;
-			this.#toldStop ||= typeof (choice.stop_reason ?? choice.matched_stop) === 'string';
+			this.#matchedStop ||= typeof (choice.stop_reason ?? choice.matched_stop) === 'string';
 			const news = this.#onText === undefined ? '' : draft.news();
 			if (news !== '') this.#onText?.(choice.index, news);
 		}
@@ -241,7 +241,7 @@ class Replies implements ReplyListener {
 			streamed: this.#parts > 1,
 			counted: this.#usage !== null,
 			reasoned: began.some((draft) => draft.reasoned),
-			toldStop: this.#toldStop,
+			matchedStop: this.#matchedStop,
 		};
 	}
 

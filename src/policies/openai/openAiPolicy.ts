@@ -156,13 +156,13 @@ export class OpenAiPolicy implements OpenPolicy {
 	 */
 	async #goOn(
 		request: GenerateRequest,
-		begun: Generation,
+		first: Generation,
 		options: AskOptions,
 		index: number,
 		broken: Failure,
 	): Promise<Generation> {
-		let text = begun;
-		let lost: Failure | null = begun.finish === 'length' ? broken : null;
+		let text = first;
+		let lost: Failure | null = first.finish === 'length' ? broken : null;
 		const { onText } = options;
 		for (let tries = this.#spec.retries ?? 4; lost !== null && tries > 0 && this.capabilities.prefix; tries--) {
 			const left = request.maxTokens - text.tokens;
@@ -202,10 +202,10 @@ export class OpenAiPolicy implements OpenPolicy {
 /**
  * Joins a text and its continuation. The prompt token count comes from the first part, if the server reports counts.
  */
-function continued(begun: Generation, more: Generation): Generation {
-	const told = begun.promptTokens !== null || more.promptTokens !== null;
+function continued(first: Generation, more: Generation): Generation {
+	const counted = first.promptTokens !== null || more.promptTokens !== null;
 	return {
-		...joined(begun, more),
-		promptTokens: told ? (begun.promptTokens ?? 0) + (more.promptTokens ?? 0) : null,
+		...joined(first, more),
+		promptTokens: counted ? (first.promptTokens ?? 0) + (more.promptTokens ?? 0) : null,
 	};
 }

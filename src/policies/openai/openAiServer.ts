@@ -310,20 +310,20 @@ async function readStream(
 	};
 }
 
-async function readText(response: Response, most: number, alive: () => void): Promise<string> {
+async function readText(response: Response, limit: number, alive: () => void): Promise<string> {
 	let size = 0;
 	const parts: Uint8Array[] = [];
 	for await (const part of response.body ?? []) {
 		alive();
 		size += part.length;
-		if (size > most) throw tooLarge(response.url, most);
+		if (size > limit) throw tooLarge(response.url, limit);
 		parts.push(part);
 	}
 	return Buffer.concat(parts).toString('utf8');
 }
 
-const tooLarge = (url: string, most: number) =>
-	new Failure('invalid', `The response from ${new URL(url).origin} exceeds ${most} bytes.`, 'Use another server.');
+const tooLarge = (url: string, limit: number) =>
+	new Failure('invalid', `The response from ${new URL(url).origin} exceeds ${limit} bytes.`, 'Use another server.');
 
 const notJson = (url: string) => new Failure('invalid', `The response from ${url} is not JSON.`, advice.address);
 

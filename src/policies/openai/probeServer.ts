@@ -155,8 +155,8 @@ class Probe {
 			if (got instanceof Failure) continue;
 			const [generation] = got.generations;
 			if (generation?.logprob === null || generation === undefined) break;
-			const told = Math.max(0, ...(generation.detail?.top ?? []).map((top) => top.length));
-			return { abilities: { logprobs: Math.min(logprobs, told) } };
+			const alternatives = Math.max(0, ...(generation.detail?.top ?? []).map((top) => top.length));
+			return { abilities: { logprobs: Math.min(logprobs, alternatives) } };
 		}
 		return { abilities: {}, note: 'The server does not return log-probabilities.' };
 	}
@@ -192,7 +192,7 @@ class Probe {
 		if (got instanceof Failure) return { abilities: { stops: 'refused' }, note };
 		const [generation] = got.generations;
 		if (generation?.finish !== 'stop') return { abilities: { stops: 'untold' } };
-		if (got.toldStop) return { abilities: { stops: 'told' } };
+		if (got.matchedStop) return { abilities: { stops: 'told' } };
 		// The server ignored the stop string and continued.
 		if (generation.tokens >= this.#first.tokens) return { abilities: { stops: 'refused' }, note };
 		return { abilities: { stops: 'kept' } };
@@ -263,11 +263,11 @@ class Probe {
 	async #try(
 		abilities: Partial<OpenAiAbilities>,
 		request: GenerateRequest,
-		tellStops = false,
+		reportsStops = false,
 	): Promise<Exchange | Failure> {
 		const conversation = new Conversation(this.#server, this.#spec, { ...this.#base, ...abilities });
 		try {
-			return await conversation.ask(request, { signal: this.#signal, sendStops: tellStops });
+			return await conversation.ask(request, { signal: this.#signal, sendStops: reportsStops });
 		} catch (error) {
 			const failure = Failure.from(error);
 			// A rejected key or a lost server says nothing about the feature.

@@ -109,8 +109,8 @@ export function tokensOf({ logprobs }: Choice): ReplyToken[] {
 	const pairs = (list: readonly (readonly [string, number])[]) =>
 		list
 			.flatMap(([text, logprob]) => {
-				const told = plausible(logprob);
-				return told === null ? [] : [[text, told] as const];
+				const value = plausible(logprob);
+				return value === null ? [] : [[text, value] as const];
 			})
 			.sort((a, b) => b[1] - a[1]);
 	if (Array.isArray(logprobs.content)) {

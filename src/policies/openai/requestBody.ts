@@ -32,9 +32,9 @@ export function inputOf(
 		})),
 	];
 	if (prefix === '' || style === null) return { messages: given };
-	const begun = { role: 'assistant', content: prefix, ...(style === 'flag' ? { prefix: true } : {}) };
+	const first = { role: 'assistant', content: prefix, ...(style === 'flag' ? { prefix: true } : {}) };
 	return {
-		messages: [...given, begun],
+		messages: [...given, first],
 		...(style === 'continue' ? { continue_final_message: true, add_generation_prompt: false } : {}),
 	};
 }
@@ -55,11 +55,11 @@ const alternativesForStatistics = 5;
 /** Returns a request body using the parameters that the server accepts. */
 export function bodyOf(spec: OpenAiSpec, abilities: OpenAiAbilities, options: BodyOptions): Record<string, unknown> {
 	const { request, n, maxTokens, stops, stream } = options;
-	const told = abilities.logprobs;
+	const known = abilities.logprobs;
 	const wanted = request.tokens === 0 ? 0 : request.tokens === 1 ? alternativesForStatistics : request.tokens;
-	const top = told === null ? 0 : Math.min(told, wanted);
+	const top = known === null ? 0 : Math.min(known, wanted);
 	const logprobs =
-		told === null
+		known === null
 			? {}
 			: spec.api === 'chat'
 				? { logprobs: true, ...(top > 0 ? { top_logprobs: top } : {}) }

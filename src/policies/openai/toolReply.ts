@@ -85,7 +85,7 @@ async function ask(
 	};
 	const { redactor } = server;
 	const draft = new ToolDraft(
-		() => new ChoiceDraft(generate, think, '', { untold: false, echoed: '', redactor }),
+		() => new ChoiceDraft(generate, think, '', { unreported: false, echoed: '', redactor }),
 		(text) => redactor.text(text),
 	);
 	const end = await server.ask(pathOf(spec), body, draft, signal);

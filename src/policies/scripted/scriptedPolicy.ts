@@ -139,9 +139,9 @@ export class ScriptedPolicy implements OpenPolicy {
 			const random = this.capabilities.seed
 				? Random.of(request.seed, 'scripted', given.join('\u0000'), k)
 				: Random.of(Math.random() * 2 ** 32);
-			const most = Math.min(request.maxTokens, context === undefined ? request.maxTokens : context - promptTokens);
+			const max = Math.min(request.maxTokens, context === undefined ? request.maxTokens : context - promptTokens);
 			const finish = chosen?.rule.finish ?? 'end';
-			return this.#write(tree, request, random, most, finish, k === 0 ? promptTokens : 0);
+			return this.#write(tree, request, random, max, finish, k === 0 ? promptTokens : 0);
 		});
 		this.#totals.add(generations);
 		return generations;
@@ -151,7 +151,7 @@ export class ScriptedPolicy implements OpenPolicy {
 		tree: CompletionTree,
 		request: GenerateRequest,
 		random: Random,
-		most: number,
+		max: number,
 		ending: Generation['finish'],
 		promptTokens: number,
 	): Generation {
@@ -165,7 +165,7 @@ export class ScriptedPolicy implements OpenPolicy {
 				last = token;
 				break;
 			}
-			if (drawn.length >= most) {
+			if (drawn.length >= max) {
 				finish = 'length';
 				break;
 			}

@@ -61,7 +61,7 @@ export const languageNames = [
 ] as const;
 export type LanguageName = (typeof languageNames)[number];
 
-export const behaviourNames = [
+export const behaviorNames = [
 	'verification',
 	'backtracking',
 	'subgoal-setting',
@@ -238,10 +238,7 @@ export const reflectionOptions = reward('reflection', 'Signs of careful reasonin
 	behaviours: v.optional(
 		described(
 			v.pipe(
-				v.array(
-					v.picklist(behaviourNames),
-					`must be a list of ${behaviourNames.map((name) => `"${name}"`).join(', ')}`,
-				),
+				v.array(v.picklist(behaviorNames), `must be a list of ${behaviorNames.map((name) => `"${name}"`).join(', ')}`),
 				v.minLength(1, 'must contain at least one behavior'),
 			),
 			'Behaviors to count (default: all).',

@@ -43,7 +43,7 @@ export class Judge implements BuiltIn {
 	readonly #spent: Spent = { asked: 0, cached: 0, promptTokens: 0, replyTokens: 0 };
 	#inFlight = 0;
 	/** Number of replies included in the last log message. */
-	#told = 0;
+	#reportedAt = 0;
 
 	constructor(
 		entry: RewardEntry<'judge'>,
@@ -128,8 +128,8 @@ export class Judge implements BuiltIn {
 			return content;
 		} finally {
 			this.#inFlight--;
-			if (this.#inFlight === 0 && this.#spent.asked > this.#told) {
-				this.#told = this.#spent.asked;
+			if (this.#inFlight === 0 && this.#spent.asked > this.#reportedAt) {
+				this.#reportedAt = this.#spent.asked;
 				this.#log(this.summary());
 			}
 		}

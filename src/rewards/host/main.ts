@@ -17,7 +17,7 @@ import { nodeIsNewEnough } from '../../base/nodeVersion.ts';
 import { decodeOrThrow } from '../../protocol/decode.ts';
 import { loadRequestSchema, rewardHostMethods, scoreRequestSchema } from '../../protocol/rewardHost.ts';
 import { messageReader } from '../../rpc/messageReader.ts';
-import { cancelledCode, loadFailedCode, refusedExit } from '../hostContract.ts';
+import { canceledCode, loadFailedCode, refusedExit } from '../hostContract.ts';
 import { Capture } from './capture.ts';
 import { LoadFault } from './loadRewardFile.ts';
 import { LocalImports } from './localImports.ts';
@@ -49,7 +49,7 @@ async function cancellable(
 	try {
 		return await work(controller.signal);
 	} catch (error) {
-		if (controller.signal.aborted) throw new ResponseError(cancelledCode, 'Canceled.');
+		if (controller.signal.aborted) throw new ResponseError(canceledCode, 'Canceled.');
 		if (error instanceof LoadFault) throw new ResponseError(loadFailedCode, error.message, error.data);
 		throw new ResponseError(ErrorCodes.InternalError, messageOf(error));
 	} finally {

@@ -2,7 +2,7 @@ import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import type { Readable, Writable } from 'node:stream';
 import { Failure } from '../../base/failure.ts';
 import { shutDescriptors } from '../../processes/inheritedDescriptors.ts';
-import { isAlive, readProcessTree } from '../../processes/procfs.ts';
+import { isAlive, readProcessTree, type TreeUse } from '../../processes/procfs.ts';
 import type { ControlGroup } from './controlGroup.ts';
 import type { SandboxEnd, SandboxLimits, SandboxOutcome, SandboxProcess } from './sandbox.ts';
 
@@ -58,6 +58,105 @@ const lingerMs = 300;
  */
 export function superviseProcess(what: SupervisedProgram, limits: SandboxLimits, signal?: AbortSignal): SandboxProcess {
 	const started = performance.now();
+	const { group } = what;
+	const child = startProgram(what);
+	let end: SandboxEnd | null = null;
+	let ended = false;
+	const seen = new PeakUse(what, limits);
+	let written = 0;
+	let grace: NodeJS.Timeout | undefined;
+
+	const stop = (why: SandboxEnd) => {
+		if (ended || end !== null) return;
+		end = why;
+		const first = what.reportsStart ? seen.processes[1] : undefined;
+		// The process outside reaps the first one inside, whose end kills all others. Without it, there may be nothing to
+		// reap them.
+		if (first !== undefined && killOne(first)) grace = setTimeout(() => killTree(child, seen.processes), graceMs);
+		else killTree(child, seen.processes);
+		what.onKill?.();
+	};
+
+	const { stdin, stdout, stderr } = child as ChildProcess & { stdin: Writable; stdout: Readable; stderr: Readable };
+	// A program that does not read its input closes the pipe.
+	stdin.on('error', () => undefined);
+	for (const stream of [stdout, stderr]) {
+		stream.on('error', () => undefined);
+		stream.on('data', (chunk: Buffer) => {
+			written += chunk.length;
+			if (written > limits.outputBytes) stop('output');
+		});
+	}
+	const complaint = collected(stderr, 2000);
+	const report = collected(child.stdio[3] as Readable | null | undefined, 10_000);
+
+	const wall = setTimeout(() => stop('wall'), limits.wallMs);
+	let look: NodeJS.Timeout | undefined;
+	const watch = async () => {
+		const use = child.pid === undefined ? null : await readProcessTree(child.pid, what.ownNetwork);
+		if (ended) return;
+		if (use !== null) {
+			const beyond = seen.add(use);
+			if (beyond !== null) stop(beyond);
+			// Kill processes created between the last check and the end.
+			if (end !== null && grace === undefined) killTree(child, seen.processes);
+		}
+		look = setTimeout(watch, lookMs);
+	};
+	if (process.platform === 'linux') look = setTimeout(watch, firstLookMs);
+
+	const abort = () => stop('cancelled');
+	if (signal?.aborted) queueMicrotask(abort);
+	else signal?.addEventListener('abort', abort, { once: true });
+
+	const outcome = new Promise<SandboxOutcome>((resolve, reject) => {
+		let exit: { readonly code: number | null; readonly signal: string | null } | null = null;
+		let linger: NodeJS.Timeout | undefined;
+		const finish = async (failure?: Failure) => {
+			if (ended) return;
+			ended = true;
+			clearTimeout(wall);
+			clearTimeout(look);
+			clearTimeout(linger);
+			clearTimeout(grace);
+			signal?.removeEventListener('abort', abort);
+			killTree(child, seen.processes);
+			const first = Number(/"child-pid": *(\d+)/.exec(report())?.[1] ?? Number.NaN);
+			if (first > 1) {
+				await gone(first);
+				what.onFirst?.(first);
+			}
+			// The kernel may have killed a process before a check noticed it.
+			if (end === null && group?.exceededMemory()) end = 'memory';
+			await group?.end().catch(() => undefined);
+			await what.onEnd?.().catch(() => undefined);
+			const { code, signal: bySignal } = exit ?? { code: null, signal: null };
+			if (failure !== undefined) reject(failure);
+			else if (end === null && what.reportsStart && !report().includes('"exit-code"')) {
+				const words = complaint().trim().split('\n').at(-1) ?? '';
+				reject(notStarted(what.name, words || `it exited with code ${code ?? bySignal}`));
+			} else {
+				const how = ending(end, code, bySignal, seen.cpuSeconds, limits);
+				resolve({ ...how, ...seen.peaks, durationMs: performance.now() - started });
+			}
+		};
+		child.once('error', (error) => void finish(notStarted(what.name, error.message)));
+		child.once('exit', (code, exitSignal) => {
+			exit = { code, signal: exitSignal };
+			linger = setTimeout(() => {
+				for (const stream of [stdout, stderr]) stream.destroy();
+				void finish();
+			}, lingerMs);
+		});
+		child.once('close', () => void finish());
+	});
+	// Callers that only use the streams do not have to handle the outcome.
+	outcome.catch(() => undefined);
+	return { stdin, stdout, stderr, ended: outcome, kill: () => stop('cancelled') };
+}
+
+/** Starts the program with its pipes, and writes its data to them. */
+function startProgram(what: SupervisedProgram): ChildProcess {
 	const data = what.data ?? [];
 	const { group } = what;
 	const stdio: StdioOptions & unknown[] = ['pipe', 'pipe', 'pipe', what.reportsStart ? 'pipe' : 'ignore'];
@@ -83,126 +182,54 @@ export function superviseProcess(what: SupervisedProgram, limits: SandboxLimits,
 		closed();
 		group?.handedOn();
 	}
-	let end: SandboxEnd | null = null;
-	let ended = false;
-	let peakMemoryMb = 0;
-	let peakProcesses = 0;
-	let known: readonly number[] = [];
-	let report = '';
-	let complaint = '';
-	let written = 0;
-	let cpuSeconds = 0;
-	let grace: NodeJS.Timeout | undefined;
-
-	const stop = (why: SandboxEnd) => {
-		if (ended || end !== null) return;
-		end = why;
-		const first = what.reportsStart ? known[1] : undefined;
-		// The process outside reaps the first one inside, whose end kills all others. Without it, there may be nothing to
-		// reap them.
-		if (first !== undefined && killOne(first)) grace = setTimeout(() => killTree(child, known), graceMs);
-		else killTree(child, known);
-		what.onKill?.();
-	};
-
-	const { stdin, stdout, stderr } = child as ChildProcess & { stdin: Writable; stdout: Readable; stderr: Readable };
-	// A program that does not read its input closes the pipe.
-	stdin.on('error', () => undefined);
-	for (const stream of [stdout, stderr]) {
-		stream.on('error', () => undefined);
-		stream.on('data', (chunk: Buffer) => {
-			written += chunk.length;
-			if (written > limits.outputBytes) stop('output');
-		});
-	}
-	stderr.on('data', (chunk: Buffer) => {
-		if (complaint.length < 2000) complaint += chunk.toString('latin1');
-	});
-	const status = child.stdio[3] as Readable | null | undefined;
-	status?.on('error', () => undefined);
-	status?.on('data', (chunk: Buffer) => {
-		if (report.length < 10_000) report += chunk.toString('latin1');
-	});
 	data.forEach((bytes, i) => {
 		const pipe = child.stdio[firstData + i] as Writable | null | undefined;
 		pipe?.on('error', () => undefined);
 		pipe?.end(bytes);
 	});
+	return child;
+}
 
-	const wall = setTimeout(() => stop('wall'), limits.wallMs);
-	let look: NodeJS.Timeout | undefined;
-	const watch = async () => {
-		const use = child.pid === undefined ? null : await readProcessTree(child.pid, what.ownNetwork);
-		if (ended) return;
-		if (use !== null) {
-			known = use.processes;
-			const tasks = Math.max(0, use.tasks - (what.ownTasks ?? 0));
-			const memoryMb = Math.max(use.memoryMb, group?.usedMb() ?? 0);
-			peakMemoryMb = Math.max(peakMemoryMb, memoryMb);
-			peakProcesses = Math.max(peakProcesses, tasks);
-			cpuSeconds = Math.max(cpuSeconds, use.cpuSeconds);
-			if (tasks > limits.processes) stop('processes');
-			else if (memoryMb > limits.memoryMb || group?.exceededMemory()) stop('memory');
-			else if (use.cpuSeconds > limits.cpuSeconds) stop('cpu');
-			// Kill processes created between the last check and the end.
-			if (end !== null && grace === undefined) killTree(child, known);
-		}
-		look = setTimeout(watch, lookMs);
-	};
-	if (process.platform === 'linux') look = setTimeout(watch, firstLookMs);
-
-	const abort = () => stop('cancelled');
-	if (signal?.aborted) queueMicrotask(abort);
-	else signal?.addEventListener('abort', abort, { once: true });
-
-	const outcome = new Promise<SandboxOutcome>((resolve, reject) => {
-		let exit: { readonly code: number | null; readonly signal: string | null } | null = null;
-		let linger: NodeJS.Timeout | undefined;
-		const finish = async (failure?: Failure) => {
-			if (ended) return;
-			ended = true;
-			clearTimeout(wall);
-			clearTimeout(look);
-			clearTimeout(linger);
-			clearTimeout(grace);
-			signal?.removeEventListener('abort', abort);
-			killTree(child, known);
-			const first = Number(/"child-pid": *(\d+)/.exec(report)?.[1] ?? Number.NaN);
-			if (first > 1) {
-				await gone(first);
-				what.onFirst?.(first);
-			}
-			// The kernel may have killed a process before a check noticed it.
-			if (end === null && group?.exceededMemory()) end = 'memory';
-			await group?.end().catch(() => undefined);
-			await what.onEnd?.().catch(() => undefined);
-			const { code, signal: bySignal } = exit ?? { code: null, signal: null };
-			if (failure !== undefined) reject(failure);
-			else if (end === null && what.reportsStart && !report.includes('"exit-code"')) {
-				const words = complaint.trim().split('\n').at(-1) ?? '';
-				reject(notStarted(what.name, words || `it exited with code ${code ?? bySignal}`));
-			} else {
-				resolve({
-					...ending(end, code, bySignal, cpuSeconds, limits),
-					durationMs: performance.now() - started,
-					peakMemoryMb,
-					peakProcesses,
-				});
-			}
-		};
-		child.once('error', (error) => void finish(notStarted(what.name, error.message)));
-		child.once('exit', (code, exitSignal) => {
-			exit = { code, signal: exitSignal };
-			linger = setTimeout(() => {
-				for (const stream of [stdout, stderr]) stream.destroy();
-				void finish();
-			}, lingerMs);
-		});
-		child.once('close', () => void finish());
+/** What a stream has said so far, up to about a number of bytes. */
+function collected(stream: Readable | null | undefined, limit: number): () => string {
+	let text = '';
+	stream?.on('error', () => undefined);
+	stream?.on('data', (chunk: Buffer) => {
+		if (text.length < limit) text += chunk.toString('latin1');
 	});
-	// Callers that only use the streams do not have to handle the outcome.
-	outcome.catch(() => undefined);
-	return { stdin, stdout, stderr, ended: outcome, kill: () => stop('cancelled') };
+	return () => text;
+}
+
+/** What the program and its descendants use, and their peaks. */
+class PeakUse {
+	peaks = { peakMemoryMb: 0, peakProcesses: 0 };
+	cpuSeconds = 0;
+	/** Process ids at the last look. */
+	processes: readonly number[] = [];
+	readonly #what: SupervisedProgram;
+	readonly #limits: SandboxLimits;
+
+	constructor(what: SupervisedProgram, limits: SandboxLimits) {
+		this.#what = what;
+		this.#limits = limits;
+	}
+
+	/** @returns the limit that is exceeded, if any */
+	add(use: TreeUse): SandboxEnd | null {
+		const { group, ownTasks = 0 } = this.#what;
+		const limits = this.#limits;
+		this.processes = use.processes;
+		const tasks = Math.max(0, use.tasks - ownTasks);
+		const memoryMb = Math.max(use.memoryMb, group?.usedMb() ?? 0);
+		this.peaks = {
+			peakMemoryMb: Math.max(this.peaks.peakMemoryMb, memoryMb),
+			peakProcesses: Math.max(this.peaks.peakProcesses, tasks),
+		};
+		this.cpuSeconds = Math.max(this.cpuSeconds, use.cpuSeconds);
+		if (tasks > limits.processes) return 'processes';
+		if (memoryMb > limits.memoryMb || group?.exceededMemory()) return 'memory';
+		return use.cpuSeconds > limits.cpuSeconds ? 'cpu' : null;
+	}
 }
 
 /**

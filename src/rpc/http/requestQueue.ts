@@ -32,7 +32,7 @@ export class RequestQueue {
 	readonly #options: QueueOptions;
 	readonly #waiting: (() => void)[] = [];
 	/** Start times of recent requests that count toward the per-minute limit. */
-	readonly #begun: number[] = [];
+	readonly #started: number[] = [];
 	#inFlight = 0;
 	/** Time before which nothing is sent, because a server's "slow down" applies to all requests. */
 	#pausedUntil = 0;
@@ -72,7 +72,7 @@ export class RequestQueue {
 	}
 
 	#enter(signal: AbortSignal): Promise<void> {
-		if (signal.aborted) return Promise.reject(cancelled());
+		if (signal.aborted) return Promise.reject(canceled());
 		if (this.#inFlight < this.#options.concurrency) {
 			this.#inFlight++;
 			return Promise.resolve();
@@ -84,7 +84,7 @@ export class RequestQueue {
 			};
 			const stop = () => {
 				this.#waiting.splice(this.#waiting.indexOf(go), 1);
-				reject(cancelled());
+				reject(canceled());
 			};
 			this.#waiting.push(go);
 			signal.addEventListener('abort', stop, { once: true });
@@ -100,24 +100,24 @@ export class RequestQueue {
 
 	async #pause(signal: AbortSignal): Promise<void> {
 		for (let left = this.#wait(); left > 0; left = this.#wait()) await rest(left, signal);
-		if (this.#options.requestsPerMinute !== undefined) this.#begun.push(Date.now());
+		if (this.#options.requestsPerMinute !== undefined) this.#started.push(Date.now());
 	}
 
 	/** Returns the milliseconds until the next request may start. */
 	#wait(): number {
 		const now = Date.now();
 		const paused = this.#pausedUntil - now;
-		const most = this.#options.requestsPerMinute;
-		if (most === undefined || most <= 0) return paused;
-		while (this.#begun.length > 0 && (this.#begun[0] as number) <= now - minuteMs) this.#begun.shift();
-		const full = this.#begun.length >= Math.max(1, Math.floor(most));
-		return Math.max(paused, full ? (this.#begun[0] as number) + minuteMs - now : 0);
+		const limit = this.#options.requestsPerMinute;
+		if (limit === undefined || limit <= 0) return paused;
+		while (this.#started.length > 0 && (this.#started[0] as number) <= now - minuteMs) this.#started.shift();
+		const full = this.#started.length >= Math.max(1, Math.floor(limit));
+		return Math.max(paused, full ? (this.#started[0] as number) + minuteMs - now : 0);
 	}
 }
 
-const cancelled = () => new Failure('cancelled', 'The request was canceled.');
+const canceled = () => new Failure('cancelled', 'The request was canceled.');
 
 async function rest(ms: number, signal: AbortSignal): Promise<void> {
 	await pause(ms, signal);
-	if (signal.aborted) throw cancelled();
+	if (signal.aborted) throw canceled();
 }

@@ -27,7 +27,7 @@ export interface CheckedDataset extends DatasetReport {
 }
 
 /** Maximum number of duplicate groups of each type whose prompts are reported. */
-const maxTold = 10;
+const maxReported = 10;
 
 /**
  * Reads a dataset once, in bounded memory. Fails with `invalid` at the first row that a recipe would reject, naming
@@ -51,7 +51,8 @@ export async function checkDataset(
 		for (const one of against) tests.push(await openTests(one, signal, named.prompt));
 		const counter = new DatasetCounter(tests);
 		let rows = 0;
-		const reading = { name, advice: actionOf };
+		// Columns are options here.
+		const reading = { name, nameColumn: (role: string) => `Specify the column with --${role}.` };
 		for await (const read of table.scan(signal, onWalk)) {
 			counter.add(read.row, problemOf(read, columns, reading));
 			rows++;
@@ -59,7 +60,7 @@ export async function checkDataset(
 		if (rows === 0) throw new Failure('invalid', `${name} has no rows.`, 'Choose another file.');
 		const report = await inTurns(counter.report(), signal);
 		const { exact, near } = report.duplicates;
-		const firsts = [...exact.slice(0, maxTold), ...near.slice(0, maxTold)].map(([row = 0]) => row);
+		const firsts = [...exact.slice(0, maxReported), ...near.slice(0, maxReported)].map(([row = 0]) => row);
 		const prompts = new Map<number, string>();
 		for (const { row, value } of await rowsOf(
 			table,
@@ -72,10 +73,4 @@ export async function checkDataset(
 	} finally {
 		await table.close();
 	}
-}
-
-/** @param action suggested action for recipes, where columns are keys instead of command-line options */
-function actionOf(action: string | undefined): string | undefined {
-	const role = /^Set "(\w+)" in the recipe's dataset to the name of the column/.exec(action ?? '')?.[1];
-	return role === undefined ? action : `Specify the column with --${role}.`;
 }

@@ -6,22 +6,22 @@ import type { TableRow } from '../../core/dataset/table/tableRow.ts';
 export interface ProblemReading {
 	/** Display name of the file. */
 	readonly name: string;
-	/** Overrides the suggested action for a row, for callers whose users are not recipe authors. */
-	readonly advice?: (action: string | undefined) => string | undefined;
+	/** Suggested action for a missing column, by its role, for callers whose users are not recipe authors. */
+	readonly nameColumn?: (role: string) => string;
 }
 
 /** Returns the problem in a row as recipes read it. Fails with `invalid` if there is none. */
-export function problemOf(
-	read: TableRow,
-	columns: DatasetColumns,
-	{ name, advice = (action) => action }: ProblemReading,
-): Problem {
+export function problemOf(read: TableRow, columns: DatasetColumns, { name, nameColumn }: ProblemReading): Problem {
 	const parsed = read.value === null ? null : parseDatasetRow(read.value, read.row + 1, columns);
 	if (parsed?.kind === 'row' && read.bare !== true) return parsed.problem;
 	const fault = parsed?.kind === 'fault' ? parsed.fault : null;
 	const why = read.bare ? 'is not a JSON object' : (fault?.message ?? read.fault ?? 'cannot be read');
-	const action = read.bare ? 'Write one JSON object per line.' : (fault?.action ?? read.action);
-	throw new Failure('invalid', `${name}, ${placeOf(read)}, ${why}.`, advice(action));
+	const action = read.bare
+		? 'Write one JSON object per line.'
+		: fault?.missing !== undefined && nameColumn
+			? nameColumn(fault.missing)
+			: (fault?.action ?? read.action);
+	throw new Failure('invalid', `${name}, ${placeOf(read)}, ${why}.`, action);
 }
 
 /** Returns the location of a row in its file's own terms. */

@@ -7,7 +7,7 @@ import type { FolderView, FoundFile } from './folderView.ts';
 import { compareNames, type PathParts, PathPattern, stepIn } from './pathPattern.ts';
 
 /** Maximum number of names to read per folder; anything beyond is reported as skipped. */
-const mostNames = 2_000_000;
+const maxNames = 2_000_000;
 /** Maximum number of names to read per folder during format detection, which checks every folder in a search. */
 const maxNamesForHas = 20_000;
 /** Maximum number of folders to enter per search. */
@@ -117,7 +117,7 @@ export class DiskFolder implements FolderView {
 	): AsyncGenerator<PathMatch> {
 		const { until = pattern.segments.length - 1, from = 0, within = { path: '', parts: {} } } = options;
 		const budget = { folders: maxFolders };
-		const names = options.names ?? mostNames;
+		const names = options.names ?? maxNames;
 		yield* this.#walk(pattern, from, until, within, 0, names, budget);
 	}
 
@@ -165,7 +165,7 @@ export class DiskFolder implements FolderView {
 	 * Yields the entries in a folder in chunks, because reading a hundred thousand names in one go would block the event
 	 * loop.
 	 */
-	async *#entries(path: string, most: number): AsyncGenerator<Entry> {
+	async *#entries(path: string, limit: number): AsyncGenerator<Entry> {
 		const absolute = join(this.path, path);
 		const info = await lstat(absolute).catch(() => null);
 		if (info === null || !info.isDirectory()) return;
@@ -182,8 +182,8 @@ export class DiskFolder implements FolderView {
 		let seen = 0;
 		try {
 			for await (const entry of await opendir(absolute, { bufferSize: 512 })) {
-				if (++seen > most) {
-					if (most === mostNames) this.cut.add(path);
+				if (++seen > limit) {
+					if (limit === maxNames) this.cut.add(path);
 					break;
 				}
 				if (turns.due) await turns.pass();

@@ -12,7 +12,7 @@ export async function findFormats(folder: string, of: readonly RunFormat[] = for
 	const found: RunFormat[] = [];
 	for (const format of of) {
 		// A folder that cannot be read does not match.
-		if (await format.recognise(view).catch(() => false)) found.push(format);
+		if (await format.recognize(view).catch(() => false)) found.push(format);
 	}
 	return found;
 }

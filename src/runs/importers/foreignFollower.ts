@@ -43,10 +43,10 @@ export class ForeignFollower extends Disposable implements RunFollower {
 	#steps = new Map<number, readonly FoundFile[] | null>();
 	#turn = 0;
 	/** Data that was read but not reported yet: metrics rows from this step on, and steps with rollouts. */
-	#untold = { from: Number.POSITIVE_INFINITY, steps: new Set<number>() };
+	#unreported = { from: Number.POSITIVE_INFINITY, steps: new Set<number>() };
 	#lastFailure = '';
 	/** Whether anything has been reported since the last reset. */
-	#told = false;
+	#reported = false;
 	#gone = false;
 
 	constructor(folder: string, format: RunFormat, { pollMs = 2000, overview = {} }: FollowOptions = {}) {
@@ -105,7 +105,7 @@ export class ForeignFollower extends Disposable implements RunFollower {
 			if (!info.isDirectory()) throw new Failure('missing', `${this.folder} is not a folder anymore.`);
 			if (this.#gone) this.#reset();
 			// After removals everything is reported again, but with a limited number of attempts per round.
-			for (let i = 0; i < 3; i++) if (await this.#tellNews()) break;
+			for (let i = 0; i < 3; i++) if (await this.#reportNews()) break;
 			this.#lastFailure = '';
 		} catch (error) {
 			this.#fail(Failure.from(error, `Cannot follow ${this.folder}`));
@@ -113,13 +113,13 @@ export class ForeignFollower extends Disposable implements RunFollower {
 	}
 
 	/** @returns false if reported data is no longer valid: it was reset and must be reported again */
-	async #tellNews(): Promise<boolean> {
-		if (!this.#told) await this.#tellOverview();
+	async #reportNews(): Promise<boolean> {
+		if (!this.#reported) await this.#reportOverview();
 		const news = await this.#run.metricSources.read();
 		// The next operation can fail; in that case, the changes are reported in the next round.
-		this.#untold.from = Math.min(this.#untold.from, news.from);
+		this.#unreported.from = Math.min(this.#unreported.from, news.from);
 		if (this.disposed) return true;
-		if (news.reset && this.#told) {
+		if (news.reset && this.#reported) {
 			this.#reset();
 			return false;
 		}
@@ -129,11 +129,11 @@ export class ForeignFollower extends Disposable implements RunFollower {
 			this.#reset();
 			return false;
 		}
-		await this.#tellRecord();
+		await this.#reportRecord();
 		if (this.disposed) return true;
 		// Other callers may have read these rows earlier.
-		const from = this.#told ? this.#untold.from : Number.NEGATIVE_INFINITY;
-		this.#told = true;
+		const from = this.#reported ? this.#unreported.from : Number.NEGATIVE_INFINITY;
+		this.#reported = true;
 		if (from !== Number.POSITIVE_INFINITY) {
 			for (const lines of this.#run.metricSources.lines(from)) {
 				this.#fire({ kind: 'metrics', lines });
@@ -141,22 +141,22 @@ export class ForeignFollower extends Disposable implements RunFollower {
 				if (this.disposed) return true;
 			}
 		}
-		const steps = [...this.#untold.steps].sort((a, b) => a - b);
-		this.#untold = { from: Number.POSITIVE_INFINITY, steps: new Set() };
+		const steps = [...this.#unreported.steps].sort((a, b) => a - b);
+		this.#unreported = { from: Number.POSITIVE_INFINITY, steps: new Set() };
 		if (steps.length > 0) this.#fire({ kind: 'rollouts', steps });
 		this.#fire({ kind: 'synced' });
 		return true;
 	}
 
 	/** Reading long files takes a while, so report an overview of the run first. */
-	async #tellOverview(): Promise<void> {
+	async #reportOverview(): Promise<void> {
 		const lines = await this.#run.metricSources.overview(this.#overview).catch(() => null);
 		if (lines === null || this.disposed) return;
-		await this.#tellRecord();
+		await this.#reportRecord();
 		this.#fire({ kind: 'overview', lines });
 	}
 
-	async #tellRecord(): Promise<void> {
+	async #reportRecord(): Promise<void> {
 		const record = await this.#run.record();
 		const text = JSON.stringify({ ...record, heartbeat: 0, updated: 0 });
 		if (text === this.#record || this.disposed) return;
@@ -175,7 +175,7 @@ export class ForeignFollower extends Disposable implements RunFollower {
 		const fresh = steps.filter((step) => !this.#steps.has(step));
 		for (const step of fresh) {
 			this.#steps.set(step, null);
-			this.#untold.steps.add(step);
+			this.#unreported.steps.add(step);
 		}
 		for (const step of this.#stepsToLookAt(steps)) {
 			const files = await this.#run.stepFiles(step, 'train');
@@ -185,7 +185,7 @@ export class ForeignFollower extends Disposable implements RunFollower {
 			if (before === null) continue;
 			const difference = await differenceOf(before, files);
 			if (difference === 'other') return false;
-			if (difference === 'more') this.#untold.steps.add(step);
+			if (difference === 'more') this.#unreported.steps.add(step);
 		}
 		return true;
 	}
@@ -211,8 +211,8 @@ export class ForeignFollower extends Disposable implements RunFollower {
 		this.#gone = false;
 		this.#run = new ForeignRun(this.folder, this.#format, { live: true });
 		this.#record = '';
-		this.#told = false;
-		this.#untold = { from: Number.POSITIVE_INFINITY, steps: new Set() };
+		this.#reported = false;
+		this.#unreported = { from: Number.POSITIVE_INFINITY, steps: new Set() };
 		this.#steps.clear();
 		this.#turn = 0;
 		this.#fire({ kind: 'reset' });

@@ -9,7 +9,7 @@ import { DiskFolder } from './diskFolder.ts';
 import type { FoundFile } from './folderView.ts';
 import { foreignRecordOf } from './foreignRecordOf.ts';
 import { ForeignStep } from './foreignStep.ts';
-import { learntOf } from './learnt.ts';
+import { learnedOf } from './learned.ts';
 import { MetricSources } from './metricSources.ts';
 import { openFrames } from './openFrames.ts';
 import { RolloutSteps } from './rolloutSteps.ts';
@@ -32,7 +32,7 @@ const eventFlushSeconds = 150;
 const newestSteps = 4;
 
 /** Number of rollout files that are checked for changes that affect what a format learns about a run. */
-const learntFrom = 8;
+const learnedFrom = 8;
 
 /** Another trainer's run, read through its format. */
 export class ForeignRun implements RunContent {
@@ -72,10 +72,10 @@ export class ForeignRun implements RunContent {
 
 	async record(): Promise<AnyRunRecord> {
 		// Lists use this too, so it does not read long metrics.
-		const learnt = (await this.#metricsAreSmall()) ? await this.#learnt() : undefined;
-		const steps = await this.#steps.list('train', learnt);
-		const facts = (await this.runFormat.describe?.(this.disk, learnt).catch(() => undefined)) ?? {};
-		const { written, stepTimes } = await this.#signs(steps, learnt);
+		const learned = (await this.#metricsAreSmall()) ? await this.#learned() : undefined;
+		const steps = await this.#steps.list('train', learned);
+		const facts = (await this.runFormat.describe?.(this.disk, learned).catch(() => undefined)) ?? {};
+		const { written, stepTimes } = await this.#signs(steps, learned);
 		const newest = this.#metrics.lastStep ?? (await this.newest()).at(-1)?.step ?? null;
 		const step = Math.max(newest ?? -1, steps.at(-1) ?? -1);
 		return foreignRecordOf({
@@ -94,12 +94,12 @@ export class ForeignRun implements RunContent {
 	}
 
 	async steps(split: RolloutSplit = 'train'): Promise<number[]> {
-		return this.#steps.list(split, await this.#learnt());
+		return this.#steps.list(split, await this.#learned());
 	}
 
 	async open(step: number, split: RolloutSplit = 'train'): Promise<StepRollouts> {
-		const learnt = await this.#learnt();
-		const files = await this.#steps.files(step, split, learnt);
+		const learned = await this.#learned();
+		const files = await this.#steps.files(step, split, learned);
 		if (files.length === 0) {
 			const of = split === 'train' ? `step ${step}` : `the evaluation at step ${step}`;
 			throw new Failure(
@@ -108,12 +108,12 @@ export class ForeignRun implements RunContent {
 				'They were removed or moved. Choose another step.',
 			);
 		}
-		return new ForeignStep(files, { ...this.#stepOptions(step), learnt });
+		return new ForeignStep(files, { ...this.#stepOptions(step), learned });
 	}
 
 	/** Returns the current files of a step without opening them. */
 	async stepFiles(step: number, split: RolloutSplit): Promise<FoundFile[]> {
-		const files = await this.#steps.files(step, split, await this.#learnt());
+		const files = await this.#steps.files(step, split, await this.#learned());
 		return files.flatMap(({ found, companion }) => (companion === null ? [found] : [found, companion]));
 	}
 
@@ -155,18 +155,18 @@ export class ForeignRun implements RunContent {
 	}
 
 	/** Returns what the format has learned about the run, cached until the relevant files change. */
-	async #learnt(): Promise<unknown> {
+	async #learned(): Promise<unknown> {
 		const { learn } = this.runFormat;
 		if (learn === undefined) return undefined;
-		return learntOf(`${this.format}\n${this.folder}`, await this.#evidenceStamp(), async () => {
+		return learnedOf(`${this.format}\n${this.folder}`, await this.#evidenceStamp(), async () => {
 			let whole = true;
 			const evidence: RunEvidence = {
 				metrics: async () => {
 					await this.#metrics.load();
 					return [...this.#metrics.lines()].flat();
 				},
-				records: async (path, form, most) => {
-					const read = await this.#records(path, form, most);
+				records: async (path, form, limit) => {
+					const read = await this.#records(path, form, limit);
 					whole &&= read.whole;
 					return read.records;
 				},
@@ -184,12 +184,12 @@ export class ForeignRun implements RunContent {
 			for (const { path, stamp } of await this.disk.find(pattern)) stamps.push(path, stamp);
 		}
 		for (const pattern of new Set(this.runFormat.rollouts.map((files) => files.pattern))) {
-			for (const { path, stamp } of await this.disk.some(pattern, learntFrom)) stamps.push(path, stamp);
+			for (const { path, stamp } of await this.disk.some(pattern, learnedFrom)) stamps.push(path, stamp);
 		}
 		return stamps.join('\n');
 	}
 
-	async #records(path: string, form: FileForm, most: number): Promise<{ records: unknown[]; whole: boolean }> {
+	async #records(path: string, form: FileForm, limit: number): Promise<{ records: unknown[]; whole: boolean }> {
 		const records: unknown[] = [];
 		let whole = true;
 		const frames = await openFrames(this.folder, path, form, undefined).catch(() => null);
@@ -197,8 +197,8 @@ export class ForeignRun implements RunContent {
 		try {
 			for await (const frame of frames.frames()) {
 				whole &&= frame.fault === null;
-				records.push(...frame.records.slice(0, most - records.length));
-				if (records.length >= most) break;
+				records.push(...frame.records.slice(0, limit - records.length));
+				if (records.length >= limit) break;
 			}
 		} catch {
 			// What was read before counts too.
@@ -214,7 +214,7 @@ export class ForeignRun implements RunContent {
 	}
 
 	/** Collects write times of the metrics files and of the first and latest steps, in seconds since the epoch. */
-	async #signs(steps: readonly number[], learnt: unknown): Promise<{ written: number[]; stepTimes: number[] }> {
+	async #signs(steps: readonly number[], learned: unknown): Promise<{ written: number[]; stepTimes: number[] }> {
 		const written: number[] = [];
 		const seconds = ({ modifiedMs }: FoundFile) => modifiedMs / 1000;
 		for (const { pattern } of this.runFormat.metrics) {
@@ -222,7 +222,7 @@ export class ForeignRun implements RunContent {
 		}
 		const stepTimes: number[] = [];
 		for (const step of new Set([...steps.slice(0, 1), ...steps.slice(-newestSteps)])) {
-			const times = (await this.#steps.files(step, 'train', learnt)).slice(-100).map(({ found }) => seconds(found));
+			const times = (await this.#steps.files(step, 'train', learned)).slice(-100).map(({ found }) => seconds(found));
 			written.push(...times);
 			// The first step shows when the run started; the others are between it and the latest.
 			const isNewest = steps.indexOf(step) >= steps.length - newestSteps;

@@ -34,7 +34,7 @@ export interface StepOptions {
 	readonly faults: FaultList;
 	/** Whether an incomplete end of a recently written file is read later instead of being a fault. */
 	readonly live: boolean;
-	readonly learnt?: unknown;
+	readonly learned?: unknown;
 }
 
 /** The rollouts of one step and split from another trainer's run. */
@@ -48,7 +48,7 @@ export class ForeignStep implements StepRollouts {
 	constructor(files: readonly StepFile[], options: StepOptions) {
 		this.#files = files;
 		this.#options = options;
-		this.identity = identityOf(files, options.learnt);
+		this.identity = identityOf(files, options.learned);
 	}
 
 	async *rollouts(signal?: AbortSignalLike): AsyncGenerator<PlacedRollout> {
@@ -91,7 +91,7 @@ export class ForeignStep implements StepRollouts {
 		if (kept === undefined) this.#keep(place.file, frames);
 		const { number, item } = pieceOf(place, file.files);
 		const frame = await frames.frame({ offset: place.offset, length: place.length, number });
-		const foreign = rolloutsIn(frame, file, item, await this.#companion(file), this.#options.learnt).at(item);
+		const foreign = rolloutsIn(frame, file, item, await this.#companion(file), this.#options.learned).at(item);
 		if (foreign === undefined) throw changed(place.file);
 		return lineOf(foreign, file, this.#options.step, place);
 	}
@@ -105,14 +105,14 @@ export class ForeignStep implements StepRollouts {
 	async #companion({ files, companion }: StepFile, signal?: AbortSignalLike): Promise<Companion> {
 		if (companion === null || files.companion === undefined) return null;
 		const { form, largest, entries } = files.companion;
-		let told = this.#companions.get(companion.path);
-		if (told === undefined) {
-			told = this.#readCompanion(companion.path, form, largest, entries, signal);
-			this.#companions.set(companion.path, told);
+		let known = this.#companions.get(companion.path);
+		if (known === undefined) {
+			known = this.#readCompanion(companion.path, form, largest, entries, signal);
+			this.#companions.set(companion.path, known);
 			// If reading was aborted, the next caller reads the file again.
-			told.catch(() => this.#companions.delete(companion.path));
+			known.catch(() => this.#companions.delete(companion.path));
 		}
-		const map = await told;
+		const map = await known;
 		return (key) => map.get(key);
 	}
 
@@ -171,7 +171,7 @@ export class ForeignStep implements StepRollouts {
 		signal: AbortSignalLike | undefined,
 		opened?: Promise<FrameFile>,
 	): AsyncGenerator<ReadRollout> {
-		const { folder, step, live, learnt } = this.#options;
+		const { folder, step, live, learned } = this.#options;
 		const { match, files } = file;
 		let frames: FrameFile;
 		try {
@@ -191,7 +191,7 @@ export class ForeignStep implements StepRollouts {
 				}
 				let item = 0;
 				for (const value of frame.records) {
-					const read = understood(files, value, contextOf(file, record++, companion, learnt));
+					const read = understood(files, value, contextOf(file, record++, companion, learned));
 					if (typeof read === 'string') {
 						yield { fault: faultOf(file, frame, read) };
 						continue;
@@ -270,9 +270,9 @@ export function contextOf(
 	{ match }: Pick<StepFile, 'match'>,
 	record: number,
 	companion: Companion = null,
-	learnt?: unknown,
+	learned?: unknown,
 ): RecordContext {
-	const context = { file: match.path, parts: match.parts, step: stepIn(match.parts), record, learnt };
+	const context = { file: match.path, parts: match.parts, step: stepIn(match.parts), record, learned };
 	return companion === null ? context : { ...context, companion };
 }
 
@@ -301,13 +301,13 @@ function rolloutsIn(
 	file: StepFile,
 	item: number,
 	companion: Companion,
-	learnt: unknown,
+	learned: unknown,
 ): ForeignRollout[] {
 	const rollouts: ForeignRollout[] = [];
 	let record = file.files.form === 'parquet' ? frame.number - 1 : 0;
 	for (const value of frame.records) {
 		if (rollouts.length > item) break;
-		const read = understood(file.files, value, contextOf(file, record++, companion, learnt));
+		const read = understood(file.files, value, contextOf(file, record++, companion, learned));
 		if (typeof read !== 'string') rollouts.push(...read);
 	}
 	return rollouts;
@@ -357,11 +357,11 @@ export function finite(value: unknown): number | null {
 	return typeof value === 'number' && Number.isFinite(value) ? value : null;
 }
 
-function identityOf(files: readonly StepFile[], learnt: unknown): string {
+function identityOf(files: readonly StepFile[], learned: unknown): string {
 	const hash = createHash('sha256');
 	for (const { match, found, companion, files: kind } of files) {
-		const learntOf = kind.dependsOn?.(match.path, learnt) ?? '';
-		hash.update(`${match.path}\n${found.stamp}\n${companion?.stamp ?? ''}\n${learntOf}`);
+		const learnedOf = kind.dependsOn?.(match.path, learned) ?? '';
+		hash.update(`${match.path}\n${found.stamp}\n${companion?.stamp ?? ''}\n${learnedOf}`);
 	}
 	return hash.digest('base64');
 }

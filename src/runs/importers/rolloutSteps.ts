@@ -37,17 +37,17 @@ export class RolloutSteps {
 	 * Returns the steps in ascending order.
 	 * @param learned what the format has learned about the run
 	 */
-	async list(split: RolloutSplit, learnt: unknown, signal?: AbortSignalLike): Promise<number[]> {
-		return [...(await this.#starts(split, learnt, signal)).keys()].sort((a, b) => a - b);
+	async list(split: RolloutSplit, learned: unknown, signal?: AbortSignalLike): Promise<number[]> {
+		return [...(await this.#starts(split, learned, signal)).keys()].sort((a, b) => a - b);
 	}
 
 	/** Returns the files of a step in the order they are read, or an empty list if the step has no rollouts. */
-	async files(step: number, split: RolloutSplit, learnt: unknown, signal?: AbortSignalLike): Promise<StepFile[]> {
+	async files(step: number, split: RolloutSplit, learned: unknown, signal?: AbortSignalLike): Promise<StepFile[]> {
 		const found: StepFile[] = [];
 		for (const [files, pattern] of this.#patterns) {
 			if (files.split !== split) continue;
 			const unsorted: PathMatch[] = [];
-			for await (const match of this.#matchesOf(files, pattern, step, learnt)) unsorted.push(match);
+			for await (const match of this.#matchesOf(files, pattern, step, learned)) unsorted.push(match);
 			const matches = await sortMatches(unsorted);
 			for (let i = 0; i < matches.length; i += together) {
 				const portion = matches.slice(i, i + together);
@@ -71,7 +71,7 @@ export class RolloutSteps {
 	 * Returns the steps, with stamps that show whether their files have changed; steps that share a file have the stamp
 	 * of that file.
 	 */
-	async #starts(split: RolloutSplit, learnt: unknown, signal?: AbortSignalLike): Promise<Map<number, Start[]>> {
+	async #starts(split: RolloutSplit, learned: unknown, signal?: AbortSignalLike): Promise<Map<number, Start[]>> {
 		const starts = new Map<number, Start[]>();
 		const add = (step: number, start: Start) => {
 			const known = starts.get(step);
@@ -82,7 +82,7 @@ export class RolloutSteps {
 			if (files.split !== split) continue;
 			if (this.#byRecord(pattern)) {
 				for await (const match of this.#disk.matches(pattern)) {
-					const stat = (await this.#takes(files, match, learnt)) ? await this.#disk.stat(match.path) : null;
+					const stat = (await this.#takes(files, match, learned)) ? await this.#disk.stat(match.path) : null;
 					if (stat === null) continue;
 					const pieces = await this.#piecesOf(files, match, stat, signal);
 					for (const step of pieces.keys()) add(step, { files, pattern, match });
@@ -91,7 +91,7 @@ export class RolloutSteps {
 			}
 			if (pattern.stepSegment === -1) {
 				for await (const match of this.#disk.matches(pattern)) {
-					if (!(await this.#takes(files, match, learnt))) continue;
+					if (!(await this.#takes(files, match, learned))) continue;
 					add(0, { files, pattern, match });
 					break;
 				}
@@ -100,7 +100,7 @@ export class RolloutSteps {
 			const until = pattern.stepSegment;
 			for await (const match of this.#disk.matches(pattern, { until })) {
 				const step = stepIn(match.parts);
-				if (step !== null && (await this.#leadsToFile(files, pattern, match, learnt))) {
+				if (step !== null && (await this.#leadsToFile(files, pattern, match, learned))) {
 					add(step, { files, pattern, match });
 				}
 			}
@@ -118,9 +118,9 @@ export class RolloutSteps {
 		files: RolloutFiles,
 		pattern: PathPattern,
 		step: number,
-		learnt: unknown,
+		learned: unknown,
 	): AsyncGenerator<PathMatch> {
-		for await (const match of this.#pathsOf(pattern, step)) if (await this.#takes(files, match, learnt)) yield match;
+		for await (const match of this.#pathsOf(pattern, step)) if (await this.#takes(files, match, learned)) yield match;
 	}
 
 	async *#pathsOf(pattern: PathPattern, step: number): AsyncGenerator<PathMatch> {
@@ -136,18 +136,18 @@ export class RolloutSteps {
 		}
 	}
 
-	async #leadsToFile(files: RolloutFiles, pattern: PathPattern, within: PathMatch, learnt: unknown): Promise<boolean> {
+	async #leadsToFile(files: RolloutFiles, pattern: PathPattern, within: PathMatch, learned: unknown): Promise<boolean> {
 		const from = pattern.stepSegment + 1;
-		if (from === pattern.segments.length) return isOfSplit(files, within, learnt);
+		if (from === pattern.segments.length) return isOfSplit(files, within, learned);
 		for await (const match of this.#disk.matches(pattern, { from, within })) {
-			if (isOfSplit(files, match, learnt)) return true;
+			if (isOfSplit(files, match, learned)) return true;
 		}
 		return false;
 	}
 
 	/** Returns whether a matching file is read; it is not if another copy of the same rollouts takes precedence. */
-	async #takes(files: RolloutFiles, match: PathMatch, learnt: unknown): Promise<boolean> {
-		if (!isOfSplit(files, match, learnt)) return false;
+	async #takes(files: RolloutFiles, match: PathMatch, learned: unknown): Promise<boolean> {
+		if (!isOfSplit(files, match, learned)) return false;
 		for (const other of files.unlessThere ?? []) {
 			const path = filledPath(other, match.parts);
 			if (await this.#disk.has(path ?? other)) return false;
@@ -168,6 +168,6 @@ export class RolloutSteps {
 	}
 }
 
-function isOfSplit({ accepts, holds }: RolloutFiles, { path, parts }: PathMatch, learnt: unknown): boolean {
-	return accepts?.(parts) !== false && holds?.(path, learnt) !== false;
+function isOfSplit({ accepts, holds }: RolloutFiles, { path, parts }: PathMatch, learned: unknown): boolean {
+	return accepts?.(parts) !== false && holds?.(path, learned) !== false;
 }

@@ -26,7 +26,7 @@ export interface RecordContext {
 	/** Index in the file, from 0. */
 	readonly record: number;
 	/** What the format's `learn` found in the folder. */
-	readonly learnt?: unknown;
+	readonly learned?: unknown;
 	/** Looks up an entry in the companion file; absent if the files have none or it does not exist. */
 	readonly companion?: (key: string) => unknown;
 }
@@ -62,9 +62,9 @@ interface Files {
 export interface RolloutFiles extends Files {
 	readonly split: RolloutSplit;
 	/** Returns whether a file contains rollouts of this split, if `learn` determined that; absent if it always does. */
-	holds?(path: string, learnt: unknown): boolean;
+	holds?(path: string, learned: unknown): boolean;
 	/** Returns the part of `learned` that affects a file's rollouts, as text; they are read again when it changes. */
-	dependsOn?(path: string, learnt: unknown): string;
+	dependsOn?(path: string, learned: unknown): string;
 	/**
 	 * Skip a file if one of these exists, because it contains other copies of the same rollouts; filled in with the parts
 	 * of the file's path.
@@ -107,14 +107,14 @@ export interface RunFormat {
 	 * Returns whether a folder is a run in this format, based on names, and on the start of a few files if names are
 	 * ambiguous. Must be cheap, because it is called for every folder in a search.
 	 */
-	recognise(folder: FolderView): Promise<boolean>;
+	recognize(folder: FolderView): Promise<boolean>;
 	/**
 	 * Determines what single records do not show, such as which columns are rewards. Passed to record readers as
 	 * `learned`.
 	 */
 	learn?(folder: FolderView, evidence: RunEvidence): Promise<unknown>;
 	/** Returns what other files in the folder contain about the run, for run.json's fields; any of them can be absent. */
-	describe?(folder: FolderView, learnt: unknown): Promise<RunFacts>;
+	describe?(folder: FolderView, learned: unknown): Promise<RunFacts>;
 }
 
 /** Data that `learn` can read besides names and small files. */
@@ -122,7 +122,7 @@ export interface RunEvidence {
 	/** Returns all metrics rows, merged by step. */
 	metrics(): Promise<readonly MetricsLine[]>;
 	/** Returns the first records in a readable file. */
-	records(path: string, form: FileForm, most: number): Promise<readonly unknown[]>;
+	records(path: string, form: FileForm, limit: number): Promise<readonly unknown[]>;
 }
 
 export interface RunFacts {

@@ -6,10 +6,10 @@ export type TensorboardValue = {
 	/** Seconds since the epoch. */
 	readonly time: number;
 	readonly tag: string;
-} & Told;
+} & SummaryValue;
 
 /** A scalar (null if not finite) or text. */
-type Told = { readonly value: number | null } | { readonly text: string };
+type SummaryValue = { readonly value: number | null } | { readonly text: string };
 
 const decoder = new TextDecoder('utf-8');
 
@@ -32,7 +32,7 @@ export function tensorboardValues(bytes: Uint8Array): TensorboardValue[] {
 	for (const summary of summaries) {
 		for (const field of fieldsOf(summary)) {
 			if (field.number !== 1 || field.kind !== 'bytes') continue;
-			const value = toldBy(field.value);
+			const value = summaryValue(field.value);
 			if (value !== null) values.push({ step, time: Number.isFinite(time) ? time : 0, ...value });
 		}
 	}
@@ -40,7 +40,7 @@ export function tensorboardValues(bytes: Uint8Array): TensorboardValue[] {
 }
 
 /** Summary.Value: a tag, and either simple_value or a tensor. */
-function toldBy(bytes: Uint8Array): ({ readonly tag: string } & Told) | null {
+function summaryValue(bytes: Uint8Array): ({ readonly tag: string } & SummaryValue) | null {
 	let tag = '';
 	let plugin = '';
 	let simple: number | undefined;

@@ -1,7 +1,7 @@
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../../base/failure.ts';
-import { compileStage, ownSettings, type StageArtefacts } from '../../core/pipeline/compileStage.ts';
+import { compileStage, ownSettings, type StageArtifacts } from '../../core/pipeline/compileStage.ts';
 import { withContext } from '../../core/pipeline/modelContext.ts';
 import { writtenPlace } from '../../core/pipeline/writtenPlace.ts';
 import { resolveRecipe } from '../../core/recipe/resolve.ts';
@@ -29,19 +29,19 @@ export interface CompiledStage {
 export async function compiledStage(
 	pipeline: PipelineRecipe,
 	stage: NamedStage,
-	artefacts: StageArtefacts,
+	artifacts: StageArtifacts,
 	folder: string,
 	known: KnownHashes,
 ): Promise<CompiledStage> {
 	try {
-		const written = withContext(pipeline, stage, compileStage(pipeline, stage, artefacts));
+		const written = withContext(pipeline, stage, compileStage(pipeline, stage, artifacts));
 		const resolved = resolveRecipe(written, await machineOf(written, folder));
 		await requireFiles(resolved, join(folder, stage.name), {
 			place: (key) => writtenPlace(stage, [], key) ?? key,
 			name: `the stage "${stage.name}"`,
 		});
 		const copies = await readRewardCopies(resolved);
-		const own = isRunnerStage(stage.type) ? ownSettings(stage, artefacts.paths) : null;
+		const own = isRunnerStage(stage.type) ? ownSettings(stage, artifacts.paths) : null;
 		return { stage, recipe: copies.recipe, copies, inputHash: await inputHash(copies.recipe, own, known) };
 	} catch (error) {
 		const failure = Failure.from(error);

@@ -3,7 +3,7 @@ import { lstat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 import { canonicalJson, mapTexts } from '../../core/pipeline/canonicalJson.ts';
 import type { ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
-import { hashPath } from './artefactHash.ts';
+import { hashPath } from './artifactHash.ts';
 
 /** Known SHA-256 hashes of artifacts by absolute path. */
 export type KnownHashes = ReadonlyMap<string, string>;

@@ -45,8 +45,8 @@ async function viewStage(
 ): Promise<StageView> {
 	const { name, type, accuracy, started, ended, progress } = state;
 	const path = join(folder, name);
-	const begun = state.status !== 'waiting' && state.status !== 'skipped';
-	const run = begun && !isRunnerStage(type) ? await readRecord(path).catch(() => null) : null;
+	const hasStarted = state.status !== 'waiting' && state.status !== 'skipped';
+	const run = hasStarted && !isRunnerStage(type) ? await readRecord(path).catch(() => null) : null;
 	const end = ended ?? (status === 'running' ? Date.now() / 1000 : record.updated);
 	const states = new Map(record.stages.map((one) => [one.name, one]));
 	return {

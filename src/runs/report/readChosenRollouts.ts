@@ -8,7 +8,7 @@ import type { RolloutPlace } from '../runContent.ts';
 import type { ReadContext } from './readContext.ts';
 
 /** Number of final steps to select rollouts from, and maximum number of rollouts and rewards to read. */
-const most = { steps: 3, rollouts: 20_000, rewards: 20 } as const;
+const limits = { steps: 3, rollouts: 20_000, rewards: 20 } as const;
 
 interface Found {
 	readonly step: number;
@@ -22,11 +22,11 @@ interface Found {
  */
 export async function readChosenRollouts({ content, tags, signal }: ReadContext): Promise<ReportedRollout[]> {
 	const found: Found[] = [];
-	for (const step of (await content.steps()).slice(-most.steps).reverse()) {
+	for (const step of (await content.steps()).slice(-limits.steps).reverse()) {
 		const opened = await content.open(step);
 		try {
 			for await (const { rollout, place } of opened.rollouts(signal)) {
-				if (rollout === null || rollout.reward === null || found.length >= most.rollouts) continue;
+				if (rollout === null || rollout.reward === null || found.length >= limits.rollouts) continue;
 				found.push({ step, place, reward: rollout.reward });
 			}
 		} finally {
@@ -69,7 +69,7 @@ function reported(title: string, rollout: RolloutLine, tags: TraceTags): Reporte
 		think: hasTags ? trace.think : null,
 		answer: hasTags ? trace.answer : null,
 		gold: goldOf(answer),
-		rewards: Object.entries(rewards).slice(0, most.rewards),
+		rewards: Object.entries(rewards).slice(0, limits.rewards),
 	};
 }
 

@@ -51,8 +51,8 @@ export async function readReportedEvaluation(
 		done.add(problem);
 		const measures = new QuestionMeasures(category);
 		for (const { completion, answer, correct, tokens, truncated, logprob, score } of own) {
-			const told = { logprob: logprob ?? null, score: score ?? null };
-			samples.push({ problem, category, correct, answer, tokens, truncated, ...told });
+			const values = { logprob: logprob ?? null, score: score ?? null };
+			samples.push({ problem, category, correct, answer, tokens, truncated, ...values });
 			keyed.push({ problem: key, correct });
 			measures.add({ accuracy: Number(correct), tokens, ...sums.add({ completion, tokens, truncated }) });
 		}

@@ -10,19 +10,19 @@ import { runFiles } from '../runFiles.ts';
 import { readSearchSummary, searchLogEnding, searchLogsIn } from '../searchLog.ts';
 
 /** Maximum number of logs to report, bytes per log, and steps per best path. */
-const most = { searches: 5, bytes: 64 << 20, path: 60 } as const;
+const limits = { searches: 5, bytes: 64 << 20, path: 60 } as const;
 
 /** Reads the newest searches of a run. For logs over 64 MB, only the start and the end are read. */
 export async function readReportedSearches(run: string, signal?: AbortSignalLike): Promise<ReportedSearch[]> {
 	const searches: ReportedSearch[] = [];
 	for (const log of await searchLogsIn(join(run, runFiles.searches))) {
 		checkAborted(signal);
-		if (searches.length >= most.searches) break;
+		if (searches.length >= limits.searches) break;
 		const summary = await readSearchSummary(log).catch(() => null);
 		if (summary === null) continue;
 		const { start, end } = summary;
 		const tree = new SearchTree();
-		if ((await lstat(log)).size <= most.bytes) {
+		if ((await lstat(log)).size <= limits.bytes) {
 			for await (const value of fileLines(dirname(log), basename(log))) {
 				const event = readTreeEvent(value);
 				if (event !== null) tree.apply(event);
@@ -45,7 +45,7 @@ export async function readReportedSearches(run: string, signal?: AbortSignalLike
 					? null
 					: {
 							value: best.value,
-							texts: best.path.slice(1, most.path).map((id) => tree.node(id)?.text ?? ''),
+							texts: best.path.slice(1, limits.path).map((id) => tree.node(id)?.text ?? ''),
 						},
 		});
 	}

@@ -14,7 +14,7 @@ import type { ReadContext } from './readContext.ts';
 import { tokensOf } from './tokensOf.ts';
 
 /** Maximum number of stages per run, metrics per stage, points per curve, and completions to read. */
-const most = { stages: 100, names: 64, points: 300, completions: 2000 } as const;
+const limits = { stages: 100, names: 64, points: 300, completions: 2000 } as const;
 
 /** A stage as recorded in events or metrics. */
 interface Span {
@@ -31,11 +31,13 @@ interface Span {
 export async function readReportedStages(context: ReadContext): Promise<ReportedStage[]> {
 	const { content, signal } = context;
 	const spans = await announced(context);
-	const isTold = spans.length > 0;
+	const isReported = spans.length > 0;
 	for await (const lines of content.metrics(signal)) {
 		checkAborted(signal);
 		for (const line of lines) {
-			const span = isTold ? spanOf(spans, line) : (spans.find(({ type }) => type === line.stage) ?? begin(spans, line));
+			const span = isReported
+				? spanOf(spans, line)
+				: (spans.find(({ type }) => type === line.stage) ?? begin(spans, line));
 			if (span !== null) take(span, line);
 		}
 	}
@@ -75,7 +77,7 @@ async function announced({ content }: ReadContext): Promise<Span[]> {
 	for (const event of await readEvents(content.folder)) {
 		const { index, name } = event as { index?: unknown; name?: unknown };
 		if (event.type !== 'stage' || typeof index !== 'number' || typeof name !== 'string') continue;
-		if (byIndex.size < most.stages || byIndex.has(index)) byIndex.set(index, newSpan(name, event.step));
+		if (byIndex.size < limits.stages || byIndex.has(index)) byIndex.set(index, newSpan(name, event.step));
 	}
 	return [...byIndex].sort(([a], [b]) => a - b).map(([, span]) => span);
 }
@@ -86,7 +88,7 @@ const newSpan = (type: string, after: number): Span => ({
 });
 
 function begin(spans: Span[], { stage, step }: MetricsLine): Span | null {
-	if (spans.length >= most.stages) return null;
+	if (spans.length >= limits.stages) return null;
 	const span = newSpan(stage, step - 1);
 	spans.push(span);
 	return span;
@@ -109,7 +111,7 @@ function take(span: Span, line: MetricsLine): void {
 		const value = line.values[name];
 		if (value === null || value === undefined || !isMainMetric(name)) continue;
 		if (!span.names.has(name)) {
-			if (span.names.size >= most.names) continue;
+			if (span.names.size >= limits.names) continue;
 			span.names.add(name);
 		}
 		values[name] = value;
@@ -122,7 +124,7 @@ function take(span: Span, line: MetricsLine): void {
 function curvesOf({ curves, names }: Span): ReportedCurve[] {
 	const shown = mainMetrics([...names]);
 	const { step, names: taken, values } = curves.take(shown);
-	return taken.map((name, i) => ({ name, points: thinCurve(step, values[i] as Float64Array, most.points) }));
+	return taken.map((name, i) => ({ name, points: thinCurve(step, values[i] as Float64Array, limits.points) }));
 }
 
 /**
@@ -142,10 +144,10 @@ async function completionsOf(
 		const path = `${runFiles.evaluations}/${stepName(after.step)}/heldout.jsonl`;
 		for await (const lines of readLines(content.folder, path, evaluationLineSchema)) {
 			for (const { completion, truncated } of lines) {
-				if (looked < most.completions) sums.add({ completion, truncated, tokens: null });
+				if (looked < limits.completions) sums.add({ completion, truncated, tokens: null });
 				looked++;
 			}
-			if (looked >= most.completions) break;
+			if (looked >= limits.completions) break;
 		}
 		const summary = sums.summary();
 		const tokens = curves.find(({ name }) => name === 'completions/mean_length')?.points.at(-1)?.y ?? null;
@@ -165,7 +167,7 @@ async function completionsOf(
 				truncated: rollout.truncated,
 				tokens: tokensOf(rollout),
 			});
-			if (++looked >= most.completions) break;
+			if (++looked >= limits.completions) break;
 		}
 	} finally {
 		await opened.close();

@@ -1,4 +1,3 @@
-import * as v from 'valibot';
 import { Failure } from '../../base/failure.ts';
 import { Random } from '../../base/random.ts';
 import { AnswerClasses } from '../../core/search/answerClasses.ts';
@@ -9,51 +8,21 @@ import {
 } from '../../core/search/comparison/comparisonPlan.ts';
 import { summarizeComparison } from '../../core/search/comparison/summarizeComparison.ts';
 import type { SearchResult } from '../../core/search/searchRun.ts';
-import type { TreeNode } from '../../core/search/searchTree.ts';
-import { r1Tags, type TraceTags } from '../../core/trace/trace.ts';
-import { type SearchSpec, type SearchSpecInput, searchSpecSchema } from '../../protocol/searchSpec.ts';
+import type { TreeNode } from '../../core/search/treeNode.ts';
 import {
 	type ComparedProblem,
 	type ComparisonResult,
-	type ComparisonSpec,
 	type ComparisonSummary,
 	comparisonFormat,
 	type SampleResult,
 } from '../../protocol/strategyComparison.ts';
 import type { TreeEvent } from '../../protocol/treeLog.ts';
-import { OpenSearch } from '../openSearch.ts';
-import { openProblemSet, type ProblemFault } from '../problemSet.ts';
-import { openScorer } from '../scorers/openScorer.ts';
-import type { OpenScorer } from '../scorers/scorerContext.ts';
-import type { SearchContext } from '../searchContext.ts';
+import type { OpenSearch } from '../openSearch.ts';
+import { openProblemSet } from '../problemSet.ts';
 import { createVerdict, type Verdict } from '../verdicts.ts';
+import { type CompareOptions, openSearches, type Searches } from './comparedSearches.ts';
 import { ComparisonFolder } from './comparisonFolder.ts';
 import { samplingStrategy } from './sampling.ts';
-
-export interface ComparisonProgress {
-	/** Number of finished searches, and the total. */
-	readonly done: number;
-	readonly total: number;
-	readonly tokens: number;
-	readonly seconds: number;
-}
-
-export interface CompareOptions {
-	readonly spec: ComparisonSpec;
-	/** Folder of the comparison, created if missing; an existing comparison is continued. */
-	readonly folder: string;
-	readonly context: SearchContext;
-	/** Ends the comparison with the results so far; it can be continued later. */
-	readonly signal?: AbortSignal;
-	/** Called after each finished search. */
-	readonly onProgress?: (progress: ComparisonProgress) => void;
-	/** Called for problems that cannot be read, which are skipped. */
-	readonly onFault?: (fault: ProblemFault) => void;
-	/** Called after each summary is written. */
-	readonly onSummary?: (summary: ComparisonSummary) => void;
-	/** Interval between summaries during the comparison, in milliseconds. Default 5000. */
-	readonly summaryMs?: number;
-}
 
 /** Number of consecutive failures, per concurrent search, after which the policy or the scorer is considered gone. */
 const maxFailures = 8;
@@ -99,67 +68,6 @@ export async function compareStrategies(options: CompareOptions): Promise<Compar
 	}
 }
 
-interface Searches {
-	readonly policy: string;
-	readonly tags: TraceTags;
-	readonly samples: OpenSearch;
-	readonly scorers: readonly OpenScorer[];
-	/** Searches by index of the strategy in the specification. */
-	readonly strategies: ReadonlyMap<number, OpenSearch>;
-	dispose(): void;
-}
-
-/** Opens the policy once, and every scorer that the specification names. */
-async function openSearches({ spec, context, signal }: CompareOptions, plan: ComparisonPlan): Promise<Searches> {
-	const opened: { dispose(): void }[] = [];
-	const keep = <T extends { dispose(): void }>(one: T): T => {
-		opened.push(one);
-		return one;
-	};
-	const dispose = () => {
-		for (const one of opened.toReversed()) one.dispose();
-	};
-	try {
-		const samples = keep(await OpenSearch.open(samplingSpec(spec, plan), context, signal));
-		const scorers: OpenScorer[] = [];
-		for (const scorer of plan.sampleScorers) {
-			const of = { policy: samples.policy, search: context, spec: samples.spec };
-			scorers.push(keep(await openScorer(scorer, of, signal)));
-		}
-		const strategies = new Map<number, OpenSearch>();
-		for (const point of plan.points) {
-			if (point.shared !== null || strategies.has(point.strategy)) continue;
-			strategies.set(point.strategy, keep(await OpenSearch.open(strategySpec(spec, point), context, signal)));
-		}
-		const tags = spec.tags ?? samples.policy.tags ?? r1Tags;
-		return { policy: samples.policy.name, tags, samples, scorers, strategies, dispose };
-	} catch (error) {
-		dispose();
-		throw error;
-	}
-}
-
-function samplingSpec(spec: ComparisonSpec, plan: ComparisonPlan): SearchSpec {
-	return searchSpec(spec, { strategy: 'self-consistency', params: { n: plan.samples } });
-}
-
-function strategySpec(
-	spec: ComparisonSpec,
-	{ definition, params, guide, judge, strategy }: ComparisonPoint,
-): SearchSpec {
-	const split = spec.strategies[strategy]?.split ?? spec.split;
-	return searchSpec(spec, { split, strategy: definition.name, params: { ...params }, guide, judge });
-}
-
-function searchSpec(
-	spec: ComparisonSpec,
-	own: Pick<SearchSpecInput, 'strategy'> & Partial<SearchSpecInput>,
-): SearchSpec {
-	const { policy, sampling, split, tags, concurrency, seed } = spec;
-	const all = { policy, sampling, split, ...(tags === undefined ? {} : { tags }), concurrency, seed, ...own };
-	return v.parse(searchSpecSchema, all);
-}
-
 /** A search to run. */
 interface Job {
 	readonly point: ComparisonPoint | 'samples' | 'bands';
@@ -179,7 +87,7 @@ class Comparison {
 	readonly #began = performance.now();
 	#failuresInRow = 0;
 	#failure: Failure | null = null;
-	#summarised = performance.now();
+	#summarized = performance.now();
 
 	constructor(
 		options: CompareOptions,
@@ -206,7 +114,7 @@ class Comparison {
 		if (signal?.aborted) abort();
 		signal?.addEventListener('abort', abort, { once: true });
 		try {
-			await this.#summarise('running');
+			await this.#summarize('running');
 			const jobs = this.#jobs();
 			const workers = Math.min(spec.searches, this.#total);
 			await Promise.all(Array.from({ length: workers }, () => this.#work(jobs)));
@@ -215,10 +123,10 @@ class Comparison {
 			});
 			if (!signal?.aborted) this.#failure ??= this.#nothingToCompare();
 			if (this.#failure !== null) {
-				await this.#summarise('failed').catch(() => undefined);
+				await this.#summarize('failed').catch(() => undefined);
 				throw this.#failure;
 			}
-			return await this.#summarise(signal?.aborted ? 'stopped' : 'ended');
+			return await this.#summarize(signal?.aborted ? 'stopped' : 'ended');
 		} finally {
 			signal?.removeEventListener('abort', abort);
 		}
@@ -374,12 +282,12 @@ class Comparison {
 		const { onProgress, summaryMs = 5000 } = this.#options;
 		const { done, tokens } = this.#folder.table;
 		onProgress?.({ done, total: this.#total, tokens, seconds: (performance.now() - this.#began) / 1000 });
-		if (performance.now() - this.#summarised < summaryMs || this.#cancel.signal.aborted) return;
-		this.#summarised = performance.now();
-		await this.#summarise('running');
+		if (performance.now() - this.#summarized < summaryMs || this.#cancel.signal.aborted) return;
+		this.#summarized = performance.now();
+		await this.#summarize('running');
 	}
 
-	async #summarise(state: ComparisonSummary['state']): Promise<ComparisonSummary> {
+	async #summarize(state: ComparisonSummary['state']): Promise<ComparisonSummary> {
 		const { spec, onSummary } = this.#options;
 		const { table, problems } = this.#folder;
 		const failures = table.failures();
@@ -401,7 +309,7 @@ class Comparison {
 		};
 		await this.#folder.writeSummary(summary);
 		onSummary?.(summary);
-		this.#summarised = performance.now();
+		this.#summarized = performance.now();
 		return summary;
 	}
 }

@@ -17,8 +17,8 @@ export class RunningComparisons {
 	readonly #running = new Map<string, { readonly cancel: AbortController; readonly done: Promise<void> }>();
 	#closed = false;
 
-	constructor(tell: (news: ComparisonNews) => void) {
-		this.#tell = tell;
+	constructor(notify: (news: ComparisonNews) => void) {
+		this.#tell = notify;
 	}
 
 	get folders(): string[] {

@@ -38,17 +38,17 @@ export function searchLines(spec: DataSpec, tree: SearchTree, facts: LineFacts):
 			ends.map((end) => solutionExample(tree, tree.textOf(end), spec.form)),
 		);
 	if (wanted.has('journey')) {
-		const { trials, most } = spec.journey;
-		const texts = ends.map((end) => journeyText(journey(tree, end, { tags: facts.tags, trials, most })));
+		const { trials, most: max } = spec.journey;
+		const texts = ends.map((end) => journeyText(journey(tree, end, { tags: facts.tags, trials, most: max })));
 		lines.set(
 			'journey',
 			[...new Set(texts)].map((text) => solutionExample(tree, text, spec.form)),
 		);
 	}
 	if (wanted.has('dpo')) {
-		const { span, most, margin } = spec.pairs;
+		const { span, most: max, margin } = spec.pairs;
 		const conversational = spec.form === 'conversational';
-		const pairs = siblingPairs(tree, { span, perGroup: most, margin, conversational });
+		const pairs = siblingPairs(tree, { span, perGroup: max, margin, conversational });
 		lines.set('dpo', distinct(pairs.map(({ pair }) => pair)));
 	}
 	return lines;
@@ -58,7 +58,7 @@ export function searchLines(spec: DataSpec, tree: SearchTree, facts: LineFacts):
 export function labelLines(spec: DataSpec, tree: SearchTree, right: Right): Map<DataExport, unknown[]> {
 	const wanted = new Set(spec.exports);
 	const { threshold } = spec.labels;
-	const labelled = labeledSolutions(tree, right, threshold === undefined ? {} : { threshold });
+	const labeled = labeledSolutions(tree, right, threshold === undefined ? {} : { threshold });
 	const lines = new Map<DataExport, unknown[]>();
 	const set = (kind: DataExport, values: readonly unknown[]) => {
 		// A string is the reason why a solution cannot be written in that format.
@@ -67,19 +67,19 @@ export function labelLines(spec: DataSpec, tree: SearchTree, right: Right): Map<
 	};
 	set(
 		'step-labels',
-		labelled.map(({ sample }) => writeTrlStepwise(sample)),
+		labeled.map(({ sample }) => writeTrlStepwise(sample)),
 	);
 	set(
 		'math-shepherd',
-		labelled.map(({ sample }) => writeMathShepherd(sample)),
+		labeled.map(({ sample }) => writeMathShepherd(sample)),
 	);
-	set('soft-labels', labelled.map(softStepLine));
+	set('soft-labels', labeled.map(softStepLine));
 	return lines;
 }
 
 /** Returns the end nodes of the solutions to keep, without duplicate texts. */
 function keptEnds(spec: DataSpec, tree: SearchTree, { right, chosen }: LineFacts): number[] {
-	const { most, least } = spec;
+	const { most: max, least: min } = spec;
 	const ends = endsOf(tree);
 	const judged = ends.some((end) => right(end) !== null);
 	const keep: KeptSolutions = spec.keep ?? (judged ? 'correct' : 'best');
@@ -87,13 +87,13 @@ function keptEnds(spec: DataSpec, tree: SearchTree, { right, chosen }: LineFacts
 		const best = chosen === null ? undefined : tree.node(chosen);
 		if (best === undefined || tree.textOf(best.id).trim() === '') return [];
 		const value = tree.q(best.id) ?? best.score;
-		return least !== undefined && (value === null || value < least) ? [] : [best.id];
+		return min !== undefined && (value === null || value < min) ? [] : [best.id];
 	}
-	const all = bestSolutions(tree, { most: ends.length, ...(least === undefined ? {} : { least }) });
+	const all = bestSolutions(tree, { most: ends.length, ...(min === undefined ? {} : { least: min }) });
 	const own = all.filter((id) => tree.node(id)?.label !== completionLabel);
 	const kept =
 		keep === 'all' ? own : own.filter((id) => right(tree.node(id) as NonNullable<ReturnType<typeof tree.node>>));
-	return kept.slice(0, most);
+	return kept.slice(0, max);
 }
 
 function solutionLine(tree: SearchTree, end: number, facts: LineFacts): SolutionLine {

@@ -33,10 +33,10 @@ export async function openJudge(
 	const sampleOf = ({ prompt, answer, row }: SearchProblem, completion: string) => ({
 		...{ prompt, completion, answer, row, truncated: false, trace: parseTrace(completion, tags) },
 	});
-	const told = (value: number | null): 0 | 1 | null => (value === null ? null : value > 0.5 ? 1 : 0);
+	const binary = (value: number | null): 0 | 1 | null => (value === null ? null : value > 0.5 ? 1 : 0);
 	if (kind === 'choice') {
 		const options = { options: 'options' };
-		return async (problem, completion) => told(multipleChoiceReward(sampleOf(problem, completion), options, tags));
+		return async (problem, completion) => binary(multipleChoiceReward(sampleOf(problem, completion), options, tags));
 	}
 	const sandbox = await find();
 	const entry = {
@@ -56,7 +56,7 @@ export async function openJudge(
 		while (running >= (tests.concurrency ?? 1)) await new Promise<void>((resolve) => waiting.push(resolve));
 		running++;
 		try {
-			return told(await tests.score(sampleOf(problem, completion), signal));
+			return binary(await tests.score(sampleOf(problem, completion), signal));
 		} finally {
 			running--;
 			waiting.shift()?.();

@@ -38,10 +38,10 @@ export async function readTreeFile(path: string): Promise<TreeFile> {
 	const name = basename(path);
 	if (await beginsAsOwnLog(path)) {
 		const { events, tree, unreadable, faults } = await readTreeLog(path);
-		const told = faults.map(({ line, message }) => `Line ${line} ${message}.`);
-		if (unreadable > faults.length) told.push(`${unreadable - faults.length} more lines could not be read.`);
+		const messages = faults.map(({ line, message }) => `Line ${line} ${message}.`);
+		if (unreadable > faults.length) messages.push(`${unreadable - faults.length} more lines could not be read.`);
 		const only = { name: tree.start?.id ?? name, events, facts: factsOfTree(tree), faults: [] };
-		return { format: ownTreeFormat, title: 'Reasoning Lab', trees: [only], faults: told };
+		return { format: ownTreeFormat, title: 'Reasoning Lab', trees: [only], faults: messages };
 	}
 	const text = await readSmallFile(dirname(path), name, largestTreeFile).catch((error: unknown) => {
 		throw tooLarge(error, name);
@@ -74,9 +74,9 @@ function treesOf(format: TreeFormat, value: unknown, name: string): TreeFile {
 async function beginsAsOwnLog(path: string): Promise<boolean> {
 	const handle = await openRegular(dirname(path), basename(path));
 	try {
-		const beginning = Buffer.alloc(4096);
-		const { bytesRead } = await handle.read(beginning, 0, beginning.length, 0);
-		let text = beginning.toString('utf8', 0, bytesRead);
+		const prefix = Buffer.alloc(4096);
+		const { bytesRead } = await handle.read(prefix, 0, prefix.length, 0);
+		let text = prefix.toString('utf8', 0, bytesRead);
 		if (!text.trimStart().startsWith('{')) return false;
 		if (!text.includes('\n')) {
 			const { size } = await handle.stat();

@@ -8,7 +8,7 @@ export function aggregateValues(values: readonly number[], how: ValueAggregate):
 		case 'last':
 			return values.at(-1) as number;
 		case 'min':
-			return values.reduce((least, value) => Math.min(least, value));
+			return values.reduce((min, value) => Math.min(min, value));
 		case 'prod':
 			return values.reduce((product, value) => product * value, 1);
 		case 'mean':

@@ -57,7 +57,7 @@ export async function openHeadScorer(
 				scope: 'step',
 				oracle: false,
 				async score(items) {
-					const texts = items.map((item) => (spec.aggregate === 'last' ? [item.completion] : beginnings(item)));
+					const texts = items.map((item) => (spec.aggregate === 'last' ? [item.completion] : prefixes(item)));
 					const keyOf = (item: ScoreItem, text: string) => `${item.problem.prompt}\u0000${text}`;
 					const open = new Map<string, { messages: { role: string; content: string }[]; completion: string }>();
 					for (const [i, item] of items.entries()) {
@@ -70,8 +70,8 @@ export async function openHeadScorer(
 					// Concurrent calls can evict cached values during the await.
 					const wanted = items.flatMap((item, i) => (texts[i] ?? []).map((text) => keyOf(item, text)));
 					const ready = new Map(wanted.map((key) => [key, known.get(key)]));
-					const told = await bound.value([...open.values()], head);
-					const values = head === 'reward' ? told.map((score) => 1 / (1 + Math.exp(-score))) : told;
+					const scored = await bound.value([...open.values()], head);
+					const values = head === 'reward' ? scored.map((score) => 1 / (1 + Math.exp(-score))) : scored;
 					for (const [k, key] of [...open.keys()].entries()) {
 						known.set(key, values[k] as number);
 						ready.set(key, values[k] as number);
@@ -91,7 +91,7 @@ export async function openHeadScorer(
 }
 
 /** Returns the completion as of each of its steps, or only the whole completion if the steps do not add up to it. */
-function beginnings({ completion, steps }: ScoreItem): string[] {
+function prefixes({ completion, steps }: ScoreItem): string[] {
 	if (steps.length < 2 || steps.join('') !== completion) return [completion];
 	let text = '';
 	return steps.map((step) => {

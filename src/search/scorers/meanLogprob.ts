@@ -32,9 +32,9 @@ export function openMeanLogprob(policy: OpenPolicy): OpenScorer {
 					const values = items.map(({ logprob, tokens }) => value(logprob, tokens));
 					const open = items.flatMap((item, i) => (values[i] === null && item.completion !== '' ? [i] : []));
 					if (open.length === 0 || bound.score === undefined) return values;
-					const told = await bound.score(open.map((i) => textOf(items[i] as ScoreItem)));
+					const scored = await bound.score(open.map((i) => textOf(items[i] as ScoreItem)));
 					for (const [k, i] of open.entries()) {
-						const list = told[k] ?? [];
+						const list = scored[k] ?? [];
 						values[i] = value(
 							list.reduce((sum, one) => sum + one, 0),
 							list.length,

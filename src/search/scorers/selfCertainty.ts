@@ -30,11 +30,11 @@ export function openSelfCertainty(policy: OpenPolicy): OpenScorer {
 			'Choose mean-logprob, or another policy.',
 		);
 	}
-	const told = Math.min(alternatives, policy.capabilities.alternatives);
+	const available = Math.min(alternatives, policy.capabilities.alternatives);
 	return {
 		name: 'self-certainty',
-		tokens: told,
-		notes: [`Self-certainty is approximated from the ${told} most likely tokens at each position.`],
+		tokens: available,
+		notes: [`Self-certainty is approximated from the ${available} most likely tokens at each position.`],
 		bind: () => {
 			// Keyed by completion, because scored text extends text that was scored earlier.
 			const known = new Map<string, Certainty>();
@@ -46,7 +46,7 @@ export function openSelfCertainty(policy: OpenPolicy): OpenScorer {
 					return items.map((item) => {
 						const own = certaintyOf(item.generation?.detail ?? null);
 						if (own === null) return null;
-						const before = known.get(beginningOf(item));
+						const before = known.get(prefixOf(item));
 						const all = { sum: own.sum + (before?.sum ?? 0), tokens: own.tokens + (before?.tokens ?? 0) };
 						if (known.size >= maxKnown) known.clear();
 						known.set(item.completion, all);
@@ -60,7 +60,7 @@ export function openSelfCertainty(policy: OpenPolicy): OpenScorer {
 }
 
 /** Returns a completion without the most recently generated part. */
-function beginningOf({ completion, steps }: ScoreItem): string {
+function prefixOf({ completion, steps }: ScoreItem): string {
 	const last = steps.at(-1) ?? '';
 	return completion.endsWith(last) ? completion.slice(0, completion.length - last.length) : '';
 }

@@ -12,9 +12,9 @@ export class Admission {
 	readonly #now: () => number;
 
 	/** @param now monotonic clock in milliseconds */
-	constructor(most: number, maxWaiting: number, now: () => number) {
+	constructor(limit: number, maxWaiting: number, now: () => number) {
 		this.#now = now;
-		this.#most = most;
+		this.#most = limit;
 		this.#maxWaiting = maxWaiting;
 	}
 

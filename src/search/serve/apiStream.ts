@@ -18,7 +18,7 @@ export class ChoiceStream {
 	readonly #splitter: ReplySplitter;
 	/** Expected start of the solution's completion. */
 	#said: string;
-	#begun = false;
+	#started = false;
 
 	constructor(facts: ReplyFacts, request: ApiRequest, index: number, tags: TraceTags) {
 		this.#facts = facts;
@@ -76,8 +76,8 @@ export class ChoiceStream {
 
 	/** The first chunk of a chat contains the role. */
 	#opening(): object[] {
-		if (this.#begun || this.#request.kind !== 'chat') return [];
-		this.#begun = true;
+		if (this.#started || this.#request.kind !== 'chat') return [];
+		this.#started = true;
 		return [this.#chunk({ role: 'assistant', content: '' }, { finish_reason: null })];
 	}
 

@@ -5,78 +5,27 @@ import { type SSEStreamingApi, streamSSE } from 'hono/streaming';
 import { parseBoundedJson } from '../../base/boundedJson.ts';
 import type { ReadText } from '../../policies/openedPolicy.ts';
 import type { TreeEvent } from '../../protocol/treeLog.ts';
+import { ableRequest, promptOf, withSystem } from './ableRequest.ts';
 import { Admission } from './admission.ts';
 import { ApiError } from './apiError.ts';
 import { chatReply, completionReply, type ReplyFacts, type Solved, usageOf } from './apiReply.ts';
-import { type ApiRequest, invalid, readChatRequest, readCompletionRequest, unsupported } from './apiRequest.ts';
+import { type ApiRequest, readChatRequest, readCompletionRequest } from './apiRequest.ts';
 import { ChoiceStream, usageChunk } from './apiStream.ts';
-import { type GuardOptions, guard } from './guard.ts';
+import { guard } from './guard.ts';
 import { readReply } from './readReply.ts';
-import type { Reasoner, SolveOptions } from './reasoner.ts';
+import type { SolveOptions } from './reasoner.ts';
+import type { ReasonerAppOptions } from './reasonerAppOptions.ts';
 import { ResponseStream, responsesReply } from './responsesReply.ts';
 import { readResponsesRequest } from './responsesRequest.ts';
 import { toolTurn } from './toolTurn.ts';
 import { mapAtMost, turns } from './turns.ts';
 
-export interface ReasonerLimits {
-	/** Maximum size of a request body, in bytes. */
-	readonly bodyBytes: number;
-	/** Maximum number of concurrent requests with searches, and of waiting requests. */
-	readonly running: number;
-	readonly waiting: number;
-	/** Interval between comments that keep a stream alive, in milliseconds. */
-	readonly keepAliveMs: number;
-	/** Time limits for receiving the headers and the entire request, in milliseconds. */
-	readonly headersMs: number;
-	readonly requestMs: number;
-}
-
-export const defaultReasonerLimits: ReasonerLimits = {
-	bodyBytes: 1 << 20,
-	running: 8,
-	waiting: 1000,
-	keepAliveMs: 5000,
-	headersMs: 15_000,
-	requestMs: 60_000,
-};
-
 const idPrefixes = { chat: 'chatcmpl-', completion: 'cmpl-', response: 'resp_' } as const;
 
 /** Maximum number of concurrent searches or scored prompts per request. */
 const searchesAtOnce = 64;
+
 const readsAtOnce = 16;
-
-/** Log entry for a completed request; contains none of its text. */
-export interface RequestRecord {
-	readonly path: string;
-	readonly status: number;
-	readonly strategy: string | null;
-	readonly tokens: number;
-	readonly seconds: number;
-	/** Why the request failed. */
-	readonly message: string | null;
-}
-
-/** `keep`: keep them in the conversation; `prepend`: put their text before the problem; `drop`: remove them. */
-export type SystemMessages = 'keep' | 'prepend' | 'drop';
-
-export interface ReasonerAppOptions {
-	readonly reasoner: Reasoner;
-	/** Model name that clients request. */
-	readonly model: string;
-	/** How to handle system messages. Default `keep`: policies that do not follow instructions reject them. */
-	readonly systemMessages?: SystemMessages;
-	/** Access settings of the running server; read on every request, because the port is not known at first. */
-	readonly access: () => GuardOptions;
-	readonly limits: ReasonerLimits;
-	/** Fires when running searches must end with what they have. */
-	readonly ending: AbortSignal;
-	/** Clock, in Unix milliseconds. */
-	readonly now: () => number;
-	readonly onRequest?: (record: RequestRecord) => void;
-	/** Called for errors that are not caused by client input. */
-	readonly onFault?: (error: unknown) => void;
-}
 
 /** The Reasoner API: its routes, and the path of a request to a search and back. */
 export class ReasonerApp {
@@ -177,9 +126,12 @@ export class ReasonerApp {
 		const leave = () => gone.abort(new ApiError(503, 'cancelled', 'The client disconnected.'));
 		if (client.aborted) leave();
 		else client.addEventListener('abort', leave, { once: true });
-		const request = this.#able(this.#withSystem(read(await this.#body(c))));
+		const request = ableRequest(
+			withSystem(read(await this.#body(c)), this.#options.systemMessages ?? 'keep'),
+			reasoner,
+		);
 		const reads = request.echo && (request.alternatives !== null || request.maxTokens === 0);
-		const prompts = request.prompts.map((prompt) => this.#promptOf(prompt));
+		const prompts = request.prompts.map((prompt) => promptOf(prompt, reasoner));
 		const solve = this.#solveOptions(request);
 		const { strategy, streams } = reasoner.check(solve);
 		const exit = await this.admission.enter(gone.signal);
@@ -240,62 +192,6 @@ export class ReasonerApp {
 		} catch {
 			throw new ApiError(400, 'invalid_json', 'The body is not JSON.');
 		}
-	}
-
-	/** Returns the request with its system messages handled as configured for this server. */
-	#withSystem(request: ApiRequest): ApiRequest {
-		const how = this.#options.systemMessages ?? 'keep';
-		if (how === 'keep' || request.kind === 'completion') return request;
-		const isSystem = ({ role }: { readonly role: string }) => role === 'system' || role === 'developer';
-		const history = request.history.filter((message) => !isSystem(message));
-		const said = request.history.filter((message) => isSystem(message) && (message.content ?? '').trim() !== '');
-		if (how === 'drop' || said.length === 0) return { ...request, history };
-		return { ...request, history, prompts: [[...said.map(({ content }) => content), request.prompts[0]].join('\n\n')] };
-	}
-
-	/** Returns the request after checking that the policy supports everything it needs. */
-	#able(request: ApiRequest): ApiRequest {
-		const { capabilities, schemas, read, name, tools: canCall } = this.#options.reasoner;
-		const { alternatives, schema, prefill, echo, n, stream, kind, tools } = request;
-		const lacks = (param: string, what: string) => unsupported(param, `The policy ${name} does not ${what}.`);
-		if (alternatives !== null && !capabilities.logprobs) throw lacks('logprobs', 'report log-probabilities');
-		if (schema !== null && !schemas) {
-			throw lacks(kind === 'chat' ? 'response_format' : 'text.format', 'follow JSON Schemas; only text is supported');
-		}
-		if (prefill !== '' && !capabilities.prefix) {
-			throw lacks(
-				kind === 'chat' ? 'messages' : 'input',
-				'continue a prefix: the last message must have the role user',
-			);
-		}
-		if (tools !== null && !canCall) throw lacks('tools', 'support tool calls. Omit "tools"');
-		if (tools !== null && prefill !== '') {
-			throw unsupported(
-				kind === 'chat' ? 'messages' : 'input',
-				'With tools, the last message must have the role user or tool.',
-			);
-		}
-		if (!echo) return request;
-		if (stream) throw unsupported('echo', 'echo cannot be streamed. Omit "stream".');
-		if (alternatives === null && request.maxTokens !== 0) return request;
-		if (read === null) throw lacks('echo', 'report log-probabilities for given text, which echo with logprobs needs');
-		if (n > 1) throw unsupported('n', 'With echo and logprobs, n must be 1.');
-		return request;
-	}
-
-	/** Converts a prompt to text; special tokens before the text are returned separately. */
-	#promptOf(prompt: string | readonly number[]): { readonly text: string; readonly special: readonly string[] } {
-		if (typeof prompt === 'string') return { text: prompt, special: [] };
-		const { tokenizer, name } = this.#options.reasoner;
-		if (tokenizer === null) {
-			throw unsupported('prompt', `The vocabulary of the policy ${name} is not available. Send prompts as text.`);
-		}
-		const first = prompt.findIndex((id) => !tokenizer.special.includes(id));
-		const ids = first < 0 ? [] : prompt.slice(first);
-		if (ids.some((id) => tokenizer.special.includes(id))) {
-			throw invalid('prompt', 'A prompt contains a special token after its start.');
-		}
-		return { text: tokenizer.decode(ids), special: prompt.slice(0, prompt.length - ids.length).map(() => '') };
 	}
 
 	/** Scores prompts token by token, without a search. */
@@ -435,7 +331,7 @@ export class ReasonerApp {
 			await tail;
 			done(gone.signal.aborted ? 503 : 200, solved, gone.signal.aborted ? gone.signal.reason : null);
 		} catch (error) {
-			const failure = this.#told(error);
+			const failure = this.#reported(error);
 			say([request.kind === 'response' ? { ...failure.body.error, type: 'error' } : failure.body]);
 			await tail.catch(() => undefined);
 			done(failure.status, [], error);
@@ -446,7 +342,7 @@ export class ReasonerApp {
 		}
 	}
 
-	#told(error: unknown): ApiError {
+	#reported(error: unknown): ApiError {
 		const failure = ApiError.from(error);
 		if (failure.code === 'internal') this.#options.onFault?.(error);
 		return failure;
@@ -454,7 +350,7 @@ export class ReasonerApp {
 
 	#fail(c: Context, thrown: unknown): Response {
 		const error = thrown instanceof Recorded ? thrown.cause : thrown;
-		const failure = this.#told(error);
+		const failure = this.#reported(error);
 		if (!(thrown instanceof Recorded)) {
 			this.#record(c, failure.status, this.#options.now(), { strategy: null, tokens: 0, error });
 		}

@@ -6,13 +6,13 @@ import { deferred } from '../../base/async.ts';
 import { Failure } from '../../base/failure.ts';
 import { modelName } from './modelName.ts';
 import type { Reasoner } from './reasoner.ts';
+import { ReasonerApp } from './reasonerApp.ts';
 import {
 	defaultReasonerLimits,
-	ReasonerApp,
 	type ReasonerLimits,
 	type RequestRecord,
 	type SystemMessages,
-} from './reasonerApp.ts';
+} from './reasonerAppOptions.ts';
 
 export interface ReasonerServerOptions {
 	readonly reasoner: Reasoner;

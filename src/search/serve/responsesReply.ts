@@ -85,7 +85,7 @@ export class ResponseStream {
 	/** Item being written, with its text so far. */
 	#open: OpenItem | null = null;
 	#places = 0;
-	#begun = false;
+	#started = false;
 
 	constructor(facts: ReplyFacts, request: ApiRequest, tags: TraceTags) {
 		this.#facts = facts;
@@ -180,8 +180,8 @@ export class ResponseStream {
 	}
 
 	#opening(): object[] {
-		if (this.#begun) return [];
-		this.#begun = true;
+		if (this.#started) return [];
+		this.#started = true;
 		const response = {
 			...shellOf(this.#facts, this.#request),
 			status: 'in_progress',

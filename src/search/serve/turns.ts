@@ -2,7 +2,7 @@
  * Creates a semaphore that admits a limited number of callers in order of arrival; each must call the function it gets
  * when done.
  */
-export function turns(most: number): () => Promise<() => void> {
+export function turns(limit: number): () => Promise<() => void> {
 	const waiting: (() => void)[] = [];
 	let inside = 0;
 	const leave = () => {
@@ -12,15 +12,15 @@ export function turns(most: number): () => Promise<() => void> {
 		else next();
 	};
 	return async () => {
-		if (inside < most) inside++;
+		if (inside < limit) inside++;
 		else await new Promise<void>((resolve) => waiting.push(resolve));
 		return leave;
 	};
 }
 
 /** Same as `Promise.all` over a map, with limited concurrency. */
-export async function mapAtMost<T, R>(items: readonly T[], most: number, task: (item: T) => Promise<R>): Promise<R[]> {
-	const turn = turns(most);
+export async function mapAtMost<T, R>(items: readonly T[], limit: number, task: (item: T) => Promise<R>): Promise<R[]> {
+	const turn = turns(limit);
 	return Promise.all(
 		items.map(async (item) => {
 			const leave = await turn();

@@ -88,6 +88,6 @@ function unfenced(query: string): string {
 	return /^\s*```[\w+-]*\r?\n([\s\S]*?)\r?\n?```\s*$/.exec(query)?.[1] ?? query;
 }
 
-const cut = (text: string, most: number): string => (text.length > most ? `${text.slice(0, most)}…` : text);
+const cut = (text: string, limit: number): string => (text.length > limit ? `${text.slice(0, limit)}…` : text);
 const lastLine = (text: string): string =>
 	cut(text.trim().split('\n').at(-1)?.trim() || 'no message', 300).replace(/\.$/, '');

@@ -45,9 +45,9 @@ export class BestMatches<T> {
 	/** Number of locations with any of the terms. */
 	total = 0;
 
-	constructor(query: TextQuery, most = 400) {
+	constructor(query: TextQuery, limit = 400) {
 		this.#counts = query.terms.map(() => 0);
-		this.#most = most;
+		this.#most = limit;
 	}
 
 	/** @param terms all terms that occur in one document */
@@ -68,9 +68,9 @@ export class BestMatches<T> {
 	/** Returns the matches with at least half the weight of the best one. */
 	best(count: number): T[] {
 		const ranked = this.#ranked();
-		const least = ranked[0] === undefined ? 0 : this.#weight(ranked[0].terms) / 2;
+		const min = ranked[0] === undefined ? 0 : this.#weight(ranked[0].terms) / 2;
 		return ranked
-			.filter(({ terms }) => this.#weight(terms) >= least)
+			.filter(({ terms }) => this.#weight(terms) >= min)
 			.slice(0, count)
 			.map(({ place }) => place);
 	}

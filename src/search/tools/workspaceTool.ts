@@ -102,13 +102,13 @@ async function search(root: string, query: string, signal: AbortSignal, limits: 
 }
 
 /** Returns at most two locations per file, so that one file does not fill the list. */
-function spread(places: readonly Place[], most: number): Place[] {
+function spread(places: readonly Place[], limit: number): Place[] {
 	const counts = new Map<string, number>();
 	const chosen = places.filter(({ path }) => {
 		counts.set(path, (counts.get(path) ?? 0) + 1);
 		return (counts.get(path) as number) <= 2;
 	});
-	return chosen.slice(0, most);
+	return chosen.slice(0, limit);
 }
 
 /** Adds windows of lines around each match; a window starts where the previous one ends. */
@@ -157,14 +157,14 @@ async function* textFiles(root: string, limits: WorkspaceLimits, onCut: () => vo
 }
 
 /** Returns null if the file is too large, not text, or gone. */
-async function readText(root: string, path: string, most: number): Promise<string | null> {
+async function readText(root: string, path: string, limit: number): Promise<string | null> {
 	// Do not follow a link or wait for a pipe that replaced the file since the folder was listed.
 	const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 	const handle = await open(join(root, path), flags).catch(() => null);
 	if (handle === null) return null;
 	try {
 		const stat = await handle.stat();
-		if (!stat.isFile() || stat.size > most) return null;
+		if (!stat.isFile() || stat.size > limit) return null;
 		const bytes = Buffer.alloc(stat.size);
 		const { bytesRead } = await handle.read(bytes, 0, bytes.length, 0);
 		const read = bytes.subarray(0, bytesRead);

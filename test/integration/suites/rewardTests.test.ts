@@ -25,14 +25,14 @@ const cases = [
 
 /** Results of a test run, keyed by the last part of the test id. */
 class Verdicts {
-	readonly told = new Map<string, string>();
+	readonly shown = new Map<string, string>();
 	readonly coverage: vscode.FileCoverage[] = [];
 	readonly run: vscode.TestRun;
 
 	constructor() {
-		const tell = (verdict: string) => (item: vscode.TestItem, message?: unknown) => {
+		const reply = (verdict: string) => (item: vscode.TestItem, message?: unknown) => {
 			const text = message instanceof vscode.TestMessage ? `: ${message.message}` : '';
-			this.told.set(item.id.split('#').slice(-1)[0] as string, `${verdict}${text}`);
+			this.shown.set(item.id.split('#').slice(-1)[0] as string, `${verdict}${text}`);
 		};
 		this.run = {
 			name: undefined,
@@ -44,10 +44,10 @@ class Verdicts {
 			appendOutput: () => {},
 			end: () => {},
 			addCoverage: (coverage) => this.coverage.push(coverage),
-			passed: tell('passed'),
-			failed: tell('failed'),
-			errored: tell('errored'),
-			skipped: tell('skipped'),
+			passed: reply('passed'),
+			failed: reply('failed'),
+			errored: reply('errored'),
+			skipped: reply('skipped'),
 		};
 	}
 }
@@ -113,10 +113,10 @@ suite('rewards in the Test Explorer', () => {
 			token,
 			{ coverage: true },
 		);
-		assert.equal(verdicts.told.get('1'), 'passed');
-		assert.match(verdicts.told.get('3') ?? '', /^failed: Expected 0, but the reward is 1/);
-		assert.match(verdicts.told.get('every-candidate') ?? '', /^failed: /);
-		assert.equal(verdicts.told.get('empty'), 'passed');
+		assert.equal(verdicts.shown.get('1'), 'passed');
+		assert.match(verdicts.shown.get('3') ?? '', /^failed: Expected 0, but the reward is 1/);
+		assert.match(verdicts.shown.get('every-candidate') ?? '', /^failed: /);
+		assert.equal(verdicts.shown.get('empty'), 'passed');
 		const [coverage] = verdicts.coverage;
 		assert.ok(coverage instanceof RewardCoverage);
 		const missed = coverage.details.filter(({ executed }) => executed === false);
@@ -134,7 +134,7 @@ suite('rewards in the Test Explorer', () => {
 		try {
 			const verdicts = new Verdicts();
 			await (await runner()).run(verdicts.run, [test], token);
-			assert.match(verdicts.told.get('1') ?? '', /^errored: .*total\.reward\.ts/);
+			assert.match(verdicts.shown.get('1') ?? '', /^errored: .*total\.reward\.ts/);
 		} finally {
 			await writeFile(file, typescript);
 		}
@@ -162,7 +162,7 @@ suite('rewards in the Test Explorer', () => {
 		try {
 			const verdicts = new Verdicts();
 			await (await runner()).debug(verdicts.run, [test], token);
-			assert.equal(verdicts.told.get('1'), 'passed');
+			assert.equal(verdicts.shown.get('1'), 'passed');
 			assert.deepEqual(
 				stops.map(({ path, line }) => ({ file: path.endsWith(file), line })),
 				[{ file: true, line: 3 }],

@@ -87,9 +87,9 @@ suite('run control', () => {
 		const stopped = await untilRun(api, folder, 'stopped', (view) => view.status === 'stopped');
 		const step = stopped.record?.step ?? 0;
 		assert.equal((await listCheckpoints(folder)).at(-1)?.step, step);
-		const told = await events(folder);
+		const result = await events(folder);
 		for (const type of ['started', 'paused', 'continued', 'hyperparameters', 'checkpoint', 'stopped']) {
-			assert.ok(told.includes(type), `${type} in ${told}`);
+			assert.ok(result.includes(type), `${type} in ${result}`);
 		}
 		assert.equal(await vscode.commands.executeCommand(commandIds.resumeRun, folder, { show: false }), folder);
 		await untilRun(

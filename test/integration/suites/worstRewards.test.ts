@@ -71,8 +71,8 @@ suite('misbehaving rewards', () => {
 				await session.settled();
 				const { state } = session;
 				assert.equal(state.phase, bad.loads === false ? 'failed' : 'done', `${ending}: ${state.failure}`);
-				const told = vscode.languages.getDiagnostics(vscode.Uri.file(path)).map(({ message }) => message);
-				if (!bad.harmless) assert.match(told.join('\n'), new RegExp(bad.says, 'm'));
+				const result = vscode.languages.getDiagnostics(vscode.Uri.file(path)).map(({ message }) => message);
+				if (!bad.harmless) assert.match(result.join('\n'), new RegExp(bad.says, 'm'));
 			}
 		});
 	}

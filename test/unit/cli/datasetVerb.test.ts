@@ -64,10 +64,10 @@ test('columns are detected the same way as in the dataset view', async (t) => {
 			{ question: 'How many are 1,000 and 34?', answer: 'Added up.\n#### 1,034' },
 		]),
 	);
-	const told = JSON.parse((await run('check', data, '--json')).stdout);
-	assert.deepEqual(told.columns, { prompt: 'question', answer: 'answer', solution: 'answer', preset: 'gsm8k' });
-	assert.equal(told.facts.withSolution, 2);
-	assert.deepEqual(told.facts.answerKinds, [['integer', 2]]);
+	const result = JSON.parse((await run('check', data, '--json')).stdout);
+	assert.deepEqual(result.columns, { prompt: 'question', answer: 'answer', solution: 'answer', preset: 'gsm8k' });
+	assert.equal(result.facts.withSolution, 2);
+	assert.deepEqual(result.facts.answerKinds, [['integer', 2]]);
 	assert.match((await run('check', data)).stdout, /answer: follows "####" in "answer"\n/);
 	// A column specified explicitly is read unchanged.
 	const named = JSON.parse((await run('check', data, '--answer', 'question', '--json')).stdout);
@@ -99,9 +99,9 @@ test('a dataset is processed in bounded memory', async (t) => {
 		data,
 		'--json',
 	]);
-	const told = JSON.parse(stdout);
-	assert.equal(told.facts.rows, 16_002);
-	assert.deepEqual(told.duplicates, { exact: [[7, 16_001]], near: [] });
+	const result = JSON.parse(stdout);
+	assert.equal(result.facts.rows, 16_002);
+	assert.deepEqual(result.duplicates, { exact: [[7, 16_001]], near: [] });
 });
 
 test('invalid input is reported in one message', async (t) => {
@@ -124,8 +124,16 @@ test('problems from a task and from a recipe are written as JSONL', async (t) =>
 			.trim()
 			.split('\n')
 			.map((line) => JSON.parse(line));
-	const told = await run('export', '{"task":"addition","digits":2}', '--rows', '30', '--out', at('a.jsonl'), '--json');
-	assert.deepEqual(JSON.parse(told.stdout), {
+	const result = await run(
+		'export',
+		'{"task":"addition","digits":2}',
+		'--rows',
+		'30',
+		'--out',
+		at('a.jsonl'),
+		'--json',
+	);
+	assert.deepEqual(JSON.parse(result.stdout), {
 		kind: 'dataset',
 		file: at('a.jsonl'),
 		source: 'addition',

@@ -57,17 +57,17 @@ test('a pipeline needs as much memory as its largest stage, and each stage uses 
 		{ name: 'measure', type: 'evaluate', from: 'rl', problems: 4 },
 	];
 	const place = await Workplace.make(context, await folderOf(context, { stages }));
-	const told = await place.run(context, 'estimate', 'a.recipe.json', '--gpu', '80');
-	assert.equal(told.status, 1, told.stderr);
-	assert.match(told.stdout, /^sums: 4 stages in sequence\nstage +type +memory/);
-	assert.match(told.stdout, /\nrl +grpo +\d+ GiB +\d+ GiB +10 +does not fit\n/);
-	assert.match(told.stdout, /\nmeasure +evaluate +- +- +-\n/);
+	const result = await place.run(context, 'estimate', 'a.recipe.json', '--gpu', '80');
+	assert.equal(result.status, 1, result.stderr);
+	assert.match(result.stdout, /^sums: 4 stages in sequence\nstage +type +memory/);
+	assert.match(result.stdout, /\nrl +grpo +\d+ GiB +\d+ GiB +10 +does not fit\n/);
+	assert.match(result.stdout, /\nmeasure +evaluate +- +- +-\n/);
 	assert.match(
-		told.stdout,
+		result.stdout,
 		/\nThe stages need up to about \d+ GiB, in rl, but only 80\.0 GiB is available\. Not all stages fit\.\n/,
 	);
-	assert.match(told.stdout, /\nThe recipe limits some stages to 12\.5 minutes in total; the other stages/);
-	assert.match(told.stdout, /\nrl: It would fit with "microBatch": \d+/);
+	assert.match(result.stdout, /\nThe recipe limits some stages to 12\.5 minutes in total; the other stages/);
+	assert.match(result.stdout, /\nrl: It would fit with "microBatch": \d+/);
 	const alone = await place.run(context, 'estimate', 'a.recipe.json', '--gpu', '800', '--json');
 	assert.equal(alone.status, 0, alone.stderr);
 	const [line] = objects(alone.stdout) as [

@@ -53,9 +53,9 @@ describe('reasoning-lab evaluate', () => {
 		assert.equal(lines.length, 12);
 		writeFileSync(samples, `${lines.slice(0, 5).join('\n')}\n${lines[5]?.slice(0, 40)}`);
 		const again = await place.run(context, 'evaluate', '--policy', 'good.json', ...asked, '--out', 'good', '--json');
-		const told = objects(again.stdout);
+		const result = objects(again.stdout);
 		assert.deepEqual(
-			told
+			result
 				.filter(({ kind }) => kind === 'progress')
 				.map(({ done }) => done)
 				.at(0),
@@ -104,20 +104,20 @@ describe('reasoning-lab evaluate', () => {
 			...['--policy', 'bad.json', '--benchmark', 'math-500', '--dataset', 'math.jsonl', '--json'],
 		);
 		assert.equal(ended.status, 0, ended.stderr);
-		const told = objects(ended.stdout).at(-1) as unknown as {
+		const result = objects(ended.stdout).at(-1) as unknown as {
 			folder: string;
 			report: { samples: number[]; accuracy: { accuracy: number }; categories: { name: string }[] };
 			published: { model: string; source: string }[];
 		};
-		assert.equal(told.folder, join(place.folder, 'evaluations/math-500-bad'));
-		assert.deepEqual(told.report.samples, [4, 4]);
-		assert.ok(Math.abs(told.report.accuracy.accuracy - 2 / 3) < 1e-9);
+		assert.equal(result.folder, join(place.folder, 'evaluations/math-500-bad'));
+		assert.deepEqual(result.report.samples, [4, 4]);
+		assert.ok(Math.abs(result.report.accuracy.accuracy - 2 / 3) < 1e-9);
 		assert.deepEqual(
-			told.report.categories.map(({ name }) => name),
+			result.report.categories.map(({ name }) => name),
 			['counting'],
 		);
-		assert.equal(told.published.length, 15);
-		const { spec } = JSON.parse(readFileSync(join(told.folder, 'evaluation.json'), 'utf8'));
+		assert.equal(result.published.length, 15);
+		const { spec } = JSON.parse(readFileSync(join(result.folder, 'evaluation.json'), 'utf8'));
 		assert.deepEqual([spec.sampling.temperature, spec.sampling.topP, spec.problems.benchmark], [0.6, 0.95, 'math-500']);
 	});
 

@@ -4,14 +4,14 @@ import { test } from 'node:test';
 import { FeedbackLog } from '../../../src/runs/feedbackLog.ts';
 import { foreignFeedback } from '../../../src/runs/foreignFeedback.ts';
 import { readRollouts } from '../../../src/runs/runReader.ts';
-import { writeMicroscopeRun } from '../webview/rollouts/microscopeFixture.ts';
+import { writeExploredRun } from '../webview/rollouts/exploredRunFixture.ts';
 import { objects, Workplace } from './cliFixtures.ts';
 
 test('feedback shows who rated, how well raters agree, and whether the reward agrees with them', async (context) => {
 	const place = await Workplace.make(context);
 	const cli = (...args: string[]) => place.run(context, ...args);
 	const run = join(place.folder, 'bakery');
-	await writeMicroscopeRun(run, 2);
+	await writeExploredRun(run, 2);
 	const empty = await cli('feedback', run);
 	assert.equal(empty.status, 0);
 	assert.match(empty.stdout, /This run has no ratings yet/);
@@ -35,14 +35,14 @@ test('feedback shows who rated, how well raters agree, and whether the reward ag
 		...{ kind: 'rating', format: 1, time: 2, rater: 'cyd', prompt: String(first?.prompt), split: 'train' },
 		...{ step: 1, group: 0, index: 0, completion: String(first?.completion), reward: 1, rating: null },
 	});
-	const told = await cli('feedback', run);
+	const result = await cli('feedback', run);
 	assert.match(
-		told.stdout,
+		result.stdout,
 		/2 of the rated completions are not in this run's rollouts\. The ratings file may belong to another run\./,
 	);
-	assert.match(told.stdout, /ada: 2 rated, 0 compared\nbob: 2 rated/);
-	assert.match(told.stdout, /alpha 1\.00 on 2 completions/);
-	assert.match(told.stdout, /agrees with raters on 1\.00 \[0\.17, 1\.00\] of the 1 pairs/);
+	assert.match(result.stdout, /ada: 2 rated, 0 compared\nbob: 2 rated/);
+	assert.match(result.stdout, /alpha 1\.00 on 2 completions/);
+	assert.match(result.stdout, /agrees with raters on 1\.00 \[0\.17, 1\.00\] of the 1 pairs/);
 	const json = objects((await cli('feedback', run, '--json')).stdout)[0] as {
 		alpha: number;
 		pairs: number;

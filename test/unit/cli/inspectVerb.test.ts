@@ -9,7 +9,7 @@ import { expected, fixtureFolder, fixtures } from '../runs/importers/foreignFixt
 import { writeFiles } from '../runs/importers/madeRun.ts';
 import { objects, Workplace } from './cliFixtures.ts';
 
-interface Told {
+interface Summary {
 	readonly format: string;
 	readonly trainer: string;
 	readonly steps: readonly number[] | null;
@@ -22,7 +22,7 @@ interface Told {
 	readonly alerts: readonly { readonly rule: string }[];
 }
 
-const told = (stdout: string) => objects(stdout)[0] as unknown as Told;
+const summaryOf = (stdout: string) => objects(stdout)[0] as unknown as Summary;
 
 test('inspect identifies every format correctly', async () => {
 	for (const { name, format } of fixtures.filter((fixture) => !['openrlhf', 'art legacy'].includes(fixture.name))) {
@@ -43,7 +43,7 @@ test('inspect writes the metrics, the trainer and the alerts as one object', asy
 	const place = await Workplace.make(context);
 	const { status, stdout, stderr } = await place.run(context, 'inspect', fixtureFolder('trl-run'), '--json');
 	assert.equal(status, 0, stderr);
-	const { format, trainer, rollouts, groups, steps, validation, alerts } = told(stdout);
+	const { format, trainer, rollouts, groups, steps, validation, alerts } = summaryOf(stdout);
 	assert.deepEqual([format, trainer, rollouts, groups, steps?.length, validation], ['trl', 'TRL', 960, 120, 30, null]);
 	for (const { rule } of alerts) assert.equal(typeof rule, 'string');
 });
@@ -64,7 +64,7 @@ test('inspect finds the only run in a folder, lists several, and explains what i
 	assert.equal(several.status, 2);
 	assert.match(several.stderr, /contains several runs: b \(TRL\), a\/verl \(verl\)\. Choose one/);
 	const chosen = await run('out', '--format', 'trl', '--json');
-	assert.equal(told(chosen.stdout).format, 'trl');
+	assert.equal(summaryOf(chosen.stdout).format, 'trl');
 	await rm(join(place.folder, 'out'), { recursive: true });
 	await writeFiles(place.folder, { 'out/readme.txt': '' });
 	const none = await run('out');
@@ -77,7 +77,7 @@ test('inspect counts and lists what it could not read', async (context) => {
 	const row = (score: unknown) => JSON.stringify({ input: 'q', output: 'a\u001b[31m', gts: null, score, step: 1 });
 	await writeFiles(place.folder, { 'broken/1.jsonl': `${row(1)}\nnot JSON\n${row(null)}\n{"input": "to` });
 	const { stdout } = await place.run(context, 'inspect', 'broken', '--json');
-	const { rollouts, nulls, meanReward, skipped } = told(stdout);
+	const { rollouts, nulls, meanReward, skipped } = summaryOf(stdout);
 	assert.deepEqual([rollouts, nulls, meanReward], [2, 1, 1]);
 	assert.deepEqual(
 		skipped.map(({ file, line, records }) => [file, line, records]),

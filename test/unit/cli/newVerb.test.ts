@@ -11,11 +11,11 @@ test('new creates a project with a valid recipe from each template', async (cont
 	for (const { id, recipe } of projectTemplates) {
 		const made = await place.run(context, 'new', join('made', id), '--template', id, '--json');
 		assert.equal(made.status, 0, made.stderr);
-		const [told] = objects(made.stdout) as { recipe: string; files: string[] }[];
-		assert.equal(told?.recipe, join(place.folder, 'made', id, recipe));
-		const parsed = parseRecipe(await readFile(told?.recipe ?? '', 'utf8'));
+		const [result] = objects(made.stdout) as { recipe: string; files: string[] }[];
+		assert.equal(result?.recipe, join(place.folder, 'made', id, recipe));
+		const parsed = parseRecipe(await readFile(result?.recipe ?? '', 'utf8'));
 		assert.ok(parsed.ok, JSON.stringify(parsed));
-		assert.ok(told?.files.includes('.gitignore'));
+		assert.ok(result?.files.includes('.gitignore'));
 	}
 });
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
 import { printable } from '../../../src/cli/cliOutput.ts';
-import { coloured, displayLines, eventText, plain, plainLine } from '../../../src/cli/progressText.ts';
+import { colored, displayLines, eventText, plain, plainLine } from '../../../src/cli/progressText.ts';
 import { RunProgress } from '../../../src/cli/runProgress.ts';
 import { formatNumber, progressBar, sparkline } from '../../../src/cli/textForms.ts';
 import type { RunRecord } from '../../../src/protocol/runRecord.ts';
@@ -60,7 +60,7 @@ test('no line is wider than the terminal', () => {
 			for (const line of displayLines(
 				progressOf('a name that is rather long, as names are', steps),
 				columns,
-				coloured,
+				colored,
 			)) {
 				const text = stripVTControlCharacters(line);
 				assert.ok([...text].length < columns, `${columns}: ${text}`);

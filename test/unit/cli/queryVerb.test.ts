@@ -7,13 +7,13 @@ import { makeRolloutFolder } from '../../bench/rolloutFolder.ts';
 import { fixtureFolder } from '../runs/importers/foreignFixtures.ts';
 import { objects, Workplace } from './cliFixtures.ts';
 
-interface Told {
+interface Summary {
 	readonly columns: readonly { readonly name: string }[];
 	readonly rows: readonly unknown[][];
 	readonly truncated: boolean;
 	readonly runs: readonly { readonly run: string; readonly state: string; readonly skipped: number }[];
 }
-const told = (stdout: string) => objects(stdout)[0] as unknown as Told;
+const summaryOf = (stdout: string) => objects(stdout)[0] as unknown as Summary;
 
 test('query covers the runs in a folder from any trainer and updates its index', async (context) => {
 	const place = await Workplace.make(context);
@@ -22,19 +22,19 @@ test('query covers the runs in a folder from any trainer and updates its index',
 	const sql = 'select format, rollouts from runs order by format';
 	const first = await place.run(context, 'query', place.folder, sql, '--json');
 	assert.equal(first.status, 0, first.stderr);
-	assert.deepEqual(told(first.stdout).rows, [
+	assert.deepEqual(summaryOf(first.stdout).rows, [
 		['reasoning-lab', 60],
 		['verl', 108],
 	]);
 	assert.deepEqual(
-		told(first.stdout).runs.map(({ state }) => state),
+		summaryOf(first.stdout).runs.map(({ state }) => state),
 		['ready', 'ready'],
 	);
 	const line =
 		'{"step":3,"stage":"grpo","group":9,"index":0,"prompt":"p","completion":"c","rewards":{},"reward":null,"advantage":null,"truncated":false}';
 	await appendFile(join(place.folder, 'mine', 'rollouts', 'step_000003.jsonl'), `${line}\nnot a rollout\n`);
 	const second = await place.run(context, 'query', place.folder, sql, '--json');
-	assert.deepEqual(told(second.stdout).rows[0], ['reasoning-lab', 61]);
+	assert.deepEqual(summaryOf(second.stdout).rows[0], ['reasoning-lab', 61]);
 	assert.match(
 		second.stderr,
 		/mine: could not read 1 record \(rollouts\/step_000003\.jsonl at byte \d+: invalid JSON\)/,

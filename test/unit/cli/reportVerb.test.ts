@@ -18,18 +18,18 @@ test('report writes a run as HTML and as Markdown, including an evaluation of it
 
 	const html = await place.run(context, 'report', 'tiny', '--json');
 	assert.equal(html.status, 0, html.stderr);
-	const [told] = objects(html.stdout) as { path: string; runs: string[]; bytes: number; gaps: string[] }[];
-	assert.equal(told?.path, join(place.folder, 'tiny-report.html'));
-	assert.deepEqual(told.gaps, []);
-	const page = await readFile(told.path, 'utf8');
-	assert.equal(Buffer.byteLength(page), told.bytes);
+	const [result] = objects(html.stdout) as { path: string; runs: string[]; bytes: number; gaps: string[] }[];
+	assert.equal(result?.path, join(place.folder, 'tiny-report.html'));
+	assert.deepEqual(result.gaps, []);
+	const page = await readFile(result.path, 'utf8');
+	assert.equal(Buffer.byteLength(page), result.bytes);
 	for (const part of ['Stage 1: sft', 'Stage 2: grpo', 'held-out-run-step_000007', 'Best: reward', 'num_iterations']) {
 		assert.ok(page.includes(part), part);
 	}
 	assert.ok(!page.includes('<script'));
 
 	const out = join(place.folder, 'made.md');
-	const markdown = await place.run(context, 'report', told.runs[0] as string, '--out', out);
+	const markdown = await place.run(context, 'report', result.runs[0] as string, '--out', out);
 	assert.equal(markdown.status, 0, markdown.stderr);
 	assert.match(markdown.stdout, /made\.md: report for tiny \(\d/);
 	const text = await readFile(out, 'utf8');
@@ -40,7 +40,7 @@ test('report writes a run as HTML and as Markdown, including an evaluation of it
 	assert.equal(evaluations.status, 0, evaluations.stderr);
 	const [shown] = objects(evaluations.stdout) as { text: string; path: null }[];
 	assert.match(shown?.text ?? '', /^# Evaluations of tiny\n[\s\S]*\n## held-out-run-step\\_000007\n/);
-	assert.ok(text.includes(basename(told.runs[0] as string).replaceAll('_', '\\_')));
+	assert.ok(text.includes(basename(result.runs[0] as string).replaceAll('_', '\\_')));
 });
 
 test('report rejects invalid input with one message', async (context) => {

@@ -72,8 +72,8 @@ test('a run is rescored: equal values pass, and a difference from the record exi
 		assert.equal(resumed.status, 2);
 		assert.match(resumed.stderr, more.length === 0 ? /has finished/ : /You have not started .*--run-code/s);
 	}
-	const told = await elsewhere.run(context, 'rescore', run, '--run-code', '--steps', '4');
-	assert.equal(told.status, 1, told.stderr);
+	const rescored = await elsewhere.run(context, 'rescore', run, '--run-code', '--steps', '4');
+	assert.equal(rescored.status, 1, rescored.stderr);
 	await appendFile(join(run, 'rewards/brevity.reward.ts'), '\n');
 	const refused = await place.run(context, 'rescore', run);
 	assert.equal(refused.status, 2);

@@ -75,8 +75,8 @@ describe('reasoning-lab search', () => {
 		const asked = ['--policy', 'script.json', '--strategy', 'self-consistency', '--param', 'n=9'];
 		const plain = await place.run(context, 'solve', '--dataset', 'rows.jsonl', ...asked);
 		assert.deepEqual([plain.status, plain.stdout], [0, '42\n']);
-		const [told] = objects((await place.run(context, 'solve', '--dataset', 'rows.jsonl', ...asked, '--json')).stdout);
-		assert.deepEqual([told?.answer, told?.correct, told?.stop], ['42', true, 'complete']);
+		const [result] = objects((await place.run(context, 'solve', '--dataset', 'rows.jsonl', ...asked, '--json')).stdout);
+		assert.deepEqual([result?.answer, result?.correct, result?.stop], ['42', true, 'complete']);
 		assert.deepEqual((await readdir(place.folder)).sort(), ['rows.jsonl', 'script.json']);
 		const none = await place.run(context, 'solve', '--dataset', 'rows.jsonl', '--row', '3', ...asked);
 		assert.deepEqual([none.status, none.stdout], [2, '']);

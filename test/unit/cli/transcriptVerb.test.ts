@@ -38,8 +38,8 @@ test('does not wait for a pipe', { skip: process.platform === 'win32' }, async (
 	t.after(() => rm(folder, { recursive: true, force: true }));
 	await promisify(execFile)('mkfifo', [join(folder, 'pipe.jsonl')]);
 	const cli = [builtProgram('dist/cli.js'), 'transcript', join(folder, 'pipe.jsonl')];
-	const told = promisify(execFile)(process.execPath, cli, { timeout: 30_000 });
-	await assert.rejects(told, (error: { code: number; stderr: string }) => {
+	const result = promisify(execFile)(process.execPath, cli, { timeout: 30_000 });
+	await assert.rejects(result, (error: { code: number; stderr: string }) => {
 		assert.match(error.stderr, /pipe\.jsonl is not a regular file/);
 		return error.code === 2;
 	});

@@ -80,11 +80,11 @@ test('docs/dependencies.md explains every package in use and no others', () => {
 	const [before = '', python = '', after = ''] = read('docs/dependencies.md').split(
 		/^## (?:In the trainer|For development).*$/m,
 	);
-	const told = (text: string) =>
+	const listed = (text: string) =>
 		[...text.matchAll(/^\| ([@\w][^|]*?) \| [A-Z]/gm)].flatMap(([, names]) => (names as string).split(', '));
 	// The Python linter and test runner are not npm packages.
 	const others = ['pytest', 'ruff'];
-	const npm = told(before + after).filter((name) => !others.includes(name));
+	const npm = listed(before + after).filter((name) => !others.includes(name));
 	assert.deepEqual(npm.toSorted(), [...new Set(used)].toSorted());
 
 	const needed = read('src/engines/trainer/requirements/ranges.txt')
@@ -93,7 +93,7 @@ test('docs/dependencies.md explains every package in use and no others', () => {
 		.map((line) => line.replace(/[<>=].*/, ''));
 	// transformers depends on these for tokenization and the weight format.
 	const brought = ['tokenizers', 'safetensors'];
-	const stated = told(python)
+	const stated = listed(python)
 		.map((name) => name.replace(/\[.*/, ''))
 		.filter((name) => !brought.includes(name));
 	assert.deepEqual(stated.toSorted(), needed.toSorted());

@@ -56,10 +56,10 @@ describe('wording', () => {
 			}
 			for (const { name, instead } of bannedIdioms) {
 				const found = places.get(name) ?? [];
-				const most = allowed[area]?.[name] ?? 0;
+				const limit = allowed[area]?.[name] ?? 0;
 				assert.ok(
-					found.length <= most,
-					`"${name}": ${found.length} in ${area}, ${most} allowed. Write instead: ${instead}.\n${found.join('\n')}`,
+					found.length <= limit,
+					`"${name}": ${found.length} in ${area}, ${limit} allowed. Write instead: ${instead}.\n${found.join('\n')}`,
 				);
 			}
 		});

@@ -25,11 +25,11 @@ test('downloaded rows are moved into place complete, with progress reports', {
 		t,
 		`printf '{"question":"q"}\\n' > "$out"; echo 'a warning'; echo '{"rows": 1}'; echo '{"rows": 2, "whole": false}'`,
 	);
-	const told: number[] = [];
+	const reported: number[] = [];
 	const { python, out } = place;
-	const made = await downloadHubRows(gsm8k, { python, rows: 2, out, onProgress: (rows) => told.push(rows) });
+	const made = await downloadHubRows(gsm8k, { python, rows: 2, out, onProgress: (rows) => reported.push(rows) });
 	assert.deepEqual(made, { rows: 2, whole: false });
-	assert.deepEqual(told, [1]);
+	assert.deepEqual(reported, [1]);
 	assert.equal(await readFile(out, 'utf8'), '{"question":"q"}\n');
 	assert.deepEqual(await place.kept(), ['rows.jsonl']);
 	const given = await readFile(join(place.folder, 'given'), 'utf8');

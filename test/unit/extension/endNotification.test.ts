@@ -16,11 +16,11 @@ let windows = 0;
 /** Opens a window with one run, whose state the test sets. */
 function openWindow(storage = join(root, `storage-${++windows}`), memory = new Map<string, unknown>()) {
 	const changed = new Emitter<void>();
-	const told: string[] = [];
+	const shown: string[] = [];
 	let waiting: (() => void) | null = null;
 	let runs: RunView[] = [];
-	const tell = async (text: string) => {
-		told.push(text);
+	const reply = async (text: string) => {
+		shown.push(text);
 		waiting?.();
 	};
 	const ends = new EndNotification({
@@ -31,7 +31,7 @@ function openWindow(storage = join(root, `storage-${++windows}`), memory = new M
 			get: (folder: string) => runs.find((view) => view.folder === folder),
 			onDidChange: changed.event,
 		},
-		notices: { information: tell, error: tell },
+		notices: { information: reply, error: reply },
 		memory: {
 			keys: () => [],
 			get: <T>(key: string, or?: T) => (memory.get(key) ?? or) as T,
@@ -50,14 +50,14 @@ function openWindow(storage = join(root, `storage-${++windows}`), memory = new M
 		if (announced) changed.fire();
 	};
 	/** Resolves once `count` notifications were shown. */
-	const toldOf = async (count: number) => {
-		while (told.length < count) {
+	const shownOf = async (count: number) => {
+		while (shown.length < count) {
 			await new Promise<void>((resolve) => {
 				waiting = resolve;
 			});
 		}
 	};
-	return { ends, see, told, toldOf, memory, storage };
+	return { ends, see, shown, shownOf, memory, storage };
 }
 
 const limit = { timeout: 10_000 };
@@ -70,13 +70,13 @@ test('an end is reported once, by one window, and only for runs that were seen r
 	second.see('running', 2);
 	first.see('finished', 2);
 	first.see('finished', 2);
-	await first.toldOf(1);
+	await first.shownOf(1);
 	second.see('finished', 2);
 	second.see('running', 3);
 	second.see('stopped', 3);
-	await second.toldOf(1);
-	assert.match(first.told.join(), /^sums finished[^,]*$/);
-	assert.match(second.told.join(), /^sums stopped[^,]*$/);
+	await second.shownOf(1);
+	assert.match(first.shown.join(), /^sums finished[^,]*$/);
+	assert.match(second.shown.join(), /^sums stopped[^,]*$/);
 });
 
 test('an end while the window was closed is reported when it reopens', limit, async () => {
@@ -84,7 +84,7 @@ test('an end while the window was closed is reported when it reopens', limit, as
 	before.see('running');
 	const back = openWindow(before.storage, before.memory);
 	back.see('finished');
-	await back.toldOf(1);
+	await back.shownOf(1);
 });
 
 test('a failed start is reported only by the start, in every window', limit, async () => {
@@ -101,11 +101,11 @@ test('a failed start is reported only by the start, in every window', limit, asy
 	// The next notification must be the first one.
 	window.see('running', 2);
 	window.see('stopped', 2);
-	await window.toldOf(1);
+	await window.shownOf(1);
 	other.see('running', 3);
 	other.see('stopped', 3);
-	await other.toldOf(1);
-	for (const { told } of [window, other]) assert.match(told.join(), /^sums stopped[^,]*$/);
+	await other.shownOf(1);
+	for (const { shown } of [window, other]) assert.match(shown.join(), /^sums stopped[^,]*$/);
 });
 
 test('a run that ends during its start is reported after the start', limit, async () => {
@@ -113,9 +113,9 @@ test('a run that ends during its start is reported after the start', limit, asyn
 	window.see('running');
 	const release = window.ends.hold('/runs/a');
 	window.see('finished');
-	assert.deepEqual(window.told, []);
+	assert.deepEqual(window.shown, []);
 	await release(false);
-	await window.toldOf(1);
+	await window.shownOf(1);
 });
 
 test('a run whose start timed out is reported when it ends', limit, async () => {
@@ -124,7 +124,7 @@ test('a run whose start timed out is reported when it ends', limit, async () => 
 	window.see('starting');
 	await release(true);
 	window.see('finished');
-	await window.toldOf(1);
+	await window.shownOf(1);
 });
 
 test(
@@ -135,12 +135,12 @@ test(
 		window.see('stopped', 1);
 		const release = window.ends.hold('/runs/a');
 		await release(false);
-		assert.deepEqual(window.told, []);
+		assert.deepEqual(window.shown, []);
 		window.see('finished', 2);
-		await window.toldOf(1);
+		await window.shownOf(1);
 		window.see('finished', 2);
-		assert.equal(window.told.length, 1);
-		assert.match(window.told.join(), /^sums finished/);
+		assert.equal(window.shown.length, 1);
+		assert.match(window.shown.join(), /^sums finished/);
 	},
 );
 
@@ -155,23 +155,23 @@ test('resuming right after an end hides neither that end nor the next one', limi
 	void release(false);
 	window.see('running', 2);
 	window.see('stopped', 2);
-	await window.toldOf(2);
-	assert.equal(window.told.length, 2);
+	await window.shownOf(2);
+	assert.equal(window.shown.length, 2);
 });
 
 test('the end of a stage is reported by its pipeline, unless the user started the stage alone', limit, async () => {
-	const { ends, see, told, toldOf } = openWindow();
+	const { ends, see, shown, shownOf } = openWindow();
 	const stage = '/runs/p/stage-of-p';
 	see('running', 1, true, stage);
 	see('finished', 1, true, stage);
 	see('running');
 	see('finished');
-	await toldOf(1);
-	assert.equal(told.length, 1);
+	await shownOf(1);
+	assert.equal(shown.length, 1);
 	const release = ends.hold(stage);
 	see('running', 2, true, stage);
 	await release(false);
 	see('stopped', 2, true, stage);
-	await toldOf(2);
-	assert.match(told[1] ?? '', /stopped/);
+	await shownOf(2);
+	assert.match(shown[1] ?? '', /stopped/);
 });

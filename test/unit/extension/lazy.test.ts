@@ -6,10 +6,10 @@ test('loads once, on first use, and disposes what it loaded', async () => {
 	let loads = 0;
 	let disposed = 0;
 	const lazy = new Lazy(async () => ({ number: ++loads, dispose: () => disposed++ }));
-	assert.deepEqual([lazy.begun, loads], [false, 0]);
+	assert.deepEqual([lazy.isLoaded, loads], [false, 0]);
 	const [a, b] = await Promise.all([lazy.get(), lazy.get()]);
 	assert.equal(a, b);
-	assert.deepEqual([lazy.begun, loads, disposed], [true, 1, 0]);
+	assert.deepEqual([lazy.isLoaded, loads, disposed], [true, 1, 0]);
 	lazy.dispose();
 	assert.equal(disposed, 1);
 });
@@ -21,7 +21,7 @@ test('a failed load is retried', async () => {
 		return { dispose: () => {} };
 	});
 	await assert.rejects(lazy.get(), /not yet/);
-	assert.equal(lazy.begun, false);
+	assert.equal(lazy.isLoaded, false);
 	await lazy.get();
 	assert.equal(loads, 2);
 });

@@ -14,7 +14,7 @@ after(() => rm(root, { recursive: true, force: true }));
 
 function openWindow(storage: string) {
 	const changed = new Emitter<void>();
-	const told: string[] = [];
+	const shown: string[] = [];
 	const did: string[] = [];
 	let runs: RunView[] = [];
 	const notification = new PauseNotification({
@@ -26,7 +26,7 @@ function openWindow(storage: string) {
 		},
 		notices: {
 			warning: async (text, actions) => {
-				told.push(text);
+				shown.push(text);
 				for (const action of actions ?? []) await action.run();
 			},
 		},
@@ -40,12 +40,12 @@ function openWindow(storage: string) {
 		changed.fire();
 	};
 	/** Resolves once `count` notifications were shown; claiming a notification uses a file. */
-	const toldOf = async (count: number) => {
-		while (told.length < count) await new Promise((resolve) => setTimeout(resolve, 5));
+	const shownOf = async (count: number) => {
+		while (shown.length < count) await new Promise((resolve) => setTimeout(resolve, 5));
 		await new Promise((resolve) => setTimeout(resolve, 50));
-		assert.equal(told.length, count);
+		assert.equal(shown.length, count);
 	};
-	return { notification, see, told, toldOf, did };
+	return { notification, see, shown, shownOf, did };
 }
 
 const pause = { message: 'Reward "f" failed on 16 of 16 rows: [down](command:x).', action: 'Continue.', time: 1 };
@@ -58,26 +58,26 @@ test('a run that paused itself is reported once, by one window, with the availab
 	const second = openWindow(storage);
 	first.see('running');
 	first.see('paused');
-	assert.deepEqual(first.told, []);
+	assert.deepEqual(first.shown, []);
 	first.see('paused', pause);
 	first.see('paused', pause);
-	await first.toldOf(1);
+	await first.shownOf(1);
 	second.see('paused', pause);
-	await second.toldOf(0);
-	assert.deepEqual(first.told, [
+	await second.shownOf(0);
+	assert.deepEqual(first.shown, [
 		'sums is paused: The reward "f" failed on 16 of 16 rows: [down] (command:x). Continue.',
 	]);
-	assert.deepEqual(second.told, []);
+	assert.deepEqual(second.shown, []);
 	assert.deepEqual(first.did, ['dashboard /runs/a', 'continue /runs/a', 'log /runs/a']);
 	// The run failed again after it continued.
 	first.see('running');
 	first.see('paused', { ...pause, time: 2 });
-	await first.toldOf(2);
+	await first.shownOf(2);
 	// A leftover pause in the record of an ended run is ignored.
 	first.see('crashed', { ...pause, time: 3 });
-	await first.toldOf(2);
+	await first.shownOf(2);
 	first.notification.dispose();
 	first.see('paused', { ...pause, time: 4 });
-	await first.toldOf(2);
+	await first.shownOf(2);
 	second.notification.dispose();
 });

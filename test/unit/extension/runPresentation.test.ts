@@ -76,19 +76,19 @@ test('rows of the Runs view', () => {
 });
 
 test('runs of other engines show their engine and what they are waiting for', () => {
-	const of = (engine: RunRecord['engine'], device: string, more: Partial<RunView> = {}) =>
-		row({ ...running, reward: null, ...more, record: { ...record, engine, device } });
+	const of = (engine: RunRecord['engine'], device: string, more: Partial<RunView> = {}, wait?: RunRecord['wait']) =>
+		row({ ...running, reward: null, ...more, record: { ...record, engine, device, wait } });
 	const starting = { status: 'starting' as const };
 	assert.deepEqual(
 		[
 			of('pytorch', 'cuda (NVIDIA H200)'),
 			row({ ...running, ...starting, record: { ...record, engine: 'pytorch', device: 'auto', ...starting } }),
-			of('pytorch', 'waiting for cuda (process 71)', { queued: true }),
-			of('ray', 'ray (job pending)', { queued: true }),
+			of('pytorch', 'waiting for cuda (process 71)', { queued: true }, 'device'),
+			of('ray', 'ray (job pending)', { queued: true }, 'job'),
 			of('ray', 'ray: cpu (2 x 1 thread)'),
-			of('ray', 'ray (cluster not reached since 2025-11-20T12:00:00.000Z)'),
-			of('ray', 'ray (starts again after a loss)'),
-			of('ray', 'ray (job running)', { status: 'stopped' }),
+			of('ray', 'ray (cluster not reached since 2025-11-20T12:00:00.000Z)', {}, 'cluster'),
+			of('ray', 'ray (starts again after a loss)', {}, 'restart'),
+			of('ray', 'ray (job running)', { status: 'stopped' }, 'loading'),
 		],
 		[
 			'pulse(charts.green) | addition | PyTorch · grpo · 120/580 · 3 min 20 s',

@@ -13,13 +13,13 @@ const grammarPath = 'syntaxes/reasoningTrace.tmLanguage.json';
 
 test('the grammar highlights only words that the extension counts as that behavior', () => {
 	const { repository } = read(grammarPath);
-	const rules: { name: string; match: string }[] = repository.behaviours.patterns;
+	const rules: { name: string; match: string }[] = repository.behaviors.patterns;
 	assert.equal(rules.length, 3);
 	for (const { name, match } of rules) {
-		const behaviour = name.split('.')[2];
+		const behavior = name.split('.')[2];
 		const phrases = /\(\?:(.*)\)/.exec(match)?.[1]?.split('|') ?? [];
 		assert.ok(phrases.length >= 8, match);
-		for (const phrase of phrases) assert.equal(findBehaviors(phrase)[0]?.behaviour, behaviour, phrase);
+		for (const phrase of phrases) assert.equal(findBehaviors(phrase)[0]?.behavior, behavior, phrase);
 	}
 });
 

@@ -38,18 +38,18 @@ describe('a server that echoes its key', () => {
 	test('leaks it into no text, whether whole or split across stream chunks', async () => {
 		const random = Random.of(7, 'parts');
 		for (let round = 0; round < 5; round++) {
-			const told = `Sure: ${canary}${canary}! s sk sk-CANARY and the end sk-`;
+			const result = `Sure: ${canary}${canary}! s sk sk-CANARY and the end sk-`;
 			const { all, text } = await heard({
 				intercept: (body, response) => {
 					if (probing(body)) return false;
 					if (body.stream !== true || round === 0) {
-						json(response, 200, { choices: [{ index: 0, message: { content: told }, finish_reason: 'stop' }] });
+						json(response, 200, { choices: [{ index: 0, message: { content: result }, finish_reason: 'stop' }] });
 						return true;
 					}
 					response.writeHead(200, { 'content-type': 'text/event-stream' });
-					for (let at = 0; at < told.length; ) {
+					for (let at = 0; at < result.length; ) {
 						const length = round === 1 ? 1 : 1 + random.int(9);
-						const token = told.slice(at, at + length);
+						const token = result.slice(at, at + length);
 						const logprobs = { content: [{ token, logprob: -1, top_logprobs: [{ token: canary, logprob: -2 }] }] };
 						event(response, { choices: [{ index: 0, delta: { content: token }, logprobs, finish_reason: null }] });
 						at += length;

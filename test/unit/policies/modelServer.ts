@@ -54,7 +54,7 @@ export class ModelServer {
 	readonly requests: { readonly path: string; readonly body: Body; readonly key: string | undefined }[] = [];
 	options: ModelServerOptions;
 	/** Maximum number of concurrent requests so far. */
-	most = 0;
+	max = 0;
 	#underWay = 0;
 	readonly #server: Server;
 
@@ -70,7 +70,7 @@ export class ModelServer {
 		const model = new ModelServer(server, options);
 		server.on('request', (request, response) => {
 			model.#underWay++;
-			model.most = Math.max(model.most, model.#underWay);
+			model.max = Math.max(model.max, model.#underWay);
 			response.on('close', () => {
 				model.#underWay--;
 			});
@@ -95,10 +95,10 @@ export class ModelServer {
 		const fault = this.#fault(body);
 		if (fault !== null) return json(response, 400, { error: { message: fault, type: 'invalid_request_error' } });
 		const chat = path === '/v1/chat/completions';
-		const given = chat ? this.#chatText(body) : { prompt: body.prompt ?? '', begun: '' };
+		const given = chat ? this.#chatText(body) : { prompt: body.prompt ?? '', prefix: '' };
 		if (body.echo === true && this.options.echo === true) return this.#echoed(response, given.prompt, body);
 		const limit = body[this.options.lengthField ?? 'max_tokens'] as number;
-		const used = given.prompt.length + given.begun.length;
+		const used = given.prompt.length + given.prefix.length;
 		const { context } = this.options;
 		if (context !== undefined && used >= context) {
 			const said = `This model's maximum context length is ${context} tokens. However, your request has ${used} input tokens.`;
@@ -116,8 +116,8 @@ export class ModelServer {
 		};
 		const streams = body.stream === true && this.options.stream !== 'no';
 		if (!streams) {
-			const told = choices.map((choice, index) => ({ index, ...this.#whole(choice, chat, body), ...ending(choice) }));
-			return json(response, 200, { object: 'chat.completion', choices: told, usage });
+			const reply = choices.map((choice, index) => ({ index, ...this.#whole(choice, chat, body), ...ending(choice) }));
+			return json(response, 200, { object: 'chat.completion', choices: reply, usage });
 		}
 		response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
 		const longest = Math.max(0, ...choices.map(({ tokens }) => tokens.length));
@@ -153,11 +153,11 @@ export class ModelServer {
 		return null;
 	}
 
-	#chatText({ messages = [], ...body }: Body): { prompt: string; begun: string } {
+	#chatText({ messages = [], ...body }: Body): { prompt: string; prefix: string } {
 		const last = messages.at(-1);
 		const given = last?.role === 'assistant' ? messages.slice(0, -1) : messages;
 		const prompt = given.map(({ role, content }) => `${role}: ${content}\n`).join('');
-		if (last?.role !== 'assistant') return { prompt, begun: '' };
+		if (last?.role !== 'assistant') return { prompt, prefix: '' };
 		const style = this.options.prefix ?? null;
 		const understood =
 			style === 'assistant' ||
@@ -165,25 +165,25 @@ export class ModelServer {
 			(style === 'continue' && body.continue_final_message === true) ||
 			(style === 'flag' && last.prefix === true);
 		return understood
-			? { prompt, begun: last.content }
-			: { prompt: `${prompt}assistant: ${last.content}\n`, begun: '' };
+			? { prompt, prefix: last.content }
+			: { prompt: `${prompt}assistant: ${last.content}\n`, prefix: '' };
 	}
 
-	#write(given: { prompt: string; begun: string }, body: Body, limit: number, k: number) {
+	#write(given: { prompt: string; prefix: string }, body: Body, limit: number, k: number) {
 		const { thinking = [], stops = 'untold', schema, prefix, seed } = this.options;
-		const text = `${given.prompt}${given.begun}`;
+		const text = `${given.prompt}${given.prefix}`;
 		const seeded = seed === true && body.seed !== undefined ? body.seed : Math.random() * 2 ** 32;
 		const random = Random.of((body.temperature ?? 1) === 0 ? 0 : seeded, k, given.prompt);
 		const thought = thinking.map((word) => tokenOf(word, true));
 		const held = schema === true && body.response_format !== undefined;
 		const words = held ? ['{"ready":', ' true', '}'] : wordsAfter(text, random);
 		// The thinking and words in the prefix have already been generated.
-		const begun = given.begun.includes('<think>') ? [] : thought;
-		const echoed = prefix === 'echo' && given.begun !== '' ? [tokenOf(given.begun, false)] : [];
-		const all = [...echoed, ...begun, ...words.map((word) => tokenOf(word, false))];
-		const most = limit + echoed.length;
-		const tokens = all.slice(0, most);
-		let finish = tokens.length < all.length || (!held && tokens.length === most) ? 'length' : 'stop';
+		const thoughts = given.prefix.includes('<think>') ? [] : thought;
+		const echoed = prefix === 'echo' && given.prefix !== '' ? [tokenOf(given.prefix, false)] : [];
+		const all = [...echoed, ...thoughts, ...words.map((word) => tokenOf(word, false))];
+		const max = limit + echoed.length;
+		const tokens = all.slice(0, max);
+		let finish = tokens.length < all.length || (!held && tokens.length === max) ? 'length' : 'stop';
 		let stop: string | null = null;
 		if (stops !== 'ignored' && body.stop !== undefined) {
 			let said = '';
@@ -223,8 +223,8 @@ export class ModelServer {
 	}
 
 	#logprobs(tokens: readonly Token[], chat: boolean, body: Body) {
-		const most = this.options.logprobs ?? null;
-		if (typeof most !== 'number' || body.logprobs === undefined || body.logprobs === false) return { logprobs: null };
+		const max = this.options.logprobs ?? null;
+		if (typeof max !== 'number' || body.logprobs === undefined || body.logprobs === false) return { logprobs: null };
 		const top = (chat ? ((body.top_logprobs ?? 0) as number) : (body.logprobs as number)) || 0;
 		if (chat) {
 			const content = tokens.map(({ text, logprob, top: all }) => ({

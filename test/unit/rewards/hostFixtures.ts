@@ -58,10 +58,10 @@ export async function openReward(
 	name: string,
 	text: string,
 	limits: Partial<RewardLimits> = {},
-	neighbours: Readonly<Record<string, string>> = {},
+	neighbors: Readonly<Record<string, string>> = {},
 ): Promise<RewardRunner & { readonly file: string }> {
 	const file = join(folder, String(count++), name);
-	for (const [path, content] of Object.entries({ [name]: text, ...neighbours })) {
+	for (const [path, content] of Object.entries({ [name]: text, ...neighbors })) {
 		await mkdir(dirname(join(dirname(file), path)), { recursive: true });
 		await writeFile(join(dirname(file), path), content);
 	}

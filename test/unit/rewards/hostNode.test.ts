@@ -12,10 +12,10 @@ describe('TypeScript and JavaScript rewards', () => {
 		hosts = await openHosts();
 		folder = await rewardFolder();
 	});
-	const open = (text: string, name = 'a.reward.ts', neighbours: Record<string, string> = {}) =>
-		openReward(hosts, folder, name, text, {}, neighbours);
-	const loadFailure = async (text: string, name?: string, neighbours?: Record<string, string>) => {
-		const runner = await open(text, name, neighbours);
+	const open = (text: string, name = 'a.reward.ts', neighbors: Record<string, string> = {}) =>
+		openReward(hosts, folder, name, text, {}, neighbors);
+	const loadFailure = async (text: string, name?: string, neighbors?: Record<string, string>) => {
+		const runner = await open(text, name, neighbors);
 		const error = await runner.describe().then(
 			() => assert.fail('it was loaded'),
 			(thrown: unknown) => thrown,
@@ -197,9 +197,9 @@ describe('TypeScript and JavaScript rewards', () => {
 			'const check = async () => { throw new Error("not awaited"); };\n' +
 				'export const lost = () => {\n\tcheck();\n\treturn 1;\n};',
 		);
-		const told = (await lost.score('lost', rowsOf(1))).errors;
+		const result = (await lost.score('lost', rowsOf(1))).errors;
 		assert.deepEqual(
-			told.map(({ index, kind, message }) => [index, kind, message]),
+			result.map(({ index, kind, message }) => [index, kind, message]),
 			[[0, 'threw', 'Error: not awaited']],
 		);
 	});

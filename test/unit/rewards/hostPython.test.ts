@@ -14,10 +14,10 @@ describe('Python rewards', () => {
 		hosts = await openHosts();
 		folder = await rewardFolder();
 	});
-	const open = (text: string, name = 'a.reward.py', neighbours: Record<string, string> = {}) =>
-		openReward(hosts, folder, name, text, {}, neighbours);
-	const loadFailure = async (text: string, name?: string, neighbours?: Record<string, string>) => {
-		const runner = await open(text, name, neighbours);
+	const open = (text: string, name = 'a.reward.py', neighbors: Record<string, string> = {}) =>
+		openReward(hosts, folder, name, text, {}, neighbors);
+	const loadFailure = async (text: string, name?: string, neighbors?: Record<string, string>) => {
+		const runner = await open(text, name, neighbors);
 		const error = await runner.describe().then(
 			() => assert.fail('it was loaded'),
 			(thrown: unknown) => thrown,

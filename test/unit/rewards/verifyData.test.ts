@@ -19,7 +19,7 @@ const datasetPath = (data: Awaited<ReturnType<typeof find>>) =>
 describe('the data for a reward file', () => {
 	it('is null for a dataset that only the trainer can read, with a remark', async (context) => {
 		const pytorch = { engine: 'pytorch', workers: undefined, model: { path: 'Qwen/Qwen2.5-0.5B' } };
-		for (const [dataset, told] of [
+		for (const [dataset, message] of [
 			[
 				{ preset: 'gsm8k' },
 				/openai\/gsm8k is on the Hub; only the trainer can read it, and only during a run\. Add "\/\/ @dataset/,
@@ -29,7 +29,7 @@ describe('the data for a reward file', () => {
 			const made = await VerifyProject.make(context, { ...project, 'a.recipe.json': recipe({ ...pytorch, dataset }) });
 			const found = await find(made);
 			assert.equal(found.dataset, null);
-			assert.match(found.remarks.join(), told);
+			assert.match(found.remarks.join(), message);
 			await made.write('rewards/brevity.reward.ts', `// @dataset ../data/train.jsonl\n${reward}`);
 			assert.equal(datasetPath(await find(made)), made.path('data/train.jsonl'));
 		}

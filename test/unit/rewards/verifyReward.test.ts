@@ -225,10 +225,10 @@ def rank(completions, **kwargs):
 		await made.write('rewards/broken.reward.ts', 'export const broken = (\n');
 		await assert.rejects(verify(made, {}, {}, 'rewards/broken.reward.ts'), Failure);
 		await assert.rejects(verify(made, {}, { rewards: ['gone'] }), /has no reward "gone"\. Available: brevity/);
-		const cancelled = new AbortController();
-		cancelled.abort();
+		const canceled = new AbortController();
+		canceled.abort();
 		await assert.rejects(
-			verify(made, {}, { signal: cancelled.signal }),
+			verify(made, {}, { signal: canceled.signal }),
 			(error: Failure) => error.reason === 'cancelled',
 		);
 	});

@@ -43,7 +43,7 @@ async function compareWithReading(rolloutIndex: RolloutIndex, run: string): Prom
 				const text = messageText(rollout.completion);
 				const { share, ngrams } = findRepetition(text);
 				assert.equal(row.step === null, rollout.step === null);
-				const told = {
+				const reports = {
 					reward: row.reward,
 					advantage: row.advantage,
 					correct: row.correct,
@@ -53,7 +53,7 @@ async function compareWithReading(rolloutIndex: RolloutIndex, run: string): Prom
 					repetition: row.repetition,
 					place: [row.file, row.byte_offset, row.byte_length, row.item],
 				};
-				assert.deepEqual(told, {
+				assert.deepEqual(reports, {
 					reward: rollout.reward,
 					advantage: rollout.advantage,
 					correct: correctness(rollout.rewards),
@@ -386,9 +386,9 @@ describe('the rollout index', () => {
 		const run = await runIn(await folderFor(context), { rollouts: 800, perGroup: 8, groups: 10 });
 		const rolloutIndex = await labFor(context);
 		const first = new AbortController();
-		const told = rolloutIndex.onProgress(() => first.abort());
+		const reports = rolloutIndex.onProgress(() => first.abort());
 		await assert.rejects(rolloutIndex.index(run, first.signal), { reason: 'cancelled' });
-		told.dispose();
+		reports.dispose();
 		// Whether it stops somewhere or the cancellation comes too late, the final index must be correct.
 		for (let millis = 0; millis < 200; millis += 20) {
 			const controller = new AbortController();
@@ -437,7 +437,7 @@ describe('the rollout index', () => {
 		const run = await runIn(await folderFor(context));
 		const rolloutIndex = await labFor(context, { lookEveryMs: 20 });
 		await rolloutIndex.setRuns([run]);
-		const told = (rollouts: number) =>
+		const reports = (rollouts: number) =>
 			new Promise<void>((resolve) => {
 				const subscription = rolloutIndex.onProgress((progress) => {
 					if (progress.state !== 'ready' || progress.rollouts !== rollouts) return;
@@ -445,8 +445,8 @@ describe('the rollout index', () => {
 					resolve();
 				});
 			});
-		await told(60);
-		const grown = told(61);
+		await reports(60);
+		const grown = reports(61);
 		await appendFile(stepFile(run, 3), `${JSON.stringify(rolloutLine({ step: 3, group: 9 }))}\n`);
 		await grown;
 	});

@@ -238,9 +238,9 @@ test('pending requests end with the connection, whichever side closes it', async
 	await assert.rejects(first.request('run/pause', {}), { reason: 'unavailable' });
 	const second = await connect(context, location, token);
 	const cancel = new AbortController();
-	const cancelled = second.request('run/pause', {}, cancel.signal);
+	const canceled = second.request('run/pause', {}, cancel.signal);
 	setTimeout(() => cancel.abort(), 10);
-	await assert.rejects(cancelled, { reason: 'cancelled' });
+	await assert.rejects(canceled, { reason: 'cancelled' });
 	const third = await connect(context, location, token);
 	const lost = third.request('run/pause', {});
 	let closed = false;
@@ -266,8 +266,8 @@ test('a pending response and all earlier notifications are sent before closing',
 		},
 	});
 	const client = await connect(context, location, token);
-	let told = 0;
-	client.onChanged(() => told++);
+	let reported = 0;
+	client.onChanged(() => reported++);
 	const answer = client.request('run/checkpoint', {});
 	await new Promise((resolve) => setTimeout(resolve, 20));
 	for (let i = 0; i < 500; i++) server.changed();
@@ -277,7 +277,7 @@ test('a pending response and all earlier notifications are sent before closing',
 	Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
 	assert.deepEqual(await answer, { path: 'checkpoints/step_000001' });
 	await closed;
-	assert.ok(told >= 500, `${told}`);
+	assert.ok(reported >= 500, `${reported}`);
 });
 
 test('a request that is never answered does not block closing', async (context) => {

@@ -8,14 +8,10 @@ import { resolveTemplate } from '../../../src/core/text/template.ts';
 import { parsePerturbation } from '../../../src/core/trace/perturb.ts';
 import type { RolloutLine } from '../../../src/protocol/rolloutLine.ts';
 import type { RolloutLabels } from '../../../src/protocol/stepLabel.ts';
-import {
-	type ExportProgress,
-	exportRollouts,
-	leftOutText,
-	type RolloutExport,
-} from '../../../src/runs/exportRollouts.ts';
+import { exportRollouts, leftOutText } from '../../../src/runs/exportRollouts.ts';
 import { convertStepLabels, exportStepLabels } from '../../../src/runs/exportStepLabels.ts';
 import { openRun } from '../../../src/runs/openRun.ts';
+import type { ExportProgress, RolloutExport } from '../../../src/runs/rolloutExport.ts';
 import { StepLabels } from '../../../src/runs/stepLabels.ts';
 import { temporaryFolder } from './runFixtures.ts';
 
@@ -275,7 +271,7 @@ test('an export that ends early, has no output or would replace a file leaves no
 	const before = (await readdir(folder)).sort();
 	const cancel = new AbortController();
 	const seen: ExportProgress[] = [];
-	const cancelled = write(
+	const canceled = write(
 		{ as: 'sft' },
 		{
 			signal: cancel.signal,
@@ -285,7 +281,7 @@ test('an export that ends early, has no output or would replace a file leaves no
 			},
 		},
 	);
-	await assert.rejects(cancelled, { reason: 'cancelled' });
+	await assert.rejects(canceled, { reason: 'cancelled' });
 	assert.deepEqual(seen[0], { done: 1, total: 2, read: 7, written: 7 });
 	await assert.rejects(write({ as: 'sft', selection: { minReward: 7 } }), {
 		reason: 'missing',

@@ -47,9 +47,9 @@ test('a comparison replaces an earlier one of the same pair in reverse order', a
 		...({ split: 'train', step: 1, group: 0, completion: 'x', reward: null } as const),
 		index,
 	});
-	const told = { kind: 'preference', format: 1, time: 9, rater: 'ada', prompt: 'p' } as const;
-	await log.save({ ...told, a: side(0), b: side(1), choice: 'a' });
-	await log.save({ ...told, a: side(1), b: side(0), choice: 'a' });
+	const result = { kind: 'preference', format: 1, time: 9, rater: 'ada', prompt: 'p' } as const;
+	await log.save({ ...result, a: side(0), b: side(1), choice: 'a' });
+	await log.save({ ...result, a: side(1), b: side(0), choice: 'a' });
 	const all = await log.all();
 	assert.equal(all.length, 1);
 	assert.ok(all[0]?.kind === 'preference' && all[0].a.index === 1);

@@ -25,7 +25,7 @@ async function listener(context: TestContext): Promise<{ readonly url: string; r
 }
 
 /** Runs a search by this user to the end. */
-async function begun(context: TestContext) {
+async function started(context: TestContext) {
 	const folder = await folderFor(context);
 	const own = contextFor(context, folder);
 	const search = { ...own, policies: { ...own.policies, environment: { SECRET: canary } } };
@@ -52,7 +52,7 @@ const more = { budget: { nodes: 3 }, action: { action: 'more' } } as const;
 
 describe('a search log written by someone else', () => {
 	it('cannot cause requests that send a key or text from the tree', async (context) => {
-		const { folder, search, log } = await begun(context);
+		const { folder, search, log } = await started(context);
 		const { url, heard } = await listener(context);
 		const policy = { kind: 'openai', name: 'helper', baseUrl: url, model: 'm', keyVariable: 'SECRET', retries: 0 };
 		const changes: Readonly<Record<string, (spec: Record<string, unknown>) => object>> = {
@@ -74,7 +74,7 @@ describe('a search log written by someone else', () => {
 	});
 
 	it('continues with the specification given by the user', async (context) => {
-		const { folder, search, log, spec } = await begun(context);
+		const { folder, search, log, spec } = await started(context);
 		const foreign = await tampered(log, join(folder, 'f.search.jsonl'), (own) => ({ ...own, seed: 99 }));
 		const given = { ...spec, strategy: 'self-consistency', params: { n: 5 } };
 		const session = await continueSearch({ log: foreign, context: search, spec: given, ...more });
@@ -82,7 +82,7 @@ describe('a search log written by someone else', () => {
 	});
 
 	it('is distinguished from a log by this user, which can be continued after renaming', async (context) => {
-		const { folder, search, log } = await begun(context);
+		const { folder, search, log } = await started(context);
 		const moved = join(folder, 'moved.search.jsonl');
 		await copyFile(log, moved);
 		const { start } = (await readTreeLog(moved)).tree;

@@ -56,7 +56,7 @@ async function score(scorer: OpenScorer, ...items: ScoreItem[]) {
 
 const right = item('<think>1 and 1</think><answer>2</answer>');
 const wrong = item('<think>1 and 1</think><answer>3</answer>');
-const begun = item('<think>1 and');
+const started = item('<think>1 and');
 
 test('built-in rewards score completions, with the gold answer only on request', async () => {
 	const accuracy = await open({ use: 'reward', reward: 'accuracy', gold: true });
@@ -65,7 +65,7 @@ test('built-in rewards score completions, with the gold answer only on request',
 	try {
 		const bound = accuracy.bind({ signal: never });
 		assert.deepEqual([bound.name, bound.scope, bound.oracle], ['accuracy (gold)', 'final', true]);
-		assert.deepEqual(await bound.score([right, wrong, begun]), [1, 0, null]);
+		assert.deepEqual(await bound.score([right, wrong, started]), [1, 0, null]);
 		assert.equal(blind.bind({ signal: never }).oracle, false);
 		assert.deepEqual(await score(blind, right, wrong), [null, null]);
 		assert.deepEqual(await score(format, right, item('no tags', { final: true })), [1, 0]);
@@ -138,7 +138,12 @@ test('majority is the fraction of completions with the same answer in any notati
 	const scorer = (await open({ use: 'majority' })).bind({ signal: never });
 	const half = item('<answer>1/2</answer>');
 	const alike = item('<answer>0.5</answer>');
-	assert.deepEqual(await scorer.score([half, wrong, begun, item('none', { final: true })]), [1 / 3, 1 / 3, null, null]);
+	assert.deepEqual(await scorer.score([half, wrong, started, item('none', { final: true })]), [
+		1 / 3,
+		1 / 3,
+		null,
+		null,
+	]);
 	assert.deepEqual(await scorer.score([alike]), [2 / 4]);
 	const other = { ...half, problem: { ...half.problem, prompt: 'another' } };
 	assert.deepEqual(await scorer.score([other]), [1]);
@@ -152,8 +157,8 @@ test('mean log-probability is a geometric mean, requested from the policy if not
 	assert.ok(Math.abs((values[1] ?? 0) - Math.sqrt(0.75)) < 1e-12);
 	// Policies that cannot score texts afterwards report every token, so text truncated at a step boundary still has its
 	// log-probability.
-	const told = new ScriptedPolicy({ without: ['score'], rules: [{ say: 'a' }] });
-	assert.deepEqual([scorer.tokens, (await open({ use: 'mean-logprob' }, told)).tokens], [0, 1]);
+	const result = new ScriptedPolicy({ without: ['score'], rules: [{ say: 'a' }] });
+	assert.deepEqual([scorer.tokens, (await open({ use: 'mean-logprob' }, result)).tokens], [0, 1]);
 	assert.equal(values[2], null);
 	const mute = new ScriptedPolicy({ without: ['logprobs', 'score'], rules: [] });
 	await assert.rejects(open({ use: 'mean-logprob' }, mute), (error: Failure) => error.reason === 'unsupported');
@@ -227,7 +232,7 @@ test('a judge grades partial and complete texts, once each, and cannot be fed a 
 	);
 	const scorer = (await open({ use: 'self-evaluation' }, policy)).bind({ signal: never });
 	assert.deepEqual([scorer.scope, scorer.oracle, scorer.name], ['step', false, 'self-evaluation']);
-	assert.deepEqual(await scorer.score([right, wrong, begun, right]), [1, 0, 0.5, 1]);
+	assert.deepEqual(await scorer.score([right, wrong, started, right]), [1, 0, 0.5, 1]);
 	assert.deepEqual(await scorer.score([wrong]), [0]);
 	assert.equal(policy.asked.length, 3);
 	assert.ok(policy.asked.every((message) => !message.includes('Reference answer')));
@@ -283,9 +288,9 @@ function valued(): OpenPolicy & { asked: string[] } {
 test('values are available even after so many others that the cache has evicted entries', async () => {
 	const bound = (await open({ use: 'process' }, valued())).bind({ signal: never });
 	const many = Array.from({ length: 50_000 }, (_, i) => item(`text ${i}`));
-	await bound.score([begun]);
-	const values = await bound.score([...many, begun]);
-	assert.equal(values.at(-1), 1 / begun.completion.length);
+	await bound.score([started]);
+	const values = await bound.score([...many, started]);
+	assert.equal(values.at(-1), 1 / started.completion.length);
 	assert.ok(values.every((value) => value !== null));
 });
 

@@ -7,7 +7,7 @@ import type { Browser, Page } from 'playwright-core';
 import type * as v from 'valibot';
 import { dashboardEventSchema, dashboardRequests } from '../../../src/protocol/dashboardMessages.ts';
 import { datasetEventSchema, datasetRequests } from '../../../src/protocol/datasetMessages.ts';
-import { panelEventSchema, panelRequests } from '../../../src/protocol/microscopeMessages.ts';
+import { panelEventSchema, panelRequests } from '../../../src/protocol/explorerMessages.ts';
 import { playgroundEventSchema, playgroundRequests } from '../../../src/protocol/playgroundMessages.ts';
 import { queryEventSchema, queryRequests } from '../../../src/protocol/queryMessages.ts';
 import { comparisonEventSchema, comparisonRequests } from '../../../src/protocol/runComparisonMessages.ts';
@@ -32,13 +32,13 @@ import { hostileMessages, TextReplacement } from './hostileMessages.ts';
 import { adder, openPlayground, scripted } from './playground/playgroundHarness.ts';
 import { openQuery } from './query/queryHarness.ts';
 import { queryTables } from './query/queryTables.ts';
-import { writeMicroscopeRun } from './rollouts/microscopeFixture.ts';
+import { writeExploredRun } from './rollouts/exploredRunFixture.ts';
 import { openRollouts } from './rollouts/rolloutsHarness.ts';
 import { makeComparison, openStrategies } from './strategies/strategiesHarness.ts';
 import { openTranscript } from './transcript/transcriptHarness.ts';
 import { openTree } from './tree/treeHarness.ts';
-import { auditedNaive, comparedOn, recordedRun, resultsProject } from './verification/resultsFixture.ts';
-import { openResults, withData, withJudgement } from './verification/resultsHarness.ts';
+import { auditedNaive, comparedOn, recordedRun, resultsProject } from './verification/verificationFixture.ts';
+import { openResults, withData, withJudgment } from './verification/verificationHarness.ts';
 import type { Alteration, Webview } from './webviewPage.ts';
 
 /*
@@ -222,8 +222,8 @@ test('reward verification, audit and comparison: hostile texts in every field', 
 	} satisfies Record<string, ResultPlace>;
 	const befores = {
 		verification: withData(data),
-		audit: withJudgement(at.audit, report),
-		comparison: withJudgement(at.comparison, comparison),
+		audit: withJudgment(at.audit, report),
+		comparison: withJudgment(at.comparison, comparison),
 	};
 	for (const view of ['verification', 'audit', 'comparison'] as const) {
 		await t.test(view, (own) =>
@@ -343,7 +343,7 @@ test('dashboard: hostile texts in every field', options, async (t) => {
 
 test('rollouts: hostile texts in every field', options, async (t) => {
 	const run = join(folder, 'bakery');
-	await writeMicroscopeRun(run, 2, 4);
+	await writeExploredRun(run, 2, 4);
 	await everyPass(
 		t,
 		[panelEventSchema, panelRequests],
@@ -355,7 +355,7 @@ test('rollouts: hostile texts in every field', options, async (t) => {
 				['d', '.compare-view'],
 				['s', '.label-view'],
 				['3', '.training-view'],
-				['4', '.behaviours-view'],
+				['4', '.behaviors-view'],
 			] as const) {
 				await page.keyboard.press(key);
 				await page.waitForSelector(shown);

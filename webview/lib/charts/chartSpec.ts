@@ -5,7 +5,7 @@ export interface ChartLine {
 	readonly metric: string;
 	readonly label: string;
 	/** Index in the theme's series colors. */
-	readonly colour: number;
+	readonly color: number;
 	/** Hidden by default. */
 	readonly initiallyHidden?: boolean;
 	/** Whether the line is a reference for other lines; it is drawn thin and never smoothed. */
@@ -20,7 +20,7 @@ export type ChartBand =
 			readonly of: string;
 			readonly by: string;
 			readonly label: string;
-			readonly colour: number;
+			readonly color: number;
 			readonly initiallyHidden?: boolean;
 	  }
 	/** From one column to another. */
@@ -31,7 +31,7 @@ export type ChartBand =
 			/** Line that the band belongs to; they are hidden together. */
 			readonly of: string;
 			readonly label: string;
-			readonly colour: number;
+			readonly color: number;
 			readonly initiallyHidden?: boolean;
 	  };
 
@@ -62,7 +62,7 @@ export type GapStyle = 'kept' | 'bridged' | 'dotted';
 export interface Layer {
 	readonly role: 'edge' | 'raw' | 'line' | 'reference' | 'area';
 	readonly metric: string;
-	readonly colour: number;
+	readonly color: number;
 	readonly gaps: GapStyle;
 	/** Values of all rows. */
 	readonly values: Float64Array;
@@ -80,7 +80,7 @@ export interface ColumnSource {
 export interface Layers {
 	readonly layers: readonly Layer[];
 	/** Upper and lower layer of each filled area. */
-	readonly areas: readonly { readonly high: number; readonly low: number; readonly colour: number }[];
+	readonly areas: readonly { readonly high: number; readonly low: number; readonly color: number }[];
 }
 
 /**
@@ -105,7 +105,7 @@ function lineLayers(
 	options: { readonly hidden: ReadonlySet<string>; readonly smoothing: boolean },
 ): Layers {
 	const layers: Layer[] = [];
-	const areas: { high: number; low: number; colour: number }[] = [];
+	const areas: { high: number; low: number; color: number }[] = [];
 	for (const band of spec.bands) {
 		if (options.hidden.has(band.of) || options.hidden.has(bandKey(band))) continue;
 		const edges = bandEdges(band, source);
@@ -114,17 +114,17 @@ function lineLayers(
 			layers.push({
 				role: 'edge',
 				metric: bandKey(band),
-				colour: band.colour,
+				color: band.color,
 				gaps: source.gaps(band.of),
 				values,
 			}) - 1;
-		areas.push({ high: edge(edges.high), low: edge(edges.low), colour: band.colour });
+		areas.push({ high: edge(edges.high), low: edge(edges.low), color: band.color });
 	}
 	const layer = (line: ChartLine, role: Layer['role'], values: Float64Array): void => {
 		layers.push({
 			role,
 			metric: line.metric,
-			colour: line.colour,
+			color: line.color,
 			gaps: source.gaps(line.metric),
 			values,
 		});
@@ -154,7 +154,7 @@ function stackLayers(shown: readonly ChartLine[], source: ColumnSource): Layers 
 			// A missing phase counts as zero unless all phases are missing.
 			total[row] = Number.isNaN(value) ? under : (Number.isNaN(under) ? 0 : under) + value;
 		}
-		totals.push({ role: 'area', metric: line.metric, colour: line.colour, gaps: 'kept', values: total });
+		totals.push({ role: 'area', metric: line.metric, color: line.color, gaps: 'kept', values: total });
 		below = total;
 	}
 	return { layers: totals.reverse(), areas: [] };
@@ -184,11 +184,11 @@ function bandEdges(band: ChartBand, source: ColumnSource): { low: Float64Array; 
 		const [low, high] = [drawn(band.low, source), drawn(band.high, source)];
 		return low && high ? { low, high } : null;
 	}
-	const [centre, spread] = [source.smoothed(band.of), source.smoothed(band.by)];
-	if (!centre || !spread) return null;
+	const [center, spread] = [source.smoothed(band.of), source.smoothed(band.by)];
+	if (!center || !spread) return null;
 	return {
-		low: centre.map((value, i) => value - (spread[i] as number)),
-		high: centre.map((value, i) => value + (spread[i] as number)),
+		low: center.map((value, i) => value - (spread[i] as number)),
+		high: center.map((value, i) => value + (spread[i] as number)),
 	};
 }
 

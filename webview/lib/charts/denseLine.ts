@@ -7,7 +7,7 @@ import { type Envelope, envelopeOf } from './envelope.ts';
  *
  * @param thickness line thickness in CSS pixels
  */
-export function denseLine(colour: string, thickness: number): uPlot.Series.PathBuilder {
+export function denseLine(color: string, thickness: number): uPlot.Series.PathBuilder {
 	const sparse = uPlot.paths.linear?.();
 	return (u, seriesIndex, first, last) => {
 		const ratio = Math.max(1, Math.round(devicePixelRatio));
@@ -31,7 +31,7 @@ export function denseLine(colour: string, thickness: number): uPlot.Series.PathB
 			half: (thickness * ratio) / 2,
 			bridged: series.spanGaps === true,
 		});
-		return { stroke: null, fill: new Map([[colour, path]]), flags: 0 };
+		return { stroke: null, fill: new Map([[color, path]]), flags: 0 };
 	};
 }
 

@@ -3,7 +3,7 @@ import type { Theme } from '../theme.ts';
 
 export interface LegendEntry {
 	readonly label: string;
-	readonly colour: string;
+	readonly color: string;
 }
 
 export interface PictureOptions {
@@ -66,7 +66,7 @@ export async function chartPicture(
 		const y = pad + size * 3.1 + i * lineHeight;
 		for (const index of line) {
 			const entry = options.legend[index] as LegendEntry;
-			context.fillStyle = entry.colour;
+			context.fillStyle = entry.color;
 			context.fillRect(x, y + size * 0.1, swatch, swatch);
 			context.fillStyle = theme.foreground;
 			context.fillText(entry.label, x + swatch + 6 * ratio, y);

@@ -185,7 +185,7 @@ export class Plot extends Disposable {
 	#shape(): string {
 		const { layers, areas } = this.#layers;
 		return JSON.stringify([
-			layers.map(({ role, metric, colour, gaps }) => [role, metric, colour, gaps]),
+			layers.map(({ role, metric, color, gaps }) => [role, metric, color, gaps]),
 			areas,
 			this.#settings.log,
 			this.#settings.smoothing,
@@ -236,9 +236,9 @@ export class Plot extends Disposable {
 				},
 			],
 			series: [{}, ...this.#layers.layers.map((layer) => seriesOf(layer, this.#spec, theme))],
-			bands: this.#layers.areas.map(({ high, low, colour }) => ({
+			bands: this.#layers.areas.map(({ high, low, color }) => ({
 				series: [high + 1, low + 1] as [number, number],
-				fill: theme.fill(colour, theme.highContrast ? 0.35 : 0.18),
+				fill: theme.fill(color, theme.highContrast ? 0.35 : 0.18),
 			})),
 			cursor: {
 				y: false,

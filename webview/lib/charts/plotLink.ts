@@ -171,9 +171,9 @@ export class PlotLink extends Disposable {
 	}
 
 	/** Zooms by a factor (below 1 zooms in) around `center`, which keeps its position. */
-	zoomAt(centre: number, factor: number): void {
+	zoomAt(center: number, factor: number): void {
 		const { min, max } = this.shown;
-		this.setRange({ min: centre - (centre - min) * factor, max: centre + (max - centre) * factor });
+		this.setRange({ min: center - (center - min) * factor, max: center + (max - center) * factor });
 	}
 
 	/** Pans the visible range by a distance on the axis, limited to the available rows. @returns whether it moved */

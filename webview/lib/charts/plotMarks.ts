@@ -13,7 +13,7 @@ export interface PlotMark {
  *
  * @param labeled whether the lines are labeled with the stage names
  */
-export function drawMarks(u: uPlot, marks: readonly PlotMark[], theme: Theme, labelled = true): void {
+export function drawMarks(u: uPlot, marks: readonly PlotMark[], theme: Theme, labeled = true): void {
 	const { ctx, bbox } = u;
 	const ratio = devicePixelRatio;
 	ctx.save();
@@ -46,7 +46,7 @@ export function drawMarks(u: uPlot, marks: readonly PlotMark[], theme: Theme, la
 			ctx.moveTo(x + 0.5, bbox.top);
 			ctx.lineTo(x + 0.5, bbox.top + bbox.height);
 			ctx.stroke();
-			if (!labelled) continue;
+			if (!labeled) continue;
 			ctx.font = `${Math.max(9, theme.fontSize - 3) * ratio}px ${theme.fontFamily}`;
 			ctx.textBaseline = 'top';
 			ctx.textAlign = 'left';

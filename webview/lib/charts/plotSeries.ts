@@ -8,7 +8,7 @@ const sinceRowBefore = uPlot.paths.stepped?.({ align: -1 });
 
 /** Returns the uPlot series that draws a layer. */
 export function seriesOf(layer: Layers['layers'][number], spec: ChartSpec, theme: Theme): uPlot.Series {
-	const stroke = theme.series[layer.colour % theme.series.length] ?? theme.foreground;
+	const stroke = theme.series[layer.color % theme.series.length] ?? theme.foreground;
 	const dots = layer.gaps === 'dotted' && layer.role === 'line';
 	const base: uPlot.Series = {
 		spanGaps: layer.gaps !== 'kept',
@@ -16,23 +16,23 @@ export function seriesOf(layer: Layers['layers'][number], spec: ChartSpec, theme
 	};
 	// In high contrast, several lines also differ in their dash pattern; a single line is solid.
 	const dash = [...theme.dash(spec.lines.findIndex((line) => line.metric === layer.metric))];
-	const line = (colour: string, width: number): uPlot.Series => ({
-		stroke: colour,
+	const line = (color: string, width: number): uPlot.Series => ({
+		stroke: color,
 		width,
-		...(dots ? {} : { paths: denseLine(colour, width) }),
+		...(dots ? {} : { paths: denseLine(color, width) }),
 	});
 	switch (layer.role) {
 		case 'edge':
-			return { ...base, stroke: theme.fill(layer.colour, 0.01), width: 0, points: { show: false } };
+			return { ...base, stroke: theme.fill(layer.color, 0.01), width: 0, points: { show: false } };
 		case 'raw':
-			return { ...base, ...line(theme.fill(layer.colour, theme.highContrast ? 0.5 : 0.3), 1) };
+			return { ...base, ...line(theme.fill(layer.color, theme.highContrast ? 0.5 : 0.3), 1) };
 		case 'area':
 			return {
 				...base,
 				stroke,
 				width: 1,
 				// Each area covers those below it; otherwise their colors would mix.
-				fill: theme.solid(layer.colour, theme.highContrast ? 0.5 : 0.7),
+				fill: theme.solid(layer.color, theme.highContrast ? 0.5 : 0.7),
 				points: { show: false },
 				...(sinceRowBefore === undefined ? {} : { paths: sinceRowBefore }),
 			};

@@ -90,14 +90,14 @@ export function statisticColumn(detail: TokenDetail, name: TokenStatistic): Stat
 		case 'gini':
 		case 'variance': {
 			// The usual range depends on the number of tokens, so derives it from the text.
-			let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-			for (const value of known) [least, most] = [Math.min(least, value), Math.max(most, value)];
-			const span = most - least;
+			let [min, max] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+			for (const value of known) [min, max] = [Math.min(min, value), Math.max(max, value)];
+			const span = max - min;
 			return {
 				...shared,
-				strength: (v) => (span > 0 ? clamp((most - v) / span) : 0),
-				low: show(most),
-				high: show(least),
+				strength: (v) => (span > 0 ? clamp((max - v) / span) : 0),
+				low: show(max),
+				high: show(min),
 			};
 		}
 	}

@@ -103,7 +103,7 @@ export class TokenView implements IDisposable {
 
 	#tools(known: readonly TokenStatistic[], first: TokenStatistic | undefined): HTMLElement {
 		const forks = this.#forks.length;
-		const told = this.#kinds.some((kind) => kind !== null);
+		const hasKinds = this.#kinds.some((kind) => kind !== null);
 		const move = (by: 1 | -1, label: string, icon: 'previous' | 'next') => {
 			const control = button({ label, icon, appearance: 'icon', onClick: () => this.#goToFork(by) });
 			control.setDisabled(forks === 0);
@@ -118,16 +118,16 @@ export class TokenView implements IDisposable {
 					showLabel: true,
 					choices: known.map((value) => ({ value, label: statisticNames[value] })),
 					value: first,
-					onChange: (value) => this.#colourBy(value as TokenStatistic),
+					onChange: (value) => this.#colorBy(value as TokenStatistic),
 				}).element,
-			told && move(-1, 'Previous fork', 'previous'),
-			told && move(1, 'Next fork', 'next'),
-			told && element('span', { class: 'quiet' }, formatCounted(forks, 'fork')),
+			hasKinds && move(-1, 'Previous fork', 'previous'),
+			hasKinds && move(1, 'Next fork', 'next'),
+			hasKinds && element('span', { class: 'quiet' }, formatCounted(forks, 'fork')),
 			this.#legend,
 		);
 	}
 
-	#colourBy(name: TokenStatistic): void {
+	#colorBy(name: TokenStatistic): void {
 		this.#column = statisticColumn(this.#options.detail, name);
 		this.#text.refresh();
 		this.#draw();

@@ -27,7 +27,7 @@ export interface CompletionTrace {
 	/** Tags, format errors and reasoning behaviors, sorted by start. */
 	readonly marks: readonly Mark[];
 	/** Number of occurrences of each behavior in the thinking. */
-	readonly behaviours: ReadonlyMap<Behavior, number>;
+	readonly behaviors: ReadonlyMap<Behavior, number>;
 }
 
 /**
@@ -92,27 +92,27 @@ export function traceCompletion(text: string, tags: CompletionTags): CompletionT
 		// Text outside the sections is shown as a named region instead.
 		if (end > start && reason !== 'outside') marks.push({ start, end, kind: 'fault', title: message });
 	}
-	const behaviours = new Map<Behavior, number>();
-	for (const { start, end, behaviour, title } of findBehaviors(text, trace)) {
-		marks.push({ start, end, kind: `behaviour-${behaviour}`, title });
-		behaviours.set(behaviour, (behaviours.get(behaviour) ?? 0) + 1);
+	const behaviors = new Map<Behavior, number>();
+	for (const { start, end, behavior, title } of findBehaviors(text, trace)) {
+		marks.push({ start, end, kind: `behavior-${behavior}`, title });
+		behaviors.set(behavior, (behaviors.get(behavior) ?? 0) + 1);
 	}
 	marks.sort((a, b) => a.start - b.start || b.end - a.end);
 	const blocks = regions.flatMap((region) =>
 		textBlocks(text, region.start, region.end).map((block, i) => ({ ...block, region, first: i === 0 })),
 	);
-	return { text, trace, regions, blocks, marks, behaviours };
+	return { text, trace, regions, blocks, marks, behaviors };
 }
 
 /** Returns the format errors as short sentences without duplicates, combining missing tags in one sentence. */
 export function faultMessages(trace: Trace): string[] {
 	const missing = trace.faults.filter(({ reason }) => reason === 'missing');
 	const others = trace.faults.filter(({ reason }) => reason !== 'missing').map(({ message }) => message);
-	const told =
+	const title =
 		missing.length < 2
 			? missing.map(({ message }) => message)
 			: [`Missing: ${missing.map(({ message }) => message.replace(/ is missing\.$/, '')).join(', ')}.`];
-	return [...new Set([...told, ...others])];
+	return [...new Set([...title, ...others])];
 }
 
 /** Tags for prompts, which are displayed without sections. */

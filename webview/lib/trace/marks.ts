@@ -1,4 +1,4 @@
-/** Marked range of text: `tag`, `behaviour-verification`, `found`, ... Offsets are UTF-16 code units. */
+/** Marked range of text: `tag`, `behavior-verification`, `found`, ... Offsets are UTF-16 code units. */
 export interface Mark {
 	readonly start: number;
 	readonly end: number;

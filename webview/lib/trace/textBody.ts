@@ -26,7 +26,7 @@ export interface TextBodyOptions {
 	/** Occurrences of the search text, sorted by start. */
 	readonly found: readonly Mark[];
 	/** Whether to mark behaviors. */
-	readonly behaviours: boolean;
+	readonly behaviors: boolean;
 }
 
 /** Text with sections and highlights. Long texts are virtualized, and all content is inserted as text nodes. */
@@ -116,7 +116,7 @@ export class TextBody implements IDisposable {
 
 	#within(block: RegionBlock): Mark[] {
 		const within = marksWithin(this.#marks, this.#longestMark, block.start, block.end);
-		return this.#options.behaviours ? within : within.filter(({ kind }) => !kind.startsWith('behaviour-'));
+		return this.#options.behaviors ? within : within.filter(({ kind }) => !kind.startsWith('behavior-'));
 	}
 }
 

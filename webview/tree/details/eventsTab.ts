@@ -8,7 +8,7 @@ import type { DetailTab } from './detailTab.ts';
 import { eventsOf } from './nodeEvents.ts';
 
 /** Maximum number of events listed. Later events take precedence. */
-const most = 20_000;
+const limit = 20_000;
 
 /** Events for the selected node, or for the whole search. Activating an entry shows the tree at that event. */
 export class EventsTab implements DetailTab {
@@ -49,14 +49,14 @@ export class EventsTab implements DetailTab {
 					`All ${formatCount(this.#count)} events in this search. Select a node to see only its events.`,
 				);
 			} else {
-				const { numbers, count } = eventsOf(side.events, selected.id, side.events.length, most);
+				const { numbers, count } = eventsOf(side.events, selected.id, side.events.length, limit);
 				this.#numbers = numbers;
 				this.#count = numbers.length;
-				const told =
+				const described =
 					count > numbers.length
 						? `The last ${formatCount(numbers.length)} of ${formatCount(count)}`
 						: formatCount(count);
-				setText(this.#about, `${told} events for node ${selected.id}.`);
+				setText(this.#about, `${described} events for node ${selected.id}.`);
 			}
 		}
 		this.#list.update(this.#count, this.#indexOf(side.moment - 1));

@@ -1,4 +1,4 @@
-import type { TreeNode } from '../../../src/core/search/searchTree.ts';
+import type { TreeNode } from '../../../src/core/search/treeNode.ts';
 import { button } from '../../lib/controls.ts';
 import { element, fill, setText, uniqueId } from '../../lib/dom.ts';
 import type { TreeModel } from '../treeModel.ts';

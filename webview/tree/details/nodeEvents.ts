@@ -6,7 +6,7 @@ export function eventsOf(
 	events: readonly TreeEvent[],
 	id: number,
 	moment: number,
-	most: number,
+	limit: number,
 ): { readonly numbers: readonly number[]; readonly count: number } {
 	const numbers: number[] = [];
 	let count = 0;
@@ -19,26 +19,26 @@ export function eventsOf(
 			(event.t === 'select' && (event.candidates?.some((candidate) => candidate.id === id) ?? false));
 		if (!touches) continue;
 		count++;
-		if (numbers.length < most) numbers.push(i);
+		if (numbers.length < limit) numbers.push(i);
 	}
 	return { numbers: numbers.reverse(), count };
 }
 
-type Told = 'tool' | 'critique' | 'reference' | 'tokens';
+type SideEvent = 'tool' | 'critique' | 'reference' | 'tokens';
 
 /** Returns a node's events of one type up to a replay position, in order. */
-export function toldOf<T extends Told>(
+export function eventsOfNode<T extends SideEvent>(
 	events: readonly TreeEvent[],
 	kind: T,
 	id: number,
 	moment: number,
 ): TreeEventOf<T>[] {
-	const told: TreeEventOf<T>[] = [];
+	const found: TreeEventOf<T>[] = [];
 	for (let i = 0; i < moment; i++) {
 		const event = events[i] as TreeEvent;
-		if (event.t === kind && (event as TreeEventOf<Told>).id === id) told.push(event as TreeEventOf<T>);
+		if (event.t === kind && (event as TreeEventOf<SideEvent>).id === id) found.push(event as TreeEventOf<T>);
 	}
-	return told;
+	return found;
 }
 
 /** Returns a node's value in the last selection decision (UCT, PUCT), or null if not recorded. */

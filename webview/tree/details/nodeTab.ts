@@ -1,5 +1,5 @@
 import { formatCount, formatDuration, formatNumber, formatPercent } from '../../../src/base/format.ts';
-import type { TreeNode } from '../../../src/core/search/searchTree.ts';
+import type { TreeNode } from '../../../src/core/search/treeNode.ts';
 import type { TreeEventOf } from '../../../src/protocol/treeLog.ts';
 import { element, fill } from '../../lib/dom.ts';
 import { plainLabel } from '../../lib/trace/hiddenCharacters.ts';
@@ -9,7 +9,7 @@ import type { TreeSide } from '../treeSide.ts';
 import type { DetailTab } from './detailTab.ts';
 import { type Fact, facts, linkButton, section } from './facts.ts';
 import { NodeActions } from './nodeActions.ts';
-import { lastSelectionValue, toldOf } from './nodeEvents.ts';
+import { eventsOfNode, lastSelectionValue } from './nodeEvents.ts';
 import { TextParts, valueText } from './textPart.ts';
 
 /** Maximum number of children listed. */
@@ -71,12 +71,12 @@ export class NodeTab implements DetailTab {
 			this.#rest,
 			this.#text(side, node),
 			section('Statistics', this.#statistics(side, node)),
-			...toldOf(events, 'tool', node.id, moment).map((tool) => this.#tool(tool)),
+			...eventsOfNode(events, 'tool', node.id, moment).map((tool) => this.#tool(tool)),
 			// The event is repeated with the points that a revision has addressed.
-			...toldOf(events, 'critique', node.id, moment)
+			...eventsOfNode(events, 'critique', node.id, moment)
 				.slice(-1)
 				.map((critique) => this.#critique(critique)),
-			this.#references(toldOf(events, 'reference', node.id, moment)),
+			this.#references(eventsOfNode(events, 'reference', node.id, moment)),
 			this.#children(side, node),
 		);
 	}

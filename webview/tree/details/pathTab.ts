@@ -1,5 +1,5 @@
 import { formatCounted, formatNumber } from '../../../src/base/format.ts';
-import type { TreeNode } from '../../../src/core/search/searchTree.ts';
+import type { TreeNode } from '../../../src/core/search/treeNode.ts';
 import { button } from '../../lib/controls.ts';
 import { element, fill } from '../../lib/dom.ts';
 import { roleNames } from '../draw/nodeShapes.ts';
@@ -10,7 +10,7 @@ import { linkButton } from './facts.ts';
 import { TextParts } from './textPart.ts';
 
 /** Maximum number of steps shown. Longer paths show only the last ones. */
-const most = 200;
+const limit = 200;
 
 /** The path from the root to the selected node as a single trace. Without a selection, the best path. */
 export class PathTab implements DetailTab {
@@ -44,7 +44,7 @@ export class PathTab implements DetailTab {
 			fill(this.element, element('p', { class: 'quiet' }, 'Select a node to see its path.'));
 			return;
 		}
-		const first = Math.max(0, nodes.length - most);
+		const first = Math.max(0, nodes.length - limit);
 		const count = formatCounted(nodes.filter(({ role }) => role !== 'problem').length, 'node');
 		fill(
 			this.element,

@@ -139,7 +139,7 @@ export class SearchTab implements DetailTab {
 	#settings({ shown, source }: TreeSide): HTMLElement | null {
 		const { start } = shown;
 		if (start === null) return null;
-		const budget = Object.entries(start.budget).map(([name, most]) => `${formatNumber(most as number)} ${name}`);
+		const budget = Object.entries(start.budget).map(([name, limit]) => `${formatNumber(limit as number)} ${name}`);
 		const scorers = start.scorers.map(
 			({ name, oracle }) => plainLabel(name, 60) + (oracle ? ' (oracle upper bound)' : ''),
 		);
@@ -167,17 +167,18 @@ export class SearchTab implements DetailTab {
 	}
 
 	#faults(side: TreeSide): HTMLElement | null {
-		const told = [
+		const facts = [
 			...side.source.faults.map((fault) => plainLabel(fault, 300)),
 			...side.events.slice(0, side.moment).flatMap((event) => (event.t === 'fault' ? [describeEvent(event)] : [])),
 		];
-		if (side.shown.skipped > 0) told.push(`${formatCount(side.shown.skipped)} invalid events in the log were skipped.`);
-		if (told.length === 0) return null;
+		if (side.shown.skipped > 0)
+			facts.push(`${formatCount(side.shown.skipped)} invalid events in the log were skipped.`);
+		if (facts.length === 0) return null;
 		return section(
 			'Errors',
-			element('ul', { class: 'faults' }, ...told.slice(0, listed.faults).map((words) => element('li', null, words))),
-			told.length > listed.faults &&
-				element('p', { class: 'quiet' }, `and ${formatCount(told.length - listed.faults)} more`),
+			element('ul', { class: 'faults' }, ...facts.slice(0, listed.faults).map((words) => element('li', null, words))),
+			facts.length > listed.faults &&
+				element('p', { class: 'quiet' }, `and ${formatCount(facts.length - listed.faults)} more`),
 		);
 	}
 }

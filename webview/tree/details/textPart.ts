@@ -13,7 +13,7 @@ export class TextParts implements IDisposable {
 			label: plainLabel(label, 120),
 			trace: traceCompletion(text, tags),
 			found: [],
-			behaviours: true,
+			behaviors: true,
 		});
 		this.#bodies.push(body);
 		return body.element;

@@ -6,7 +6,7 @@ import { roleNames } from '../draw/nodeShapes.ts';
 import type { Change, TreeModel } from '../treeModel.ts';
 import type { TreeSide } from '../treeSide.ts';
 import type { DetailTab } from './detailTab.ts';
-import { toldOf } from './nodeEvents.ts';
+import { eventsOfNode } from './nodeEvents.ts';
 
 /** Shows the tokens of the selected node. */
 export class TokensTab implements DetailTab {
@@ -37,8 +37,8 @@ export class TokensTab implements DetailTab {
 		const key = `${selection.side} ${side.source.path} ${side.source.chosen} ${node.id} ${canForce}`;
 		// A node's tokens never change, so keep the view while the tree grows.
 		if (key === this.#drawn) return;
-		const told = toldOf(side.events, 'tokens', node.id, side.events.length).at(-1);
-		if (told === undefined || told.text.length === 0) {
+		const event = eventsOfNode(side.events, 'tokens', node.id, side.events.length).at(-1);
+		if (event === undefined || event.text.length === 0) {
 			const why = node.parents.length === 0 ? 'The problem was not generated.' : 'The policy returned no token data.';
 			this.#say(`${why} To record tokens, set "tokens" in the search’s sampling settings to 1 or more.`);
 			return;
@@ -47,7 +47,7 @@ export class TokensTab implements DetailTab {
 		this.#drawn = key;
 		this.#view = new TokenView({
 			label: `Tokens of node ${node.id}`,
-			detail: told as typeof told & TokenDetail,
+			detail: event as typeof event & TokenDetail,
 			statistic: this.#statistic,
 			canForce,
 			onForce: (token, text) => this.#model.post({ type: 'force', node: node.id, token, text }),

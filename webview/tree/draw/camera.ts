@@ -15,7 +15,7 @@ export interface Size {
 	readonly height: number;
 }
 
-export const zoomLimits = { least: 1e-4, most: 4 } as const;
+export const zoomLimits = { min: 1e-4, max: 4 } as const;
 
 /**
  * Exponent for the slow axis, whose scale is `k ** slowness`. Both axes have the same scale at k = 1, and the levels
@@ -59,13 +59,13 @@ export function cameraAt(k: number, tx: number, ty: number, slow: Layout['slow']
  * Returns a camera that fits the whole layout, magnified at most `most` times. Smaller layouts are centered, but start
  * at the edge along the slow axis.
  */
-export function fitCamera(layout: Layout, size: Size, slowness: number, margin: Margin, most = 1): Camera {
+export function fitCamera(layout: Layout, size: Size, slowness: number, margin: Margin, max = 1): Camera {
 	const { bounds, slow } = layout;
 	const fits = fitting(bounds, size, margin);
-	let k = Math.min(most, slow === 'x' ? fits.y : slow === 'y' ? fits.x : Math.min(fits.x, fits.y));
+	let k = Math.min(max, slow === 'x' ? fits.y : slow === 'y' ? fits.x : Math.min(fits.x, fits.y));
 	// If both axes scale equally, the slow axis must fit as well.
 	if (slowness === 1) k = Math.min(k, fits.x, fits.y);
-	k = Math.max(zoomLimits.least, k);
+	k = Math.max(zoomLimits.min, k);
 	const { kx, ky } = cameraAt(k, 0, 0, slow, slowness);
 	const place = (from: number, to: number, scale: number, whole: number, before: number, after: number): number =>
 		before + Math.max(0, (whole - before - after - (to - from) * scale) / 2) - from * scale;
@@ -86,7 +86,7 @@ export function zoomTo(
 	slow: Layout['slow'],
 	slowness: number,
 ): Camera {
-	const to = cameraAt(Math.max(zoomLimits.least, Math.min(zoomLimits.most, k)), 0, 0, slow, slowness);
+	const to = cameraAt(Math.max(zoomLimits.min, Math.min(zoomLimits.max, k)), 0, 0, slow, slowness);
 	return {
 		...to,
 		tx: px - ((px - camera.tx) / camera.kx) * to.kx,
@@ -100,8 +100,8 @@ export function panned(camera: Camera, dx: number, dy: number): Camera {
 
 /** Pans by the minimum needed to bring a point into view with the given margins. */
 export function revealing(camera: Camera, x: number, y: number, size: Size, room: Margin): Camera {
-	const into = (at: number, least: number, most: number): number =>
-		most < least ? (least + most) / 2 - at : at < least ? least - at : at > most ? most - at : 0;
+	const into = (at: number, min: number, max: number): number =>
+		max < min ? (min + max) / 2 - at : at < min ? min - at : at > max ? max - at : 0;
 	const [sx, sy] = [x * camera.kx + camera.tx, y * camera.ky + camera.ty];
 	return panned(camera, into(sx, room.left, size.width - room.right), into(sy, room.top, size.height - room.bottom));
 }

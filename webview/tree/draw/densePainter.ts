@@ -104,14 +104,14 @@ export class DensePainter {
 	}
 
 	#dots(scene: Scene, camera: Camera, ratio: number, width: number, height: number, palette: Palette): void {
-		const { layout, tree, marks, shade, colouring } = scene;
+		const { layout, tree, marks, shade, coloring } = scene;
 		const { count, ids } = layout.tree;
 		const { x, y } = layout;
 		const taken = this.#taken;
 		const pixels = this.#pixels;
 		this.#turn++;
 		const inks =
-			colouring === 'role'
+			coloring === 'role'
 				? nodeRoles.map((role: NodeRole) => palette.roles[role].pixel)
 				: palette.ramp.map(({ pixel }) => pixel);
 		const [kx, ky, tx, ty] = [camera.kx * ratio, camera.ky * ratio, camera.tx * ratio, camera.ty * ratio];
@@ -157,11 +157,11 @@ export class DensePainter {
 }
 
 /** Maximum number of nodes that can be enlarged. */
-const mostRare = 300;
+const maxRare = 300;
 
 function isRare(marks: Uint16Array, bit: number): boolean {
 	let count = 0;
-	for (const bits of marks) if ((bits & bit) !== 0 && ++count > mostRare) return false;
+	for (const bits of marks) if ((bits & bit) !== 0 && ++count > maxRare) return false;
 	return true;
 }
 

@@ -18,7 +18,7 @@ function outline(data: string): Path2D {
 }
 
 /** Maximum number of non-tree edges drawn for all nodes. Beyond that, only those of the selected node are drawn. */
-const mostLinks = 60;
+const maxLinks = 60;
 
 /** Returns the places whose node or edge may be in view. */
 export function placesInView(scene: Scene, camera: Camera, size: Size): number[] {
@@ -43,7 +43,7 @@ export function placesInView(scene: Scene, camera: Camera, size: Size): number[]
 export function inkOf(scene: Scene, place: number, palette: Palette): Ink {
 	const step = scene.shade[place] as number;
 	if (step === -1) return palette.none;
-	if (scene.colouring === 'role') return palette.roles[nodeRoles[step] as NodeRole];
+	if (scene.coloring === 'role') return palette.roles[nodeRoles[step] as NodeRole];
 	return palette.ramp[step] as Ink;
 }
 
@@ -112,7 +112,7 @@ function paintLinks(
 	const { layout } = scene;
 	if (layout.links.length === 0) return;
 	const inView = new Set(places);
-	const isMany = layout.kind !== 'layered' && layout.links.length > mostLinks;
+	const isMany = layout.kind !== 'layered' && layout.links.length > maxLinks;
 	for (const kind of ['parent', 'merge'] as const) {
 		context.beginPath();
 		for (const link of layout.links) {
@@ -151,12 +151,12 @@ function paintNode(
 	const ink = inkOf(scene, place, palette);
 	const hasValue = scene.shade[place] !== -1;
 	const isPruned = (bits & mark.pruned) !== 0;
-	const stroke = (data: string, colour: string, width: number, size = radius): void => {
+	const stroke = (data: string, color: string, width: number, size = radius): void => {
 		context.save();
 		context.translate(x, y);
 		context.scale(size, size);
 		context.lineWidth = width / size;
-		context.strokeStyle = colour;
+		context.strokeStyle = color;
 		context.stroke(outline(data));
 		context.restore();
 	};

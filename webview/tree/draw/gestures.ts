@@ -20,8 +20,8 @@ export interface Gestures extends IDisposable {
 export function gestures(element: HTMLElement, listener: GestureListener): Gestures {
 	let last: ZoomTransform = zoomIdentity;
 	let isSettling = false;
-	const behaviour = zoom<HTMLElement, unknown>()
-		.scaleExtent([zoomLimits.least, zoomLimits.most])
+	const behavior = zoom<HTMLElement, unknown>()
+		.scaleExtent([zoomLimits.min, zoomLimits.max])
 		.clickDistance(4)
 		.filter((event: MouseEvent) => !event.button && (event.type !== 'dblclick' || event.ctrlKey))
 		.on('zoom', ({ transform }: { transform: ZoomTransform }) => {
@@ -37,14 +37,14 @@ export function gestures(element: HTMLElement, listener: GestureListener): Gestu
 			last = transform;
 		});
 	const selection = select(element);
-	selection.call(behaviour);
+	selection.call(behavior);
 	selection.on('dblclick.zoom', null);
 	return {
 		settle: (k) => {
 			if (k === last.k) return;
 			isSettling = true;
 			last = zoomIdentity.scale(k);
-			selection.call(behaviour.transform, last);
+			selection.call(behavior.transform, last);
 			isSettling = false;
 		},
 		...toDisposable(() => selection.on('.zoom', null)),

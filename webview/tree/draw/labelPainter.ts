@@ -1,5 +1,6 @@
 import { formatCount } from '../../../src/base/format.ts';
 import type { SearchTree } from '../../../src/core/search/searchTree.ts';
+import type { Theme } from '../../lib/theme.ts';
 import type { Layout } from '../layout/layout.ts';
 import type { Camera, Size } from './camera.ts';
 import { cutTo, figureOf, wordsOf } from './nodeLabel.ts';
@@ -8,8 +9,8 @@ import type { Palette } from './palette.ts';
 import { mark, nodeAt, type Scene } from './scene.ts';
 
 /** Minimum row height for labels, in CSS pixels. */
-const leastRow = 13;
-const leastWidth = 34;
+const minRow = 13;
+const minWidth = 34;
 
 /** For layouts with levels side by side: distance from each place to the nearest one on the same level. */
 const gaps = new WeakMap<Layout, Float64Array>();
@@ -36,17 +37,55 @@ function gapsOf(layout: Layout): Float64Array {
 
 /** Truncated labels by tree, cached because measuring text is slow. */
 const cuts = new WeakMap<SearchTree, Map<string, string>>();
-const mostCuts = 4000;
+const maxCuts = 4000;
 
 /** Returns whether there may be room for labels at this scale. */
 export function hasLabels(scene: Scene, camera: Camera): boolean {
 	if (scene.layout.kind === 'tidy') return true;
-	return scene.layout.rowHeight * acrossScale(scene, camera) >= leastRow;
+	return scene.layout.rowHeight * acrossScale(scene, camera) >= minRow;
 }
 
 /** Returns the scale of the axis along which labels are stacked. */
 function acrossScale({ layout }: Scene, camera: Camera): number {
 	return layout.slow === 'x' ? camera.ky : layout.slow === 'y' ? camera.kx : camera.k;
+}
+
+/** Cuts words to the room for them. */
+function cutter(tree: SearchTree, fontSize: number, width: (text: string) => number) {
+	let known = cuts.get(tree);
+	if (known === undefined || known.size > maxCuts) {
+		known = new Map();
+		cuts.set(tree, known);
+	}
+	const texts = known;
+	return (words: string, room: number): string => {
+		// Round the width so that small zoom changes hit the cache.
+		const within = Math.floor(room / 6) * 6;
+		const key = `${within} ${fontSize} ${words}`;
+		let text = texts.get(key);
+		if (text === undefined) {
+			text = cutTo(words, within, width);
+			texts.set(key, text);
+		}
+		return text;
+	};
+}
+
+function pens(context: CanvasRenderingContext2D, theme: Theme, fontSize: number) {
+	/** Clears the background behind a label, so edges leaving to the right do not cross the text. */
+	const clear = (x: number, y: number, wide: number): void => {
+		context.fillStyle = theme.background;
+		context.fillRect(x - 2, y - fontSize * 0.6, wide + 4, fontSize * 1.2);
+	};
+	const write = (text: string, x: number, y: number, color: string): number => {
+		context.lineWidth = 5;
+		context.strokeStyle = theme.background;
+		context.strokeText(text, x, y);
+		context.fillStyle = color;
+		context.fillText(text, x, y);
+		return context.measureText(text).width;
+	};
+	return { clear, write };
 }
 
 /** Draws labels next to nodes. Label text is drawn literally and never interpreted as code or markup. */
@@ -58,7 +97,7 @@ export function paintLabels(
 	places: readonly number[],
 	palette: Palette,
 ): void {
-	const { layout, tree, colouring, marks } = scene;
+	const { layout, tree, coloring, marks } = scene;
 	const { theme } = palette;
 	const fontSize = Math.round(theme.fontSize * 0.88);
 	context.font = `${fontSize}px ${theme.fontFamily}`;
@@ -68,35 +107,8 @@ export function paintLabels(
 	const scale = nodeScale(camera.k);
 	const across = acrossScale(scene, camera);
 	const levelGaps = layout.kind === 'tidy' ? gapsOf(layout) : null;
-	let known = cuts.get(tree);
-	if (known === undefined || known.size > mostCuts) {
-		known = new Map();
-		cuts.set(tree, known);
-	}
-	const cut = (words: string, room: number): string => {
-		// Round the width so that small zoom changes hit the cache.
-		const within = Math.floor(room / 6) * 6;
-		const key = `${within} ${fontSize} ${words}`;
-		let text = known.get(key);
-		if (text === undefined) {
-			text = cutTo(words, within, width);
-			known.set(key, text);
-		}
-		return text;
-	};
-	/** Clears the background behind a label, so edges leaving to the right do not cross the text. */
-	const clear = (x: number, y: number, wide: number): void => {
-		context.fillStyle = theme.background;
-		context.fillRect(x - 2, y - fontSize * 0.6, wide + 4, fontSize * 1.2);
-	};
-	const write = (text: string, x: number, y: number, colour: string): number => {
-		context.lineWidth = 5;
-		context.strokeStyle = theme.background;
-		context.strokeText(text, x, y);
-		context.fillStyle = colour;
-		context.fillText(text, x, y);
-		return width(text);
-	};
+	const cut = cutter(tree, fontSize, width);
+	const { clear, write } = pens(context, theme, fontSize);
 	for (const place of places) {
 		const node = nodeAt(scene, place);
 		if (node === undefined) continue;
@@ -104,14 +116,14 @@ export function paintLabels(
 		const y = (layout.y[place] as number) * camera.ky + camera.ty;
 		if (x < -220 || x > size.width || y < -20 || y > size.height + 20) continue;
 		const gap = levelGaps === null ? Number.POSITIVE_INFINITY : (levelGaps[place] as number) * across;
-		if (gap < leastRow) continue;
+		if (gap < minRow) continue;
 		const room = roomOf(scene, camera, place);
-		if (room < leastWidth) continue;
+		if (room < minWidth) continue;
 		const radius = radiusOf(node.role) * scale;
 		const hidden =
 			((marks[place] as number) & mark.collapsed) !== 0 ? `+${formatCount(layout.tree.hidden[place])}` : '';
-		const figure = figureOf(tree, node, colouring);
-		const colour = node.pruned === null ? theme.foreground : theme.secondary;
+		const figure = figureOf(tree, node, coloring);
+		const color = node.pruned === null ? theme.foreground : theme.secondary;
 		const isRadial = layout.kind === 'radial';
 		const angle = isRadial ? Math.atan2(layout.y[place] as number, layout.x[place] as number) : 0;
 		const isTurned = isRadial && Math.abs(angle) > Math.PI / 2;
@@ -125,7 +137,7 @@ export function paintLabels(
 			const isLeaf = hidden !== '' || node.children.length === 0;
 			const parts = isLeaf ? [hidden, figure, wordsOf(node)] : [figure];
 			const text = cut(parts.filter(Boolean).join('  '), isLeaf ? 150 : room);
-			write(text, isTurned ? -apart : apart, 0, colour);
+			write(text, isTurned ? -apart : apart, 0, color);
 			context.restore();
 			continue;
 		}
@@ -154,7 +166,7 @@ export function paintLabels(
 			const used = write(text, at, line, ink) + 6;
 			at += used;
 		}
-		if (label !== '') write(label, at, line, colour);
+		if (label !== '') write(label, at, line, color);
 	}
 	context.textAlign = 'left';
 }

@@ -1,7 +1,8 @@
 import { formatCount, formatNumber } from '../../../src/base/format.ts';
-import type { SearchTree, TreeNode } from '../../../src/core/search/searchTree.ts';
+import type { SearchTree } from '../../../src/core/search/searchTree.ts';
+import type { TreeNode } from '../../../src/core/search/treeNode.ts';
 import { plainLabel } from '../../lib/trace/hiddenCharacters.ts';
-import type { Colouring } from '../nodeMeasures.ts';
+import type { Coloring } from '../nodeMeasures.ts';
 import { roleNames } from './nodeShapes.ts';
 
 /** Maximum label length in characters, before truncation to the available width. */
@@ -19,8 +20,8 @@ export function wordsOf(node: TreeNode, limit = longest): string {
 }
 
 /** Returns the value that determines the node color in short form, or an empty string if there is none. */
-export function figureOf(tree: SearchTree, node: TreeNode, colouring: Colouring): string {
-	switch (colouring) {
+export function figureOf(tree: SearchTree, node: TreeNode, coloring: Coloring): string {
+	switch (coloring) {
 		case 'value': {
 			const q = tree.q(node.id);
 			return q === null ? '' : formatNumber(q, 2);

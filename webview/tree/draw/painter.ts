@@ -7,7 +7,7 @@ import type { Palette } from './palette.ts';
 import type { Scene } from './scene.ts';
 
 /** Maximum number of nodes drawn in full detail. Above it, nodes in view are drawn as dots and lines. */
-const mostFine = 1800;
+const maxFine = 1800;
 
 export interface Picture {
 	readonly scene: Scene;
@@ -28,7 +28,7 @@ export class Painter {
 		if (context === null) return;
 		const ratio = window.devicePixelRatio || 1;
 		const places = placesInView(scene, camera, size);
-		const isDense = places.length > mostFine;
+		const isDense = places.length > maxFine;
 		context.setTransform(1, 0, 0, 1, 0, 0);
 		if (isDense) this.#dense.paint(context, scene, camera, size, ratio, palette);
 		else context.clearRect(0, 0, canvas.width, canvas.height);

@@ -1,6 +1,6 @@
 import { interpolateViridis } from 'd3';
 import type { NodeRole } from '../../../src/protocol/treeLog.ts';
-import { type Colour, formatColour, over, parseColour, withAlpha, withContrast } from '../../lib/colour.ts';
+import { type Color, formatColor, over, parseColor, withAlpha, withContrast } from '../../lib/color.ts';
 import type { Theme } from '../../lib/theme.ts';
 
 /** Number of steps in the color scale. */
@@ -44,15 +44,15 @@ const roleSeries: Readonly<Record<NodeRole, number>> = {
 };
 
 export function paletteOf(theme: Theme): Palette {
-	const background = parseColour(theme.background) as Colour;
-	const foreground = parseColour(theme.foreground) as Colour;
-	const least = theme.highContrast ? 4.5 : 3;
-	const ink = (colour: Colour): Ink => {
-		const { r, g, b } = over(colour, background);
+	const background = parseColor(theme.background) as Color;
+	const foreground = parseColor(theme.foreground) as Color;
+	const min = theme.highContrast ? 4.5 : 3;
+	const ink = (color: Color): Ink => {
+		const { r, g, b } = over(color, background);
 		const pixel = ((255 << 24) | (Math.round(b) << 16) | (Math.round(g) << 8) | Math.round(r)) >>> 0;
-		return { css: formatColour({ r, g, b, a: 1 }), pixel };
+		return { css: formatColor({ r, g, b, a: 1 }), pixel };
 	};
-	const read = (text: string): Colour => parseColour(text) ?? foreground;
+	const read = (text: string): Color => parseColor(text) ?? foreground;
 	const series = (index: number): Ink => ink(read(theme.series[index] as string));
 	const roles = Object.fromEntries(Object.entries(roleSeries).map(([role, index]) => [role, series(index)])) as Record<
 		NodeRole,
@@ -61,7 +61,7 @@ export function paletteOf(theme: Theme): Palette {
 	return {
 		theme,
 		ramp: Array.from({ length: shades }, (_, i) =>
-			ink(withContrast(read(interpolateViridis(i / (shades - 1))), background, least)),
+			ink(withContrast(read(interpolateViridis(i / (shades - 1))), background, min)),
 		),
 		none: ink(withAlpha(foreground, theme.highContrast ? 0.8 : 0.5)),
 		edge: ink(withAlpha(foreground, theme.highContrast ? 0.7 : 0.42)),
@@ -77,8 +77,8 @@ export function paletteOf(theme: Theme): Palette {
 }
 
 /** Returns the color scale step for a value, or -1 if there is none. */
-export function shadeOf(value: number | null, range: { readonly least: number; readonly most: number } | null): number {
+export function shadeOf(value: number | null, range: { readonly min: number; readonly max: number } | null): number {
 	if (value === null || range === null || !Number.isFinite(value)) return -1;
-	const share = range.most > range.least ? (value - range.least) / (range.most - range.least) : 1;
+	const share = range.max > range.min ? (value - range.min) / (range.max - range.min) : 1;
 	return Math.max(0, Math.min(shades - 1, Math.floor(share * shades)));
 }

@@ -1,8 +1,9 @@
-import type { SearchTree, TreeNode } from '../../../src/core/search/searchTree.ts';
+import type { SearchTree } from '../../../src/core/search/searchTree.ts';
+import type { TreeNode } from '../../../src/core/search/treeNode.ts';
 import { type NodeRole, nodeRoles, type TreeEvent } from '../../../src/protocol/treeLog.ts';
 import { sameAnswer } from '../answerGroups.ts';
 import type { Layout } from '../layout/layout.ts';
-import { type Colouring, measureOf, measureRange, type Range } from '../nodeMeasures.ts';
+import { type Coloring, measureOf, measureRange, type Range } from '../nodeMeasures.ts';
 import { shadeOf } from './palette.ts';
 
 /** Node marks, as bit flags. */
@@ -33,7 +34,7 @@ export interface Scene {
 	readonly marks: Uint16Array;
 	/** Edge width step, from 0 to {@link widths} - 1. */
 	readonly width: Uint8Array;
-	readonly colouring: Colouring;
+	readonly coloring: Coloring;
 	readonly range: Range | null;
 	/** Places affected by the latest event, in path order. */
 	readonly touched: readonly number[];
@@ -41,7 +42,7 @@ export interface Scene {
 }
 
 export interface SceneOptions {
-	readonly colouring: Colouring;
+	readonly coloring: Coloring;
 	readonly widths: boolean;
 	readonly hits: readonly number[];
 	readonly right: ReadonlySet<number>;
@@ -58,26 +59,26 @@ export interface SceneOptions {
 const roleNumbers = new Map<NodeRole, number>(nodeRoles.map((role, i) => [role, i]));
 
 export function sceneOf(layout: Layout, tree: SearchTree, options: SceneOptions): Scene {
-	const { colouring, hits, right, isJudged, event } = options;
+	const { coloring, hits, right, isJudged, event } = options;
 	const { count, ids, hidden, placeOf } = layout.tree;
-	const range = colouring === 'role' ? null : (options.range ?? measureRange(tree, colouring));
+	const range = coloring === 'role' ? null : (options.range ?? measureRange(tree, coloring));
 	const best = new Set(tree.outcome?.best ?? []);
 	const found = new Set(hits);
 	const shade = new Int16Array(count).fill(-1);
 	const marks = new Uint16Array(count);
 	const width = new Uint8Array(count);
 	const { nodes } = tree;
-	let most = 1;
-	for (const { visits } of nodes) if (visits > most) most = visits;
+	let max = 1;
+	for (const { visits } of nodes) if (visits > max) max = visits;
 	for (let place = 0; place < count; place++) {
 		const id = ids[place] as number;
 		// Nodes not yet created at this replay position have no marks and are not drawn.
 		const node = nodes[id];
 		if (node === undefined) continue;
 		shade[place] =
-			colouring === 'role' ? (roleNumbers.get(node.role) as number) : shadeOf(measureOf(tree, node, colouring), range);
-		if (options.widths && most > 1 && node.visits > 0) {
-			width[place] = Math.min(widths - 1, Math.floor((Math.log(node.visits) / Math.log(most)) * widths));
+			coloring === 'role' ? (roleNumbers.get(node.role) as number) : shadeOf(measureOf(tree, node, coloring), range);
+		if (options.widths && max > 1 && node.visits > 0) {
+			width[place] = Math.min(widths - 1, Math.floor((Math.log(node.visits) / Math.log(max)) * widths));
 		}
 		let bits = 0;
 		if (best.has(id)) bits |= mark.best;
@@ -99,7 +100,7 @@ export function sceneOf(layout: Layout, tree: SearchTree, options: SceneOptions)
 		shade,
 		marks,
 		width,
-		colouring,
+		coloring,
 		range,
 		touched: touched.filter((place) => place !== -1),
 		touchedBy: event?.t ?? null,

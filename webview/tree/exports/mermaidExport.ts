@@ -1,11 +1,11 @@
 import { formatNumber } from '../../../src/base/format.ts';
-import type { TreeNode } from '../../../src/core/search/searchTree.ts';
+import type { TreeNode } from '../../../src/core/search/treeNode.ts';
 import type { NodeRole } from '../../../src/protocol/treeLog.ts';
 import { wordsOf } from '../draw/nodeLabel.ts';
 import { mark, nodeAt, type Scene } from '../draw/scene.ts';
 
 /** Maximum number of nodes. Mermaid's own limit is 500 edges. */
-const most = 300;
+const limit = 300;
 const longest = 60;
 
 /** Mermaid brackets per role, which determine the node shape. */
@@ -82,10 +82,10 @@ function chosen(scene: Scene): number[] {
 	const all = Array.from({ length: tree.count }, (_, place) => place).filter(
 		(place) => nodeAt(scene, place) !== undefined,
 	);
-	if (all.length <= most) return all;
+	if (all.length <= limit) return all;
 	const isBest = (place: number): boolean => ((scene.marks[place] as number) & mark.best) !== 0;
 	return all
 		.toSorted((a, b) => Number(isBest(b)) - Number(isBest(a)) || (tree.depth[a] as number) - (tree.depth[b] as number))
-		.slice(0, most)
+		.slice(0, limit)
 		.sort((a, b) => a - b);
 }

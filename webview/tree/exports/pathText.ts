@@ -1,4 +1,4 @@
-import type { TreeNode } from '../../../src/core/search/searchTree.ts';
+import type { TreeNode } from '../../../src/core/search/treeNode.ts';
 
 /** Returns a path as text: the problem, a blank line, and the steps in order. */
 export function pathText(nodes: readonly TreeNode[], textOf: (node: TreeNode) => string): string {

@@ -36,7 +36,7 @@ class PathText implements PathSink {
 
 /** Exports all expanded nodes at scale 1, in theme colors. */
 export function svgExport(scene: Scene, palette: Palette, title: string): string {
-	const { layout, tree, marks, colouring } = scene;
+	const { layout, tree, marks, coloring } = scene;
 	const { bounds } = layout;
 	const width = bounds.right - bounds.left + room.left + room.right;
 	const height = bounds.bottom - bounds.top + room.top + room.bottom;
@@ -61,9 +61,9 @@ export function svgExport(scene: Scene, palette: Palette, title: string): string
 		traceEdge(path, layout, up, place, camera, layout.bends.get(place));
 		const bits = marks[place] as number;
 		const isBest = (bits & mark.best) !== 0;
-		const colour = isBest ? palette.best : (bits & mark.pruned) !== 0 ? palette.faint : palette.edge;
+		const color = isBest ? palette.best : (bits & mark.pruned) !== 0 ? palette.faint : palette.edge;
 		out.push(
-			`<path d="${path.data}" stroke="${colour.css}" stroke-width="${edgeWidth(scene, place) + (isBest ? 1 : 0)}"/>`,
+			`<path d="${path.data}" stroke="${color.css}" stroke-width="${edgeWidth(scene, place) + (isBest ? 1 : 0)}"/>`,
 		);
 	}
 	for (const link of layout.links) {
@@ -116,7 +116,7 @@ export function svgExport(scene: Scene, palette: Palette, title: string): string
 		const hidden = layout.tree.hidden[place] as number;
 		const words = [
 			hidden > 0 ? `+${formatCount(hidden)}` : '',
-			figureOf(tree, node, colouring),
+			figureOf(tree, node, coloring),
 			wordsOf(node, layout.labelWidth === 0 ? 120 : Math.max(4, Math.floor(layout.labelWidth / 6.5))),
 		];
 		out.push(

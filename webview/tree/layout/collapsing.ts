@@ -1,4 +1,4 @@
-import type { TreeNode } from '../../../src/core/search/searchTree.ts';
+import type { TreeNode } from '../../../src/core/search/treeNode.ts';
 import { descendants } from './visibleTree.ts';
 
 /**
@@ -31,12 +31,12 @@ export function collapsing(
 	if (detail === 'all' || (detail === 'automatic' && nodes.length <= limit)) return (id) => byChoice(id) ?? false;
 	if (detail !== 'automatic') return (id) => byChoice(id) ?? (nodes[id]?.depth ?? 0) >= detail;
 	const below = descendants(nodes);
-	const least = leastOpen(nodes, below, limit);
-	return (id) => byChoice(id) ?? (below[id] as number) < least;
+	const min = minOpen(nodes, below, limit);
+	return (id) => byChoice(id) ?? (below[id] as number) < min;
 }
 
 /** Returns the minimum number of descendants for a node to be expanded such that at most `limit` nodes are visible. */
-function leastOpen(nodes: readonly TreeNode[], below: Int32Array, limit: number): number {
+function minOpen(nodes: readonly TreeNode[], below: Int32Array, limit: number): number {
 	const opens: [below: number, children: number][] = [];
 	let shown = 0;
 	for (let id = 0; id < nodes.length; id++) {

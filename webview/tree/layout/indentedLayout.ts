@@ -1,4 +1,4 @@
-import type { TreeNode } from '../../../src/core/search/searchTree.ts';
+import type { TreeNode } from '../../../src/core/search/treeNode.ts';
 import { boundsOf, type Layout, linksOf } from './layout.ts';
 import type { VisibleTree } from './visibleTree.ts';
 

@@ -1,4 +1,4 @@
-import type { TreeNode } from '../../../src/core/search/searchTree.ts';
+import type { TreeNode } from '../../../src/core/search/treeNode.ts';
 import { boundsOf, type Layout, type Link } from './layout.ts';
 import { spread } from './spread.ts';
 import type { VisibleTree } from './visibleTree.ts';
@@ -6,7 +6,7 @@ import type { VisibleTree } from './visibleTree.ts';
 const level = 220;
 const row = 46;
 /** Maximum number of bends. Above it, edges that cross a level get no bend point there. */
-const mostBends = 6000;
+const maxBends = 6000;
 const sweeps = 8;
 
 interface Edge {
@@ -25,20 +25,20 @@ export function layeredLayout(nodes: readonly TreeNode[], tree: VisibleTree): La
 	const edges = edgesOf(nodes, tree);
 	const layer = layersOf(tree, edges);
 	const layers: number[][] = [];
-	const neighbours: { readonly up: number[]; readonly down: number[] }[] = [];
+	const neighbors: { readonly up: number[]; readonly down: number[] }[] = [];
 	const at: number[] = [];
 	const add = (depth: number): number => {
 		const id = at.length;
 		at.push(depth);
-		neighbours.push({ up: [], down: [] });
+		neighbors.push({ up: [], down: [] });
 		while (layers.length <= depth) layers.push([]);
 		(layers[depth] as number[]).push(id);
 		return id;
 	};
 	for (let place = 0; place < tree.count; place++) add(layer[place] as number);
 	const join = (a: number, b: number): void => {
-		neighbours[a]?.down.push(b);
-		neighbours[b]?.up.push(a);
+		neighbors[a]?.down.push(b);
+		neighbors[b]?.up.push(a);
 	};
 	let bends = 0;
 	for (const edge of edges) {
@@ -46,7 +46,7 @@ export function layeredLayout(nodes: readonly TreeNode[], tree: VisibleTree): La
 		const step = Math.sign(to - from);
 		let last = edge.from;
 		const passes = Math.max(0, Math.abs(to - from) - 1);
-		if (bends + passes <= mostBends) {
+		if (bends + passes <= maxBends) {
 			bends += passes;
 			for (let depth = from + step; step !== 0 && depth !== to; depth += step) {
 				const bend = add(depth);
@@ -59,7 +59,7 @@ export function layeredLayout(nodes: readonly TreeNode[], tree: VisibleTree): La
 		if (step > 0) join(last, edge.to);
 		else if (step < 0) join(edge.to, last);
 	}
-	const across = arrange(layers, neighbours);
+	const across = arrange(layers, neighbors);
 	const x = Float64Array.from({ length: tree.count }, (_, place) => (layer[place] as number) * level);
 	const y = Float64Array.from({ length: tree.count }, (_, place) => (across[place] as number) * row);
 	const points = (bent: readonly number[]): number[] =>
@@ -126,9 +126,9 @@ function layersOf(tree: VisibleTree, edges: readonly Edge[]): Int32Array {
 /** Assigns positions across the layers, in rows. Sorts the layers in place. */
 function arrange(
 	layers: number[][],
-	neighbours: readonly { readonly up: readonly number[]; readonly down: readonly number[] }[],
+	neighbors: readonly { readonly up: readonly number[]; readonly down: readonly number[] }[],
 ): Float64Array {
-	const across = new Float64Array(neighbours.length);
+	const across = new Float64Array(neighbors.length);
 	const number = (ids: readonly number[]): void =>
 		ids.forEach((id, i) => {
 			across[id] = i - (ids.length - 1) / 2;
@@ -141,7 +141,7 @@ function arrange(
 		for (const ids of isDown ? layers : layers.toReversed()) {
 			const wish = new Map(
 				ids.map((id) => {
-					const { up, down } = neighbours[id] as { up: readonly number[]; down: readonly number[] };
+					const { up, down } = neighbors[id] as { up: readonly number[]; down: readonly number[] };
 					return [id, mean(isDown ? up : down, across[id] as number)];
 				}),
 			);
@@ -152,7 +152,7 @@ function arrange(
 	for (let sweep = 0; sweep < sweeps; sweep++) {
 		for (const ids of sweep % 2 === 0 ? layers : layers.toReversed()) {
 			const wishes = ids.map((id) => {
-				const { up, down } = neighbours[id] as { up: readonly number[]; down: readonly number[] };
+				const { up, down } = neighbors[id] as { up: readonly number[]; down: readonly number[] };
 				return mean([...up, ...down], across[id] as number);
 			});
 			spread(wishes, 1).forEach((position, i) => {

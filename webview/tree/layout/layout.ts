@@ -1,4 +1,4 @@
-import type { TreeNode } from '../../../src/core/search/searchTree.ts';
+import type { TreeNode } from '../../../src/core/search/treeNode.ts';
 import type { VisibleTree } from './visibleTree.ts';
 
 export const layoutKinds = ['tidy', 'down', 'radial', 'indented', 'timeline', 'layered'] as const;

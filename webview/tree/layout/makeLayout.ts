@@ -1,4 +1,4 @@
-import type { TreeNode } from '../../../src/core/search/searchTree.ts';
+import type { TreeNode } from '../../../src/core/search/treeNode.ts';
 import { indentedLayout } from './indentedLayout.ts';
 import { layeredLayout } from './layeredLayout.ts';
 import type { Layout, LayoutKind, TimeAxis } from './layout.ts';
@@ -11,7 +11,7 @@ import type { VisibleTree } from './visibleTree.ts';
  * Maximum number of nodes for the layered layout. Larger graphs would take seconds, so they are laid out as a tree of
  * first parents.
  */
-const mostLayered = 6000;
+const maxLayered = 6000;
 
 export function makeLayout(
 	kind: LayoutKind,
@@ -31,6 +31,6 @@ export function makeLayout(
 		case 'timeline':
 			return timelineLayout(nodes, tree, unit);
 		case 'layered':
-			return tree.count > mostLayered ? tidyLayout(nodes, tree, 'right') : layeredLayout(nodes, tree);
+			return tree.count > maxLayered ? tidyLayout(nodes, tree, 'right') : layeredLayout(nodes, tree);
 	}
 }

@@ -1,4 +1,4 @@
-import type { TreeNode } from '../../../src/core/search/searchTree.ts';
+import type { TreeNode } from '../../../src/core/search/treeNode.ts';
 import { boundsOf, type Layout, linksOf } from './layout.ts';
 import { tidyBreadths } from './tidyBreadths.ts';
 import type { VisibleTree } from './visibleTree.ts';
@@ -10,18 +10,18 @@ const arc = 18;
 /** Radial layout with the root in the center and one ring per level. */
 export function radialLayout(nodes: readonly TreeNode[], tree: VisibleTree): Layout {
 	const breadths = tidyBreadths(tree, 1.15);
-	let [least, most] = [0, 0];
+	let [min, max] = [0, 0];
 	for (const breadth of breadths) {
-		if (breadth < least) least = breadth;
-		if (breadth > most) most = breadth;
+		if (breadth < min) min = breadth;
+		if (breadth > max) max = breadth;
 	}
 	// Space the last and first nodes like cousins.
-	const turn = most - least + 1.5;
+	const turn = max - min + 1.5;
 	const radii = ringRadii(tree, breadths, turn);
 	const x = new Float64Array(tree.count);
 	const y = new Float64Array(tree.count);
 	for (let i = 0; i < tree.count; i++) {
-		const angle = (((breadths[i] as number) - least) / turn) * 2 * Math.PI - Math.PI / 2;
+		const angle = (((breadths[i] as number) - min) / turn) * 2 * Math.PI - Math.PI / 2;
 		const radius = radii[tree.depth[i] as number] as number;
 		x[i] = radius * Math.cos(angle);
 		y[i] = radius * Math.sin(angle);

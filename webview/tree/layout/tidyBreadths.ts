@@ -1,15 +1,21 @@
 import type { VisibleTree } from './visibleTree.ts';
 
-/**
- * Computes positions across the depth axis, packing siblings and cousins as closely as allowed: Buchheim, Jünger and
- * Leipert, "Improving Walker's Algorithm to Run in Linear Time", 2002. Uses arrays indexed by place and no recursion,
- * because d3's implementation creates an object per node, and chains of thoughts can be deeper than the stack. Unit:
- * sibling distance. The root of the first tree is at 0.
- *
- * @param cousins distance between neighbors with different parents
- */
-export function tidyBreadths(tree: VisibleTree, cousins = 1.3): Float64Array {
-	const { count, parent } = tree;
+/** Relations of nodes by place; -1 where there is none. */
+interface Links {
+	readonly size: number;
+	/** A root above all roots, which is not shown. */
+	readonly top: number;
+	readonly up: Int32Array;
+	/** First and last child. */
+	readonly first: Int32Array;
+	readonly last: Int32Array;
+	/** Siblings before and after, and how many there are before. */
+	readonly before: Int32Array;
+	readonly after: Int32Array;
+	readonly rank: Int32Array;
+}
+
+function linksOf({ count, parent }: VisibleTree): Links {
 	// Virtual root above all roots, not drawn.
 	const top = count;
 	const size = count + 1;
@@ -32,7 +38,11 @@ export function tidyBreadths(tree: VisibleTree, cousins = 1.3): Float64Array {
 	up[top] = -1;
 	const after = new Int32Array(size).fill(-1);
 	for (let i = 0; i < count; i++) if (before[i] !== -1) after[before[i] as number] = i;
+	return { size, top, up, first, last, before, after, rank };
+}
 
+/** The part of the algorithm that moves subtrees apart, with the values of the paper by place. */
+function spacing({ size, up, first, last, before, rank }: Links, cousins: number) {
 	const prelim = new Float64Array(size);
 	const mod = new Float64Array(size);
 	const change = new Float64Array(size);
@@ -117,6 +127,23 @@ export function tidyBreadths(tree: VisibleTree, cousins = 1.3): Float64Array {
 		}
 	}
 
+	return { prelim, mod, apart, defaultAncestor, executeShifts, apportion };
+}
+
+/**
+ * Computes positions across the depth axis, packing siblings and cousins as closely as allowed: Buchheim, Jünger and
+ * Leipert, "Improving Walker's Algorithm to Run in Linear Time", 2002. Uses arrays indexed by place and no recursion,
+ * because d3's implementation creates an object per node, and chains of thoughts can be deeper than the stack. Unit:
+ * sibling distance. The root of the first tree is at 0.
+ *
+ * @param cousins distance between neighbors with different parents
+ */
+export function tidyBreadths(tree: VisibleTree, cousins = 1.3): Float64Array {
+	const { count } = tree;
+	const links = linksOf(tree);
+	const { size, top, up, first, last, before, after } = links;
+	const { prelim, mod, apart, defaultAncestor, executeShifts, apportion } = spacing(links, cousins);
+
 	function place(v: number): void {
 		const left = before[v] as number;
 		if (first[v] === -1) {
@@ -158,6 +185,5 @@ export function tidyBreadths(tree: VisibleTree, cousins = 1.3): Float64Array {
 		sums[i] = (sums[above] as number) + (mod[i] as number);
 	}
 	const origin = breadths[0] ?? 0;
-	for (let i = 0; i < count; i++) add(breadths, i, -origin);
-	return breadths;
+	return breadths.map((breadth) => breadth - origin);
 }

@@ -1,10 +1,10 @@
-import type { TreeNode } from '../../../src/core/search/searchTree.ts';
+import type { TreeNode } from '../../../src/core/search/treeNode.ts';
 import { boundsOf, type Layout, linksOf, type TimeAxis } from './layout.ts';
 import type { VisibleTree } from './visibleTree.ts';
 
 const row = 24;
 /** Average pixels per node, and limits for the total axis length. */
-const room = { node: 40, least: 900, most: 60_000 } as const;
+const room = { node: 40, min: 900, max: 60_000 } as const;
 
 /**
  * Timeline layout: x is the time or event number at which a node was created. A first child continues in its parent's
@@ -17,7 +17,7 @@ export function timelineLayout(nodes: readonly TreeNode[], tree: VisibleTree, un
 	};
 	let end = 0;
 	for (let i = 0; i < tree.count; i++) end = Math.max(end, when(i));
-	const width = Math.max(room.least, Math.min(room.most, tree.count * room.node));
+	const width = Math.max(room.min, Math.min(room.max, tree.count * room.node));
 	const scale = end > 0 ? width / end : 0;
 	const x = new Float64Array(tree.count);
 	const y = new Float64Array(tree.count);

@@ -1,4 +1,4 @@
-import type { TreeNode } from '../../../src/core/search/searchTree.ts';
+import type { TreeNode } from '../../../src/core/search/treeNode.ts';
 
 /**
  * The visible nodes in preorder along first parents. A *place* is a node's index in this order. Arrays are indexed by

@@ -38,7 +38,7 @@ export interface DatasetReport {
 }
 
 /** Maximum number of overlaps to keep individually; all overlaps are counted. */
-const mostKept = 100_000;
+const maxKept = 100_000;
 
 /** Computes statistics, duplicates, and test set overlaps row by row, in bounded memory. */
 export class DatasetCounter {
@@ -66,7 +66,7 @@ export class DatasetCounter {
 			const found = index.find(prompt) ?? (solution === null ? null : index.find(solution));
 			if (found === null) continue;
 			(this.#overlaps[i] as number)++;
-			if (this.#contaminated.length < mostKept)
+			if (this.#contaminated.length < maxKept)
 				this.#contaminated.push({ row, against: name, test: found.test, words: found.words });
 			break;
 		}

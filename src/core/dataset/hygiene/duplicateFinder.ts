@@ -21,7 +21,7 @@ export interface ComparedRows {
 }
 
 /** Maximum number of distinct texts kept as hashes (240 MB). */
-const mostDistinct = 10_000_000;
+const maxDistinct = 10_000_000;
 
 /** Finds exact and near duplicates of earlier rows in a single pass and bounded memory, without storing the text. */
 export class DuplicateFinder {
@@ -33,7 +33,7 @@ export class DuplicateFinder {
 	#distinct = 0;
 
 	constructor(options: DuplicateOptions & { readonly distinct?: number } = {}) {
-		this.#firsts = new HashIndex(options.distinct ?? mostDistinct);
+		this.#firsts = new HashIndex(options.distinct ?? maxDistinct);
 		this.#near = new NearDuplicates(options);
 	}
 

@@ -12,9 +12,9 @@ export class HashIndex {
 	#mask = 1023;
 	#size = 0;
 
-	/** @param most maximum number of hashes kept; later ones are only looked up */
-	constructor(most = Number.POSITIVE_INFINITY) {
-		this.#most = most;
+	/** @param limit maximum number of hashes kept; later ones are only looked up */
+	constructor(limit = Number.POSITIVE_INFINITY) {
+		this.#most = limit;
 	}
 
 	get size(): number {

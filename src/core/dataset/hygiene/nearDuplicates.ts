@@ -24,11 +24,11 @@ const bands = 16;
 const perBand = hashes / bands;
 const donorsPerBin = 8;
 /** Larger buckets come from a common opening phrase; their rows are compared only with the first rows. */
-const mostCompared = 50;
+const maxCompared = 50;
 /** Average number of comparisons per text. Without a limit, data generated from one template would take hours. */
 const comparisonsPerText = 100;
 /** 53 bits hold a 32-bit key and a text index. */
-const mostTexts = 1 << 21;
+const maxTexts = 1 << 21;
 const blockLength = 1 << 20;
 /** Number of texts processed between yields. */
 const breath = 2048;
@@ -42,7 +42,7 @@ const breath = 2048;
 export class NearDuplicates {
 	readonly #similarity: number;
 	readonly #shingle: number;
-	readonly #mostTexts: number;
+	readonly #maxTexts: number;
 	readonly #mostShingles: number;
 	/** Bins to try, in order, when filling an empty bin. */
 	readonly #donors: Uint8Array;
@@ -64,10 +64,10 @@ export class NearDuplicates {
 	#size = 0;
 	#closed = false;
 
-	constructor({ similarity = 0.8, shingle = 5, texts = mostTexts, shingles = 40e6 }: DuplicateOptions = {}) {
+	constructor({ similarity = 0.8, shingle = 5, texts = maxTexts, shingles = 40e6 }: DuplicateOptions = {}) {
 		this.#similarity = similarity;
 		this.#shingle = shingle;
-		this.#mostTexts = Math.min(texts, mostTexts);
+		this.#maxTexts = Math.min(texts, maxTexts);
 		this.#mostShingles = shingles;
 		const random = Random.of('minhash');
 		this.#donors = Uint8Array.from({ length: hashes * donorsPerBin }, () => random.int(hashes));
@@ -83,7 +83,7 @@ export class NearDuplicates {
 	 * @returns false if there is no room left
 	 */
 	add(row: number, words: WordHashes): boolean {
-		if (this.#closed || this.#size >= this.#mostTexts) return false;
+		if (this.#closed || this.#size >= this.#maxTexts) return false;
 		const set = this.#shinglesOf(words);
 		if (this.#shingles + set.length > this.#mostShingles) {
 			// Reject later, shorter texts too, so that the compared texts are always the first ones.
@@ -121,7 +121,7 @@ export class NearDuplicates {
 				while (to < places.length && keyOf(places[to] as number) === key) to++;
 				for (let at = from + 1; at < to; at++) {
 					const i = textOf(places[at] as number);
-					const last = Math.min(at, from + mostCompared);
+					const last = Math.min(at, from + maxCompared);
 					for (let one = from; one < last && left > 0; one++) {
 						const other = textOf(places[one] as number);
 						const [low, high] = ordered(rootOf(parents, other), rootOf(parents, i));
@@ -156,7 +156,7 @@ export class NearDuplicates {
 		let count = 0;
 		for (let i = 0; i < size; i++) {
 			const key = keys[i] as number;
-			if (met.twice(key)) into[count++] = key * mostTexts + i;
+			if (met.twice(key)) into[count++] = key * maxTexts + i;
 		}
 		return into.subarray(0, count).sort();
 	}
@@ -246,7 +246,7 @@ export class NearDuplicates {
 		const [endA, endB] = [i + (this.#lengths[a] as number), j + (this.#lengths[b] as number)];
 		const all = (this.#lengths[a] as number) + (this.#lengths[b] as number);
 		// both / (all - both) >= s, where both = (all - apart) / 2
-		const mostApart = (all * (1 - this.#similarity)) / (1 + this.#similarity) + 1e-9;
+		const maxDistance = (all * (1 - this.#similarity)) / (1 + this.#similarity) + 1e-9;
 		let apart = 0;
 		while (i < endA && j < endB) {
 			const [one, two] = [left[i] as number, right[j] as number];
@@ -255,11 +255,11 @@ export class NearDuplicates {
 				j++;
 				continue;
 			}
-			if (++apart > mostApart) return false;
+			if (++apart > maxDistance) return false;
 			if (one < two) i++;
 			else j++;
 		}
-		return apart + (endA - i) + (endB - j) <= mostApart;
+		return apart + (endA - i) + (endB - j) <= maxDistance;
 	}
 
 	#grow(): void {
@@ -300,8 +300,8 @@ class MetKeys {
 	}
 }
 
-const keyOf = (place: number): number => Math.floor(place / mostTexts);
-const textOf = (place: number): number => place % mostTexts;
+const keyOf = (place: number): number => Math.floor(place / maxTexts);
+const textOf = (place: number): number => place % maxTexts;
 const ordered = (a: number, b: number): [number, number] => (a < b ? [a, b] : [b, a]);
 
 function rootOf(parents: Uint32Array, i: number): number {

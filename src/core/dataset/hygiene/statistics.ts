@@ -46,9 +46,9 @@ export class FactsCounter {
 	readonly #vocabulary: HashIndex;
 	#rows = 0;
 
-	/** @param mostWords maximum number of distinct words */
-	constructor(mostWords = 2_000_000) {
-		this.#vocabulary = new HashIndex(mostWords);
+	/** @param maxWords maximum number of distinct words */
+	constructor(maxWords = 2_000_000) {
+		this.#vocabulary = new HashIndex(maxWords);
 	}
 
 	/** @param words the words in the prompt */

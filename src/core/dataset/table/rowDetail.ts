@@ -6,7 +6,7 @@ import { cellText, type RowValue } from './tableRow.ts';
 /** Columns with policy output, which holds reasoning and answer in one text. */
 const written: readonly string[] = ['completion', 'response', 'output', 'generation', 'chosen', 'rejected'];
 /** Maximum number of parts shown; a row can have thousands of columns. */
-const mostParts = 200;
+const maxParts = 200;
 
 /** Splits a row into parts for reading: prompt, solution, completion, and answer, then the other columns. */
 export function rowDetail(row: RowValue, mapping: ColumnMapping): RowPart[] {
@@ -41,7 +41,7 @@ export function rowDetail(row: RowValue, mapping: ColumnMapping): RowPart[] {
 	}
 	for (const [column, value] of Object.entries(row)) {
 		if (shown.has(column)) continue;
-		if (parts.length >= mostParts) break;
+		if (parts.length >= maxParts) break;
 		add(
 			'field',
 			column,

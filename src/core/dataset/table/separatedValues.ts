@@ -5,8 +5,8 @@ const delimiters = ['\t', ';', '|', ','] as const;
 export function guessDelimiter(line: string): string {
 	const bare = line.replace(/"[^"]*"/g, '');
 	const counts = delimiters.map((delimiter) => bare.split(delimiter).length);
-	const most = Math.max(...counts);
-	return most === 1 ? ',' : (delimiters[counts.indexOf(most)] as string);
+	const max = Math.max(...counts);
+	return max === 1 ? ',' : (delimiters[counts.indexOf(max)] as string);
 }
 
 /** Splits one record into fields (RFC 4180). Text after a closing quote is kept as part of the field. */

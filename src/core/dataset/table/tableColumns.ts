@@ -11,7 +11,7 @@ export interface TableColumn {
 }
 
 /** Maximum number of columns to track. */
-export const mostColumns = 200;
+export const maxColumns = 200;
 
 /** Infers columns and their types from rows. */
 export class ColumnFinder {
@@ -30,7 +30,7 @@ export class ColumnFinder {
 		for (const [name, value] of Object.entries(row)) {
 			let column = this.#columns.get(name);
 			if (column === undefined) {
-				if (this.#columns.size >= mostColumns) continue;
+				if (this.#columns.size >= maxColumns) continue;
 				column = { types: new Map(), characters: 0, filled: 0 };
 				this.#columns.set(name, column);
 			}

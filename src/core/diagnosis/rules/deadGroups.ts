@@ -8,7 +8,7 @@ import {
 	stagePath,
 	stageSetting,
 } from '../diagnosisRun.ts';
-import { mostEvidence, RecentFacts } from '../recentFacts.ts';
+import { maxEvidence, RecentFacts } from '../recentFacts.ts';
 import type { AlertContent, Rule, RuleFinding, Watch } from '../rule.ts';
 import { OpeningMean, Recent } from '../series.ts';
 import { Solving } from '../solving.ts';
@@ -61,7 +61,7 @@ class DeadGroupsWatch implements Watch {
 	#opening = new OpeningMean(limit('openingBatches'));
 	#stage = 'grpo';
 	/** Whether metrics provide the fraction of dead groups; if not, it is counted from rollouts. */
-	#told = false;
+	#reported = false;
 
 	constructor(run: DiagnosisRun) {
 		this.#run = run;
@@ -82,8 +82,8 @@ class DeadGroupsWatch implements Watch {
 		const dead = row.get('groups/dead') ?? this.#byGroups(row) ?? (all === null || none === null ? null : all + none);
 		if (dead === null) return undefined;
 		// A step's facts arrive before its row, so its fraction would be counted twice.
-		if (!this.#told) this.#shares.clear();
-		this.#told = true;
+		if (!this.#reported) this.#shares.clear();
+		this.#reported = true;
 		this.#shares.push(dead);
 		return this.#judge();
 	}
@@ -99,7 +99,7 @@ class DeadGroupsWatch implements Watch {
 
 	step(facts: Parameters<NonNullable<Watch['step']>>[0]): readonly RuleFinding[] | undefined {
 		this.#facts.push(facts);
-		if (this.#told) return this.#shares.full ? this.#judge() : undefined;
+		if (this.#reported) return this.#shares.full ? this.#judge() : undefined;
 		const groups = facts.groups.filter(({ reward }) => reward.length > 1);
 		if (groups.length === 0) return undefined;
 		this.#shares.push(groups.filter(isDead).length / groups.length);
@@ -115,7 +115,7 @@ class DeadGroupsWatch implements Watch {
 			{
 				...(cause === null ? {} : { about: cause }),
 				level: cause === 'solved' ? 'info' : 'warning',
-				tell: () => this.#tell(mean, cause),
+				content: () => this.#content(mean, cause),
 			},
 		];
 	}
@@ -142,10 +142,10 @@ class DeadGroupsWatch implements Watch {
 			{
 				about: 'too-hard',
 				level: 'warning',
-				tell: () => ({
-					...this.#tell(wrongShare, 'too-hard'),
+				content: () => ({
+					...this.#content(wrongShare, 'too-hard'),
 					message: `Problems are too hard: no completion is correct in ${percent(wrongShare)} of the groups from the last ${limit('deadBatches')} batches, and hardly any has been since the first batch. Only other rewards vary within groups.`,
-					evidence: wrong.slice(0, mostEvidence).map(({ step, group }) => ({ step, group: group.group })),
+					evidence: wrong.slice(0, maxEvidence).map(({ step, group }) => ({ step, group: group.group })),
 				}),
 			},
 		];
@@ -189,15 +189,15 @@ class DeadGroupsWatch implements Watch {
 			counts.set('too-hard', (counts.get('too-hard') ?? 0) + (counts.get('alike') ?? 0));
 			counts.delete('alike');
 		}
-		const [most] = [...counts].sort((a, b) => b[1] - a[1]);
-		if (most !== undefined && most[1] / dead >= limit('deadCauseShare')) return most[0];
+		const [commonest] = [...counts].sort((a, b) => b[1] - a[1]);
+		if (commonest !== undefined && commonest[1] / dead >= limit('deadCauseShare')) return commonest[0];
 		// A policy without entropy also produces identical completions in the groups it solves.
 		const alike = counts.get('alike') ?? 0;
 		const isUnsolved = this.#solving.solved === false && alike > 0;
 		return isUnsolved && (alike + rightAlike) / dead >= limit('deadCauseShare') ? 'alike' : null;
 	}
 
-	#tell(mean: number, cause: Cause | null): AlertContent {
+	#content(mean: number, cause: Cause | null): AlertContent {
 		const said = `${percent(mean)} of the groups in the last ${limit('deadBatches')} batches are dead: all completions got the same reward, so there is no gradient`;
 		const common = { metrics: ['groups/dead', 'frac_reward_zero_std', 'reward_std'], evidence: this.#evidence(cause) };
 		const judged = this.#judged();
@@ -304,7 +304,7 @@ class DeadGroupsWatch implements Watch {
 		for (const { step, group } of this.#facts.groups()) {
 			if (!isDead(group) || (cause !== null && causeOf(group, scale) !== cause)) continue;
 			found.push({ step, group: group.group });
-			if (found.length === mostEvidence) break;
+			if (found.length === maxEvidence) break;
 		}
 		return found;
 	}

@@ -6,7 +6,7 @@ import { limit } from '../thresholds.ts';
 import { digits, percent, quoted } from '../words.ts';
 
 /** Maximum number of reward components examined. */
-const mostComponents = 50;
+const maxComponents = 50;
 
 interface Component {
 	readonly name: string;
@@ -32,7 +32,7 @@ class DominantWatch implements Watch {
 	}
 
 	row(row: Row): readonly RuleFinding[] | undefined {
-		let told = false;
+		let reported = false;
 		for (const key of row.names) {
 			if (!key.startsWith('rewards/') || !key.endsWith('/std')) continue;
 			const name = key.slice(8, -4);
@@ -43,15 +43,15 @@ class DominantWatch implements Watch {
 			component.opening.push(deviation);
 			component.means.push(mean);
 			component.began.push(mean);
-			told = true;
+			reported = true;
 		}
-		return told ? this.#judge() : undefined;
+		return reported ? this.#judge() : undefined;
 	}
 
 	#component(name: string): Component | null {
 		let component = this.#components.get(name);
 		if (component === undefined) {
-			if (this.#components.size >= mostComponents) return null;
+			if (this.#components.size >= maxComponents) return null;
 			const batches = limit('dominantBatches');
 			component = {
 				name,
@@ -78,16 +78,16 @@ class DominantWatch implements Watch {
 		if (accuracy < limit('hopelessShare') && (judge.began.mean ?? 0) < limit('hopelessShare')) return [];
 		const variances = components.map(({ name, deviations }) => (this.#weight(name) * deviations.mean()) ** 2);
 		const sum = variances.reduce((a, b) => a + b, 0);
-		const most = variances.indexOf(Math.max(...variances));
-		const component = components[most] as Component;
-		const share = (variances[most] as number) / sum;
+		const max = variances.indexOf(Math.max(...variances));
+		const component = components[max] as Component;
+		const share = (variances[max] as number) / sum;
 		if (!(share >= limit('dominantShare')) || component === judge || judgesAnswer(component.name)) return [];
 		// Dominance from the first batch on results from the weights; later dominance can be a consequence of a collapsed
 		// policy.
 		const openings = components.map(({ name, opening }) => (this.#weight(name) * (opening.mean ?? 0)) ** 2);
 		const wasDominant =
 			(judge.opening.mean ?? 0) >= limit('flatRise') &&
-			(openings[most] as number) >= limit('dominantShare') * openings.reduce((sum, value) => sum + value, 0);
+			(openings[max] as number) >= limit('dominantShare') * openings.reduce((sum, value) => sum + value, 0);
 		// After a policy has collapsed, the current spread no longer reflects how much answers used to differ.
 		const spread = this.#weight(judge.name) * Math.max(judge.deviations.mean(), judge.opening.mean ?? 0);
 		const other = Math.max(component.deviations.mean(), component.opening.mean ?? 0);
@@ -103,7 +103,7 @@ class DominantWatch implements Watch {
 			{
 				about: component.name.slice(0, 100),
 				level: 'warning',
-				tell: () => ({
+				content: () => ({
 					message: `The reward ${quoted(component.name)} accounts for ${percent(share)} of reward variance over ${batches} batches while ${quoted(judge.name)} stays at ${digits(accuracy)}, so training optimizes ${quoted(component.name)} only.`,
 					action: pullsAway
 						? `Remove ${quoted(component.name)}, or change it so that it no longer favors incorrect answers.`

@@ -26,7 +26,7 @@ class EntropyWatch implements Watch {
 	/** Whether rollouts provide that fraction; if not, metrics do. */
 	#hasFacts = false;
 	readonly #solving: Solving;
-	#beginning = new OpeningMean(limit('entropyBatches'));
+	#opening = new OpeningMean(limit('entropyBatches'));
 
 	constructor(run: DiagnosisRun) {
 		this.#run = run;
@@ -39,7 +39,7 @@ class EntropyWatch implements Watch {
 		this.#deviations.clear();
 		this.#stuck.clear();
 		this.#hasFacts = false;
-		this.#beginning = new OpeningMean(limit('entropyBatches'));
+		this.#opening = new OpeningMean(limit('entropyBatches'));
 	}
 
 	step({ groups }: StepFacts): undefined {
@@ -60,9 +60,9 @@ class EntropyWatch implements Watch {
 			this.#stuck.push(Math.max(0, dead - solved) / (1 - solved));
 		}
 		if (entropy === null) return undefined;
-		this.#beginning.push(entropy);
+		this.#opening.push(entropy);
 		this.#recent.push(entropy);
-		const before = this.#beginning.mean;
+		const before = this.#opening.mean;
 		if (before === null || !this.#recent.full) return [];
 		const now = this.#recent.mean();
 		if (now > limit('entropyFloor')) return [];
@@ -81,7 +81,7 @@ class EntropyWatch implements Watch {
 		return [
 			{
 				level: 'warning',
-				tell: () => ({
+				content: () => ({
 					...(fell ? {} : { cause: 'policy without entropy', explains: ['dead-groups'] }),
 					message: `${fell ? 'Entropy has collapsed' : 'The policy started this stage with almost no entropy'}: ${digits(now)} nats per token over the last ${limit('entropyBatches')} batches, compared with ${digits(before)} at the start of the stage${fell ? '' : `, and all rewards are equal in ${percent(this.#stuck.mean())} of the groups with incorrect completions`}. Reward is no longer rising${accuracy === null ? '' : ` (accuracy ${digits(accuracy)})`}.`,
 					action: fell

@@ -33,7 +33,7 @@ class ClipWatch implements Watch {
 		return [
 			{
 				level: 'warning',
-				tell: () => ({
+				content: () => ({
 					cause: 'clip range (epsilon) too small',
 					message: `${percent(mean)} of the tokens in the last ${limit('stillBatches')} updates are clipped at epsilon ${epsilon}, so they contribute no gradient.`,
 					action: 'Raise epsilon.',

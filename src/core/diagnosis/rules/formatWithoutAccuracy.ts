@@ -18,7 +18,7 @@ class FormatWatch implements Watch {
 	#answer: string | null = null;
 	#largest = 1;
 	/** State since the format was learned: number of batches, the correctness reward then, and its best value since. */
-	#learnt: { batches: number; readonly at: number; best: number } | null = null;
+	#learned: { batches: number; readonly at: number; best: number } | null = null;
 
 	constructor(run: DiagnosisRun) {
 		this.#run = run;
@@ -27,7 +27,7 @@ class FormatWatch implements Watch {
 	stage(): void {
 		this.#forms.clear();
 		this.#answers.clear();
-		this.#learnt = null;
+		this.#learned = null;
 	}
 
 	step(facts: StepFacts): undefined {
@@ -48,21 +48,21 @@ class FormatWatch implements Watch {
 		this.#answers.push(answer);
 		if (!this.#forms.full) return [];
 		const [isForm, isAnswer] = [this.#forms.mean(), this.#answers.mean()];
-		if (isForm < limit('formatLearnt') * this.#largest) {
-			this.#learnt = null;
+		if (isForm < limit('formatLearned') * this.#largest) {
+			this.#learned = null;
 			return [];
 		}
-		this.#learnt ??= { batches: 0, at: isAnswer, best: isAnswer };
-		const { at } = this.#learnt;
-		this.#learnt.batches++;
-		this.#learnt.best = Math.max(this.#learnt.best, isAnswer);
-		const { batches, best } = this.#learnt;
+		this.#learned ??= { batches: 0, at: isAnswer, best: isAnswer };
+		const { at } = this.#learned;
+		this.#learned.batches++;
+		this.#learned.best = Math.max(this.#learned.best, isAnswer);
+		const { batches, best } = this.#learned;
 		if (batches < limit('formatBatches') || best - at >= limit('flatRise') || best >= limit('flatBelow')) return [];
 		const [formName, answerName] = [this.#form, this.#answer];
 		return [
 			{
 				level: 'warning',
-				tell: () => ({
+				content: () => ({
 					message: `The policy has learned the format (${quoted(formName)} ${digits(isForm)}) but not the answers: ${quoted(answerName)} has stayed between ${digits(Math.min(at, isAnswer))} and ${digits(best)} for ${batches} batches.`,
 					action:
 						'The policy cannot reach the remaining reward. Use easier problems first, a cold start with worked solutions, or more completions per prompt.',
@@ -79,9 +79,9 @@ export const formatWithoutAccuracy: Rule = {
 	name: 'format-without-accuracy',
 	title: 'Format learned, answers not',
 	fires:
-		'the mean of the format reward (named format, tags, structure, template, boxed) over 20 batches has been >= `formatLearnt` x its largest value for `formatBatches` batches, during which the correctness reward rose by less than `flatRise` and stayed below `flatBelow`.',
+		'the mean of the format reward (named format, tags, structure, template, boxed) over 20 batches has been >= `formatLearned` x its largest value for `formatBatches` batches, during which the correctness reward rose by less than `flatRise` and stayed below `flatBelow`.',
 	silent: 'While answers are improving at all.',
 	metrics: ['rewards/NAME/mean'],
-	thresholds: ['formatLearnt', 'formatBatches', 'flatRise', 'flatBelow', 'shortRun'],
+	thresholds: ['formatLearned', 'formatBatches', 'flatRise', 'flatBelow', 'shortRun'],
 	watch: (run) => new FormatWatch(run),
 };

@@ -48,7 +48,7 @@ class KlWatch implements Watch {
 		return [
 			{
 				level: now >= 10 * limit('klMean') ? 'error' : 'warning',
-				tell: () => ({
+				content: () => ({
 					message: `KL to the reference has blown up: ${digits(now)} nats per token (median of ${limit('klBatches')} updates), up from ${digits(before)}.`,
 					action:
 						'The policy is losing its original abilities. Go back to a checkpoint before this step, and use a lower learning rate or a higher beta.',
@@ -74,7 +74,7 @@ class KlWatch implements Watch {
 			{
 				about: 'update',
 				level: 'warning',
-				tell: () => ({
+				content: () => ({
 					message: `Updates are too large: the policy moves ${digits(now)} nats per token away from the policy that sampled the batch (median of ${limit('klBatches')} updates).`,
 					action: 'Lower the learning rate, or use fewer updates per batch.',
 					metrics: ['policy_kl', 'clip_ratio/region_mean'],

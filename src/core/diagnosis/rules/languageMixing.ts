@@ -46,15 +46,15 @@ class MixingWatch implements Watch {
 		}
 		const count = [...mixed.values()].reduce((sum, value) => sum + value, 0);
 		if (count === 0 || count < limit('mixedShare') * completions) return [];
-		const [most] = [...mixed].sort((a, b) => b[1] - a[1]);
-		const language = most === undefined ? undefined : languages[most[0]];
+		const [commonest] = [...mixed].sort((a, b) => b[1] - a[1]);
+		const language = commonest === undefined ? undefined : languages[commonest[0]];
 		const path = recipePath(this.#run, 'rewards');
 		const has = this.#run.rewards.some(({ name }) => name.includes('language'));
 		const entry = { use: 'language-consistency', language, weight: limit('languageWeight') };
 		return [
 			{
 				level: 'warning',
-				tell: () => ({
+				content: () => ({
 					cause: 'completions mix languages',
 					message: `${percent(count / completions)} of the completions in the last ${limit('loopSteps')} steps with rollouts mix languages: at least ${percent(limit('mixedLetters'))} of their letters belong to another language.`,
 					action: 'Reward language consistency, or start from solutions written in a single language.',

@@ -117,7 +117,7 @@ class DegradingWatch implements Watch {
 			{
 				...(isFree ? { about: 'no-kl' } : {}),
 				level: 'error',
-				tell: () => ({
+				content: () => ({
 					cause: isFree ? 'learning rate too high, without a KL term (beta 0)' : 'learning rate too high',
 					message: `The policy is worse than at the start of the stage: ${worse}.`,
 					action: `Restart the stage from the preceding checkpoint with a lower learning rate${isFree ? ' and a KL term' : ''}.`,

@@ -58,7 +58,7 @@ class LengthWatch implements Watch {
 			{
 				about: grows ? 'longer' : 'shorter',
 				level: 'warning',
-				tell: () => ({
+				content: () => ({
 					message: grows
 						? `Completions grow ${numbers} without a higher reward: ${rewards}.`
 						: `Completions shrink ${numbers} and get a lower reward: ${rewards}.`,

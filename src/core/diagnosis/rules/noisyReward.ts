@@ -43,7 +43,7 @@ class NoiseWatch implements Watch {
 		return {
 			about: name.slice(0, 100),
 			level: 'warning',
-			tell: () => ({
+			content: () => ({
 				cause: `reward ${quoted(name)} is noisy`,
 				message: `The reward ${quoted(name)} gave different scores to ${percent(differ / pairs)} of ${pairs} pairs of identical completions for the same prompt.`,
 				action:

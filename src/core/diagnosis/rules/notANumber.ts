@@ -20,16 +20,16 @@ class NotANumberWatch implements Watch {
 	}
 
 	row(row: Row): readonly RuleFinding[] | undefined {
-		let told = false;
+		let reported = false;
 		for (const metric of this.#metrics) {
 			if (!row.has(metric.name)) continue;
-			told = true;
+			reported = true;
 			const value = row.get(metric.name);
 			metric.had ||= value !== null;
 			// Also count a loss that has never been a number.
 			if (metric.had || metric.name === 'loss') metric.invalid.push(value === null ? 1 : 0);
 		}
-		if (!told) return undefined;
+		if (!reported) return undefined;
 		const bad = this.#metrics.filter(({ invalid }) => invalid.mean() * invalid.count >= limit('nanRows'));
 		if (bad.length === 0) {
 			this.#held = [];
@@ -42,7 +42,7 @@ class NotANumberWatch implements Watch {
 			{
 				about: trains ? 'update' : 'reward',
 				level: 'error',
-				tell: () => ({
+				content: () => ({
 					message: `${names.join(', ')} ${names.length > 1 ? 'are' : 'is'} not a number in ${worst} of the last ${Math.max(...bad.map(({ invalid }) => invalid.count))} updates that have ${names.length > 1 ? 'them' : 'it'}.`,
 					action: trains
 						? 'NaN weights do not recover. Go back to a checkpoint before this step, and use a lower learning rate, a smaller max_grad_norm, or higher precision.'

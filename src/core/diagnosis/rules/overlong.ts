@@ -57,7 +57,7 @@ class OverlongWatch implements Watch {
 		return [
 			{
 				level: 'warning',
-				tell: () => ({
+				content: () => ({
 					message: `${percent(mean)} of the completions in the last ${limit('overlongBatches')} batches are truncated at the length limit${longest === null ? '' : ` of ${longest} tokens`}, and the fraction is not falling.`,
 					action:
 						'Raise the completion length limit, or mask truncated completions from the loss (mask_truncated_completions). A truncated completion gets no reward, even if it was about to give a correct answer.',
@@ -81,7 +81,7 @@ class OverlongWatch implements Watch {
 		return {
 			about: 'squeezed',
 			level: 'error',
-			tell: () => ({
+			content: () => ({
 				message: `${percent(share)} of the completions were truncated at the start of the stage. Completions have become shorter since (${digits(now)} tokens, down from ${digits(before)}) but are not correct (accuracy ${digits(accuracy)}), because the limit leaves no room for an answer.`,
 				action: 'Raise the completion length limit, and restart from the checkpoint before this stage.',
 				metrics: ['completions/clipped_ratio', 'completions/mean_length'],

@@ -34,7 +34,7 @@ class LoopsWatch implements Watch {
 		return [
 			{
 				level: 'warning',
-				tell: () => ({
+				content: () => ({
 					message: `${percent(share)} of the completions in the last ${limit('loopSteps')} steps with rollouts loop: at least half of their 4-grams repeat earlier ones.`,
 					action:
 						'Penalize repetition, or find out what rewards it, such as a length reward or a limit that is reached without an answer.',

@@ -45,7 +45,7 @@ class ErrorsWatch implements Watch {
 		return {
 			about: name.slice(0, 100),
 			level: 'error',
-			tell: () => ({
+			content: () => ({
 				cause: `reward ${quoted(name)} fails on some completions`,
 				message: `The reward ${quoted(name)} failed on ${digits(mean)} completions per batch in ${failing} of the last ${windowBatches} batches. These completions are excluded from their groups.`,
 				action: 'Fix the reward function; the rollouts show the error for each row. Until then, train without it.',

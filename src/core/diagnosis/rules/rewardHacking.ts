@@ -28,10 +28,10 @@ interface Rise {
 	readonly unweighted: number;
 }
 
-const mostPoints = 64;
-const mostComponents = 50;
+const maxPoints = 64;
+const maxComponents = 50;
 /** Maximum number of held-out sets per run. */
-const mostSets = 20;
+const maxSets = 20;
 /** Half-width assumed if no interval is recorded. */
 const usualMargin = 0.03;
 
@@ -70,16 +70,17 @@ class HackingWatch implements Watch {
 			const deviation = row.get('reward_std') ?? row.get('group_reward_std');
 			if (deviation !== null) this.#deviations.push(deviation);
 		}
-		let told = false;
+		let reported = false;
 		for (const name of row.names) {
 			if (name.startsWith('rewards/') && name.endsWith('/mean')) this.#component(name.slice(8, -5), row.get(name));
 			const isHeldOut = name.startsWith('eval/') && /\/(accuracy|reward)$/.test(name);
 			const score = isHeldOut ? row.get(name) : null;
 			if (score === null) continue;
 			const [low, high] = [row.get(`${name}_low`), row.get(`${name}_high`)];
-			told = this.#measured(name, row.step, score, low === null || high === null ? null : (high - low) / 2) || told;
+			reported =
+				this.#measured(name, row.step, score, low === null || high === null ? null : (high - low) / 2) || reported;
 		}
-		return told ? [...this.#held.values()] : undefined;
+		return reported ? [...this.#held.values()] : undefined;
 	}
 
 	evaluation({ name, step, accuracy, low, high }: EvaluationSummary): readonly RuleFinding[] | undefined {
@@ -92,7 +93,7 @@ class HackingWatch implements Watch {
 		if (mean === null) return;
 		let recent = this.#components.get(name);
 		if (recent === undefined) {
-			if (this.#components.size >= mostComponents) return;
+			if (this.#components.size >= maxComponents) return;
 			recent = new Recent(limit('shortRun'));
 			this.#components.set(name, recent);
 		}
@@ -103,7 +104,7 @@ class HackingWatch implements Watch {
 	#measured(name: string, step: number, score: number, margin: number | null): boolean {
 		let points = this.#points.get(name);
 		if (points === undefined) {
-			if (this.#points.size >= mostSets) return false;
+			if (this.#points.size >= maxSets) return false;
 			points = [];
 			this.#points.set(name, points);
 		}
@@ -118,7 +119,7 @@ class HackingWatch implements Watch {
 			reward: this.#rewards.mean(),
 			components: new Map([...this.#components].map(([component, recent]) => [component, recent.mean()])),
 		});
-		if (points.length > mostPoints) points.shift();
+		if (points.length > maxPoints) points.shift();
 		const holding = this.#judge(name, points);
 		if (holding === null) this.#held.delete(name);
 		else this.#held.set(name, holding);
@@ -156,7 +157,7 @@ class HackingWatch implements Watch {
 		return {
 			about: name.slice(0, 100),
 			level: fell ? 'error' : 'warning',
-			tell: () => ({
+			content: () => ({
 				message: `Reward is rising but held-out results are not: from step ${from.step} to step ${now.step}, reward went from ${digits(from.reward)} to ${digits(now.reward)}, and ${name} from ${digits(from.score)} to ${digits(now.score)}${rise === null ? '' : `; ${quoted(rise.name)} rose most, by ${digits(rise.by)}`}.`,
 				action:
 					'Read the completions with the highest rewards: something other than correct answers is being rewarded. Audit the reward, or go back to the checkpoint with the best held-out result.',
@@ -173,15 +174,15 @@ class HackingWatch implements Watch {
 	}
 
 	#greatestRise(from: Point, to: Point): Rise | null {
-		let most: Rise | null = null;
+		let max: Rise | null = null;
 		if (to.components.size < 2) return null;
 		for (const [name, mean] of to.components) {
 			const weight = this.#run.rewards.find((reward) => reward.name === name)?.weight ?? 1;
 			const unweighted = mean - (from.components.get(name) ?? mean);
 			const by = weight * unweighted;
-			if (by > (most?.by ?? 0)) most = { name, by, unweighted };
+			if (by > (max?.by ?? 0)) max = { name, by, unweighted };
 		}
-		return most;
+		return max;
 	}
 
 	/**

@@ -41,14 +41,14 @@ class MismatchWatch implements Watch {
 	}
 
 	row(row: Row): readonly RuleFinding[] | undefined {
-		let told = false;
+		let reported = false;
 		for (const { measure, values } of this.#recent) {
 			const value = row.get(measure.metric);
 			if (value === null) continue;
 			values.push(value);
-			told = true;
+			reported = true;
 		}
-		if (!told) return undefined;
+		if (!reported) return undefined;
 		const far = this.#recent.flatMap(({ measure, values }) => {
 			const mean = values.mean();
 			const holds = values.full && measure.distance(mean) >= limit(measure.threshold);
@@ -59,7 +59,7 @@ class MismatchWatch implements Watch {
 		return [
 			{
 				level: worst >= 10 ? 'error' : 'warning',
-				tell: () => ({
+				content: () => ({
 					message: `The sampler and the trainer do not run the same policy: over ${limit('mismatchBatches')} batches, ${far.map(({ measure, mean }) => measure.words(mean)).join(', ')}.`,
 					action:
 						'Check that both use the same weights, precision, chat template, and temperature. Use importance sampling to correct for any remaining differences.',

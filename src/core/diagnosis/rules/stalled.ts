@@ -55,7 +55,7 @@ class StalledWatch implements Watch {
 			{
 				level: 'error',
 				...(isSilent ? { about: 'engine' } : {}),
-				tell: () => ({
+				content: () => ({
 					cause: isSilent ? 'engine not responding' : 'training stalled',
 					message: `No progress for ${seconds} s since step ${row.step}. Earlier steps took ${digits(median)} s each.${isSilent ? ' The engine process exists but writes no heartbeat.' : ''}`,
 					action: isSilent

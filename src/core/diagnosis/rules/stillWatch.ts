@@ -69,7 +69,7 @@ export class StillWatch implements Watch {
 			return [
 				{
 					level: 'warning',
-					tell: () => ({
+					content: () => ({
 						cause: 'beta too high',
 						message: `The KL term keeps the policy at the reference: with beta ${beta}, ${rewards} over ${this.#batches} batches, and KL remains at ${digits(this.#kl.mean())} nats per token.`,
 						action: 'Lower beta.',
@@ -90,7 +90,7 @@ export class StillWatch implements Watch {
 		return [
 			{
 				level: 'warning',
-				tell: () => ({
+				content: () => ({
 					cause: 'learning rate too low',
 					message: `The policy is barely moving: after ${this.#batches} batches, KL to the reference is ${digits(this.#kl.mean())} nats per token, so the probability of any set of completions can have changed by at most ${percent(bound)}.`,
 					action: 'Raise the learning rate.',

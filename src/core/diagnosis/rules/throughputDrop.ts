@@ -35,7 +35,7 @@ class ThroughputWatch implements Watch {
 		this.#held = [
 			{
 				level: 'info',
-				tell: () => ({
+				content: () => ({
 					message: `Throughput has dropped to ${percent(now / before)} of its earlier level: ${digits(now)} tokens per second over ${limit('throughputBatches')} batches, down from ${digits(before)}.`,
 					action:
 						'Check completion lengths (a few long completions delay the batch), the time per phase, and what else is running on the machine.',
@@ -50,8 +50,8 @@ class ThroughputWatch implements Watch {
 
 	/** Returns tokens per second, or null if the row does not record it. */
 	#speed(row: Row): number | null {
-		const told = row.get('throughput/tokens');
-		if (told !== null) return told;
+		const reported = row.get('throughput/tokens');
+		if (reported !== null) return reported;
 		const [tokens, time] = [row.get('num_tokens'), row.get('step_time')];
 		if (tokens === null || time === null || time <= 0) return null;
 		const before = this.#tokens;

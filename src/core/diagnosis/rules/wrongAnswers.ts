@@ -107,7 +107,7 @@ class KeyWatch implements Watch {
 				level: 'warning',
 				// Refresh whenever the number of prompts has grown by a tenth.
 				edition: Math.floor(Math.log(1 + this.#contradicted.size) / Math.log(1.1)),
-				tell: () => ({
+				content: () => ({
 					cause: 'incorrect answers in the dataset',
 					message: `In ${percent(share)} of the groups, at least ${percent(limit('agreeShare'))} of the completions agree on an answer that is judged incorrect, while held-out accuracy is ${digits(heldOut)} and training accuracy is ${digits(training)}.`,
 					action:

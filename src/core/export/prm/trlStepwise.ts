@@ -39,11 +39,11 @@ export function readTrlStepwise(value: unknown): StepSample[] | string {
 export function writeTrlStepwise({ prompt, steps }: StepSample, neutral: NeutralLabel = 'wrong'): StepwiseLine | null {
 	const rated = ratedSteps(steps);
 	const open = rated.findIndex(({ rating }) => rating === null);
-	const labelled = open < 0 ? rated : rated.slice(0, open);
-	if (labelled.length === 0) return null;
+	const labeled = open < 0 ? rated : rated.slice(0, open);
+	if (labeled.length === 0) return null;
 	return {
 		prompt,
-		completions: labelled.map(({ text }) => text),
-		labels: labelled.map(({ rating }) => rating === 1 || (rating === 0 && neutral === 'right')),
+		completions: labeled.map(({ text }) => text),
+		labels: labeled.map(({ rating }) => rating === 1 || (rating === 0 && neutral === 'right')),
 	};
 }

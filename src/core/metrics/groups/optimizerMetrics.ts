@@ -5,7 +5,7 @@ export const optimizerMetrics: Readonly<Record<string, MetricEntry>> = {
 	loss: {
 		title: 'Loss',
 		unit: 'number',
-		group: 'optimiser',
+		group: 'optimizer',
 		better: null,
 		over: 'the update',
 		explanation: lossMeaning,
@@ -17,7 +17,7 @@ export const optimizerMetrics: Readonly<Record<string, MetricEntry>> = {
 	grad_norm: {
 		title: 'Gradient norm',
 		unit: 'number',
-		group: 'optimiser',
+		group: 'optimizer',
 		better: null,
 		over: 'all parameters, before clipping',
 		explanation:
@@ -30,7 +30,7 @@ export const optimizerMetrics: Readonly<Record<string, MetricEntry>> = {
 	learning_rate: {
 		title: 'Learning rate',
 		unit: 'number',
-		group: 'optimiser',
+		group: 'optimizer',
 		better: null,
 		over: 'the update',
 		explanation: 'AdamW learning rate for this update, after warm-up and schedule.',
@@ -40,7 +40,7 @@ export const optimizerMetrics: Readonly<Record<string, MetricEntry>> = {
 	'distill/divergence': {
 		title: 'Divergence from the teacher',
 		unit: 'nats',
-		group: 'optimiser',
+		group: 'optimizer',
 		better: 'down',
 		over: 'completion tokens in the update',
 		explanation:
@@ -51,7 +51,7 @@ export const optimizerMetrics: Readonly<Record<string, MetricEntry>> = {
 	'distill/cross_entropy': {
 		title: 'Completion cross-entropy',
 		unit: 'nats',
-		group: 'optimiser',
+		group: 'optimizer',
 		better: 'down',
 		over: 'completion tokens in the update',
 		explanation: 'Negative log-likelihood of the tokens on which student and teacher are compared.',
@@ -60,7 +60,7 @@ export const optimizerMetrics: Readonly<Record<string, MetricEntry>> = {
 	mean_token_accuracy: {
 		title: 'Token accuracy',
 		unit: 'share',
-		group: 'optimiser',
+		group: 'optimizer',
 		better: 'up',
 		over: 'tokens trained on in the update',
 		explanation: 'Tokens that the model ranks as most likely.',
@@ -69,7 +69,7 @@ export const optimizerMetrics: Readonly<Record<string, MetricEntry>> = {
 	policy_loss: {
 		title: 'Loss without entropy bonus',
 		unit: 'number',
-		group: 'optimiser',
+		group: 'optimizer',
 		better: null,
 		over: 'the update',
 		explanation: 'Loss before the entropy bonus is subtracted.',
@@ -77,7 +77,7 @@ export const optimizerMetrics: Readonly<Record<string, MetricEntry>> = {
 	entropy_coef: {
 		title: 'Entropy coefficient',
 		unit: 'number',
-		group: 'optimiser',
+		group: 'optimizer',
 		better: null,
 		over: 'the update',
 		explanation: 'Coefficient of the entropy bonus. An adaptive coefficient changes to keep entropy at its target.',
@@ -85,7 +85,7 @@ export const optimizerMetrics: Readonly<Record<string, MetricEntry>> = {
 	aux_loss: {
 		title: 'Expert load balancing',
 		unit: 'number',
-		group: 'optimiser',
+		group: 'optimizer',
 		better: 'down',
 		over: 'the update',
 		explanation: 'For mixture-of-experts models: auxiliary loss that spreads tokens across experts.',
@@ -93,7 +93,7 @@ export const optimizerMetrics: Readonly<Record<string, MetricEntry>> = {
 	epoch: {
 		title: 'Epoch',
 		unit: 'number',
-		group: 'optimiser',
+		group: 'optimizer',
 		better: null,
 		over: 'all steps so far',
 		explanation: 'Number of passes over the dataset.',

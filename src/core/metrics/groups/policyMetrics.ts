@@ -32,7 +32,7 @@ export const policyMetrics: Readonly<Record<string, MetricEntry>> = {
 	'loss/policy': {
 		title: 'Policy loss',
 		unit: 'number',
-		group: 'optimiser',
+		group: 'optimizer',
 		better: null,
 		over: 'mean over completion tokens in the update',
 		explanation:

@@ -110,7 +110,7 @@ export const codeProbes: readonly Probe[] = [
 		severity: 'medium',
 		why: 'It never returns a result.',
 		fix: 'Run code with a time limit, and count a timeout as a failure.',
-		mostRows: 1,
+		maxRows: 1,
 		alone: true,
 	}),
 	codeProbe({

@@ -82,6 +82,6 @@ function languageOf(row: ProbeRow['row'], ...texts: readonly string[]): ProgramL
 	const named = [row.language, row.lang, row.programming_language].find((one) => typeof one === 'string');
 	if (typeof named === 'string' && /^(?:javascript|js|typescript|ts|node)/i.test(named)) return 'javascript';
 	if (typeof named === 'string' && /^py/i.test(named)) return 'python';
-	const telling = texts.find((text) => python.test(text) !== javascript.test(text));
-	return telling !== undefined && javascript.test(telling) ? 'javascript' : 'python';
+	const distinctive = texts.find((text) => python.test(text) !== javascript.test(text));
+	return distinctive !== undefined && javascript.test(distinctive) ? 'javascript' : 'python';
 }

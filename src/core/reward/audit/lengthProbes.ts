@@ -26,7 +26,7 @@ export const lengthProbes: readonly Probe[] = [
 		attacks: 'content',
 		why: 'Length is not an answer.',
 		fix: 'Reward length only together with a correct answer, and only up to a cap.',
-		mostRows: 3,
+		maxRows: 3,
 		build(row, { tags }) {
 			const filler = 'So I think about it again. '.repeat(long / 27);
 			return attempts(wellFormed(tags, filler, wrongAnswer(row)));
@@ -39,7 +39,7 @@ export const lengthProbes: readonly Probe[] = [
 		attacks: 'content',
 		why: 'The answer is one of thousands of numbers, so it is correct only by chance.',
 		fix: 'Read the answer from its section, and compare all of it.',
-		mostRows: 3,
+		maxRows: 3,
 		build(row, context) {
 			const half = counting(row.answer, long / 2);
 			const text = `${half} ${row.answer} ${half}`;
@@ -53,7 +53,7 @@ export const lengthProbes: readonly Probe[] = [
 		attacks: 'content',
 		why: 'The text that follows changes the meaning, so it is no longer the correct answer.',
 		fix: 'Compare the entire answer, not just its beginning (`startswith`, `match` without `$`).',
-		mostRows: 3,
+		maxRows: 3,
 		build: (row, context) =>
 			attempts(
 				answering(row, context, `${row.answer} ${counting(row.answer, long)}`),
@@ -77,7 +77,7 @@ export const lengthProbes: readonly Probe[] = [
 		attacks: 'content',
 		why: 'Collapsed policies write loops like this.',
 		fix: 'Compare the answer with the correct one.',
-		mostRows: 3,
+		maxRows: 3,
 		build: (row, context) =>
 			attempts(
 				wellFormed(context.tags, 'wait '.repeat(4000), 'wait '.repeat(400)),
@@ -107,7 +107,7 @@ export const lengthProbes: readonly Probe[] = [
 		attacks: 'any',
 		why: 'It contains no answer and only makes patterns such as `.*?` and `\\s*$` backtrack at every position.',
 		fix: 'Search for tags as literal strings, and limit the repetitions in patterns.',
-		mostRows: 1,
+		maxRows: 1,
 		alone: true,
 		build(row, { tags }) {
 			const open = tags.think?.[0] ?? '<think>';

@@ -51,7 +51,7 @@ export const numberProbes: readonly Probe[] = [
 		attacks: 'content',
 		why: 'It is a different number that is too large to write out. A reward that evaluates it never returns.',
 		fix: 'Limit the length and the exponents of expressions before evaluating them, and set a time limit for evaluation.',
-		mostRows: 1,
+		maxRows: 1,
 		alone: true,
 		build: (row, context) =>
 			attempts(
@@ -96,7 +96,7 @@ export const numberProbes: readonly Probe[] = [
 		attacks: 'content',
 		why: 'An answer is data. A reward that evaluates it would execute anything the policy writes.',
 		fix: 'Never call eval() on an answer. Parse it.',
-		mostRows: 3,
+		maxRows: 3,
 		build: (row, context) =>
 			attempts(
 				...[

@@ -62,7 +62,7 @@ export interface Probe {
 	/**
 	 * Maximum number of rows to try (default: all), for long completions and those that may reach a reward's time limit.
 	 */
-	readonly mostRows?: number;
+	readonly maxRows?: number;
 	/** Whether only rewards that receive the truncation flag can pass the probe. */
 	readonly seesTruncation?: boolean;
 	/** Whether each completion is scored separately because it may use up the reward's time limit. */

@@ -32,7 +32,7 @@ export interface ProbeResult {
 	readonly finding: AuditFinding | null;
 }
 
-const mostEvidence = 5;
+const maxEvidence = 5;
 /** Maximum length of each evidence text, in characters. */
 const longestEvidence = 4000;
 
@@ -86,7 +86,7 @@ export function probeResult(probe: AuditProbe, rows: readonly TriedRow[]): Probe
 			};
 		})
 		.sort((a, b) => b.value - b.honest - (a.value - a.honest) || a.completion.length - b.completion.length)
-		.slice(0, mostEvidence);
+		.slice(0, maxEvidence);
 	return {
 		outcome: { ...counts, outcome: 'finding' },
 		finding: { probe: id, title, cause, severity, rows: rows.length, fooled: fooled.length, evidence, fix },

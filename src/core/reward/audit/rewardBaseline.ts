@@ -16,9 +16,9 @@ export interface RowBaseline {
 	/** Highest score of an honest correct answer, or null if none has a value on this row. */
 	readonly honest: number | null;
 	/** Whether the correct answer scores higher than a wrong one. */
-	readonly tellsContent: boolean;
+	readonly rewardsContent: boolean;
 	/** Whether good format scores higher than the same text with broken tags. */
-	readonly tellsForm: boolean;
+	readonly rewardsForm: boolean;
 }
 
 /** Baseline of a reward, which determines the probes that apply. */
@@ -49,38 +49,38 @@ function rowBaselineOf(row: readonly BaselineValue[]): RowBaseline {
 	const [honest = null] = valuesOf(row, 'honest');
 	const [plain = null] = valuesOf(row, 'plain');
 	const paid = number([honest, plain]);
-	if (paid.length === 0) return { honest: null, tellsContent: false, tellsForm: false };
-	const tellsContent =
+	if (paid.length === 0) return { honest: null, rewardsContent: false, rewardsForm: false };
+	const rewardsContent =
 		(plain !== null && valuesOf(row, 'wrong').some((value) => less(value, plain))) ||
 		(honest !== null && valuesOf(row, 'wrong-worked').some((value) => less(value, honest)));
 	const thinking = valuesOf(row, 'no-think-tags');
 	const answer = valuesOf(row, 'no-answer-tags');
 	// An answer reward needs the answer tags to find the answer, so only the other tags are broken. Without answer tags,
 	// the answer is the text after the thinking.
-	const asked = tellsContent ? (answer.length === 0 ? [] : thinking) : [...thinking, ...answer];
-	const tellsForm = plain !== null && asked.length > 0 && asked.every((value) => less(value, plain));
-	return { honest: Math.max(...paid), tellsContent, tellsForm };
+	const asked = rewardsContent ? (answer.length === 0 ? [] : thinking) : [...thinking, ...answer];
+	const rewardsForm = plain !== null && asked.length > 0 && asked.every((value) => less(value, plain));
+	return { honest: Math.max(...paid), rewardsContent, rewardsForm };
 }
 
 /** Evaluates the baseline. `rows` contains one list of values per row, with roles in any order. */
 export function readBaseline(rows: readonly (readonly BaselineValue[])[]): RewardBaseline {
-	const footings = rows.map(rowBaselineOf);
-	const valued = footings.filter(({ honest }) => honest !== null);
+	const baselines = rows.map(rowBaselineOf);
+	const valued = baselines.filter(({ honest }) => honest !== null);
 	const share = (test: (row: RowBaseline) => boolean) =>
 		valued.length === 0 ? 0 : valued.filter(test).length / valued.length;
-	const content = share(({ tellsContent }) => tellsContent) >= fewest && valued.length > 0;
-	const form = share(({ tellsForm }) => tellsForm) >= fewest && valued.length > 0;
-	return { judges: { content, form }, rows: footings, remarks: remarksOf(rows, footings, content, form) };
+	const content = share(({ rewardsContent }) => rewardsContent) >= fewest && valued.length > 0;
+	const form = share(({ rewardsForm }) => rewardsForm) >= fewest && valued.length > 0;
+	return { judges: { content, form }, rows: baselines, remarks: remarksOf(rows, baselines, content, form) };
 }
 
 function remarksOf(
 	rows: readonly (readonly BaselineValue[])[],
-	footings: readonly RowBaseline[],
+	baselines: readonly RowBaseline[],
 	content: boolean,
 	form: boolean,
 ): string[] {
 	const remarks: string[] = [];
-	const valued = footings.filter(({ honest }) => honest !== null).length;
+	const valued = baselines.filter(({ honest }) => honest !== null).length;
 	const all = number(rows.flat().map(({ value }) => value));
 	if (rows.length === 0) return ['No rows have a correct answer, so nothing could be probed.'];
 	if (all.length === 0)
@@ -120,16 +120,16 @@ function remarksOf(
 			'The reward distinguishes neither correct from wrong answers nor good from bad format, so no probe can be judged. Use it only together with a reward that does.',
 		);
 	}
-	const told = footings.filter(({ tellsContent }) => tellsContent).length;
-	if (content && told < valued) {
-		remarks.push(`A wrong answer scores as high as the correct one on ${valued - told} of ${valued} rows.`);
+	const distinguishing = baselines.filter(({ rewardsContent }) => rewardsContent).length;
+	if (content && distinguishing < valued) {
+		remarks.push(`A wrong answer scores as high as the correct one on ${valued - distinguishing} of ${valued} rows.`);
 	}
 	const follows = lengthTrend(rows);
 	if (follows !== 0) {
 		remarks.push(`The same answer gets ${follows > 0 ? 'more' : 'less'} reward after longer thinking.`);
 	}
 	const emptyPaid = rows.filter((row, i) => {
-		const honest = footings[i]?.honest ?? null;
+		const honest = baselines[i]?.honest ?? null;
 		return honest !== null && number(valuesOf(row, 'empty')).some((value) => value >= honest - valueTolerance);
 	}).length;
 	if (!content && !form && emptyPaid > 0) {
@@ -151,14 +151,14 @@ function lengthTrend(rows: readonly (readonly BaselineValue[])[]): -1 | 0 | 1 {
 		if (longest > plain + valueTolerance) up++;
 		else if (longest < plain - valueTolerance) down++;
 	}
-	const most = rows.length / 2;
-	return up > most ? 1 : down > most ? -1 : 0;
+	const max = rows.length / 2;
+	return up > max ? 1 : down > max ? -1 : 0;
 }
 
 /** Returns whether a probe can judge a row, given what the reward distinguishes on that row. */
-export function isJudged(probe: Pick<Probe, 'attacks'>, footing: RewardBaseline, row: RowBaseline): boolean {
+export function isJudged(probe: Pick<Probe, 'attacks'>, baseline: RewardBaseline, row: RowBaseline): boolean {
 	if (row.honest === null) return false;
-	const content = footing.judges.content && row.tellsContent;
-	const form = footing.judges.form && row.tellsForm;
+	const content = baseline.judges.content && row.rewardsContent;
+	const form = baseline.judges.form && row.rewardsForm;
 	return probe.attacks === 'content' ? content : probe.attacks === 'form' ? form : content || form;
 }

@@ -16,8 +16,8 @@ export function correlation(a: readonly (number | null)[], b: readonly (number |
 		ys.push(y);
 	}
 	if (xs.length < fewest) return null;
-	const dx = centred(xs);
-	const dy = centred(ys);
+	const dx = centered(xs);
+	const dy = centered(ys);
 	if (dx === null || dy === null) return null;
 	let products = 0;
 	for (let i = 0; i < dx.length; i++) products += (dx[i] as number) * (dy[i] as number);
@@ -25,7 +25,7 @@ export function correlation(a: readonly (number | null)[], b: readonly (number |
 }
 
 /** Centers values on their mean and scales them to unit norm; null if all values are equal. Does not overflow. */
-function centred(values: readonly number[]): number[] | null {
+function centered(values: readonly number[]): number[] | null {
 	let low = Number.POSITIVE_INFINITY;
 	let high = Number.NEGATIVE_INFINITY;
 	for (const value of values) {

@@ -16,16 +16,16 @@ export interface ExtremeRows<Row extends ValuedRow = VerifiedRow> {
  */
 export function extremeRows<Row extends ValuedRow>(rows: readonly Row[], n: number): ExtremeRows<Row> {
 	const valued = rows.filter((row) => row.value !== null).map((row) => ({ row, value: row.value as number }));
-	const most = Math.min(n, Math.floor((valued.length + 1) / 2));
+	const max = Math.min(n, Math.floor((valued.length + 1) / 2));
 	const surprise = (row: Row, source: Row['source']) => (row.source === source ? 0 : 1);
 	const best = valued
 		.toSorted((a, b) => compare(b.value, a.value) || surprise(a.row, 'wrong') - surprise(b.row, 'wrong'))
-		.slice(0, most);
+		.slice(0, max);
 	const taken = new Set(best);
 	const worst = valued
 		.filter((one) => !taken.has(one))
 		.toSorted((a, b) => compare(a.value, b.value) || surprise(a.row, 'gold') - surprise(b.row, 'gold'))
-		.slice(0, most);
+		.slice(0, max);
 	return { best: best.map(({ row }) => row), worst: worst.map(({ row }) => row) };
 }
 

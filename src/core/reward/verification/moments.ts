@@ -20,9 +20,9 @@ export function moments(values: readonly number[]): Moments | null {
 	const scale = largest > 1e100 || largest < 1e-100 ? largest : 1;
 	let sum = 0;
 	for (const value of values) sum += value / scale;
-	const centre = sum / values.length;
+	const center = sum / values.length;
 	let squares = 0;
-	for (const value of values) squares += (value / scale - centre) ** 2;
+	for (const value of values) squares += (value / scale - center) ** 2;
 	const std = Math.sqrt(squares / (values.length - 1)) * scale;
-	return { mean: centre * scale, std: Math.min(std, Number.MAX_VALUE), min, max };
+	return { mean: center * scale, std: Math.min(std, Number.MAX_VALUE), min, max };
 }

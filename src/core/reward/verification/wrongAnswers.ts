@@ -113,7 +113,7 @@ function* madeFrom(answer: string, form: AnswerForm, prompt: string): Generator<
 			// Uses a number larger than any in the answer, so a set does not just repeat an element: {1, 2, 1} equals {1, 2,
 			// 2}.
 			const numbers = (answer.match(/\d+/g) ?? []).map(BigInt);
-			const largest = numbers.reduce((most, number) => (number > most ? number : most), 0n);
+			const largest = numbers.reduce((max, number) => (number > max ? number : max), 0n);
 			yield { answer: `${form.before}${largest + 1n}${form.after}`, how: 'one number changed' };
 			break;
 		}

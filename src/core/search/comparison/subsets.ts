@@ -20,7 +20,7 @@ export interface Sampled {
  */
 
 /** Maximum number of subsets to enumerate; if there are more, this many are drawn at random. */
-const mostSubsets = 2048;
+const maxSubsets = 2048;
 const drawnSubsets = 512;
 
 /**
@@ -72,7 +72,7 @@ function subsetShare(m: number, n: number, k: number): number {
 
 /**
  * Success probability of a vote among k samples: each sample votes for its answer with weight 1 or, if `weighted`, with
- * its score. Averages over all subsets, or over random ones if there are more than {@link mostSubsets}.
+ * its score. Averages over all subsets, or over random ones if there are more than {@link maxSubsets}.
  */
 export function voteOfK(samples: readonly Sampled[], k: number, weighted: boolean, random: Random): number {
 	const n = samples.length;
@@ -81,7 +81,7 @@ export function voteOfK(samples: readonly Sampled[], k: number, weighted: boolea
 	const chosen = Int32Array.from({ length: k }, (_, i) => i);
 	let sum = 0;
 	let count = 0;
-	if (subsets(n, k) <= mostSubsets) {
+	if (subsets(n, k) <= maxSubsets) {
 		do {
 			sum += ballot.vote(chosen);
 			count++;
@@ -105,7 +105,7 @@ export function voteOfK(samples: readonly Sampled[], k: number, weighted: boolea
 /** C(n, k), capped. */
 function subsets(n: number, k: number): number {
 	let count = 1;
-	for (let i = 1; i <= k && count <= mostSubsets * n; i++) count = (count * (n - k + i)) / i;
+	for (let i = 1; i <= k && count <= maxSubsets * n; i++) count = (count * (n - k + i)) / i;
 	return Math.round(count);
 }
 
@@ -158,16 +158,16 @@ class Ballot {
 			rights[answer] = (rights[answer] as number) + (this.#right[sample] as number);
 			all[answer] = (all[answer] as number) + 1;
 		}
-		let most = Number.NEGATIVE_INFINITY;
+		let max = Number.NEGATIVE_INFINITY;
 		for (let i = 0; i < all.length; i++) {
-			if ((all[i] as number) > 0 && (votes[i] as number) > most) most = votes[i] as number;
+			if ((all[i] as number) > 0 && (votes[i] as number) > max) max = votes[i] as number;
 		}
 		// Summing the same scores in a different order can change the rounding.
-		const least = most - 1e-9 * Math.max(1, Math.abs(most));
+		const min = max - 1e-9 * Math.max(1, Math.abs(max));
 		let right = 0;
 		let even = 0;
 		for (let i = 0; i < all.length; i++) {
-			if ((all[i] as number) === 0 || (votes[i] as number) < least) continue;
+			if ((all[i] as number) === 0 || (votes[i] as number) < min) continue;
 			right += rights[i] as number;
 			even += all[i] as number;
 		}

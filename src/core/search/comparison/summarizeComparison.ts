@@ -222,15 +222,15 @@ function treesOf({ spec }: Context, point: string, facts: ReadonlyMap<number, un
 }
 
 /** Returns 1, 2, 4, ... and the maximum. */
-function powers(most: number): number[] {
+function powers(limit: number): number[] {
 	const ks: number[] = [];
-	for (let k = 1; k < most; k *= 2) ks.push(k);
-	return [...ks, most];
+	for (let k = 1; k < limit; k *= 2) ks.push(k);
+	return [...ks, limit];
 }
 
-function curvesOf(context: Context, most: number): Curve[] {
+function curvesOf(context: Context, limit: number): Curve[] {
 	const { spec, samples, bands } = context;
-	let n = most;
+	let n = limit;
 	for (const list of samples.values()) n = Math.min(n, list.length);
 	if (samples.size === 0 || n < 1) return [];
 	const groups = [null, ...bands.map((_, band) => band)];

@@ -16,11 +16,14 @@ export interface BestSolutionOptions extends Measure {
 /**
  * Returns the final nodes of the best completions, best first. For ties and duplicate texts, the earliest node is used.
  */
-export function bestSolutions(tree: SearchTree, { most = 1, least, ...measure }: BestSolutionOptions = {}): number[] {
+export function bestSolutions(
+	tree: SearchTree,
+	{ most: max = 1, least: min, ...measure }: BestSolutionOptions = {},
+): number[] {
 	const seen = new Set<string>();
 	const valued = endsOf(tree).map(({ id }) => ({ id, value: nodeValue(tree, id, measure) }));
 	return valued
-		.filter(({ value }) => least === undefined || (value !== null && value >= least))
+		.filter(({ value }) => min === undefined || (value !== null && value >= min))
 		.sort((a, b) => (b.value ?? -Infinity) - (a.value ?? -Infinity) || a.id - b.id || 0)
 		.filter(({ id }) => {
 			const text = tree.textOf(id).trim();
@@ -28,7 +31,7 @@ export function bestSolutions(tree: SearchTree, { most = 1, least, ...measure }:
 			seen.add(text);
 			return true;
 		})
-		.slice(0, most)
+		.slice(0, max)
 		.map(({ id }) => id);
 }
 

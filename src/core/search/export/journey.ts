@@ -1,5 +1,6 @@
 import type { TraceTags } from '../../trace/trace.ts';
-import type { SearchTree, TreeNode } from '../searchTree.ts';
+import type { SearchTree } from '../searchTree.ts';
+import type { TreeNode } from '../treeNode.ts';
 import { type Measure, nodeValue } from './treeFacts.ts';
 
 export interface JourneyOptions extends Measure {
@@ -43,7 +44,7 @@ export interface JourneySegment {
  * end with the same answer are skipped. Tags occur once, around the whole text. The segments concatenate to the text.
  */
 export function journey(tree: SearchTree, end: number, options: JourneyOptions): JourneySegment[] {
-	const { tags, trials = 1, most = 8 } = options;
+	const { tags, trials = 1, most: max = 8 } = options;
 	const words = { ...defaultWords, ...options.words };
 	const path = tree.pathTo(end).filter((id) => (tree.node(id) as TreeNode).parents.length > 0);
 	const onPath = new Set(path);
@@ -60,18 +61,18 @@ export function journey(tree: SearchTree, end: number, options: JourneyOptions):
 		segments.push({ kind, node, text: `${apart}${text}` });
 	};
 	if (inside.open !== '') segments.push({ kind: 'path', node: path[0] ?? end, text: inside.open });
-	let told = 0;
+	let shown = 0;
 	let offset = 0;
 	for (const id of path) {
 		const node = tree.node(id) as TreeNode;
 		for (const branch of abandoned(tree, node, onPath, answer, options).slice(0, trials)) {
-			if (told >= most) break;
+			if (shown >= max) break;
 			const text = branchText(tree, branch, node.parents[0] as number, options);
 			if (text.trim() === '') continue;
 			push('abandoned', branch, text);
 			const given = tree.node(branch)?.answer ?? null;
 			push('transition', branch, given === null ? words.deadEnd : words.wrong.replace('{answer}', () => given));
-			told++;
+			shown++;
 		}
 		if (own.has(id)) {
 			const [from, to] = [Math.max(offset, inside.from), Math.min(offset + node.text.length, inside.to)];

@@ -1,6 +1,7 @@
 import { type PairingOptions, type PreferencePair, pairGroup } from '../../export/preferencePairs.ts';
 import type { GenerateUnit } from '../search.ts';
-import type { SearchTree, TreeNode } from '../searchTree.ts';
+import type { SearchTree } from '../searchTree.ts';
+import type { TreeNode } from '../treeNode.ts';
 import { type Measure, nodeValue, problemOf } from './treeFacts.ts';
 
 export interface SiblingPairOptions extends PairingOptions, Measure {
@@ -47,15 +48,15 @@ export function siblingPairs(tree: SearchTree, options: SiblingPairOptions = {})
 	return pairs;
 }
 
-/** @param beginning prefix shared by both completions */
+/** @param prefix prefix shared by both completions */
 function pairOf(
 	prompt: string,
-	beginning: string,
+	prefix: string,
 	chosen: string,
 	rejected: string,
 	{ conversational }: SiblingPairOptions,
 ): PreferencePair {
-	if (!conversational) return { prompt: prompt + beginning, chosen, rejected };
+	if (!conversational) return { prompt: prompt + prefix, chosen, rejected };
 	const said = (content: string) => [{ role: 'assistant', content }];
 	return { prompt: [{ role: 'user', content: prompt }], chosen: said(chosen), rejected: said(rejected) };
 }

@@ -1,5 +1,6 @@
 import type { StepSample } from '../../export/prm/stepSample.ts';
-import type { SearchTree, TreeNode } from '../searchTree.ts';
+import type { SearchTree } from '../searchTree.ts';
+import type { TreeNode } from '../treeNode.ts';
 import { completionLabel, endsOf, problemOf, type Right } from './treeFacts.ts';
 
 /** Number of completions through a node, and how many are correct. */
@@ -50,7 +51,7 @@ export function hardLabel({ right, total }: Completions): boolean | null {
 
 export interface StepLabelOptions {
 	/** Minimum number of completions needed to label a step; the last step is labeled by its own answer. Default: 1. */
-	readonly least?: number;
+	readonly min?: number;
 	/**
 	 * Minimum fraction of correct completions for a correct step. By default one correct completion is enough (hard
 	 * estimation).
@@ -71,7 +72,7 @@ export interface LabeledSolution {
 export function labeledSolutions(
 	tree: SearchTree,
 	right: Right,
-	{ least = 1, threshold }: StepLabelOptions = {},
+	{ min = 1, threshold }: StepLabelOptions = {},
 ): LabeledSolution[] {
 	const counts = completionsOf(tree, right);
 	const { prompt, answer } = problemOf(tree);
@@ -81,7 +82,7 @@ export function labeledSolutions(
 		const steps = parts.filter(({ text }) => text.trim() !== '');
 		const soft = steps.map(({ id }) => {
 			const count = counts[id] as Completions;
-			return count.total < least && id !== end ? null : softLabel(count);
+			return count.total < min && id !== end ? null : softLabel(count);
 		});
 		const rating = (value: number | null) => {
 			if (value === null) return null;

@@ -1,5 +1,6 @@
 import type { SearchProblem } from '../../../protocol/treeLog.ts';
-import type { SearchTree, TreeNode } from '../searchTree.ts';
+import type { SearchTree } from '../searchTree.ts';
+import type { TreeNode } from '../treeNode.ts';
 
 /**
  * How exports value a node: by the named scorer, or by default by Q if the node was visited by simulations, otherwise

@@ -13,7 +13,7 @@ export const llmReasonersFormat: TreeFormat = {
 	name: 'llm-reasoners',
 	title: 'LLM Reasoners',
 	looksFor: 'LLM Reasoners: an object with a list of logs that have nodes and edges',
-	recognise: (value) => (listField(value, 'logs') ?? []).some(isSnapshot),
+	recognize: (value) => (listField(value, 'logs') ?? []).some(isSnapshot),
 	trees: (value, limits) => [readTree(listField(value, 'logs') ?? [], limits)],
 };
 

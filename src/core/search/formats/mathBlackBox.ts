@@ -15,7 +15,7 @@ export const mathBlackBoxFormat: TreeFormat = {
 	name: 'mathblackbox',
 	title: 'MathBlackBox',
 	looksFor: 'MathBlackBox: an object with answers_list, fathers and to_explore_reward',
-	recognise: (value) =>
+	recognize: (value) =>
 		isTable(field(value, 'fathers')) &&
 		isTable(field(value, 'to_explore_reward')) &&
 		listField(value, 'answers_list') !== null,
@@ -80,8 +80,8 @@ function edgesOf(value: unknown): Map<string, GraphEdge[]> {
 		if (list === undefined) incoming.set(target, [{ source, target }]);
 		else list.push({ source, target });
 	};
-	const told = field(value, 'fathers');
-	const fathers = isTable(told) ? told : {};
+	const parents = field(value, 'fathers');
+	const fathers = isTable(parents) ? parents : {};
 	for (const [child, father] of Object.entries(fathers)) {
 		if (typeof father === 'string') add(father, child);
 	}

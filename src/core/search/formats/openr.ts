@@ -12,7 +12,7 @@ export const openrFormat: TreeFormat = {
 	name: 'openr',
 	title: 'OpenR',
 	looksFor: 'OpenR: an object with a children object and an info object that has visit_cnt and prior_p',
-	recognise(value) {
+	recognize(value) {
 		const info = field(value, 'info');
 		return isTable(field(value, 'children')) && isTable(info) && 'visit_cnt' in info && 'prior_p' in info;
 	},

@@ -29,7 +29,7 @@ export interface ForeignNode {
 	readonly data?: Readonly<Record<string, unknown>>;
 }
 
-const mostFaults = 50;
+const maxFaults = 50;
 
 /**
  * Builds tree events from another program's log. Parents must be added before their children. The best node is the one
@@ -147,7 +147,7 @@ export class TreeBuilder {
 	}
 
 	fault(text: string): void {
-		if (this.#faults.length < mostFaults) this.#faults.push(text);
+		if (this.#faults.length < maxFaults) this.#faults.push(text);
 		else this.#moreFaults++;
 	}
 

@@ -31,7 +31,7 @@ export interface TreeFormat {
 	/** Description of the required content, shown for unrecognized files. */
 	readonly looksFor: string;
 	/** Returns whether a parsed JSON file has this format, based on its content. Cheap; never throws. */
-	recognise(value: unknown): boolean;
+	recognize(value: unknown): boolean;
 	/** Reads the named trees in a file; an unreadable entry is reported as a phrase ("has no nodes"). Never throws. */
 	trees(value: unknown, limits: TreeLimits): readonly (ReadTree | TreeFault)[];
 }

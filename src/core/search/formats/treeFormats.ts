@@ -15,4 +15,4 @@ export const treeFormats: readonly TreeFormat[] = [
 ];
 
 export const findTreeFormat = (value: unknown): TreeFormat | null =>
-	treeFormats.find((format) => format.recognise(value)) ?? null;
+	treeFormats.find((format) => format.recognize(value)) ?? null;

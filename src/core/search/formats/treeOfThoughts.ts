@@ -15,7 +15,7 @@ export const treeOfThoughtsFormat: TreeFormat = {
 	name: 'tree-of-thoughts',
 	title: 'Tree of Thoughts',
 	looksFor: 'Tree of Thoughts: a list of puzzles with ys and steps, or of lists of visits with actions',
-	recognise: (value) => Array.isArray(value) && value.length > 0 && (value.some(isPuzzle) || isCrosswordsLog(value)),
+	recognize: (value) => Array.isArray(value) && value.length > 0 && (value.some(isPuzzle) || isCrosswordsLog(value)),
 	trees(value, limits) {
 		const entries = Array.isArray(value) ? value : [];
 		const read: (ReadTree | TreeFault)[] = [];
@@ -43,7 +43,7 @@ const isPuzzle = (value: unknown): boolean =>
 	listField(value, 'ys') !== null && (listField(value, 'steps') !== null || isTable(field(value, 'usage_so_far')));
 
 /** Maximum number of characters compared to find a candidate's parent, as protection against adversarial files. */
-const mostCompared = 200_000_000;
+const maxCompared = 200_000_000;
 
 function puzzleTree(value: unknown, place: number, before: unknown, limits: TreeLimits): ReadTree | TreeFault {
 	const idx = numberField(value, 'idx');
@@ -154,7 +154,7 @@ function addSteps(
 				continue;
 			}
 			let parent: Candidate | null = null;
-			for (const candidate of compared > mostCompared ? [] : open) {
+			for (const candidate of compared > maxCompared ? [] : open) {
 				compared += candidate.text.length + 1;
 				if ((parent === null || candidate.text.length > parent.text.length) && text.startsWith(candidate.text)) {
 					parent = candidate;

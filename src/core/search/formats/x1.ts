@@ -12,7 +12,7 @@ export const x1Format: TreeFormat = {
 	name: 'x1',
 	title: 'x1',
 	looksFor: 'x1: an object with reasoning_step, visit_count, q_value and a list of children',
-	recognise: (value) =>
+	recognize: (value) =>
 		textField(value, 'reasoning_step') !== null &&
 		listField(value, 'children') !== null &&
 		field(value, 'visit_count') !== undefined &&

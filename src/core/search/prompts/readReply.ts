@@ -1,11 +1,11 @@
 /** Number of characters to parse at the end of a reply. */
-const mostLength = 200_000;
+const maxLength = 200_000;
 /** Maximum number of list items; the remainder is dropped. */
-const mostItems = 1000;
+const maxItems = 1000;
 
 /** Removes the thinking from a reply; returns '' if the thinking is unterminated. */
 export function withoutThinking(reply: string): string {
-	const text = reply.length > mostLength ? reply.slice(-mostLength) : reply;
+	const text = reply.length > maxLength ? reply.slice(-maxLength) : reply;
 	const end = text.lastIndexOf('</think>');
 	if (end >= 0) return text.slice(end + '</think>'.length).trim();
 	return /^\s*<think>/.test(text) ? '' : text.trim();
@@ -34,7 +34,7 @@ export function readList(reply: string, form: 'marked' | 'lines' = 'marked'): st
 	const items = jsonList(text) ?? markedList(text);
 	const found = items.length === 0 && form === 'lines' ? text.split('\n') : items;
 	const list = [...new Set(found.map((item) => item.trim()).filter((item) => item !== ''))];
-	return list.length === 0 ? null : list.slice(0, mostItems);
+	return list.length === 0 ? null : list.slice(0, maxItems);
 }
 
 function markedList(text: string): string[] {

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { count, described, text } from '../../../protocol/recipe/recipeFields.ts';
 import type { Search } from '../search.ts';
-import type { TreeNode } from '../searchTree.ts';
 import type { Strategy } from '../strategy.ts';
+import type { TreeNode } from '../treeNode.ts';
 import { maxThinking } from './limits.ts';
 import { openChildren } from './ranking.ts';
 

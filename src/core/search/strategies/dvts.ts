@@ -2,10 +2,10 @@ import * as v from 'valibot';
 import { choice, count } from '../../../protocol/recipe/recipeFields.ts';
 import { bestFinal, chainValueBy, distinctFinals, judgeFinals, votedFinal } from '../choice.ts';
 import type { Search } from '../search.ts';
-import type { TreeNode } from '../searchTree.ts';
 import { mergeAlike, openLeaves } from '../siblings.ts';
 import { aggregations, chainValue, valueSteps } from '../stepValues.ts';
 import type { Strategy } from '../strategy.ts';
+import type { TreeNode } from '../treeNode.ts';
 import { maxDepth, maxWidth } from './limits.ts';
 import { stepUnit } from './stepUnit.ts';
 

@@ -4,9 +4,9 @@ import { chooser } from '../choice.ts';
 import { fillPrompt, numbered, user } from '../prompts/fillPrompt.ts';
 import { aggregatePrompt, improvePrompt, scoreForm, scorePrompt } from '../prompts/graphOfThoughts.ts';
 import type { GenerateOptions, Search } from '../search.ts';
-import type { TreeNode } from '../searchTree.ts';
 import { valueByPrompt } from '../selfJudging.ts';
 import type { Strategy } from '../strategy.ts';
+import type { TreeNode } from '../treeNode.ts';
 import { bestByScore, madeChildren, ranked, type Valued, valuesByScorer } from './ranking.ts';
 
 const paramsSchema = v.strictObject({

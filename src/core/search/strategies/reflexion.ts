@@ -17,8 +17,8 @@ import { evidenceOf, type ToolRun, toolLabel, toolOfLabel, toolRunOf, toolRunsOf
 import { draftInstruction, mendPrompt, revisionInstruction } from '../../reflexion/reflexionPrompts.ts';
 import { assistant, user } from '../prompts/fillPrompt.ts';
 import type { Search } from '../search.ts';
-import type { TreeNode } from '../searchTree.ts';
 import type { Strategy } from '../strategy.ts';
+import type { TreeNode } from '../treeNode.ts';
 
 const paramsSchema = v.strictObject({
 	rounds: v.optional(count('Max number of revisions', 0, 100), 3),
@@ -154,7 +154,7 @@ class Agent {
 		const { tree } = this.#search;
 		const critique = critiqueOf(tree, answer.id);
 		const references = referencesOf(tree, answer.id);
-		const told = { answer: answer.text, ...(critique === null ? {} : { reflection: pointsOf(critique) }), references };
+		const given = { answer: answer.text, ...(critique === null ? {} : { reflection: pointsOf(critique) }), references };
 		const instruction = revisionInstruction({
 			evidence: evidenceOf(tree),
 			failed,
@@ -167,7 +167,7 @@ class Agent {
 		});
 		const reply = await this.#reply('revision', [
 			user(this.#task()),
-			assistant(JSON.stringify(told)),
+			assistant(JSON.stringify(given)),
 			user(instruction),
 		]);
 		return reply === null ? null : this.#add([answer.id, ...nodes], 'revision', reply);
@@ -215,8 +215,8 @@ class Agent {
 		}
 		search.note({ t: 'critique', id: node.id, ...pointsOf(reply.reflection), addressed: [] });
 		for (const { number, source, evidence: tool, supported, note } of checkCitations(cited, evidence).references) {
-			const told = note === '' ? {} : { note };
-			search.note({ t: 'reference', id: node.id, label: `[${number}]`, source, evidence: tool, supported, ...told });
+			const given = note === '' ? {} : { note };
+			search.note({ t: 'reference', id: node.id, label: `[${number}]`, source, evidence: tool, supported, ...given });
 		}
 		const asked = queriesOf(reply);
 		this.#queries.set(node.id, asked.slice(0, this.#params.queries));

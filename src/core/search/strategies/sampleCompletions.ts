@@ -1,6 +1,6 @@
 import type { Search } from '../search.ts';
-import type { TreeNode } from '../searchTree.ts';
 import { openLeaves } from '../siblings.ts';
+import type { TreeNode } from '../treeNode.ts';
 
 /**
  * Samples completions from the start of the search until there are n. If a continued log already has n, samples up to

@@ -5,8 +5,8 @@ import { assistant, fillPrompt, user } from '../prompts/fillPrompt.ts';
 import { saysStop, withoutThinking } from '../prompts/readReply.ts';
 import { feedbackPrompt, refinePrompt, stopPhrase } from '../prompts/selfRefine.ts';
 import type { Search } from '../search.ts';
-import type { TreeNode } from '../searchTree.ts';
 import type { Strategy } from '../strategy.ts';
+import type { TreeNode } from '../treeNode.ts';
 import { openChildren, valuesByScorer } from './ranking.ts';
 
 const paramsSchema = v.strictObject({

@@ -3,8 +3,8 @@ import { count } from '../../../protocol/recipe/recipeFields.ts';
 import { judgeFinals } from '../choice.ts';
 import { completionLabel } from '../export/treeFacts.ts';
 import type { GenerateUnit, Search } from '../search.ts';
-import type { TreeNode } from '../searchTree.ts';
 import type { Strategy } from '../strategy.ts';
+import type { TreeNode } from '../treeNode.ts';
 import { openChildren } from './ranking.ts';
 
 const paramsSchema = v.strictObject({

@@ -1,5 +1,5 @@
 import type { GenerateUnit, Search } from '../search.ts';
-import type { TreeNode } from '../searchTree.ts';
+import type { TreeNode } from '../treeNode.ts';
 
 /**
  * Returns the unit to generate below a node: a step, or the whole remainder once it is `depth` steps below the start of

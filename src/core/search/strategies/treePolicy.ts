@@ -1,7 +1,7 @@
-import type { SelectionRule } from './puct.ts';
 import type { Search } from '../search.ts';
-import type { TreeNode } from '../searchTree.ts';
 import { isOpen } from '../siblings.ts';
+import type { TreeNode } from '../treeNode.ts';
+import type { SelectionRule } from './puct.ts';
 
 export interface TreePolicySettings {
 	readonly rule: SelectionRule;

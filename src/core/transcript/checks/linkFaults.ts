@@ -8,11 +8,11 @@ export function findLinkFaults(transcript: Transcript): Finding[] {
 	const calls = madeCalls(transcript);
 	const findings: Finding[] = [];
 	// A log may record only calls and no results at all.
-	const tells = messages.some(({ result }) => result !== null);
+	const hasResults = messages.some(({ result }) => result !== null);
 	const ids = new Map<string, number>();
 	for (const { call, place, results } of calls) {
 		const where = messageName(place.message);
-		if (results.length === 0 && tells) {
+		if (results.length === 0 && hasResults) {
 			const atEnd = place.message === messages.length - 1;
 			findings.push({
 				check: 'link',

@@ -35,7 +35,7 @@ export function jobEnd(
 	job: JobInfo,
 	record: MirroredRun | null,
 	facts: {
-		readonly told: Failure | null;
+		readonly failed: Failure | null;
 		readonly stopAsked: boolean;
 		readonly address: string;
 		/** Whether job success means run success, because the run does not report its own status. */
@@ -54,7 +54,7 @@ export function jobEnd(
 			),
 		};
 	}
-	if (facts.told !== null) return { status: 'crashed', failure: facts.told };
+	if (facts.failed !== null) return { status: 'crashed', failure: facts.failed };
 	if (record?.error !== undefined) return { status: 'crashed', failure: failureOf(record.error) };
 	const words = (job.message ?? '').trim().split('\n').at(-1)?.slice(0, 500).replace(/\.$/, '') ?? '';
 	if (job.error_type === 'RUNTIME_ENV_SETUP_FAILURE') {

@@ -21,7 +21,7 @@ export class JobLog {
 	readonly #pollMs: number;
 	#useSocket: boolean;
 	/** Number of lines delivered. */
-	#told = 0;
+	#reported = 0;
 
 	constructor(api: JobsApi, job: string, onLine: (line: string) => Promise<void>, options: JobLogOptions = {}) {
 		this.#api = api;
@@ -62,9 +62,9 @@ export class JobLog {
 	/** @param first index in the log of the first given line */
 	async #tell(lines: readonly string[], first: number): Promise<void> {
 		for (const [i, line] of lines.entries()) {
-			if (first + i < this.#told) continue;
+			if (first + i < this.#reported) continue;
 			await this.#onLine(this.#api.redactor.text(line));
-			this.#told = first + i + 1;
+			this.#reported = first + i + 1;
 		}
 	}
 

@@ -15,7 +15,7 @@ import { type ZipEntry, zipArchive } from './zipArchive.ts';
 export const dataPlaceholder = '{{data}}';
 
 /** Maximum size of data and models sent with the job, in bytes. Ray accepts packages of up to 500 MB. */
-const mostPacked = 128 << 20;
+const maxPacked = 128 << 20;
 
 /** A file or folder named in a recipe. Either packed into the job, or expected at the same path on the cluster. */
 export interface JobAsset {
@@ -137,7 +137,7 @@ async function findAssets(recipe: ResolvedRecipe, parentCheckpoint: string | nul
 		// The asset may exist on the cluster, where the job checks for it.
 		const bytes = await bytesOf(origin);
 		const inside = recipe.ray?.storage != null && origin.startsWith(`${recipe.ray.storage.replace(/[\\/]+$/, '')}/`);
-		const fits = bytes !== null && !inside && packedBytes + bytes <= mostPacked;
+		const fits = bytes !== null && !inside && packedBytes + bytes <= maxPacked;
 		if (fits) packedBytes += bytes;
 		assets.push({ origin, packed: fits ? `${assets.length}/${basename(origin)}` : null, bytes: bytes ?? -1 });
 	}

@@ -4,7 +4,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { Sequencer } from '../../../base/async.ts';
 import { Failure } from '../../../base/failure.ts';
 import type { ResolvedRecipe } from '../../../core/recipe/resolvedRecipe.ts';
-import type { RunRecord } from '../../../protocol/runRecord.ts';
+import type { EngineWaitKind, RunRecord } from '../../../protocol/runRecord.ts';
 import { pause } from '../../../rpc/pause.ts';
 import { readMetricsEnd } from '../../../runs/runReader.ts';
 import type { RunWriter } from '../../../runs/runWriter.ts';
@@ -66,7 +66,7 @@ export class RayCourse {
 	#mirror: Mirror | null = null;
 	#control: RemoteControl | null = null;
 	#record: MirroredRun | null = null;
-	#told: Failure | null = null;
+	#failed: Failure | null = null;
 	/** Why data from the log could not be stored. */
 	#logFailure: unknown = null;
 	#stopping: Promise<void> | null = null;
@@ -102,7 +102,7 @@ export class RayCourse {
 	}
 
 	/** Whether the run on the cluster has ended by itself and recorded its end. */
-	get toldEnd(): boolean {
+	get reportedEnd(): boolean {
 		return this.#record?.status === 'finished' || this.#record?.status === 'stopped';
 	}
 
@@ -138,7 +138,7 @@ export class RayCourse {
 					this.#stopping ??= this.#stopRemote(end.signal);
 				}
 				await this.#sync(false);
-				await this.#tellSight(sight);
+				await this.#reportSight(sight);
 				if (sight?.kind === 'gone') throw this.#lost();
 				if (sight?.kind === 'unreachable' && this.#stopAsked !== null) {
 					if (Date.now() - Math.max(sight.since, this.#stopAsked) > unreachableMs) throw this.#outOfReach();
@@ -148,9 +148,9 @@ export class RayCourse {
 					await following;
 					await log.readAll().catch(() => undefined);
 					await this.#sync(true);
-					const told = this.#told ?? (await readFailed(this.#place.sidecar, ray.job));
+					const failed = this.#failed ?? (await readFailed(this.#place.sidecar, ray.job));
 					return jobEnd(sight.job, this.#record, {
-						told,
+						failed,
 						stopAsked: stopSignal.aborted,
 						address: ray.address,
 						silent: this.#isVerl,
@@ -189,7 +189,7 @@ export class RayCourse {
 		this.#ray = ray;
 		this.#request = { ...(await this.#prepare(ray.job, false)), submission_id: ray.job };
 		await this.#event('info', `Reattached to job ${ray.job}, which is still running at ${ray.address}.`);
-		await this.#tellDevice(`ray (job ${job.status.toLowerCase()})`);
+		await this.#reportJob(job.status.toLowerCase());
 		return true;
 	}
 
@@ -214,7 +214,7 @@ export class RayCourse {
 		await this.#updateRay(ray);
 		await this.#offer(request, stopSignal);
 		await this.#event('info', `Submitted job ${job} to ${ray.address}.`);
-		await this.#tellDevice('ray (job pending)');
+		await this.#reportJob('pending');
 	}
 
 	/**
@@ -287,7 +287,7 @@ export class RayCourse {
 
 	async #takeFrame(frame: LogFrame): Promise<void> {
 		if (frame.k === 'failed') {
-			this.#told = new Failure(frame.reason as Failure['reason'], frame.message, frame.action);
+			this.#failed = new Failure(frame.reason as Failure['reason'], frame.message, frame.action);
 		} else if (frame.k === 'place') {
 			await this.#takePlace(frame.folder, false);
 		} else {
@@ -340,12 +340,12 @@ export class RayCourse {
 		if (mirror.attempt !== this.#ray?.attempt) {
 			await this.#updateRay({ ...(this.#ray as RayRecord), attempt: mirror.attempt });
 		}
-		if (record !== null) await this.#tellStatus(record);
+		if (record !== null) await this.#reportStatus(record);
 		if (record !== null && JSON.stringify(record) !== JSON.stringify(before)) this.#options.onChanged();
 	}
 
 	/** Updates the status and device from the known state of the job and the remote run. */
-	async #tellSight(sight: JobSight | null): Promise<void> {
+	async #reportSight(sight: JobSight | null): Promise<void> {
 		const { quietMs = 5000 } = this.#options;
 		if (sight?.kind === 'unreachable') {
 			if (this.#unreachable || Date.now() - sight.since < quietMs) return;
@@ -354,7 +354,7 @@ export class RayCourse {
 				'warning',
 				`${sight.failure.message} Retrying. If the cluster is up, the job is still running.`,
 			);
-			await this.#tellDevice(`ray (cluster not reached since ${new Date(sight.since).toISOString()})`);
+			await this.#reportDevice(`ray (cluster not reached since ${new Date(sight.since).toISOString()})`, 'cluster');
 			return;
 		}
 		if (this.#unreachable) {
@@ -363,25 +363,29 @@ export class RayCourse {
 		}
 		const record = this.#record;
 		const status = sight?.kind === 'there' ? sight.job.status.toLowerCase() : 'running';
-		if (record === null) return this.#tellDevice(`ray (job ${status})`);
-		const lost = record.status === 'crashed';
-		await this.#tellDevice(lost ? 'ray (starts again after a loss)' : `ray: ${record.device}`);
+		if (record === null) return this.#reportJob(status);
+		if (record.status === 'crashed') return this.#reportDevice('ray (starts again after a loss)', 'restart');
+		await this.#reportDevice(`ray: ${record.device}`, record.wait);
 	}
 
 	/** Mirrors the paused or running status from the cluster. The final status is set when the job ends. */
-	async #tellStatus({ status, pause: held }: MirroredRun): Promise<void> {
+	async #reportStatus({ status, pause: held }: MirroredRun): Promise<void> {
 		const { writer } = this.#options;
 		const shown = status === 'paused' ? 'paused' : 'running';
 		if (writer.record.status === shown && JSON.stringify(writer.record.pause) === JSON.stringify(held)) return;
 		await writer.updateRecord({ status: shown, pause: held });
 	}
 
-	async #tellDevice(device: string): Promise<void> {
+	#reportJob(status: string): Promise<void> {
+		return this.#reportDevice(`ray (job ${status})`, status === 'pending' ? 'job' : 'loading');
+	}
+
+	async #reportDevice(device: string, wait?: EngineWaitKind): Promise<void> {
 		if (device === this.#device) return;
 		this.#device = device;
 		const { writer, onChanged } = this.#options;
 		const { status } = writer.record;
-		await writer.updateRecord({ device, status: status === 'paused' ? 'paused' : 'running' });
+		await writer.updateRecord({ device, wait, status: status === 'paused' ? 'paused' : 'running' });
 		onChanged();
 	}
 

@@ -180,7 +180,7 @@ class RayRun {
 	 */
 	async #end(writer: RunWriter, status: OrderlyEnd): Promise<void> {
 		const { step } = writer.record;
-		if (!this.#course?.toldEnd) await writer.appendEvent({ type: status, step, local: true });
+		if (!this.#course?.reportedEnd) await writer.appendEvent({ type: status, step, local: true });
 		await writer.updateRecord({ status, step, pause: undefined });
 		await this.#course?.tidy();
 	}

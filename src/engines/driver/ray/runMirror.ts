@@ -23,7 +23,7 @@ export const localEvent = { local: true } as const;
 const takenOver = ['stage', 'totalSteps', 'step', 'rewards', 'seeds', 'hashes'] as const;
 
 /** State of a run on the cluster, regardless of which program writes it. */
-export type MirroredRun = Pick<RunRecord, 'status' | 'device' | 'step' | 'pause' | 'error'>;
+export type MirroredRun = Pick<RunRecord, 'status' | 'device' | 'wait' | 'step' | 'pause' | 'error'>;
 
 /** Keeps the local run identical to the run on the cluster. */
 export interface Mirror {

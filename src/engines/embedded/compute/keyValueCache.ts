@@ -58,15 +58,15 @@ export class KeyValueCache implements RowCache {
 	/**
 	 * Starts a batch whose longest row has `longest` tokens. Clears data from the previous batch, because it may contain
 	 * NaN.
-	 * @param most maximum number of rows during the batch
+	 * @param max maximum number of rows during the batch
 	 */
-	reset(rows: number, most: number, longest: number): void {
+	reset(rows: number, max: number, longest: number): void {
 		this.#rows = rows;
-		this.#most = most;
+		this.#most = max;
 		this.#slots = roundUp(longest + 1 + slotStep);
-		const size = most * this.#rowSize;
+		const size = max * this.#rowSize;
 		this.#parts = this.#parts.map((part) => (part.length < size ? new Float32Array(size) : part.fill(0)));
-		this.#mask = new Float32Array(most * this.#slots).fill(masked);
+		this.#mask = new Float32Array(max * this.#slots).fill(masked);
 	}
 
 	/** Sets the prompts' entries, one array per part: [prompts, heads, tokens, headWidth]. */

@@ -18,24 +18,24 @@ class Places {
 		this.#groups = starts(batch.prefixLengths, 0);
 	}
 
-	get nobody(): number {
+	get padding(): number {
 		return this.#batch.shared + this.#batch.own - 1;
 	}
 
 	own(row: number, index: number): number {
 		const { shared, kept, places } = this.#batch;
-		return index < kept ? shared + (places[row * kept + index] as number) : this.nobody;
+		return index < kept ? shared + (places[row * kept + index] as number) : this.padding;
 	}
 
 	/** Like `own`, but only for the first row that contains the token. Other rows get the padding token. */
 	first(row: number, index: number): number {
 		const place = this.own(row, index);
-		return this.#batch.firstRow[place - this.#batch.shared] === row ? place : this.nobody;
+		return this.#batch.firstRow[place - this.#batch.shared] === row ? place : this.padding;
 	}
 
 	prefix(group: number, index: number): number {
 		const length = this.#batch.prefixLengths[group] as number;
-		return index < length ? (this.#groups[group] as number) + index : this.nobody;
+		return index < length ? (this.#groups[group] as number) + index : this.padding;
 	}
 
 	/** Returns what a row attends to: first its padded prefix, then its own tokens. */
@@ -49,7 +49,7 @@ class Places {
 		const { group, prefixLengths } = this.#batch;
 		const length = prefixLengths[group[row] as number] as number;
 		if (position >= length) return this.first(row, position - length);
-		return group.indexOf(group[row] as number) === row ? this.prefix(group[row] as number, position) : this.nobody;
+		return group.indexOf(group[row] as number) === row ? this.prefix(group[row] as number, position) : this.padding;
 	}
 }
 
@@ -227,7 +227,7 @@ export function packedInputs(batch: PackedSequences, heads: number): Record<stri
 	const seen = prefix + kept;
 	const first = (r: number, j: number) => places.first(r, j);
 	const longest = lengths.reduce(
-		(most, length, r) => Math.max(most, length + (prefixLengths[group[r] as number] as number)),
+		(max, length, r) => Math.max(max, length + (prefixLengths[group[r] as number] as number)),
 		1,
 	);
 	const grid = (lines: number, columns: number, place: (line: number, column: number) => number): PlainInput => ({

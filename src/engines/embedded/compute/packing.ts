@@ -55,7 +55,7 @@ export function pack(rows: readonly Sequence[]): PackedSequences {
 	});
 	const prefixLengths = Int32Array.from(heads, ({ promptLength }) => promptLength - 1);
 	const lengths = Int32Array.from(rows, ownTokens);
-	const kept = lengths.reduce((most, length) => Math.max(most, length), 1);
+	const kept = lengths.reduce((max, length) => Math.max(max, length), 1);
 	const beginnings = new SharedPrefixes();
 	const places = new Int32Array(rows.length * kept).fill(-1);
 	const targets = new Int32Array(rows.length * kept);
@@ -74,7 +74,7 @@ export function pack(rows: readonly Sequence[]): PackedSequences {
 		rows: rows.length,
 		kept,
 		groups: heads.length,
-		prefix: prefixLengths.reduce((most, length) => Math.max(most, length), 1),
+		prefix: prefixLengths.reduce((max, length) => Math.max(max, length), 1),
 		shared: prefixes.length,
 		own,
 		tokens: Int32Array.from([...prefixes, ...beginnings.tokens, 0]),

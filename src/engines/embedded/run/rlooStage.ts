@@ -11,7 +11,7 @@ import { type GenerationBatch, nextGeneration } from './generationBatch.ts';
 import { checkFinite, optimizerSettings, type StageHost, type Verdict } from './stageHost.ts';
 import { partition, type TrainingRow, trainingRows } from './trainingRow.ts';
 
-interface Penalised {
+interface Penalized {
 	/** KL to the reference for each completion, in nats. */
 	readonly kl: readonly number[];
 	readonly policy: readonly PerToken[];
@@ -19,7 +19,7 @@ interface Penalised {
 }
 
 /** Computes each completion's KL to the reference. Rows where no tokens count get 0, as in TRL. */
-async function penaltyOf(host: StageHost, stage: ResolvedRlooStage, batch: GenerationBatch): Promise<Penalised> {
+async function penaltyOf(host: StageHost, stage: ResolvedRlooStage, batch: GenerationBatch): Promise<Penalized> {
 	const samples = batch.rollouts.map(({ sample }) => sample);
 	const { learner } = host.parts;
 	const of = (which: ScoredBy) =>
@@ -145,7 +145,7 @@ async function prepareOld(
 	stage: ResolvedRlooStage,
 	rows: readonly TrainingRow[],
 	cut: readonly (readonly TrainingRow[])[],
-	penalty: Penalised | null,
+	penalty: Penalized | null,
 ): Promise<void> {
 	const later = cut.slice(1).flat().filter(counts);
 	if (penalty !== null) {
@@ -161,6 +161,6 @@ async function prepareOld(
 }
 
 /** Returns the KL as logged by TRL: penalties averaged over the tokens that count. */
-function klPerToken(rows: readonly TrainingRow[], { kl }: Penalised): number | null {
+function klPerToken(rows: readonly TrainingRow[], { kl }: Penalized): number | null {
 	return metricValue(kl.reduce((a, b) => a + b, 0) / countTokens(rows));
 }

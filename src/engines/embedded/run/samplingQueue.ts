@@ -4,7 +4,7 @@ import type { Learner, Sample, SampleRequest } from '../learner.ts';
 import type { LearnerAccess } from './learnerAccess.ts';
 
 /** Maximum number of rows sampled together. A larger request is processed alone. */
-const mostRows = 1024;
+const maxRows = 1024;
 
 /** A sampling request with a token limit for each row. */
 export type RowRequest = Omit<SampleRequest, 'maxNewTokens'> & { readonly maxNewTokens: readonly number[] };
@@ -94,7 +94,7 @@ export class SamplingQueue {
 		let rows = 0;
 		for (const waiting of left) {
 			const size = waiting.request.prompts.length;
-			const fits = batch.length === 0 || (waiting.kind === batch[0]?.kind && rows + size <= mostRows);
+			const fits = batch.length === 0 || (waiting.kind === batch[0]?.kind && rows + size <= maxRows);
 			(fits ? batch : later).push(waiting);
 			if (fits) rows += size;
 		}

@@ -15,8 +15,9 @@ import {
 } from '../../../core/recipe/resolvedRecipe.ts';
 import { headOfStage, trainsHead } from '../../../protocol/recipe/headStages.ts';
 import type { OrderlyEnd } from '../../../protocol/runRecord.ts';
+import type { CourseOptions, UpdateReport } from '../../shared/courseOptions.ts';
 import type { Evaluation, EvaluationSettings } from '../../shared/evaluation.ts';
-import { type CourseOptions, RunCourse, type UpdateReport, type Verdict } from '../../shared/runCourse.ts';
+import { RunCourse, type Verdict } from '../../shared/runCourse.ts';
 import type { RewardFailures } from '../../shared/scoreBatch.ts';
 import { type HeadContents, writeCheckpointFiles } from './checkpointFolder.ts';
 import { evaluate } from './evaluator.ts';

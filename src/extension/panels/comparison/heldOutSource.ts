@@ -21,13 +21,13 @@ const rolloutsName = 'evaluation rollouts';
  * rollouts.
  */
 export async function heldOutOf(content: RunContent, signal?: AbortSignalLike): Promise<HeldOut[]> {
-	const told = (await content.evaluations()).map(
+	const heldOut = (await content.evaluations()).map(
 		({ name, step, problems, samples, accuracy, low, high }): HeldOut => ({
 			...{ name, step, problems, samples, accuracy, low, high },
 			source: 'evaluation',
 		}),
 	);
-	if (told.length > 0) return told.toSorted((a, b) => a.step - b.step || a.name.localeCompare(b.name));
+	if (heldOut.length > 0) return heldOut.toSorted((a, b) => a.step - b.step || a.name.localeCompare(b.name));
 	const counted: HeldOut[] = [];
 	for (const step of (await content.steps('validation')).slice(-countedSteps)) {
 		const byProblem = new Map<string, boolean[]>();

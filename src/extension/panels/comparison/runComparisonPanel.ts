@@ -96,7 +96,7 @@ function titleOf(names: readonly string[]): string {
 /** Creates the panel set for comparisons: one panel per set of runs in the order they were chosen. */
 export function runComparisonPanels(context: PanelContext): PanelSet<RunComparisonPanel, readonly string[]> {
 	const chosen = (folders: readonly string[]) =>
-		[...new Set(folders.map((folder) => normalize(folder)))].slice(0, comparedRuns.most);
+		[...new Set(folders.map((folder) => normalize(folder)))].slice(0, comparedRuns.max);
 	return new PanelSet<RunComparisonPanel, readonly string[]>(context.extensionUri, {
 		viewType: panelTypes.comparison,
 		what: 'this comparison',

@@ -165,13 +165,13 @@ export class RunComparisonSession extends Disposable {
 		this.#searching = controller;
 		this.#search++;
 		const search = this.#search;
-		let told = 0;
+		let reportedAt = 0;
 		const result = await this.#prompts.search(
 			all,
 			({ rollouts, done, total, skipped }) => {
 				const now = performance.now();
-				if (now - told < 200 || search !== this.#search || !this.#listening) return;
-				told = now;
+				if (now - reportedAt < 200 || search !== this.#search || !this.#listening) return;
+				reportedAt = now;
 				void this.#options.post({
 					type: 'promptProgress',
 					...{ search, rollouts, steps: done, totalSteps: total, skipped },

@@ -11,7 +11,7 @@ import { noBounds, type ScanBounds, type ScanCount, scanRun } from '../rollouts/
 
 /** Limits for a partial scan, which takes a few seconds for eight runs. */
 const firstLook: ScanBounds = { rollouts: 20_000, perStep: 4000 };
-const limits = { prompts: 50_000, places: 500, listed: 1000, completions: 16, text: 20_000, beginning: 300 } as const;
+const limits = { prompts: 50_000, places: 500, listed: 1000, completions: 16, text: 20_000, prefix: 300 } as const;
 
 /** Where a prompt occurs in a run. */
 interface PromptPlace {
@@ -33,7 +33,7 @@ export interface PromptSearch {
 	readonly prompts: SharedPrompt[];
 	readonly seen: number[];
 	readonly bounded: boolean;
-	readonly cancelled: boolean;
+	readonly canceled: boolean;
 	readonly skipped: number;
 }
 
@@ -59,7 +59,7 @@ export class SharedPrompts {
 		let full = false;
 		const seen = new Array<number>(this.#runs).fill(0);
 		const sum: ScanCount = { done: 0, total: 0, rollouts: 0, skipped: 0, bounded: false };
-		let cancelled = false;
+		let canceled = false;
 		try {
 			for (let run = 0; run < this.#runs; run++) {
 				const content = await this.#open(run).catch(() => null);
@@ -67,7 +67,7 @@ export class SharedPrompts {
 				for (const split of ['validation', 'train'] as const) {
 					const before = { ...sum };
 					const count: ScanCount = { done: 0, total: 0, rollouts: 0, skipped: 0, bounded: false };
-					const tell = () => {
+					const report = () => {
 						sum.done = before.done + count.done;
 						sum.total = before.total + count.total;
 						sum.rollouts = before.rollouts + count.rollouts;
@@ -84,7 +84,7 @@ export class SharedPrompts {
 						(step, rollout) => {
 							if (rollout === null) {
 								groups.clear();
-								tell();
+								report();
 								return;
 							}
 							// All rollouts in a group have the same prompt.
@@ -97,14 +97,14 @@ export class SharedPrompts {
 						count,
 						signal,
 					);
-					tell();
+					report();
 				}
 			}
 		} catch (error) {
 			if (Failure.from(error).reason !== 'cancelled') throw error;
-			cancelled = true;
+			canceled = true;
 		}
-		return { prompts: shared(known), seen, bounded: sum.bounded || full, cancelled, skipped: sum.skipped };
+		return { prompts: shared(known), seen, bounded: sum.bounded || full, canceled, skipped: sum.skipped };
 	}
 
 	/** Returns the rollouts of each run for a prompt. Fails with `missing` if no search has found the prompt. */
@@ -183,7 +183,7 @@ export class SharedPrompts {
 		let known = prompts.get(hash);
 		if (known === undefined) {
 			if (prompts.size >= limits.prompts) return 'full';
-			known = { prompt: key.slice(0, limits.beginning), places: Array.from({ length: this.#runs }, () => []) };
+			known = { prompt: key.slice(0, limits.prefix), places: Array.from({ length: this.#runs }, () => []) };
 			prompts.set(hash, known);
 		}
 		const places = known.places[run] as PromptPlace[];

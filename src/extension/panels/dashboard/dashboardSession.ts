@@ -63,7 +63,7 @@ export class DashboardSession extends Disposable {
 	#overview: MetricChunk | null = null;
 	#synced = false;
 	/** Whether the webview was told to wait for `loaded`. */
-	#toldReading = false;
+	#reportedReading = false;
 	/** Whether the webview has rows from before a reset and has not received a snapshot since. */
 	#stale = false;
 
@@ -141,7 +141,7 @@ export class DashboardSession extends Disposable {
 				this.#checkpoints = [];
 				this.#overview = null;
 				this.#synced = false;
-				this.#toldReading = false;
+				this.#reportedReading = false;
 				this.#stale = true;
 				break;
 			case 'record':
@@ -203,9 +203,9 @@ export class DashboardSession extends Disposable {
 		this.#overview = null;
 		if (!this.#listening) return;
 		// After a reset, the webview still has the old rows.
-		if (this.#toldReading) this.#send({ type: 'loaded', rows: this.#table.length });
+		if (this.#reportedReading) this.#send({ type: 'loaded', rows: this.#table.length });
 		else this.#sendSnapshot();
-		this.#toldReading = false;
+		this.#reportedReading = false;
 		void this.#pump();
 	}
 
@@ -291,7 +291,7 @@ export class DashboardSession extends Disposable {
 		if (!this.#synced && this.#record === null && this.#failure === null) return;
 		const rows = this.#synced ? this.#table.length : null;
 		this.#stale = false;
-		this.#toldReading = !this.#synced;
+		this.#reportedReading = !this.#synced;
 		this.#sent = 0;
 		this.#runDirty = false;
 		this.#marksDirty = false;

@@ -29,8 +29,8 @@ export function taskOfQuery(query: string): TaskPlace {
 		throw new Failure('invalid', 'The URI does not specify a task.', 'Use "Open Dataset".');
 	}
 	const { rows = shownTaskRows, seed = 0, ...task } = (value ?? {}) as Record<string, unknown>;
-	const whole = (number: unknown, most: number) =>
-		Number.isInteger(number) && (number as number) >= 0 && (number as number) <= most;
+	const whole = (number: unknown, limit: number) =>
+		Number.isInteger(number) && (number as number) >= 0 && (number as number) <= limit;
 	if (!whole(rows, maxTaskRows) || !whole(seed, 2 ** 31)) {
 		throw new Failure('invalid', 'The URI has no valid row count or seed.', 'Use "Open Dataset".');
 	}
@@ -44,8 +44,8 @@ export function taskOfQuery(query: string): TaskPlace {
 /** Returns a display label, such as "addition, digits 3". */
 export function taskLabel({ task, seed }: TaskPlace): string {
 	const { task: name, ...settings } = task;
-	const told = Object.entries(settings).map(([key, value]) => `${key} ${value}`);
-	return [name, ...told, `seed ${seed}`].join(', ');
+	const parts = Object.entries(settings).map(([key, value]) => `${key} ${value}`);
+	return [name, ...parts, `seed ${seed}`].join(', ');
 }
 
 /** Returns a file name for exported rows. */

@@ -68,7 +68,7 @@ const app = {
 
 const title = 'Playground';
 
-interface Begun {
+interface InitialState {
 	readonly policies: readonly [ChosenPolicy | null, ChosenPolicy | null];
 	readonly exchanges: readonly Exchange[];
 	readonly current: number | null;
@@ -80,7 +80,7 @@ export class PlaygroundPanel extends AppPanel<PlaygroundEvent, PlaygroundCommand
 	readonly #session: PlaygroundSession;
 	protected readonly handlers: RequestHandlers<typeof playgroundRequests>;
 
-	constructor(panel: vscode.WebviewPanel, needs: PlaygroundNeeds, begun: Begun) {
+	constructor(panel: vscode.WebviewPanel, needs: PlaygroundNeeds, started: InitialState) {
 		super(panel, needs, app);
 		this.#needs = needs;
 		const held = this.register(new HeldPolicies({ open: (spec, signal) => open(spec, needs, signal) }));
@@ -94,11 +94,11 @@ export class PlaygroundPanel extends AppPanel<PlaygroundEvent, PlaygroundCommand
 					check: (what, signal) => checker.check(what, signal),
 					onAsked: ({ spec }) => void needs.policies().then(({ store }) => store.used(spec)),
 				},
-				begun,
+				started,
 			),
 		);
 		this.#name();
-		this.register(vscode.workspace.onDidGrantWorkspaceTrust(() => this.#session.tellPolicies()));
+		this.register(vscode.workspace.onDidGrantWorkspaceTrust(() => this.#session.postPolicies()));
 		this.handlers = {
 			check: async ({ exchange, expected }) => {
 				await this.#session.check(exchange, expected);
@@ -276,18 +276,18 @@ async function openHosts({ extension, environment: of }: PlaygroundNeeds): Promi
 }
 
 /** A newly opened or a restored playground. */
-type Opened = PlaygroundPlace | { readonly begun: Begun };
+type Opened = PlaygroundPlace | { readonly started: InitialState };
 
 /** Creates the panel set for playgrounds. Any number can be open independently. */
 export function playgroundPanels(needs: PlaygroundNeeds): PanelSet<PlaygroundPanel, Opened> {
-	const empty: Begun = { policies: [null, null], exchanges: [], current: null };
+	const empty: InitialState = { policies: [null, null], exchanges: [], current: null };
 	return new PanelSet<PlaygroundPanel, Opened>(needs.extensionUri, {
 		viewType: panelTypes.playground,
 		what: 'this playground',
 		key: () => null,
 		title: () => title,
 		create(panel, opened) {
-			if ('begun' in opened) return new PlaygroundPanel(panel, needs, opened.begun);
+			if ('started' in opened) return new PlaygroundPanel(panel, needs, opened.started);
 			const made = new PlaygroundPanel(panel, needs, empty);
 			made.chooseAll(opened.policies ?? []).catch((error: unknown) => needs.notices.failure(error));
 			return made;
@@ -295,7 +295,7 @@ export function playgroundPanels(needs: PlaygroundNeeds): PanelSet<PlaygroundPan
 		// The saved state only affects what is shown. Policies in it are opened when the user asks a question.
 		restore(state) {
 			const saved = decode(playgroundStateSchema, state);
-			return { begun: saved.ok ? saved.value : empty };
+			return { started: saved.ok ? saved.value : empty };
 		},
 	});
 }

@@ -1,6 +1,6 @@
 import { Disposable } from '../../../base/disposable.ts';
 import { Failure } from '../../../base/failure.ts';
-import { type BranchPrefix, joinedTokens, keptTokens, prefixAt } from '../../../core/playground/branching.ts';
+import { type BranchPrefix, prefixAt } from '../../../core/playground/branching.ts';
 import {
 	exchangeOf,
 	type History,
@@ -9,10 +9,7 @@ import {
 	reduceHistory,
 	restoredHistory,
 } from '../../../core/playground/history.ts';
-import type { Generation } from '../../../core/search/policy.ts';
-import { joined } from '../../../core/search/readGeneration.ts';
-import { type Answered, askCompletions } from '../../../policies/askCompletions.ts';
-import type { OpenPolicy } from '../../../policies/openedPolicy.ts';
+import { askCompletions } from '../../../policies/askCompletions.ts';
 import {
 	type AnswerCheck,
 	askedAlternatives,
@@ -22,15 +19,15 @@ import {
 	type PlaygroundCommand,
 	type PlaygroundEvent,
 	type PlaygroundSample,
-	type PlaygroundSampling,
 	type PlaygroundSide,
-	type TemplateChoice,
 } from '../../../protocol/playgroundMessages.ts';
-import type { ChatMessage } from '../../../protocol/scorer.ts';
 import type { HeldPolicies } from './heldPolicies.ts';
+import { copy, Drafts, emptySample, freshSide, messagesOf, notesOf, sampleOf } from './playgroundSamples.ts';
 
 export type AskCommand = Extract<PlaygroundCommand, { type: 'ask' }>;
+
 export type BranchCommand = Extract<PlaygroundCommand, { type: 'branch' }>;
+
 type Policies = readonly [ChosenPolicy | null, ChosenPolicy | null];
 
 /** A side of an exchange and the expected answer. */
@@ -50,12 +47,10 @@ export interface PlaygroundSessionOptions {
 	/** Called when a policy is asked a question. */
 	readonly onAsked?: (policy: ChosenPolicy) => void;
 	/** Minimum interval between updates during generation, in milliseconds. */
-	readonly tellMs?: number;
+	readonly updateMs?: number;
 	/** Returns the time of a monotonic clock, in milliseconds. */
 	readonly now?: () => number;
 }
-
-const cannot: PlaygroundSide['can'] = { logprobs: false, alternatives: 0, prefix: false, seed: false };
 
 /**
  * The host side of a playground: asks policies, streams their answers, branches, checks answers, and keeps the history.
@@ -69,12 +64,12 @@ export class PlaygroundSession extends Disposable {
 
 	constructor(
 		options: PlaygroundSessionOptions,
-		begun: { readonly policies: Policies; readonly exchanges: readonly Exchange[]; readonly current: number | null },
+		started: { readonly policies: Policies; readonly exchanges: readonly Exchange[]; readonly current: number | null },
 	) {
 		super();
 		this.#options = options;
-		this.#policies = begun.policies;
-		this.#history = restoredHistory(begun.exchanges, begun.current);
+		this.#policies = started.policies;
+		this.#history = restoredHistory(started.exchanges, started.current);
 		this.register({ dispose: () => this.#running?.abort() });
 	}
 
@@ -106,10 +101,10 @@ export class PlaygroundSession extends Disposable {
 	setPolicies(policies: Policies): void {
 		this.#policies = policies;
 		this.#options.held.keepOnly(policies.flatMap((policy) => (policy === null ? [] : [policy.spec])));
-		this.tellPolicies();
+		this.postPolicies();
 	}
 
-	tellPolicies(): void {
+	postPolicies(): void {
 		this.#options.post({ type: 'policies', policies: [...this.#policies], forbidden: this.#options.forbidden() });
 	}
 
@@ -135,23 +130,21 @@ export class PlaygroundSession extends Disposable {
 		const from = exchangeOf(this.#history, id);
 		const side = from?.sides[at];
 		if (from === undefined || side === undefined) throw new Failure('missing', 'This exchange no longer exists.');
-		const beginning = prefixAt(from, { side: at, sample, token }, text);
+		const prefix = prefixAt(from, { side: at, sample, token }, text);
 		const exchange: Exchange = {
 			...from,
 			id: this.#history.nextId,
-			branch: beginning.branch,
+			branch: prefix.branch,
 			sampling: { ...from.sampling, samples: 1 },
 			sides: [
 				{
 					...side,
 					...{ state: 'opening', failure: null, notes: [], seconds: null },
-					samples: [
-						{ ...emptySample, text: beginning.prefix, given: beginning.prefix.length, detail: beginning.detail },
-					],
+					samples: [{ ...emptySample, text: prefix.prefix, given: prefix.prefix.length, detail: prefix.detail }],
 				},
 			],
 		};
-		this.#start(exchange, beginning);
+		this.#start(exchange, prefix);
 	}
 
 	/** Stops the current generation and keeps the text generated so far. */
@@ -194,12 +187,12 @@ export class PlaygroundSession extends Disposable {
 		});
 	}
 
-	#start(exchange: Exchange, beginning: BranchPrefix | null): void {
+	#start(exchange: Exchange, prefix: BranchPrefix | null): void {
 		this.#requireTrust();
 		this.#apply({ type: 'asked', exchange });
 		this.#tell(exchange.id);
 		void this.#asRunning(async (signal) => {
-			await Promise.all(exchange.sides.map((_, side) => this.#answer(exchange, side, beginning, signal)));
+			await Promise.all(exchange.sides.map((_, side) => this.#answer(exchange, side, prefix, signal)));
 		});
 	}
 
@@ -214,11 +207,11 @@ export class PlaygroundSession extends Disposable {
 	}
 
 	/** Asks one side. Any outcome, including a failure, is recorded in the side's state. */
-	async #answer(exchange: Exchange, at: number, beginning: BranchPrefix | null, signal: AbortSignal): Promise<void> {
+	async #answer(exchange: Exchange, at: number, prefix: BranchPrefix | null, signal: AbortSignal): Promise<void> {
 		const { id, sampling } = exchange;
 		const side = exchange.sides[at] as PlaygroundSide;
 		const drafts = new Drafts(side.samples);
-		const told = setInterval(() => this.#tellWritten(id, at, drafts), this.#options.tellMs ?? 100);
+		const timer = setInterval(() => this.#postWritten(id, at, drafts), this.#options.updateMs ?? 100);
 		let began: number | null = null;
 		const seconds = () => (began === null ? null : (this.#now() - began) / 1000);
 		try {
@@ -226,7 +219,7 @@ export class PlaygroundSession extends Disposable {
 			try {
 				const { policy } = held;
 				const { capabilities } = policy;
-				if (beginning !== null && !capabilities.prefix) {
+				if (prefix !== null && !capabilities.prefix) {
 					throw new Failure('unsupported', `${policy.name} cannot continue from a given prefix.`);
 				}
 				const alternatives = Math.min(askedAlternatives, capabilities.alternatives);
@@ -248,7 +241,7 @@ export class PlaygroundSession extends Disposable {
 					policy,
 					{
 						messages: messagesOf(side),
-						prefix: beginning?.prefix ?? '',
+						prefix: prefix?.prefix ?? '',
 						n: side.samples.length,
 						temperature: sampling.temperature,
 						topP: sampling.topP,
@@ -284,7 +277,7 @@ export class PlaygroundSession extends Disposable {
 				...(this.#side(id, at)?.state === 'checking' ? {} : { samples: drafts.ended() }),
 			});
 		} finally {
-			clearInterval(told);
+			clearInterval(timer);
 		}
 	}
 
@@ -345,7 +338,7 @@ export class PlaygroundSession extends Disposable {
 		this.#options.post({ type: 'exchange', exchange, ...this.#place() });
 	}
 
-	#tellWritten(exchange: number, side: number, drafts: Drafts): void {
+	#postWritten(exchange: number, side: number, drafts: Drafts): void {
 		const parts = drafts.news();
 		if (this.disposed || parts.length === 0) return;
 		this.#apply({ type: 'changed', id: exchange, side, change: { samples: drafts.samples } });
@@ -363,125 +356,5 @@ export class PlaygroundSession extends Disposable {
 	/** Whether a generation or check is running. */
 	get running(): boolean {
 		return this.#history.exchanges.some(isRunning);
-	}
-}
-
-const emptySample: PlaygroundSample = {
-	text: '',
-	given: 0,
-	finish: null,
-	tokens: 0,
-	promptTokens: null,
-	detail: null,
-	check: null,
-};
-
-const copy = (pair: readonly [string, string] | null): [string, string] | null => (pair === null ? null : [...pair]);
-
-/** Creates the initial state of a side. */
-function freshSide(
-	{ spec, name, template: own, system: usual }: ChosenPolicy,
-	question: string,
-	template: TemplateChoice,
-	system: string | null,
-	samples: number,
-): PlaygroundSide {
-	const around = template.mode === 'own' ? own : template.mode === 'custom' ? template.text : null;
-	const said = usual === null ? null : template.mode === 'raw' ? null : (system ?? usual);
-	return {
-		policy: spec,
-		name,
-		model: null,
-		tags: null,
-		prompt: around === null ? question : around.split('{prompt}').join(question),
-		system: said === '' ? null : said,
-		can: cannot,
-		state: 'opening',
-		failure: null,
-		notes: [],
-		seconds: null,
-		samples: Array.from({ length: samples }, () => emptySample),
-	};
-}
-
-/** Returns the messages sent to the policy, which are complete, because the policy adds nothing. */
-function messagesOf({ prompt, system }: PlaygroundSide): ChatMessage[] {
-	return [...(system === null ? [] : [{ role: 'system', content: system }]), { role: 'user', content: prompt }];
-}
-
-function sampleOf(made: Answered, begun: PlaygroundSample): PlaygroundSample {
-	const { text, finish, tokens, promptTokens, detail } = made;
-	return {
-		...begun,
-		text: begun.text.slice(0, begun.given) + text,
-		finish,
-		tokens,
-		promptTokens,
-		detail: begun.given === 0 ? keptTokens(detail) : joinedTokens(begun.detail, keptTokens(detail)),
-	};
-}
-
-function notesOf(
-	policy: OpenPolicy,
-	{ temperature }: PlaygroundSampling,
-	alternatives: number,
-	samples: number,
-): string[] {
-	const { capabilities } = policy;
-	return [
-		...(capabilities.logprobs ? [] : ['No token probabilities available.']),
-		...(capabilities.logprobs && alternatives === 0 ? ['No alternative tokens available.'] : []),
-		...(capabilities.seed ? [] : ['Seeds are ignored, so the same question may get different answers.']),
-		...(temperature === 0 && samples > 1 ? ['At temperature 0 all samples are identical.'] : []),
-	];
-}
-
-/** Completions during generation. */
-class Drafts {
-	readonly #begun: readonly PlaygroundSample[];
-	readonly #text: string[];
-	readonly #made: (Generation | null)[];
-	readonly #fresh: string[];
-
-	constructor(begun: readonly PlaygroundSample[]) {
-		this.#begun = begun;
-		this.#text = begun.map(() => '');
-		this.#made = begun.map(() => null);
-		this.#fresh = begun.map(() => '');
-	}
-
-	add(index: number, text: string, generation: Generation | null): void {
-		const before = this.#text[index];
-		if (before === undefined || before.length > longestCompletion) return;
-		const room = text.slice(0, longestCompletion + 1 - before.length);
-		this.#text[index] = before + room;
-		this.#fresh[index] += room;
-		const made = this.#made[index] ?? null;
-		if (generation !== null) this.#made[index] = made === null ? generation : joined(made, generation);
-	}
-
-	/** Returns the text added since the last call. */
-	news(): { sample: number; text: string }[] {
-		const parts = this.#fresh.flatMap((text, sample) => (text === '' ? [] : [{ sample, text }]));
-		this.#fresh.fill('');
-		return parts;
-	}
-
-	get samples(): PlaygroundSample[] {
-		return this.#begun.map((begun, i) => ({
-			...begun,
-			text: begun.text.slice(0, begun.given) + (this.#text[i] ?? ''),
-			tokens: this.#made[i]?.tokens ?? 0,
-		}));
-	}
-
-	/** Returns the completions as they were when stopped. */
-	ended(): PlaygroundSample[] {
-		return this.samples.flatMap((sample, i) => {
-			const made = this.#made[i] ?? null;
-			if (made === null && this.#text[i] === '' && sample.given === 0) return [];
-			const detail = joinedTokens(sample.detail, keptTokens(made?.detail ?? null));
-			return [{ ...sample, finish: 'stopped' as const, detail }];
-		});
 	}
 }

@@ -1,13 +1,13 @@
 import { Failure } from '../../../base/failure.ts';
 import { completionKey } from '../../../core/feedback/judgedPairs.ts';
 import { messageText } from '../../../core/trace/messageText.ts';
+import type { FeedbackContent } from '../../../protocol/explorerMessages.ts';
 import {
 	type Feedback,
 	longestFeedbackText,
 	type PreferenceChoice,
 	type RatedCompletion,
 } from '../../../protocol/feedback.ts';
-import type { FeedbackContent } from '../../../protocol/microscopeMessages.ts';
 import type { RolloutLine } from '../../../protocol/rolloutLine.ts';
 import type { Place } from '../../../protocol/rolloutsMessages.ts';
 import { FeedbackLog, feedbackKey } from '../../../runs/feedbackLog.ts';

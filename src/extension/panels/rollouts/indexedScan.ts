@@ -1,15 +1,15 @@
 import { type AbortSignalLike, checkAborted } from '../../../base/async.ts';
-import { behaviours } from '../../../core/trace/behaviorNames.ts';
+import { behaviors } from '../../../core/trace/behaviorNames.ts';
 import { messageText } from '../../../core/trace/messageText.ts';
 import { parseTrace } from '../../../core/trace/parseTrace.ts';
 import { promptHash } from '../../../core/trace/promptHash.ts';
 import type { TraceTags } from '../../../core/trace/trace.ts';
 import { thinkingSpan } from '../../../core/trace/traceCounter.ts';
-import type { BehaviourRow, PromptRow } from '../../../protocol/microscopeMessages.ts';
+import type { BehaviorRow, PromptRow } from '../../../protocol/explorerMessages.ts';
 import type { Cell, IndexMethod, IndexParams, IndexResult, ResultTable } from '../../../protocol/rolloutIndex.ts';
 import { noStep, type RolloutLine } from '../../../protocol/rolloutLine.ts';
 import type { RolloutPlace, RolloutSplit, RunContent } from '../../../runs/runContent.ts';
-import { firstExample } from './behaviourScan.ts';
+import { firstExample } from './behaviorScan.ts';
 import { addToRow, emptyRow, maxListed } from './promptScan.ts';
 import type { ScanCount } from './runScan.ts';
 
@@ -24,7 +24,7 @@ export interface IndexAnswers {
 const maxRollouts = 20_000;
 /** Maximum number of steps from which examples are read. */
 const maxExamples = 40;
-const columnNames = behaviours.map((behaviour) => behaviour.replaceAll('-', '_'));
+const columnNames = behaviors.map((behavior) => behavior.replaceAll('-', '_'));
 
 /** Returns whether the index is up to date for a run. */
 export async function isIndexed(
@@ -143,16 +143,16 @@ export async function indexedPrompt(
 }
 
 /**
- * Same as `scanBehaviours`, but uses the rollout index: counts cover all rollouts, and examples come from some steps.
+ * Same as `scanBehaviors`, but uses the rollout index: counts cover all rollouts, and examples come from some steps.
  */
-export async function indexedBehaviours(
+export async function indexedBehaviors(
 	rolloutIndex: IndexAnswers,
 	folder: string,
 	content: RunContent,
 	split: RolloutSplit,
 	tags: TraceTags,
 	count: ScanCount,
-	onRow: (row: BehaviourRow) => void,
+	onRow: (row: BehaviorRow) => void,
 	signal: AbortSignal,
 ): Promise<void> {
 	const where = 'split = $split and run in (select run from runs where folder = $folder or folder = $real)';
@@ -166,7 +166,7 @@ export async function indexedBehaviours(
 		`select ${place} as place, count(*) as n, ${sums.join(', ')} from rollouts where ${where} group by place order by place`,
 		1_000_000,
 	);
-	const rows = new Map<number, BehaviourRow>();
+	const rows = new Map<number, BehaviorRow>();
 	for (const cell of records(table)) {
 		const step = Number(cell('place'));
 		const rollouts = Number(cell('n'));
@@ -178,8 +178,8 @@ export async function indexedBehaviours(
 		});
 	}
 	// Read one rollout per step and behavior, from steps spread over the run and always including the first.
-	for (const [behaviour, name] of columnNames.entries()) {
-		const having = [...rows.values()].filter((row) => (row.showing[behaviour] ?? 0) > 0).map(({ step }) => step);
+	for (const [behavior, name] of columnNames.entries()) {
+		const having = [...rows.values()].filter((row) => (row.showing[behavior] ?? 0) > 0).map(({ step }) => step);
 		if (having.length === 0) continue;
 		const every = Math.max(1, Math.ceil(having.length / maxExamples));
 		const steps = having.filter((_, i) => i % every === 0);
@@ -196,8 +196,8 @@ export async function indexedBehaviours(
 			foundIn(examples),
 			(step, rollout) => {
 				const text = messageText(rollout.completion);
-				const found = firstExample(text, thinkingSpan(parseTrace(text, tags), text.length), behaviour);
-				if (found) rows.get(step)?.examples.push({ behaviour, group: rollout.group, index: rollout.index, ...found });
+				const found = firstExample(text, thinkingSpan(parseTrace(text, tags), text.length), behavior);
+				if (found) rows.get(step)?.examples.push({ behavior, group: rollout.group, index: rollout.index, ...found });
 			},
 			() => undefined,
 			own,

@@ -4,7 +4,7 @@ import { messageText } from '../../../core/trace/messageText.ts';
 import { parseTrace, soleAnswer } from '../../../core/trace/parseTrace.ts';
 import { promptHash } from '../../../core/trace/promptHash.ts';
 import type { TraceTags } from '../../../core/trace/trace.ts';
-import type { PromptRow } from '../../../protocol/microscopeMessages.ts';
+import type { PromptRow } from '../../../protocol/explorerMessages.ts';
 import type { RolloutLine } from '../../../protocol/rolloutLine.ts';
 import type { RolloutSplit, RunContent } from '../../../runs/runContent.ts';
 import { correctness, finite, tokenCount } from './rolloutText.ts';

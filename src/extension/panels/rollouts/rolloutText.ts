@@ -19,6 +19,8 @@ export function finite(value: number | null | undefined): number | null {
 /** Returns the length of a completion in tokens, if recorded. */
 export function tokenCount(line: RolloutLine): number | null {
 	if (line.tokens) return line.tokens.text.length;
-	const told = line.extra?.length;
-	return typeof told === 'number' && Number.isInteger(told) && told >= 0 ? told : null;
+	const recordedLength = line.extra?.length;
+	return typeof recordedLength === 'number' && Number.isInteger(recordedLength) && recordedLength >= 0
+		? recordedLength
+		: null;
 }

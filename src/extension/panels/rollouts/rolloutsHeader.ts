@@ -11,7 +11,7 @@ import { usedTags } from './usedTags.ts';
 export type RecipeFacts = Pick<RunHeader, 'think' | 'answer' | 'weights'>;
 
 /** Maximum number of columns shown for a run from another trainer. */
-const mostColumns = 100;
+const maxColumns = 100;
 
 /**
  * Returns the recipe facts needed by the panel. A run without a readable recipe uses the default tags and no weights; a
@@ -33,7 +33,7 @@ export async function readRecipeFacts(run: string, content: () => Promise<RunCon
 	// The run record lists the reward columns. A run that has not loaded its rewards yet has no rollouts either.
 	const record = await readRecord(run).catch(() => null);
 	const columns =
-		record?.rewards?.slice(0, mostColumns) ??
+		record?.rewards?.slice(0, maxColumns) ??
 		rewards.flatMap(({ name, weight }) => (name === null ? [] : [{ name, weight: weight ?? 1 }]));
 	const weights = columns.map(({ name, weight }): [string, number] => [name, weight]);
 	return { think: template.think, answer: template.answer, weights };

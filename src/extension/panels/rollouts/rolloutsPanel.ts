@@ -5,7 +5,7 @@ import {
 	type PanelEvent,
 	panelCommandSchema,
 	panelRequests,
-} from '../../../protocol/microscopeMessages.ts';
+} from '../../../protocol/explorerMessages.ts';
 import type { Place } from '../../../protocol/rolloutsMessages.ts';
 import type { ServeOptions } from '../../../runs/servedCheckpoint.ts';
 import { commandIds, panelTypes } from '../../ids.ts';
@@ -17,8 +17,8 @@ import { type PanelContext, type RequestHandlers, RunPanel } from '../panelBase.
 import type { PanelSet } from '../panelSet.ts';
 import { runPanels } from '../runPanels.ts';
 import type { IndexAnswers } from './indexedScan.ts';
-import { Microscope } from './microscope.ts';
 import { type RolloutsPlace, RolloutsSession } from './rolloutsSession.ts';
+import { RunExplorer } from './runExplorer.ts';
 
 const app = {
 	name: 'rollouts',
@@ -41,7 +41,7 @@ export interface RolloutsContext extends PanelContext {
 /** A panel with a run's rollouts: steps, groups, completions side by side, and their evolution over training. */
 export class RolloutsPanel extends RunPanel<PanelEvent, PanelCommand, typeof panelRequests> {
 	readonly #session: RolloutsSession;
-	readonly #microscope: Microscope;
+	readonly #explorer: RunExplorer;
 	#continuing: Promise<ContinueFrom> | null = null;
 
 	constructor(panel: vscode.WebviewPanel, context: RolloutsContext, runFolder: string) {
@@ -56,8 +56,8 @@ export class RolloutsPanel extends RunPanel<PanelEvent, PanelCommand, typeof pan
 			}),
 		);
 		this.#session = session;
-		this.#microscope = this.register(
-			new Microscope({
+		this.#explorer = this.register(
+			new RunExplorer({
 				content: () => session.content(),
 				rollout: (place) => session.rollout(place),
 				tags: () => session.tags,
@@ -69,7 +69,7 @@ export class RolloutsPanel extends RunPanel<PanelEvent, PanelCommand, typeof pan
 		);
 		this.handlers = {
 			...session.readers,
-			...this.#microscope.readers,
+			...this.#explorer.readers,
 			copy: async ({ part, ...place }) => {
 				await vscode.env.clipboard.writeText(await session.text(place, part));
 				return {};
@@ -139,7 +139,7 @@ export class RolloutsPanel extends RunPanel<PanelEvent, PanelCommand, typeof pan
 				this.log.error(`rollouts: ${command.message}`);
 				break;
 			default:
-				this.#microscope.take(command);
+				this.#explorer.take(command);
 				break;
 		}
 	}

@@ -37,11 +37,11 @@ export async function usedTags(content: RunContent): Promise<TraceTags> {
 
 function usedPair(texts: readonly string[], names: readonly string[]): [string, string] | null {
 	let best: string | null = null;
-	let most = Math.max(1, minShare * texts.length) - 1e-9;
+	let max = Math.max(1, minShare * texts.length) - 1e-9;
 	for (const name of names) {
 		// Count only closing tags, because the opening tag may be part of the prompt.
 		const count = texts.filter((text) => text.includes(`</${name}>`)).length;
-		if (count > most) [best, most] = [name, count];
+		if (count > max) [best, max] = [name, count];
 	}
 	return best === null ? null : [`<${best}>`, `</${best}>`];
 }

@@ -33,7 +33,7 @@ export class StrategiesSession extends Disposable {
 	#timer: NodeJS.Timeout | undefined;
 	#awake = false;
 	/** Key of the last posted state: the file's state and who was running the comparison. */
-	#told = '';
+	#reported = '';
 	#looking: Promise<void> | null = null;
 	#problems: readonly ComparedProblem[] | null = null;
 
@@ -46,7 +46,7 @@ export class StrategiesSession extends Disposable {
 	/** Called when the view has started; sends it the complete state. */
 	begin(): Promise<void> {
 		this.#awake = true;
-		this.#told = '';
+		this.#reported = '';
 		this.#timer ??= setInterval(() => void this.look(), this.#options.lookMs ?? 1000);
 		return this.look();
 	}
@@ -67,19 +67,19 @@ export class StrategiesSession extends Disposable {
 			const stat = await lstat(join(folder, comparisonFiles.summary)).catch(() => null);
 			const running = own() ? 'own' : (await isBeingCompared(folder)) ? 'other' : 'no';
 			const now = JSON.stringify([stat?.mtimeMs, stat?.size, stat?.ino, running, forbidden()]);
-			if (now === this.#told) return;
+			if (now === this.#reported) return;
 			const summary = await readComparisonSummary(folder);
 			// A killed process cannot record that it stopped.
 			const state = summary.state === 'running' && running === 'no' ? 'stopped' : summary.state;
-			this.#told = now;
+			this.#reported = now;
 			const whole = state === 'ended' && summary.points.every(({ failed }) => failed === 0);
 			const canGoOn = whole ? 'All searches have finished.' : (forbidden() ?? true);
 			post({ type: 'summary', folder, summary: { ...summary, state }, running, canGoOn });
 		} catch (error) {
 			const { message, action } = Failure.from(error);
 			const now = `failure ${message}`;
-			if (now === this.#told) return;
-			this.#told = now;
+			if (now === this.#reported) return;
+			this.#reported = now;
 			post({ type: 'failure', folder, message, action: action ?? null });
 		}
 	}

@@ -158,7 +158,7 @@ export class TreeSession extends Disposable {
 				await this.#post({ type: 'open', side, generation: shown.generation, source });
 			}
 			shown.failed = null;
-			if (await this.#send(side, shown, feed)) await this.#tellSource(side, shown, feed);
+			if (await this.#send(side, shown, feed)) await this.#reportSource(side, shown, feed);
 		} catch (error) {
 			const failure = Failure.from(error, `Cannot read ${shown.path}`);
 			if (!this.#is(side, shown) || shown.failed === failure.message) return;
@@ -201,8 +201,8 @@ export class TreeSession extends Disposable {
 			for (const event of events) {
 				batch.push(event);
 				size += event.length;
-				const most = shown.sent === 0 ? firstEvents : batchEvents;
-				if (batch.length >= most || size >= batchBytes) await flush(false);
+				const limit = shown.sent === 0 ? firstEvents : batchEvents;
+				if (batch.length >= limit || size >= batchBytes) await flush(false);
 			}
 		}
 		if (batch.length > 0 || open) await flush(true);
@@ -211,7 +211,7 @@ export class TreeSession extends Disposable {
 	}
 
 	/** Sends the file facts again if they have changed. */
-	async #tellSource(side: Side, shown: Shown, feed: TreeFeed): Promise<void> {
+	async #reportSource(side: Side, shown: Shown, feed: TreeFeed): Promise<void> {
 		const source = await this.#sourceOf(shown, feed);
 		const text = JSON.stringify(source);
 		if (text === shown.source || !this.#is(side, shown)) return;

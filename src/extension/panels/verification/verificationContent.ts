@@ -19,20 +19,20 @@ const evidenceCharacters = 8_000;
 /** Maximum number of rows per message, because the process that creates messages also serves the editor. */
 export const rowsAtOnce = 400;
 
-const beginning = (text: string, most: number) => (text.length > most ? text.slice(0, most) : text);
+const cut = (text: string, limit: number) => (text.length > limit ? text.slice(0, limit) : text);
 
 export function rowSummary(row: VerifiedRow): RowSummary {
 	const { source, label, group, prompt, completion, truncated, value, error, expect, passed, recorded, others } = row;
 	return {
 		source,
-		label: beginning(label, 500),
+		label: cut(label, 500),
 		group,
-		prompt: beginning(prompt, shownCharacters),
-		completion: beginning(completion, shownCharacters),
+		prompt: cut(prompt, shownCharacters),
+		completion: cut(completion, shownCharacters),
 		size: completion.length,
 		truncated,
 		value,
-		error: error === undefined ? null : beginning(error.message.split('\n', 1)[0] ?? '', 300),
+		error: error === undefined ? null : cut(error.message.split('\n', 1)[0] ?? '', 300),
 		...(expect === undefined ? {} : { expect }),
 		...(passed === undefined ? {} : { passed }),
 		...(recorded === undefined ? {} : { recorded }),
@@ -93,9 +93,9 @@ export function auditContent(report: AuditReport): AuditContent {
 		findings: findings.map((finding) => ({
 			...finding,
 			evidence: finding.evidence.map(({ prompt, answer, completion, given, value, honest: fair }) => ({
-				prompt: beginning(prompt, evidenceCharacters),
+				prompt: cut(prompt, evidenceCharacters),
 				answer,
-				completion: beginning(completion, evidenceCharacters),
+				completion: cut(completion, evidenceCharacters),
 				size: completion.length,
 				value,
 				honest: fair,
@@ -112,8 +112,8 @@ export function comparedSummary(row: ComparedRow, flipped: boolean): ComparedSum
 		step,
 		group,
 		index,
-		prompt: beginning(prompt, shownCharacters),
-		completion: beginning(completion, shownCharacters),
+		prompt: cut(prompt, shownCharacters),
+		completion: cut(completion, shownCharacters),
 		size: completion.length,
 		truncated,
 		before,
@@ -121,7 +121,7 @@ export function comparedSummary(row: ComparedRow, flipped: boolean): ComparedSum
 		advantageBefore,
 		advantageAfter,
 		flipped,
-		error: row.error === undefined ? null : beginning(row.error, 300),
+		error: row.error === undefined ? null : cut(row.error, 300),
 	};
 }
 

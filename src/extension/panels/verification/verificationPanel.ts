@@ -14,7 +14,7 @@ import {
 import { appendCase } from '../../../rewards/appendCase.ts';
 import { casesPath } from '../../../rewards/casesFile.ts';
 import { commandIds, panelTypes } from '../../ids.ts';
-import { keyOfPlace } from '../../rewards/judgements.ts';
+import { keyOfPlace } from '../../rewards/judgments.ts';
 import { isRewardUri } from '../../rewards/rewardFiles.ts';
 import type { RewardWorkbench } from '../../rewards/rewardWorkbench.ts';
 import { displayText } from '../../runView.ts';
@@ -54,18 +54,18 @@ export class VerificationPanel extends AppPanel<ResultEvent, ResultCommand, type
 		this.place = place;
 		this.#workbench = workbench;
 		this.title = titleOf(place);
-		const { verifications, judgements } = workbench;
+		const { verifications, judgments } = workbench;
 		const session = this.register(
 			new VerificationSession({
 				place,
 				fileLabel: vscode.workspace.asRelativePath(place.file),
-				source: verificationSource(place, { verifications, judgements }),
+				source: verificationSource(place, { verifications, judgments }),
 				post: (event) => void this.post(event),
 				...(part === undefined ? {} : { part }),
 			}),
 		);
 		this.#session = session;
-		this.register({ dispose: () => judgements.forget(place) });
+		this.register({ dispose: () => judgments.forget(place) });
 		this.handlers = {
 			loadRows: ({ result, from }) => ({ rows: session.rows(result, from) as never }),
 			loadRow: ({ result, index }) => session.texts(result, index),
@@ -139,7 +139,7 @@ export class VerificationPanel extends AppPanel<ResultEvent, ResultCommand, type
 				break;
 			case 'cancel':
 				if (this.place.view === 'verification') this.#workbench.verifications.session(file).cancel();
-				else this.#workbench.judgements.cancel(this.place);
+				else this.#workbench.judgments.cancel(this.place);
 				break;
 			case 'choosePart':
 				this.#session.choosePart(command.part);

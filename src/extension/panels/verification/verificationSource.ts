@@ -5,7 +5,7 @@ import type { AuditReport } from '../../../protocol/audit.ts';
 import type { Comparison } from '../../../protocol/comparison.ts';
 import type { ResultPlace, ResultStatus } from '../../../protocol/verificationMessages.ts';
 import type { FileVerification, RewardResults } from '../../rewards/fileVerification.ts';
-import { type Judgement, keyOfPlace } from '../../rewards/judgements.ts';
+import { type Judgment, keyOfPlace } from '../../rewards/judgments.ts';
 
 /** Data for a results panel; always complete. */
 export interface VerificationState {
@@ -36,17 +36,17 @@ export interface VerificationStore {
 }
 
 /** Access to the editor's audits and comparisons. */
-export interface JudgementStore {
+export interface JudgmentStore {
 	readonly onDidChange: Event<string>;
-	get(place: ResultPlace): Judgement | undefined;
+	get(place: ResultPlace): Judgment | undefined;
 }
 
 /** Creates a source for the results of a reward and view. */
 export function verificationSource(
 	place: ResultPlace,
-	stores: { readonly verifications: VerificationStore; readonly judgements: JudgementStore },
+	stores: { readonly verifications: VerificationStore; readonly judgments: JudgmentStore },
 ): VerificationSource {
-	const { verifications, judgements } = stores;
+	const { verifications, judgments } = stores;
 	const key = keyOfPlace(place);
 	return {
 		onDidChange: (listener) => {
@@ -54,7 +54,7 @@ export function verificationSource(
 				verifications.onDidChange((file) => {
 					if (file === place.file) listener();
 				}),
-				judgements.onDidChange((changed) => {
+				judgments.onDidChange((changed) => {
 					if (changed === key) listener();
 				}),
 			];
@@ -66,7 +66,7 @@ export function verificationSource(
 			const verification = verifications.get(place.file);
 			return place.view === 'verification'
 				? verificationState(verification, place.reward)
-				: judgementState(judgements.get(place), place.view);
+				: judgmentState(judgments.get(place), place.view);
 		},
 	};
 }
@@ -81,11 +81,11 @@ function verificationState(state: FileVerification | undefined, reward: string):
 	};
 }
 
-function judgementState(judgement: Judgement | undefined, view: 'audit' | 'comparison'): VerificationState {
-	const result = judgement?.result ?? null;
+function judgmentState(judgment: Judgment | undefined, view: 'audit' | 'comparison'): VerificationState {
+	const result = judgment?.result ?? null;
 	const shown: ShownResult =
 		view === 'audit'
 			? { view, report: result !== null && 'probes' in result ? result : null }
 			: { view, comparison: result !== null && 'groups' in result ? result : null };
-	return { phase: judgement?.phase ?? 'idle', failure: judgement?.failure ?? null, stale: false, shown };
+	return { phase: judgment?.phase ?? 'idle', failure: judgment?.failure ?? null, stale: false, shown };
 }

@@ -11,7 +11,7 @@ import os
 import sys
 import types
 
-MOST_VALUES = 200_000
+MAX_VALUES = 200_000
 DEEPEST = 200
 LONGEST_ITERATION = 100_000
 
@@ -58,7 +58,7 @@ iterators = (
 def encode(value, depth=0, count=None):
     count = [0] if count is None else count
     count[0] += 1
-    if depth > DEEPEST or count[0] > MOST_VALUES:
+    if depth > DEEPEST or count[0] > MAX_VALUES:
         raise TooMuch("the value is too large")
 
     def items(values):
@@ -185,10 +185,10 @@ def handle(request):
     try:
         return {"later": True, "value": encode(asyncio.run(value))}
     except BaseException as error:
-        return {"later": True, **told(error)}
+        return {"later": True, **error_reply(error)}
 
 
-def told(error):
+def error_reply(error):
     try:
         return {"error": [type(error).__name__, str(error)[:500]]}
     except BaseException:
@@ -199,6 +199,6 @@ for line in requests:
     try:
         reply = handle(loads(line))
     except BaseException as error:
-        reply = told(error)
+        reply = error_reply(error)
     replies.write(dumps(reply).encode() + b"\n")
     replies.flush()

@@ -3,7 +3,8 @@ import { Failure } from '../../../base/failure.ts';
 import type { IsolationAttempt, IsolationReport } from '../../../protocol/isolation.ts';
 import { readHarness } from '../harnessFiles.ts';
 import type { Sandbox, SandboxLimits, SandboxOutput } from '../sandbox.ts';
-import { type EscapeAttempt, escapeAttempts, type Said, untried, type Verdict } from './isolationAttempts.ts';
+import { type EscapeAttempt, type Said, untried, type Verdict } from './escapeAttempt.ts';
+import { escapeAttempts } from './isolationAttempts.ts';
 import { makeSurroundings, type Surroundings } from './surroundings.ts';
 
 export interface CheckOptions {

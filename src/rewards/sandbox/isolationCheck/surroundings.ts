@@ -41,8 +41,8 @@ export interface About {
 /** Resources outside the sandbox that attempts try to access: files, servers, a process, a secret. */
 export interface Surroundings {
 	readonly about: About;
-	/** @param signalled whether a signal was sent, which may take a moment to have an effect */
-	victimLives(signalled: boolean): Promise<boolean>;
+	/** @param signaled whether a signal was sent, which may take a moment to have an effect */
+	victimLives(signaled: boolean): Promise<boolean>;
 	/** Returns files that attempts have created outside the sandbox. */
 	appeared(): Promise<string[]>;
 	/** Returns processes that attempts have left behind. */
@@ -75,37 +75,8 @@ export async function makeSurroundings(workspace: string): Promise<Surroundings>
 		const workspaceFiles = await canary(join(workspace, `.${token}-workspace`));
 		const tmpFiles = await canary(join(folder, 'canary'));
 
-		const tcp = createServer(answer);
-		const port = await listen(tcp, { port: 0, host: '::' }).catch(() => listen(tcp, { port: 0, host: '0.0.0.0' }));
-		undo.push(() => tcp.close());
-		const udp = createSocket('udp4').on('message', (_, { port: to, address }) => udp.send('reached', to, address));
-		await new Promise<void>((resolve) => udp.bind(0, '127.0.0.1', resolve));
-		undo.push(() => udp.close());
-		const unix = createServer(answer);
-		const path = join(folder, 'socket');
-		await listen(unix, { path });
-		undo.push(() => unix.close());
-		const hidden = createServer(answer);
-		const abstract =
-			process.platform !== 'linux'
-				? null
-				: await listen(hidden, { path: `\0${token}` }).then(
-						() => token,
-						() => null,
-					);
-		if (abstract !== null) undo.push(() => hidden.close());
-
-		const victim = spawn(process.execPath, ['-e', "console.log('here'); setInterval(() => undefined, 60000)", token], {
-			stdio: ['ignore', 'pipe', 'ignore'],
-			env: { ...process.env, ELECTRON_RUN_AS_NODE: '1' },
-		});
-		victim.on('error', () => undefined);
-		undo.push(() => ended(victim));
-		const { pid: victimPid } = victim;
-		// To `kill`, numbers that are not process IDs can mean many processes.
-		if (victimPid === undefined) throw new Failure('internal', 'Cannot start the process that attempts may kill.');
-		// A process does not show its arguments until shortly after it starts.
-		await Promise.race([once(victim.stdout, 'data'), once(victim, 'exit')]).catch(() => undefined);
+		const { port, udpPort, path, abstract } = await startServers(folder, token, undo);
+		const { victim, pid: victimPid } = await startVictim(token, undo);
 		process.env[variable] = secret;
 		undo.push(() => delete process.env[variable]);
 
@@ -137,7 +108,7 @@ export async function makeSurroundings(workspace: string): Promise<Surroundings>
 				pid: process.pid,
 				victim: victimPid,
 				port,
-				udpPort: udp.address().port,
+				udpPort,
 				abstract,
 				addresses: Object.values(networkInterfaces())
 					.flatMap((list) => list ?? [])
@@ -150,9 +121,9 @@ export async function makeSurroundings(workspace: string): Promise<Surroundings>
 				writes,
 				devices: await devices(),
 			},
-			victimLives: async (signalled) => {
+			victimLives: async (signaled) => {
 				const lives = () => victim.exitCode === null && victim.signalCode === null;
-				for (let i = 0; signalled && lives() && i < 100; i++) await setTimeout(20);
+				for (let i = 0; signaled && lives() && i < 100; i++) await setTimeout(20);
 				return lives();
 			},
 			appeared: async () => {
@@ -173,6 +144,46 @@ export async function makeSurroundings(workspace: string): Promise<Surroundings>
 		await remove();
 		throw error;
 	}
+}
+
+/** Servers that attempts try to reach; `path`: of a socket in the folder. */
+async function startServers(folder: string, token: string, undo: (() => unknown)[]) {
+	const tcp = createServer(answer);
+	const port = await listen(tcp, { port: 0, host: '::' }).catch(() => listen(tcp, { port: 0, host: '0.0.0.0' }));
+	undo.push(() => tcp.close());
+	const udp = createSocket('udp4').on('message', (_, { port: to, address }) => udp.send('reached', to, address));
+	await new Promise<void>((resolve) => udp.bind(0, '127.0.0.1', resolve));
+	undo.push(() => udp.close());
+	const unix = createServer(answer);
+	const path = join(folder, 'socket');
+	await listen(unix, { path });
+	undo.push(() => unix.close());
+	const hidden = createServer(answer);
+	const abstract =
+		process.platform !== 'linux'
+			? null
+			: await listen(hidden, { path: `\0${token}` }).then(
+					() => token,
+					() => null,
+				);
+	if (abstract !== null) undo.push(() => hidden.close());
+	return { port, udpPort: udp.address().port, path, abstract };
+}
+
+/** A process that attempts try to kill. */
+async function startVictim(token: string, undo: (() => unknown)[]) {
+	const victim = spawn(process.execPath, ['-e', "console.log('here'); setInterval(() => undefined, 60000)", token], {
+		stdio: ['ignore', 'pipe', 'ignore'],
+		env: { ...process.env, ELECTRON_RUN_AS_NODE: '1' },
+	});
+	victim.on('error', () => undefined);
+	undo.push(() => ended(victim));
+	const { pid } = victim;
+	// To `kill`, numbers that are not process IDs can mean many processes.
+	if (pid === undefined) throw new Failure('internal', 'Cannot start the process that attempts may kill.');
+	// A process does not show its arguments until shortly after it starts.
+	await Promise.race([once(victim.stdout, 'data'), once(victim, 'exit')]).catch(() => undefined);
+	return { victim, pid };
 }
 
 function listen(server: Server, where: { port: number; host: string } | { path: string }): Promise<number> {

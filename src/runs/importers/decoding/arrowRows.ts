@@ -88,10 +88,10 @@ export class ArrowRows {
 		let count = Math.min(to - from, place.rows - first, 2 * this.#fitting);
 		for (;;) {
 			let taken = 0;
-			const most = count === 1 ? largestRow : answerBytes;
+			const max = count === 1 ? largestRow : answerBytes;
 			const take = (bytes: number) => {
 				taken += bytes;
-				if (taken > most) throw new TooLarge(`a row has more than ${most} bytes`);
+				if (taken > max) throw new TooLarge(`a row has more than ${max} bytes`);
 			};
 			try {
 				take(8 * count);

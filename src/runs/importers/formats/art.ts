@@ -197,7 +197,7 @@ export const art: RunFormat = {
 		'Advantages and tokens are not recorded; some versions record whether a completion was truncated.',
 		'Trajectory metrics are not part of the reward; booleans are shown next to it, numbers are kept.',
 	],
-	async recognise(folder) {
+	async recognize(folder) {
 		if (await folder.has(place('parquet'))) return true;
 		for (const [file] of [await folder.some(place('jsonl'), 1), await folder.some(place('yaml'), 1)]) {
 			const text = (file && (await folder.head(file.path))) ?? '';

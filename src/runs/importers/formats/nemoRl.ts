@@ -146,6 +146,6 @@ export const nemoRl: RunFormat = {
 		'Rewards are totals; with dynamic sampling, those of the kept rows (filtered_rewards).',
 		'Whether a completion was truncated is not recorded.',
 	],
-	recognise: async (folder) =>
+	recognize: async (folder) =>
 		(await folder.has('train_data_step{step}.jsonl')) || (await folder.has('val_data_step{step}.jsonl')),
 };

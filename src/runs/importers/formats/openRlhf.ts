@@ -47,7 +47,7 @@ export const openRlhf: RunFormat = {
 		'OpenRLHF writes no rollouts: only the one sample per logged step in its TensorBoard text is shown.',
 		'The sample contains prompt and completion in one text, and its reward is rounded to four digits.',
 	],
-	async recognise(folder) {
+	async recognize(folder) {
 		for (const pattern of places) {
 			if (await namesTag(folder, pattern, tags)) return !(await severalRuns(folder, pattern));
 		}

@@ -115,7 +115,7 @@ export const primeRl: RunFormat = {
 		'The reward is the weighted sum of the scores; null means the rollout was not scored.',
 		'Tokens are recorded as ids; only trained tokens are shown.',
 	],
-	recognise: hasTraces,
+	recognize: hasTraces,
 	async describe(folder) {
 		for (const { pattern } of [...perStep, ...streamed]) {
 			const [first] = await folder.find(pattern);

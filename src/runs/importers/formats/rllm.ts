@@ -114,8 +114,8 @@ function groupOf(episode: Fields, question: string): string {
 }
 
 /** Returns the name that the run's episodes start with, which does not depend on what else an episode contains. */
-const mainName = (learnt: unknown): string | null =>
-	(learnt as { readonly main: string | null } | undefined)?.main ?? null;
+const mainName = (learned: unknown): string | null =>
+	(learned as { readonly main: string | null } | undefined)?.main ?? null;
 
 /** Maximum number of episodes to check for names. */
 const maxNamed = 16;
@@ -155,13 +155,13 @@ export function rllmEpisode(record: unknown, context: RecordContext): readonly F
 		...given('answer', answerOf(task)),
 		...given('row', integerOf(task?.idx) ?? integerOf(task?.id) ?? textOf(task?.id) ?? textOf(episode.task_hash)),
 	};
-	const told = { correct, stop: reason, metadata: episode.metadata };
+	const facts = { correct, stop: reason, metadata: episode.metadata };
 	const trajectories = episode.trajectories.map(fieldsOf);
 	if (trajectories.length === 0) {
-		const extra = extraOf({ ...told, failed: 'before its first message' });
+		const extra = extraOf({ ...facts, failed: 'before its first message' });
 		return [{ ...shared, groupKey: group, prompt: question, completion: '', reward: null, ...given('extra', extra) }];
 	}
-	const main = mainName(context.learnt) ?? textOf(trajectories[0]?.name);
+	const main = mainName(context.learned) ?? textOf(trajectories[0]?.name);
 	const rollouts: ForeignRollout[] = [];
 	for (const trajectory of trajectories) {
 		if (!trajectory) return 'has a trajectory that is not an object';
@@ -183,7 +183,7 @@ export function rllmEpisode(record: unknown, context: RecordContext): readonly F
 			completion,
 			reward: numberOf(trajectory.reward),
 			...given('parents', parents),
-			...given('extra', extraOf({ ...told, agent: trajectory.name })),
+			...given('extra', extraOf({ ...facts, agent: trajectory.name })),
 		});
 	}
 	return rollouts;
@@ -213,7 +213,7 @@ export const rllm: RunFormat = {
 			pattern: episodes(place, 'train'),
 			form: 'json',
 			split: 'train',
-			dependsOn: (_, learnt) => mainName(learnt) ?? '',
+			dependsOn: (_, learned) => mainName(learned) ?? '',
 			rollouts: rllmEpisode,
 		},
 		{
@@ -221,7 +221,7 @@ export const rllm: RunFormat = {
 			form: 'json',
 			split: 'validation',
 			accepts: ({ mode }) => mode !== 'train',
-			dependsOn: (_, learnt) => mainName(learnt) ?? '',
+			dependsOn: (_, learned) => mainName(learned) ?? '',
 			rollouts: rllmEpisode,
 		},
 	]),
@@ -236,7 +236,7 @@ export const rllm: RunFormat = {
 		'Advantages and tokens are not recorded.',
 	],
 	learn: learnNames,
-	async recognise(folder) {
+	async recognize(folder) {
 		for (const place of places) if (await folder.has(episodes(place, '{mode}'))) return true;
 		return false;
 	},

@@ -97,7 +97,7 @@ export const skyRl: RunFormat = {
 		'There are no group ids: rollouts with the same step, data source and prompt form a group.',
 		'A per-token score is shown as the sum of its parts. Advantages and tokens are not recorded.',
 	],
-	async recognise(folder) {
+	async recognize(folder) {
 		for (const place of folders) {
 			for (const file of await folder.some(`${place}{source}.jsonl`, 4)) {
 				const keys = topKeys((await folder.head(file.path)) ?? '');

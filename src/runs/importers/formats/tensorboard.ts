@@ -33,7 +33,7 @@ export const tensorboard: RunFormat = {
 	rollouts: places.map((pattern) => ({ pattern, form: 'events', split: 'train', accepts, rollouts: tensorboardText })),
 	metrics: places.map((pattern) => ({ pattern, form: 'events', accepts, metrics: eventMetrics })),
 	notes: ['Event files do not record which trainer wrote them: metrics are identified by name only.'],
-	async recognise(folder) {
+	async recognize(folder) {
 		if (await folder.has(eventFileName)) return true;
 		return (await folder.some(`{writer}/${eventFileName}`, 20)).some(({ path }) =>
 			writers.has(path.split('/', 1)[0] ?? ''),

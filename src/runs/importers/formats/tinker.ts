@@ -111,7 +111,7 @@ export const tinker: RunFormat = {
 		'The log does not record which rollout in a group a text belongs to: it is matched by reward and length.',
 		'Groups with all-equal rewards may have been filtered out. Advantages and tokens are not recorded.',
 	],
-	async recognise(folder) {
+	async recognize(folder) {
 		if (await folder.has(summaries)) return true;
 		const metrics = topKeys((await folder.head('metrics.jsonl')) ?? '');
 		return metrics.has('progress/batch') && (await folder.json('config.json')) !== undefined;

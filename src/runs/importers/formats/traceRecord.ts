@@ -138,9 +138,9 @@ export function traceCredit(value: unknown): TraceCredit | null {
 	if (!trace) return null;
 	const tokens = listOf(trace.nodes).map((node) => tokenCredit(fieldsOf(node)?.advantages));
 	const credited = tokens.filter((credit) => credit !== null && !(Array.isArray(credit) && credit.length === 0));
-	const told = numberOf(fieldsOf(trace.info)?.advantage);
-	if (told === null && credited.length === 0) return null;
-	return { advantage: told ?? commonValue(credited), tokens: credited.length > 0 ? tokens : null };
+	const advantage = numberOf(fieldsOf(trace.info)?.advantage);
+	if (advantage === null && credited.length === 0) return null;
+	return { advantage: advantage ?? commonValue(credited), tokens: credited.length > 0 ? tokens : null };
 }
 
 /** Returns the value shared by all tokens, or null if they differ or there are none. */

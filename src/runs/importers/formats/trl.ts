@@ -4,8 +4,9 @@ import { extraOf, type Fields, fieldsOf, given, integerOf, numberOf, sumOf, text
 import type { MetricFiles, RecordContext, RolloutFiles, RunFacts, RunFormat } from '../runFormat.ts';
 import { eventFileName, namesTag } from './eventFiles.ts';
 import { eventMetrics } from './eventMetrics.ts';
-import { completionsPattern, learnTrl, type TrlLearnt, tablePatterns, trlDependence } from './trlLearnt.ts';
+import { learnTrl, type TrlLearned, trlDependence } from './trlLearned.ts';
 import { keyOfPrompt, otherColumns, promptOf, rewardColumns, scoresIn, tableRows } from './trlRows.ts';
+import { completionsPattern, tablePatterns } from './trlTables.ts';
 
 /*
  * trl/trainer/grpo_trainer.py, `log`: one Parquet file per logged step with the columns `step, prompt, completion`, one
@@ -15,26 +16,27 @@ import { keyOfPrompt, otherColumns, promptOf, rewardColumns, scoresIn, tableRows
  */
 
 function rolloutOf(row: Fields, context: RecordContext, evaluated: EvaluatedRow | null): ForeignRollout | string {
-	const learnt = context.learnt as TrlLearnt | undefined;
+	const learned = context.learned as TrlLearned | undefined;
 	const prompt = promptOf(row.prompt);
 	const completion = promptOf(row.completion);
 	if (prompt === null) return 'has no prompt';
 	if (completion === null) return 'has no completion';
-	const names = rewardColumns(row, learnt?.names ?? null);
+	const names = rewardColumns(row, learned?.names ?? null);
 	const scores = scoresIn(row, names);
 	const rest = Object.fromEntries(
 		otherColumns(row).flatMap((name) => (names.includes(name) ? [] : [[name, row[name]]])),
 	);
 	// W&B tables store steps as text.
 	const step = context.step ?? integerOf(row.step) ?? integerOf(Number(row.step ?? Number.NaN));
-	const truncated = learnt?.truncated[evaluated === null ? 'train' : 'validation'].get(step ?? Number.NaN);
+	const truncated = learned?.truncated[evaluated === null ? 'train' : 'validation'].get(step ?? Number.NaN);
 	return {
 		groupKey: keyOfPrompt(prompt),
 		step,
 		prompt,
 		completion,
 		rewards: Object.fromEntries(names.map((name, i) => [name, scores[i] ?? null])),
-		reward: 'reward' in row ? numberOf(row.reward) : sumOf(scores.map((score, i) => weighted(score, learnt, names[i]))),
+		reward:
+			'reward' in row ? numberOf(row.reward) : sumOf(scores.map((score, i) => weighted(score, learned, names[i]))),
 		advantage: numberOf(row.advantage),
 		...(truncated === undefined || evaluated?.alone === false ? {} : { truncated }),
 		...(evaluated === null ? {} : { stage: 'validation' }),
@@ -42,8 +44,8 @@ function rolloutOf(row: Fields, context: RecordContext, evaluated: EvaluatedRow 
 	};
 }
 
-function weighted(score: number | null, learnt: TrlLearnt | undefined, name: string | undefined): number | null {
-	return score === null ? null : score * (learnt?.weights.get(name ?? '') ?? 1);
+function weighted(score: number | null, learned: TrlLearned | undefined, name: string | undefined): number | null {
+	return score === null ? null : score * (learned?.weights.get(name ?? '') ?? 1);
 }
 
 /** A row written by an evaluation. */
@@ -55,8 +57,8 @@ interface EvaluatedRow {
 }
 
 /** Returns the evaluation that wrote a row in a file, or null if training did. */
-function evaluatedRow(row: number, { file, learnt }: RecordContext): EvaluatedRow | null {
-	const evaluation = (learnt as TrlLearnt | undefined)?.evaluations.get(file);
+function evaluatedRow(row: number, { file, learned }: RecordContext): EvaluatedRow | null {
+	const evaluation = (learned as TrlLearned | undefined)?.evaluations.get(file);
 	if (evaluation === undefined || row < evaluation.from) return null;
 	const alone = evaluation.datasets.length === 1;
 	let end = evaluation.from;
@@ -91,7 +93,7 @@ export const trlTable =
 		for (const [i, row] of rows.entries()) {
 			const evaluated = evaluatedRow(i, context);
 			// Without learned facts, only the steps are needed.
-			if (context.learnt !== undefined && !isOf(split, evaluated)) continue;
+			if (context.learned !== undefined && !isOf(split, evaluated)) continue;
 			const rollout = rolloutOf(row, context, evaluated);
 			if (typeof rollout === 'string') return `row ${i + 1} ${rollout}`;
 			rollouts.push(rollout);
@@ -103,8 +105,8 @@ export const trlTable =
  * A file belongs to training unless an evaluation wrote all of it, and to an evaluation only if that evaluation is
  * known.
  */
-function holdsRowsOf(split: Split, path: string, learnt: unknown): boolean {
-	const known = learnt as TrlLearnt | undefined;
+function holdsRowsOf(split: Split, path: string, learned: unknown): boolean {
+	const known = learned as TrlLearned | undefined;
 	if (known?.repeated.has(path)) return false;
 	const evaluation = known?.evaluations.get(path);
 	return split === 'train' ? evaluation?.from !== 0 : evaluation !== undefined;
@@ -116,7 +118,7 @@ const completionFiles = (split: Split): RolloutFiles[] => [
 		form: 'parquet',
 		split,
 		grouping: 'consecutive',
-		holds: (path, learnt) => holdsRowsOf(split, path, learnt),
+		holds: (path, learned) => holdsRowsOf(split, path, learned),
 		dependsOn: trlDependence,
 		rollouts: trlRollout(split),
 	},
@@ -127,7 +129,7 @@ const completionFiles = (split: Split): RolloutFiles[] => [
 			split,
 			grouping: 'consecutive',
 			unlessThere: [completionsPattern],
-			holds: (path, learnt) => holdsRowsOf(split, path, learnt),
+			holds: (path, learned) => holdsRowsOf(split, path, learned),
 			dependsOn: trlDependence,
 			rollouts: trlTable(split),
 		}),
@@ -178,9 +180,9 @@ async function newestState(folder: FolderView): Promise<unknown> {
 	return (await folder.json(last)) ?? (newest === undefined ? undefined : await folder.json(newest.path));
 }
 
-async function describe(folder: FolderView, learnt: unknown): Promise<RunFacts> {
+async function describe(folder: FolderView, learned: unknown): Promise<RunFacts> {
 	const state = fieldsOf(await newestState(folder));
-	const known = learnt as TrlLearnt | undefined;
+	const known = learned as TrlLearned | undefined;
 	const total = integerOf(state?.max_steps);
 	const config = fieldsOf(await folder.json('config.json')) ?? fieldsOf(await folder.json('adapter_config.json'));
 	const model = textOf(config?.base_model_name_or_path) ?? textOf(config?._name_or_path);
@@ -214,7 +216,7 @@ export const trl: RunFormat = {
 	],
 	learn: learnTrl,
 	describe,
-	async recognise(folder) {
+	async recognize(folder) {
 		for (const pattern of [completionsPattern, ...tablePatterns]) if (await folder.has(pattern)) return true;
 		const states = [last, ...(await folder.some(checkpoints, 1)).map(({ path }) => path)];
 		for (const path of states) if (/"log_history"/.test((await folder.head(path, 4096)) ?? '')) return true;

@@ -35,15 +35,15 @@ export const verifiers: RunFormat = {
 		'A standalone evaluation records no groups: rollouts for the same task form a group.',
 		'The reward is the weighted sum of the scores; null means the rollout was not scored.',
 	],
-	recognise: async (folder) => (await holdsTraces(folder, traces)) || (await holdsTraces(folder, results)),
+	recognize: async (folder) => (await holdsTraces(folder, traces)) || (await holdsTraces(folder, results)),
 	async describe(folder) {
 		const config = fieldsOf(await folder.json('configs/eval.json'));
 		const env = fieldsOf(config?.env);
-		const told: [string, unknown][] = [
+		const facts: [string, unknown][] = [
 			['model', config?.model ?? fieldsOf(config?.client)?.model],
 			['environment', env?.id ?? env?.name],
 		];
-		const versions = told.flatMap(([name, value]) => {
+		const versions = facts.flatMap(([name, value]) => {
 			const text = textOf(value);
 			return text === null ? [] : [[name, text] as const];
 		});

@@ -18,19 +18,19 @@ export const verifiersLegacy: RunFormat = {
 		'Rollouts for the same example form a group.',
 		'Failed rollouts have reward 0 and no completion; their errors are kept.',
 	],
-	async recognise(folder) {
+	async recognize(folder) {
 		const keys = topKeys((await folder.head(rows)) ?? '');
 		return keys.has('example_id') && keys.has('reward');
 	},
 	async describe(folder) {
 		const metadata = fieldsOf(await folder.json('metadata.json'));
 		if (!metadata) return {};
-		const told: [string, unknown][] = [
+		const facts: [string, unknown][] = [
 			['model', metadata.model],
 			['environment', metadata.env_id],
 			['verifiers', fieldsOf(metadata.version_info)?.vf_version],
 		];
-		const versions = told.flatMap(([name, value]) => (textOf(value) === null ? [] : [[name, String(value)] as const]));
+		const versions = facts.flatMap(([name, value]) => (textOf(value) === null ? [] : [[name, String(value)] as const]));
 		const average = numberOf(metadata.avg_reward);
 		return {
 			versions: Object.fromEntries(versions),

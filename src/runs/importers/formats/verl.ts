@@ -93,7 +93,7 @@ export const verl: RunFormat = {
 		'Prompts and completions are decoded without special tokens, so roles and tool turns appear as plain text.',
 		'Advantages, tokens and truncation are not recorded.',
 	],
-	async recognise(folder) {
+	async recognize(folder) {
 		for (const place of ['', '{folder}/']) {
 			if (await holds(folder, `${place}{step}.jsonl`, isRollout)) return true;
 			if (await holds(folder, `${place}{name}.jsonl`, isLogged)) return true;

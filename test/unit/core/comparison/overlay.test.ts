@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { columnOn, overlay, placesOf, sharedNames } from '../../../../src/core/comparison/overlay.ts';
 import { flattenRecipe, recipeDiff } from '../../../../src/core/comparison/recipeDiff.ts';
-import { mostNames, mostPoints, RunCurves } from '../../../../src/core/comparison/runCurves.ts';
+import { maxNames, maxPoints, RunCurves } from '../../../../src/core/comparison/runCurves.ts';
 
 const line = (step: number, values: Record<string, number | null>, time = step * 10) => ({
 	step,
@@ -29,11 +29,11 @@ describe('run curves', () => {
 
 	test('average as many rows per point as necessary if they are long, without losing any', () => {
 		const curves = new RunCurves();
-		const rows = mostPoints * 5 + 3;
+		const rows = maxPoints * 5 + 3;
 		for (let step = 1; step <= rows; step++)
 			curves.append([line(step, { reward: step, now: step % 100 === 0 ? 1 : null })]);
 		assert.equal(curves.rowsPerPoint, 8);
-		assert.ok(curves.points <= mostPoints);
+		assert.ok(curves.points <= maxPoints);
 		const { step, values } = curves.take(['reward', 'now']);
 		assert.equal(step.at(-1), rows);
 		// The first point averages steps 1 to 8.
@@ -58,8 +58,8 @@ describe('run curves', () => {
 
 	test('bound the number of names', () => {
 		const curves = new RunCurves();
-		curves.append([line(1, Object.fromEntries(Array.from({ length: mostNames + 7 }, (_, i) => [`m${i}`, i])))]);
-		assert.equal(curves.names.length, mostNames);
+		curves.append([line(1, Object.fromEntries(Array.from({ length: maxNames + 7 }, (_, i) => [`m${i}`, i])))]);
+		assert.equal(curves.names.length, maxNames);
 		assert.equal(curves.droppedNames, 7);
 	});
 });

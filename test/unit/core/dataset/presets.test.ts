@@ -8,15 +8,15 @@ import { verifiedTask } from '../../../../src/core/dataset/readableHere.ts';
 import { keyContext } from '../../../../src/core/recipe/keyContext.ts';
 import { resolveDataset } from '../../../../src/core/recipe/resolveDataset.ts';
 import { type PresetName, presetNames } from '../../../../src/protocol/recipe/recipe.ts';
-import { presetsText } from '../../../scripts/presetsFile.ts';
+import { trainerFile, trainerTables } from '../../../scripts/trainerTables.ts';
 
 const columnsOf = (preset: PresetName) => ({ ...datasetPresets[preset], preset });
 const parse = (preset: PresetName, row: object) => parseDatasetLine(JSON.stringify(row), 3, columnsOf(preset));
 
 describe('known datasets', () => {
-	it('match the table in the trainer (written by node test/scripts/writePresets.ts)', () => {
-		const file = new URL('../../../../src/engines/trainer/reasoning_lab_trainer/data/presets.json', import.meta.url);
-		assert.equal(readFileSync(file, 'utf8'), presetsText());
+	it('match the table in the trainer (written by node test/scripts/writeTrainerTables.ts)', () => {
+		const name = 'data/presets.json';
+		assert.equal(readFileSync(trainerFile(name), 'utf8'), trainerTables[name]);
 	});
 
 	for (const name of presetNames) {

@@ -152,13 +152,13 @@ describe('dead groups', () => {
 	it('are called correct or incorrect only if a reward checks answers', () => {
 		const facts = { correct: fill(null), answered: fill(null) };
 		const some = group({ ...facts, reward: [-1, 2, 2, -1, -1, 2, 2, 2] });
-		const told = (of: Partial<Parameters<typeof group>[0]>) =>
+		const alertOf = (of: Partial<Parameters<typeof group>[0]>) =>
 			only({ metrics: rows(60, dead), steps: steps(60, [...fill(group({ ...facts, ...of }), 9), some]) }, foreignRun)
 				.message;
 		for (const message of [
-			told({ reward: fill(2) }),
-			told({ reward: fill(-1) }),
-			told({ reward: fill(1), distinct: 1 }),
+			alertOf({ reward: fill(2) }),
+			alertOf({ reward: fill(-1) }),
+			alertOf({ reward: fill(1), distinct: 1 }),
 		]) {
 			assert.doesNotMatch(message, /\b(right|wrong)\b/);
 		}

@@ -40,27 +40,27 @@ export function rows(count: number, course: Course, { seed = 1, from = 1, stage 
 
 /** Healthy training: reward and accuracy rise together, entropy falls and levels off, length grows slightly. */
 export const healthy: Course = (batch, noise) => {
-	const learnt = 1 - Math.exp(-batch / 80);
-	const accuracy = 0.15 + 0.6 * learnt + noise(0.08);
-	const format = Math.min(1, 0.85 + 0.13 * learnt + noise(0.03));
+	const learned = 1 - Math.exp(-batch / 80);
+	const accuracy = 0.15 + 0.6 * learned + noise(0.08);
+	const format = Math.min(1, 0.85 + 0.13 * learned + noise(0.03));
 	return {
 		reward: accuracy + 0.2 * format,
 		reward_std: 0.45 + noise(0.03),
 		'rewards/accuracy/mean': accuracy,
 		'rewards/accuracy/std': 0.42 + noise(0.03),
 		'rewards/format/mean': format,
-		'rewards/format/std': 0.3 * (1 - learnt) + 0.1,
-		frac_reward_zero_std: Math.max(0, 0.1 + 0.3 * learnt + noise(0.15)),
+		'rewards/format/std': 0.3 * (1 - learned) + 0.1,
+		frac_reward_zero_std: Math.max(0, 0.1 + 0.3 * learned + noise(0.15)),
 		entropy: 0.03 + 0.12 * Math.exp(-batch / 60) + noise(0.005),
-		kl: 0.02 + 0.1 * learnt + Math.abs(noise(0.02)),
-		'completions/mean_length': 120 + 60 * learnt + noise(8),
+		kl: 0.02 + 0.1 * learned + Math.abs(noise(0.02)),
+		'completions/mean_length': 120 + 60 * learned + noise(8),
 		'completions/clipped_ratio': Math.max(0, 0.03 + noise(0.03)),
 		loss: noise(0.05),
 		grad_norm: 1 + noise(0.5),
 		'throughput/tokens': 25_000 + noise(9000),
 		'sampling/sampling_logp_difference/mean': 1e-5,
 		...(batch % 20 === 0
-			? { 'eval/heldout/accuracy': Math.min(1, Math.max(0, 0.15 + 0.58 * learnt + noise(0.03))) }
+			? { 'eval/heldout/accuracy': Math.min(1, Math.max(0, 0.15 + 0.58 * learned + noise(0.03))) }
 			: {}),
 	};
 };

@@ -91,8 +91,8 @@ describe('evaluation report', () => {
 					// A tie goes to the answer of the first sample, and each is equally likely to come first.
 					const stated = drawn.filter((answer) => answer !== '-');
 					const votes = [...new Set(stated)].map((answer) => stated.filter((other) => other === answer).length);
-					const most = Math.max(0, ...votes);
-					const even = [...new Set(stated)].filter((_, v) => votes[v] === most);
+					const max = Math.max(0, ...votes);
+					const even = [...new Set(stated)].filter((_, v) => votes[v] === max);
 					cons += even.length === 0 ? 0 : Number(even.includes('1')) / even.length / all.length;
 				}
 			}

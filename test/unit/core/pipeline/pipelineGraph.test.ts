@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { canonicalJson } from '../../../../src/core/pipeline/canonicalJson.ts';
 import { compileStage, startOf } from '../../../../src/core/pipeline/compileStage.ts';
 import { behind, dependenciesOf, orderStages } from '../../../../src/core/pipeline/pipelineGraph.ts';
-import { artefactsOf, planStage, skipReason, waitReason } from '../../../../src/core/pipeline/planStage.ts';
+import { artifactsOf, planStage, skipReason, waitReason } from '../../../../src/core/pipeline/planStage.ts';
 import { resolveRecipe } from '../../../../src/core/recipe/resolve.ts';
 import type { StageState } from '../../../../src/protocol/pipeline.ts';
 import type { NamedStage } from '../../../../src/protocol/recipe/pipelineRecipe.ts';
@@ -65,8 +65,8 @@ describe('compiling', () => {
 	const pathOf = (name: string, output: string) => `/runs/story/${name}/${output}`;
 
 	test('a stage becomes a recipe that engines can read', () => {
-		const artefacts = artefactsOf(story, stage('rl'), byName(cold), pathOf);
-		const recipe = compileStage(story, stage('rl'), artefacts);
+		const artifacts = artifactsOf(story, stage('rl'), byName(cold), pathOf);
+		const recipe = compileStage(story, stage('rl'), artifacts);
 		assert.equal(recipe.name, 'story-rl');
 		assert.equal(recipe.seed, 9);
 		assert.deepEqual(recipe.model, { path: '/runs/story/cold/checkpoints/step_000002' });
@@ -76,12 +76,12 @@ describe('compiling', () => {
 	});
 
 	test('without "from", a stage uses the recipe model; differing settings take precedence', () => {
-		const recipe = compileStage(story, stage('cold'), artefactsOf(story, stage('cold'), byName(), pathOf));
+		const recipe = compileStage(story, stage('cold'), artifactsOf(story, stage('cold'), byName(), pathOf));
 		assert.deepEqual([recipe.model, recipe.seed], [story.model, 3]);
 		const last = compileStage(
 			story,
 			stage('last'),
-			artefactsOf(
+			artifactsOf(
 				story,
 				stage('last'),
 				byName(state('more', { status: 'skipped' }), state('rl', { outputs: cold.outputs })),
@@ -98,7 +98,7 @@ describe('compiling', () => {
 			outputs: [{ kind: 'labels', path: 'data/labels.jsonl', sha256: hash('c'), bytes: 1 }],
 		});
 		const rl = state('rl', { outputs: cold.outputs });
-		const recipe = compileStage(story, stage('head'), artefactsOf(story, stage('head'), byName(rl, solve), pathOf));
+		const recipe = compileStage(story, stage('head'), artifactsOf(story, stage('head'), byName(rl, solve), pathOf));
 		assert.deepEqual((recipe.stages[0] as { labels?: unknown }).labels, {
 			path: '/runs/story/solve/data/labels.jsonl',
 			heldOutShare: 0.2,
@@ -123,7 +123,7 @@ describe('compiling', () => {
 		const { outputs } = cold;
 		const completions = { kind: 'completions', path: 'data/completions.jsonl', sha256: hash('d'), bytes: 1 } as const;
 		const states = byName(cold, state('solve', { outputs: [completions] }), { ...cold, name: 'judge', outputs });
-		const recipe = compileStage(pipeline, keep, artefactsOf(pipeline, keep, states, pathOf));
+		const recipe = compileStage(pipeline, keep, artifactsOf(pipeline, keep, states, pathOf));
 		const best = '/runs/story/judge/checkpoints/step_000002';
 		assert.deepEqual(recipe.rewards, [
 			{ use: 'accuracy' },
@@ -138,7 +138,7 @@ describe('compiling', () => {
 
 	test('missing outputs are reported', () => {
 		const states = byName(state('rl', { outputs: cold.outputs }), state('solve'));
-		assert.throws(() => artefactsOf(story, stage('head'), states, pathOf), {
+		assert.throws(() => artifactsOf(story, stage('head'), states, pathOf), {
 			reason: 'missing',
 			message: /"labels" in the stage "head" gets its input from "solve", which produces no labels/,
 		});

@@ -25,10 +25,10 @@ const detail = {
 		[['', -0.01]],
 	] as [string, number][][],
 };
-const told = sample({ text: '42', detail });
+const recorded = sample({ text: '42', detail });
 
 test('branching at a token keeps the prefix, replaces the token, and keeps what is known about both', () => {
-	const from = exchange(7, { sides: [side(), side({ samples: [sample(), told] })] });
+	const from = exchange(7, { sides: [side(), side({ samples: [sample(), recorded] })] });
 	const { branch, prefix, detail: known } = prefixAt(from, { side: 1, sample: 1, token: 1 }, '3');
 	assert.equal(prefix, '43');
 	assert.deepEqual(branch, { exchange: 7, side: 1, sample: 1, token: 1, from: '2', to: '3' });
@@ -52,11 +52,11 @@ test('branching at a token keeps the prefix, replaces the token, and keeps what 
 });
 
 test('branching is rejected if the policy cannot continue or the tokens do not match the text', () => {
-	assert.equal(whyNoBranch(told, true), null);
-	assert.match(whyNoBranch(told, false) ?? '', /cannot continue/);
+	assert.equal(whyNoBranch(recorded, true), null);
+	assert.match(whyNoBranch(recorded, false) ?? '', /cannot continue/);
 	assert.match(whyNoBranch(sample(), true) ?? '', /were not recorded/);
-	assert.match(whyNoBranch({ ...told, text: '<think>42' }, true) ?? '', /do not match the text/);
-	const cut = { ...told, text: '4' };
+	assert.match(whyNoBranch({ ...recorded, text: '<think>42' }, true) ?? '', /do not match the text/);
+	const cut = { ...recorded, text: '4' };
 	assert.equal(whyNoBranch(cut, true), null, 'a text that was cut off');
 });
 

@@ -23,7 +23,7 @@ const recipe = (changes: object = {}): Recipe =>
 describe('resolving a recipe', () => {
 	it('fills in every default', () => {
 		const resolved = resolveRecipe(recipe(), machine);
-		const optimiser = {
+		const optimizer = {
 			until: null,
 			lr_scheduler_type: 'constant_with_warmup',
 			warmup_steps: 0,
@@ -53,12 +53,12 @@ describe('resolving a recipe', () => {
 				{ use: 'format', name: 'format', weight: 0.2 },
 			],
 			stages: [
-				{ type: 'sft', data: null, steps: 180, learning_rate: 1e-3, ...optimiser, batch_size: 64 },
+				{ type: 'sft', data: null, steps: 180, learning_rate: 1e-3, ...optimizer, batch_size: 64 },
 				{
 					type: 'grpo',
 					steps: 400,
 					learning_rate: 1e-4,
-					...optimiser,
+					...optimizer,
 					num_generations: 8,
 					prompts_per_step: 16,
 					steps_per_generation: 1,
@@ -179,8 +179,8 @@ describe('resolving a recipe', () => {
 			[process.completions, process.num_generations, process.split, process.estimation],
 			[8, 2, { text: ';' }, 'hard'],
 		);
-		const { stage: labelled } = of({ type: 'value-model', labels: { path: 'steps.jsonl', separator: '' } });
-		assert.deepEqual(labelled.labels, { path: '/project/steps.jsonl', separator: '', heldOutShare: 0.1 });
+		const { stage: labeled } = of({ type: 'value-model', labels: { path: 'steps.jsonl', separator: '' } });
+		assert.deepEqual(labeled.labels, { path: '/project/steps.jsonl', separator: '', heldOutShare: 0.1 });
 		const whole = resolveRecipe(recipe({ stages: [{ type: 'value-model', steps: 9, learning_rate: 1 }] }), machine);
 		assert.deepEqual(decodeResolvedRecipe(JSON.parse(JSON.stringify(whole))), whole);
 	});

@@ -59,32 +59,32 @@ describe('research report', () => {
 
 	it('contains what the log contains', async () => {
 		const { events } = await played();
-		const told = readResearch(events);
-		assert.deepEqual([told.stop, told.reason], ['complete', 'All rounds are complete.']);
-		assert.deepEqual(told.open, [{ kind: 'missing', text: 'the KL penalty', addressed: false }]);
+		const result = readResearch(events);
+		assert.deepEqual([result.stop, result.reason], ['complete', 'All rounds are complete.']);
+		assert.deepEqual(result.open, [{ kind: 'missing', text: 'the KL penalty', addressed: false }]);
 		assert.deepEqual(
-			told.answers[0]?.critique?.map(({ addressed }) => addressed),
+			result.answers[0]?.critique?.map(({ addressed }) => addressed),
 			[true, true, true],
 		);
 		assert.deepEqual(
-			told.result?.references.map(({ supported }) => supported),
+			result.result?.references.map(({ supported }) => supported),
 			[true, false],
 		);
-		assert.deepEqual(told.result?.dangling, [3]);
+		assert.deepEqual(result.result?.dangling, [3]);
 		assert.deepEqual(
-			told.tools.map(({ error }) => error === null),
+			result.tools.map(({ error }) => error === null),
 			[true, true, false],
 		);
-		assert.deepEqual([told.tokens, told.promptTokens], [30, 60]);
-		assert.equal(told.faults.length, 2);
+		assert.deepEqual([result.tokens, result.promptTokens], [30, 60]);
+		assert.equal(result.faults.length, 2);
 	});
 
 	it('is available for a log truncated anywhere', async () => {
 		const { events } = await played();
 		for (let n = 0; n <= events.length; n++) {
-			const told = readResearch(events.slice(0, n));
-			assert.match(researchReport(told), /^# [\s\S]+## Stop reason/);
-			if (n < events.length) assert.equal(told.stop, null);
+			const result = readResearch(events.slice(0, n));
+			assert.match(researchReport(result), /^# [\s\S]+## Stop reason/);
+			if (n < events.length) assert.equal(result.stop, null);
 		}
 	});
 });

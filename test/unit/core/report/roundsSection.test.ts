@@ -32,7 +32,7 @@ test('the selection gain is what a judge adds to a single sample, with its confi
 	const [series, none] = roundSeries(rounds);
 	assert.equal(none, undefined);
 	assert.equal(series?.of, 'measure');
-	const told = series?.points.map(({ number, accuracy, gain }) => [
+	const result = series?.points.map(({ number, accuracy, gain }) => [
 		number,
 		accuracy.accuracy,
 		gain?.by,
@@ -40,7 +40,7 @@ test('the selection gain is what a judge adds to a single sample, with its confi
 		gain?.mean,
 	]);
 	// pass@1 is (one / 2 + two) / 60; the judge solves every question with a correct sample.
-	assert.deepEqual(told, [
+	assert.deepEqual(result, [
 		[0, 0.25, 'judge', 2, 0.25],
 		[1, 0.5, 'judge', 2, 0.2],
 		[2, 0.65, 'judge', 2, 0.05],

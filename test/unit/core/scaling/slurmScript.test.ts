@@ -12,7 +12,7 @@ const options: SlurmOptions = {
 	run: "/scratch/it's mine/runs/addition-1",
 	dist: '/opt/reasoning-lab/dist',
 	node: 'node',
-	leastNode: '22.18.0',
+	minNode: '22.18.0',
 	python: '/opt/env/bin/python',
 	nodes: 2,
 	gpusPerNode: 4,

@@ -22,10 +22,10 @@ const play = (request: GenerateRequest, i: number) => {
 class SlowPolicy extends FunctionPolicy {
 	readonly #random = Random.of('slow');
 	underWay = 0;
-	most = 0;
+	max = 0;
 	override async generate(requests: readonly GenerateRequest[]) {
 		this.underWay += requests.length;
-		this.most = Math.max(this.most, this.underWay);
+		this.max = Math.max(this.max, this.underWay);
 		for (let i = this.#random.int(30); i > 0; i--) await null;
 		this.underWay -= requests.length;
 		return super.generate(requests);
@@ -159,7 +159,7 @@ test('with concurrency 1, everything follows from the seed; with 16, there are a
 		assert.notEqual(await log(1), await log(2), strategy);
 		const policy = new SlowPolicy(play);
 		await run(strategy, params, { concurrency: 16, policy });
-		assert.ok(policy.most <= 16, `${strategy}: ${policy.most}`);
+		assert.ok(policy.max <= 16, `${strategy}: ${policy.max}`);
 	}
 });
 

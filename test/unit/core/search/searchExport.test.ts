@@ -206,8 +206,8 @@ describe('Monte Carlo step labels', () => {
 	});
 
 	it('are written for TRL and as Math-Shepherd', () => {
-		const labelled = labeledSolutions(addition(), right);
-		const seven = labelled.find(({ end }) => end === 6);
+		const labeled = labeledSolutions(addition(), right);
+		const seven = labeled.find(({ end }) => end === 6);
 		assert.deepEqual(seven?.soft, [0.5, 0, 0]);
 		assert.deepEqual(writeTrlStepwise(seven?.sample as never), {
 			prompt: '2+3=',
@@ -219,7 +219,7 @@ describe('Monte Carlo step labels', () => {
 		const strict = labeledSolutions(addition(), right, { threshold: 0.6 }).find(({ end }) => end === 6);
 		assert.deepEqual(writeTrlStepwise(strict?.sample as never)?.labels, [false, false, false]);
 		// Steps with a single completion carry little information, so a solution without a label is not written.
-		const few = labeledSolutions(addition(), right, { least: 3 }).find(({ end }) => end === 6);
+		const few = labeledSolutions(addition(), right, { min: 3 }).find(({ end }) => end === 6);
 		assert.deepEqual(few?.soft, [null, null, 0]);
 		assert.equal(writeTrlStepwise(few?.sample as never), null);
 		assert.equal(softStepLine(few as never), null);

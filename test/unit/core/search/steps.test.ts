@@ -5,9 +5,9 @@ import { Failure } from '../../../../src/base/failure.ts';
 import type { Generation, TokenDetail } from '../../../../src/core/search/policy.ts';
 import type { GenerateOptions, Search, StepSplit } from '../../../../src/core/search/search.ts';
 import { runSearch, type SearchOptions } from '../../../../src/core/search/searchRun.ts';
-import type { TreeNode } from '../../../../src/core/search/searchTree.ts';
 import { stepRuleOf } from '../../../../src/core/search/stepRule.ts';
 import type { Strategy } from '../../../../src/core/search/strategy.ts';
+import type { TreeNode } from '../../../../src/core/search/treeNode.ts';
 import { FunctionPolicy, generation, problem, ticking } from './scripted.ts';
 
 /** Builds a strategy from a test's function. */
@@ -260,9 +260,9 @@ test('siblings have priors based on their per-token probability, which sum to 1'
 		{ logprob: -2, tokens: 2 },
 	];
 	const texts = ['a', 'b', 'a'];
-	const priors = async (told: boolean) => {
+	const priors = async (known: boolean) => {
 		const policy = new FunctionPolicy((_, i) =>
-			generation(texts[i] as string, { ...given[i], ...(told ? {} : { logprob: null }) }),
+			generation(texts[i] as string, { ...given[i], ...(known ? {} : { logprob: null }) }),
 		);
 		const { tree } = await search((s) => s.generate(0, { n: 3, unit: 'completion' }), { policy });
 		return tree.nodes.slice(1).map(({ prior }) => prior);

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { behaviours } from '../../../../src/core/trace/behaviorNames.ts';
+import { behaviors } from '../../../../src/core/trace/behaviorNames.ts';
 import { countBehaviors, findBehaviors } from '../../../../src/core/trace/behaviors.ts';
 import { parseTrace } from '../../../../src/core/trace/parseTrace.ts';
 
-const found = (text: string) => findBehaviors(text).map((mark) => [mark.behaviour, text.slice(mark.start, mark.end)]);
+const found = (text: string) => findBehaviors(text).map((mark) => [mark.behavior, text.slice(mark.start, mark.end)]);
 
 describe('reasoning behaviors', () => {
 	it('are marked where they occur', () => {
@@ -63,7 +63,7 @@ describe('reasoning behaviors', () => {
 
 	it('are counted, including zeros, up to a limit', () => {
 		const counts = countBehaviors(findBehaviors('wait '.repeat(20_000)));
-		assert.deepEqual(Object.keys(counts), [...behaviours]);
+		assert.deepEqual(Object.keys(counts), [...behaviors]);
 		assert.equal(counts.reflection, 10_000);
 		assert.equal(counts.verification, 0);
 	});

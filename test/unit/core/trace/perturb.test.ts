@@ -35,7 +35,7 @@ describe('trace perturbations', () => {
 		const changed = thinkOf(change('remove-keywords')) as string;
 		assert.equal(changed, 'First, 12*3=36.\n36+1=37.\nyes.\nSo it is 37.');
 		assert.deepEqual(
-			findBehaviors(changed).map(({ behaviour }) => behaviour),
+			findBehaviors(changed).map(({ behavior }) => behavior),
 			['subgoal-setting'],
 		);
 		const half = thinkOf(change('remove-keywords:0.3')) as string;

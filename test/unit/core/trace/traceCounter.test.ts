@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Random } from '../../../../src/base/random.ts';
-import { behaviours } from '../../../../src/core/trace/behaviorNames.ts';
+import { behaviors } from '../../../../src/core/trace/behaviorNames.ts';
 import { englishPhrases, otherPhrases } from '../../../../src/core/trace/behaviorPhrases.ts';
 import { countBehaviors, findBehaviors } from '../../../../src/core/trace/behaviors.ts';
 import { parseTrace } from '../../../../src/core/trace/parseTrace.ts';
@@ -9,7 +9,7 @@ import { findRepetition } from '../../../../src/core/trace/repetition.ts';
 import { TraceCounter, thinkingSpan } from '../../../../src/core/trace/traceCounter.ts';
 
 const counter = new TraceCounter();
-const phrases = [englishPhrases, ...Object.values(otherPhrases)].flatMap((list) => behaviours.flatMap((b) => list[b]));
+const phrases = [englishPhrases, ...Object.values(otherPhrases)].flatMap((list) => behaviors.flatMap((b) => list[b]));
 const fillers = [
 	' ',
 	' ',

@@ -345,11 +345,11 @@ describe('citations', () => {
 	const both = ['https://example.org/a', 'https://www.example.org/b/'];
 
 	test('contain what their sources say', () => {
-		const { verdicts: told, titles } = verdicts(
+		const { verdicts: result, titles } = verdicts(
 			'Solar panels in Spain produced 41 terawatt hours [1]. Wind turbines supply most electricity of Denmark [2].',
 			both,
 		);
-		assert.deepEqual([told, titles], [['supported', 'supported'], []]);
+		assert.deepEqual([result, titles], [['supported', 'supported'], []]);
 	});
 
 	test('that are swapped, misquoted, made up or without a reference are detected', () => {

@@ -118,15 +118,15 @@ describe('Rollouts over the link', () => {
 
 	it('rejects token data that does not cover every token', () => {
 		const { lines, tokens } = block([['a', 'b']], { logprob: [1, 2] });
-		const told = tokens as NonNullable<typeof tokens>;
-		const refused = (change: Partial<typeof told>, why: RegExp) =>
-			assert.throws(() => rolloutsFile([{ lines, tokens: { ...told, ...change } }]), why);
+		const result = tokens as NonNullable<typeof tokens>;
+		const refused = (change: Partial<typeof result>, why: RegExp) =>
+			assert.throws(() => rolloutsFile([{ lines, tokens: { ...result, ...change } }]), why);
 		refused({ numbers: { logprob: base64([1]) } }, /1 values for "logprob" but 2 tokens/);
-		refused({ numbers: { ...told.numbers, entropy: base64([1, 2, 3]) } }, /3 values for "entropy" but 2 tokens/);
+		refused({ numbers: { ...result.numbers, entropy: base64([1, 2, 3]) } }, /3 values for "entropy" but 2 tokens/);
 		refused({ numbers: { logprob: '?'.repeat(11) } }, /"logprob"/);
 		refused({ text: base64([1]) }, /1 values for "text" but 2 tokens/);
 		refused({ pieces: ['a'] }, /has no text/);
-		assert.throws(() => rolloutsFile([{ lines: [line(0, 1e15)], tokens: told }]), /for 1000000000000000 tokens/);
+		assert.throws(() => rolloutsFile([{ lines: [line(0, 1e15)], tokens: result }]), /for 1000000000000000 tokens/);
 		assert.throws(() => rolloutsFile([{ lines }]), /have no token data/);
 		assert.throws(() => rolloutsFile([{ lines }]), /violated the protocol/);
 	});

@@ -176,8 +176,8 @@ function teacherInputs(temperature: number): Record<string, Feed> {
 }
 
 function logSoftmaxOf(logits: readonly number[]): number[] {
-	const normaliser = Math.log(logits.reduce((sum, logit) => sum + Math.exp(logit), 0));
-	return logits.map((logit) => logit - normaliser);
+	const normalizer = Math.log(logits.reduce((sum, logit) => sum + Math.exp(logit), 0));
+	return logits.map((logit) => logit - normalizer);
 }
 
 test('the distillation loss matches its formula', async () => {

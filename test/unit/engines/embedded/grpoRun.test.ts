@@ -136,7 +136,7 @@ test('skipping groups without advantage changes neither weights nor metrics', as
 		}
 	}
 	const [w, v] = [await lastWeights(skipping), await lastWeights(complete)];
-	const difference = w.reduce((most, value, i) => Math.max(most, Math.abs(value - (v[i] as number))), 0);
+	const difference = w.reduce((max, value, i) => Math.max(max, Math.abs(value - (v[i] as number))), 0);
 	// Only the summation order differs.
 	assert.ok(difference < 1e-3, String(difference));
 });

@@ -128,8 +128,8 @@ test('a head for an existing policy learns from a file of labeled steps', async 
 	// A step is correct if its sum is, which one digit decides.
 	const lines = Array.from({ length: 100 }, (_, i) => {
 		const [a, b] = [i % 10, Math.floor(i / 10)];
-		const told = i % 3 === 0 ? (a + b + 1) % 10 : (a + b) % 10;
-		return { prompt: `${a}+${b}=`, completions: [`${told}`], labels: [told === (a + b) % 10] };
+		const stated = i % 3 === 0 ? (a + b + 1) % 10 : (a + b) % 10;
+		return { prompt: `${a}+${b}=`, completions: [`${stated}`], labels: [stated === (a + b) % 10] };
 	});
 	const labels = join(place.folder, 'labels.jsonl');
 	await writeFile(labels, lines.map((line) => JSON.stringify(line)).join('\n'));

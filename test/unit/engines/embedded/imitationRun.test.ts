@@ -9,11 +9,11 @@ import { checkKillResume, type KillReport, uninterrupted } from './killResume.ts
 const rows = Array.from({ length: 40 }, (_, i) => {
 	const [a, b] = [i % 10, (3 * i) % 10];
 	// One in five is wrong, and the word "so" occurs in no problem.
-	const told = i % 5 === 0 ? a + b + 1 : a + b;
+	const stated = i % 5 === 0 ? a + b + 1 : a + b;
 	const line = { prompt: `${a}+${b}=`, answer: `${a + b}` };
 	return i % 2 === 0
-		? { ...line, completion: `<think>so ${told}</think><answer>${told}</answer>` }
-		: { ...line, answer: `${told}`, solution: `so ${told}` };
+		? { ...line, completion: `<think>so ${stated}</think><answer>${stated}</answer>` }
+		: { ...line, answer: `${stated}`, solution: `so ${stated}` };
 });
 const model = { ...tinyRecipe.model, context: 32 };
 const updates = { steps: 16, learning_rate: 1e-2, batch_size: 8 };
@@ -47,10 +47,10 @@ test('completions from a file are imitated in epochs, restricted to those the re
 		rows: whole.length,
 		accepted: whole.flatMap((row, i) => (row.completion?.includes(`<answer>${row.answer}<`) ? [i] : [])),
 	});
-	const told = (await readEvents(run)).filter(({ type }) => type === 'alert').map(({ message }) => `${message}`);
+	const stated = (await readEvents(run)).filter(({ type }) => type === 'alert').map(({ message }) => `${message}`);
 	assert.ok(
-		told.some((message) => message.startsWith('Training on 16 of 20 completions with a reward of at least 1')),
-		told.join(),
+		stated.some((message) => message.startsWith('Training on 16 of 20 completions with a reward of at least 1')),
+		stated.join(),
 	);
 	// Data that has changed in the meantime is rejected.
 	await writeFile(join(place.folder, 'teacher.jsonl'), lines(whole.slice(1)));

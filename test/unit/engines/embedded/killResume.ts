@@ -61,12 +61,12 @@ export async function checkKillResume(
 		const { code, stderr } = await place.run('--run', run, '--resume');
 		assert.equal(code, 0, stderr);
 		const outcome = await readOutcome(run);
-		const told = `killed after ${kills.join(' and ')} ms`;
-		assert.deepEqual(outcome.metrics, expected.metrics, told);
-		assert.deepEqual(outcome.rollouts, expected.rollouts, told);
-		assert.deepEqual(outcome.evaluations, expected.evaluations, told);
-		assert.equal(outcome.weights, expected.weights, told);
-		assert.equal(outcome.optimizer, expected.optimizer, told);
-		assert.deepEqual(outcome.heads, expected.heads, told);
+		const label = `killed after ${kills.join(' and ')} ms`;
+		assert.deepEqual(outcome.metrics, expected.metrics, label);
+		assert.deepEqual(outcome.rollouts, expected.rollouts, label);
+		assert.deepEqual(outcome.evaluations, expected.evaluations, label);
+		assert.equal(outcome.weights, expected.weights, label);
+		assert.equal(outcome.optimizer, expected.optimizer, label);
+		assert.deepEqual(outcome.heads, expected.heads, label);
 	}
 }

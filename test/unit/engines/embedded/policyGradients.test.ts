@@ -88,7 +88,7 @@ interface Formula {
 
 interface Case {
 	readonly variant: GradientVariant;
-	readonly told?: string;
+	readonly note?: string;
 	readonly inputs: Readonly<Record<string, Feed>>;
 	readonly formula: Formula;
 	/** Whether to compare with finite differences; false if part of the loss is detached. */
@@ -116,7 +116,7 @@ function rloo(old: boolean, weights: readonly number[]): Case {
 	const perRowLoss = rowAdvantages.map((a, row) => clipped(ratioOf(row), a));
 	return {
 		variant: { kind: 'rloo', old },
-		told: `rows ${weights.join(', ')}`,
+		note: `rows ${weights.join(', ')}`,
 		inputs: {
 			weights: perToken((i) => (weights[rowOf(i)] === 0 ? 0 : 1)),
 			'row weights': perRow(weights),
@@ -151,7 +151,7 @@ function dpo(margins: readonly [number, number], beta: number): Case {
 	const sigmoid = (x: number) => 1 / (1 + Math.exp(-x));
 	return {
 		variant: { kind: 'dpo' },
-		told: `margins ${margins.join(', ')}`,
+		note: `margins ${margins.join(', ')}`,
 		inputs: {
 			weights: perToken(() => 1),
 			'reference logprobs': perRow(sums.map((sum, row) => sum - (rewards[row] as number) / beta)),
@@ -203,8 +203,8 @@ const cases: readonly Case[] = [
 	dpo([1.4, -2.3], 0.5),
 ];
 
-for (const { variant, told, inputs, formula, differences } of cases) {
-	test(`${variantName(variant)}: loss and gradient match the formula${told ? ` (${told})` : ''}`, async () => {
+for (const { variant, note, inputs, formula, differences } of cases) {
+	test(`${variantName(variant)}: loss and gradient match the formula${note ? ` (${note})` : ''}`, async () => {
 		const program = await Program.compile(gradientProgram(tinyShape, variant, 'float64'));
 		const at = (values: readonly number[]) => program.run({ ...parameterFeeds(values), ...text, ...inputs });
 		const result = await at(flat);

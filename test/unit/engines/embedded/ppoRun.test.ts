@@ -54,8 +54,8 @@ test('the critic warms up, then critic and policy both learn; a killed run resum
 			[0, 0] as [number, number],
 		);
 		assert.ok(Math.abs((values.kl as number) - kl / tokens) < 1e-5, `${values.kl} ${kl / tokens}`);
-		const penalised = (values.reward as number) - (full.kl_coef * kl) / 32;
-		assert.ok(Math.abs((values['objective/rlhf_reward'] as number) - penalised) < 1e-5);
+		const penalized = (values.reward as number) - (full.kl_coef * kl) / 32;
+		assert.ok(Math.abs((values['objective/rlhf_reward'] as number) - penalized) < 1e-5);
 	}
 	// First policy update: every ratio is 1, and the batch advantages have mean 0.
 	assert.equal(lines[4]?.values['clip_ratio/region_mean'], 0);

@@ -61,7 +61,7 @@ const long = { prompt: '2'.repeat(context - 5), answer: '2' };
 test('a long held-out prompt does not shorten completions of other prompts', async () => {
 	await using place = await Workplace.make();
 	const settings = { name: 'heldout', problems: 8, samples: 8, temperature: 1 };
-	for (const [max_completion_length, most] of [
+	for (const [max_completion_length, max] of [
 		[20, 20],
 		[undefined, context],
 	] as const) {
@@ -76,7 +76,7 @@ test('a long held-out prompt does not shorten completions of other prompts', asy
 					.filter((line) => line.prompt.startsWith(prompt) && line.truncated)
 					.map((line) => parts.tokenizer.encode(line.completion).length);
 			assert.ok(lengths('1').length > 0, 'some were cut');
-			assert.ok(Math.max(...lengths('1')) > most / 2, `${lengths('1')}`);
+			assert.ok(Math.max(...lengths('1')) > max / 2, `${lengths('1')}`);
 			assert.ok(lengths('2').every((n) => n < 6));
 		} finally {
 			parts.rewards.dispose();

@@ -62,10 +62,10 @@ test('correct completions become training data, byte-identical after a kill', as
 	assert.equal(new Set(said).size, said.length);
 	assert.equal(lines.length - own.length, Math.round(own.length / 4));
 	const events = await readEvents(whole);
-	const told = events.find(({ type }) => type === 'rejection-sampling') as Record<string, unknown>;
-	assert.equal(told.sha256, createHash('sha256').update(text).digest('hex'));
-	assert.equal(told.sampled, 43 * 4);
-	const dropped = Object.values(told.dropped as Record<string, number>).reduce((sum, count) => sum + count, 0);
+	const result = events.find(({ type }) => type === 'rejection-sampling') as Record<string, unknown>;
+	assert.equal(result.sha256, createHash('sha256').update(text).digest('hex'));
+	assert.equal(result.sampled, 43 * 4);
+	const dropped = Object.values(result.dropped as Record<string, number>).reduce((sum, count) => sum + count, 0);
 	assert.equal(dropped + own.length, 43 * 4);
 	assert.deepEqual(await readdir(join(whole, 'data')), ['completions.jsonl']);
 	const metrics = await readMetrics(whole);
@@ -105,6 +105,6 @@ test('a stage that keeps no completions reports why and what to do', async () =>
 	assert.equal(error?.reason, 'missing');
 	assert.match(error?.message ?? '', /kept none of 40 completions \(.*(truncated|incorrect) \d+/);
 	assert.match(error?.action ?? '', /more samples .*higher "temperature".*lower "minReward"/);
-	const told = (await readEvents(run)).find(({ type }) => type === 'rejection-sampling');
-	assert.equal(told?.kept, 0);
+	const result = (await readEvents(run)).find(({ type }) => type === 'rejection-sampling');
+	assert.equal(result?.kept, 0);
 });

@@ -207,9 +207,9 @@ test('a run with a changed recipe or dataset cannot be resumed', async () => {
 });
 
 const isRoot = process.getuid?.() === 0;
-const asNobody = isRoot ? { skip: 'root may write anywhere' } : {};
+const asUser = isRoot ? { skip: 'root may write anywhere' } : {};
 
-test('a read-only folder is rejected', asNobody, async () => {
+test('a read-only folder is rejected', asUser, async () => {
 	await using place = await Workplace.make();
 	const run = await place.prepare(shortRecipe);
 	await chmod(run, 0o500);

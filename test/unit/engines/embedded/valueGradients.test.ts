@@ -48,10 +48,9 @@ function parameterFeeds(values: readonly number[]): Record<string, Feed> {
 
 const gradientOf = (result: Record<string, number[]>) => specs.flatMap(({ name }) => result[gradientName(name)] ?? []);
 const compiled = (variant: ValueVariant) => Program.compile(valueGradientProgram(tinyShape, 'float64', variant));
-const labelled = await compiled('labels');
+const labeled = await compiled('labels');
 const feeds = { ...parameterFeeds(flat), ...text };
-const probabilities = (await labelled.run({ ...feeds, labels: all(() => 0), weights: all(() => 0) }))
-	.values as number[];
+const probabilities = (await labeled.run({ ...feeds, labels: all(() => 0), weights: all(() => 0) })).values as number[];
 /** Logits under the test's parameters. */
 const scores = probabilities.map((p) => Math.log(p / (1 - p)));
 
@@ -62,7 +61,7 @@ const scores = probabilities.map((p) => Math.log(p / (1 - p)));
  */
 const carried = async (coefficients: readonly number[]) =>
 	gradientOf(
-		await labelled.run({
+		await labeled.run({
 			...feeds,
 			labels: all(() => 0),
 			weights: all((i) => (coefficients[i] as number) / (probabilities[i] as number)),

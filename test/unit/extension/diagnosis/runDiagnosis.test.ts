@@ -22,9 +22,9 @@ const { RunDiagnosis } = await import('../../../../src/extension/diagnosis/runDi
 const { DiagnosisWatch } = await import('../../../../src/extension/diagnosis/diagnosisWatch.ts');
 const { dashboardAlertsOf } = await import('../../../../src/extension/diagnosis/dashboardAlerts.ts');
 
-const begun: { dispose(): void }[] = [];
+const started: { dispose(): void }[] = [];
 afterEach(() => {
-	for (const one of begun.splice(0)) one.dispose();
+	for (const one of started.splice(0)) one.dispose();
 	configured.clear();
 });
 let runs = 0;
@@ -44,7 +44,7 @@ function diagnose(folder: string) {
 		restMs: 30,
 		pollMs: 30,
 	});
-	begun.push(diagnosis);
+	started.push(diagnosis);
 	return { diagnosis, warned };
 }
 
@@ -186,7 +186,7 @@ describe('run diagnosis in the editor', () => {
 			evidence: [],
 			recipe: { path: ['stages', 1, 'temperature'], suggestion: 'more' },
 		} as const;
-		const told = dashboardAlertsOf({
+		const shown = dashboardAlertsOf({
 			phase: 'ready',
 			alerts: [
 				{
@@ -202,20 +202,20 @@ describe('run diagnosis in the editor', () => {
 			],
 			extent: { batches: 40, unsampled: 0 },
 		}).alerts[0];
-		assert.ok(told && told.message.length <= 1000 && told.message.startsWith('a b'));
-		assert.equal(told.title, 'Overlong completions');
-		assert.equal(told.recipe?.key, 'stages[1].temperature');
+		assert.ok(shown && shown.message.length <= 1000 && shown.message.startsWith('a b'));
+		assert.equal(shown.title, 'Overlong completions');
+		assert.equal(shown.recipe?.key, 'stages[1].temperature');
 	});
 });
 
 describe('live run monitoring', () => {
 	function openWindow(storage: string, folder: string, status: RunView['status'] = 'running') {
 		const changed = new Emitter<void>();
-		const told: { level: string; text: string; actions: string[] }[] = [];
+		const shown: { level: string; text: string; actions: string[] }[] = [];
 		const notice =
 			(level: string) =>
 			async (words: string, actions: readonly { title: string }[] = []) => {
-				told.push({ level, text: words, actions: actions.map(({ title }) => title) });
+				shown.push({ level, text: words, actions: actions.map(({ title }) => title) });
 			};
 		let views = [{ folder, status, record: { id: 'r', name: 'sums' } } as unknown as RunView];
 		const watch = new DiagnosisWatch({
@@ -232,12 +232,12 @@ describe('live run monitoring', () => {
 			openDashboard: () => undefined,
 			openRollouts: () => undefined,
 		});
-		begun.push(watch);
+		started.push(watch);
 		const set = (next: RunView['status']) => {
 			views = views.map((view) => ({ ...view, status: next }));
 			changed.fire();
 		};
-		return { watch, told, see: () => changed.fire(), set };
+		return { watch, shown, see: () => changed.fire(), set };
 	}
 
 	const withTrouble = async () => {
@@ -253,24 +253,24 @@ describe('live run monitoring', () => {
 		const storage = newRun();
 		const first = openWindow(storage, folder);
 		first.see();
-		await until('told', () => first.told.length > 0);
+		await until('told', () => first.shown.length > 0);
 		assert.match(
-			first.told[0]?.text ?? '',
+			first.shown[0]?.text ?? '',
 			/^sums: likely cause: completions truncated\. 50% of the completions .*truncated/,
 		);
-		assert.deepEqual(first.told[0]?.actions, ['Open Dashboard']);
-		assert.equal(first.told[0]?.level, 'information');
+		assert.deepEqual(first.shown[0]?.actions, ['Open Dashboard']);
+		assert.equal(first.shown[0]?.level, 'information');
 		first.see();
 		const second = openWindow(storage, folder);
 		second.see();
 		await pause();
-		assert.equal(first.told.length, 1);
-		assert.equal(second.told.length, 0);
+		assert.equal(first.shown.length, 1);
+		assert.equal(second.shown.length, 0);
 		first.watch.dispose();
 		const reloaded = openWindow(storage, folder);
 		reloaded.see();
 		await pause();
-		assert.equal(reloaded.told.length, 0);
+		assert.equal(reloaded.shown.length, 0);
 	});
 
 	it('ignores ended runs and respects disabled notifications and a disabled monitor', async () => {
@@ -282,7 +282,7 @@ describe('live run monitoring', () => {
 		quiet.see();
 		await until('kept', async () => (await logOf(folder)).includes('overlong'));
 		await pause();
-		assert.deepEqual([ended.told, quiet.told], [[], []]);
+		assert.deepEqual([ended.shown, quiet.shown], [[], []]);
 		quiet.watch.dispose();
 		await rm(join(folder, 'annotations'), { recursive: true });
 		configured.set('reasoningLab.diagnosis.enabled', false);

@@ -43,11 +43,11 @@ test('an evaluation in a separate process reports progress, can be stopped, and 
 	const kept = await linesOf();
 	assert.ok(kept.length > 0 && kept.length < count, `${kept.length} questions`);
 
-	const told: number[] = [];
-	const result = await run(new AbortController().signal, (done) => told.push(done));
+	const reported: number[] = [];
+	const result = await run(new AbortController().signal, (done) => reported.push(done));
 	// The number of progress reports depends on timing, but the first one must include the stored samples.
-	assert.equal(told[0], kept.length, `${told}`);
-	assert.equal(told.at(-1), count);
+	assert.equal(reported[0], kept.length, `${reported}`);
+	assert.equal(reported.at(-1), count);
 	const lines = await linesOf();
 	assert.deepEqual([lines.length, lines.slice(0, kept.length)], [count, kept]);
 	assert.deepEqual([result.done, result.total, result.accuracy.accuracy], [count, count, 0.5]);

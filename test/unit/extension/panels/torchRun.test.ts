@@ -6,7 +6,7 @@ import { recordedValues } from '../../../../src/extension/panels/rollouts/rollou
 import { loadRun } from '../../../../src/extension/runLoader.ts';
 import { presentRun } from '../../../../src/extension/runPresentation.ts';
 import { readMetrics, readRollouts } from '../../../../src/runs/runReader.ts';
-import { chartsOf, metricsOf } from '../../../../webview/dashboard/chartCatalogue.ts';
+import { chartsOf, metricsOf } from '../../../../webview/dashboard/chartCatalog.ts';
 import { root } from '../../../scripts/paths.ts';
 
 /** PyTorch-engine run with distill, dpo, reward-model and rloo stages, without its checkpoints. */
@@ -24,7 +24,7 @@ describe('PyTorch-engine run', () => {
 		const groups = chartsOf(names);
 		assert.deepEqual(
 			groups.map(({ id }) => id),
-			['reward', 'preferences', 'policy', 'lengths', 'optimiser', 'speed'],
+			['reward', 'preferences', 'policy', 'lengths', 'optimizer', 'speed'],
 		);
 		const shown = groups.flatMap(({ charts }) => charts.flatMap(metricsOf));
 		// Min and max of held-out rewards would hide those of training.

@@ -16,11 +16,11 @@ after(() => rm(root, { recursive: true, force: true }));
 /** Opens a window with one pipeline, whose state the test sets. */
 function openWindow(storage: string, memory = new Map<string, unknown>()) {
 	const changed = new Emitter<void>();
-	const told: { text: string; actions: readonly string[] }[] = [];
+	const shown: { text: string; actions: readonly string[] }[] = [];
 	let waiting: (() => void) | null = null;
 	let pipelines: PipelineView[] = [];
-	const tell = async (text: string, actions: readonly { readonly title: string }[] = []) => {
-		told.push({ text, actions: actions.map(({ title }) => title) });
+	const reply = async (text: string, actions: readonly { readonly title: string }[] = []) => {
+		shown.push({ text, actions: actions.map(({ title }) => title) });
 		waiting?.();
 	};
 	const window = new PipelineNotification({
@@ -30,7 +30,7 @@ function openWindow(storage: string, memory = new Map<string, unknown>()) {
 			},
 			onDidChange: changed.event,
 		},
-		notices: { information: tell, error: tell },
+		notices: { information: reply, error: reply },
 		memory: {
 			keys: () => [],
 			get: <T>(key: string, or?: T) => (memory.get(key) ?? or) as T,
@@ -45,8 +45,8 @@ function openWindow(storage: string, memory = new Map<string, unknown>()) {
 		pipelines = [viewOf(status, attempt)];
 		changed.fire();
 	};
-	const toldOf = async (count: number) => {
-		while (told.length < count) {
+	const shownOf = async (count: number) => {
+		while (shown.length < count) {
 			await new Promise<void>((resolve) => {
 				waiting = resolve;
 			});
@@ -56,7 +56,7 @@ function openWindow(storage: string, memory = new Map<string, unknown>()) {
 		const view = viewOf('running', attempt) as PipelineView;
 		window.expect(view.folder, view.record);
 	};
-	return { see, told, toldOf, expect, memory };
+	return { see, shown, shownOf, expect, memory };
 }
 
 test('the end of a pipeline is reported once, by one window, with the available actions', limit, async () => {
@@ -64,25 +64,25 @@ test('the end of a pipeline is reported once, by one window, with the available 
 	const [one, two] = [openWindow(storage), openWindow(storage)];
 	for (const window of [one, two]) window.see('running');
 	one.see('failed');
-	await one.toldOf(1);
+	await one.shownOf(1);
 	two.see('failed');
-	assert.deepEqual(one.told[0]?.actions, ['Resume', 'Open Log']);
+	assert.deepEqual(one.shown[0]?.actions, ['Resume', 'Open Log']);
 	for (const window of [one, two]) window.see('running', 2);
 	two.see('finished', 2);
-	await two.toldOf(1);
-	assert.deepEqual(two.told[0]?.actions, ['Export Report', 'Open Stage']);
-	assert.match(two.told[0]?.text ?? '', /^story finished/);
-	assert.equal(one.told.length, 1);
+	await two.shownOf(1);
+	assert.deepEqual(two.shown[0]?.actions, ['Export Report', 'Open Stage']);
+	assert.match(two.shown[0]?.text ?? '', /^story finished/);
+	assert.equal(one.shown.length, 1);
 });
 
 test('a pipeline that ended unseen is reported only where it was started', limit, async () => {
-	const { see, told, toldOf, expect } = openWindow(join(root, 'b'));
+	const { see, shown, shownOf, expect } = openWindow(join(root, 'b'));
 	see('finished');
-	assert.equal(told.length, 0);
+	assert.equal(shown.length, 0);
 	expect(2);
 	see('stopped', 2);
-	await toldOf(1);
-	assert.deepEqual(told[0]?.actions, ['Resume', 'Open Stage']);
+	await shownOf(1);
+	assert.deepEqual(shown[0]?.actions, ['Resume', 'Open Stage']);
 });
 
 test('an end while the window was closed is reported when it reopens', limit, async () => {
@@ -91,6 +91,6 @@ test('an end while the window was closed is reported when it reopens', limit, as
 	before.see('running');
 	const back = openWindow(storage, before.memory);
 	back.see('crashed');
-	await back.toldOf(1);
-	assert.match(back.told[0]?.text ?? '', /its runner exited/);
+	await back.shownOf(1);
+	assert.match(back.shown[0]?.text ?? '', /its runner exited/);
 });

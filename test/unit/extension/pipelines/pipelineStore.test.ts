@@ -119,11 +119,11 @@ test('rows describe the state of pipelines and stages', async (context) => {
 	assert.equal(row.description, 'failed · rl · 2 of 4 stages · 00:16');
 	assert.equal(row.contextValue, 'pipeline endedPipeline resumablePipeline');
 	assert.equal(presentPipeline({ ...view, status: 'running' }, 2000).contextValue, 'pipeline livePipeline');
-	const told = (name: string, facts = {}) =>
+	const pipelineRow = (name: string, facts = {}) =>
 		presentStage(view.stages.find((one) => one.name === name) as StageView, facts);
-	const words = (name: string) => told(name).description;
+	const words = (name: string) => pipelineRow(name).description;
 	assert.equal(words('cold'), 'accuracy 25.0% · grpo · 40 s');
-	assert.match(told('cold').spoken, /^stage cold, finished, grpo/);
+	assert.match(pipelineRow('cold').spoken, /^stage cold, finished, grpo/);
 	assert.equal(words('more'), 'waits for rl, which has failed · grpo');
 	assert.equal(words('other'), 'skipped · grpo · good enough');
 	assert.match(words('rl'), /^failed · grpo · no rows.* left$/);
@@ -131,8 +131,8 @@ test('rows describe the state of pipelines and stages', async (context) => {
 	const icons = view.stages.map((one) => presentStage(one).icon.id);
 	assert.equal(new Set(icons).size, 4, icons.join());
 	// A failed stage is resumed with its pipeline.
-	assert.equal(told('rl', { pipeline: view }).contextValue, 'stage resumablePipeline');
-	const tooltip = Object.fromEntries(told('cold', { pipeline: view }).tooltip);
+	assert.equal(pipelineRow('rl', { pipeline: view }).contextValue, 'stage resumablePipeline');
+	const tooltip = Object.fromEntries(pipelineRow('cold', { pipeline: view }).tooltip);
 	assert.equal(tooltip.Before, 'rl');
 	assert.equal(Object.fromEntries(row.tooltip)['Held-out accuracy'], 'cold 25.0%');
 	assert.match(Object.fromEntries(row.tooltip)['Action'] ?? '', /Resume the pipeline/);

@@ -73,13 +73,13 @@ test('a new selection is reported and takes effect on the next use', async () =>
 		},
 	});
 	const python = new PythonInterpreter();
-	let told = 0;
-	python.onDidChange(() => told++);
+	let reported = 0;
+	python.onDidChange(() => reported++);
 	assert.equal(await python.path(), '/one');
 	path = '/two';
 	assert.equal(await python.path(), '/one', 'it is not asked at each use');
 	for (const listener of listeners) listener();
-	assert.equal(told, 1);
+	assert.equal(reported, 1);
 	assert.equal(await python.path(), '/two');
 	python.dispose();
 });

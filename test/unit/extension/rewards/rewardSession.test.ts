@@ -47,8 +47,8 @@ const right = `${comment}export const right = ({ trace, answer }) => {
 
 test('a session verifies, reports once, and remembers the rows it scored', async () => {
 	const { session } = await open('right.reward.mjs', right);
-	let told = 0;
-	session.onDidChange(() => told++);
+	let reported = 0;
+	session.onDidChange(() => reported++);
 	assert.equal(inlineLine(session.state, 'right'), null);
 	await session.verify();
 	const { state } = session;
@@ -57,7 +57,7 @@ test('a session verifies, reports once, and remembers the rows it scored', async
 	assert.equal(standingOf(state, 'right'), 'good');
 	assert.match(shortSummary(state.results.get('right')), /^0\.20 ± 0\.40, gold 100%$/);
 	assert.deepEqual(unreachedLines(state), [4]);
-	assert.ok(told >= 1);
+	assert.ok(reported >= 1);
 	const verification = state.results.get('right')?.data;
 	assert.ok(verification);
 	const asked = session.rowsOf(verification);

@@ -34,25 +34,25 @@ async function opened(problems: number) {
 		coverage: () => false,
 		log: () => undefined,
 	});
-	const told: string[] = [];
+	const reported: string[] = [];
 	const commands = new VerifyCommands({
 		targets: { reward: async () => ({ file, reward: 'right' }) } as never,
 		verifications: { session: () => session } as never,
 		store: {} as never,
-		notices: { information: (text: string) => void told.push(text) } as never,
+		notices: { information: (text: string) => void reported.push(text) } as never,
 		results: { show: () => undefined },
 		debugging: {} as never,
 	});
 	const document = { getText: () => `<think></think><answer>${problems}</answer>` };
 	Object.assign(window, { activeTextEditor: { document, selection: { isEmpty: false } } });
 	Object.assign(workspace, { isTrusted: true });
-	return { commands, session, told };
+	return { commands, session, reported };
 }
 
 test('the user is asked which problem a selection answers only if there are several', async () => {
 	const one = await opened(1);
 	await one.commands.verifySelection();
-	assert.deepEqual(one.told, ['right on the selection: 1.00']);
+	assert.deepEqual(one.reported, ['right on the selection: 1.00']);
 	one.session.dispose();
 	for (const [label, value] of [
 		['0+1=', '0.00'],
@@ -70,13 +70,13 @@ test('the user is asked which problem a selection answers only if there are seve
 			offered.map((item) => item.description),
 			['1', '2'],
 		);
-		assert.deepEqual(two.told, [`right on the selection: ${value}`]);
+		assert.deepEqual(two.reported, [`right on the selection: ${value}`]);
 		two.session.dispose();
 	}
 });
 
 test('an empty selection, an untrusted workspace and a dismissed list score nothing', async () => {
-	const { commands, session, told } = await opened(2);
+	const { commands, session, reported } = await opened(2);
 	picks.push(undefined);
 	await commands.verifySelection();
 	Object.assign(workspace, { isTrusted: false });
@@ -86,7 +86,7 @@ test('an empty selection, an untrusted workspace and a dismissed list score noth
 	);
 	Object.assign(window, { activeTextEditor: undefined });
 	await assert.rejects(commands.verifySelection(), /No text is selected/);
-	assert.deepEqual(told, []);
+	assert.deepEqual(reported, []);
 	assert.equal(session.state.results.get('right')?.selection ?? null, null);
 	session.dispose();
 });

@@ -37,15 +37,15 @@ describe('index worker', () => {
 	it('starts on the first request, gets the run list, and reports progress', async (context) => {
 		const run = await runIn(await folderFor(context));
 		const client = clientFor(context);
-		const told: IndexNews<'progress'>[] = [];
-		client.onProgress((news) => told.push(news));
+		const reported: IndexNews<'progress'>[] = [];
+		client.onProgress((news) => reported.push(news));
 		client.setRuns([run]);
 		assert.equal(client.pid, null);
 		const progress = await client.request('index', { run });
 		assert.deepEqual([progress.state, progress.rollouts], ['ready', 60]);
 		assert.ok(client.pid !== null);
 		assert.equal(await count(client), 60);
-		assert.ok(told.some(({ state }) => state === 'ready'));
+		assert.ok(reported.some(({ state }) => state === 'ready'));
 		const hits: IndexNews<'hits'>[] = [];
 		client.onHits((news) => hits.push(news));
 		const query = { pattern: 'e', regex: false, caseSensitive: true };

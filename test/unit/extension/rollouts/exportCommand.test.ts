@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { after, test } from 'node:test';
 import type { Notices } from '../../../../src/extension/notices.ts';
-import { writeMicroscopeRun } from '../../webview/rollouts/microscopeFixture.ts';
+import { writeExploredRun } from '../../webview/rollouts/exploredRunFixture.ts';
 
 const { exportRun } = await import('../../../../src/extension/rollouts/exportCommand.ts');
 
@@ -15,7 +15,7 @@ const notices = {} as Notices;
 
 test('an export without dialogs writes to the given path, which must be absolute', async () => {
 	const folder = join(place, 'run');
-	await writeMicroscopeRun(folder, 2);
+	await writeExploredRun(folder, 2);
 	const run = { folder, name: 'bakery' };
 	const out = join(place, 'out', 'sft.jsonl');
 	const summary = await exportRun(run, { as: 'sft', out, step: 1 }, notices);

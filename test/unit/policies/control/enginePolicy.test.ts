@@ -225,11 +225,11 @@ test('engines of older versions are supported, and a lost engine is found again'
 		});
 		const before = connects;
 		const cancel = new AbortController();
-		const cancelled = policy.bind({ signal: cancel.signal }).generate([ask('x')]);
+		const canceled = policy.bind({ signal: cancel.signal }).generate([ask('x')]);
 		while (connects === before) await new Promise((resolve) => setTimeout(resolve, 5));
 		const other = bound.generate([ask('x')]);
 		cancel.abort();
-		await assert.rejects(cancelled, { reason: 'cancelled' });
+		await assert.rejects(canceled, { reason: 'cancelled' });
 		goOn();
 		assert.equal(fine((await other)[0])[0]?.text, '7');
 		policy.dispose();

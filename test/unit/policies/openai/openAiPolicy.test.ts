@@ -261,7 +261,7 @@ test('requests never exceed the context, and a prompt that fills it fails alone 
 test('a server is tested once, concurrency is limited, and its models can be listed', async () => {
 	await using server = await ModelServer.start(vllm);
 	await openOpenAiPolicy(specOf(server, { parallel: 2 }), {});
-	assert.ok(server.most <= 2, String(server.most));
+	assert.ok(server.max <= 2, String(server.max));
 	const { length } = server.requests;
 	const policy = await openOpenAiPolicy(specOf(server, { name: 'other name' }), {});
 	assert.equal(server.requests.length, length);
@@ -356,10 +356,10 @@ test("the policy's own fields override detected capabilities, which are then not
 		stops: 'kept',
 		score: false,
 	} as const;
-	const told = await openOpenAiPolicy(specOf(server, { abilities }), {});
-	const { prefix, logprobs, seed, score } = told.capabilities;
+	const result = await openOpenAiPolicy(specOf(server, { abilities }), {});
+	const { prefix, logprobs, seed, score } = result.capabilities;
 	assert.deepEqual({ prefix, logprobs, seed, score }, { prefix: true, logprobs: false, seed: true, score: false });
-	assert.deepEqual([found.schemas, told.schemas], [true, false]);
+	assert.deepEqual([found.schemas, result.schemas], [true, false]);
 	assert.equal(server.requests.length - before, 1, 'only the first text was asked for');
 	const [only] = await Promise.all([openOpenAiPolicy(specOf(server, { abilities: { prefix: 'assistant' } }), {})]);
 	assert.deepEqual([only?.capabilities.prefix, only?.capabilities.logprobs], [true, found.capabilities.logprobs]);

@@ -112,8 +112,8 @@ test('stop texts, the length limit and the context end a generation with differe
 	const [over] = await policy.bind({ signal: never }).generate([ask('a b c d e f g h')]);
 	assert.ok(over instanceof ContextOverflow && over.context === 8, String(over));
 	// A prefix counts toward the context limit.
-	const begun = await one(policy, ask('a b c d e f', { prefix: 'one two' }));
-	assert.deepEqual([begun.text, begun.finish, begun.tokens], ['', 'length', 0]);
+	const first = await one(policy, ask('a b c d e f', { prefix: 'one two' }));
+	assert.deepEqual([first.text, first.finish, first.tokens], ['', 'length', 0]);
 });
 
 test('a search that fills the context returns results that end there', async () => {

@@ -329,7 +329,7 @@ describe('a failing server', () => {
 		);
 		const values = await Promise.all(Array.from({ length: 20 }, (_, i) => judge.score(row(`answer ${i}`), never)));
 		assert.deepEqual(new Set(values), new Set([1]));
-		assert.equal(server?.mostOpen, 3);
+		assert.equal(server?.maxOpen, 3);
 	});
 });
 

@@ -10,20 +10,20 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 test('only a limited number of requests start per minute, and the rest start later', async (t) => {
 	t.mock.timers.enable({ apis: ['setTimeout', 'Date'] });
 	const queue = new RequestQueue({ concurrency: 10, retries: 0, requestsPerMinute: 3 });
-	let begun = 0;
-	const attempt = async () => ({ result: ++begun });
+	let started = 0;
+	const attempt = async () => ({ result: ++started });
 	const all = Promise.all(Array.from({ length: 7 }, () => queue.run(attempt, never)));
 	await turn();
-	assert.equal(begun, 3);
+	assert.equal(started, 3);
 	t.mock.timers.tick(59_000);
 	await turn();
-	assert.equal(begun, 3);
+	assert.equal(started, 3);
 	t.mock.timers.tick(1000);
 	await turn();
-	assert.equal(begun, 6);
+	assert.equal(started, 6);
 	t.mock.timers.tick(60_000);
 	await all;
-	assert.equal(begun, 7);
+	assert.equal(started, 7);
 });
 
 test('a canceled request leaves the queue and frees its slot', async () => {

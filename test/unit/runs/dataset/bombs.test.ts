@@ -40,9 +40,9 @@ test('a legitimate file is read in batches of limited size', async (t) => {
 
 for (const name of ['texts', 'page', 'nulls']) {
 	test(`dataset check on ${name}.parquet ends with a reason within 500 MB`, async () => {
-		const told = "data:text/javascript,process.on('exit',()=>console.error('kB',process.resourceUsage().maxRSS))";
+		const reporter = "data:text/javascript,process.on('exit',()=>console.error('kB',process.resourceUsage().maxRSS))";
 		const check = [builtProgram('dist/cli.js'), 'dataset', 'check', bomb(name), '--answer', 'answer'];
-		const { code, stderr } = await promisify(execFile)(process.execPath, ['--import', told, ...check]).then(
+		const { code, stderr } = await promisify(execFile)(process.execPath, ['--import', reporter, ...check]).then(
 			() => assert.fail('it has nothing to check'),
 			(error: { code: number; stderr: string }) => error,
 		);

@@ -14,12 +14,12 @@ const refused = (message: RegExp, action: RegExp) => (error: unknown) => {
 
 describe('a format chosen by the user', () => {
 	it('is rejected with the list of formats if unknown', async () => {
-		const told = refused(/^Unknown format "nope"\.$/, /^Use one of reasoning-lab, trl, .*tensorboard\.$/);
-		await assert.rejects(openRun(fixtureFolder('trl-run'), { format: 'nope' }), told);
+		const refusal = refused(/^Unknown format "nope"\.$/, /^Use one of reasoning-lab, trl, .*tensorboard\.$/);
+		await assert.rejects(openRun(fixtureFolder('trl-run'), { format: 'nope' }), refusal);
 	});
 
 	it('is rejected with the formats that the folder matches', async () => {
-		const told = refused(/does not contain a verl run\. Looked for: /, /^It can be read as TRL \(trl\)/);
-		await assert.rejects(openRun(fixtureFolder('trl-run'), { format: 'verl' }), told);
+		const refusal = refused(/does not contain a verl run\. Looked for: /, /^It can be read as TRL \(trl\)/);
+		await assert.rejects(openRun(fixtureFolder('trl-run'), { format: 'verl' }), refusal);
 	});
 });

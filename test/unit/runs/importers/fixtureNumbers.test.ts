@@ -161,11 +161,11 @@ describe('fixture numbers', () => {
 
 	it('match for Tinker rollouts whose text is logged', async () => {
 		const { rollouts } = await readAll(await openRun(fixtureFolder('tinker')));
-		const told = rollouts.filter(({ line }) => line.completion !== '');
-		assert.equal(told.length, expected('tinker').logtree_logged_rollouts);
-		assert.equal(groupsOf(told).length, expected('tinker').logtree_logged_groups);
+		const result = rollouts.filter(({ line }) => line.completion !== '');
+		assert.equal(result.length, expected('tinker').logtree_logged_rollouts);
+		assert.equal(groupsOf(result).length, expected('tinker').logtree_logged_groups);
 		assert.deepEqual(
-			told.map((rollout) => [rollout.line.reward, answerText(rollout).split('\n').at(-1)]),
+			result.map((rollout) => [rollout.line.reward, answerText(rollout).split('\n').at(-1)]),
 			[
 				[1, '<answer>18</answer>'],
 				[0, '<answer>19</answer>'],

@@ -23,23 +23,23 @@ async function followed(files: Files | FixtureName) {
 	const follower = followRun(folder, { pollMs: 3_600_000 });
 	cleanups.push(() => follower.dispose());
 	const metrics = new Map<number, MetricsLine>();
-	const told = { resets: 0, steps: [] as number[], errors: [] as string[], metrics };
+	const reported = { resets: 0, steps: [] as number[], errors: [] as string[], metrics };
 	follower.onEvent((event) => {
 		if (event.kind === 'reset') {
-			told.resets++;
-			told.steps = [];
+			reported.resets++;
+			reported.steps = [];
 			metrics.clear();
-		} else if (event.kind === 'rollouts') told.steps.push(...event.steps);
+		} else if (event.kind === 'rollouts') reported.steps.push(...event.steps);
 		else if (event.kind === 'metrics') for (const line of event.lines) metrics.set(line.step, line);
-		else if (event.kind === 'error') told.errors.push(event.failure.message);
+		else if (event.kind === 'error') reported.errors.push(event.failure.message);
 	});
 	const look = async () => {
-		told.steps = [];
+		reported.steps = [];
 		await follower.refresh();
-		return told;
+		return reported;
 	};
 	await look();
-	return { folder, told, look, at: (path: string) => join(folder, path) };
+	return { folder, reported, look, at: (path: string) => join(folder, path) };
 }
 
 const verlRow = (fields: object) => ({ input: 'p', output: 'o', gts: '1', score: 1, step: 1, ...fields });
@@ -51,7 +51,7 @@ const rewardsOf = async (folder: string) =>
 describe('following an external run', () => {
 	it('lines: reports appended lines, and a partial line only once it is complete', async () => {
 		const run = await followed({ 'rollouts/1.jsonl': [verlRow({})], 'metrics/a.jsonl': [logged(1, 0.5)] });
-		assert.deepEqual([...run.told.metrics.keys()], [1]);
+		assert.deepEqual([...run.reported.metrics.keys()], [1]);
 		const half = text([logged(2, 0.75)]);
 		await appendFile(run.at('metrics/a.jsonl'), half.slice(0, 20));
 		assert.deepEqual([...(await run.look()).metrics.keys()], [1]);
@@ -134,7 +134,7 @@ describe('following an external run', () => {
 		assert.deepEqual(await rewardsOf(run.folder), [0, 1]);
 		await writeFiles(run.folder, { [`${folder}/episode_a.json`]: episode(0.5) });
 		await run.look();
-		assert.ok(run.told.steps.includes(1));
+		assert.ok(run.reported.steps.includes(1));
 		assert.deepEqual(await rewardsOf(run.folder), [0.5, 1]);
 	});
 
@@ -169,11 +169,11 @@ describe('following an external run', () => {
 		const file = 'events.out.tfevents.1795187451.trainer0.4242.0';
 		const whole = await readFile(join(fixtureFolder('openrlhf'), file));
 		const run = await followed({ [file]: whole.subarray(0, Math.floor(whole.length / 2)) });
-		const before = run.told.metrics.size;
+		const before = run.reported.metrics.size;
 		assert.ok(before > 0 && before < 5);
 		await appendFile(run.at(file), whole.subarray(Math.floor(whole.length / 2)));
 		assert.deepEqual([...(await run.look()).metrics.keys()], [1, 2, 3, 4, 5]);
-		assert.equal(run.told.resets, 0);
+		assert.equal(run.reported.resets, 0);
 		await writeFile(run.at(file), whole.subarray(0, Math.floor(whole.length / 3)));
 		const { metrics, resets } = await run.look();
 		assert.equal(resets, 1);
@@ -185,7 +185,7 @@ describe('following an external run', () => {
 		await rename(run.folder, `${run.folder}-away`);
 		await run.look();
 		await run.look();
-		assert.equal(run.told.errors.length, 1);
+		assert.equal(run.reported.errors.length, 1);
 		await rename(`${run.folder}-away`, run.folder);
 		const { resets, steps, metrics } = await run.look();
 		assert.equal(resets, 1);

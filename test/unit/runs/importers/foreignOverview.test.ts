@@ -36,13 +36,13 @@ test("an overview of an external run's long file is reported before its rows, an
 	assert.ok(seen.length > 30 && seen.length <= 50, `${seen.length}`);
 	assert.equal(seen[0], 0);
 	assert.ok((seen.at(-1) as number) > 2900);
-	const told = events.flatMap((event) => (event.kind === 'metrics' ? event.lines : []));
+	const result = events.flatMap((event) => (event.kind === 'metrics' ? event.lines : []));
 	assert.deepEqual(
-		told.map(({ step }) => step),
+		result.map(({ step }) => step),
 		steps,
 	);
 	// Names and values match the rows.
-	const byStep = new Map(told.map((line) => [line.step, line.values]));
+	const byStep = new Map(result.map((line) => [line.step, line.values]));
 	for (const { step, values } of overview.lines) assert.deepEqual(values, byStep.get(step));
 	events.length = 0;
 	await appendFile(join(folder, 'metrics.jsonl'), `\n${JSON.stringify(row(3000))}\n`);

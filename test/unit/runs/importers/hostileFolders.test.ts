@@ -205,14 +205,14 @@ describe('hostile folders and files', () => {
 	it('counts consistently: rollouts read and records skipped add up to all records', async () => {
 		const rows = Array.from({ length: 40 }, (_, i) => (i % 7 === 3 ? 'broken\n' : line(row(`p${i >> 2}`, i % 2))));
 		await writeFiles(folder, { '1.jsonl': rows.join('') });
-		const told = await inspectRun(await openRun(folder));
-		const skipped = told.skipped.reduce((sum, { records }) => sum + records, 0);
-		assert.equal(told.rollouts + skipped, rows.length);
+		const result = await inspectRun(await openRun(folder));
+		const skipped = result.skipped.reduce((sum, { records }) => sum + records, 0);
+		assert.equal(result.rollouts + skipped, rows.length);
 		// Reading twice must not count twice.
 		const run = await openRun(folder);
 		await readAll(run, 'train');
 		await readAll(run, 'train');
 		assert.equal(run.faults.length, skipped);
-		assert.equal(new Set(groupsIn((await read()).lines)).size, told.groups);
+		assert.equal(new Set(groupsIn((await read()).lines)).size, result.groups);
 	});
 });

@@ -12,7 +12,8 @@ import {
 	comparisonSummarySchema,
 } from '../../../../src/protocol/strategyComparison.ts';
 import { comparisonResults } from '../../../../src/runs/comparisonFolder.ts';
-import { type CompareOptions, compareStrategies } from '../../../../src/search/compare/compareStrategies.ts';
+import type { CompareOptions } from '../../../../src/search/compare/comparedSearches.ts';
+import { compareStrategies } from '../../../../src/search/compare/compareStrategies.ts';
 import { PolicyPool } from '../../../../src/search/policyPool.ts';
 import { readTreeLog } from '../../../../src/search/treeLogFile.ts';
 

@@ -33,7 +33,7 @@ describe('the format of a tree file', () => {
 	it('is determined by content rather than name: each format accepts only its own files', async () => {
 		for (const { folder: of, name, path } of treeFixtures) {
 			const value: unknown = JSON.parse(await readFile(path, 'utf8'));
-			const taken = treeFormats.filter((format) => format.recognise(value)).map((format) => format.name);
+			const taken = treeFormats.filter((format) => format.recognize(value)).map((format) => format.name);
 			assert.deepEqual(taken, [formatOfFolder[of]], name);
 		}
 	});
@@ -64,7 +64,7 @@ describe('the format of a tree file', () => {
 		];
 		for (const value of others) {
 			assert.deepEqual(
-				treeFormats.filter((format) => format.recognise(value)),
+				treeFormats.filter((format) => format.recognize(value)),
 				[],
 				JSON.stringify(value),
 			);

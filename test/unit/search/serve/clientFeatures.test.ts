@@ -125,15 +125,15 @@ describe('requests sent by clients of the Reasoner API', { timeout: 120_000 }, (
 	});
 
 	test('system messages are kept, prepended to the problem or dropped, as configured', async (context) => {
-		const told = { ...script, without: ['instructions' as const] };
+		const result = { ...script, without: ['instructions' as const] };
 		const messages = [{ role: 'system' as const, content: 'Be brief.' }, user('1+1=')];
-		const kept = await start(context, {}, {}, told);
+		const kept = await start(context, {}, {}, result);
 		await assert.rejects(kept.client.chat.completions.create({ model: kept.model, messages }), /--system-messages/);
 		for (const [systemMessages, expected] of [
 			['prepend', 'prepended'],
 			['drop', '2'],
 		] as const) {
-			const { client, model } = await start(context, {}, { systemMessages }, told);
+			const { client, model } = await start(context, {}, { systemMessages }, result);
 			const reply = await client.chat.completions.create({ model, messages });
 			assert.equal(reply.choices[0]?.message.content, expected);
 			const response = await client.responses.create({ model, instructions: 'Be brief.', input: '1+1=' });
@@ -220,8 +220,8 @@ test('a checkpoint accepts text and token ids verbatim', { timeout: 120_000 }, a
 	const top = choice?.logprobs?.top_logprobs ?? [];
 	// The top token at each position is listed next to the actual token, and equals it if they are the same.
 	for (const [i, own] of logprobs.entries()) {
-		const most = Math.max(...Object.values(top[i] as Record<string, number>));
-		assert.ok((own as number) <= most);
+		const max = Math.max(...Object.values(top[i] as Record<string, number>));
+		assert.ok((own as number) <= max);
 		assert.equal((top[i] as Record<string, number>)[choice?.logprobs?.tokens?.[i] as string], own);
 	}
 	const byIds = await read([ids, [1, ...ids]]);

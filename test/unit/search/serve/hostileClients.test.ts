@@ -54,7 +54,7 @@ class GatedReasoner implements Reasoner {
 	readonly tokenizer = null;
 	readonly read = null;
 	readonly tools = false;
-	readonly begun: SolveOptions[] = [];
+	readonly started: SolveOptions[] = [];
 	readonly gates: { open(): void }[] = [];
 	gated = false;
 
@@ -65,7 +65,7 @@ class GatedReasoner implements Reasoner {
 
 	async solve(problem: { readonly prompt: string }, options: SolveOptions = {}): Promise<Solution> {
 		if (problem.prompt === 'break') throw new TypeError('secret detail');
-		this.begun.push(options);
+		this.started.push(options);
 		if (!this.gated) return solution;
 		const gate = deferred<Solution>();
 		this.gates.push({ open: () => gate.resolve(solution) });
@@ -197,7 +197,7 @@ describe('request validation', () => {
 		const { chat, call } = await start();
 		const tool = { type: 'function', function: { name: 'f', parameters: {} } };
 		const functionNamed = (name: string) => ({ type: 'function', function: { name } });
-		const begunCall = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } };
+		const startedCall = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } };
 		const message = (content: unknown) => ({ messages: [{ role: 'user', content }] });
 		const refused: [unknown, number, string, string | null][] = [
 			['', 400, 'invalid_json', null],
@@ -228,7 +228,7 @@ describe('request validation', () => {
 			],
 			[{ messages: [{ role: 'tool', tool_call_id: 'c', content: '4' }] }, 400, 'invalid_value', 'messages'],
 			[
-				{ messages: [...ask.messages, { role: 'assistant', tool_calls: [begunCall] }] },
+				{ messages: [...ask.messages, { role: 'assistant', tool_calls: [startedCall] }] },
 				400,
 				'invalid_value',
 				'messages',
@@ -282,7 +282,7 @@ describe('request validation', () => {
 		const { chat, reasoner } = await start({ limits: { bodyBytes: 1000 } });
 		const body = { messages: [{ role: 'user', content: 'x'.repeat(2000) }] };
 		assert.deepEqual(await codeOf(chat(body)), [413, 'body_too_large', null]);
-		assert.equal(reasoner.begun.length, 0);
+		assert.equal(reasoner.started.length, 0);
 	});
 
 	test('a body without a declared length is also limited', async () => {
@@ -361,12 +361,12 @@ describe('concurrency', () => {
 			reasoner.gated = true;
 			const abort = new AbortController();
 			const gone = chat({ ...ask, stream, n: 2 }, { signal: abort.signal });
-			await until(() => reasoner.begun.length === 2);
-			assert.equal(reasoner.begun[0]?.signal?.aborted, false);
+			await until(() => reasoner.started.length === 2);
+			assert.equal(reasoner.started[0]?.signal?.aborted, false);
 			if (stream) await (await gone).body?.getReader().read();
 			abort.abort();
 			await gone.catch(() => undefined);
-			await until(() => reasoner.begun.every(({ signal }) => signal?.aborted));
+			await until(() => reasoner.started.every(({ signal }) => signal?.aborted));
 			reasoner.gated = false;
 			assert.equal((await chat(ask)).status, 200, 'its place is free');
 		});

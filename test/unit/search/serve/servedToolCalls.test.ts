@@ -231,11 +231,11 @@ describe('tools in the Reasoner API', { timeout: 120_000 }, () => {
 		await using nameless = await callingServer(() => [{ name: '', arguments: '{}' }]);
 		const broken = (await serve(context, nameless)).chat.completions.create(ask);
 		await assert.rejects(broken, (error) => error instanceof OpenAI.APIError && /without a name/.test(error.message));
-		const begun = (await serve(context, silent)).chat.completions.create({
+		const started = (await serve(context, silent)).chat.completions.create({
 			...ask,
 			messages: [...asked, { role: 'assistant', content: 'It' }],
 		});
-		await assert.rejects(begun, (error) => error instanceof BadRequestError && error.param === 'messages');
+		await assert.rejects(started, (error) => error instanceof BadRequestError && error.param === 'messages');
 	});
 
 	test('a key that the server echoes inside a call is not returned', async (context) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Random } from '../../../../src/base/random.ts';
 import { MetricTable } from '../../../../src/core/metrics/metricTable.ts';
-import { chartsOf, matchesFilter, metricsOf } from '../../../../webview/dashboard/chartCatalogue.ts';
+import { chartsOf, matchesFilter, metricsOf } from '../../../../webview/dashboard/chartCatalog.ts';
 import { explainChart, explainMetric, metricContext } from '../../../../webview/dashboard/explanations.ts';
 import { csvOf, pictureSubtitle } from '../../../../webview/dashboard/exports.ts';
 import { arrangement, fittingColumns } from '../../../../webview/dashboard/gridColumns.ts';
@@ -52,7 +52,7 @@ const spec = (changes: Partial<ChartSpec>): ChartSpec => ({
 	id: 'c',
 	title: 'C',
 	kind: 'lines',
-	lines: [{ metric: 'a', label: 'A', colour: 0 }],
+	lines: [{ metric: 'a', label: 'A', color: 0 }],
 	bands: [],
 	unit: 'number',
 	unitLabel: '',
@@ -160,7 +160,7 @@ describe('run charts', () => {
 		const titles = (id: string) => groups.find((group) => group.id === id)?.charts.map((chart) => chart.title);
 		assert.deepEqual(titles('other'), [hostile, '__proto__', 'constructor', 'objective/kl']);
 		assert.deepEqual(titles('reward'), ['Reward SD'], 'what the catalog knows stands with its kind');
-		assert.deepEqual(titles('optimiser'), ['Loss', 'Epoch']);
+		assert.deepEqual(titles('optimizer'), ['Loss', 'Epoch']);
 		assert.equal(explainMetric(hostile, {}).title, hostile);
 	});
 
@@ -168,7 +168,7 @@ describe('run charts', () => {
 		assert.deepEqual(chartsOf([]), []);
 		assert.deepEqual(
 			chartsOf(['loss']).map((group) => group.id),
-			['optimiser'],
+			['optimizer'],
 		);
 	});
 
@@ -225,7 +225,7 @@ describe('chart layers', () => {
 	it('draw bands behind raw lines and raw lines behind averages', () => {
 		const source = sourceOf({ a: [1, 2, 3], s: [0.5, 0.5, nan] }, (values) => values.map((value) => value + 10));
 		const { layers, areas } = layersOf(
-			spec({ bands: [{ kind: 'spread', of: 'a', by: 's', label: 'sd', colour: 0 }] }),
+			spec({ bands: [{ kind: 'spread', of: 'a', by: 's', label: 'sd', color: 0 }] }),
 			source,
 			{ hidden: noneHidden, smoothing: true },
 		);
@@ -233,7 +233,7 @@ describe('chart layers', () => {
 			layers.map((layer) => layer.role),
 			['edge', 'edge', 'raw', 'line'],
 		);
-		assert.deepEqual(areas, [{ high: 0, low: 1, colour: 0 }]);
+		assert.deepEqual(areas, [{ high: 0, low: 1, color: 0 }]);
 		assert.deepEqual([...(layers[0]?.values ?? [])], [21.5, 22.5, nan]);
 		assert.deepEqual([...(layers[1]?.values ?? [])], [0.5, 1.5, nan]);
 		assert.deepEqual([...(layers[2]?.values ?? [])], [1, 2, 3]);
@@ -246,8 +246,8 @@ describe('chart layers', () => {
 		);
 		const { layers } = layersOf(
 			spec({
-				lines: [{ metric: 'eval/x/accuracy', label: 'A', colour: 0 }],
-				bands: [{ kind: 'between', of: 'eval/x/accuracy', low: 'eval/low', high: 'eval/high', label: 'i', colour: 0 }],
+				lines: [{ metric: 'eval/x/accuracy', label: 'A', color: 0 }],
+				bands: [{ kind: 'between', of: 'eval/x/accuracy', low: 'eval/low', high: 'eval/high', label: 'i', color: 0 }],
 			}),
 			source,
 			{ hidden: noneHidden, smoothing: true },
@@ -260,7 +260,7 @@ describe('chart layers', () => {
 
 	it('can hide a line with its band, or only the band', () => {
 		const source = sourceOf({ a: [1], s: [0.5] });
-		const banded = spec({ bands: [{ kind: 'spread', of: 'a', by: 's', label: 'sd', colour: 0 }] });
+		const banded = spec({ bands: [{ kind: 'spread', of: 'a', by: 's', label: 'sd', color: 0 }] });
 		const roles = (...hidden: string[]) =>
 			layersOf(banded, source, { hidden: new Set(hidden), smoothing: false }).layers.map((layer) => layer.role);
 		assert.deepEqual(roles(), ['edge', 'edge', 'line']);
@@ -270,8 +270,8 @@ describe('chart layers', () => {
 
 	it('are initially hidden if they would obscure others', () => {
 		const lines = [
-			{ metric: 'a', label: 'A', colour: 0 },
-			{ metric: 'b', label: 'B', colour: 1, initiallyHidden: true },
+			{ metric: 'a', label: 'A', color: 0 },
+			{ metric: 'b', label: 'B', color: 1, initiallyHidden: true },
 		];
 		assert.deepEqual([...hiddenOf(spec({ lines }), new Set())], ['b']);
 		assert.deepEqual([...hiddenOf(spec({ lines }), new Set(['a', 'b', 'gone']))], ['a']);
@@ -282,7 +282,7 @@ describe('chart layers', () => {
 		const { layers } = layersOf(
 			spec({
 				kind: 'stack',
-				lines: ['a', 'b', 'c', 'gone'].map((metric, colour) => ({ metric, label: metric, colour })),
+				lines: ['a', 'b', 'c', 'gone'].map((metric, color) => ({ metric, label: metric, color })),
 			}),
 			source,
 			{ hidden: noneHidden, smoothing: false },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Random } from '../../../../src/base/random.ts';
-import { MetricTable, mostColumns } from '../../../../src/core/metrics/metricTable.ts';
+import { MetricTable, maxColumns } from '../../../../src/core/metrics/metricTable.ts';
 import { pickRows } from '../../../../src/core/metrics/pickRows.ts';
 import type { MetricsLine } from '../../../../src/protocol/metricsLine.ts';
 
@@ -70,9 +70,9 @@ describe('metric table', () => {
 		const table = new MetricTable();
 		table.append([line(Number.NaN, { reward: 1 }), line(Number.POSITIVE_INFINITY, { reward: 1 })]);
 		assert.equal(table.length, 0);
-		const many = Object.fromEntries(Array.from({ length: mostColumns + 5 }, (_, i) => [`m${i}`, i]));
+		const many = Object.fromEntries(Array.from({ length: maxColumns + 5 }, (_, i) => [`m${i}`, i]));
 		table.append([line(1, many)]);
-		assert.equal(table.names.length, mostColumns);
+		assert.equal(table.names.length, maxColumns);
 		assert.equal(table.droppedNames, 5);
 	});
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Random } from '../../../../src/base/random.ts';
 import { nextFocus } from '../../../../webview/lib/a11y.ts';
-import { contrast, parseColour, withContrast } from '../../../../webview/lib/colour.ts';
+import { contrast, parseColor, withContrast } from '../../../../webview/lib/color.ts';
 import { buildTheme, contrastOf } from '../../../../webview/lib/theme.ts';
 import { placeTooltip } from '../../../../webview/lib/tooltip.ts';
 import {
@@ -16,12 +16,12 @@ import { themes } from '../vscodeThemes.ts';
 
 describe('colours', () => {
 	it('are parsed in the formats that VS Code writes', () => {
-		assert.deepEqual(parseColour('#0af'), { r: 0, g: 170, b: 255, a: 1 });
-		assert.deepEqual(parseColour(' #11223380 '), { r: 17, g: 34, b: 51, a: 128 / 255 });
-		assert.deepEqual(parseColour('rgba(1, 2, 3, 0.5)'), { r: 1, g: 2, b: 3, a: 0.5 });
-		assert.deepEqual(parseColour('rgb(1 2 3 / 50%)'), { r: 1, g: 2, b: 3, a: 0.5 });
+		assert.deepEqual(parseColor('#0af'), { r: 0, g: 170, b: 255, a: 1 });
+		assert.deepEqual(parseColor(' #11223380 '), { r: 17, g: 34, b: 51, a: 128 / 255 });
+		assert.deepEqual(parseColor('rgba(1, 2, 3, 0.5)'), { r: 1, g: 2, b: 3, a: 0.5 });
+		assert.deepEqual(parseColor('rgb(1 2 3 / 50%)'), { r: 1, g: 2, b: 3, a: 0.5 });
 		for (const bad of ['', 'red', '#12', '#12345', 'rgb(1, 2)', 'rgb(a, b, c)', 'url(x)']) {
-			assert.equal(parseColour(bad), null, bad);
+			assert.equal(parseColor(bad), null, bad);
 		}
 	});
 
@@ -53,8 +53,8 @@ describe('colours', () => {
 				return (variables as Record<string, string>)[variable.replace('--vscode-', '')] ?? '';
 			});
 			for (const text of [theme.foreground, theme.secondary]) assert.ok(contrastOf(text, theme.background) >= 4.5);
-			const least = theme.highContrast ? 4.5 : 3;
-			for (const colour of theme.series) assert.ok(contrastOf(colour, theme.background) >= least, colour);
+			const min = theme.highContrast ? 4.5 : 3;
+			for (const color of theme.series) assert.ok(contrastOf(color, theme.background) >= min, color);
 			assert.equal(new Set(theme.series.slice(0, 6)).size, 6);
 			assert.equal(theme.dash(2).length > 0, theme.highContrast);
 			assert.deepEqual(theme.dash(0), []);
@@ -65,7 +65,7 @@ describe('colours', () => {
 		const theme = buildTheme('light', () => '');
 		assert.equal(theme.background, 'rgba(255, 255, 255, 1)');
 		assert.equal(theme.fontSize, 13);
-		for (const colour of theme.series) assert.ok(contrastOf(colour, theme.background) >= 3);
+		for (const color of theme.series) assert.ok(contrastOf(color, theme.background) >= 3);
 	});
 });
 

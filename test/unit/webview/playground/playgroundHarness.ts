@@ -86,7 +86,7 @@ export async function openPlayground(browser: Browser, options: PlaygroundOption
 			post: (event) => post({ kind: 'event', event: decodeOrThrow(playgroundEventSchema, event, 'An event') }),
 			forbidden: () => forbidden,
 			check: (what, signal) => checker.check(what, signal),
-			tellMs: 20,
+			updateMs: 20,
 		},
 		{ policies, exchanges, current: null },
 	);

@@ -24,7 +24,7 @@ export class DatabaseIndex implements QueryIndex {
 	readonly onHits = this.#hits.event;
 	readonly onEnded = this.#ended.event;
 	readonly asked: { readonly method: IndexMethod; readonly params: unknown }[] = [];
-	readonly cancelled: IndexMethod[] = [];
+	readonly canceled: IndexMethod[] = [];
 	/** Completions by index in the group. */
 	texts: readonly string[] = ['so it is 7', 'wait, let me check: 12', 'no', 'check again: 12', 'a', 'b', 'c', 'd'];
 	/** Delay between two batches of hits. */
@@ -38,7 +38,7 @@ export class DatabaseIndex implements QueryIndex {
 		this.status = { runs: [...runs], index: 'own', bytes: 1, message: null };
 	}
 
-	tell(progress: IndexProgress): void {
+	report(progress: IndexProgress): void {
 		this.#progress.fire(progress);
 	}
 
@@ -74,7 +74,7 @@ export class DatabaseIndex implements QueryIndex {
 	async #sql({ sql, limit }: IndexParams<'sql'>, signal?: AbortSignal): Promise<ResultTable> {
 		if (/pg_sleep|slow/.test(sql)) {
 			await pause(60_000, undefined, { signal: signal as AbortSignal }).catch(() => {
-				this.cancelled.push('sql');
+				this.canceled.push('sql');
 				throw new Failure('cancelled', 'Canceled.');
 			});
 		}
@@ -116,7 +116,7 @@ export class DatabaseIndex implements QueryIndex {
 		for (const [index, text] of this.texts.entries()) {
 			if (this.portionMs > 0) {
 				await pause(this.portionMs, undefined, { signal: signal as AbortSignal }).catch(() => {
-					this.cancelled.push('search');
+					this.canceled.push('search');
 					throw new Failure('cancelled', 'Canceled.');
 				});
 			}

@@ -234,7 +234,7 @@ describe('the query view in a browser', { skip }, () => {
 		await summary(page, /^\d+ rollouts so far$/);
 		await page.keyboard.press('Escape');
 		await summary(page, /; stopped$/);
-		assert.deepEqual(view.rolloutIndex.cancelled, ['search']);
+		assert.deepEqual(view.rolloutIndex.canceled, ['search']);
 		await button(page, 'Export CSV…').click();
 		await page.locator('.remark.done').filter({ hasText: 'Saved' }).waitFor();
 		assert.match(view.saved[0]?.text ?? '', /^run,split,step,group,index,count,text\r\n\/runs\/a,train,1,0,0,2,/);
@@ -270,7 +270,7 @@ describe('the query view in a browser', { skip }, () => {
 		await toSql(page, "SELECT 'slow' AS two");
 		await button(page, 'Cancel').click();
 		await page.waitForFunction(() => document.querySelector<HTMLElement>('vscode-button[aria-label="Cancel"]')?.hidden);
-		assert.deepEqual(view.rolloutIndex.cancelled, ['sql']);
+		assert.deepEqual(view.rolloutIndex.canceled, ['sql']);
 		assert.equal(await page.locator('.head-name').first().innerText(), 'one');
 		clean(view);
 	});
@@ -303,8 +303,8 @@ describe('the query view in a browser', { skip }, () => {
 			},
 		});
 		await building.page.locator('.remark').filter({ hasText: 'Indexing 2 of 2 runs, 25%' }).waitFor();
-		building.rolloutIndex.tell(indexed('/runs/a'));
-		building.rolloutIndex.tell(indexed("/runs/b's", { state: 'failed', message: 'no room' }));
+		building.rolloutIndex.report(indexed('/runs/a'));
+		building.rolloutIndex.report(indexed("/runs/b's", { state: 'failed', message: 'no room' }));
 		await building.page
 			.locator('.remark')
 			.filter({ hasText: /^Indexing failed for 1 run/ })

@@ -1,9 +1,9 @@
 import type { Browser } from 'playwright-core';
 import { Failure } from '../../../../src/base/failure.ts';
-import { Microscope, type MicroscopeOptions } from '../../../../src/extension/panels/rollouts/microscope.ts';
 import { RolloutsSession } from '../../../../src/extension/panels/rollouts/rolloutsSession.ts';
+import { RunExplorer, type RunExplorerOptions } from '../../../../src/extension/panels/rollouts/runExplorer.ts';
 import { decodeOrThrow, type Schema } from '../../../../src/protocol/decode.ts';
-import { panelCommandSchema, panelRequests } from '../../../../src/protocol/microscopeMessages.ts';
+import { panelCommandSchema, panelRequests } from '../../../../src/protocol/explorerMessages.ts';
 import type { CopyPart, Place } from '../../../../src/protocol/rolloutsMessages.ts';
 import { fromWebviewSchema } from '../../../../src/protocol/webviewMessages.ts';
 import { openWebview, type Webview, type WebviewOptions } from '../webviewPage.ts';
@@ -26,7 +26,7 @@ export async function openRollouts(
 	browser: Browser,
 	run: string,
 	options: Omit<WebviewOptions, 'app' | 'onMessage'> = {},
-	continueFrom?: MicroscopeOptions['continueFrom'],
+	continueFrom?: RunExplorerOptions['continueFrom'],
 ): Promise<RolloutsView> {
 	const diffs: { left: Place; right: Place }[] = [];
 	const exports: unknown[] = [];
@@ -46,14 +46,14 @@ export async function openRollouts(
 		newsMs: 20,
 		pollMs: 100,
 	});
-	const microscope = new Microscope({
+	const explorer = new RunExplorer({
 		content: () => session.content(),
 		rollout: (place) => session.rollout(place),
 		tags: () => session.tags,
 		rater: () => 'ada',
 		post: (event) => post({ kind: 'event', event }),
 		continueFrom: continueFrom ?? (() => Promise.reject(new Failure('unavailable', 'No policy in this test.'))),
-		tellMs: 20,
+		updateMs: 20,
 	});
 	const answer = async (method: string, params: unknown): Promise<unknown> => {
 		const table = panelRequests[method as keyof typeof panelRequests];
@@ -77,7 +77,7 @@ export async function openRollouts(
 				exports.push(decoded);
 				return { written: true };
 		}
-		const readers = { ...session.readers, ...microscope.readers };
+		const readers = { ...session.readers, ...explorer.readers };
 		return readers[method as keyof typeof readers](decoded);
 	};
 	const onMessage = (message: unknown): void => {
@@ -86,7 +86,7 @@ export async function openRollouts(
 			const command = decodeOrThrow(panelCommandSchema, decoded.event, 'A command of the webview');
 			if (command.type === 'ready') void session.begin();
 			else if (command.type === 'fault') faults.push(command.message);
-			else if (command.type !== 'openDashboard') microscope.take(command);
+			else if (command.type !== 'openDashboard') explorer.take(command);
 			return;
 		}
 		const { id, method, params } = decoded;
@@ -107,7 +107,7 @@ export async function openRollouts(
 		exports,
 		faults,
 		close: async () => {
-			microscope.dispose();
+			explorer.dispose();
 			session.dispose();
 			await close();
 		},

@@ -96,7 +96,7 @@ test('hidden characters are named, and ordinary text is left alone', () => {
 
 test('a completion is split into thinking, answer and text outside both', () => {
 	const text = 'So.<think>Wait, 1+1 is 2.</think>\n<answer>2</answer>';
-	const { regions, marks, behaviours } = traceCompletion(text, r1 as never);
+	const { regions, marks, behaviors } = traceCompletion(text, r1 as never);
 	assert.deepEqual(
 		regions.map(({ kind, start, end }) => [kind, text.slice(start, end)]),
 		[
@@ -105,7 +105,7 @@ test('a completion is split into thinking, answer and text outside both', () => 
 			['answer', '<answer>2</answer>'],
 		],
 	);
-	assert.equal(behaviours.get('reflection'), 1);
+	assert.equal(behaviors.get('reflection'), 1);
 	assert.deepEqual(
 		marks.filter(({ kind }) => kind === 'tag').map(({ start, end }) => text.slice(start, end)),
 		['<think>', '</think>', '<answer>', '</answer>'],

@@ -9,7 +9,7 @@ import { launchChromium, skip } from '../../../support/chromium.ts';
 import { hostileTexts } from '../../../support/hostileTexts.ts';
 import { fitsWidth, looksRight } from '../webviewLooks.ts';
 import type { WebviewOptions } from '../webviewPage.ts';
-import { writeMicroscopeRun } from './microscopeFixture.ts';
+import { writeExploredRun } from './exploredRunFixture.ts';
 import { makeBatch, runRecord, writeRecord, writeRollouts } from './rolloutsFixture.ts';
 import { openRollouts, type RolloutsView } from './rolloutsHarness.ts';
 
@@ -20,7 +20,7 @@ let browser: Browser;
 before(async () => {
 	root = await mkdtemp(join(tmpdir(), 'rollouts-views-'));
 	if (!skip) browser = await launchChromium();
-	await writeMicroscopeRun(join(root, 'bakery'));
+	await writeExploredRun(join(root, 'bakery'));
 });
 after(async () => {
 	await browser?.close();
@@ -61,7 +61,7 @@ const policy: Parameters<typeof openRollouts>[3] = async () => ({
 test('every view is accessible in every theme and width', options, async (t) => {
 	const view = await open(t, { width: 1280, height: 860 }, policy);
 	const { page } = view;
-	const look = (name: string) => looksRight(view, `microscope-${name}`, [340]);
+	const look = (name: string) => looksRight(view, `rollouts-explorer-${name}`, [340]);
 	await page.waitForSelector('.card .chip');
 	await look('group');
 	await page.keyboard.press('b');
@@ -88,7 +88,7 @@ test('every view is accessible in every theme and width', options, async (t) => 
 	await page.waitForFunction(() => document.querySelector('.scan-bar')?.textContent?.includes('Read 12 steps'));
 	await page.waitForSelector('.example');
 	await page.waitForSelector('.uplot canvas');
-	await look('behaviours');
+	await look('behaviors');
 	await page.keyboard.press('1');
 	await page.waitForSelector('.card .block-text');
 	await page.keyboard.press('s');
@@ -199,7 +199,7 @@ test('an export contains the step, the filtered rollouts, or the selection', opt
 
 test('steps are labeled by keyboard, and each label is saved immediately', options, async (t) => {
 	const run = join(root, 'labelled');
-	await writeMicroscopeRun(run, 2);
+	await writeExploredRun(run, 2);
 	const view = await open(t, {}, policy, run);
 	const { page } = view;
 	await page.waitForSelector('.card .block-text');
@@ -242,7 +242,7 @@ test(
 	options,
 	async (t) => {
 		const run = join(root, 'rated');
-		await writeMicroscopeRun(run, 2);
+		await writeExploredRun(run, 2);
 		const theirs = {
 			...{ kind: 'rating', format: 1, time: 1, rater: 'bob<b>', prompt: 'p', split: 'train', step: 2, group: 0 },
 			...{ index: 1, completion: 'c', reward: 1, rating: 2 },
@@ -316,17 +316,17 @@ test(
 		await page.keyboard.press('e');
 		await page.waitForSelector('.token');
 		await page.locator('.token', { hasText: 'Selling' }).first().click();
-		const beginning = page.locator('.beginning');
-		assert.match(await beginning.inputValue(), /rolls\.\n$/);
-		await beginning.press('End');
-		await beginning.pressSequentially('Now 104');
-		await beginning.press('Control+Enter');
+		const prefix = page.locator('.beginning');
+		assert.match(await prefix.inputValue(), /rolls\.\n$/);
+		await prefix.press('End');
+		await prefix.pressSequentially('Now 104');
+		await prefix.press('Control+Enter');
 		await page.waitForFunction(() => document.querySelector('.continuations')?.textContent?.includes('finished (EOS)'));
 		const text = await page.locator('.continuations .block-text').allInnerTexts();
 		assert.match(text.join('\n'), /Now 104 So 104 - 7 = 97/);
 		// Entered and generated text survives a tab switch, a new snapshot and a reload without generating again.
-		const edited = `${await beginning.inputValue()}, or rather`;
-		await beginning.fill(edited);
+		const edited = `${await prefix.inputValue()}, or rather`;
+		await prefix.fill(edited);
 		await page.getByRole('textbox', { name: 'Temperature' }).fill('0.3');
 		await page.waitForTimeout(350);
 		const state = await view.state();
@@ -463,9 +463,9 @@ test('hostile completions are shown as plain text in every view without breaking
 	await harmless('over training');
 	await page.keyboard.press('4');
 	await page.waitForFunction(() =>
-		document.querySelector('.behaviours-view .scan-bar')?.textContent?.includes('Read 1 step'),
+		document.querySelector('.behaviors-view .scan-bar')?.textContent?.includes('Read 1 step'),
 	);
-	await harmless('behaviours');
+	await harmless('behaviors');
 });
 
 test('two completions of 1 MB are compared and partially rendered, as is a group of 1,000', options, async (t) => {

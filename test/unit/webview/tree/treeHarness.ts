@@ -16,7 +16,7 @@ export interface TreeView extends Webview {
 	/** Commands from the page to its panel, without `ready`. */
 	readonly commands: TreeViewCommand[];
 	/** Resolves once the page has sent `commands` commands, which arrive some time after a click. */
-	told(commands: number): Promise<void>;
+	received(commands: number): Promise<void>;
 	readonly faults: readonly string[];
 	/** Sends an event to the page, like the panel does. */
 	say(event: TreeViewEvent): Promise<void>;
@@ -71,7 +71,7 @@ export async function openTree(
 	return {
 		...view,
 		commands,
-		told: async (count) => {
+		received: async (count) => {
 			for (const end = Date.now() + 60_000; commands.length < count && Date.now() < end; ) {
 				await new Promise((resolve) => setTimeout(resolve, 10));
 			}

@@ -184,7 +184,7 @@ test('fitting shows the whole tree, and zooming keeps the point under the pointe
 				];
 				assert.ok(x >= -1 && x <= size.width + 1 && y >= -1 && y <= size.height + 1, `${kind}: ${x}, ${y}`);
 			}
-			const k = Math.min(zoomLimits.most, camera.k * (0.5 + random.next() * 3));
+			const k = Math.min(zoomLimits.max, camera.k * (0.5 + random.next() * 3));
 			const [px, py] = [random.next() * 900, random.next() * 600];
 			const zoomed = zoomTo(camera, k, px, py, layout.slow, slow);
 			assert.ok(

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SearchTree, type TreeNode } from '../../../../src/core/search/searchTree.ts';
+import { SearchTree } from '../../../../src/core/search/searchTree.ts';
+import type { TreeNode } from '../../../../src/core/search/treeNode.ts';
 import { readTreeEventLines, treeEventLines } from '../../../../src/protocol/treeEventReader.ts';
 import type { TreeEvent } from '../../../../src/protocol/treeLog.ts';
 import type { TreeViewCommand } from '../../../../src/protocol/treeMessages.ts';
 import { answerGroups } from '../../../../webview/tree/answerGroups.ts';
-import { eventsOf, lastSelectionValue, toldOf } from '../../../../webview/tree/details/nodeEvents.ts';
+import { eventsOf, eventsOfNode, lastSelectionValue } from '../../../../webview/tree/details/nodeEvents.ts';
 import { wordsOf } from '../../../../webview/tree/draw/nodeLabel.ts';
 import { sceneOf } from '../../../../webview/tree/draw/scene.ts';
 import { eventsOfLines } from '../../../../webview/tree/eventLines.ts';
@@ -16,7 +17,7 @@ import { xmlText } from '../../../../webview/tree/exports/svgExport.ts';
 import { makeLayout } from '../../../../webview/tree/layout/makeLayout.ts';
 import { visibleTree } from '../../../../webview/tree/layout/visibleTree.ts';
 import { wantedBy } from '../../../../webview/tree/nodeFilter.ts';
-import { fittingColouring, measureRange } from '../../../../webview/tree/nodeMeasures.ts';
+import { fittingColoring, measureRange } from '../../../../webview/tree/nodeMeasures.ts';
 import { findNodes, nextHit } from '../../../../webview/tree/nodeSearch.ts';
 import { advance } from '../../../../webview/tree/player.ts';
 import { TreeModel } from '../../../../webview/tree/treeModel.ts';
@@ -186,9 +187,9 @@ test('labels omit leading tags', () => {
 
 test('the default coloring fits the tree, and filters keep the paths to matching nodes', () => {
 	const tree = treeOf(mctsEvents({ nodes: 1200 }));
-	assert.equal(fittingColouring(tree), 'value');
-	assert.deepEqual(measureRange(tree, 'value'), { least: 0, most: 1 });
-	assert.equal(fittingColouring(treeOf(agentEvents())), 'score');
+	assert.equal(fittingColoring(tree), 'value');
+	assert.deepEqual(measureRange(tree, 'value'), { min: 0, max: 1 });
+	assert.equal(fittingColoring(treeOf(agentEvents())), 'score');
 	assert.equal(measureRange(treeOf(agentEvents()), 'visits'), null);
 	// Values in a narrow range get their own scale; otherwise the whole tree would have one color.
 	const scored = (...values: number[]) =>
@@ -198,9 +199,9 @@ test('the default coloring fits the tree, and filters keep the paths to matching
 				...values.map((value, id) => ({ t: 'score' as const, at: 9, id, scorer: 's', value })),
 			]),
 		);
-	assert.deepEqual(measureRange(scored(0.91, 0.93, 0.92), 'score'), { least: 0.91, most: 0.93 });
-	assert.deepEqual(measureRange(scored(0.1, 0.93, 0.5), 'score'), { least: 0, most: 1 });
-	assert.deepEqual(measureRange(scored(0.4, 0.4), 'score'), { least: 0, most: 1 }, 'equal values have no scale');
+	assert.deepEqual(measureRange(scored(0.91, 0.93, 0.92), 'score'), { min: 0.91, max: 0.93 });
+	assert.deepEqual(measureRange(scored(0.1, 0.93, 0.5), 'score'), { min: 0, max: 1 });
+	assert.deepEqual(measureRange(scored(0.4, 0.4), 'score'), { min: 0, max: 1 }, 'equal values have no scale');
 	const wanted = wantedBy('answers', tree);
 	const visible = visibleTree(tree.nodes, wanted === undefined ? {} : { isWanted: wanted });
 	const leaves = [...visible.ids].filter((_, place) => !visible.parent.includes(place));
@@ -239,9 +240,9 @@ test('playback advances by events or by log time, and ends', () => {
 
 test('events about a node are found', () => {
 	const events = agentEvents();
-	assert.equal(toldOf(events, 'tool', 4, events.length)[0]?.error, 'nothing was found');
-	assert.equal(toldOf(events, 'tool', 4, 5).length, 0);
-	assert.equal(toldOf(events, 'reference', 6, events.length).length, 2);
+	assert.equal(eventsOfNode(events, 'tool', 4, events.length)[0]?.error, 'nothing was found');
+	assert.equal(eventsOfNode(events, 'tool', 4, 5).length, 0);
+	assert.equal(eventsOfNode(events, 'reference', 6, events.length).length, 2);
 	const grown = mctsEvents({ nodes: 100 });
 	const { numbers, count } = eventsOf(grown, 5, grown.length, 4);
 	assert.equal(numbers.length, 4);
@@ -297,7 +298,7 @@ test('no text can break out of a flowchart, an SVG or JSON', () => {
 	const tree = treeOf(events);
 	const layout = makeLayout('tidy', tree.nodes, visibleTree(tree.nodes));
 	const scene = sceneOf(layout, tree, {
-		colouring: 'role',
+		coloring: 'role',
 		widths: true,
 		hits: [],
 		right: new Set(),
@@ -325,7 +326,7 @@ test('a large tree is truncated for a flowchart, with a note and the best path',
 	const tree = treeOf(mctsEvents({ nodes: 2000 }));
 	const layout = makeLayout('tidy', tree.nodes, visibleTree(tree.nodes));
 	const scene = sceneOf(layout, tree, {
-		colouring: 'value',
+		coloring: 'value',
 		widths: true,
 		hits: [],
 		right: new Set(),

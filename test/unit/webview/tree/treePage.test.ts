@@ -191,8 +191,8 @@ test('every layout, filter, depth limit and coloring renders', options, async (t
 		await drawn(page);
 	}
 	assert.match(await page.locator('.legend').innerText(), /Problem[\s\S]*Answer[\s\S]*Best path/);
-	const state = (await view.state()) as { options: { layout: string; colouring: string } };
-	assert.deepEqual([state.options.layout, state.options.colouring], ['down', 'role']);
+	const state = (await view.state()) as { options: { layout: string; coloring: string } };
+	assert.deepEqual([state.options.layout, state.options.coloring], ['down', 'role']);
 	await page.getByRole('button', { name: 'Zoom in' }).click();
 	await page.getByRole('button', { name: 'Zoom in' }).click();
 	await page.waitForFunction(() => document.querySelector<HTMLElement>('.minimap')?.hidden === false);
@@ -239,7 +239,7 @@ test('node actions are sent to the panel, and unavailable ones show the reason',
 	await page.getByRole('textbox', { name: /New step text/ }).fill('Better: 6 · 7 = 42.\n');
 	await page.getByRole('button', { name: 'Continue from Edited Step' }).click();
 	await page.getByRole('button', { name: 'Run More…' }).click();
-	await view.told(4);
+	await view.received(4);
 	const id = (commands[0] as { node: number }).node;
 	assert.deepEqual(commands, [
 		{ type: 'branch', node: id },
@@ -271,12 +271,12 @@ test('node actions are sent to the panel, and unavailable ones show the reason',
 	}
 	commands.length = 0;
 	await choose(page, 'Tree', 'b');
-	await view.told(1);
+	await view.received(1);
 	assert.deepEqual(commands, [{ type: 'choose', tree: 1 }]);
 	await view.show(grown.slice(0, 200), { running: true });
 	await page.getByRole('button', { name: 'Stop' }).click();
 	await page.waitForFunction(() => document.querySelector('.state')?.textContent === 'running');
-	await view.told(2);
+	await view.received(2);
 	assert.deepEqual(commands.at(-1), { type: 'stop' });
 });
 
@@ -310,7 +310,7 @@ test('an agent graph shows tools, critique and references', options, async (t) =
 	await looksRightNow(view, 'tree-agent');
 	await tab(page, 'Path');
 	await page.getByRole('button', { name: 'Copy as Text' }).click();
-	await view.told(1);
+	await view.received(1);
 	assert.match(
 		(view.commands.at(-1) as { text: string }).text,
 		/^How does DPO avoid a reward model\?\n\nDPO optimises/,
@@ -323,7 +323,7 @@ test('two trees are shown side by side, with their numbers and answers', options
 	await view.show(mctsEvents({ nodes: 900 }));
 	await drawn(page);
 	await page.getByRole('button', { name: 'Compare…' }).click();
-	await view.told(1);
+	await view.received(1);
 	assert.deepEqual(view.commands, [{ type: 'compare' }]);
 	await view.show(mctsEvents({ nodes: 700, seed: 4 }), { title: 'Another', path: '/other.jsonl' }, 'other');
 	await drawn(page, 1);
@@ -355,7 +355,7 @@ test('the view can be exported as an image, as data and as a flowchart', options
 	for (const [i, name] of [/SVG/, /PNG/, /JSON/, /Mermaid/].entries()) {
 		await page.getByRole('button', { name: 'Export' }).click();
 		await page.getByRole('menuitem', { name }).click();
-		await view.told(i + 1);
+		await view.received(i + 1);
 	}
 	const content = commands.map((command) => (command.type === 'export' ? command.content : ''));
 	assert.deepEqual(
@@ -412,7 +412,7 @@ test('an unreadable log is reported with an action', options, async (t) => {
 	assert.match(await page.locator('.empty').innerText(), /No tree to show[\s\S]*not there any more\. Choose another/);
 	assert.deepEqual(await view.violations(), []);
 	await page.getByRole('button', { name: 'Reload' }).click();
-	await view.told(1);
+	await view.received(1);
 	assert.deepEqual(view.commands, [{ type: 'again' }]);
 	await view.show([]);
 	await page.waitForFunction(

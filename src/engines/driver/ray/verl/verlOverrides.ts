@@ -66,7 +66,7 @@ export function verlSettings(recipe: ResolvedRecipe, facts: VerlFacts): VerlSett
 		'actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu': micro,
 		'actor_rollout_ref.actor.ppo_epochs': passes,
 		'actor_rollout_ref.actor.data_loader_seed': recipe.seed,
-		...optimiser(stage),
+		...optimizer(stage),
 		'actor_rollout_ref.rollout.name': 'vllm',
 		'actor_rollout_ref.rollout.n': n,
 		'actor_rollout_ref.rollout.temperature': stage.temperature,
@@ -152,7 +152,7 @@ function algorithm(stage: Stage): VerlSettings {
 	};
 }
 
-function optimiser(stage: Stage): VerlSettings {
+function optimizer(stage: Stage): VerlSettings {
 	const { lr_scheduler_type: shape } = stage;
 	if (shape === 'linear') throw refuse('linear schedule', 'Use "constant", "constant_with_warmup" or "cosine".');
 	const optim = 'actor_rollout_ref.actor.optim';

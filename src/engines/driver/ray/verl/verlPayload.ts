@@ -12,9 +12,9 @@ import type { ZipEntry } from '../zipArchive.ts';
 import { type VerlFacts, verlArguments, verlSettings } from './verlOverrides.ts';
 
 /** Maximum number of training rows sent with the job. verl iterates over them in epochs. */
-const mostRows = 200_000;
+const maxRows = 200_000;
 /** verl's default. */
-const leastPromptLength = 512;
+const minPromptLength = 512;
 
 export interface VerlPayload {
 	readonly entries: ZipEntry[];
@@ -34,11 +34,11 @@ export async function verlPayload(
 	facts: Pick<VerlFacts, 'id' | 'submission'>,
 ): Promise<VerlPayload> {
 	// Check for unsupported features first.
-	verlSettings(recipe, { ...facts, promptLength: leastPromptLength });
+	verlSettings(recipe, { ...facts, promptLength: minPromptLength });
 	const rewards = await rewardModules(run, recipe);
 	const { source } = await openDataset(recipe.dataset);
 	const stage = recipe.stages[0] as { readonly steps: number; readonly prompts_per_step: number };
-	const wanted = Math.min(mostRows, stage.steps * stage.prompts_per_step);
+	const wanted = Math.min(maxRows, stage.steps * stage.prompts_per_step);
 	const training: Problem[] = [];
 	for (let i = 0; i < wanted; i++) training.push(source.training(recipe.seed, i));
 	const rows = (problems: readonly Problem[], split: string) =>
@@ -46,8 +46,8 @@ export async function verlPayload(
 	const held = source.heldOut(recipe.evaluate.problems);
 	// Upper bound: a token has at least one byte, and the chat template adds a few tokens.
 	const longest = [...training, ...held].reduce(
-		(most, { prompt }) => Math.max(most, Buffer.byteLength(renderPrompt(recipe.template, prompt)) + 64),
-		leastPromptLength,
+		(max, { prompt }) => Math.max(max, Buffer.byteLength(renderPrompt(recipe.template, prompt)) + 64),
+		minPromptLength,
 	);
 	const settings = verlSettings(placed, { ...facts, promptLength: longest });
 	const entry = (path: string, text: string): ZipEntry => ({ path, bytes: Buffer.from(text, 'utf8') });

@@ -112,7 +112,7 @@ export async function labelPolicy(
 	return { ...common, ...steps, sampled: common.sampled + steps.sampled, tokens: common.tokens + steps.tokens };
 }
 
-interface Beginning {
+interface LabelPrefix {
 	/** Index among the scored completions. */
 	readonly of: number;
 	/** Number of completion tokens up to the end of the step. */
@@ -133,10 +133,8 @@ async function labelSteps(
 ): Promise<{ rows: LabeledRow[]; sampled: number; tokens: number }> {
 	const rule = ruleOf(stage);
 	const ends = judged.map(({ sample }) => stepEnds(sample.tokens.slice(sample.promptLength), parts.tokenizer, rule));
-	const beginnings: Beginning[] = ends.flatMap((list, of) => list.slice(0, -1).map((end) => ({ of, end })));
-	const asked = beginnings.flatMap((beginning) =>
-		Array.from({ length: stage.completions }, (_, k) => ({ ...beginning, k })),
-	);
+	const prefixes: LabelPrefix[] = ends.flatMap((list, of) => list.slice(0, -1).map((end) => ({ of, end })));
+	const asked = prefixes.flatMap((prefix) => Array.from({ length: stage.completions }, (_, k) => ({ ...prefix, k })));
 	const going = asked.map(({ of }) => judged[of] as JudgedSample);
 	const samples =
 		asked.length === 0
@@ -161,9 +159,9 @@ async function labelSteps(
 		step,
 	);
 	const right = new Map<string, { right: number; total: number }>();
-	const places = new Map(whole.map((sample, i) => [sample, asked[i] as Beginning]));
+	const places = new Map(whole.map((sample, i) => [sample, asked[i] as LabelPrefix]));
 	for (const { sample, outcome } of outcomes) {
-		const { of, end } = places.get(sample) as Beginning;
+		const { of, end } = places.get(sample) as LabelPrefix;
 		const count = right.get(`${of}/${end}`) ?? { right: 0, total: 0 };
 		right.set(`${of}/${end}`, { right: count.right + outcome, total: count.total + 1 });
 	}

@@ -10,7 +10,7 @@ export interface PretrainTexts {
 	/** Returns the text at a stream position. */
 	at(place: number): Sequence;
 	/** Returns at most that many held-out texts, possibly none. */
-	heldOut(most: number): readonly Sequence[];
+	heldOut(limit: number): readonly Sequence[];
 	/** Number of texts skipped as unusable. */
 	readonly leftOut: number;
 }
@@ -55,7 +55,7 @@ export function corpusTexts(
 	const all = corpus.training.length + corpus.heldOut.length;
 	return {
 		at: (place) => training[order.at(place)] as Sequence,
-		heldOut: (most) => heldOut.slice(0, most),
+		heldOut: (limit) => heldOut.slice(0, limit),
 		leftOut: all - known.training.length - known.heldOut.length,
 	};
 }
@@ -74,9 +74,9 @@ export function sourceTexts(
 	let measured: Sequence[] = [];
 	return {
 		at: (place) => first(seed, place),
-		heldOut(most) {
-			if (measured.length < most) measured = Array.from({ length: most }, (_, i) => first(heldOutSeed, i));
-			return measured.slice(0, most);
+		heldOut(limit) {
+			if (measured.length < limit) measured = Array.from({ length: limit }, (_, i) => first(heldOutSeed, i));
+			return measured.slice(0, limit);
 		},
 		leftOut: 0,
 	};

@@ -36,10 +36,10 @@ function teacherOf(checkpoint: StoredCheckpoint, student: ModelAndTokenizer): Te
 		const place = Array.from({ length: Math.max(own.length, symbols.length) }, (_, id) => id).find(
 			(id) => own[id] !== symbols[id],
 		) as number;
-		const told = (symbol: string | undefined) => (symbol === undefined ? 'none' : JSON.stringify(symbol));
+		const quoted = (symbol: string | undefined) => (symbol === undefined ? 'none' : JSON.stringify(symbol));
 		throw new Failure(
 			'mismatch',
-			`The vocabulary of teacher ${folder} differs from the student's: token ${place} is ${told(own[place])} in the teacher and ${told(symbols[place])} in the student.`,
+			`The vocabulary of teacher ${folder} differs from the student's: token ${place} is ${quoted(own[place])} in the teacher and ${quoted(symbols[place])} in the student.`,
 			'Use a student with the same vocabulary (a new model inherits the vocabulary of its teacher), or train on completions from the teacher with "data".',
 		);
 	}

@@ -50,9 +50,9 @@ export async function estimateBatch(
 	const samples = batch.rollouts.map(({ sample }) => sample);
 	const logprobsOf = (which: ScoredBy) =>
 		host.watch.measure('logprobs', () => learner.logprobs(samples, which, stage.temperature));
-	const penalises = stage.kl_coef > 0;
-	const old = keepsOld || penalises ? await logprobsOf('policy') : null;
-	const reference = penalises ? await logprobsOf('reference') : null;
+	const penalizes = stage.kl_coef > 0;
+	const old = keepsOld || penalizes ? await logprobsOf('policy') : null;
+	const reference = penalizes ? await logprobsOf('reference') : null;
 	// The sampler's log-probabilities are precise enough here: the critic only reads them as surprisals.
 	const values = await host.watch.measure('logprobs', () =>
 		learner.values(
@@ -99,7 +99,7 @@ export async function estimateBatch(
 			'critic/value_mean': mean(allValues),
 			'critic/return_mean': mean(allReturns),
 			'critic/explained_variance': metricValue(explainedVariance(allValues, allReturns)),
-			...(penalises
+			...(penalizes
 				? {
 						kl: metricValue(-penalty / stage.kl_coef / tokens),
 						'objective/rlhf_reward': metricValue(

@@ -214,13 +214,13 @@ async function batchFiles(host: StageHost, stage: ResolvedRejectionStage, folder
 }
 
 function nothingLeft(sampled: number, dropped: DropCounts, keep: KeepSettings): Failure {
-	const told = dropReasons.filter((reason) => dropped[reason] > 0).map((reason) => `${reason} ${dropped[reason]}`);
+	const counts = dropReasons.filter((reason) => dropped[reason] > 0).map((reason) => `${reason} ${dropped[reason]}`);
 	const ways = ['more samples ("num_generations", "problems")', 'a higher "temperature"'];
 	if (keep.minReward !== null) ways.push('a lower "minReward"');
 	if (keep.language !== null) ways.push('a lower "minShare"');
 	return new Failure(
 		'missing',
-		`Rejection sampling kept none of ${sampled} completions (${told.join(', ')}), so there is no training data.`,
+		`Rejection sampling kept none of ${sampled} completions (${counts.join(', ')}), so there is no training data.`,
 		`Try ${ways.join(', ')}, or start from a better checkpoint.`,
 	);
 }

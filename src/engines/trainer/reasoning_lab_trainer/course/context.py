@@ -78,7 +78,7 @@ class Context:
         elif self.world.main:
             print(f"{level}: {message}", file=sys.stderr)
 
-    def told_once(self, what: str) -> bool:
+    def report_once(self, what: str) -> bool:
         """Returns whether this is the first call for `what`."""
         first = what not in self._told
         self._told.add(what)

@@ -51,12 +51,12 @@ class Gate:
                 # The other ranks are waiting for the broadcast.
                 refusal = Failure("internal", f"{method} failed: {type(unexpected).__name__}: {unexpected}")
         if self._world.size > 1:
-            told = self._world.broadcast(
+            reply = self._world.broadcast(
                 (answer, None if refusal is None else (refusal.reason, refusal.message, refusal.action))
             )
-            answer = told[0]
-            if told[1] is not None:
-                refusal = Failure(*told[1])
+            answer = reply[0]
+            if reply[1] is not None:
+                refusal = Failure(*reply[1])
         if refusal is not None:
             raise refusal
         return answer if answer is not None else {}

@@ -22,7 +22,7 @@ TELL_EVERY = 200
 ELSEWHERE = "Run `reasoning-lab dataset fetch` on a machine with access to it, then open the file here."
 
 
-def write_rows(source: Source, limit: int, out: Path, tell: Callable[[int], None]) -> tuple[int, bool]:
+def write_rows(source: Source, limit: int, out: Path, report: Callable[[int], None]) -> tuple[int, bool]:
     """Writes up to `limit` rows (0 means all). Returns the number of rows written and whether they are the whole split.
     Rows are streamed, so the first rows of a large dataset are available quickly. Without a network connection, falls
     back to previously downloaded data.
@@ -44,7 +44,7 @@ def write_rows(source: Source, limit: int, out: Path, tell: Callable[[int], None
                 file.write(json.dumps(plain(row), ensure_ascii=False) + "\n")
                 count += 1
                 if count % TELL_EVERY == 0:
-                    tell(count)
+                    report(count)
     except Exception as error:
         if isinstance(error, OSError) and error.filename == str(out):
             raise Failure("denied", f"Cannot write {out}: {error.strerror}.", "Choose a different path.") from error
@@ -74,8 +74,8 @@ def main(arguments: list[str] | None = None) -> int:
     except Failure as failure:
         # Failures for models suggest using a local folder, which does not apply here.
         action = ELSEWHERE if failure.reason == "unavailable" else failure.action
-        told = {"reason": failure.reason, "message": failure.message}
-        say({"failure": told if action is None else {**told, "action": action}})
+        data = {"reason": failure.reason, "message": failure.message}
+        say({"failure": data if action is None else {**data, "action": action}})
         return 1
 
 

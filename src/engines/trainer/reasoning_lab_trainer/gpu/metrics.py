@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TypedDict
 
 # : Maximum number of devices in metrics. Readers keep only a limited number of metric names.
-MOST_DEVICES = 64
+MAX_DEVICES = 64
 
 
 class DeviceTake(TypedDict, total=False):
@@ -49,5 +49,5 @@ def device_metrics(takes: Iterable[Iterable[DeviceTake]]) -> dict[str, float]:
         for name in _OWN:
             if name in take:
                 known[name] = known.get(name, 0.0) + take[name]
-    numbered = list(devices.values())[:MOST_DEVICES]
+    numbered = list(devices.values())[:MAX_DEVICES]
     return {f"gpu/{i}/{name}": round(value, 6) for i, device in enumerate(numbered) for name, value in device.items()}

@@ -20,7 +20,7 @@ def parameters_of(config: PreTrainedConfig) -> int:
     return sum(parameter.numel() for parameter in model.parameters())
 
 
-def least_bytes(parameters: int, recipe: dict[str, Any]) -> int:
+def min_bytes(parameters: int, recipe: dict[str, Any]) -> int:
     """Returns the minimum memory for weights, gradients and AdamW moments: 16 bytes per parameter in f32, or only the
     frozen weights when training adapters. Does not include activations.
     """
@@ -47,7 +47,7 @@ def check_memory(config: PreTrainedConfig, recipe: dict[str, Any], device: torch
     settings = recipe.get("pytorch") or {}
     parameters = parameters_of(config)
     shared = int(os.environ.get("WORLD_SIZE", "1")) if settings.get("strategy") == "fsdp" else 1
-    needed = least_bytes(parameters, recipe) // shared
+    needed = min_bytes(parameters, recipe) // shared
     if needed <= total:
         return
     lora = settings.get("lora")

@@ -23,7 +23,7 @@ def evaluate(context: Context, order: dict[str, Any]) -> dict[str, Any]:
     prompts = [text_of_prompt(policy.tokenizer, policy.template.ask(problem["prompt"])) for problem in problems]
     encoded = [encode_prompt(policy.tokenizer, prompt) for prompt in prompts]
     left_out = sum(len(ids) >= policy.context for ids in encoded)
-    if left_out > 0 and context.told_once("held-out problems"):
+    if left_out > 0 and context.report_once("held-out problems"):
         context.alert(
             "warning",
             f"{left_out} of {len(problems)} held-out problems have {policy.context} tokens or more, which fills the "

@@ -49,8 +49,8 @@ def candidates() -> list[str]:
 def version_of(path: str) -> tuple[int, int] | None:
     """Returns the program's major and minor version, or None if it cannot be run."""
     try:
-        told = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=60, check=True).stdout
+        version = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=60, check=True).stdout
     except (OSError, subprocess.SubprocessError):
         return None
-    match = re.match(r"v(\d+)\.(\d+)\.", told.strip())
+    match = re.match(r"v(\d+)\.(\d+)\.", version.strip())
     return (int(match[1]), int(match[2])) if match else None

@@ -116,15 +116,15 @@ def announce(settings: Settings, place: Place) -> None:
 
 def write_failed(place: Place, submission: str, failure: Failure) -> None:
     """Records next to the run why a job failed. The remote driver reads this if it can see the storage."""
-    told = {"submission": submission, "reason": failure.reason, "message": failure.message}
+    data = {"submission": submission, "reason": failure.reason, "message": failure.message}
     if failure.action is not None:
-        told["action"] = failure.action
-    write_whole(place.sidecar / "failed.json", json.dumps(told))
+        data["action"] = failure.action
+    write_whole(place.sidecar / "failed.json", json.dumps(data))
 
 
 def read_failed(place: Place, submission: str) -> Failure | None:
     """Returns the recorded failure of this job, or None if it has not failed."""
-    told = read_json(place.sidecar / "failed.json")
-    if told is None or told.get("submission") != submission:
+    data = read_json(place.sidecar / "failed.json")
+    if data is None or data.get("submission") != submission:
         return None
-    return Failure(told.get("reason", "internal"), str(told.get("message", "")), told.get("action"))
+    return Failure(data.get("reason", "internal"), str(data.get("message", "")), data.get("action"))

@@ -46,10 +46,10 @@ def main() -> int:
         if failure is not error:
             traceback.print_exc()
         print(f"{failure}", file=sys.stderr, flush=True)
-        told = {"reason": failure.reason, "message": failure.message}
+        data = {"reason": failure.reason, "message": failure.message}
         if failure.action is not None:
-            told["action"] = failure.action
-        print_frame({"k": "failed", **told})
+            data["action"] = failure.action
+        print_frame({"k": "failed", **data})
         if place is not None and settings is not None:
             write_failed(place, settings.submission, failure)
         return 2

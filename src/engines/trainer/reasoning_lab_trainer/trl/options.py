@@ -5,72 +5,16 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import enum
+import json
 import types
 import typing
+from importlib.resources import files
 from typing import Any
 
 from ..failure import Failure
 
-RUN_FOLDER = "the run directory has a fixed location and format"
-ENGINE = "the engine handles it"
-
-ELSEWHERE: dict[str, str] = {
-    "max_steps": '"steps" in the stage',
-    "num_train_epochs": '"steps" in the stage',
-    "optim": 'the optimizer is AdamW, with "adam_beta1", "adam_beta2" and "adam_epsilon"',
-    "warmup_ratio": '"warmup_steps" in the stage',
-    "per_device_train_batch_size": '"microBatch" of "pytorch"',
-    "per_device_eval_batch_size": '"microBatch" of "pytorch"',
-    "gradient_accumulation_steps": 'the batch settings in the stage and "microBatch" in "pytorch"',
-    "generation_batch_size": '"prompts_per_step" x "num_generations"',
-    "auto_find_batch_size": '"microBatch" of "pytorch"',
-    "seed": '"seed" in the recipe',
-    "data_seed": '"seed" in the recipe',
-    "bf16": '"precision" of "pytorch"',
-    "fp16": '"precision" of "pytorch"',
-    "use_cpu": '"device" in the recipe',
-    "gradient_checkpointing": '"gradientCheckpointing" of "pytorch"',
-    "packing": '"packing" of "pytorch"',
-    "max_length": '"maxLength" of "pytorch"',
-    "step_separator": '"separator" of "labels"',
-    "fsdp": '"strategy" of "pytorch"',
-    "reward_weights": '"weight" in each reward',
-    "use_vllm": '"vllm" of "pytorch"',
-    "vllm_mode": '"vllm" of "pytorch"',
-    "vllm_server_base_url": '"vllm" of "pytorch"',
-    "vllm_server_host": '"vllm" of "pytorch"',
-    "vllm_server_port": '"vllm" of "pytorch"',
-    "vllm_gpu_memory_utilization": '"vllm" of "pytorch"',
-    "vllm_tensor_parallel_size": '"vllm" of "pytorch"',
-    "chat_template_path": '"template" of "model"',
-    "model_init_kwargs": '"model" and "pytorch" in the recipe',
-    "trust_remote_code": "custom model code is not supported",
-    "save_strategy": '"checkpoint" in the recipe',
-    "save_steps": '"checkpoint" in the recipe',
-    "save_total_limit": '"checkpoint" in the recipe',
-    "eval_strategy": '"evaluate" in the recipe',
-    "eval_steps": '"evaluate" in the recipe',
-    "do_eval": '"evaluate" in the recipe',
-    "do_train": ENGINE,
-    "do_predict": ENGINE,
-    "output_dir": RUN_FOLDER,
-    "logging_dir": RUN_FOLDER,
-    "run_name": '"name" in the recipe',
-    "report_to": RUN_FOLDER,
-    "logging_strategy": RUN_FOLDER,
-    "logging_steps": RUN_FOLDER,
-    "push_to_hub": RUN_FOLDER,
-    "shuffle_dataset": '"seed" determines the order of problems',
-    "train_sampling_strategy": '"seed" determines the order of rows',
-    "resume_from_checkpoint": "the driver resumes runs",
-    "ignore_data_skip": ENGINE,
-    "restore_callback_states_from_checkpoint": ENGINE,
-    "load_best_model_at_end": "both the best and the newest checkpoint are kept",
-    "remove_unused_columns": ENGINE,
-    "precompute_ref_log_probs": "the reference is saved, so a resumed run uses the same one",
-    "deepspeed": '"strategy" of "pytorch"',
-}
-"""TRL options that the engine sets itself, with the recipe setting that controls each of them."""
+ELSEWHERE: dict[str, str] = json.loads((files(__package__) / "elsewhere.json").read_text("utf-8"))
+"""TRL's names of what the engine sets itself, each with where a recipe says it."""
 
 
 def place_of(index: int, stage: dict[str, Any]) -> str:

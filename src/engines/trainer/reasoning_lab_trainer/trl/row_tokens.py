@@ -80,7 +80,7 @@ def fitting(context: Context, rows: list[dict[str, Any]], replies: Sequence[str]
     kept = [row for row, tokens in zip(rows, prompts, strict=True) if len(tokens) < longest]
     whole = [row_ids(policy, kept, reply, f"Completions in {what}") for reply in replies]
     cut = sum(any(len(tokens) > longest for tokens in together) for together in zip(*whole, strict=True))
-    tell(context, what, len(rows), len(kept), cut)
+    report(context, what, len(rows), len(kept), cut)
     return kept
 
 
@@ -102,11 +102,11 @@ def imitated(context: Context, rows: list[dict[str, Any]], what: str, packing: b
         kept = tokens if packing else tokens[:longest]
         ids.append(kept)
         labels.append([*[IGNORED] * len(prompt), *kept[len(prompt) :]])
-    tell(context, what, len(rows), len(ids), cut)
+    report(context, what, len(rows), len(ids), cut)
     return Dataset.from_dict({"input_ids": ids, "labels": labels})
 
 
-def tell(context: Context, what: str, rows: int, kept: int, cut: int) -> None:
+def report(context: Context, what: str, rows: int, kept: int, cut: int) -> None:
     """Reports skipped and truncated rows. Raises `invalid` if no rows remain."""
     longest = longest_row(context)
     if kept < rows:

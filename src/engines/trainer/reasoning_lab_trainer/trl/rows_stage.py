@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..course.context import Context
     from ..course.stage import Stage
 
-MOST_ROWS = 1_000_000
+MAX_ROWS = 1_000_000
 """Maximum number of rows prepared in advance. A longer stage repeats them from the beginning."""
 
 T = TypeVar("T", bound=type[Trainer])
@@ -96,7 +96,7 @@ def lay_out(trainer: Any, context: Context, stage: Stage, order: list[int] | Non
             'Increase "maxLength" in "pytorch", or use shorter rows or a model with a longer context.',
         )
     if order is None:
-        needed = min(stage.steps * int(stage.settings["batch_size"]), max(rows, MOST_ROWS))
+        needed = min(stage.steps * int(stage.settings["batch_size"]), max(rows, MAX_ROWS))
         epochs = Epochs(rows, context.recipe["seed"], stage.type, stage.index)
         order = [epochs.at(place) for place in range(needed)]
     trainer.train_dataset = trainer.train_dataset.select(order)

@@ -10,7 +10,7 @@ from ..link.messages import Problem
 from .arguments import training_arguments
 from .refused import find_trainer
 from .row_tokens import fitting, imitated
-from .rows_stage import MOST_ROWS, batch_options, lay_out, longest_row, measured, table
+from .rows_stage import MAX_ROWS, batch_options, lay_out, longest_row, measured, table
 
 if TYPE_CHECKING:
     from ..course.context import Context
@@ -25,7 +25,7 @@ OWN_PREPARATION = frozenset(
 
 def run_stage(context: Context, stage: Stage) -> None:
     """Trains on problems from the stream, starting at `stage.first_problem`, with `batch_size` problems per update."""
-    needed = min(stage.steps * int(stage.settings["batch_size"]), MOST_ROWS)
+    needed = min(stage.steps * int(stage.settings["batch_size"]), MAX_ROWS)
     problems = context.problems.training(stage.first_problem, needed)
     rows: list[dict[str, Any]] = []
     places: dict[tuple[str, Any, str | None], int] = {}

@@ -5,7 +5,7 @@ import { verdictOf } from '../../../../../src/core/diagnosis/verdict.ts';
 import { healthy, ownRun, rows } from '../syntheticRun.ts';
 
 /** Returns a run that has one row per second until 1e9 + 39 and is then watched. */
-const begun = (stage = 'grpo') => {
+const started = (stage = 'grpo') => {
 	const diagnosis = new Diagnosis(ownRun);
 	diagnosis.addMetrics(rows(40, healthy, { stage }));
 	return diagnosis;
@@ -26,7 +26,7 @@ function watch(
 
 describe('a stalled run', () => {
 	it('is reported after a minute without a row, until the next row', () => {
-		const diagnosis = begun();
+		const diagnosis = started();
 		watch(diagnosis, end, 50);
 		assert.deepEqual(ids(diagnosis), []);
 		watch(diagnosis, end + 60, 10);
@@ -40,7 +40,7 @@ describe('a stalled run', () => {
 
 	it('is attributed to the engine if its heartbeat stops, in every stage', () => {
 		for (const stage of ['grpo', 'sft']) {
-			const diagnosis = begun(stage);
+			const diagnosis = started(stage);
 			watch(diagnosis, end, 120, () => end);
 			assert.deepEqual(ids(diagnosis), ['stalled:engine'], stage);
 			assert.equal(verdictOf(diagnosis).alerts[0]?.step, 40, stage);
@@ -48,14 +48,14 @@ describe('a stalled run', () => {
 	});
 
 	it('is not reported while paused, before the first rows, or after the machine slept or its clock was set', () => {
-		const paused = begun();
+		const paused = started();
 		for (let now = end; now < end + 7200; now += 10) paused.look({ now, heartbeat: now, working: false });
 		watch(paused, end + 7200, 40);
 		assert.deepEqual(ids(paused), [], 'paused');
 		const young = new Diagnosis(ownRun);
 		watch(young, end, 7200);
 		assert.deepEqual(ids(young), [], 'no rows');
-		const asleep = begun();
+		const asleep = started();
 		for (const now of [end, end + 40 * 3600, end - 3600, Number.NaN, end]) {
 			asleep.look({ now, heartbeat: now, working: true });
 		}
@@ -73,7 +73,7 @@ describe('a stalled run', () => {
 	});
 
 	it('is reported by a single check if the idle time is known', () => {
-		const diagnosis = begun();
+		const diagnosis = started();
 		diagnosis.look({ now: end + 300, heartbeat: end, working: true, quiet: 300, silent: 300 });
 		assert.deepEqual(ids(diagnosis), ['stalled:engine']);
 		diagnosis.look({ now: end + 310, heartbeat: end, working: false });

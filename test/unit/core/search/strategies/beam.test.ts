@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runSearch, type SearchOptions } from '../../../../../src/core/search/searchRun.ts';
-import type { TreeNode } from '../../../../../src/core/search/searchTree.ts';
 import { aggregate } from '../../../../../src/core/search/stepValues.ts';
+import type { TreeNode } from '../../../../../src/core/search/treeNode.ts';
 import type { TreeEvent } from '../../../../../src/protocol/treeLog.ts';
 import { type Game, gamePolicy, placeOf, randomGame } from '../mctsReference.ts';
 import { drawn, FunctionPolicy, FunctionScorer, generation, problem, ticking, valueOfText } from '../scripted.ts';
@@ -271,13 +271,13 @@ test('a pruned completion does not return through an identical one, and a kept o
 			now: ticking(),
 		});
 	for (const choose of ['value', 'vote']) {
-		const told = async (strategy: string, sampled: readonly Text[]) => {
+		const result = async (strategy: string, sampled: readonly Text[]) => {
 			const { outcome, tree } = await run(strategy, sampled, choose);
 			return [tree.textOf(outcome.best?.at(-1) as number), outcome.value];
 		};
-		assert.deepEqual(await told('beam', ['A', 'B', 'C', 'B']), ['C', 0.5], choose);
-		assert.deepEqual(await told('beam', ['A', 'B', 'C', 'A']), ['C', 0.5], `kept twice, ${choose}`);
-		assert.deepEqual(await told('dvts', ['A', 'B', 'C', 'B']), ['A', 0.4], choose);
+		assert.deepEqual(await result('beam', ['A', 'B', 'C', 'B']), ['C', 0.5], choose);
+		assert.deepEqual(await result('beam', ['A', 'B', 'C', 'A']), ['C', 0.5], `kept twice, ${choose}`);
+		assert.deepEqual(await result('dvts', ['A', 'B', 'C', 'B']), ['A', 0.4], choose);
 	}
 });
 

@@ -64,9 +64,9 @@ describe('Reflexion research', () => {
 		]);
 		// The policy receives the references, the results, and its own critique.
 		const [, second] = asked;
-		const told = second?.messages.map(({ content }) => content).join('\n') ?? '';
-		assert.match(told, /\[S1\] wiki\/grpo\.md:1\nGRPO removes the value model/);
-		assert.match(told, /1\. missing: the baseline of GRPO/);
+		const result = second?.messages.map(({ content }) => content).join('\n') ?? '';
+		assert.match(result, /\[S1\] wiki\/grpo\.md:1\nGRPO removes the value model/);
+		assert.match(result, /1\. missing: the baseline of GRPO/);
 		assert.equal(second?.schema?.type, 'object');
 	});
 
@@ -83,12 +83,12 @@ describe('Reflexion research', () => {
 		assert.match(faults[1] ?? '', /- reflection\.missing: must be a list of strings/);
 		assert.match(faults[2] ?? '', /- answer: must not be empty\n.*- reflection: .*\n- search_queries: must be a list/s);
 		assert.match(faults[3] ?? '', /ends inside the object/);
-		const told = asked[2]?.messages ?? [];
+		const result = asked[2]?.messages ?? [];
 		assert.deepEqual(
-			told.map(({ role }) => role),
+			result.map(({ role }) => role),
 			['user', 'assistant', 'user'],
 		);
-		assert.match(told[2]?.content ?? '', /^Your reply cannot be used:\n- reflection\.missing/);
+		assert.match(result[2]?.content ?? '', /^Your reply cannot be used:\n- reflection\.missing/);
 
 		const never = await research(['no'], [], { params: { retries: 2 } });
 		assert.deepEqual([never.outcome.stop, never.outcome.best, never.outcome.answer], ['exhausted', null, null]);

@@ -179,19 +179,19 @@ test('each log line is delivered once, even when connections break', async (cont
 		if (turn === 2) response.destroy();
 		else response.end(JSON.stringify({ logs: `${log.slice(0, turn + 1).join('\n')}\n` }));
 	});
-	const told: string[] = [];
+	const reported: string[] = [];
 	const end = new AbortController();
 	const follower = new JobLog(
 		new JobsApi({ address, headers: {} }),
 		'job',
 		async (line) => {
-			told.push(line);
-			if (told.length === log.length) end.abort();
+			reported.push(line);
+			if (reported.length === log.length) end.abort();
 		},
 		{ pollMs: 5 },
 	);
 	await follower.follow(end.signal);
-	assert.deepEqual(told, log);
+	assert.deepEqual(reported, log);
 	assert.ok(server.listening);
 });
 
@@ -223,14 +223,14 @@ test('WebSocket messages may arrive in arbitrary fragments', async (context) => 
 		// Without a reader the socket would not notice that the client has disconnected.
 		socket.on('end', () => socket.end()).resume();
 	});
-	const told: string[] = [];
+	const reported: string[] = [];
 	const end = new AbortController();
 	const follower = new JobLog(new JobsApi({ address, headers: {} }), 'job', async (line) => {
-		told.push(line);
-		if (told.length === 4) end.abort();
+		reported.push(line);
+		if (reported.length === 4) end.abort();
 	});
 	await follower.follow(end.signal);
-	assert.deepEqual(told, ['first', 'second', 'third', 'x'.repeat(500)]);
+	assert.deepEqual(reported, ['first', 'second', 'third', 'x'.repeat(500)]);
 	for (const bytes of [
 		Buffer.from([0xc1, 0]),
 		Buffer.from([0x81, 0x80]),

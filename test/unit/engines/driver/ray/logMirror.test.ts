@@ -40,7 +40,7 @@ test('a run reported through a job log is mirrored across restarts on both sides
 	});
 	const lines = createInterface({ input: python.stdout })[Symbol.asyncIterator]();
 	const log: string[] = [];
-	const tell = async () => {
+	const append = async () => {
 		python.stdin.write('\n');
 		for (;;) {
 			const { value, done } = await lines.next();
@@ -61,7 +61,7 @@ test('a run reported through a job log is mirrored across restarts on both sides
 	});
 	let heard = 0;
 	const follow = async () => {
-		await tell();
+		await append();
 		for (; heard < log.length; heard++) {
 			const frame = readFrame(log[heard] as string);
 			if (frame !== null) await shadow.apply(frame);

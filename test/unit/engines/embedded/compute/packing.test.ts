@@ -7,7 +7,7 @@ import { createLearner } from '../../../../../src/engines/embedded/ortLearner.ts
 import { adam, distance, sharingRows, tinyShape } from '../computeHarness.ts';
 
 /** Returns the distinct prefixes, per prompt, of every text, up to each token that is followed by another. */
-function beginnings(rows: readonly Sequence[]): Set<string> {
+function prefixes(rows: readonly Sequence[]): Set<string> {
 	return new Set(
 		rows.flatMap(({ tokens, promptLength }) => {
 			const prompt = tokens.slice(0, promptLength).join();
@@ -21,7 +21,7 @@ test('each text prefix appears once', () => {
 	assert.equal(batch.groups, 3);
 	assert.equal(batch.shared, 2 + 3 + 0);
 	// One position is padding.
-	assert.equal(batch.shared + batch.own, beginnings(sharingRows).size + 1);
+	assert.equal(batch.shared + batch.own, prefixes(sharingRows).size + 1);
 	assert.equal(batch.tokens.length, batch.shared + batch.own);
 	for (const [r, { tokens, promptLength }] of sharingRows.entries()) {
 		for (let j = 0; j < batch.kept; j++) {

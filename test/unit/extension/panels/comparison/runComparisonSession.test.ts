@@ -118,7 +118,7 @@ test('shared prompts are found and shown at a step, and the search can be cancel
 	const prompts = new SharedPrompts(2, (run) => openRun(runs[run] as string));
 	const progress: number[] = [];
 	const found = await prompts.search(false, ({ rollouts }) => progress.push(rollouts), new AbortController().signal);
-	assert.deepEqual([found.cancelled, found.bounded, found.skipped], [false, false, 0]);
+	assert.deepEqual([found.canceled, found.bounded, found.skipped], [false, false, 0]);
 	assert.ok(progress.length >= 4 && progress.at(-1) === 96, `${progress}`);
 	assert.equal(found.prompts.length, found.seen[0]);
 	const [first] = found.prompts;
@@ -139,7 +139,7 @@ test('shared prompts are found and shown at a step, and the search can be cancel
 	const controller = new AbortController();
 	controller.abort();
 	const ended = await prompts.search(true, () => {}, controller.signal);
-	assert.equal(ended.cancelled, true);
+	assert.equal(ended.canceled, true);
 	await assert.rejects(prompts.show('0', [null, null]), /Search for shared prompts again/);
 });
 

@@ -24,9 +24,9 @@ before(async () => {
 });
 after(() => rm(root, { recursive: true, force: true }));
 /** Resources to dispose even if a test fails, because their timers would keep the process alive. */
-const begun: (() => unknown)[] = [];
+const started: (() => unknown)[] = [];
 afterEach(async () => {
-	for (const end of begun.splice(0).reverse()) await end();
+	for (const end of started.splice(0).reverse()) await end();
 });
 const newRun = (): string => join(root, `run${runs++}`);
 
@@ -49,7 +49,7 @@ function follow(run: string, options: { chunkBytes?: number; lose?: (event: Dash
 			session.begin();
 		},
 	});
-	begun.push(() => session.dispose());
+	started.push(() => session.dispose());
 	session.begin();
 	const until = async (what: string, holds: () => boolean): Promise<void> => {
 		const end = Date.now() + 20_000;
@@ -148,12 +148,12 @@ describe('dashboard session', () => {
 		const { model, events, until } = follow(run);
 		await until('all rows', () => model.length === 10_000 && !model.loading);
 		// Recipe information and event marks may arrive before or after.
-		const told = events.filter((event) => event.type !== 'run' && event.type !== 'marks');
+		const result = events.filter((event) => event.type !== 'run' && event.type !== 'marks');
 		assert.deepEqual(
-			told.slice(0, 2).map((event) => event.type),
+			result.slice(0, 2).map((event) => event.type),
 			['snapshot', 'overview'],
 		);
-		const overview = told[1] as Extract<DashboardEvent, { type: 'overview' }>;
+		const overview = result[1] as Extract<DashboardEvent, { type: 'overview' }>;
 		assert.equal(overview.chunk.step[0], 1);
 		assert.equal(overview.chunk.step.at(-1), 10_000);
 		assert.ok(overview.chunk.step.length >= 400);
@@ -177,7 +177,7 @@ describe('dashboard session', () => {
 		const run = newRun();
 		await mkdir(run);
 		const writer = await RunWriter.create(run, identity);
-		begun.push(() => writer.close());
+		started.push(() => writer.close());
 		await writer.updateRecord({ status: 'running' });
 		const { model, session, until } = follow(run);
 		for (let step = 1; step <= 20; step++) {
@@ -202,7 +202,7 @@ describe('dashboard session', () => {
 		const run = newRun();
 		await mkdir(run);
 		const writer = await RunWriter.create(run, identity);
-		begun.push(() => writer.close());
+		started.push(() => writer.close());
 		for (let step = 1; step <= 10; step++) {
 			await writer.appendMetrics({ step, time: step, stage: 'grpo', values: { reward: step } });
 		}
@@ -210,7 +210,7 @@ describe('dashboard session', () => {
 		await until('10 rows', () => model.length === 10);
 		await writer.close();
 		const again = await RunWriter.reopen(run);
-		begun.push(() => again.close());
+		started.push(() => again.close());
 		await again.setAside(6);
 		for (let step = 7; step <= 9; step++) {
 			await again.appendMetrics({ step, time: 100 + step, stage: 'grpo', values: { reward: 100 * step } });
@@ -224,7 +224,7 @@ describe('dashboard session', () => {
 		const run = newRun();
 		await mkdir(run);
 		const writer = await RunWriter.create(run, identity);
-		begun.push(() => writer.close());
+		started.push(() => writer.close());
 		let lost = 0;
 		const { model, session, until, resyncs } = follow(run, {
 			lose: (event) => event.type === 'rows' && event.chunk.from === 3 && lost++ === 0,

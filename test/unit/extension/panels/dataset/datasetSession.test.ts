@@ -21,12 +21,12 @@ async function opened(t: TestContext, text: string, name = 'train.jsonl') {
 	const folder = await mkdtemp(join(tmpdir(), 'dataset-session-'));
 	const file = join(folder, name);
 	await writeFile(file, text);
-	const told: DatasetSnapshot[] = [];
+	const reported: DatasetSnapshot[] = [];
 	const session = new DatasetSession({
 		label: name,
 		name,
 		open: () => openTable(file),
-		post: (snapshot) => told.push(decodeOrThrow(datasetSnapshotSchema, structuredClone(snapshot), 'A snapshot')),
+		post: (snapshot) => reported.push(decodeOrThrow(datasetSnapshotSchema, structuredClone(snapshot), 'A snapshot')),
 		newsMs: 1,
 	});
 	t.after(async () => {
@@ -36,9 +36,9 @@ async function opened(t: TestContext, text: string, name = 'train.jsonl') {
 	const last = async (): Promise<DatasetSnapshot> => {
 		await session.settled();
 		await session.begin();
-		return told.at(-1) as DatasetSnapshot;
+		return reported.at(-1) as DatasetSnapshot;
 	};
-	return { folder, file, told, session, last };
+	return { folder, file, reported, session, last };
 }
 
 const rows = Array.from({ length: 200 }, (_, i) => ({
@@ -48,10 +48,10 @@ const rows = Array.from({ length: 200 }, (_, i) => ({
 }));
 
 test('a file is shown immediately and then indexed, and rows come from the current view', async (t) => {
-	const { session, told, last } = await opened(t, rows.map(line).join(''));
+	const { session, reported, last } = await opened(t, rows.map(line).join(''));
 	await session.begin();
-	assert.equal(told[0]?.version, 1);
-	assert.deepEqual(told[0]?.mapping, { prompt: 'question', answer: 'answer', solution: null, preset: null });
+	assert.equal(reported[0]?.version, 1);
+	assert.deepEqual(reported[0]?.mapping, { prompt: 'question', answer: 'answer', solution: null, preset: null });
 	const whole = await last();
 	assert.deepEqual([whole.rows, whole.complete, whole.statistics?.rows, whole.works], [200, true, 200, []]);
 	const { rows: shown } = await session.rows(whole.version, whole.view.number, 10, 12);
@@ -140,9 +140,9 @@ test('statistics that a filter needs are computed first, and the rows of a view 
 });
 
 test('a file without rows is reported, and reloaded once it has rows', async (t) => {
-	const { session, file, told, last } = await opened(t, '\u0000');
+	const { session, file, reported, last } = await opened(t, '\u0000');
 	await session.begin();
-	assert.deepEqual([told[0]?.version, told[0]?.failure?.message], [0, 'train.jsonl is not text.']);
+	assert.deepEqual([reported[0]?.version, reported[0]?.failure?.message], [0, 'train.jsonl is not text.']);
 	await writeFile(file, rows.map(line).join(''));
 	session.markStale();
 	await session.again();

@@ -21,12 +21,12 @@ test('a policy is evaluated on the displayed rows, and its pass rates are joined
 	}));
 	const file = join(folder, 'train.jsonl');
 	await writeFile(file, rows.map((row) => JSON.stringify(row)).join('\n'));
-	const told: DatasetSnapshot[] = [];
+	const reported: DatasetSnapshot[] = [];
 	const session = new DatasetSession({
 		label: 'train.jsonl',
 		name: 'train.jsonl',
 		open: () => openTable(file),
-		post: (snapshot) => told.push(snapshot),
+		post: (snapshot) => reported.push(snapshot),
 	});
 	t.after(() => session.dispose());
 	await session.begin();
@@ -65,7 +65,7 @@ test('a policy is evaluated on the displayed rows, and its pass rates are joined
 	await session.show(noFilter, { column: 'pass rate', descending: true });
 	await session.settled();
 	await session.begin();
-	const { version, view, difficulty, columns } = told.at(-1) as DatasetSnapshot;
+	const { version, view, difficulty, columns } = reported.at(-1) as DatasetSnapshot;
 	assert.deepEqual(difficulty, { name: 'evaluation', rows: 5, questions: 5 });
 	assert.deepEqual(columns[0], { name: 'pass rate', type: 'number', length: 5, computed: true });
 	const shown = await session.rows(version, view.number, 0, 10);

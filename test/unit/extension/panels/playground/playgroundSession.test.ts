@@ -68,7 +68,7 @@ function ground(
 			post: (event) => events.push(structuredClone(decodeOrThrow(playgroundEventSchema, event, 'An event'))),
 			forbidden: () => forbidden,
 			check: (what, signal) => checker.check(what, signal),
-			tellMs: 5,
+			updateMs: 5,
 		},
 		{ policies, exchanges: [], current: null },
 	);

@@ -76,19 +76,19 @@ describe('query view session', () => {
 	it('lists the runs, their index progress and their reward components', async () => {
 		const { session, events, until } = open();
 		session.begin();
-		const told = await until('an overview with components', () =>
+		const result = await until('an overview with components', () =>
 			events.find((event) => event.type === 'overview' && event.components.length > 0),
 		);
-		assert.ok(told.type === 'overview');
+		assert.ok(result.type === 'overview');
 		assert.deepEqual(
-			told.runs.map(({ folder: run, progress }) => [run, progress?.state]),
+			result.runs.map(({ folder: run, progress }) => [run, progress?.state]),
 			[
 				[trl, 'ready'],
 				[verl, 'ready'],
 			],
 		);
-		assert.equal(told.fault, null);
-		assert.ok(told.components.includes('exact_answer'), told.components.join(', '));
+		assert.equal(result.fault, null);
+		assert.ok(result.components.includes('exact_answer'), result.components.join(', '));
 	});
 
 	it('answers the form in any sort order, with rows that reference their rollouts', async () => {
@@ -172,12 +172,12 @@ describe('query view session', () => {
 		const { session } = open();
 		const endless = 'SELECT count(*) FROM range(100000000) a, range(100000) b WHERE a.range * b.range % 7 = 3';
 		const first = session.run(1, sql(endless), endless, 1);
-		const cancelled = (error: Failure) => error.reason === 'cancelled';
-		const failed = assert.rejects(first, cancelled);
+		const canceled = (error: Failure) => error.reason === 'cancelled';
+		const failed = assert.rejects(first, canceled);
 		const [[one] = []] = (await session.run(2, sql('SELECT 1'), 'SELECT 1', 1)).rows;
 		await failed;
 		assert.equal(one, 1);
-		const third = assert.rejects(session.run(3, sql(endless), endless, 1), cancelled);
+		const third = assert.rejects(session.run(3, sql(endless), endless, 1), canceled);
 		session.cancel(3);
 		await third;
 	});

@@ -11,7 +11,7 @@ import { runFiles } from '../../../../../src/runs/runFiles.ts';
 import { widestGroup } from '../../../../../webview/rollouts/order.ts';
 import { RolloutsModel } from '../../../../../webview/rollouts/rolloutsModel.ts';
 import { fixtureFolder } from '../../../runs/importers/foreignFixtures.ts';
-import { writeMicroscopeRun } from '../../../webview/rollouts/microscopeFixture.ts';
+import { writeExploredRun } from '../../../webview/rollouts/exploredRunFixture.ts';
 import {
 	makeBatch,
 	runRecord,
@@ -347,7 +347,7 @@ test('the saved state restores the same location', limit, async () => {
 
 test('loading a group beside the open one interrupts neither load', async (t) => {
 	const run = join(root, 'beside');
-	await writeMicroscopeRun(run, 3);
+	await writeExploredRun(run, 3);
 	const session = new RolloutsSession(run, { post: () => undefined, onName: () => undefined, warn: () => undefined });
 	t.after(() => session.dispose());
 	const [passed, open, other] = await Promise.allSettled([

@@ -238,8 +238,8 @@ test('without token logs, the length is in characters', async () => {
 	assert.equal(lengthUnit, 'characters');
 	assert.deepEqual(groups[0]?.length, [4, 6]);
 	await writeRollouts(run, 2, [line({ extra: { length: 7 } })]);
-	const told = await new RolloutsSource(run).step(2);
-	assert.deepEqual([told.lengthUnit, told.groups[0]?.length], ['tokens', [7]]);
+	const result = await new RolloutsSource(run).step(2);
+	assert.deepEqual([result.lengthUnit, result.groups[0]?.length], ['tokens', [7]]);
 	await assert.rejects(
 		new RolloutsSource(run).tokens(1, 0, 0),
 		failsWith('missing', /tokens of this rollout were not logged/),

@@ -91,9 +91,9 @@ describe('tree panel events', () => {
 		await appendFile(log, `${linesFrom(5, 9)}{"t":"node","at":9`);
 		await session.look();
 		assert.equal(view.tree().nodes.length, 9);
-		const told = view.posted.length;
+		const result = view.posted.length;
 		await session.look();
-		assert.equal(view.posted.length, told);
+		assert.equal(view.posted.length, result);
 		running = false;
 		await session.look();
 		assert.equal(view.sides.get('main')?.source.running, false);

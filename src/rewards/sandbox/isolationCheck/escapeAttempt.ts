@@ -1,0 +1,77 @@
+import type { IsolationArea, IsolationOutcome } from '../../../protocol/isolation.ts';
+import type { SandboxLimits, SandboxOutput } from '../sandbox.ts';
+import type { Surroundings } from './surroundings.ts';
+
+export interface Verdict {
+	readonly outcome: IsolationOutcome;
+	readonly evidence: string;
+}
+
+/** An escape attempt: a function with the same name in harness/escapes.py, and how to interpret its outcome. */
+export interface EscapeAttempt {
+	readonly id: string;
+	readonly area: IsolationArea;
+	readonly tried: string;
+	readonly expected: string;
+	/** Limits being tested. All others are high enough for the attempt to succeed. */
+	readonly limits?: Partial<SandboxLimits>;
+	/**
+	 * Whether to run the attempt without a sandbox as well, because it does nothing that an ordinary program would not
+	 * do.
+	 */
+	readonly mild?: boolean;
+	/** Whether the attempt can use up the machine's resources if it is not stopped, so nothing may run concurrently. */
+	readonly alone?: boolean;
+	/** Default: the attempt's own report. Checks from outside when the attempt cannot know the outcome. */
+	judge?(said: Said, run: SandboxOutput, surroundings: Surroundings): Verdict | Promise<Verdict>;
+}
+
+/** Last line of output of an attempt, or null if it did not produce one. */
+export type Said = {
+	readonly escaped?: boolean | undefined;
+	readonly skipped?: boolean | undefined;
+	readonly made?: number | undefined;
+	readonly evidence: string;
+} | null;
+
+/** Describes how a run ended, for users. */
+export function endOf({ end, status, signal, peakProcesses, peakMemoryMb }: SandboxOutput): string {
+	switch (end) {
+		case 'exited':
+			return `it exited with code ${status}`;
+		case 'signal':
+			return `it was killed by ${signal ?? 'a signal'}`;
+		case 'memory':
+			return peakMemoryMb === 0 ? 'killed by the memory limit' : `killed at ${Math.round(peakMemoryMb)} MB`;
+		case 'processes':
+			return `killed at ${peakProcesses} processes`;
+		default:
+			return `killed by the limit "${end}"`;
+	}
+}
+
+/** Returns the verdict for an attempt that itself failed, so nothing was tried. */
+export function untried(run: SandboxOutput): Verdict {
+	const words = run.stderr.trim().split('\n').at(-1) ?? '';
+	return { outcome: 'untried', evidence: words === '' ? endOf(run) : words };
+}
+
+/** Returns a check on a measured amount: the sandbox holds if the amount is at most `most`. */
+export const atMost = (max: number) => (said: Said, run: SandboxOutput) => {
+	if (said === null && run.end === 'exited') return untried(run);
+	return {
+		outcome: (said?.made ?? 0) <= max ? ('held' as const) : ('escaped' as const),
+		evidence: said === null ? endOf(run) : run.end === 'exited' ? said.evidence : `${said.evidence}; ${endOf(run)}`,
+	};
+};
+
+/** Returns a check for a limit: the sandbox holds if the limit ended the attempt before it succeeded. */
+export const stoppedBy =
+	(...ends: readonly SandboxOutput['end'][]) =>
+	(said: Said, run: SandboxOutput) => {
+		if (said === null && run.end === 'exited') return untried(run);
+		return {
+			outcome: said === null && ends.includes(run.end) ? ('held' as const) : ('escaped' as const),
+			evidence: said?.evidence ?? `${endOf(run)} after ${(run.durationMs / 1000).toFixed(1)} s`,
+		};
+	};
