@@ -71,7 +71,7 @@ test('partial and unknown lines are skipped and counted, without affecting other
 
 test('several processes label concurrently without losing any labels', async (context) => {
 	const folder = join(await temporaryFolder(context), 'annotations');
-	const helpers = [0, 1, 2, 3].map((n) => startHelper(context, 'labeller.ts', folder, String(n), '50'));
+	const helpers = [0, 1, 2, 3].map((n) => startHelper(context, 'labeler.ts', folder, String(n), '50'));
 	assert.deepEqual(await Promise.all(helpers.map(({ ended }) => ended)), [0, 0, 0, 0]);
 	const mine = new StepLabels(folder);
 	const all = await mine.all();
