@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Random } from '../../src/base/random.ts';
 import { firstDifference } from '../../src/engines/embedded/compute/firstDifference.ts';
+import { releaseDevice } from '../../src/engines/embedded/compute/heldDevice.ts';
+import { checkResults } from '../../src/engines/embedded/compute/probe.ts';
 import { Tensors } from '../../src/engines/embedded/compute/runtime.ts';
 import { rmsNorm } from '../../src/engines/embedded/model/rmsNorm.ts';
 import { cpuDialect } from '../../src/engines/embedded/onnx/dialect.ts';
@@ -26,5 +28,17 @@ test('the second output of SimplifiedLayerNormalization is still wrong', { skip 
 		found?.operator,
 		'SimplifiedLayerNormalization',
 		'It is correct now: set normScale in webgpuDialect, and see docs/gpu.md',
+	);
+});
+
+test('the check at the start accepts the provider, and rejects a wrong kernel by its name', {
+	skip,
+}, async (context) => {
+	context.after(() => releaseDevice('webgpu'));
+	const tensors = await Tensors.load();
+	await checkResults('webgpu', tensors);
+	await assert.rejects(
+		checkResults('webgpu', tensors, { ...cpuDialect, logSoftmax: false }),
+		/wrong gradient for a small model; the first wrong result is that of the operator SimplifiedLayerNormalization$/,
 	);
 });

@@ -44,6 +44,16 @@ describe('a run on WebGPU', { skip }, async () => {
 		}
 	});
 
+	test('is not chosen by auto, which measures: the CPU is faster than a GPU in software', async () => {
+		const { run } = await uninterrupted(place, { ...recipe, device: 'auto' });
+		const event = (await readEvents(run)).find(({ type }) => type === 'device');
+		assert.equal(event?.took, 'cpu');
+		const tried = event?.tried as { provider: string; error: string }[];
+		const reason = tried.find(({ provider }) => provider === 'webgpu')?.error ?? '';
+		assert.match(reason, /^(the CPU is faster|it is too slow) for this model \(.*sampling \d+ ms and update \d+ ms/);
+		assert.ok(Array.isArray(event?.measured) && event.measured.length > 0);
+	});
+
 	test('continues after a kill with the numbers of the uninterrupted run', async () => {
 		const run = await place.prepare(recipe);
 		const engine = place.start('--run', run);

@@ -58,7 +58,7 @@ export function findSuites(root = ownRoot): Suite[] {
 			name: 'gpu',
 			files: find('test/gpu/*.test.ts'),
 			needs: ['gpu', 'build'],
-			timeoutSeconds: 240,
+			timeoutSeconds: 600,
 			seconds: 30,
 			alone: true,
 			// Its driver computes on every core.

@@ -59,10 +59,11 @@ export class Executor {
 	#sampler: Sampler | ResidentSampler | undefined;
 	readonly #gradients = new Map<ModelKind, GradientOutputs>();
 
-	constructor(shape: ModelShape, provider: ProviderName, tensors: Tensors) {
+	/** @param dialect of the programs; default: that of the provider */
+	constructor(shape: ModelShape, provider: ProviderName, tensors: Tensors, dialect = dialects[provider]) {
 		this.#shape = shape;
 		this.#provider = provider;
-		this.#dialect = dialects[provider];
+		this.#dialect = dialect;
 		this.#tensors = tensors;
 		this.#resident = residentProviders.includes(provider);
 		const upload: MakeUpload = (model, specs) => {

@@ -3,11 +3,12 @@ import type { ModelShape } from '../../shared/modelShape.ts';
 import type { ProviderTiming, TriedProvider } from '../learner.ts';
 import { initialParameters } from '../model/parameters.ts';
 import { gradientProgram } from '../model/programs.ts';
+import type { Dialect } from '../onnx/dialect.ts';
 import { Executor } from './executor.ts';
 import { deviationOf, differs, firstDifference } from './firstDifference.ts';
 import { holdDevice, releaseDevice } from './heldDevice.ts';
 import type { GradientJob, OpenJob, OpenResult, SampleJob } from './jobs.ts';
-import { pack } from './packing.ts';
+import { pack, unpackPerToken } from './packing.ts';
 import { ParameterStore } from './parameterStore.ts';
 import { ProgramFeeds } from './programFeeds.ts';
 import { deviceRows, dialects, type ProviderName, reasonOf, remedies, runtimeNames } from './providers.ts';
@@ -42,37 +43,69 @@ export async function probeProviders({ shape, providers, rival }: OpenJob): Prom
 	throw new Failure('unsupported', `Cannot use the device ${only.provider}: ${only.error}.`, remedies[only.provider]);
 }
 
-/** Throws unless a provider exists and computes the numbers of the CPU. */
-async function checkResults(provider: ProviderName, tensors: Tensors): Promise<void> {
+/**
+ * Throws unless a provider exists and its results match the CPU's.
+ * @param dialect of its programs
+ */
+export async function checkResults(
+	provider: ProviderName,
+	tensors: Tensors,
+	dialect: Dialect = dialects[provider],
+): Promise<void> {
 	if (!(await supportedProviders()).includes(runtimeNames[provider])) {
 		throw new Error(`onnxruntime-node for ${process.platform} ${process.arch} does not include it`);
 	}
 	await holdDevice(provider);
-	const actual = await smallGradient(provider, tensors);
-	const expected = await smallGradient('cpu', tensors);
-	if (differs(deviationOf(expected, actual), tolerance)) {
-		throw new Error(`it computed a wrong gradient for a small model${await culprit(provider, tensors)}`);
+	const executor = new Executor(probeShape, provider, tensors, dialect);
+	const cpu = new Executor(probeShape, 'cpu', tensors);
+	try {
+		if (differs(deviationOf(await smallGradient(cpu), await smallGradient(executor)), tolerance)) {
+			const operator = await wrongOperator(provider, tensors, dialect);
+			throw new Error(`it computed a wrong gradient for a small model${operator}`);
+		}
+		const { sampled, scored } = await sampleAndScore(executor, cpu);
+		if (differs(deviationOf(scored, sampled), tolerance)) {
+			throw new Error('it computed wrong log-probabilities while sampling from a small model');
+		}
+	} finally {
+		await executor.release();
+		await cpu.release();
 	}
 }
 
-/** The operator that a provider computes wrongly, as a clause. */
-async function culprit(provider: ProviderName, tensors: Tensors): Promise<string> {
+/** Names the operator that a provider computes incorrectly, as a clause. */
+async function wrongOperator(provider: ProviderName, tensors: Tensors, dialect: Dialect): Promise<string> {
 	const job = gradientJob(probeShape, 2, 4);
 	const feeds = {
 		...(await new ParameterStore(probeShape, tensors).feeds(job.weights)),
 		...new ProgramFeeds(probeShape, tensors).gradient(job, null),
 	};
-	const program = gradientProgram(probeShape, job.variant, 'float32', dialects[provider]);
+	const program = gradientProgram(probeShape, job.variant, 'float32', dialect);
 	const found = await firstDifference(program, feeds, [runtimeNames.cpu, runtimeNames[provider]], tolerance);
 	return found === null ? '' : `; the first wrong result is that of the operator ${found.operator}`;
 }
 
-async function smallGradient(provider: ProviderName, tensors: Tensors): Promise<Float32Array> {
-	const executor = new Executor(probeShape, provider, tensors);
+async function smallGradient(executor: Executor): Promise<Float32Array> {
 	const job = gradientJob(probeShape, 2, 4);
 	await executor.gradient(job);
-	await executor.release();
 	return new Float32Array(job.gradient);
+}
+
+/** Samples with one executor. Returns the log-probabilities of the tokens, and those that the other one computes. */
+async function sampleAndScore(executor: Executor, other: Executor) {
+	const job = sampleJob(probeShape, 3, 4);
+	const { tokens, lengths, logprobs } = await executor.sample(job);
+	const prompt = [...(job.prompts[0] as Int32Array)];
+	let start = 0;
+	const rows = Array.from(lengths, (length) => {
+		const own = [...tokens.subarray(start, start + length)];
+		start += length;
+		return { tokens: [...prompt, ...own], promptLength: prompt.length };
+	});
+	const batch = pack(rows);
+	const result = await other.logprobs({ kind: 'logprobs', weights: job.weights, batch, temperature: 1 });
+	const scored = rows.flatMap((row, i) => [...unpackPerToken(result.logprobs, row, i, batch)]);
+	return { sampled: logprobs, scored };
 }
 
 /**
@@ -85,17 +118,22 @@ async function checkSpeed(
 	{ workers, rows }: NonNullable<OpenJob['rival']>,
 	measured: ProviderTiming[],
 ): Promise<void> {
-	const many = Math.max(rows, deviceRows.train);
+	const few = await timingOf(provider, tensors, shape, fewTokens);
+	if (few.samplingMs + few.updateMs > maxFewMs) {
+		measured.push(few);
+		throw new Error(`it is too slow for this model (${few.rows} completions of ${few.tokens} tokens: ${inWords(few)})`);
+	}
+	const many = { rows: Math.max(rows, deviceRows.train), tokens: trainedTokens };
 	const own = await timingOf(provider, tensors, shape, many);
-	const one = await timingOf('cpu', tensors, shape, rows);
+	const one = await timingOf('cpu', tensors, shape, { ...many, rows });
 	// As many rows, by all workers.
-	const share = many / rows / workers;
-	const processor = { ...one, rows: many, samplingMs: one.samplingMs * share, updateMs: one.updateMs * share };
+	const share = many.rows / rows / workers;
+	const processor = { ...one, rows: many.rows, samplingMs: one.samplingMs * share, updateMs: one.updateMs * share };
 	measured.push(own, processor);
 	const [a, b] = [own, processor].map(({ samplingMs, updateMs }) => samplingMs + updateMs) as [number, number];
 	if (a <= b) return;
 	throw new Error(
-		`the CPU is faster for this model (${many} completions of ${own.tokens} tokens: ${inWords(own)}, CPU ${inWords(processor)})`,
+		`the CPU is faster for this model (${many.rows} completions of ${own.tokens} tokens: ${inWords(own)}, CPU ${inWords(processor)})`,
 	);
 }
 
@@ -106,15 +144,19 @@ function inWords({ samplingMs, updateMs }: ProviderTiming): string {
 /** Number of tokens per sampled completion, and per trained one. */
 const [sampledTokens, trainedTokens] = [8, 128];
 
+/** A batch for which no GPU needs more than `maxFewMs`, so that a driver in software does not delay the start. */
+const fewTokens = { rows: 4, tokens: 16 };
+const maxFewMs = 2000;
+
 /** Measures a sampling batch and a gradient of the model, after compilation and warm-up. */
 async function timingOf(
 	provider: ProviderName,
 	tensors: Tensors,
 	shape: ModelShape,
-	rows: number,
+	{ rows, tokens: most }: { readonly rows: number; readonly tokens: number },
 ): Promise<ProviderTiming> {
 	const executor = new Executor(shape, provider, tensors);
-	const tokens = Math.min(shape.context - 1, trainedTokens);
+	const tokens = Math.min(shape.context - 1, most);
 	const few = Math.min(sampledTokens, tokens);
 	const gradient = gradientJob(shape, rows, tokens + 1);
 	const sample = sampleJob(shape, rows, few);
