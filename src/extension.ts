@@ -55,7 +55,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	const transcriptContext = keep(new TranscriptContext());
 	let rewardTests: RewardTests | null = null;
 	let mcpServers: McpServers | null = null;
-	// The first disk access happens after activation.
+	// Defer the first disk access until after activation.
 	setImmediate(() => {
 		diagnostics.start();
 		// Creating the test controller takes longer than the rest of activation.

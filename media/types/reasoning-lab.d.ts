@@ -17,7 +17,7 @@ declare module 'reasoning-lab' {
 		readonly kind: 'open' | 'close';
 	}
 
-	/** A place where the completion deviates from the template. */
+	/** A format error: a range where the completion deviates from the template. */
 	export interface TraceFault extends Span {
 		readonly reason: 'missing' | 'repeated' | 'unclosed' | 'unopened' | 'nested' | 'reordered' | 'outside' | 'empty';
 		/** One-sentence description. */
@@ -56,7 +56,9 @@ declare module 'reasoning-lab' {
 		readonly row: Row;
 		/** Parsed completion. Computed on first access. */
 		readonly trace: Trace;
-		/** Whether the completion reached the maximum length instead of ending by itself, or null if not recorded. */
+		/**
+		 * Whether the completion was cut off at the maximum length instead of ending on its own, or null if not recorded.
+		 */
 		readonly truncated: boolean | null;
 		/** Token IDs of the completion, if known. */
 		readonly completionIds?: readonly number[];

@@ -1,6 +1,8 @@
 import { jsonLimits } from './decodingLimits.ts';
 
-/** Length up to which text skips the check: it is too short to exceed the value limit or to nest dangerously deep. */
+/**
+ * Maximum length of text that skips the check: text this short cannot exceed the value limit or nest dangerously deep.
+ */
 const harmless = 1000;
 
 /**
@@ -33,7 +35,7 @@ function checkSize(text: string, { values = jsonLimits.values, depth: deepest = 
 			case 0x7b: // {
 				count++;
 				depth++;
-				if (depth > deepest) throw new SyntaxError(`values are nested more than ${deepest} levels`);
+				if (depth > deepest) throw new SyntaxError(`values are nested more than ${deepest} levels deep`);
 				break;
 			case 0x5d: // ]
 			case 0x7d: // }

@@ -2,8 +2,8 @@
 export const redacted = '[redacted]';
 
 /**
- * Minimum length of a secret to redact, in characters. Servers without authentication use placeholders such as "EMPTY"
- * or "none", which also occur in ordinary text.
+ * Minimum length of a secret to redact, in characters. Shorter values are often placeholders such as "EMPTY" or "none"
+ * for servers without authentication, which also occur in ordinary text.
  */
 export const minSecretLength = 8;
 

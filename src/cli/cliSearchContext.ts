@@ -2,7 +2,7 @@ import { PolicyPool } from '../search/policyPool.ts';
 import type { SearchContext } from '../search/searchContext.ts';
 
 /**
- * Creates the search context of the CLI process; its pool is disposed together with the verb.
+ * Creates the search context for the CLI process. The pool is disposed when the verb finishes.
  * @param args as typed by the user: only environment variables named there are read as API keys
  */
 export function cliSearchContext(engine: string, args: readonly string[]): SearchContext {

@@ -26,7 +26,7 @@ const options = {
 	),
 	spec: path('FILE', 'All settings as JSON. Command-line options take precedence.'),
 	out: path('DIR', 'Folder for results and trees (default: comparisons/NAME). An existing comparison is continued.'),
-	samples: integer('N', 'Single samples per problem, used as the baseline for gains (default 16).'),
+	samples: integer('N', 'Number of independent samples per problem, used as the baseline for gains (default 16).'),
 	'band-samples': integer(
 		'N',
 		'Additional samples per problem for assigning difficulty bands (default 8; 0 disables bands).',
@@ -53,7 +53,7 @@ export const compareStrategiesVerb = defineVerb({
 	name: 'compare-strategies',
 	group: 'Search and evaluate',
 	usage: '--policy P --dataset FILE --strategy S [--strategy S ...] [options]',
-	summary: 'Compare the accuracy of search strategies against the tokens they use (docs/strategy-comparison.md).',
+	summary: 'Compare search strategies by accuracy and token usage (docs/strategy-comparison.md).',
 	options,
 	async run({ values, output, engine, args }) {
 		const spec = await specOf(values);
@@ -95,7 +95,7 @@ async function specOf(values: Values): Promise<ComparisonSpec> {
 	const file = values.spec === undefined ? {} : await readSpec(resolve(values.spec));
 	const problems = (await problemsOf(values, 'held-out')) ?? file.problems;
 	if (problems === undefined) {
-		throw new Failure('invalid', 'No problems specified.', 'Use --dataset FILE, --task NAME or --run RUN.');
+		throw new Failure('invalid', 'No problems specified.', 'Use --dataset FILE, --task NAME, or --run RUN.');
 	}
 	const strategies =
 		values.strategy === undefined ? file.strategies : await Promise.all(values.strategy.map(comparedStrategyOf));

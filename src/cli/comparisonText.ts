@@ -13,7 +13,7 @@ export function comparisonLines(summary: ComparisonSummary): string[] {
 	const head = ['strategy', 'point', 'accuracy', '95%', 'gain', '95%', 'best of', 'tokens', 's', ...bandHeads];
 	const rows = points.map(rowOf);
 	return [
-		`${summary.name}: ${problems} problems, policy ${summary.policy}; gains are relative to the mean of ${samples} single samples`,
+		`${summary.name}: ${problems} problems, policy ${summary.policy}; gains are relative to the mean of ${samples} independent samples`,
 		...table([head, ...rows]),
 		...bandLines(summary),
 		...claimLines(summary),
@@ -54,7 +54,7 @@ function bandLines({ bands }: ComparisonSummary): string[] {
 	const lines = bands.map(
 		({ problems, low, high }, i) => `${i + 1}: ${problems} at ${formatPercent(low, 0)} to ${formatPercent(high, 0)}`,
 	);
-	return [`difficulty bands (success rate of additional single samples): ${lines.join('; ')}`];
+	return [`difficulty bands (success rate of additional independent samples): ${lines.join('; ')}`];
 }
 
 function claimLines({ points, state, done, total, message, failures }: ComparisonSummary): string[] {

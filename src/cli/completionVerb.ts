@@ -6,7 +6,7 @@ export const completionVerb = (allVerbs: () => Promise<Verb[]>) =>
 	defineVerb({
 		name: 'completion',
 		group: 'Setup',
-		arguments: [{ name: 'shell', phrase: 'bash, zsh or fish', type: shells }],
+		arguments: [{ name: 'shell', phrase: 'bash, zsh, or fish', type: shells }],
 		summary: 'Print the shell completion script (docs/cli.md).',
 		async run({ positionals, output }) {
 			const shell = positionals[0] as (typeof shells)[number];

@@ -15,7 +15,10 @@ const actions = ['check', 'export', 'fetch'] as const;
 const options = {
 	...group('check', {
 		against: repeatable(
-			path('FILE', 'Test set. Rows that share ten consecutive words with it are listed, and the exit status is 1.'),
+			path(
+				'FILE',
+				'Test set. Lists the rows that share ten consecutive words with it, and exits with status 1 if there are any.',
+			),
 		),
 		prompt: text('COLUMN', 'Prompt column (default: detected by name and content).'),
 		answer: text('COLUMN', 'Answer column (default: detected).'),

@@ -135,7 +135,11 @@ async function otherOf(
 	const folder = await folderOf(other);
 	if (folder !== (values.out === undefined ? await folderOf(spec) : resolve(values.out)))
 		return { spec: other, folder };
-	throw new Failure('invalid', '--against specifies the policy being evaluated.', 'Choose another checkpoint.');
+	throw new Failure(
+		'invalid',
+		'--against specifies the same policy that is being evaluated.',
+		'Choose another checkpoint.',
+	);
 }
 
 /**
@@ -168,7 +172,11 @@ async function readBaseline(path: string): Promise<EvaluatedQuestion[]> {
 	}
 	const questions = [...(await readQuestions(path, file.problems.count)).values()];
 	if (questions.length > 0) return questions;
-	throw new Failure('invalid', `The evaluation in ${path} has no finished questions.`, 'Wait until it has some.');
+	throw new Failure(
+		'invalid',
+		`The evaluation in ${path} has no finished questions.`,
+		'Wait until at least one question is finished.',
+	);
 }
 
 /** Returns the output folder: inside the run of the evaluated checkpoint, or under the working directory. */
@@ -203,7 +211,7 @@ async function specOf(values: Values): Promise<EvaluationSpec> {
 	}
 	const problems = benchmark !== null && named?.from === 'file' ? { ...named, benchmark } : named;
 	if (problems === undefined) {
-		throw new Failure('invalid', 'No questions specified.', 'Use --dataset FILE, --task NAME or --run RUN.');
+		throw new Failure('invalid', 'No questions specified.', 'Use --dataset FILE, --task NAME, or --run RUN.');
 	}
 	const policy = await policyOf(values);
 	const { concurrency, 'max-tokens': maxTokens } = values;

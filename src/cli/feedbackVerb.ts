@@ -49,7 +49,7 @@ export const feedbackVerb = defineVerb({
 			output.line('To export the pairs for dpo and reward-model, run reasoning-lab export <run> --as preferences.');
 		if (foreign > 0) {
 			output.line(
-				`${foreign} of the rated completions are not in this run's rollouts. The ratings file may belong to another run. Its pairs are exported anyway.`,
+				`${foreign} of the rated completions are not in this run's rollouts. The ratings file may belong to another run. The pairs are exported anyway.`,
 			);
 		}
 		if (log.unreadable > 0) output.line(`${log.unreadable} lines could not be read.`);

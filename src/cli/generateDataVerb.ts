@@ -115,7 +115,7 @@ async function specOf(values: Values): Promise<DataSpec> {
 	const file = values.spec === undefined ? {} : await readSpec(resolve(values.spec));
 	const problems = (await problemsOf(values, 'training')) ?? file.problems;
 	if (problems === undefined) {
-		throw new Failure('invalid', 'No problems specified.', 'Use --dataset FILE, --task NAME or --run RUN.');
+		throw new Failure('invalid', 'No problems specified.', 'Use --dataset FILE, --task NAME, or --run RUN.');
 	}
 	const { spec: _, ...search } = values;
 	const searched = file.search as Record<string, unknown> | undefined;

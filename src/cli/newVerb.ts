@@ -36,7 +36,7 @@ export const newVerb = defineVerb({
 			if (conflicts.length > 0) {
 				throw new Failure(
 					'exists',
-					`${folder} already has ${conflicts.slice(0, 4).join(', ')}${conflicts.length > 4 ? ` and ${conflicts.length - 4} more` : ''}.`,
+					`${folder} already contains ${conflicts.slice(0, 4).join(', ')}${conflicts.length > 4 ? ` and ${conflicts.length - 4} more` : ''}.`,
 					'Choose another folder, or use --keep or --replace.',
 				);
 			}

@@ -21,10 +21,10 @@ export const pipelineVerb = defineVerb({
 	name: 'pipeline',
 	group: 'Train',
 	arguments: [
-		{ name: 'action', phrase: 'status, resume or stop', type: actions },
+		{ name: 'action', phrase: 'status, resume, or stop', type: actions },
 		{ name: 'pipeline', phrase: 'a pipeline', type: 'path', optional: true },
 	],
-	summary: 'Show, resume, or stop a pipeline, that is, a recipe with named stages (docs/pipelines.md).',
+	summary: 'Show, resume, or stop a pipeline: a recipe with named stages (docs/pipelines.md).',
 	options: group('resume', {
 		recipe: path('FILE', 'Modified recipe: changed stages and all stages after them are rerun.'),
 		'accept-changes': flag('Use stage outputs as they are, even if they were edited.'),

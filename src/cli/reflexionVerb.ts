@@ -216,7 +216,7 @@ function toolOf(written: string): ToolSpec {
 	throw new Failure(
 		'invalid',
 		`"${written}" in --tools is not a valid tool.`,
-		'Use a comma-separated list of workspace, workspace=FOLDER, dataset=FILE, calculator, code, code=javascript. For a search server, use --web URL.',
+		'Use a comma-separated list of workspace, workspace=FOLDER, dataset=FILE, calculator, code, or code=javascript. For a search server, use --web URL.',
 	);
 }
 

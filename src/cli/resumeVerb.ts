@@ -25,7 +25,7 @@ export const resumeVerb = defineVerb({
 	async run({ values, positionals, output, engine }) {
 		const named = positionals[0] as string;
 		const run = await findRun(named);
-		// The name of a checkpoint folder contains its step.
+		// Checkpoint folder names contain the step.
 		const path = resolve(named);
 		const step = values.checkpoint ?? (runOfCheckpoint(path) === path ? null : stepOf(basename(path)));
 		const changes = recipeChanges(values);

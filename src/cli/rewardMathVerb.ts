@@ -64,8 +64,8 @@ export const rewardMathVerb = defineVerb({
 });
 
 /**
- * Scores a completion with answer tags by its only answer section, as in training, and any other by its last stated
- * answer.
+ * Scores a completion that has answer tags by its only answer section, as in training, and any other completion by its
+ * last stated answer.
  */
 function judge(compare: MathComparer, gold: string, prediction: string): Verdict {
 	if (!prediction.includes(r1Tags.answer[0])) return compare(gold, prediction);

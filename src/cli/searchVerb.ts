@@ -29,7 +29,7 @@ export const problemOptions = group('Problem', {
 
 const options = {
 	...problemOptions,
-	log: path('FILE', "Log file (default: in searches/ of the policy's run, else of the current folder)."),
+	log: path('FILE', "Log file (default: a new file in searches/ in the policy's run, or else in the current folder)."),
 	continue: path('LOG', 'Continue the search in a log with the budget given by --budget.'),
 	...searchOptions,
 } as const satisfies Options;

@@ -42,6 +42,6 @@ export async function endEngineNow(folder: string, record: RunRecord): Promise<v
 	throw new Failure(
 		'timeout',
 		`The engine of ${folder} has exited, but its child process ${left.pid} is still running.`,
-		'Kill it with the tools of your operating system.',
+		"Kill it with your operating system's tools.",
 	);
 }

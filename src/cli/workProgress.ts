@@ -2,10 +2,7 @@ import { formatClock, formatCounted } from '../base/format.ts';
 import type { ProblemFault } from '../search/problemSet.ts';
 import { type CliOutput, printable } from './cliOutput.ts';
 
-/**
- * Maximum number of faults printed individually, followed by the minimum interval between progress lines, in
- * milliseconds.
- */
+/** Maximum number of faults printed individually, and minimum interval between progress lines in milliseconds. */
 const maxFaults = 5;
 const everyMs = 200;
 

@@ -2,7 +2,7 @@ import type { ManagedEnvironment } from '../protocol/torchEnvironment.ts';
 import type { ManagedFolder } from './managedFolder.ts';
 import { knownExtras, pinOf, readRequirements } from './setup/requirements.ts';
 
-/** State of the managed environment, determined without starting it. */
+/** State of the managed environment, determined without running its Python. */
 export type EnvironmentState =
 	| { readonly kind: 'none' }
 	| {
@@ -13,7 +13,7 @@ export type EnvironmentState =
 			readonly outdated: readonly string[];
 	  };
 
-/** @param requirements folder with custom requirements files; null for the trainer's own */
+/** @param requirements folder with custom requirements files; null to use the trainer's own */
 export async function environmentState(
 	folder: ManagedFolder,
 	requirements: string | null = null,

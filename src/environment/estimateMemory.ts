@@ -9,7 +9,7 @@ export interface EstimateOptions {
 	readonly signal?: AbortSignal;
 }
 
-/** Returns the device of a Ray cluster. Only whether its workers have GPUs is known in advance. */
+/** Returns the device of a Ray cluster. The only fact known in advance is whether its workers have GPUs. */
 function clusterDevice({ device, ray }: ResolvedRecipe): DeviceMemory {
 	const gpus = ray?.gpusPerWorker ?? (device === 'cuda' ? 1 : 0);
 	return { device: gpus > 0 ? 'cuda' : 'cpu', bytes: null };
@@ -17,7 +17,7 @@ function clusterDevice({ device, ray }: ResolvedRecipe): DeviceMemory {
 
 /**
  * Estimates the memory a recipe needs and compares it with the available memory. Reads configuration and data but loads
- * neither the model nor PyTorch. Fails as `memoryFacts` and `estimateRecipe` do.
+ * neither the model nor PyTorch. Fails with the same errors as `memoryFacts` and `estimateRecipe`.
  */
 export async function estimateMemory(recipe: ResolvedRecipe, options: EstimateOptions = {}): Promise<MemoryEstimate> {
 	const facts = await memoryFacts(recipe);

@@ -40,8 +40,8 @@ export interface PipelineForecast {
 }
 
 /**
- * Estimates the memory of each pipeline stage. A stage that starts from another stage's output is estimated with the
- * model the chain began with. Fails as `estimateMemory` does if no stage can be estimated.
+ * Estimates the memory of each pipeline stage. If a stage starts from another stage's output, its estimate uses the
+ * model at the root of the chain. Fails with the same errors as `estimateMemory` if no stage can be estimated.
  * @param folder base folder for relative paths in the recipe
  */
 export async function estimatePipeline(

@@ -38,7 +38,7 @@ const variables = {
 	RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER: '0',
 };
 
-/** Time limits for Ray to start accepting jobs and for its processes to exit on their own. */
+/** Time limits for Ray to start accepting jobs and for its processes to exit on their own, in milliseconds. */
 const startMs = 180_000;
 const stopMs = 10_000;
 
@@ -60,7 +60,7 @@ export function localPort(address: string): number | null {
 	return local ? Number(port === '' ? 80 : port) : null;
 }
 
-/** Returns the shell command that starts a cluster with its dashboard at a local port. */
+/** Returns the shell command that starts a cluster with its dashboard on a local port. */
 export const clusterCommand = (port: number): string => `ray start --head --dashboard-port=${port}`;
 
 /** Returns whether something is listening at a local address. */
@@ -188,7 +188,8 @@ export class LocalCluster {
 	}
 
 	/**
-	 * Waits until jobs are accepted, which requires the head's agent to respond and happens after the dashboard is up.
+	 * Waits until jobs are accepted. This requires the head node's agent to respond, which happens after the dashboard is
+	 * up.
 	 */
 	async #ready(address: string, signal: AbortSignal | undefined): Promise<void> {
 		for (const until = Date.now() + startMs; Date.now() < until; ) {
@@ -227,7 +228,7 @@ function startArguments(port: number): string[] {
 	];
 }
 
-/** Returns the HTTP status of a response, or null without one. */
+/** Returns the HTTP status code of a URL's response, or null if there is no response. */
 function statusOf(url: string): Promise<number | null> {
 	return new Promise((resolve) => {
 		const asked = request(url, { timeout: 5000 }, (response) => {

@@ -24,8 +24,8 @@ const failureSchema = v.looseObject({
 });
 
 /**
- * Runs a CLI verb in a separate process, for work that does not belong in the extension host. Fails like the verb, or
- * with `cancelled` when the signal is aborted, in which case the verb undoes its changes.
+ * Runs a CLI verb in a separate process, for work that does not belong in the extension host. Fails with the same
+ * errors as the verb, or with `cancelled` when the signal is aborted, in which case the verb undoes its changes.
  * @returns the last line on stderr, for use when there is no result
  */
 export async function runCli(program: CliProgram): Promise<string> {

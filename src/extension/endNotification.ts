@@ -67,8 +67,7 @@ export class EndNotification extends Disposable {
 
 	async #forget(folder: string): Promise<void> {
 		const view = this.#needs.store.get(folder);
-		// The caller may only have reported that it stopped waiting. In that case, the run is live and its end is still to
-		// come.
+		// The caller may only have reported that it stopped waiting. In that case, the run is live and has not ended yet.
 		if (view === undefined || isLive(view)) return;
 		const identity = identityOf(view);
 		if (this.#alive.delete(folder)) this.#remember();

@@ -6,7 +6,7 @@ import { engineProcess } from '../runs/runControl.ts';
 
 /** Time for an engine to exit after a signal, in milliseconds. */
 const graceMs = 2000;
-/** Time for the engine's child processes to exit after it, in milliseconds. */
+/** Time for the engine's child processes to exit after the engine has exited, in milliseconds. */
 const remainsMs = 30_000;
 
 /**
@@ -26,7 +26,7 @@ export async function endEngine(folder: string, record: AnyRunRecord): Promise<v
 		throw new Failure(
 			'unavailable',
 			`Process ${record.pid} did not identify itself as the engine of ${folder}, so it was not killed.`,
-			'Kill it with the tools of your operating system.',
+			"Kill it with your operating system's tools.",
 		);
 	}
 	const started = await descendantsOf(engine.pid);
@@ -39,7 +39,7 @@ export async function endEngine(folder: string, record: AnyRunRecord): Promise<v
 }
 
 function doesNotEnd(pid: number): Failure {
-	return new Failure('timeout', `Process ${pid} is still running.`, 'Kill it with the tools of your operating system.');
+	return new Failure('timeout', `Process ${pid} is still running.`, "Kill it with your operating system's tools.");
 }
 
 /** @returns false if the engine has already exited */

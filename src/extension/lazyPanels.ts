@@ -19,7 +19,7 @@ export class LazyPanels<Options, Place = string> extends Disposable implements v
 		this.register(vscode.window.registerWebviewPanelSerializer(viewType, this));
 	}
 
-	/** @param place what the panel shows: a run folder, unless these panels show something else */
+	/** @param place what to show: a run folder, unless this panel type shows something else */
 	async open(place: Place, options?: Options): Promise<void> {
 		(await this.#panels.get()).open(place, options);
 	}

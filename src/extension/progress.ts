@@ -4,7 +4,7 @@ import { viewIds } from './ids.ts';
 export interface ProgressWords {
 	/** Title, such as "Stopping addition". */
 	readonly title: string;
-	/** Why the task takes long; shown after the delay. */
+	/** Why the task takes a long time; shown after the delay. */
 	readonly why?: string;
 	/** View whose progress bar is used; defaults to the *Runs* view. */
 	readonly view?: string;

@@ -58,7 +58,7 @@ export class ReadOnlyDocuments extends Disposable implements vscode.TextDocument
 		await vscode.commands.executeCommand('markdown.showPreview', place);
 	}
 
-	/** Shows two texts in the diff editor. */
+	/** Shows two pieces of text in the diff editor. */
 	async compare(left: NamedText, right: NamedText): Promise<void> {
 		const [a, b] = [this.#make(left.name, left.content), this.#make(right.name, right.content)];
 		const title = `${stem(left.name)} ↔ ${stem(right.name)}`;
@@ -73,13 +73,13 @@ export class ReadOnlyDocuments extends Disposable implements vscode.TextDocument
 	}
 }
 
-/** A text and its tab name; see {@link ReadOnlyDocuments.show}. */
+/** Text and its tab name; see {@link ReadOnlyDocuments.show}. */
 export interface NamedText {
 	readonly name: string;
 	readonly content: string;
 }
 
-/** Maximum number of texts kept for previews. */
+/** Maximum number of documents kept for previews. */
 const maxPreviewed = 20;
 
 /** Returns the slug that the Markdown preview generates for a heading. */

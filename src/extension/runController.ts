@@ -86,7 +86,7 @@ export class RunController {
 		return path;
 	}
 
-	/** @returns the first step for which the changes apply */
+	/** @returns the first step to which the changes apply */
 	async setHyperparameters(view: RunView, changes: Hyperparameters): Promise<number> {
 		const { fromStep } = await withProgress(
 			{ title: `Updating ${nameOf(view)}`, why: 'finishing the current step first' },

@@ -59,7 +59,9 @@ async function loadForeign(folder: string): Promise<RunView> {
 /** Waiting in a queue can take hours, unlike loading. */
 const isQueued = (wait: EngineWait | null) => wait?.kind === 'device' || wait?.kind === 'job';
 
-/** Returns whether two snapshots display the same, so that nothing needs to be redrawn. Heartbeats are ignored. */
+/**
+ * Returns whether two snapshots look the same when displayed, so that a redraw can be skipped. Heartbeats are ignored.
+ */
 export function sameView(a: RunView, b: RunView): boolean {
 	return fingerprint(a) === fingerprint(b);
 }

@@ -31,7 +31,8 @@ interface Needs {
 	/** Returns the environment for the engine's rewards: Python, sandbox, and API keys. @param recipe recipe to start */
 	readonly environment: (recipe: vscode.Uri) => Promise<Readonly<Record<string, string>>>;
 	/**
-	 * Returns the environment of engines that train in Python, or undefined if there is no Python and the user was asked.
+	 * Returns the environment of engines that train in Python, or undefined if there is no Python, in which case the user
+	 * is asked what to do.
 	 * @param retry starts the run
 	 */
 	readonly torch: (
@@ -40,7 +41,7 @@ interface Needs {
 		/** Recipe or run folder; absent for a pipeline that is started again. */
 		from?: string,
 	) => Promise<Readonly<Record<string, string>> | undefined>;
-	/** Returns whether to start: the run fits into memory, or the user starts it anyway. */
+	/** Returns whether to start: the run fits in memory, or the user chooses to start it anyway. */
 	readonly mayStart: (recipe: vscode.Uri, engine: EngineName) => Promise<boolean>;
 	/** Adds a pipeline to the view, and reports when it ends. */
 	readonly expectPipeline: (pipeline: StartedPipeline) => Promise<void>;
@@ -56,8 +57,8 @@ interface Needs {
 }
 
 /**
- * Starts engines for a recipe, to resume a run, or from a checkpoint. All of them require workspace trust. Code needed
- * only for a start is loaded then, to keep activation fast.
+ * Starts engines for a recipe, to resume a run, or from a checkpoint. All of these require workspace trust. Code needed
+ * only to start an engine is loaded on demand, to keep activation fast.
  */
 export class RunStarter {
 	readonly #needs: Needs;
@@ -166,7 +167,7 @@ export class RunStarter {
 
 	/**
 	 * Shows the run once its folder exists, and waits until its engine has started. If the run is queued for its device,
-	 * its row shows this, and the call does not wait any longer.
+	 * its row shows that, and the call stops waiting.
 	 */
 	async #run(
 		title: string,

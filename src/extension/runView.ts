@@ -85,7 +85,7 @@ export function flagsOf(view: RunView): ItemFlag[] {
 	return flags;
 }
 
-/** Returns `elapsedSeconds` of the record, or null without a record. */
+/** Returns the record's `elapsedSeconds`, or null if there is no record. */
 export function elapsedOf(view: RunView, now: number): number | null {
 	if (view.record === null) return null;
 	const { created, updated, heartbeat } = view.record;

@@ -1,6 +1,6 @@
 import type { AbortSignalLike } from '../base/async.ts';
 
-/** A file modified less than this long ago may still be open for writing. In milliseconds. */
+/** Age in milliseconds below which a file may still be open for writing. */
 export const freshMs = 60_000;
 
 /** A unit of a file: a line, an event, a row, or the whole file. */

@@ -95,7 +95,7 @@ export async function readNamed(
 	try {
 		const { size } = await handle.stat();
 		if (size > largest) {
-			throw new Failure('unsupported', `${what} has ${size} bytes, more than the limit of ${largest}.`);
+			throw new Failure('unsupported', `${what} is ${size} bytes, which exceeds the limit of ${largest}.`);
 		}
 		const buffer = Buffer.alloc(size);
 		let filled = 0;
@@ -116,7 +116,7 @@ export async function readSmallFile(root: string, relative: string, largest = la
 	try {
 		const { size } = await handle.stat();
 		if (size > largest) {
-			throw new Failure('invalid', `${join(root, relative)} has ${size} bytes, more than the limit of ${largest}.`);
+			throw new Failure('invalid', `${join(root, relative)} is ${size} bytes, which exceeds the limit of ${largest}.`);
 		}
 		const buffer = Buffer.alloc(size);
 		let filled = 0;
@@ -137,7 +137,7 @@ export async function readJson(root: string, relative: string, largest?: number)
 	try {
 		return parseBoundedJson(text);
 	} catch (error) {
-		throw new Failure('corrupt', `${join(root, relative)} is not JSON: ${(error as Error).message}.`);
+		throw new Failure('corrupt', `${join(root, relative)} is not valid JSON: ${(error as Error).message}.`);
 	}
 }
 

@@ -12,7 +12,7 @@ export function utf8Text(bytes: Uint8Array, what: string): string {
 	} catch (error) {
 		if (!(error instanceof TypeError)) throw error;
 		const line = lineOfFault(bytes);
-		throw new Failure('invalid', `${what}, line ${line}, is not UTF-8.`, encodingAdvice(bytes));
+		throw new Failure('invalid', `${what}, line ${line}, is not valid UTF-8.`, encodingAdvice(bytes));
 	}
 }
 

@@ -14,7 +14,7 @@ export const defaultCharacters = 2000;
 export const maxCharacters = 20_000;
 export const maxRows = 200;
 
-/** Returns part of a text without splitting surrogate pairs. */
+/** Returns part of the text without splitting surrogate pairs. */
 export function quote(text: string, limit = defaultCharacters, offset = 0): QuotedText {
 	let end = Math.min(text.length, offset + limit);
 	const isHigh = (at: number) => (text.charCodeAt(at) & 0xfc00) === 0xd800;

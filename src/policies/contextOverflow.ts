@@ -20,11 +20,11 @@ export class ContextOverflow extends Failure {
 export function contextOverflow(policy: string, tokens: number | null, context: number | null): ContextOverflow {
 	const what = tokens === null ? 'the prompt' : `the ${tokens}-token prompt`;
 	const room = context === null ? 'the context' : `the ${context}-token context`;
-	return new ContextOverflow(`${policy}: ${what} does not fit into ${room}.`, context);
+	return new ContextOverflow(`${policy}: ${what} does not fit in ${room}.`, context);
 }
 
 /**
- * Handles a request that does not fit into the context. A completion that was already started ends there with finish
+ * Handles a request that does not fit in the context. A completion that was already started ends there with finish
  * reason `length`.
  */
 export function endOfContext(overflow: ContextOverflow, { prefix }: GenerateRequest, n: number): Generated {

@@ -18,8 +18,8 @@ export interface PolicyContext {
 	/** Base folder for relative script and checkpoint paths. */
 	readonly folder: string;
 	/**
-	 * Environment used to look up `keyVariable`, keys by origin (`REASONING_LAB_API_KEYS`), and the Python that serves
-	 * checkpoints of the pytorch engine. Default: empty.
+	 * Environment used to look up `keyVariable`, API keys by origin (`REASONING_LAB_API_KEYS`), and the Python
+	 * interpreter that serves pytorch engine checkpoints. Default: empty.
 	 */
 	readonly environment?: Readonly<Record<string, string | undefined>>;
 	/**
@@ -33,13 +33,13 @@ export interface PolicyContext {
 	readonly idleMs?: number;
 }
 
-/** Usage so far, over everything bound to a policy. */
+/** Usage so far, across all bound uses of a policy. */
 export interface PolicyTotals {
 	readonly requests: number;
 	/** Prompt and generated tokens. Estimated where the policy did not report counts. */
 	readonly promptTokens: number;
 	readonly tokens: number;
-	/** null if the policy has no price. */
+	/** Total cost, or null if the policy has no price. */
 	readonly cost: number | null;
 	readonly currency: string | null;
 	/** Number of requests repeated after a transient failure. */
@@ -58,7 +58,7 @@ export interface GeneratedText {
 export interface BindOptions {
 	/** Cancels pending requests. Their promises reject with `cancelled`. */
 	readonly signal: AbortSignal;
-	/** Receives text as it is written if the policy streams, and otherwise each completed text once. */
+	/** If the policy streams, receives text as it is generated. Otherwise, receives each completed text once. */
 	readonly onText?: (text: GeneratedText) => void;
 	/** Tags for reasoning that a server returns separately from the answer. Default: `<think>`, `</think>`. */
 	readonly think?: readonly [open: string, close: string] | null;
@@ -82,11 +82,11 @@ export interface OpenPolicy extends IDisposable {
 	readonly schemas?: boolean;
 	/** Tokenizer for prompts given as token IDs, or null if not available. */
 	readonly tokenizer?: PolicyTokenizer | null;
-	/** Defined if the policy reports log-probabilities of given text. Fails with the same errors as `generate`. */
+	/** Defined if the policy reports log-probabilities for given text. Fails with the same errors as `generate`. */
 	readonly read?: ((request: ReadRequest, signal: AbortSignal) => Promise<ReadText>) | undefined;
 	/**
-	 * Defined if the policy can be offered tools. Fails with the same errors as `generate`, or with `unsupported` if the
-	 * policy turns out not to accept them.
+	 * Defined if the policy supports tools. Fails with the same errors as `generate`, or with `unsupported` if it turns
+	 * out that the policy does not accept tools.
 	 */
 	readonly callTools?: ((request: ToolRequest, signal: AbortSignal) => Promise<ToolReply>) | undefined;
 	bind(options: BindOptions): Policy;
@@ -95,11 +95,11 @@ export interface OpenPolicy extends IDisposable {
 export interface PolicyTokenizer {
 	/** Throws `invalid` for an ID outside the vocabulary. */
 	decode(ids: readonly number[]): string;
-	/** Token IDs without text. A leading one marks the start of a sequence. */
+	/** IDs of tokens that have no text. One at the beginning marks the start of a sequence. */
 	readonly special: readonly number[];
 }
 
-/** A text to read verbatim, without the run's template, and optionally continue. */
+/** Text to read verbatim, without the run's template, and optionally to continue. */
 export interface ReadRequest {
 	readonly text: string;
 	/** Number of most probable tokens to report per position. */
@@ -113,7 +113,10 @@ export interface ReadRequest {
 }
 
 export interface ReadText {
-	/** Each token of the text, conditioned on the preceding ones, in nats at temperature 1. */
+	/**
+	 * Details for each token of the text, conditioned on the preceding tokens. Log-probabilities are in nats at
+	 * temperature 1.
+	 */
 	readonly tokens: TokenDetail;
 	/** The continuation, or null if none was requested. */
 	readonly more: Generation | null;
@@ -132,8 +135,8 @@ export interface ChatTool {
 }
 
 /**
- * Available tools and the tool choice: `required` requires any call, and a function name requires a call to that
- * function.
+ * Available tools and the tool choice: `required` means that the model must call at least one tool, and a function name
+ * means that it must call that function.
  */
 export interface OfferedTools {
 	readonly tools: readonly ChatTool[];

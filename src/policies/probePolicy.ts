@@ -23,8 +23,8 @@ export interface PolicyProbe {
 const question = 'What is 17 + 25? Answer briefly.';
 
 /**
- * Tests a policy's capabilities with small requests. Fails with the same errors as `openPolicy`, or like its first
- * request.
+ * Tests a policy's capabilities with small requests. Fails with the same errors as `openPolicy`, or if its first
+ * request fails, with that request's error.
  */
 export async function probePolicy(spec: PolicySpec, context: PolicyContext): Promise<PolicyProbe> {
 	const began = performance.now();
@@ -45,7 +45,7 @@ export async function probePolicy(spec: PolicySpec, context: PolicyContext): Pro
 		const { sample, capabilities, notes } = await tryOut(policy, problem ?? question, signal);
 		const unknown =
 			problem === null && spec.kind !== 'scripted'
-				? ['No problem from its dataset was found, so a generic one was used.']
+				? ['No problem from the dataset of this policy was found, so a generic one was used.']
 				: [];
 		const all = [...policy.notes, ...unknown, ...notes];
 		return { capabilities, model: policy.model, sample, millis: performance.now() - began, notes: all };
@@ -105,7 +105,7 @@ async function tryOut(open: OpenPolicy, problem: string, signal: AbortSignal): P
 		const [first, second] = [await ask(policy, problem, { seed: 5 }), await ask(policy, problem, { seed: 5 })];
 		if (textOf(first) !== textOf(second)) {
 			found.seed = false;
-			notes.push('Equal seeds give different completions.');
+			notes.push('The same seed produces different completions.');
 		}
 	}
 	if (claimed.prefix) {

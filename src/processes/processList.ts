@@ -36,7 +36,8 @@ const atOnce = 32;
 
 /**
  * Reads from procfs synchronously. These files live in memory and never wait for a disk, so direct reads take a fifth
- * of the time of thread pool requests. Listing a few hundred processes would need about a thousand of those.
+ * of the time that thread pool requests take. Listing a few hundred processes would need about a thousand such
+ * requests.
  */
 async function fromProc(): Promise<ProcessEntry[]> {
 	const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));

@@ -10,8 +10,8 @@ export interface TreeUsage {
 }
 
 /**
- * A process group leader with everything it started: its session, its descendants, any process seen among them before,
- * and any process with the marker in its environment. Neither a double fork nor a new session escapes.
+ * A process group leader and everything it started: its session, its descendants, any process previously seen among
+ * them, and any process with the marker in its environment. Neither a double fork nor a new session escapes.
  */
 export class ProcessTree {
 	readonly #leader: number;
@@ -73,7 +73,7 @@ export class ProcessTree {
 			signal(-this.#leader);
 			const all = await listProcesses().catch(() => []);
 			const members = this.#membersOf(all).filter(({ ended }) => !ended);
-			// Look again each time: a listed process may have forked before it died.
+			// List the processes again each time, because a listed process may have forked before it died.
 			const left = [...members, ...(await this.#marked(all))];
 			if (left.length === 0) return;
 			for (const { pid } of left) signal(pid);

@@ -70,8 +70,8 @@ export async function readProcessTree(root: number, ownNetwork = false): Promise
 		level = children.flat().filter((pid) => !seen.has(pid));
 	}
 	const processes = [...seen];
-	// The root is in this machine's network namespace. Its child is the first process inside the sandbox's, which no
-	// program can kill. Any other process may exit before it is inspected.
+	// The root is in this machine's network namespace. Its child is the first process inside the sandbox's namespace and
+	// cannot be killed by any program there. Any other process may exit before it is inspected.
 	const inside = ownNetwork ? processes[1] : undefined;
 	if (inside !== undefined) memoryMb += (await unixSockets(inside)) * socketMb;
 	return seen.size === 0 ? null : { processes, tasks, memoryMb, cpuSeconds };

@@ -42,7 +42,7 @@ export const alertSchema = v.looseObject({
 	cause: v.optional(v.string()),
 	/** Rules whose alerts are likely consequences of this one, in addition to those listed by its rule. */
 	explains: v.optional(v.array(v.string())),
-	/** Path of the recipe key to change, and a description of its new value; null if there is none. */
+	/** Path of the recipe key to change, and a description of its new value; null if no change is suggested. */
 	recipe: v.nullable(
 		v.object({
 			path: recipePathSchema,

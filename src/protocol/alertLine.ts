@@ -24,7 +24,7 @@ export const alertLineSchema = v.variant('type', [
 		batches: v.optional(v.number()),
 		unsampled: v.optional(v.number()),
 	}),
-	/** The user has dismissed the alert, which must not be shown (again). */
+	/** The user has dismissed the alert, so it must not be shown again. */
 	v.looseObject({ ...at, type: v.literal('dismissed'), id: v.string() }),
 	v.looseObject({ ...at, type: v.literal('restored'), id: v.string() }),
 ]);

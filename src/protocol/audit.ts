@@ -24,7 +24,7 @@ export const auditFindingSchema = v.object({
 			completion: v.string(),
 			truncated: v.optional(v.literal(true)),
 			/**
-			 * Gold answer and columns as they were scored. Absent if a value was shortened or if the input was a list of
+			 * Gold answer and columns as they were scored. Absent if a value was truncated or if the input was a list of
 			 * messages.
 			 */
 			given: v.optional(v.object({ answer: v.unknown(), row: v.record(v.string(), v.unknown()) })),
@@ -55,7 +55,7 @@ export const auditReportSchema = v.object({
 	file: v.string(),
 	reward: v.string(),
 	data: v.array(v.string()),
-	/** Number of rows used to build probes, which are those whose honest correct answer has a value. */
+	/** Number of rows used to build probes. Only rows whose honest correct answer has a value are used. */
 	rows: v.number(),
 	/** Mean value of the honest correct answers. */
 	honest: v.nullable(v.number()),

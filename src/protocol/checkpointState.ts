@@ -9,7 +9,7 @@ export const checkpointFiles = {
 	model: 'model.safetensors',
 	optimizer: 'optimizer.safetensors',
 	reference: 'reference.safetensors',
-	/** Heads, each with its own trunk, and the optimizer moments of the one in training. */
+	/** Heads, each with its own trunk, and the optimizer moments of the head in training. */
 	value: 'value.safetensors',
 	process: 'process.safetensors',
 	reward: 'reward.safetensors',
@@ -47,8 +47,8 @@ export const checkpointStateSchema = v.looseObject({
 	/** Number of tokens trained on or sampled so far. */
 	tokens: whole,
 	/**
-	 * Random state. All random streams are functions of the seed and these counters: `problems` read from the dataset or
-	 * generator, and generation batches sampled.
+	 * Random state. All random streams are functions of the seed and two counters: the number of problems read from the
+	 * dataset or generator, and the number of generation batches sampled.
 	 */
 	random: v.object({ seed: whole, problems: whole, generations: whole }),
 	/** Hyperparameter changes in effect in this stage. */

@@ -57,7 +57,7 @@ export const comparisonSchema = v.object({
 		 */
 		flipped: v.number(),
 		changed: v.number(),
-		/** Mean over groups in which it is defined. */
+		/** Mean over the groups in which the correlation is defined. */
 		rankCorrelation: value,
 		gained: v.number(),
 		lost: v.number(),

@@ -3,12 +3,14 @@ import { grpoStageSchema } from './recipe/groupStages.ts';
 import { liveEntries } from './recipe/liveKeys.ts';
 import { runRecordSchema } from './runRecord.ts';
 
-/** Version of the engine's control protocol. A client also supports the previous version. */
+/** Version of the engine's control protocol. Clients also support the previous version. */
 export const controlVersion = 1;
 
 const empty = v.object({});
 
-/** Hyperparameters that can be changed during a run. GRPO supports all of these keys, other stages support some. */
+/**
+ * Hyperparameters that can be changed during a run. GRPO supports all of these keys; other stages support some of them.
+ */
 export const hyperparametersSchema = v.strictObject(liveEntries(grpoStageSchema));
 export type Hyperparameters = v.InferOutput<typeof hyperparametersSchema>;
 
@@ -33,8 +35,8 @@ export type TokenLists = v.InferOutput<typeof tokenSchema>;
 export const finishReasons = ['end', 'stop', 'length'] as const;
 
 /**
- * Heads that assign values to texts, listed in capabilities as `head.value` etc. The first two predict the probability
- * of reaching a correct answer, 0..1. `reward` is a score of which only differences are meaningful; `critic` is an
+ * Heads that assign values to text, listed in capabilities as `head.value` etc. The first two predict the probability
+ * of reaching a correct answer, 0..1. `reward` is a score for which only differences are meaningful; `critic` is an
  * expected return.
  */
 export const headNames = ['value', 'process', 'reward', 'critic'] as const;
@@ -42,7 +44,7 @@ export type HeadName = (typeof headNames)[number];
 
 /** Capabilities other than methods: extensions of `policy/generate`, and heads. */
 export const controlExtensions = {
-	/** `n` and `maxTokens` can be lists, `seeds` is supported, and completions include `finish` and their cost. */
+	/** `n` and `maxTokens` can be lists, `seeds` is supported, and results include `finish` and token counts. */
 	many: 'generate.many',
 	/** Supports `alternatives`, and distribution statistics with `logprobs`. */
 	distribution: 'generate.distribution',
@@ -64,7 +66,10 @@ export const controlMethods = {
 	'run/pause': { params: empty, result: runRecordSchema },
 	'run/continue': { params: empty, result: runRecordSchema },
 	'run/stop': { params: v.object({ checkpoint: v.boolean() }), result: runRecordSchema },
-	/** For pipeline runners. Stops the running stage with a checkpoint. Answered when the pipeline has stopped. */
+	/**
+	 * Stops the running stage after writing a checkpoint. Supported only by pipeline runners. The response is sent once
+	 * the pipeline has stopped.
+	 */
 	'pipeline/stop': { params: empty, result: empty },
 	'run/checkpoint': { params: empty, result: v.object({ path: v.string() }) },
 	'run/setHyperparameters': { params: hyperparametersSchema, result: v.object({ fromStep: v.number() }) },
@@ -101,7 +106,7 @@ export const controlMethods = {
 						stopText: v.optional(v.string()),
 						/** Number of tokens generated, including the stop text and end-of-sequence. */
 						generated: v.optional(v.number()),
-						/** Log-probability of all generated tokens, in nats. */
+						/** Total log-probability of the generated tokens, in nats. */
 						logprob: v.optional(v.number()),
 						tokens: v.optional(tokenSchema),
 					}),
@@ -140,7 +145,9 @@ export const controlMethods = {
 
 export type ControlMethod = keyof typeof controlMethods;
 
-/** Former method names. Engines still accept them, and clients use them with engines that support no other. */
+/**
+ * Former method names. Engines still accept them, and clients use them with engines that do not support the new names.
+ */
 export const formerMethods: Readonly<Record<string, ControlMethod>> = { 'run/resume': 'run/continue' };
 export type ControlParams<M extends ControlMethod> = v.InferInput<(typeof controlMethods)[M]['params']>;
 export type ControlRequest<M extends ControlMethod> = v.InferOutput<(typeof controlMethods)[M]['params']>;

@@ -46,7 +46,9 @@ export const dashboardStageSchema = v.object({
 });
 export type DashboardStage = v.InferOutput<typeof dashboardStageSchema>;
 
-/** Identity and state of the run, always complete. Times are seconds since the epoch according to the host's clock. */
+/**
+ * Identity and state of the run, always sent in full. Times are seconds since the epoch according to the host's clock.
+ */
 export const dashboardRunSchema = v.object({
 	name: text,
 	/** null if run.json cannot be read (`fault` says why) or does not exist yet (`missing`). */
@@ -70,7 +72,7 @@ export const dashboardRunSchema = v.object({
 	),
 	/** Name of the importer's format. Absent for runs written by our own engines. */
 	format: v.optional(text),
-	/** What the format does not record, and what is inferred instead. */
+	/** Notes on data that the format does not record and on what is inferred instead. */
 	notes: v.optional(v.array(text)),
 	device: text,
 	/** Which devices were tried and not used, and what was measured. */
@@ -119,7 +121,7 @@ export const dashboardAlertSchema = v.object({
 	dismissed: v.boolean(),
 	/** Rollouts that illustrate the alert. */
 	evidence: v.array(evidenceSchema),
-	/** Suggested recipe change: the key, and its new value; null if there is none. */
+	/** Suggested recipe change: the key and its new value, or null if there is none. */
 	recipe: v.nullable(
 		v.object({
 			key: text,
@@ -158,8 +160,8 @@ export const metricChunkSchema = v.object({
 const sequence = count;
 export const dashboardEventSchema = v.variant('type', [
 	/**
-	 * Start over with no rows. `rows` is the number of rows that follow in chunks. null while the host is still reading:
-	 * chunks are then sent as they become available, followed by `loaded`.
+	 * Starts over with no rows. `rows` is the number of rows that follow in chunks, or null while the host is still
+	 * reading. In that case, chunks are sent as they become available, followed by `loaded`.
 	 */
 	v.object({
 		type: v.literal('snapshot'),
@@ -200,7 +202,7 @@ export const largestExport = 512 << 20;
 const done = v.object({});
 
 export const dashboardRequests = {
-	/** Runs the command with that name on the run. */
+	/** Runs the command named by `action` on the run. */
 	act: { params: v.object({ action: v.picklist(dashboardActions) }), result: done },
 	/** Opens the rollouts panel at the newest step with rollouts that is not after `step`. */
 	openRollouts: { params: v.object({ step: v.nullable(v.number()) }), result: done },
@@ -213,7 +215,7 @@ export const dashboardRequests = {
 	/** Applies an alert's suggested change in the recipe's editor without saving. */
 	applyAdvice: { params: v.object({ id: text }), result: done },
 	dismissAlert: { params: v.object({ id: text, dismissed: v.boolean() }), result: done },
-	/** Opens the setting that enables the diagnosis. */
+	/** Opens the setting that enables diagnosis. */
 	openDiagnosisSetting: { params: done, result: done },
 	/** Asks the user for a file name and writes the bytes. `saved` is false if the user canceled. */
 	save: {

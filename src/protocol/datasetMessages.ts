@@ -72,7 +72,7 @@ export const columnMappingSchema = v.object({
 const lengths = v.object({ least: count, median: count, mean: v.number(), p95: count, most: count });
 
 export const datasetStatisticsSchema = v.object({
-	/** Number of rows counted, and number of rows that a recipe would reject, with the first of them. */
+	/** Number of rows counted, and number of rows that a recipe would reject, along with the first such row. */
 	rows: count,
 	refused: count,
 	firstRefused: v.nullable(v.object({ row: count, message: v.string() })),
@@ -82,12 +82,12 @@ export const datasetStatisticsSchema = v.object({
 	withSolution: count,
 	answerKinds: v.array(v.tuple([v.string(), count])),
 	vocabulary: count,
-	/** Number of groups of exact duplicates, and number of rows in them not counting the first of each. */
+	/** Number of groups of exact duplicates, and number of rows in them, excluding the first row of each group. */
 	exact: v.object({ groups: count, repeated: count }),
 	near: v.object({ groups: count, repeated: count }),
 	/** Number of rows compared to find exact and near duplicates. */
 	compared: v.object({ exact: count, near: count }),
-	/** Number of rows held out by the hash of their prompt at this fraction. */
+	/** Number of rows that are held out at this fraction, based on the hash of their prompts. */
 	heldOut: count,
 	share: v.number(),
 });
@@ -95,7 +95,7 @@ export type DatasetStatistics = v.InferOutput<typeof datasetStatisticsSchema>;
 
 export const datasetFindingSchema = v.object({
 	row: count,
-	/** Name of the test set, row in it, and words that both rows share. */
+	/** Name of the test set, its matching row, and the words that both rows share. */
 	against: v.string(),
 	test: count,
 	words: v.string(),
@@ -139,7 +139,7 @@ export const datasetSnapshotSchema = v.object({
 	/** Whether the rows have the format of a recipe dataset, so a recipe can use them. */
 	usable: v.boolean(),
 	statistics: v.nullable(datasetStatisticsSchema),
-	/** Which rows are shown, and in which order. `number` changes along with them. */
+	/** Which rows are shown, and in which order. `number` changes whenever either of them does. */
 	view: v.object({
 		number: count,
 		filter: rowFilterSchema,
@@ -183,7 +183,7 @@ export const datasetCommandSchema = v.variant('type', [
 	v.object({ type: v.literal('openText') }),
 	v.object({ type: v.literal('copy'), text: v.pipe(v.string(), v.maxLength(33_554_432)) }),
 	v.object({ type: v.literal('forgetNotice') }),
-	/** An error of the webview's own code, for the log. */
+	/** Reports an error in the webview's own code, for the log. */
 	v.object({ type: v.literal('fault'), message: v.pipe(v.string(), v.maxLength(20_000)) }),
 ]);
 export type DatasetCommand = v.InferOutput<typeof datasetCommandSchema>;
@@ -191,7 +191,7 @@ export type DatasetCommand = v.InferOutput<typeof datasetCommandSchema>;
 const shownRow = v.object({
 	/** Zero-based row index in the file. */
 	row: count,
-	/** Truncated texts, one per column in the snapshot; null for empty cells. */
+	/** Truncated cell text, one entry per column in the snapshot; null for empty cells. */
 	cells: v.array(v.nullable(v.string())),
 	fault: v.nullable(v.string()),
 	repeats: v.boolean(),
@@ -205,7 +205,7 @@ const rowPart = v.object({
 	kind: v.picklist(rowPartKinds),
 	title: v.string(),
 	text: v.string(),
-	/** Length of the full text, which may be truncated, in characters. */
+	/** Length of the full text in characters. The text itself may be truncated. */
 	length: count,
 });
 export type RowPart = v.InferOutput<typeof rowPart>;
@@ -216,7 +216,7 @@ export const datasetRequests = {
 		params: v.object({ version: count, view: count, from: count, to: count }),
 		result: v.object({ rows: v.array(shownRow) }),
 	},
-	/** A single row of the file, complete. */
+	/** A single row of the file, in full. */
 	row: {
 		params: v.object({ version: count, row: count }),
 		result: v.object({

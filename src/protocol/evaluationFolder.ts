@@ -32,7 +32,7 @@ export const evaluationSpecSchema = v.object({
 	category: v.optional(v.nullable(v.string()), null),
 	/** Scorer for the samples, required for best-of-k results. */
 	judge: v.optional(scorerSpecSchema),
-	/** Tags around thinking and answer. Default: the policy's own. */
+	/** Tags around thinking and answer. Default: the policy's own tags. */
 	tags: searchSpecSchema.entries.tags,
 	/** Maximum number of concurrent questions. */
 	concurrency: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1024)), 16),
@@ -80,7 +80,7 @@ export type EvaluatedQuestion = v.InferOutput<typeof evaluatedQuestionSchema>;
 /** Schema of contamination.json, which describes overlaps between training files and the questions. */
 export const contaminationFileSchema = v.looseObject({
 	format: v.literal(1),
-	/** Number of questions searched for, and number of questions too short for that. */
+	/** Number of questions searched for, and number of questions too short to search for. */
 	questions: whole,
 	tooShort: whole,
 	files: v.array(

@@ -33,7 +33,7 @@ export const promptRowSchema = v.object({
 	/** null if not recorded. */
 	truncated: v.array(v.nullable(v.boolean())),
 	length: v.array(v.number()),
-	/** Answer extracted from the completion, shortened; null if there is none. */
+	/** Answer extracted from the completion, truncated; null if there is none. */
 	answer: v.array(v.nullable(v.string())),
 });
 export type PromptRow = v.InferOutput<typeof promptRowSchema>;
@@ -90,7 +90,7 @@ export const explorerEventSchema = v.variant('type', [
 		continuation: count,
 		state: v.picklist(['running', 'finished', 'stopped', 'failed']),
 		text: v.string(),
-		/** For a finished continuation: whether it ended before the token limit. */
+		/** Whether a finished continuation ended before reaching the token limit. */
 		ended: v.boolean(),
 		failure: v.nullable(failureDataSchema),
 	}),
@@ -104,11 +104,11 @@ export type Continuation = Extract<ExplorerEvent, { type: 'continuation' }>;
 export const longestPrefix = 4_000_000;
 
 export const explorerCommandSchema = v.variant('type', [
-	/** Scans the run for the prompt of this group. `all`: ignore the scan limit. */
+	/** Scans the run for this group's prompt. `all`: ignore the scan limit. */
 	v.object({ type: v.literal('scanPrompt'), scan: count, split, ...inGroup, all: v.boolean() }),
 	v.object({ type: v.literal('scanBehaviors'), scan: count, split, all: v.boolean() }),
 	v.object({ type: v.literal('stopScan'), scan: count }),
-	/** Continues from the rollout's prompt and the given completion prefix with the policy. */
+	/** Uses the policy to continue from the rollout's prompt and the given completion prefix. */
 	v.object({
 		type: v.literal('continueFrom'),
 		continuation: count,
@@ -138,14 +138,14 @@ export const explorerRequests = {
 			rollout: rolloutDetailSchema,
 		}),
 	},
-	/** Loads turns. `parents` as in a line of a rollouts file; null if each turn follows the previous one. */
+	/** Loads turns. `parents` has the same format as in a rollouts file; null if each turn follows the previous one. */
 	loadTurns: {
 		params: v.object({ split, ...inRollout }),
 		result: v.object({ turns: v.array(turnSchema), parents: v.nullable(v.array(nullableNumber)) }),
 	},
 	/** Opens two completions in the editor's diff view. */
 	openDiff: { params: v.object({ left: placeSchema, right: placeSchema }), result: done },
-	/** Loads the steps of a completion's thinking as UTF-16 offsets in the completion, along with the user's ratings. */
+	/** Loads the thinking steps of a completion as UTF-16 offsets in the completion, along with the user's ratings. */
 	loadLabels: {
 		/**
 		 * `rule`: how to split the thinking; null to use the rule with which it was labeled, or one inferred from the text.
@@ -158,7 +158,7 @@ export const explorerRequests = {
 			ratings: v.array(v.nullable(v.picklist(stepRatings))),
 		}),
 	},
-	/** Saves labels next to the run, immediately. */
+	/** Immediately saves labels next to the run. */
 	saveLabels: {
 		params: v.object({
 			split,
@@ -168,7 +168,7 @@ export const explorerRequests = {
 		}),
 		result: done,
 	},
-	/** Loads the ratings of completions in a group, with those of the current user separate. */
+	/** Loads the ratings of completions in a group, listing the current user's ratings separately. */
 	loadFeedback: {
 		params: v.object({ split, ...inGroup }),
 		result: v.object({
@@ -183,7 +183,7 @@ export const explorerRequests = {
 			),
 		}),
 	},
-	/** Saves a rating next to the run, immediately. null clears the rating. */
+	/** Immediately saves a rating next to the run. null clears the rating. */
 	saveRating: {
 		params: v.object({ split, ...inRollout, rating: v.nullable(v.picklist(completionRatings)) }),
 		result: done,
@@ -202,8 +202,8 @@ export const explorerRequests = {
 		result: done,
 	},
 	/**
-	 * Asks the user for format and file, then writes. `rollouts`: restricts the export to these. Returns false if the
-	 * user canceled.
+	 * Asks the user for a format and a file, then writes the export. `rollouts`: restricts the export to these rollouts.
+	 * Returns false if the user canceled.
 	 */
 	export: {
 		params: v.object({

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { rolloutSplits } from './rolloutSplit.ts';
 
-/** The user's rating of a complete completion, where 5 is the best. */
+/** The user's rating of a whole completion, where 5 is the best. */
 export const completionRatings = [1, 2, 3, 4, 5] as const;
 export type CompletionRating = (typeof completionRatings)[number];
 
@@ -10,7 +10,7 @@ export const preferenceChoices = ['a', 'b', 'equal'] as const;
 export type PreferenceChoice = (typeof preferenceChoices)[number];
 
 /**
- * Maximum length of a text stored with feedback. Texts are stored so that feedback outlives rollouts that are pruned or
+ * Maximum length of text stored with feedback. The text is stored so that feedback outlives rollouts that are pruned or
  * rewritten.
  */
 export const longestFeedbackText = 1_000_000;

@@ -79,7 +79,7 @@ export const indexViews: readonly IndexView[] = [
 				'DOUBLE',
 				'fraction of word 4-grams that are repeated, 0 to 1; null if there are fewer than four words',
 			),
-			c('has_tokens', 'BOOLEAN', 'whether token texts and log-probabilities are recorded'),
+			c('has_tokens', 'BOOLEAN', 'whether token text and log-probabilities are recorded'),
 			c('file', 'VARCHAR', 'file that contains the text, relative to the run'),
 			c('byte_offset', 'BIGINT', 'offset of the record in a line-based file; otherwise 0'),
 			c('byte_length', 'BIGINT', 'length of the record; 0 in files that are not line-based'),

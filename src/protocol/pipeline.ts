@@ -24,7 +24,7 @@ export const outputKinds = ['last-checkpoint', 'best-checkpoint', ...dataKinds, 
 export type OutputKind = (typeof outputKinds)[number];
 
 const whole = v.pipe(v.number(), v.integer(), v.minValue(0));
-/** Path inside the stage's folder. None of its components can lead outside. */
+/** Path inside the stage's folder. Its components cannot lead outside the folder. */
 const inside = v.pipe(v.string(), v.regex(/^(?:(?!\.{1,2}(?:\/|$))[\w.][\w.-]*(?:\/(?!$)|$))+$/));
 const sha256 = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/));
 
@@ -33,7 +33,7 @@ const failureSchema = v.object({ reason: v.string(), message: v.string(), action
 /** Output of a stage with its hash, so a resume can detect manual changes. */
 export const stageOutputSchema = v.object({
 	kind: v.picklist(outputKinds),
-	/** Relative to the stage's folder, with "/". */
+	/** Path relative to the stage's folder, with `/` as the separator. */
 	path: inside,
 	/** For a folder: hash of the names and hashes of its files. */
 	sha256,
@@ -46,9 +46,9 @@ export const stageStateSchema = v.looseObject({
 	name: v.pipe(v.string(), v.regex(stageNamePattern)),
 	type: v.string(),
 	status: v.picklist(stageStatuses),
-	/** For a stage in a loop: which stage, and which round. */
+	/** For a stage in a loop, the original stage and the round. */
 	round: v.optional(v.object({ of: v.string(), number: whole })),
-	/** Names of the stages on which it depends. */
+	/** Names of the stages that this stage depends on. */
 	after: v.array(v.string()),
 	/** Hash of the stage's settings and all of its inputs when it was started. */
 	inputHash: v.nullable(sha256),
@@ -58,7 +58,7 @@ export const stageStateSchema = v.looseObject({
 	ended: v.nullable(v.number()),
 	/** Attempt of the stage's run that is being tracked; null if there is none yet. */
 	attempt: v.nullable(v.number()),
-	/** Held-out accuracy from its last evaluation. */
+	/** Held-out accuracy from the stage's last evaluation. */
 	accuracy: v.nullable(v.number()),
 	/** Progress of a stage that the runner executes itself. */
 	progress: v.optional(v.object({ done: whole, total: v.nullable(whole) })),
@@ -68,7 +68,7 @@ export const stageStateSchema = v.looseObject({
 	spent: v.optional(v.number()),
 	/** Why the stage was ended early. */
 	cut: v.optional(v.string()),
-	/** Which part of the stage failed although it finished. */
+	/** The part that failed, if the stage finished despite the failure. */
 	partial: v.optional(v.string()),
 	/** Folders with earlier results that were moved aside. */
 	kept: v.optional(v.array(v.string())),

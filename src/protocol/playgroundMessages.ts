@@ -30,7 +30,7 @@ export const samplingSchema = v.object({
 	/** 0 always picks the most probable token. */
 	temperature: v.pipe(v.number(), v.minValue(0), v.maxValue(10)),
 	topP: v.pipe(v.number(), v.minValue(0), v.maxValue(1)),
-	/** Maximum per completion. */
+	/** Maximum number of tokens per completion. */
 	maxTokens: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(maxTokens)),
 	seed: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(2 ** 31 - 1)),
 	samples: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(maxSamples)),
@@ -38,7 +38,7 @@ export const samplingSchema = v.object({
 export type PlaygroundSampling = v.InferOutput<typeof samplingSchema>;
 
 /**
- * How to format the question: with the policy's own template, unchanged, or in custom text where it replaces
+ * How to format the question: with the policy's own template, unchanged, or with a custom template in which it replaces
  * `{prompt}`.
  */
 export const templateChoiceSchema = v.variant('mode', [
@@ -54,7 +54,7 @@ export const templateChoiceSchema = v.variant('mode', [
 ]);
 export type TemplateChoice = v.InferOutput<typeof templateChoiceSchema>;
 
-/** The policy selected for one side, with what is known without querying it. */
+/** The policy selected for one side, with the information that is available without querying it. */
 export const chosenPolicySchema = v.object({
 	spec: policySpecSchema,
 	name,
@@ -140,7 +140,7 @@ export const exchangeSchema = v.object({
 	id: whole,
 	branch: v.nullable(branchSchema),
 	question: typed,
-	/** '' if there is none. */
+	/** Expected answer, or '' if there is none. */
 	expected: typed,
 	sampling: samplingSchema,
 	template: templateChoiceSchema,
@@ -196,7 +196,7 @@ export const playgroundCommandSchema = v.variant('type', [
 		expected: typed,
 		sampling: samplingSchema,
 		template: templateChoiceSchema,
-		/** null uses the policy's own. */
+		/** System message; null uses the policy's own. */
 		system: v.nullable(typed),
 	}),
 	/** Continues with a different token than the one sampled. */

@@ -34,7 +34,7 @@ export const policySpecSchema = v.variant('kind', [
 	/** Any server with an OpenAI-compatible completions or chat API. */
 	v.object({
 		kind: v.literal('openai'),
-		/** Display name, under which secret storage also keeps the API key. */
+		/** Display name, also used to look up the API key in secret storage. */
 		name: text,
 		/** Includes the path up to /v1. */
 		baseUrl: text,
@@ -45,7 +45,7 @@ export const policySpecSchema = v.variant('kind', [
 		/** System message for chat; template with {prompt} for completions. */
 		system: v.optional(v.string()),
 		template: v.optional(v.string()),
-		/** Currency per million tokens. */
+		/** Prices per million tokens. */
 		price: v.optional(v.object({ input: positive, output: positive, currency: v.optional(text, 'USD') })),
 		requestsPerMinute: v.optional(positive),
 		/** Maximum number of concurrent requests. Default 8. */

@@ -12,8 +12,8 @@ import { tableExports } from './tableExport.ts';
 
 /*
  * Messages between the query panel and its webview, in the envelope of webviewMessages.ts. The webview sends `ready`
- * whenever it (re)starts, and the panel replies with a `snapshot` that includes the last answer, so hiding the view
- * does not rerun a query.
+ * whenever it (re)starts, and the panel replies with a `snapshot` that includes the last answer, so hiding and
+ * reopening the view does not rerun a query.
  */
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
@@ -45,7 +45,7 @@ export type Sort = v.InferOutput<typeof sortSchema>;
 export const questionSchema = v.variant('kind', [
 	v.object({
 		kind: v.literal('sql'),
-		/** Excludes the sort that clicking a column adds. */
+		/** Does not include the sort order that clicking a column adds. */
 		sql: statement,
 		sort: v.nullable(sortSchema),
 	}),

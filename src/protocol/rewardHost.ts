@@ -2,8 +2,8 @@ import * as v from 'valibot';
 import { scoreErrorKinds } from './scorer.ts';
 
 /**
- * Requests to a reward host process over its own pair of file descriptors (JSON-RPC 2.0, Content-Length framing). The
- * process starts empty so that a spare can be kept ready; `load` gives it its rewards and can be called only once.
+ * Requests to a reward host process over a dedicated pair of file descriptors (JSON-RPC 2.0, Content-Length framing).
+ * The process starts empty so that a spare can be kept ready; `load` loads the rewards and can be called only once.
  */
 export const rewardHostMethods = {
 	/** Loads the rewards; the first and only load in this process. */
@@ -15,14 +15,20 @@ export const rewardHostMethods = {
 
 const tagPair = v.nullable(v.tuple([v.string(), v.string()]));
 
-/** What a host needs for scoring besides the rows: the template tags and the answer comparison. */
+/** Information that a host needs for scoring in addition to the rows: the template tags and the answer comparison. */
 export const rewardContextSchema = v.object({
 	tags: v.object({ think: tagPair, answer: tagPair }),
-	/** The recipe's task, which then decides correctness by its own rule; null for mathematical equivalence. */
+	/**
+	 * The recipe's task, which determines correctness by its own rule, or null to compare answers by mathematical
+	 * equivalence.
+	 */
 	task: v.nullable(v.record(v.string(), v.unknown())),
 	/** Base folder for relative paths in built-in rewards (a model file). */
 	folder: v.string(),
-	/** Text around a problem as the policy sees it, with {prompt} as placeholder; absent for the problem by itself. */
+	/**
+	 * Prompt as the policy sees it, with {prompt} as the placeholder for the problem. Absent if the prompt is the problem
+	 * alone.
+	 */
 	prompt: v.optional(v.string()),
 });
 export type RewardContext = v.InferOutput<typeof rewardContextSchema>;
@@ -35,7 +41,7 @@ export const loadRequestSchema = v.object({
 	context: rewardContextSchema,
 	/** Whether line coverage will be requested later; if so, the file is loaded with instrumentation. */
 	coverage: v.optional(v.boolean()),
-	/** Memory limit of the process in MB, where it can enforce one on itself. */
+	/** Memory limit of the process in MB, on systems where the process can enforce a limit on itself. */
 	memoryMb: v.optional(v.number()),
 	/** Environment variables for this load only (API keys for built-in rewards). */
 	environment: v.optional(v.record(v.string(), v.string())),
@@ -51,7 +57,7 @@ export const rewardDescriptionSchema = v.object({
 	/** Parameters without a default: the data must have these columns. */
 	required: v.array(v.string()),
 	batchOnly: v.boolean(),
-	/** First and last line of the declaration, from 1; null for a built-in reward. */
+	/** First and last line of the declaration, 1-based; null for a built-in reward. */
 	location: v.nullable(v.object({ line: v.number(), endLine: v.number() })),
 });
 export type RewardDescription = v.InferOutput<typeof rewardDescriptionSchema>;
@@ -73,7 +79,7 @@ export const loadFailureSchema = v.object({
 	/** Error message as raised by the code. */
 	message: v.string(),
 	action: v.optional(v.string()),
-	/** Local file that caused the error, with its line (from 1); absent if unknown. */
+	/** Local file that caused the error, with its 1-based line number; absent if unknown. */
 	file: v.optional(v.string()),
 	line: v.optional(v.number()),
 	stack: v.optional(v.string()),
@@ -89,7 +95,7 @@ export const scoreRequestSchema = v.object({
 	rows: v.nullable(v.array(v.looseObject({}))),
 	/** Timeout for the whole batch. */
 	timeoutMs: v.number(),
-	/** Whether to report which lines of the reward file the rows reach. */
+	/** Whether to report which lines of the reward file are executed for the rows. */
 	coverage: v.boolean(),
 	/** Optimizer step that the batch belongs to; Python rewards see it as `trainer_state.global_step`. */
 	step: v.exactOptional(v.number()),
@@ -97,7 +103,7 @@ export const scoreRequestSchema = v.object({
 export type ScoreRequest = v.InferOutput<typeof scoreRequestSchema>;
 
 export const lineCoverageSchema = v.object({
-	/** Executable lines of the reward file, from 1; `reached` has the ones that ran. */
+	/** Executable lines of the reward file, 1-based; `reached` lists those that ran. */
 	lines: v.array(v.number()),
 	reached: v.array(v.number()),
 });

@@ -26,7 +26,10 @@ export type RolloutRef = v.InferOutput<typeof rolloutRefSchema>;
 export const indexProgressSchema = v.object({
 	run: v.string(),
 	state: v.picklist(['waiting', 'indexing', 'ready', 'failed']),
-	/** Bytes of rollout files, read and total; for other trainers' runs, steps instead of bytes. */
+	/**
+	 * Number of bytes read from rollout files, and total number. For other trainers' runs, steps are counted instead of
+	 * bytes.
+	 */
 	done: count,
 	total: count,
 	rollouts: count,
@@ -68,7 +71,7 @@ const parametersSchema = v.record(v.string(), cellSchema);
 
 export const resultTableSchema = v.object({
 	columns: v.array(v.object({ name: v.string(), type: v.string() })),
-	/** Row by row. */
+	/** Cells in row-major order. */
 	rows: v.array(v.array(cellSchema)),
 	/** Whether there are more rows than requested. */
 	truncated: v.boolean(),
@@ -78,7 +81,7 @@ export const resultTableSchema = v.object({
 });
 export type ResultTable = v.InferOutput<typeof resultTableSchema>;
 
-/** Selects rollouts. Absent conditions do not filter; the others must all match. */
+/** Selects rollouts that match all conditions. Absent conditions are ignored. */
 export const rolloutFilterSchema = v.object({
 	runs: v.optional(v.array(v.string())),
 	split: v.optional(v.picklist(rolloutSplits)),
@@ -199,7 +202,7 @@ export const indexRequests = {
 		}),
 	},
 	/**
-	 * Returns the locations of a group's rollouts by index. Works during indexing too, as soon as the step is indexed.
+	 * Returns the locations of a group's rollouts by index. Also works during indexing, as soon as the step is indexed.
 	 */
 	places: {
 		params: v.object({
@@ -227,7 +230,7 @@ export const indexRequests = {
 	},
 	/** Pauses or resumes background indexing; runs requested with `index` are indexed either way. */
 	pause: { params: v.object({ paused: v.boolean() }), result: v.object({}) },
-	/** Deletes the index and builds it again. */
+	/** Deletes and rebuilds the index. */
 	rebuild: { params: v.object({}), result: v.object({}) },
 	/** Writes the result of a statement to a file. */
 	export: {

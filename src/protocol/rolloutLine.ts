@@ -21,7 +21,7 @@ export const rolloutLineSchema = v.looseObject({
 	/** Dataset row, or the generator's key for the problem. */
 	row: v.optional(v.unknown()),
 	rewards: v.record(v.string(), v.nullable(v.number())),
-	/** Weighted sum of the rewards that are not null, or null if all are. */
+	/** Weighted sum of the non-null rewards, or null if all of them are null. */
 	reward: v.nullable(v.number()),
 	advantage: v.nullable(v.number()),
 	/** Whether the completion was truncated at the length limit; null if not recorded. */
@@ -29,7 +29,7 @@ export const rolloutLineSchema = v.looseObject({
 	/** One entry per completion token. Log-probabilities in nats, at the sampling temperature. */
 	tokens: v.optional(
 		v.object({
-			/** "#" followed by the id if only ids were recorded. */
+			/** Token text, or "#" followed by the ID if only IDs were recorded. */
 			text: v.array(v.string()),
 			logprob: numbers,
 			oldLogprob: v.optional(numbers),
@@ -63,7 +63,7 @@ export function hasText({ completion, extra }: RolloutLine): boolean {
 /** Step number used to refer to rollouts without a step. */
 export const noStep = 0;
 
-/** Returns the step of a rollout as text in front of its group ("step 3, "), or '' if the step is unknown. */
+/** Returns the step of a rollout as text to prepend to its group ("step 3, "), or '' if the step is unknown. */
 export function stepText({ step }: Pick<RolloutLine, 'step'>): string {
 	return step === null ? '' : `step ${step}, `;
 }

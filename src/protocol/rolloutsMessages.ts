@@ -37,7 +37,10 @@ export const runHeaderSchema = v.object({
 	answer: v.nullable(v.tuple([v.string(), v.string()])),
 	/** Weight of each reward by name; rewards without an entry have no known weight. */
 	weights: v.array(v.tuple([v.string(), v.number()])),
-	/** For another trainer's run: who wrote it, and what its format does not record. Absent or null for our own runs. */
+	/**
+	 * For another trainer's run: which trainer wrote it, and what its format does not record. Absent or null for our own
+	 * runs.
+	 */
 	trainer: v.optional(
 		v.nullable(
 			v.object({
@@ -89,7 +92,7 @@ export type GroupSummary = v.InferOutput<typeof groupSummarySchema>;
 export const stepFaultsSchema = v.object({
 	/** Number of unreadable lines. */
 	unreadable: count,
-	/** The first few of them as text: "line 3: invalid JSON". */
+	/** Messages for the first few unreadable lines: "line 3: invalid JSON". */
 	examples: v.array(v.string()),
 });
 
@@ -129,7 +132,7 @@ export const rolloutDetailSchema = v.object({
 	turns: v.optional(v.nullable(v.number())),
 	/** false if another trainer did not record the text; absent if the text is recorded or empty. */
 	textRecorded: v.optional(v.boolean()),
-	/** `extra` from the line as JSON text, shortened; null if there is none. */
+	/** `extra` from the line as JSON text, truncated; null if there is none. */
 	extra: v.nullable(v.string()),
 });
 export type RolloutDetail = v.InferOutput<typeof rolloutDetailSchema>;
@@ -166,7 +169,10 @@ export const rolloutsEventSchema = v.variant('type', [
 	v.object({ type: v.literal('snapshot'), sequence: count, run: runHeaderSchema, steps: stepColumnsSchema }),
 	/** Changes since event `sequence - 1`: steps that were added or have new values. */
 	v.object({ type: v.literal('news'), sequence: count, run: runHeaderSchema, changed: stepColumnsSchema }),
-	/** Makes the webview show a step (and group, and completion), such as for a link in the dashboard. */
+	/**
+	 * Makes the webview show a step, and optionally a group and a completion, for example when a dashboard link is
+	 * clicked.
+	 */
 	v.object({
 		type: v.literal('reveal'),
 		step: v.number(),
@@ -187,7 +193,7 @@ export type RolloutsCommand = v.InferOutput<typeof rolloutsCommandSchema>;
 export const copyParts = ['completion', 'prompt', 'json'] as const;
 export type CopyPart = (typeof copyParts)[number];
 
-/** Requests that the panel answers. A step whose file is gone fails with `missing`. */
+/** Requests that the panel answers. Requests for a step whose file is gone fail with `missing`. */
 export const rolloutsRequests = {
 	loadStep: {
 		params: v.object({ split, ...step }),

@@ -184,7 +184,10 @@ export const comparisonRequests = {
 			skipped: count,
 		}),
 	},
-	/** Returns each run's completions for a prompt, at the step given for that run or else at the latest. */
+	/**
+	 * Returns each run's completions for a prompt, at the step given for that run or, if none is given, at the latest
+	 * one.
+	 */
 	prompt: {
 		params: v.object({ hash: v.pipe(v.string(), v.maxLength(64)), steps: v.array(v.nullable(v.number())) }),
 		result: v.object({ prompt: v.string(), sides: v.array(promptSideSchema) }),

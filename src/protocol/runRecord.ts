@@ -8,7 +8,7 @@ export const trainingEngines = ['embedded', 'pytorch', 'ray'] as const;
 export const engineNames = [...trainingEngines, 'foreign'] as const;
 export type EngineName = (typeof engineNames)[number];
 
-/** Who wrote a run that did not come from our engines, and remarks from its reader. */
+/** Which trainer wrote a run that did not come from our engines, and notes from the importer. */
 export const foreignRunSchema = v.object({
 	/** Name of the format: `trl`, `verl`. */
 	format: v.string(),
@@ -37,7 +37,7 @@ export const runRecordSchema = v.looseObject({
 	/** Incremented on every in-place resume; readers then start over. */
 	attempt: v.number(),
 	stage: v.nullable(v.string()),
-	/** Number of completed optimizer updates, over all stages. */
+	/** Number of completed optimizer updates, across all stages. */
 	step: v.number(),
 	/** Upper bound, since a metric can end a stage early. */
 	totalSteps: v.nullable(v.number()),

@@ -23,7 +23,7 @@ export interface ScoreRow {
 	readonly row: Readonly<Record<string, unknown>>;
 	/** Whether the completion was truncated at the length limit; null if not recorded. */
 	readonly truncated: boolean | null;
-	/** Completion token ids, if known: `completion_ids` of a Python reward. */
+	/** Completion token IDs, if known. Python rewards receive them as `completion_ids`. */
 	readonly completionIds?: readonly number[];
 	/** Set for conversational data: a Python reward then gets lists of messages, as in TRL. */
 	readonly messages?: { readonly prompt: readonly ChatMessage[]; readonly completion: readonly ChatMessage[] };
@@ -47,7 +47,7 @@ export interface ScoreError {
 	readonly kind: ScoreErrorKind;
 	readonly message: string;
 	readonly stack?: string;
-	/** Line in the reward file, from 1: the innermost stack frame in that file. */
+	/** 1-based line in the reward file: the innermost stack frame in that file. */
 	readonly line?: number;
 }
 

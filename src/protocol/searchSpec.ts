@@ -19,7 +19,7 @@ const count = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(maxCompl
  * - `process-reward`: the built-in process reward model, from an ONNX file or over HTTP
  * - `self-evaluation`: the policy rates its own thoughts; `judge`: another policy does
  * - `mean-logprob`, `self-certainty`: computed from the policy's probabilities; `majority`: fraction of final nodes
- *   with its answer
+ *   with the same answer
  */
 export const scorerSpecSchema = v.variant('use', [
 	v.object({

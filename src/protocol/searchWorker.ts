@@ -66,14 +66,14 @@ export const searchRequests = {
 	},
 	/** Appends a `prune` or `restore` event to a log. */
 	prune: { params: v.object({ log: path, node: id, restore: v.boolean() }), result: empty },
-	/** Stops a search; resolves when its log has ended. */
+	/** Stops a search; resolves when its end has been logged. */
 	stop: { params: v.object({ log: path }), result: empty },
 	/**
 	 * Compares strategies in a folder, creating the comparison or continuing an existing one. Resolves when the first
 	 * summary exists; progress is available from the folder's summary.
 	 */
 	compare: { params: v.object({ spec: comparisonSpecSchema, folder: path, keys, environment }), result: empty },
-	/** Stops a comparison; resolves when its summary reports that. */
+	/** Stops a comparison; resolves when its summary reports that it has stopped. */
 	stopComparing: { params: v.object({ folder: path }), result: empty },
 	running: { params: empty, result: v.object({ searches: v.array(runningSearchSchema) }) },
 	/** Returns the trees in another program's file; reading does not require a trusted workspace. */

@@ -38,7 +38,7 @@ export type StrategiesCommand = v.InferOutput<typeof strategiesCommandSchema>;
 /** Result of one search at a point. */
 export const searchRowSchema = v.object({
 	problem: whole,
-	/** Truncated. */
+	/** Truncated prompt. */
 	prompt: v.string(),
 	gold: v.nullable(v.string()),
 	answer: v.nullable(v.string()),

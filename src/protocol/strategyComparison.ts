@@ -179,16 +179,16 @@ export const pointSummarySchema = v.object({
 	label: v.string(),
 	/** Whether one of its scorers sees the gold answer, which makes this an upper bound instead of a result. */
 	oracle: v.boolean(),
-	/** Whether it is computed from the independent samples instead of separate searches. */
+	/** Whether the point is computed from the independent samples instead of from separate searches. */
 	shared: v.boolean(),
-	/** Number of problems that count, that failed, and that have no gold answer. */
+	/** Number of problems that are counted, that failed, and that have no gold answer. */
 	problems: whole,
 	failed: whole,
 	unjudged: whole,
 	accuracy: v.nullable(intervalSchema),
 	/** Paired gain over the mean independent sample on the same problems; null for that baseline itself. */
 	gain: v.nullable(intervalSchema),
-	/** Fraction of problems for which some final answer is correct: an upper bound. */
+	/** Fraction of problems for which at least one final answer is correct: an upper bound. */
 	any: v.nullable(v.number()),
 	/** Means per problem. */
 	tokens: v.nullable(v.number()),
@@ -205,7 +205,9 @@ export const pointSummarySchema = v.object({
 export type PointSummary = v.InferOutput<typeof pointSummarySchema>;
 
 export const curveSchema = v.object({
-	/** `pass`: some of k samples is correct (an upper bound); `cons`: the majority of k is correct. */
+	/**
+	 * `pass`: at least one of k samples is correct (an upper bound); `cons`: the majority answer of k samples is correct.
+	 */
 	measure: v.picklist(['pass', 'cons']),
 	/** null for all problems. */
 	band: v.nullable(whole),
@@ -237,7 +239,10 @@ export const comparisonSummarySchema = v.object({
 	bands: v.array(
 		v.object({
 			problems: whole,
-			/** The policy's success rate on the band's problems, from samples used for nothing else. */
+			/**
+			 * Range of the policy's success rate on the band's problems, estimated from samples that are used for nothing
+			 * else.
+			 */
 			low: v.number(),
 			high: v.number(),
 			mean: v.number(),

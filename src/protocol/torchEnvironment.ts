@@ -65,7 +65,7 @@ export const pythonProbeSchema = v.looseObject({
 	venv: v.boolean(),
 	/** pip version in new virtual environments; null if there is none. */
 	ensurepip: version,
-	/** Versions by name on the package index. */
+	/** Versions, keyed by package name on the index. */
 	packages: v.record(v.string(), version),
 	/** Errors for packages with unreadable metadata, by package. */
 	broken: v.record(v.string(), v.string()),
@@ -77,8 +77,8 @@ export const pythonProbeSchema = v.looseObject({
 export type PythonProbe = v.InferOutput<typeof pythonProbeSchema>;
 
 /**
- * `environment.json` next to the managed environments: the one in use. Written last, so the environment it names is
- * complete.
+ * `environment.json`, stored next to the managed environments, names the one in use. It is written last, so the
+ * environment it names is complete.
  */
 export const managedEnvironmentSchema = v.looseObject({
 	format: v.literal(1),

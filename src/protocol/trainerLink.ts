@@ -4,14 +4,15 @@ import { hyperparametersSchema } from './control.ts';
 import { rolloutLineSchema } from './rolloutLine.ts';
 
 /**
- * Protocol between a driver (the engine's process, which owns run directory, control endpoint and rewards) and a
- * trainer (a program that computes, and owns no files except its caches and the checkpoint folders it is asked to
- * fill).
+ * Protocol between a driver (the engine's process, which owns the run directory, the control endpoint and the rewards)
+ * and a trainer (the program that performs the computation, and owns no files except its caches and the checkpoint
+ * folders it is asked to fill).
  *
  * JSON-RPC 2.0 with Content-Length framing over a local socket. Only the trainer sends requests. The driver responds
- * once the requested action has happened (although data for an update may not have reached the disk yet). The trainer
- * therefore needs no listener thread, and anything the driver wants (a checkpoint, an evaluation, completions for a
- * client) is included in its responses as orders. If there are several training processes, only rank 0 communicates.
+ * once the requested action has been performed (although data for an update may not have reached the disk yet). The
+ * trainer therefore needs no listener thread, and anything the driver wants (a checkpoint, an evaluation, completions
+ * for a client) is included in its responses as orders. If there are several training processes, only rank 0
+ * communicates.
  */
 export const trainerLinkVersion = 1;
 
@@ -26,10 +27,10 @@ export const trainerEnvironment = {
 
 /**
  * The single line that `driver --run FOLDER --join [--resume] [--requests FOLDER]` prints to standard output once it is
- * listening. With `--join`, the driver starts no trainer; it waits for one started elsewhere (by a Ray worker or srun)
- * to connect. It exits with its run, or when its standard input closes, because that means that the trainer's process
- * is gone. `--resume` also starts a run that has no run.json yet. `--requests` is a folder where clients leave control
- * requests as files (`src/engines/driver/ray/`).
+ * listening. With `--join`, the driver does not start a trainer; it waits for one started elsewhere (by a Ray worker or
+ * srun) to connect. It exits when its run ends, or when its standard input closes, because that means that the
+ * trainer's process is gone. `--resume` also starts a run that has no run.json yet. `--requests` is a folder where
+ * clients leave control requests as files (`src/engines/driver/ray/`).
  */
 export const joinAnnouncementSchema = v.object({ socket: v.string(), token: v.string() });
 export type JoinAnnouncement = v.InferOutput<typeof joinAnnouncementSchema>;
@@ -238,7 +239,7 @@ export const trainerLinkMethods = {
 			total: v.nullable(whole),
 		}),
 	},
-	/** A trainer that reads the data itself reports what it read, before the first stage. */
+	/** Sent before the first stage by a trainer that reads the data itself, to report what it read. */
 	'data/opened': {
 		params: v.object({
 			hash: v.string(),
@@ -250,8 +251,8 @@ export const trainerLinkMethods = {
 		result: v.object({}),
 	},
 	/**
-	 * Weights are loaded. The driver enters the device queue; until `continue`, `wait` is answered as at a gate. A
-	 * trainer that serves never gets `continue`: it handles client requests until `stop`.
+	 * Reports that the weights are loaded. The driver enters the device queue and, until it sends `continue`, answers
+	 * `wait` as at a gate. A serving trainer never receives `continue`: it handles client requests until `stop`.
 	 */
 	ready: {
 		params: v.object({
@@ -334,8 +335,8 @@ export const trainerLinkMethods = {
 		result: v.object({}),
 	},
 	/**
-	 * Reports why the trainer cannot continue; its last message. If a checkpoint is still possible, it requests orders
-	 * first.
+	 * Reports why the trainer cannot continue. This is the trainer's last message. If a checkpoint is still possible, it
+	 * requests orders first.
 	 */
 	fault: {
 		params: v.object({

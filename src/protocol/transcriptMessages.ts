@@ -48,7 +48,7 @@ export const transcriptCommandSchema = v.variant('type', [
 	v.object({ type: v.literal('ready') }),
 	/** Reads the file again. */
 	v.object({ type: v.literal('again') }),
-	/** Opens the file in a text editor at a line and a column (from 1), or the rollout in the rollouts panel. */
+	/** Opens the file in a text editor at a line and a column (1-based), or the rollout in the rollouts panel. */
 	v.object({
 		type: v.literal('openSource'),
 		line: v.nullable(v.pipe(v.number(), v.integer(), v.minValue(1))),
@@ -65,7 +65,7 @@ export const transcriptCommandSchema = v.variant('type', [
 export type TranscriptCommand = v.InferOutput<typeof transcriptCommandSchema>;
 
 export const transcriptRequests = {
-	/** Returns the text from an offset on. Fails with `mismatch` if the version is not the current one. */
+	/** Returns the text starting at an offset. Fails with `mismatch` if the version is not the current one. */
 	loadText: {
 		params: v.object({ version: count, from: count }),
 		/** `next` is the offset of the next chunk, or null at the end of the text. */

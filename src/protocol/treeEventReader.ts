@@ -64,9 +64,9 @@ function readFrequent(event: Fields): TreeEvent | null {
 }
 
 /**
- * Reads an event like `treeEventSchema`, but checks the frequent types by hand because the log of a large tree has
- * several hundred thousand events. The reader takes ownership of the value and fills in defaults. Returns null if the
- * value is not a tree log event.
+ * Reads an event with the same result as `treeEventSchema`, but checks the frequent types by hand because the log of a
+ * large tree has several hundred thousand events. The reader takes ownership of the value and fills in defaults.
+ * Returns null if the value is not a tree log event.
  */
 export function readTreeEvent(value: unknown): TreeEvent | null {
 	if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
@@ -85,16 +85,14 @@ const unreadable = (): TreeEvent => ({
 });
 
 /**
- * Encodes events for a view as JSON lines. Sent as UTF-8 bytes, they are cheaper for a process than the same number of
- * objects.
+ * Encodes events for a view as JSON lines. As UTF-8 bytes, they are cheaper to send to another process than the same
+ * number of objects.
  */
 export function treeEventLines(events: readonly TreeEvent[]): string {
 	return events.map((event) => JSON.stringify(event)).join('\n');
 }
 
-/**
- * Reads as many events as there are lines. An invalid event becomes a `fault`, so that the others keep their numbers.
- */
+/** Reads one event per line. An invalid event becomes a `fault`, so that the other events keep their positions. */
 export function readTreeEventLines(lines: string): TreeEvent[] {
 	if (lines === '') return [];
 	let values: unknown[];

@@ -159,7 +159,7 @@ export const treeEventSchema = v.variant('t', [
 		partial: v.optional(v.boolean(), false),
 	}),
 	v.looseObject({ t: v.literal('score'), at, id, scorer: text, value: v.nullable(v.number()), note: v.optional(text) }),
-	/** What the strategy continues with, as the path from the root. */
+	/** The node that the strategy continues with, as the path from the root. */
 	v.looseObject({
 		t: v.literal('select'),
 		at,
@@ -201,7 +201,7 @@ export const treeEventSchema = v.variant('t', [
 		error: v.optional(text),
 		seconds: v.optional(v.number()),
 	}),
-	/** A source that a text relies on, with the result of checking it. */
+	/** A source that a node's text relies on, with the result of checking it. */
 	v.looseObject({
 		t: v.literal('reference'),
 		at,
@@ -227,8 +227,8 @@ export const treeEventSchema = v.variant('t', [
 		/** Budget from here on, not counting earlier usage. */
 		budget: v.optional(searchBudgetSchema, {}),
 		/**
-		 * `more`: the strategy continues. `branch`: it continues below `node` only. `edit`, `force`: the same, after a
-		 * user's node.
+		 * `more`: the strategy continues. `branch`: it continues below `node` only. `edit`, `force`: the same as `branch`,
+		 * but after a node created by the user.
 		 */
 		action: v.picklist(['more', 'branch', 'edit', 'force']),
 		node: v.optional(v.nullable(id), null),
@@ -241,7 +241,7 @@ export const treeEventSchema = v.variant('t', [
 		/** Path to the node that is the result of the search; null if there is none. */
 		best: v.nullable(ids),
 		answer: v.nullable(text),
-		/** Value of the result, by the strategy's own metric. */
+		/** Value of the result, according to the strategy's own metric. */
 		value: v.optional(v.nullable(v.number()), null),
 		stop: v.picklist(stopReasons),
 		tokens: v.number(),
@@ -250,8 +250,8 @@ export const treeEventSchema = v.variant('t', [
 		cost: v.optional(v.nullable(v.number()), null),
 		seconds: v.number(),
 		/**
-		 * Whether the answer matches the gold answer, by the accuracy reward's equivalence; null if there is no gold
-		 * answer.
+		 * Whether the answer matches the gold answer, according to the accuracy reward's equivalence check; null if there
+		 * is no gold answer.
 		 */
 		correct: v.optional(v.nullable(v.boolean()), null),
 		message: v.optional(text),

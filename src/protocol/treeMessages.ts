@@ -3,7 +3,7 @@ import { searchBudgetSchema } from './treeLog.ts';
 
 /*
  * Messages between the tree view (webview/tree) and the extension. The view stores the events and builds its tree from
- * them; the extension follows the log. Node text is shortened when sent (`cut`) and requested in full when a node is
+ * them; the extension follows the log. Node text is truncated when sent (`cut`) and requested in full when a node is
  * inspected.
  */
 
@@ -49,7 +49,7 @@ export const treeViewEventSchema = v.variant('type', [
 		from: id,
 		/** UTF-8, as written by `treeEventLines` and read by `readTreeEventLines` (treeEventReader.ts). */
 		lines: v.instance(Uint8Array),
-		/** Whether these are all events for now. */
+		/** Whether all events available so far have been sent. */
 		complete: v.boolean(),
 	}),
 	/** The log cannot be shown; anything sent before remains visible. */

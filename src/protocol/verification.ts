@@ -49,7 +49,7 @@ export const verifiedRowSchema = v.object({
 	recorded: v.optional(value),
 	/** Values of the recipe's other rewards for the row. */
 	others: v.record(v.string(), value),
-	/** Source location of the row: absolute path and line, from 1. */
+	/** Source location of the row: absolute path and 1-based line. */
 	place: v.optional(v.object({ file: v.string(), line: v.number() })),
 	/** Rollouts only: which rollout in its run. */
 	rollout: v.optional(v.object({ step: v.number(), group: v.number(), index: v.number() })),
@@ -61,7 +61,8 @@ export const verificationStatisticsSchema = v.object({
 	/** Number of rows with a value. */
 	valued: v.number(),
 	/**
-	 * Over rows with a value; null if there are none. The standard deviation is the sample one (n - 1), 0 for one row.
+	 * Computed over rows with a value; null if there are none. The standard deviation is the sample standard deviation (n
+	 * - 1), or 0 for a single row.
 	 */
 	mean: value,
 	std: value,
@@ -73,21 +74,21 @@ export const verificationStatisticsSchema = v.object({
 	ceiling: value,
 	floor: value,
 	/**
-	 * Over problems where the `gold` row and at least one `wrong` row have a value: in how many the gold row scores
-	 * strictly higher than every wrong row. null if there is no such problem.
+	 * Number of problems where the `gold` row and at least one `wrong` row have a value, and in how many of them the gold
+	 * row scores strictly higher than every wrong row. null if there are no such problems.
 	 */
 	agreement: v.nullable(v.object({ problems: v.number(), agreed: v.number() })),
 	/** Number of groups with at least two valued rows, and how many of them have all-equal values. */
 	groups: v.number(),
 	deadGroups: v.number(),
-	/** Mean sample standard deviation within groups; null without groups. */
+	/** Mean sample standard deviation within groups; null if there are no groups. */
 	withinGroupStd: value,
 	cases: v.object({ passed: v.number(), failed: v.number() }),
 	/** Rollouts whose recorded value matches or differs (including where only one of the two is null). */
 	recorded: v.object({ same: v.number(), different: v.number() }),
 	/**
-	 * Pearson correlation with every other reward over rows where both have values; null if constant or fewer than 3
-	 * rows.
+	 * Pearson correlation with every other reward over rows where both have values; null if either reward is constant or
+	 * there are fewer than 3 such rows.
 	 */
 	correlation: v.record(v.string(), value),
 });

@@ -37,7 +37,9 @@ export const comparisonAnswersSchema = v.object({
 });
 export type ComparisonAnswers = v.InferOutput<typeof comparisonAnswersSchema>;
 
-/** What a panel shows: enough to find the results after a reload, or to compute them again. */
+/**
+ * Identifies what a panel shows, with enough information to find the results after a reload or to compute them again.
+ */
 export const resultPlaceSchema = v.variant('view', [
 	v.object({ view: v.literal('verification'), ...reward }),
 	v.object({ view: v.literal('audit'), ...reward }),
@@ -57,7 +59,7 @@ export const resultPhases = ['idle', 'loading', 'running', 'done', 'failed'] as 
 export const resultStatusSchema = v.object({
 	phase: v.picklist(resultPhases),
 	failure: v.nullable(v.object({ message: v.string(), action: v.nullable(v.string()) })),
-	/** Whether the file has changed since. */
+	/** Whether the file has changed since the result was computed. */
 	stale: v.boolean(),
 	/** Number of the current result, or 0 if there is none. Every new result gets a new number. */
 	result: count,
@@ -71,7 +73,7 @@ export const rowSummarySchema = v.object({
 	source: v.picklist(rowSources),
 	label: v.string(),
 	group: v.nullable(v.number()),
-	/** Start of each text. */
+	/** Start of the prompt and of the completion. */
 	prompt: v.string(),
 	completion: v.string(),
 	/** Length of the completion in UTF-16 code units. */
@@ -117,7 +119,7 @@ export const evidenceSchema = v.object({
 	size: count,
 	value: v.number(),
 	honest: v.number(),
-	/** Whether it can become a labeled case because it includes everything that was scored. */
+	/** Whether the row can become a labeled case because it includes everything that was scored. */
 	whole: v.boolean(),
 });
 
@@ -211,7 +213,7 @@ export const resultCommandSchema = v.variant('type', [
 	v.object({ type: v.literal('choosePart'), part: resultPartSchema }),
 	/** Opens another view for the same reward. */
 	v.object({ type: v.literal('openView'), view: v.picklist(resultsViews) }),
-	/** Opens the reward file at a line (from 1) or at the reward. */
+	/** Opens the reward file at a line (1-based) or at the reward. */
 	v.object({ type: v.literal('openFile'), line: v.nullable(v.pipe(v.number(), v.integer(), v.minValue(1))) }),
 	/** Opens the reward's printed output. */
 	v.object({ type: v.literal('openLog') }),
@@ -228,7 +230,7 @@ const evidence = v.object({ result: count, finding: count, index: count });
 
 /** Requests that the panel answers. Requests about a result that has been replaced fail with `mismatch`. */
 export const resultRequests = {
-	/** Returns rows from an index on without their full text, as many as fit into one message. */
+	/** Returns rows starting at an index, without their full text; as many as fit into one message. */
 	loadRows: {
 		params: v.object({ result: count, from: count }),
 		result: v.object({ rows: v.union([v.array(rowSummarySchema), v.array(comparedSummarySchema)]) }),

@@ -41,7 +41,7 @@ export interface AuditRequest {
 	readonly remarks?: readonly string[];
 	/** Ids of the probes to run. Default: all. */
 	readonly probes?: readonly string[];
-	/** Default: 1. */
+	/** Random seed. Default: 1. */
 	readonly seed?: number;
 	/** Timeout per batch. Default: the runner's limit. */
 	readonly timeoutMs?: number;
@@ -201,13 +201,13 @@ async function rewardBaselineOf(
 }
 
 const pythonTruncation =
-	'Python rewards are not told whether a completion was truncated. Mask truncated completions in the recipe instead (mask_truncated_completions).';
+	'Python rewards cannot see whether a completion was truncated. Mask truncated completions in the recipe instead (mask_truncated_completions).';
 
 const noModel = 'The reward does not call a model: its code does not mention a judge or open a connection.';
 
 /**
- * Returns the values that a labeled case needs in addition to its texts, or null if a case cannot represent the
- * reward's input.
+ * Returns the values that a labeled case needs in addition to its text, or null if a case cannot represent the reward's
+ * input.
  */
 function givenTo({ answer, row, messages }: ScoreRow): TriedAttempt['given'] {
 	if (messages !== undefined) return null;
@@ -272,7 +272,7 @@ function chosen(ids: readonly string[] | undefined): readonly AuditProbe[] {
 		throw new Failure(
 			'invalid',
 			`Unknown audit probe "${id}".`,
-			'Run reasoning-lab help audit to find out where probes are listed.',
+			'Run reasoning-lab help audit to see where probes are listed.',
 		);
 	});
 }
@@ -290,7 +290,7 @@ export async function auditReward(runner: RewardRunner, request: AuditRequest): 
 	const { baseline, error } = await rewardBaselineOf(rows, scoring, template);
 	const results: ProbeResult[] = [];
 	const isPython = 'file' in runner.source && runner.source.file.endsWith('.py');
-	// If only such probes were selected, run them anyway.
+	// If only probes that ask a model were selected, run them anyway.
 	const mayAskModel = probes.every((probe) => probe.asksModel) || (await asksModel(runner));
 	for (const probe of probes) {
 		checkAborted(signal);

@@ -12,13 +12,14 @@ import type { Sandbox } from './sandbox/sandbox.ts';
  * that pass; null if the row has no tests; 0 if the answer contains no code. Without a sandbox, every row gets an error
  * that explains the fix, rather than 0.
  *
- * The code's own claims and exit code are not trusted: outputs and values are compared outside of where the code runs.
+ * The code's own claims and exit code are not trusted: outputs and values are compared outside the sandbox in which the
+ * code runs.
  */
 export function createCodeTests(entry: RewardEntry<'code-tests'>, find: () => Promise<Sandbox> = findSandbox): BuiltIn {
 	let found: Promise<Sandbox> | undefined;
 	const sandbox = () => {
 		found ??= find().catch((error: unknown) => {
-			// A sandbox may be installed in the meantime, so look again next time.
+			// A sandbox may be installed in the meantime, so search again next time.
 			found = undefined;
 			throw error;
 		});

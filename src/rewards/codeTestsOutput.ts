@@ -13,7 +13,7 @@ export function sameOutput(written: string, expected: string, tolerance: Toleran
 			.join('\n')
 			.trimEnd();
 	if (trimmed(written) === trimmed(expected)) return true;
-	// If a benchmark allows no tolerance, line ends count as well.
+	// If a benchmark allows no tolerance, line breaks must match as well.
 	const parts = tolerance.relative === 0 ? /[^\S\n]+|(?=\n)|(?<=\n)/ : /\s+/;
 	const words = (text: string) =>
 		trimmed(text)
@@ -42,7 +42,7 @@ function sameWord(written: string, expected: string, { relative, zero }: Toleran
 
 /**
  * Returns a canonical form of a decimal number: its digits without leading and trailing zeros, and the position of the
- * last.
+ * last digit.
  */
 function canonical(text: string): string {
 	const [mantissa = '', exponent = '0'] = text.toLowerCase().split('e');

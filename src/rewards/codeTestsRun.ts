@@ -16,7 +16,7 @@ import { serveAnswer } from './sandbox/serveAnswer.ts';
 
 export interface CodeTestOptions {
 	readonly language: CodeLanguage;
-	/** Wall-clock limit per test. All tests of a row together may take twice as long. */
+	/** Wall-clock limit per test. All of a row's tests together may take twice as long. */
 	readonly timeoutSeconds: number;
 	readonly memoryMb: number;
 	/** Whether to stop at the first failure, for when the remaining results do not matter. */
@@ -25,7 +25,7 @@ export interface CodeTestOptions {
 
 export interface CodeVerdict {
 	readonly passed: number;
-	/** At least 1. In tests with several assertions, each assertion counts. */
+	/** Number of tests, at least 1. In tests with several assertions, each assertion counts separately. */
 	readonly total: number;
 	/** Reason for the first failure. */
 	readonly why: string | null;

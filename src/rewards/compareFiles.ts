@@ -23,8 +23,8 @@ export interface CompareFilesRequest extends Omit<CompareRequest, 'before' | 'af
 }
 
 /**
- * Compares a reward file with its committed version or with another file on a run's recorded rollouts. Fails like
- * `compareRewards` and `copyRevision`, and with `invalid` if a file does not have the reward.
+ * Compares a reward file with its committed version or with another file on a run's recorded rollouts. Fails with the
+ * same errors as `compareRewards` and `copyRevision`, and with `invalid` if a file does not contain the reward.
  */
 export async function compareFiles(request: CompareFilesRequest): Promise<Comparison> {
 	const { open, file, against, reward, folders, label = basename, ...rest } = request;

@@ -7,7 +7,7 @@ import { Random } from '../base/random.ts';
 /** A line of a dataset file. */
 export interface DatasetLine {
 	readonly text: string;
-	/** 1-based line number, or null if the file is too large for counting lines. */
+	/** 1-based line number, or null if the file is too large to count lines. */
 	readonly line: number | null;
 	/** Byte offset at which the line starts. */
 	readonly offset: number;

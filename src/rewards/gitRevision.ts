@@ -200,7 +200,7 @@ export async function copyRevision(
 	if (commit.status !== 0) {
 		throw new Failure(
 			'missing',
-			`The repository of ${basename(file)} has no ${revision === 'HEAD' ? 'commit yet' : `revision ${revision}`}.`,
+			`The repository that contains ${basename(file)} has no ${revision === 'HEAD' ? 'commits yet' : `revision ${revision}`}.`,
 			'Commit the file first.',
 		);
 	}

@@ -50,9 +50,9 @@ const lastMs = 1000;
 const silent = { error: () => {}, warn: () => {}, info: () => {}, log: () => {} };
 
 /**
- * Starts the program in a new session together with a watcher: a shell that waits for the end of file descriptor 5,
- * whose other end is open only in the parent, and then kills the session. So nothing outlives the parent, no matter how
- * it exits or how busy the host is. The host's two output streams are merged, preserving their order.
+ * Starts the program in a new session together with a watcher: a shell that waits for end-of-file on descriptor 5,
+ * whose write end is open only in the parent, and then kills the session. Therefore nothing outlives the parent, no
+ * matter how it exits or how busy the host is. The host's two output streams are merged, preserving their order.
  */
 const underWatch = 'ulimit -c 0; ( (read _ <&5; kill -9 -$$) 3<&- 4>&- >/dev/null 2>&1 & ); exec "$@" 5<&- 2>&1';
 
@@ -196,8 +196,8 @@ export class HostProcess {
 	}
 
 	/**
-	 * Handles a lost connection. Either the process is about to exit and its exit tells more, or it has closed its end
-	 * and is of no further use.
+	 * Handles a lost connection. Either the process is about to exit, and how it exits is more informative, or it has
+	 * closed its end and is of no further use.
 	 */
 	async #broken(): Promise<HostEnd> {
 		const end = await Promise.race([this.ended, new Promise<null>((resolve) => setTimeout(resolve, lastMs, null))]);

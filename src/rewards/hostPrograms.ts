@@ -7,9 +7,9 @@ import { runtimeFolder } from '../runs/runtimeFolder.ts';
 export type HostLanguage = 'node' | 'python';
 
 /**
- * Programs of the reward hosts, as of the first time they were needed. They are kept in memory and started from copies
- * in the per-user runtime folder, which are named after their contents. Updating the extension therefore does not
- * affect processes that are already running.
+ * Reward host programs, as they were when they were first needed. They are kept in memory and started from copies in
+ * the per-user runtime folder, which are named after their contents. Updating the extension therefore does not affect
+ * processes that are already running.
  */
 export class HostPrograms {
 	readonly #folder: string;

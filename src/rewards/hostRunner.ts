@@ -373,7 +373,7 @@ function failed(count: number, error: ScoreError): RunnerScore {
 	return { values: new Array<null>(count).fill(null), errors: [error], logs: [], durationMs: 0 };
 }
 
-/** In a batch of one row, converts an error of the batch to an error of that row. */
+/** For a batch of one row, converts a batch error to a row error. */
 function ofSingleRow(errors: readonly ScoreError[], count: number): readonly ScoreError[] {
 	return count === 1 ? errors.map((error) => (error.index === -1 ? { ...error, index: 0 } : error)) : errors;
 }

@@ -10,7 +10,7 @@ import { openNamed } from '../files/safeFile.ts';
  * require, and how deeply its graphs are nested. Fields in onnx.proto are identified by number.
  */
 
-/** Messages that can contain tensors, by the field that holds them. */
+/** Messages that can contain tensors, keyed by the field that contains them. */
 const messages = {
 	model: { 7: 'graph', 20: 'training', 25: 'function' },
 	training: { 1: 'graph', 2: 'graph' },

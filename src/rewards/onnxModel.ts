@@ -44,7 +44,7 @@ async function loadRuntime(): Promise<typeof Ort> {
 	}
 }
 
-/** Inputs that are the same for every text. The model must not require any others. */
+/** Inputs that are the same for every sequence. The model must not require any others. */
 const plainInputs: Readonly<Record<string, (i: number) => number>> = {
 	attention_mask: () => 1,
 	token_type_ids: () => 0,
@@ -116,7 +116,7 @@ export class OnnxModel implements StepScorer {
 			if (ids.length <= maxTokens) continue;
 			throw new Failure(
 				'invalid',
-				`The thinking exceeds ${maxTokens} tokens, the limit for model ${this.#what}.`,
+				`The thinking section exceeds ${maxTokens} tokens, the limit for model ${this.#what}.`,
 				'Increase "maxTokens" if the model supports it.',
 			);
 		}

@@ -7,7 +7,8 @@ import { findRewardPrograms } from './rewardPrograms.ts';
  * Opens reward hosts for a program without an editor, such as the engine or the command line. Node is the executable
  * that runs this program. Python is REASONING_LAB_PYTHON or, if that is not set, the one on the PATH.
  *
- * @param python false if no Python rewards are needed, so no Python is searched for; a string: the program to use
+ * @param python false if no Python rewards are needed, in which case Python is not searched for; a string specifies the
+ * program to use
  */
 export async function openRewardHosts({ python = true }: { python?: boolean | string } = {}): Promise<RewardHosts> {
 	const chosen = typeof python === 'string' ? python : (process.env.REASONING_LAB_PYTHON ?? null);

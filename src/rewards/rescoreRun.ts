@@ -110,7 +110,7 @@ export async function rescoreRun(run: string, options: RescoreOptions): Promise<
 	if (steps.length === 0) {
 		throw new Failure(
 			'missing',
-			`${run} has no rollouts${range === undefined ? '' : ` of steps ${range.first} to ${range.last}`}.`,
+			`${run} has no rollouts${range === undefined ? '' : ` for steps ${range.first} to ${range.last}`}.`,
 			'Choose a run that has a GRPO stage, or different steps.',
 		);
 	}

@@ -22,7 +22,7 @@ export interface RewardDataRequest {
 	readonly text?: string;
 	/** Folders that are searched for recipes: those of the workspace. */
 	readonly folders: readonly string[];
-	/** Absolute path of a JSONL file selected by the user. Takes precedence over comment and recipe. */
+	/** Absolute path of a JSONL file selected by the user. Takes precedence over the comment and the recipe. */
 	readonly dataset?: string;
 	/** Absolute path of a recipe selected by the user. */
 	readonly recipe?: string;
@@ -34,7 +34,7 @@ export interface RewardData {
 	readonly dataset: ResolvedDataset | null;
 	/** Where the dataset was specified. */
 	readonly source: 'given' | 'comment' | 'recipe' | 'near' | null;
-	/** Display name: "data/train.jsonl", "the task addition". */
+	/** Display name: "data/train.jsonl", "the addition task". */
 	readonly described: string;
 	readonly recipe: RewardRecipe | null;
 	readonly template: Template;
@@ -46,7 +46,7 @@ export interface RewardData {
 	readonly others: readonly ResolvedReward[];
 	readonly scaleRewards: ScaleRewards;
 	readonly remarks: readonly string[];
-	/** Files, other than the reward file, that can change this data when they change. */
+	/** Files, other than the reward file, that this data depends on. */
 	readonly files: readonly string[];
 }
 
@@ -91,7 +91,7 @@ export function pathInside(folders: readonly string[], path: string): string {
 
 function describe(dataset: ResolvedDataset | null, request: RewardDataRequest): string {
 	if (dataset === null) return '';
-	if (isTask(dataset)) return `the task ${dataset.task}`;
+	if (isTask(dataset)) return `the ${dataset.task} task`;
 	return pathInside(request.folders, dataset.path);
 }
 

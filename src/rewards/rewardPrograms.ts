@@ -15,7 +15,7 @@ export interface ProgramChoice {
 
 /**
  * Returns the programs that run reward files. Does not validate them: a missing or outdated program is detected when a
- * host is started with it, and only those who need it get an error (`unavailable`).
+ * host is started with it, and only callers that need it get an error (`unavailable`).
  */
 export async function findRewardPrograms(choice: ProgramChoice = {}): Promise<RewardPrograms> {
 	const electron = process.versions.electron !== undefined;

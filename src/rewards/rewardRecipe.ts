@@ -17,7 +17,7 @@ export interface RewardRecipe {
 
 /** Recipes that were found, and errors for those that could not be read. */
 export interface FoundRecipes {
-	/** Recipes that use the file first, then by distance. */
+	/** Recipes in order: those that use the file first, then by distance. */
 	readonly recipes: readonly RewardRecipe[];
 	readonly faults: readonly { readonly path: string; readonly message: string }[];
 }

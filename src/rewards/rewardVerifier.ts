@@ -41,7 +41,7 @@ export interface FileResult {
 	readonly verifications: readonly Verification[];
 }
 
-/** Rewards that require money, a sandbox or a model. They are not run for comparisons. */
+/** Rewards that cost money, or that need a sandbox or a model. They are not run for comparisons. */
 const costly: ReadonlySet<string> = new Set(['judge', 'process', 'reward-model', 'code-tests']);
 const maxPlans = 64;
 
@@ -60,7 +60,7 @@ interface Others {
 
 const nothing = (...remarks: string[]): Others => ({ values: new Map(), remarks });
 
-/** Returns one entry per file that changes when the file is written. */
+/** Returns one entry per file, which changes whenever the file is written. */
 async function stampsOf(files: readonly string[]): Promise<string> {
 	const stamps = await Promise.all(
 		files.map(async (file) => {
@@ -92,7 +92,7 @@ export class RewardVerifier {
 		const key = JSON.stringify(rest);
 		const comment = JSON.stringify(datasetComment(text));
 		const kept = this.#plans.get(key);
-		// The files of a run do not reveal whether it is still the latest.
+		// A run's files do not reveal whether it is still the latest.
 		const fixed = request.what.kind !== 'rollouts' || request.what.run !== null;
 		if (fixed && kept !== undefined && kept.comment === comment) {
 			if (kept.stamps === (await stampsOf(kept.plan.files))) return kept.plan;
@@ -112,7 +112,7 @@ export class RewardVerifier {
 		this.#plans.clear();
 	}
 
-	/** Opens a runner for the plan's reward file. The caller must dispose it. */
+	/** Opens a runner for the plan's reward file. The caller must dispose of it. */
 	open(plan: VerificationPlan, limits?: Partial<RewardLimits>): RewardRunner {
 		return this.#open({ file: plan.data.file, context: plan.data.context }, limits);
 	}
@@ -243,7 +243,7 @@ export class RewardVerifier {
 	}
 }
 
-/** Returns the name under which the run of a plan's rollouts recorded a reward in the file. */
+/** Returns the name under which the run that the plan's rollouts come from recorded a reward from the file. */
 function recordedName({ data, rollouts }: VerificationPlan, reward: string): string {
 	const stem = basename(data.file).replace(/(?:\.reward)?\.[^.]+$/, '');
 	const builtIns = rollouts?.recipe?.rewards.filter((entry) => 'use' in entry).map(({ name }) => name) ?? [];

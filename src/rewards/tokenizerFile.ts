@@ -3,7 +3,7 @@ import { tokenizerLimits } from '../base/decodingLimits.ts';
 import { Failure } from '../base/failure.ts';
 import { readNamed } from '../files/safeFile.ts';
 
-/** Tokenizer steps that transform a text, and the key under which a sequence lists its steps. */
+/** Tokenizer steps that transform text, and the key under which a sequence lists its steps. */
 const steps = ['normalizer', 'pre_tokenizer', 'post_processor', 'decoder'] as const;
 const parts = ['normalizers', 'pretokenizers', 'processors', 'decoders'] as const;
 
@@ -29,7 +29,7 @@ export async function readTokenizer<T>(path: string, make: (value: object) => T)
 	}
 }
 
-/** Throws an Error if a tokenizer's steps would greatly expand a text, or if its patterns are too long. */
+/** Throws an Error if a tokenizer's steps would greatly expand its input, or if its patterns are too long. */
 export function checkTokenizer(value: unknown): asserts value is object {
 	if (!isObject(value)) throw new Error('it is not an object');
 	for (const name of steps) {

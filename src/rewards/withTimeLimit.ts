@@ -10,7 +10,7 @@ interface Sandbox {
 const sandbox = createContext({ call: () => undefined }) as unknown as Sandbox;
 const script = new Script('call()');
 
-/** Maximum number of attempts while the machine gives this process less than half of the time. */
+/** Maximum number of attempts if this process gets CPU time for less than half of the limit. */
 const maxTries = 5;
 
 /**
@@ -21,8 +21,8 @@ const maxTries = 5;
  * new data.
  *
  * The watchdog measures wall-clock time, and on a busy machine a process may get no CPU time at all during that period.
- * A call that was stopped before the process had half of its time is therefore repeated, so the result depends on the
- * work.
+ * A call that was stopped before the process received half of that time as CPU time is therefore repeated, so that the
+ * result depends on the amount of work rather than on the load of the machine.
  *
  * The function must be safe to call again. Not reentrant. Errors are rethrown unchanged.
  */

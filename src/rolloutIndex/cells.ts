@@ -4,8 +4,8 @@ import type { SqlValue } from './duckdb.ts';
 const longestCell = 100_000;
 
 /**
- * Converts a DuckDB value to a cell: numbers that fit exactly in a double become numbers, all other values text as
- * DuckDB writes it.
+ * Converts a DuckDB value to a cell: numbers that fit exactly in a double become numbers, and all other values become
+ * text as formatted by DuckDB.
  */
 export function cellOf(value: SqlValue): Cell {
 	switch (typeof value) {

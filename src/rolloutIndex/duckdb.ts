@@ -40,14 +40,14 @@ export function mapOf(entries: readonly { readonly key: string; readonly value: 
 }
 
 export interface DatabaseOptions {
-	/** Database file; null for in-memory. */
+	/** Database file; null for an in-memory database. */
 	readonly path: string | null;
 	/** Memory limit in MB for tables and intermediate results. */
 	readonly memoryMb: number;
 	readonly threads: number;
 	/** Folder for data that does not fit in memory; null disables spilling. */
 	readonly spill: { readonly folder: string; readonly megabytes: number } | null;
-	/** Whether statements can read and write files; default: no, and then it can never be turned on again. */
+	/** Whether statements can read and write files. Default: false, in which case file access cannot be enabled later. */
 	readonly files?: boolean;
 }
 
@@ -127,7 +127,7 @@ export class Connection {
 		return this.#connection.stream(sql, values);
 	}
 
-	/** Parses a text with DuckDB's own parser and returns the type of each statement, without running any. */
+	/** Parses SQL with DuckDB's own parser and returns the type of each statement, without running any of them. */
 	async prepare(sql: string): Promise<Prepared[]> {
 		const statements = await this.#connection.extractStatements(sql);
 		const kinds: Prepared[] = [];

@@ -4,7 +4,7 @@ import type { RowBatch } from './rolloutRow.ts';
 /** A chunk of one of our own rollout files: the lines that begin in [from, to). */
 export interface LineRange {
 	readonly folder: string;
-	/** Relative to the folder. */
+	/** Path relative to the folder. */
 	readonly file: string;
 	readonly from: number;
 	readonly to: number;
@@ -44,7 +44,7 @@ export type IndexTask =
 			readonly limit: number;
 			/** Offsets of the records to search, ascending; null for all. */
 			readonly only: Float64Array | null;
-			/** Where to continue an interrupted search: after this record. */
+			/** Record after which to continue an interrupted search. */
 			readonly after: number;
 			/** Records to skip because the expression takes too long on them. */
 			readonly skip: readonly number[];
@@ -56,7 +56,7 @@ export type IndexTask =
 			readonly limit: number;
 			/** `group index` of each rollout to search; null for all. */
 			readonly only: ReadonlySet<string> | null;
-			/** Where to continue an interrupted search: after this rollout in the step, counted from 1. */
+			/** 1-based number of the rollout in the step after which to continue an interrupted search. */
 			readonly after: number;
 			readonly skip: readonly number[];
 	  };

@@ -4,7 +4,7 @@ import type { Connection } from './duckdb.ts';
 import type { RowBatch } from './rolloutRow.ts';
 import { appendRows } from './rowWriter.ts';
 
-/** What the index stores about a part. */
+/** Information that the index stores about a part. */
 export interface KnownPart {
 	readonly split: RolloutSplit;
 	readonly step: number;
@@ -27,7 +27,7 @@ interface PartWrite {
 	readonly batches: readonly RowBatch[];
 	/** Whether to delete existing rows of the part first. */
 	readonly replaces: boolean;
-	/** Number of rollouts that an earlier read of the part added and that remain. */
+	/** Number of rollouts that were added by an earlier read of the part and are still present. */
 	readonly before: number;
 	/** Whether the rows can duplicate existing rows of the part. */
 	readonly overlaps: boolean;

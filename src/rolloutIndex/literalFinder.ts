@@ -3,7 +3,7 @@ import type { LiteralBytes } from './indexTasks.ts';
 /** Finds the first of several byte sequences in windows of bytes. */
 export class LiteralFinder {
 	readonly #searches: readonly ((bytes: Buffer, from: number) => number)[];
-	/** Last position found for each literal, while it is not yet behind the search position. */
+	/** Last position found for each literal. Valid until the search position passes it. */
 	readonly #found: number[];
 	#bytes: Buffer = Buffer.alloc(0);
 

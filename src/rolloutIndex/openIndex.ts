@@ -6,7 +6,7 @@ import { createSchema, hasSchema } from './schema.ts';
 
 export interface OpenedIndex {
 	readonly database: Database;
-	/** null for in-memory. */
+	/** null for an in-memory index. */
 	readonly path: string | null;
 	readonly kind: 'own' | 'second' | 'memory';
 	/** Message for the user about the index. */
@@ -16,7 +16,7 @@ export interface OpenedIndex {
 }
 
 export interface OpenIndexOptions {
-	/** Index folder, created if it does not exist; null for in-memory. */
+	/** Index folder, created if it does not exist; null for an in-memory index. */
 	readonly storage: string | null;
 	readonly memoryMb: number;
 	readonly threads: number;

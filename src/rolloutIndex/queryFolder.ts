@@ -14,7 +14,7 @@ export interface FolderQuery {
 	readonly sql: string;
 	readonly limit: number;
 	readonly timeoutMs: number;
-	/** Whether to keep nothing for later queries. */
+	/** Whether to keep the index in memory only, so nothing is kept for later queries. */
 	readonly inMemory?: boolean;
 	readonly signal?: AbortSignal;
 	readonly onProgress?: (progress: IndexProgress, run: number, runs: number) => void;

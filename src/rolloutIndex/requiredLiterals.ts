@@ -11,7 +11,7 @@ export function requiredTexts(source: string): readonly string[] | null {
 }
 
 /**
- * What part of an expression matches: exactly one string, something that contains one of several strings, or neither.
+ * What a part of an expression matches: exactly one string, something that contains one of several strings, or neither.
  */
 type Part =
 	| { readonly kind: 'text'; readonly text: string }
@@ -216,11 +216,11 @@ class Parser {
 const shortestLiteral = 3;
 
 /**
- * Returns byte sequences such that the JSON encoding of any string that contains one of the texts contains at least one
- * of them, or null if none can be determined. From each text it takes the longest run of characters that all JSON
- * writers encode identically: printable ASCII without quotes, backslashes and slashes, and without `<`, `>`, `&`, `'`,
- * which some writers escape. A text without such a run of at least three characters is searched for as UTF-8 and as \u
- * escapes, with hex digits in both cases.
+ * Returns byte sequences such that the JSON encoding of any string that contains one of `texts` contains at least one
+ * of the sequences, or null if none can be determined. From each text, takes the longest run of characters that all
+ * JSON writers encode identically: printable ASCII without quotes, backslashes and slashes, and without `<`, `>`, `&`,
+ * `'`, which some writers escape. If there is no such run of at least three characters, the text is searched for as
+ * UTF-8 and as \u escapes, with hex digits in both cases.
  */
 export function literalBytes(texts: readonly string[] | null, caseSensitive: boolean): LiteralBytes[] | null {
 	if (texts === null || texts.length === 0) return null;

@@ -22,7 +22,7 @@ import { type SearchedPart, searchTexts } from './textSearch.ts';
 import { ThreadPool } from './threadPool.ts';
 
 export interface RolloutIndexOptions {
-	/** Index folder; null for in-memory. */
+	/** Index folder; null for an in-memory index. */
 	readonly storage: string | null;
 	/** DuckDB's memory limit in MB. */
 	readonly memoryMb?: number;
@@ -46,10 +46,10 @@ interface Known {
 	removed: boolean;
 }
 
-/** Runs that are no longer being written to are checked less often by this factor. */
+/** Factor by which checks are less frequent for runs that are no longer being written to. */
 const restingFactor = 12;
 
-/** The index of the runs in one workspace, with all queries on it. Ends with `close`. */
+/** Index of the runs in one workspace, and all queries on it. Call `close` when done. */
 export class RolloutIndex extends IndexQueries {
 	readonly #options: Required<RolloutIndexOptions>;
 	readonly #threads = this.register(new ThreadPool());
@@ -113,7 +113,7 @@ export class RolloutIndex extends IndexQueries {
 		}
 	}
 
-	/** Resolves when the index matches the run on disk. Fails in the same ways as reading the run. */
+	/** Resolves when the index matches the run on disk. Fails with the same errors as reading the run. */
 	async index(folder: string, signal?: AbortSignal): Promise<IndexProgress> {
 		const run = this.#known(folder);
 		const cancel = () => run.stop.abort();

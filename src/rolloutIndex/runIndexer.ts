@@ -12,7 +12,7 @@ import type { RowBatch } from './rolloutRow.ts';
 import { listParts, metricsStamp, type RunPart, sameFile, tailHash } from './runParts.ts';
 import type { ThreadPool } from './threadPool.ts';
 
-/** Files are read in chunks of this many bytes by several threads. */
+/** Size in bytes of the chunks in which several threads read a file. */
 const pieceBytes = 8 << 20;
 
 /** Maximum number of rows from one part to buffer before writing, even if the part is incomplete. */

@@ -20,7 +20,7 @@ export interface RunPart {
 	readonly file: string | null;
 	/** Changes whenever the files change. */
 	readonly stamp: string;
-	/** 0 if unknown. */
+	/** Size in bytes; 0 if unknown. */
 	readonly bytes: number;
 }
 
@@ -100,7 +100,7 @@ export async function metricsStamp(content: RunContent): Promise<string> {
 	return hash.digest('hex').slice(0, 32);
 }
 
-/** Returns a value for a quick check whether anything may have changed, from the newest files only. */
+/** Returns a value, based only on the newest files, for quickly checking whether anything may have changed. */
 export async function quickStamp(folder: string): Promise<string> {
 	if (!(await isRunFolder(folder))) return await quickForeignStamp(folder);
 	const names = [runFiles.record, runFiles.metrics, runFiles.rollouts, runFiles.evaluations];

@@ -70,7 +70,7 @@ export class ControlClient extends Disposable {
 			);
 		socket.on('close', () => {
 			this.#lost = true;
-			// An answer may have arrived just before.
+			// A response may have arrived just before the connection was lost.
 			void handled.drained().then(ended);
 		});
 		this.register(
@@ -84,8 +84,8 @@ export class ControlClient extends Disposable {
 	}
 
 	/**
-	 * Connects and sends the token. Fails with `unavailable` if nothing is listening, `denied`, or `version` if client
-	 * and engine are incompatible.
+	 * Connects and sends the token. Fails with `unavailable` if nothing is listening, with `denied`, or with `version` if
+	 * the client and the engine are incompatible.
 	 * @param name program name for the engine's log
 	 */
 	static async connect(socketPath: string, token: string, name: string): Promise<ControlClient> {

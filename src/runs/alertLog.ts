@@ -10,12 +10,12 @@ import { appendAnnotation } from './appendAnnotation.ts';
 
 export const alertsFile = 'alerts.jsonl';
 
-/** More than any real run has; a file can contain any number. */
+/** Maximum number of alerts. More than any real run has, but a file can contain any number. */
 const maxAlerts = 1000;
 
 /** State stored in the file. */
 export interface AlertState {
-	/** In the order of their first lines. */
+	/** Alerts, in the order of their first lines in the file. */
 	readonly alerts: readonly Alert[];
 	/** Ids of alerts that the user dismissed. */
 	readonly dismissed: ReadonlySet<string>;
@@ -42,7 +42,7 @@ export function diagnosedState(record: AnyRunRecord, lastStep: number | null, ru
 
 /**
  * Alerts for a run and the user's decisions about them: annotations/alerts.jsonl. Several windows can diagnose a run
- * simultaneously; each appends its differences from the file, which all of them share.
+ * simultaneously; each one appends only its differences from the shared file.
  */
 export class AlertLog {
 	readonly #folder: string;

@@ -28,12 +28,12 @@ export class AnnotationLines<T extends object> {
 		this.#tail = new LineTail(folder, file);
 	}
 
-	/** Number of invalid lines in what has been read so far. */
+	/** Number of invalid lines among those read so far. */
 	get unreadable(): number {
 		return this.#unreadable;
 	}
 
-	/** Reads what has been added. Returns records by key, in the order of their first line. */
+	/** Reads the lines added since the last call. Returns records by key, in the order of their first line. */
 	async read(): Promise<ReadonlyMap<string, T>> {
 		const info = await lstat(this.#folder).catch(() => null);
 		if (info !== null && !info.isDirectory()) {

@@ -35,10 +35,15 @@ export interface CheckpointInfo {
 	readonly best: boolean;
 }
 
-/** A checkpoint file path relative to the checkpoint folder, with "/" and without "." or ".." segments. */
+/**
+ * Path of a checkpoint file, relative to the checkpoint folder, with `/` as the separator and no `.` or `..` segments.
+ */
 const fileName = /^(?:(?!\.{1,2}(?:\/|$))[\w.][\w.-]*(?:\/(?!$)|$))+$/;
 
-/** Returns the files of a checkpoint being written, with "/". Fails with `invalid` for links and forbidden names. */
+/**
+ * Returns the relative paths of the files in a checkpoint that is being written, with `/` as the separator. Fails with
+ * `invalid` for links and forbidden names.
+ */
 export async function checkpointFileNames(folder: string): Promise<string[]> {
 	const names: string[] = [];
 	const list = async (below: string) => {

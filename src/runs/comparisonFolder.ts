@@ -34,7 +34,8 @@ export function comparisonTree(point: string, problem: number): string {
 }
 
 /**
- * Reads `comparison.json` from a folder, or returns null if there is none. Fails with `corrupt`, `invalid`, `version`.
+ * Reads `comparison.json` from a folder, or returns null if there is none. Fails with `corrupt`, `invalid` or
+ * `version`.
  */
 export async function readComparison(path: string): Promise<ComparisonFile | null> {
 	const value = await unlessMissing(readJson(path, comparisonFiles.comparison));

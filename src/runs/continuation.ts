@@ -21,7 +21,10 @@ export interface ContinuationEnd {
 	readonly ended: boolean;
 }
 
-/** Tokens in the first and in the largest request: output starts quickly, and long text needs few requests. */
+/**
+ * Number of tokens in the first and in the largest request, chosen so that output starts quickly and long text needs
+ * few requests.
+ */
 const shortest = 16;
 const longest = 256;
 

@@ -79,7 +79,7 @@ async function firstTicket(folder: string): Promise<string | null> {
 	return null;
 }
 
-/** Tickets are created with their full content, so an unreadable one belongs to nobody. */
+/** Tickets are created with their full content, so an unreadable ticket does not belong to any process. */
 async function waits(folder: string, name: string): Promise<boolean> {
 	const identity = await readJson(folder, name, 64 << 10).catch(() => null);
 	if (!isIdentity(identity)) return false;

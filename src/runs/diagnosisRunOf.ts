@@ -20,7 +20,7 @@ export interface DiagnosedRun {
 	readonly tags: TraceTags | null;
 }
 
-/** Collects what rules need to know about a run besides its metrics. */
+/** Collects the information about a run that rules need in addition to its metrics. */
 export async function diagnosisRunOf(
 	folder: string,
 	format: string,

@@ -11,8 +11,8 @@ export const engineTitles: Readonly<Record<Exclude<EngineName, 'foreign'>, strin
 const shownNames = ['trl', 'torch', 'transformers', 'cuda', 'rocm'];
 
 /**
- * Who trained a run, according to its record. The strings come from the run folder and must be sanitized before
- * display.
+ * Which engine or trainer trained a run, according to its record. The strings come from the run folder and must be
+ * sanitized before display.
  */
 export interface EngineFacts {
 	readonly title: string;
@@ -58,7 +58,7 @@ const waitWords: Readonly<Record<EngineWaitKind, string>> = {
 	loading: 'starting on the cluster',
 	job: 'job pending on the cluster',
 	cluster: 'cluster unreachable',
-	restart: 'restarting after a loss',
+	restart: 'restarting after the job was lost',
 };
 
 /** Returns what an active run is waiting for, or null if it is computing or waiting for the user. */

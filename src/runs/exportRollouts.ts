@@ -227,8 +227,8 @@ class Export {
 	}
 
 	/**
-	 * Reads the numbers of all rollouts first, then the text of the selected ones, because groups can be scattered over
-	 * the file.
+	 * Reads the numeric fields of all rollouts first, and then the text of the selected ones, because groups can be
+	 * scattered throughout the file.
 	 */
 	async #writeByGroup(step: number): Promise<void> {
 		const groups = new Map<number, Candidate[]>();
@@ -371,5 +371,5 @@ class Export {
 
 const keyOf = ({ step, group, index }: RolloutLine) => `${step} ${group} ${index}`;
 
-/** Hashes text to 64 bits, enough to distinguish the texts in one file without keeping them. */
+/** Hashes text to 64 bits, enough to distinguish the strings in one file without keeping them. */
 const textKey = (text: string) => `${hashText(text)} ${hashText(text, 0x5bd1e995)} ${text.length}`;

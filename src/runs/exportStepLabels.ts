@@ -24,7 +24,7 @@ export interface LabelExport {
 	readonly as: LabelFormat;
 	/** Seconds since the epoch, used for labels without a time. */
 	readonly now: number;
-	/** How to count a neutral step if a format only knows correct and wrong; default wrong. */
+	/** How to count a neutral step in formats that only distinguish correct and wrong. Default: wrong. */
 	readonly neutral?: NeutralLabel;
 }
 

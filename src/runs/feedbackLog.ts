@@ -26,7 +26,7 @@ export class FeedbackLog {
 		return new FeedbackLog(await annotationFolder(run));
 	}
 
-	/** Number of invalid lines in what has been read so far. */
+	/** Number of invalid lines among those read so far. */
 	get unreadable(): number {
 		return this.#lines.unreadable;
 	}

@@ -35,8 +35,8 @@ class FolderChange {
 	}
 
 	/**
-	 * Returns the names in the folder if they may have changed since the last call, else null. A link does not count as a
-	 * folder.
+	 * Returns the names in the folder if they may have changed since the last call, or null otherwise. A link does not
+	 * count as a folder.
 	 */
 	async names(force: boolean): Promise<string[] | null> {
 		const info = await lstat(this.#path).catch(() => null);

@@ -70,7 +70,10 @@ class AnyFollower extends Disposable implements RunFollower {
 		return inner;
 	}
 
-	/** A folder that is not (yet) a run is followed like one of our own, which reports that and keeps checking. */
+	/**
+	 * A folder that is not (yet) a run is followed as if it were one of our own, because that follower reports the
+	 * problem and keeps checking.
+	 */
 	async #choose(): Promise<RunFollower> {
 		try {
 			if (this.#options.format === undefined && (await isRunFolder(this.folder))) return this.#own();

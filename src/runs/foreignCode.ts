@@ -49,8 +49,8 @@ export function startMark(recipe: unknown): string {
 }
 
 /**
- * Returns the code and servers a run would use that this user has not started it with, or null. Fails if the recipe
- * cannot be read.
+ * Returns the code and servers that a run would use but that this user has not started it with, or null if there are
+ * none. Fails if the recipe cannot be read.
  */
 export async function foreignCodeOf(
 	run: string,
@@ -74,7 +74,7 @@ export async function requireOwnRun(run: string, use: ForeignUse, agree: Agree |
 export async function requireAgreed(code: ForeignCode, agree: Agree | undefined): Promise<void> {
 	if (agree === undefined) throw new Failure('denied', foreignCodeWords(code), 'Review them first.');
 	if (await agree(code)) return;
-	throw new Failure('cancelled', `The code of ${code.folder} was not run.`);
+	throw new Failure('cancelled', `The code in ${code.folder} was not run.`);
 }
 
 /** Returns the sentence used both to ask for permission and to deny it. */

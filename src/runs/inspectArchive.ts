@@ -30,8 +30,9 @@ export function isZip(head: Uint8Array): boolean {
 
 /**
  * Converts the samples in an `.eval` file to the text of a JSON Inspect log, with the parts of each sample that a
- * transcript shows. Work and memory are bounded, whatever the archive claims. Fails with `invalid` if it is not such an
- * archive, and with `unsupported` if it is too large or compressed with a method that this Node.js lacks.
+ * transcript shows. Work and memory are bounded, regardless of what the archive claims. Fails with `invalid` if it is
+ * not an Inspect archive, and with `unsupported` if it is too large or compressed with a method that this Node.js
+ * lacks.
  * @param name file name for messages
  */
 export async function inspectArchiveText(bytes: Uint8Array, name: string): Promise<string> {

@@ -11,7 +11,7 @@ import { runStateOf } from './runStatus.ts';
 export interface RolloutNumbers {
 	/** null if the format has no steps. */
 	readonly steps: readonly number[] | null;
-	/** Number of prompts times steps. */
+	/** Number of groups: one per prompt and step. */
 	readonly groups: number;
 	readonly rollouts: number;
 	/** Number of rollouts without a reward. */

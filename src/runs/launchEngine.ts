@@ -17,12 +17,13 @@ export interface LaunchOptions {
 	readonly engine: string;
 	/** Whether to continue in place from the newest checkpoint. */
 	readonly resume?: boolean;
-	/** Starts a new run from another run's checkpoint folder. */
+	/** Checkpoint folder of another run from which to start a new run. */
 	readonly parentCheckpoint?: string;
 	/** Node.js executable; default: the one running this process (Electron is switched to Node mode). */
 	readonly node?: string;
 	/**
-	 * Time limit in milliseconds until run.json reports that the engine is running; default 120000, for PyTorch 600000.
+	 * Maximum time to wait for run.json to report that the engine is running, in milliseconds; default 120000, or 600000
+	 * for PyTorch.
 	 */
 	readonly waitMs?: number;
 	/** Variables added to this process's environment: Python, sandbox, API keys for rewards. */
@@ -46,7 +47,7 @@ export async function launchEngine(run: string, options: LaunchOptions): Promise
 	const log = await refuseLinks(run)
 		.then(() => openToAppend(join(run, runFiles.log)))
 		.catch((error: unknown) => {
-			throw Failure.from(error, `Cannot write into ${run}`);
+			throw Failure.from(error, `Cannot write to ${run}`);
 		});
 	let child: ChildProcess;
 	let logStart: number;
@@ -145,7 +146,7 @@ async function waitForEngine(
 		if (options.signal?.aborted)
 			throw new Failure('cancelled', 'Waiting for the engine was canceled; it is still starting.');
 		if (Date.now() > deadline) {
-			throw new Failure('timeout', `The engine of ${run} did not start in time.`, 'See engine.log in the run folder.');
+			throw new Failure('timeout', `The engine for ${run} did not start in time.`, 'See engine.log in the run folder.');
 		}
 		await Promise.race([pause(50), ended.catch(() => undefined)]);
 	}

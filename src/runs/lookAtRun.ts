@@ -19,9 +19,9 @@ export async function lookAtRun(content: RunContent): Promise<Look | null> {
 }
 
 /**
- * Returns the state of a run for callers that do not follow it, using the engine's own times to determine how long
- * there has been no row and no event. An old heartbeat is read twice, because after the machine wakes from sleep, the
- * engine needs a moment to write a new one.
+ * Returns the state of a run for callers that do not follow it, using the engine's own times to determine how long ago
+ * the last row and the last event were written. A stale heartbeat is read twice, because after the machine wakes from
+ * sleep, the engine needs a moment to write a new one.
  * @param lastTime time of the latest row, in seconds since the epoch; null if there are no rows
  */
 export async function firstLook(

@@ -102,7 +102,8 @@ async function readShape(path: string, revision: string, variables: NodeJS.Proce
 }
 
 /**
- * Returns null if the file is missing, too large, or not JSON. Follows links, because the hub cache consists of them.
+ * Reads a JSON file; returns null if the file is missing, too large, or not JSON. Follows links, because the hub cache
+ * consists of symlinks.
  */
 async function readJson(path: string): Promise<unknown> {
 	try {

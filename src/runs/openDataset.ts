@@ -21,7 +21,8 @@ import { defaultSplit, folderOfSplit } from './dataset/savedFolder.ts';
 export interface OpenedDataset {
 	readonly source: ProblemSource;
 	/**
-	 * SHA-256 of the generator's settings or of the files' content; a resume uses it to check that nothing has changed.
+	 * SHA-256 hash of the generator's settings or of the file contents. Checked on resume to make sure that nothing has
+	 * changed.
 	 */
 	readonly hash: string;
 }

@@ -17,7 +17,7 @@ import { listCheckpoints, readResolvedRecipe } from './runReader.ts';
 
 export interface RecipeChanges {
 	readonly seed?: number;
-	/** Changes to single keys, in order. */
+	/** Changes to individual keys, applied in order. */
 	readonly set?: readonly RecipeOverride[];
 	/** `shuffle`: permute advantages, so that nothing can be learned. */
 	readonly control?: 'shuffle';
@@ -39,8 +39,8 @@ export function changed(value: unknown, changes: RecipeChanges): unknown {
 }
 
 /**
- * Resolves a recipe file as for a run; fails with `missing` or `invalid`, including the path. Files that the recipe
- * refers to do not have to exist.
+ * Resolves a recipe file as if for a run. Fails with `missing` or `invalid`, with the path in the message. Files that
+ * the recipe refers to do not have to exist.
  */
 export async function resolveRecipeFile(recipePath: string, changes: RecipeChanges = {}): Promise<ResolvedRecipe> {
 	const path = resolve(recipePath);
@@ -114,7 +114,7 @@ export async function requireFiles(
 	{ place = (key) => key, name = path }: { readonly place?: (key: Key) => Key | null; readonly name?: string } = {},
 ): Promise<void> {
 	for (const { key, path: file, kind } of recipeFiles(recipe)) {
-		// With a cluster, the file can be in a location that only cluster machines can see.
+		// On a cluster, the file can be in a location that only cluster machines can access.
 		if (recipe.engine === 'ray' && !isInside(file, dirname(path))) continue;
 		const written = place(key);
 		if (written !== null) await requireFile(file, formatPath(written), name, kind);

@@ -34,7 +34,7 @@ export const projectTemplates: readonly ProjectTemplate[] = [
 	{
 		id: 'r1',
 		label: 'DeepSeek-R1 in minutes',
-		detail: 'A pipeline: R1-Zero next to the four stages of R1 and a distilled student, on small local models.',
+		detail: 'A pipeline: R1-Zero alongside the four stages of R1 and a distilled student, on small local models.',
 		recipe: 'r1.recipe.json',
 	},
 	{
@@ -50,7 +50,7 @@ const realNames: Readonly<Record<string, string>> = { gitignore: '.gitignore' };
 
 export interface TemplateFile {
 	readonly source: string;
-	/** Relative to the project, with `/`. */
+	/** Path relative to the project, with `/` as the separator. */
 	readonly path: string;
 }
 

@@ -6,7 +6,7 @@ export interface RecipeOverride {
 	readonly value: unknown;
 }
 
-/** Parses `key.key=value`, where the value is JSON or else plain text. Fails with `invalid`. */
+/** Parses `key.key=value`, where the value is JSON or, if it is not valid JSON, plain text. Fails with `invalid`. */
 export function parseOverride(text: string): RecipeOverride {
 	const sign = text.indexOf('=');
 	const path = text.slice(0, Math.max(sign, 0)).split('.');

@@ -11,7 +11,7 @@ import { runFiles } from './runFiles.ts';
 /** Reward files for a new run, read and ready to be written. */
 export interface RewardCopies {
 	readonly recipe: ResolvedRecipe;
-	/** File contents by path relative to the run, with "/". */
+	/** File contents, keyed by path relative to the run, with `/` as the separator. */
 	readonly contents: ReadonlyMap<string, Buffer>;
 }
 

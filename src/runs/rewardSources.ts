@@ -12,9 +12,9 @@ export const rewardFileLimits = { files: 500, fileBytes: 16 << 20, bytes: 64 << 
 export interface RewardSources {
 	/** The deepest folder that contains all files. */
 	readonly root: string;
-	/** File contents by path relative to the root, with "/". */
+	/** File contents, keyed by path relative to the root, with `/` as the separator. */
 	readonly files: ReadonlyMap<string, Buffer>;
-	/** For each requested reward file, its path relative to the root, with "/". */
+	/** For each requested reward file, its path relative to the root, with `/` as the separator. */
 	readonly entries: ReadonlyMap<string, string>;
 }
 

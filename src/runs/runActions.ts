@@ -32,7 +32,7 @@ export async function annotateRun(
 	}
 	const folder = await annotationFolderOf(run);
 	await ensureFolder(folder).catch((error: unknown) => {
-		throw Failure.from(error, `Cannot write into ${folder}`);
+		throw Failure.from(error, `Cannot write to ${folder}`);
 	});
 	const own = folder === join(run, runFiles.annotations);
 	// A link would redirect the write out of the run.

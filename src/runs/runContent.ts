@@ -15,7 +15,7 @@ export type { RolloutSplit };
  * record or file; its meaning is private to the format's reader.
  */
 export interface RolloutPlace {
-	/** Relative to the run folder, with `/`. */
+	/** Path relative to the run folder, with `/` as the separator. */
 	readonly file: string;
 	readonly offset: number;
 	readonly length: number;
@@ -28,9 +28,9 @@ export interface RolloutPlace {
 
 /** Something that could not be read, with its location. */
 export interface RunFault {
-	/** Relative to the run folder. */
+	/** Path relative to the run folder. */
 	readonly file: string;
-	/** Line from 1; null for the whole file, or for a file without lines. */
+	/** Line number, starting at 1; null for the whole file, or for a file without lines. */
 	readonly line: number | null;
 	/** Description of the problem: "invalid JSON", "has no output". */
 	readonly message: string;
@@ -71,16 +71,16 @@ export interface RunContent {
 	/** Fails with `missing` if the step has no rollouts. */
 	open(step: number, split?: RolloutSplit): Promise<StepRollouts>;
 	/**
-	 * Yields metrics in batches, ascending by step to the extent that the files are. Names are canonical for metrics that
-	 * have a canonical equivalent (src/core/metrics), otherwise the trainer's own. Faults are collected in `faults`.
+	 * Yields metrics in batches, in ascending step order if the files are in that order. Names are canonical for metrics
+	 * that have a canonical equivalent (src/core/metrics), otherwise the trainer's own. Faults are collected in `faults`.
 	 */
 	metrics(signal?: AbortSignalLike): AsyncGenerator<MetricsLine[]>;
-	/** Returns the latest rows, for lists. Always cheap regardless of run length; empty if that is not possible. */
+	/** Returns the latest rows, for lists. Cheap regardless of run length; empty if they cannot be read cheaply. */
 	newest(): Promise<MetricsLine[]>;
 	evaluations(): Promise<EvaluationSummary[]>;
 	/** Returns the samples of an evaluation, for paired tests; empty if the format does not store them. */
 	evaluationLines(step: number, name: string): Promise<EvaluationLine[]>;
-	/** Faults in what has been read through this object so far. */
+	/** Faults found so far in data read through this object. */
 	readonly faults: readonly RunFault[];
 }
 

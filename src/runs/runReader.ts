@@ -150,7 +150,7 @@ export function readEvents(run: string): Promise<EventLine[]> {
 
 const rolloutFile = (step: number) => `${runFiles.rollouts}/${stepName(step)}.jsonl`;
 
-/** Reads the rollouts that first feed a step; empty if there are none. */
+/** Reads the rollouts that are first used at a step; empty if there are none. */
 export function readRollouts(run: string, step: number): Promise<RolloutLine[]> {
 	return all(readLines(run, rolloutFile(step), rolloutLineSchema));
 }
@@ -171,7 +171,7 @@ export async function listRolloutSteps(run: string): Promise<number[]> {
 		.sort((a, b) => a - b);
 }
 
-/** Reads the summaries of all evaluations, by step and name; unreadable ones are skipped. */
+/** Reads the summaries of all evaluations, sorted by step and name; unreadable ones are skipped. */
 export async function readEvaluations(run: string): Promise<EvaluationSummary[]> {
 	const summaries: EvaluationSummary[] = [];
 	for (const folder of await listFolder(run, runFiles.evaluations)) {
@@ -204,7 +204,7 @@ export function readEvaluationLines(run: string, step: number, name: string): Pr
 /** Reads the user's annotations on a run from any trainer; empty if there are none. */
 export async function readAnnotation(run: string): Promise<RunAnnotation> {
 	const folder = await annotationFolderOf(run);
-	// For our own runs, check the path from the run folder on: no link may lead out of it.
+	// For our own runs, check the path below the run folder, because no link may lead out of it.
 	const [root, relative] =
 		folder === join(run, runFiles.annotations) ? [run, runFiles.person] : [folder, 'person.json'];
 	const value = await readJson(root, relative, largestRecord).catch((error: unknown) => {
@@ -220,13 +220,16 @@ export function readLogEnd(run: string, bytes = 16 << 10): Promise<string> {
 	return readLogFrom(run, 0, bytes);
 }
 
-/** Reads engine.log from a position on, at most its last `bytes`; empty if there is no log. */
+/** Reads engine.log from a position, limited to its last `bytes`; empty if there is no log. */
 export async function readLogFrom(run: string, start: number, bytes = 16 << 10): Promise<string> {
 	const end = await readEnd(run, runFiles.log, start, bytes).catch(() => null);
 	return end === null ? '' : end.bytes.toString('utf8');
 }
 
-/** Reads the last bytes of a file after a position; `whole` if nothing was skipped. A missing file counts as empty. */
+/**
+ * Reads the last bytes of a file after a position; `whole` is true if nothing was skipped. A missing file counts as
+ * empty.
+ */
 async function readEnd(
 	run: string,
 	relative: string,
@@ -251,7 +254,7 @@ async function readEnd(
 export interface DiskUse {
 	/** Total size of all regular files, in bytes. */
 	readonly total: number;
-	/** Sizes in bytes by top-level name in the run folder: `rollouts`, `checkpoints`, `metrics.jsonl`... */
+	/** Sizes in bytes, keyed by top-level name in the run folder: `rollouts`, `checkpoints`, `metrics.jsonl`... */
 	readonly parts: Readonly<Record<string, number>>;
 }
 

@@ -20,7 +20,7 @@ const entrySchema = v.looseObject({
 	format: v.literal(1),
 	path: v.string(),
 	added: v.number(),
-	/** For another trainer's run, the reader to open it with. */
+	/** Reader to open another trainer's run with. */
 	reader: v.optional(v.string()),
 	/** Hash of the recipe with which this user started the run or pipeline. */
 	started: v.optional(v.string()),

@@ -46,7 +46,7 @@ export interface RunState<T extends AnyRunRecord = RunRecord> {
 
 /**
  * Returns a run's record with its status. An engine records how it ended before it exits. If that happens between the
- * two reads, the run would appear to have crashed, so a record that its engine's state contradicts is read again.
+ * two reads, the run would appear to have crashed, so a record that contradicts its engine's state is read again.
  * @param read reads the record; its errors are propagated
  */
 export async function runStateOf<T extends AnyRunRecord>(read: () => Promise<T>): Promise<RunState<T>> {

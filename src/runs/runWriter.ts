@@ -173,7 +173,9 @@ export class RunWriter {
 		});
 	}
 
-	/** Writes the rollouts that first feed `step`, or the contents of their file, completely or not at all. */
+	/**
+	 * Writes the rollouts that are first used at `step`, given as lines or as file contents, completely or not at all.
+	 */
 	writeRollouts(step: number, lines: Iterable<RolloutLine> | Uint8Array): Promise<void> {
 		return this.#write(async () => {
 			const content = lines instanceof Uint8Array ? lines : formatted(lines);
@@ -355,7 +357,7 @@ export class RunWriter {
 
 async function lockRun(folder: string, patienceMs = 0): Promise<FileLock> {
 	await refuseLinks(folder).catch((error: unknown) => {
-		throw Failure.from(error, `Cannot write into ${folder}`);
+		throw Failure.from(error, `Cannot write to ${folder}`);
 	});
 	return FileLock.acquire(join(folder, runFiles.lock), `The run ${folder}`, patienceMs);
 }

@@ -16,9 +16,9 @@ export interface ServeOptions {
 	readonly node?: string;
 	/** Name of this program in the engine's log. */
 	readonly name: string;
-	/** Variables added to this process's environment: the Python to use. */
+	/** Variables added to this process's environment, such as the Python to use. */
 	readonly environment?: Readonly<Record<string, string>>;
-	/** Time limit in milliseconds until the engine responds; default 60000, for PyTorch 600000. */
+	/** Maximum time to wait for the engine to respond, in milliseconds; default 60000, or 600000 for PyTorch. */
 	readonly waitMs?: number;
 	readonly signal?: AbortSignal;
 }

@@ -40,7 +40,9 @@ export async function startRun(recipePath: string, changes: RecipeChanges, optio
 	});
 }
 
-/** Removes a new run whose engine exited before it had its data; the engine's message is in the start error. */
+/**
+ * Removes a new run whose engine exited before it had loaded its data; the start error contains the engine's message.
+ */
 async function removeRefused(folder: string): Promise<void> {
 	const { record, status } = await readRunState(folder);
 	const refused = record.error !== undefined && ['missing', 'invalid', 'unsupported'].includes(record.error.reason);

@@ -9,7 +9,7 @@ import type { RunContent } from './runContent.ts';
 const maxRollouts = 2048;
 const turnMillis = 4;
 
-/** Reads the rollouts of a step, reduced to what rules need; null if none can be read. */
+/** Reads a step's rollouts, reduced to what rules need; null if none can be read. */
 export async function stepFactsOf(
 	content: RunContent,
 	step: number,

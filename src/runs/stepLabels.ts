@@ -34,7 +34,7 @@ export class StepLabels {
 		return new StepLabels(await annotationFolder(run));
 	}
 
-	/** Number of invalid lines in what has been read so far. */
+	/** Number of invalid lines read so far. */
 	get unreadable(): number {
 		return this.#lines.unreadable;
 	}

@@ -23,7 +23,7 @@ export interface ReasonerOptions {
 }
 
 const thinkTags = ['<think>', '</think>'] as const;
-/** Maximum delay of a timer. */
+/** Maximum timer delay, in seconds. */
 const maxSeconds = 2_000_000;
 
 /**

@@ -185,7 +185,7 @@ export class OpenSearch extends Disposable {
 		if (options.signal?.aborted) abort();
 		options.signal?.addEventListener('abort', abort, { once: true });
 		if (budget.seconds !== undefined) {
-			// A timer would turn larger values into no delay at all, and nobody waits that long.
+			// setTimeout treats larger values as no delay at all, and nobody waits that long.
 			afterwards(Math.min(budget.seconds * 1000, 2 ** 31 - 1), () => stop('seconds'));
 		}
 		const result = handle.result.finally(() => {

@@ -23,7 +23,7 @@ import { readResolvedRecipe } from '../runs/runReader.ts';
 
 /** A line that is not a valid problem. */
 export interface ProblemFault {
-	/** Line number from 1. */
+	/** Line number, starting at 1. */
 	readonly line: number;
 	readonly message: string;
 }
@@ -32,13 +32,15 @@ export interface ProblemFault {
 export interface ProblemSet {
 	/** Display name. */
 	readonly name: string;
-	/** The task generator, whose own rule then determines correctness; null for mathematical equivalence. */
+	/**
+	 * Task generator, whose own rule determines correctness; null if answers are compared by mathematical equivalence.
+	 */
 	readonly task: TaskDataset | null;
-	/** How to grade answers if there is no generator; absent for mathematical equivalence. */
+	/** How to grade answers if there is no generator; if absent, they are compared by mathematical equivalence. */
 	readonly judge?: BenchmarkJudge;
 	/**
-	 * Yields every problem once; for several with the same key, the first. Fails with `missing`, or `invalid` if there is
-	 * nothing to read.
+	 * Yields every problem once; if several have the same key, only the first. Fails with `missing`, or `invalid` if
+	 * there is nothing to read.
 	 * @param onFault called for problems that cannot be read, which are skipped
 	 */
 	problems(onFault: (fault: ProblemFault) => void): AsyncIterable<Problem>;
@@ -48,8 +50,8 @@ export interface ProblemSet {
 const defaultTaskProblems = 500;
 
 /**
- * Opens a set of problems; relative paths start at `folder`. Fails with `missing` and `invalid` before reading any
- * problem.
+ * Opens a set of problems; relative paths are resolved against `folder`. Fails with `missing` and `invalid` before
+ * reading any problem.
  */
 export async function openProblemSet(spec: ProblemsSpec, folder: string): Promise<ProblemSet> {
 	switch (spec.from) {

@@ -21,7 +21,7 @@ export interface SearchPrograms {
 	readonly client: string;
 }
 
-/** The searches of one process, by log. They share open policies. */
+/** Searches running in one process, keyed by log. They share open policies. */
 export class RunningSearches extends Disposable {
 	readonly #programs: SearchPrograms;
 	readonly #tell: (news: SearchNews<'changed'>) => void;
@@ -162,7 +162,7 @@ export class RunningSearches extends Disposable {
 	}
 }
 
-/** Converts a requested continuation to the form that searches use. */
+/** Converts a requested continuation to the format that searches use. */
 export function resumeOf(
 	action: Params<'continue'>['action'],
 ): Pick<SearchResume, 'action' | 'node' | 'text' | 'token'> {

@@ -21,7 +21,7 @@ import { TreeLogWriter } from './treeLogWriter.ts';
 export interface SearchStart {
 	readonly spec: SearchSpec;
 	readonly problem: SearchProblem;
-	/** The file must not exist. */
+	/** Path of the new log; the file must not exist. */
 	readonly log: string;
 	readonly context: SearchContext;
 	/** Cancels the start and the search. */
@@ -32,7 +32,7 @@ export interface SearchStart {
 export interface SearchContinuation extends Omit<SearchStart, 'spec' | 'problem'> {
 	/** Overrides the specification in the log. */
 	readonly spec?: SearchSpec;
-	/** Budget from here on. */
+	/** Budget for the continuation. */
 	readonly budget: SearchBudget;
 	readonly action: Pick<SearchResume, 'action' | 'node' | 'text' | 'token'>;
 }

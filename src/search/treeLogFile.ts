@@ -30,7 +30,7 @@ export interface ReadTreeLog {
 	readonly faults: readonly TreeLogFault[];
 	/** Number of bytes up to the end of the last complete line. */
 	readonly whole: number;
-	/** Incomplete data left after it by a crash. */
+	/** Incomplete data that a crash left after the last complete line. */
 	readonly torn: Uint8Array;
 }
 

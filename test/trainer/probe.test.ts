@@ -65,9 +65,9 @@ describe('probing a Python', { skip }, () => {
 		});
 		assert.equal(probe.torch, null);
 		assert.deepEqual(probe.imports.torch?.error, 'SystemExit: no driver');
-		if (process.platform !== 'win32') assert.match(probe.imports.trl?.error ?? '', /^the process ended \(signal 11\)/);
+		if (process.platform !== 'win32') assert.match(probe.imports.trl?.error ?? '', /^the process exited \(signal 11\)/);
 		assert.equal(probe.imports.vllm?.error, 'timed out after 10 s');
-		assert.match(probe.imports.ray?.error ?? '', /^the process ended \(status 7\)/);
+		assert.match(probe.imports.ray?.error ?? '', /^the process exited \(status 7\)/);
 		assert.equal(probe.imports.bitsandbytes?.error, 'OSError: libnvJitLink.so is missing');
 		assert.equal(probe.imports.peft?.ok, true);
 		assert.match(probe.imports.nowhere?.error ?? '', /^ModuleNotFoundError/);

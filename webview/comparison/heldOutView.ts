@@ -17,7 +17,7 @@ export class HeldOutView {
 	#shown: readonly (readonly HeldOut[])[] | null = null;
 	#failure: string | null = null;
 	#loading = false;
-	/** Index of the selected evaluation, by run. */
+	/** Index of the selected evaluation for each run. */
 	#chosen: (number | null)[] = [];
 	/** Test results, keyed by pair of evaluations. */
 	readonly #pairs = new Map<string, PairedComparison | 'loading'>();
@@ -121,7 +121,7 @@ export class HeldOutView {
 			element(
 				'p',
 				{ class: 'quiet note' },
-				`Problems are paired by prompt. With one sample per problem, an exact McNemar test is used; with several, a sign-flip test over problems.${others > 1 ? ` The p values are not corrected for ${others} comparisons.` : ''}`,
+				`Problems are paired by prompt. With one sample per problem, an exact McNemar test is used; with several, a sign-flip test over problems.${others > 1 ? ` The p-values are not corrected for ${others} comparisons.` : ''}`,
 			),
 		);
 	}

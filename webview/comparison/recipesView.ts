@@ -61,7 +61,7 @@ export class RecipesView {
 				this.element,
 				emptyState({
 					title: 'Not enough recipes to compare',
-					text: `${without === '' ? 'The runs' : without} ${result.without.length === 1 ? 'has' : 'have'} no recipe. Only runs of the built-in engines save their resolved recipe.`,
+					text: `${without === '' ? 'The runs' : without} ${result.without.length === 1 ? 'has' : 'have'} no recipe. Only runs from the built-in engines save their resolved recipe.`,
 					actions: [{ label: 'Select Runs', run: () => this.#model.host.post({ type: 'choose' }) }],
 				}),
 			);

@@ -47,7 +47,7 @@ export class RunLegend {
 			{
 				class: 'run-toggle',
 				attributes: { type: 'button' },
-				title: shown ? `Hide curves of ${name}` : `Show curves of ${name}`,
+				title: shown ? `Hide curves for ${name}` : `Show curves for ${name}`,
 				on: { click: () => model.toggleRun(i) },
 			},
 			lineSample(i, this.#themes.theme),
@@ -64,7 +64,7 @@ export class RunLegend {
 				{
 					class: 'link',
 					attributes: { type: 'button' },
-					aria: { label: `Dashboard of ${name}` },
+					aria: { label: `Dashboard for ${name}` },
 					on: { click: () => model.host.post({ type: 'openDashboard', run: i }) },
 				},
 				'Dashboard',

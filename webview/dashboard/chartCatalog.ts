@@ -27,7 +27,7 @@ export function chartsOf(metrics: readonly string[], own = false): ChartGroup[] 
 		{ id: 'speed', title: metricGroupTitles.time, charts: [...phaseCharts(names), ...speedCharts(names)] },
 		{ id: 'devices', title: metricGroupTitles.devices, charts: deviceCharts(names) },
 	];
-	// Assigns the remaining catalog metrics to groups by type.
+	// Assign the remaining catalog metrics to groups by type.
 	const rest = Map.groupBy(each(names, /^/), (spec) => sectionOf(spec.id));
 	const whole = groups.map((group) => ({ ...group, charts: [...group.charts, ...(rest.get(group.id) ?? [])] }));
 	whole.push({ id: 'other', title: metricGroupTitles.other, charts: rest.get('other') ?? [] });
@@ -73,7 +73,7 @@ function rewardCharts(names: Names): ChartSpec[] {
 	const componentBands = components.flatMap((of, i): ChartBand[] => {
 		const by = of.replace(/mean$/, 'std');
 		if (!deviations.includes(by)) return [];
-		// Hides bands by default if there are several, because they would cover each other and the lines.
+		// Hide bands by default if there are several, because they would cover each other and the lines.
 		const label = components.length > 1 ? `\u00b1 ${describeMetric(of).title}` : '\u00b11 SD';
 		return [{ kind: 'spread', of, by, label, color: i + 1, initiallyHidden: components.length > 1 }];
 	});

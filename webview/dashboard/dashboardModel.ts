@@ -32,7 +32,7 @@ export class DashboardModel extends Disposable implements ColumnSource {
 	/** Number of exact rows; the rows after them are from the overview. */
 	#exact = 0;
 	#overview: MetricChunk | null = null;
-	/** Difference between the extension's clock and ours, in seconds. */
+	/** Difference between the extension's clock and the page's clock, in seconds. */
 	#clock = 0;
 
 	readonly onChange = this.#changed.event;
@@ -161,7 +161,7 @@ export class DashboardModel extends Disposable implements ColumnSource {
 			return;
 		}
 		const last = this.table.step.at(-1) ?? Number.NEGATIVE_INFINITY;
-		// Discards an inconsistent overview.
+		// Discard an inconsistent overview.
 		if (!this.table.applyChunk(tailOf(this.#overview, last, this.table))) this.#overview = null;
 	}
 
@@ -180,7 +180,7 @@ export class DashboardModel extends Disposable implements ColumnSource {
 function tailOf(chunk: MetricChunk, step: number, table: MetricTable): MetricChunk {
 	const from = lowerBound(chunk.step, step);
 	const first = chunk.step[from] === step ? from + 1 : from;
-	// Converts stage numbers, which are relative to the chunk.
+	// Convert stage numbers, which are relative to the chunk.
 	const stages = [...new Set([...table.stages, ...chunk.stages])];
 	const numbers = chunk.stages.map((stage) => stages.indexOf(stage));
 	return {

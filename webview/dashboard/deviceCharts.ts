@@ -38,7 +38,7 @@ function smallChart(kind: Kind, device: number, has: ReadonlySet<string>): Chart
 	const line = (part: string, more: Omit<ChartLine, 'metric'>): ChartLine[] =>
 		[`gpu/${device}/${part}`].filter((metric) => has.has(metric)).map((metric) => ({ metric, ...more }));
 	const lines = kind.lines.flatMap(([part, label], color) =>
-		// Reserved memory lies between the two and helps to diagnose fragmentation.
+		// Reserved memory lies between the two and helps diagnose fragmentation.
 		line(part, { label, color, ...(part === 'memory_reserved' ? { initiallyHidden: true } : {}) }),
 	);
 	const limit = lines.length > 0 && 'of' in kind ? line(kind.of, { label: 'Limit', color: 7, reference: true }) : [];

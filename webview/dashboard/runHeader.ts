@@ -79,7 +79,7 @@ export class RunHeader extends Disposable {
 			step: this.#fact('Step', () => ({
 				title: 'Step',
 				paragraphs: [
-					'Optimizer updates over all stages: completed and maximum. A stage with an accuracy target may end early.',
+					'Optimizer updates across all stages: completed and maximum. A stage with an accuracy target may end early.',
 				],
 			})),
 			elapsed: this.#fact('Elapsed', () => ({
@@ -158,7 +158,7 @@ export class RunHeader extends Disposable {
 		for (const { action, control } of this.#actions) control.setHidden(!run.actions.includes(action));
 		// Other trainers may have rollouts without metrics.
 		this.#rollouts.setDisabled(run.format === undefined && model.table.lastRow('reward') < 0);
-		// Uses the metrics, because run.json is not updated at every step.
+		// Use the metrics, because run.json is not updated at every step.
 		const newest = model.table.step.at(-1);
 		const known = run.step ?? newest ?? null;
 		const step = Math.max(run.step ?? 0, newest ?? 0);

@@ -151,7 +151,7 @@ function waiting(
 function beforeRewards(run: DashboardRun): boolean {
 	if (run.stage !== 'sft' && run.stage !== 'distill') return false;
 	const at = run.stages.findLastIndex((stage) => stage.name === run.stage);
-	// Assumes the default stages if the recipe cannot be read.
+	// Assume the default stages if the recipe cannot be read.
 	return at < 0 || run.stages.slice(at + 1).some(({ type }) => learnsFromRewards(type));
 }
 

@@ -6,7 +6,7 @@ import type { Theme } from '../lib/theme.ts';
 
 /** Share of each part in a stacked chart. */
 export interface Shares {
-	/** Mean per row and share of the total (0 to 1), by metric. */
+	/** Mean per row and share of the total (0 to 1), keyed by metric. */
 	readonly parts: ReadonlyMap<string, { readonly mean: number; readonly share: number }>;
 	/** Number of rows in which at least one part has a value. */
 	readonly rows: number;
@@ -23,7 +23,7 @@ export function sharesOf(metrics: readonly string[], source: ColumnSource, from:
 		let sum = 0;
 		for (let row = from; row < end; row++) {
 			const value = column[row] as number;
-			// Skips NaN and negative durations.
+			// Skip NaN and negative durations.
 			if (!(value >= 0)) continue;
 			sum += value;
 			any[row - from] = 1;
@@ -72,7 +72,8 @@ export class ShareBar implements IDisposable {
 	}
 
 	/**
-	 * Updates after the view moved or rows arrived. If there are many rows, waits for a pause so that panning stays fast.
+	 * Updates after the view has moved or rows have arrived. If there are many rows, waits for a pause so that panning
+	 * stays fast.
 	 */
 	drawn(from: number, to: number): void {
 		clearTimeout(this.#timer);

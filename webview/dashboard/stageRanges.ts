@@ -10,7 +10,7 @@ export interface StageRange {
 	readonly to: number;
 }
 
-/** Returns the stages of a run in execution order. */
+/** Returns a run's stages in execution order. */
 export function stageRanges(table: MetricTable): StageRange[] {
 	const ranges: StageRange[] = [];
 	const times = new Map<string, number>();

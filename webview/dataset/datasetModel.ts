@@ -176,7 +176,7 @@ export class DatasetModel extends Disposable {
 			const { rows } = await this.#port.request('rows', { version, view: view.number, from, to: from + portionRows });
 			const now = this.#snapshot;
 			if (now?.version !== version || now.view.number !== view.number) return;
-			// Requests the missing rows again.
+			// Request the missing rows again.
 			if (rows.length < portionRows) this.#asked.delete(key);
 			if (rows.length === 0) return;
 			this.#portions.set(portion, rows);

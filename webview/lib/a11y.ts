@@ -11,7 +11,7 @@ export class LiveRegion implements IDisposable {
 		this.#next = text;
 		this.#timer ??= setTimeout(() => {
 			this.#timer = undefined;
-			// Clears the text, because an unchanged text would not be announced again.
+			// Clear the text, because unchanged text would not be announced again.
 			setText(this.element, '');
 			setText(this.element, this.#next);
 		}, 400);

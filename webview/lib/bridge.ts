@@ -119,7 +119,7 @@ export class Bridge<In, Out, State, Requests extends RequestTable> extends Dispo
 
 	#receive(data: unknown): void {
 		const envelope = v.safeParse(toWebviewSchema, data);
-		// Ignores messages from other scripts in the page's frame, which do not have our envelope.
+		// Ignore messages from other scripts in the page's frame, which do not have our envelope.
 		if (!envelope.success) return;
 		const message = envelope.output;
 		if (message.kind === 'shown') {

@@ -79,6 +79,6 @@ export function withContrast(color: Color, background: Color, ratio: number): Co
 		if (contrast(towards(middle), background) >= ratio) high = middle;
 		else low = middle;
 	}
-	// Ensures that rounding to bytes does not reduce the contrast below the ratio.
+	// Ensure that rounding to bytes does not reduce the contrast below the ratio.
 	return towards(Math.min(1, high + 0.01));
 }

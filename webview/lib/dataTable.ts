@@ -47,7 +47,7 @@ export interface DataTableOptions {
 	/** Returns the content of a row; undefined if it is not loaded yet, see {@link DataTable.refresh}. */
 	readonly row: (index: number) => DataRow | undefined;
 	readonly onOpen: (index: number, by: 'key' | 'pointer') => void;
-	/** Pointer action that opens a row: a click anywhere, or a click on its number or a double click. */
+	/** Pointer action that opens a row: a click anywhere in it, or only a click on its number or a double-click. */
 	readonly opensOn: 'click' | 'number';
 	readonly onResize?: (column: string, width: number) => void;
 }

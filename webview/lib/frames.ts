@@ -72,7 +72,7 @@ export const frames = new Frames();
 /**
  * Forwards changes immediately. While the page is hidden, collects them and forwards them together when it becomes
  * visible.
- * @param of Default: the frames of the page
+ * @param of frame source; default: the page's frames
  */
 export function whenShown<T>(
 	update: (changes: ReadonlySet<T>) => void,

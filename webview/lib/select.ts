@@ -20,7 +20,7 @@ export function select(label: string, onChange: (value: string) => void): Select
 	return {
 		element: node,
 		set: (choices, value) => {
-			// Also shows a value that is not among the choices.
+			// Also show a value that is not among the choices.
 			const all = choices.some((choice) => choice.value === value) ? choices : [{ value, label: value }, ...choices];
 			const next = JSON.stringify(all);
 			if (next !== key) {

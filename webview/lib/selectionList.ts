@@ -65,7 +65,7 @@ export class SelectionList implements IDisposable {
 		this.#count = count;
 		this.#selected = selected;
 		this.#list.setCount(count);
-		// Shows the newest rows if scrolled to the top; otherwise keeps the position.
+		// Show the newest rows if scrolled to the top; otherwise keep the position.
 		if (added > 0 && scrollTop > 0) this.element.scrollTop = scrollTop + added * this.#rowHeight;
 		if (moved && selected >= 0 && selected < count) this.#list.reveal(selected);
 	}

@@ -28,7 +28,7 @@ export interface AppParts<In, State, Change> {
 	 */
 	readonly saved: () => State | null;
 	/**
-	 * When to save a change. Default: immediately. "soon" combines several changes, for states that contain long texts.
+	 * When to save a change. Default: immediately. "soon" combines several changes, for states that contain long text.
 	 */
 	readonly saves?: (change: Change) => 'now' | 'soon' | 'never';
 }

@@ -137,7 +137,7 @@ export interface VirtualListOptions {
 	readonly position?: 'rowindex' | 'posinset' | 'none';
 	/** Number of header rows included in `aria-rowindex` before the first row. */
 	readonly positionOffset?: number;
-	/** Called after the visible rows were drawn, for example after scrolling or resizing. */
+	/** Called after the visible rows have been drawn, for example after scrolling or resizing. */
 	readonly onDrawn?: () => void;
 }
 
@@ -231,7 +231,7 @@ export class VirtualList implements IDisposable {
 			this.#drop(row);
 			this.#rows.delete(index);
 		}
-		// If the list exceeds the maximum element height, positions rows relative to the visible part.
+		// If the list exceeds the maximum element height, position rows relative to the visible part.
 		const shift = this.element.scrollTop - scrollTop;
 		for (let index = range.first; index < range.end; index++) {
 			let row = this.#rows.get(index);
@@ -256,7 +256,7 @@ export class VirtualList implements IDisposable {
 			setAria(row, 'setsize', this.#heights.count);
 		}
 		if (rowHeight !== undefined) row.style.height = `${rowHeight}px`;
-		// Keeps rows in document order, for reading and keyboard navigation.
+		// Keep rows in document order, for reading and keyboard navigation.
 		const after = [...this.#rows.entries()].filter(([i]) => i > index).sort(([a], [b]) => a - b)[0]?.[1];
 		this.#space.insertBefore(row, after ?? null);
 		if (rowHeight === undefined) this.#measure.observe(row);
@@ -283,7 +283,7 @@ export class VirtualList implements IDisposable {
 			if (index < first) above += change;
 		}
 		if (!changed) return;
-		// Keeps the visible rows in place if the measured heights above them differ from the estimates.
+		// Keep the visible rows in place if the measured heights above them differ from the estimates.
 		if (above !== 0) this.element.scrollTop += above;
 		this.#draw();
 	}

@@ -63,7 +63,7 @@ ORDER BY change DESC, steps DESC
 LIMIT 200`,
 	},
 	{
-		title: 'Best held-out accuracy of each run',
+		title: 'Best held-out accuracy per run',
 		sql: `SELECT run, name, max(accuracy) AS best, max_by(step, accuracy) AS at_step
 FROM evaluations
 GROUP BY run, name

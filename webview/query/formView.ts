@@ -130,7 +130,10 @@ export class FormView {
 					label: `${id === form.measure ? 'mean ' : ''}${labels.get(id) ?? id.replaceAll('_', ' ')}`,
 				}))
 			: choices;
-		this.#sort.set([{ value: '', label: grouped ? 'the groups' : 'run and step' }, ...sorts], form.sort?.column ?? '');
+		this.#sort.set(
+			[{ value: '', label: grouped ? 'group columns' : 'run and step' }, ...sorts],
+			form.sort?.column ?? '',
+		);
 		this.#descending.element.hidden = form.sort === null;
 		this.#descending.set(
 			[

@@ -50,7 +50,7 @@ function drawing(name: string, { bins, without, whole }: Histogram): HTMLElement
 		...bins.map((bin) => {
 			const bar = element('span', { class: 'bar' });
 			bar.style.height = `${(100 * bin.rows) / highest}%`;
-			// Ensures that nonempty bins are visible.
+			// Ensure that nonempty bins are visible.
 			if (bin.rows > 0) bar.classList.add('some');
 			return element('span', { class: 'bar-room', title: `${label(bin)}: ${count(bin.rows)}` }, bar);
 		}),

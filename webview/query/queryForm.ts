@@ -56,7 +56,7 @@ export interface FormColumn {
 	readonly meaning: string;
 }
 
-/** Columns that locate texts in files and are not useful in filters. */
+/** Columns that locate text in files and are not useful in filters. */
 const plumbing = ['file', 'byte_offset', 'byte_length', 'item', 'rewards', 'has_tokens'];
 
 const numeric = /^(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT|UTINYINT|USMALLINT|UINTEGER|UBIGINT|FLOAT|DOUBLE|DECIMAL)/;

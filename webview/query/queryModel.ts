@@ -260,7 +260,7 @@ export class QueryModel extends Disposable {
 		} catch (error) {
 			if (!this.#end(busy)) return;
 			const failure = Failure.from(error);
-			// The request was canceled, so keeps the previous result.
+			// The request was canceled, so keep the previous result.
 			if (failure.reason === 'cancelled') return;
 			this.#answer = { kind: 'failure', question, failure: failure.toJSON() };
 		}
@@ -341,7 +341,7 @@ export class QueryModel extends Disposable {
 			this.#components = components;
 			this.#columns = formColumns(components);
 		}
-		// Deselects runs that no longer exist.
+		// Deselect runs that no longer exist.
 		const folders = new Set(runs.map(({ folder }) => folder));
 		if (this.chosen?.some((folder) => !folders.has(folder)) && runs.length > 0) {
 			this.#set({ runs: this.chosen.filter((folder) => folders.has(folder)) });

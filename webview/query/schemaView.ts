@@ -15,7 +15,7 @@ export class SchemaView {
 				{ class: 'schema-name', title, attributes: { type: 'button' }, aria: { label: `Insert ${text}` } },
 				text,
 			);
-			// Keeps the selection in the editor, which is replaced by the name.
+			// Keep the selection in the editor, which is replaced by the name.
 			node.addEventListener('mousedown', (event) => event.preventDefault());
 			node.addEventListener('click', () => insert(reserved.has(text) ? `"${text}"` : text));
 			return node;
@@ -43,7 +43,7 @@ export class SchemaView {
 						),
 					),
 				);
-				// Expands the view that is queried most often.
+				// Expand the view that is queried most often.
 				details.open = i === 1;
 				return details;
 			}),

@@ -86,7 +86,7 @@ export class SqlView {
 		this.#unmark();
 		this.#editor.focus();
 		this.#editor.select();
-		// Inserts the text as if it were typed, so that it can be undone.
+		// Insert the text as if it were typed, so that it can be undone.
 		if (!document.execCommand('insertText', false, sql)) this.#editor.value = sql;
 		this.#model.setSql(this.#editor.value);
 	}

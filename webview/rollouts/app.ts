@@ -220,7 +220,7 @@ export class App extends Disposable {
 		}
 	}
 
-	/** Shows or hides marks. They are always present in the texts; CSS controls their visibility. */
+	/** Shows or hides marks. They are always present in the text; CSS controls their visibility. */
 	#applyMarks(): void {
 		this.#view.dataset.marks = [...this.#model.marks].join(' ');
 	}

@@ -139,7 +139,7 @@ export class BehaviorsView extends Disposable {
 			),
 		);
 		fill(this.element, this.#bar.element, this.#body, this.#empty);
-		// Limits redraws to a few per second, because a scan sends many rows per second.
+		// Limit redraws to a few per second, because a scan sends many rows per second.
 		this.register(
 			scan.onChange(() => {
 				this.#bar.update();
@@ -194,7 +194,7 @@ export class BehaviorsView extends Disposable {
 		this.#plot.update();
 		this.#drawLegend();
 		this.#fillTable();
-		// Keeps entries that are hovered or focused in place during a scan.
+		// During a scan, keep hovered or focused entries in place.
 		if (!(running && this.#timeline.matches(':focus-within, :hover'))) this.#drawTimeline();
 	}
 

@@ -38,7 +38,7 @@ export interface CardContext {
 	continueFrom(index: number): void;
 	/** Shows highlights of the given kind. */
 	showMarks(kind: MarkKind): void;
-	/** Called after a completion was parsed and again after it was analyzed, to update the legend. */
+	/** Called after a completion has been parsed, and again after it has been analyzed, to update the legend. */
 	traced(index: number, trace: CompletionTrace): void;
 	found(index: number, findings: TextFindings): void;
 }

@@ -2,7 +2,8 @@
 const minPrefix = 24;
 
 /**
- * Returns the length of the common prefix of all texts, up to its last whitespace; 0 if it is shorter than the minimum.
+ * Returns the length of the common prefix of all strings, up to its last whitespace; 0 if it is shorter than the
+ * minimum.
  */
 export function commonPrefix(texts: readonly string[]): number {
 	const [first, ...others] = texts;

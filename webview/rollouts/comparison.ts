@@ -18,7 +18,8 @@ export interface Parting extends Divergence {
 }
 
 /**
- * Returns whether the tokens form the text. If not (for example, with special tokens), their offsets cannot be used.
+ * Returns whether the tokens add up to the text. If not (for example, with special tokens), their offsets cannot be
+ * used.
  */
 function spells(side: Side, characters: number): boolean {
 	if (side.tokens === null) return false;

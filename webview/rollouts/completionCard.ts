@@ -248,7 +248,7 @@ export class CompletionCard implements IDisposable {
 		if (first) requestAnimationFrame(() => body.reveal(first.start));
 	}
 
-	/** Returns whether a token value was recorded. Older extension versions only report whether tokens were. */
+	/** Returns whether a token value was recorded. Older extension versions only report whether any were recorded. */
 	#has(view: TokenValue): boolean {
 		return this.rollout.tokenValues?.includes(view) ?? (this.rollout.hasTokens && view === 'logprob');
 	}

@@ -47,7 +47,7 @@ export class ContinuationModel extends Disposable {
 	readonly #drafted = this.register(new Emitter<void>());
 	/** Fires when a prefix or a setting is edited. */
 	readonly onDraft = this.#drafted.event;
-	/** Drafts by completion, most recently edited last. */
+	/** Drafts, keyed by completion, most recently edited last. */
 	readonly #drafts = new Map<string, Draft>();
 	#abort: AbortController | null = null;
 	#last = 0;
@@ -128,7 +128,7 @@ export class ContinuationModel extends Disposable {
 			const text = rollout.rollout.completion ?? (await this.#ask('loadCompletion', place, abort.signal)).completion;
 			const tokens = rollout.rollout.hasTokens ? await this.#ask('loadTokens', place, abort.signal) : null;
 			if (abort.signal.aborted) return;
-			// Tokens that do not form the text cannot be mapped to text offsets.
+			// Tokens that do not add up to the text cannot be mapped to text offsets.
 			const spelled = tokens?.text.join('').startsWith(text.slice(0, 100_000)) ? tokens : null;
 			this.content = { place, rollout, text, tokens: spelled, policy };
 		} catch (error) {

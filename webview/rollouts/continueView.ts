@@ -15,8 +15,8 @@ import type { RolloutsModel } from './rolloutsModel.ts';
 import { TokenBody } from './tokenBody.ts';
 
 /**
- * Returns the end of the default prefix: before the closing think tag, or else before the answer, or else the end of
- * the text.
+ * Returns the end of the default prefix: before the closing think tag if there is one, otherwise before the answer,
+ * otherwise at the end of the text.
  */
 export function firstCut(text: string, tags: TraceTags): number {
 	const { trace } = traceCompletion(text, tags);

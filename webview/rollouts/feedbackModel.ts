@@ -46,7 +46,7 @@ export class FeedbackModel extends Disposable {
 		try {
 			const { completions } = await this.#ask('loadFeedback', this.#group, abort.signal);
 			if (abort.signal.aborted) return;
-			// Keeps ratings made while the request was pending, because they are newer.
+			// Keep ratings made while the request was pending, because they are newer.
 			for (const one of completions) if (!this.#judged.has(one.index)) this.#judged.set(one.index, one);
 		} catch (error) {
 			if (abort.signal.aborted) return;

@@ -15,7 +15,7 @@ const advantageChoices = [
 	{ value: 'negative', label: 'Advantage < 0' },
 ];
 const correctnessChoices = [
-	{ value: 'any', label: 'Any correctness' },
+	{ value: 'any', label: 'Any verdict' },
 	{ value: 'correct', label: 'Correct' },
 	{ value: 'wrong', label: 'Incorrect' },
 	{ value: 'unknown', label: 'Not scored' },

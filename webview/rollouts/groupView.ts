@@ -54,7 +54,7 @@ export class GroupView extends Disposable {
 	#promptBody: TextBody | TurnsBody | null = null;
 	#shown = '';
 	#promptShown = '';
-	/** Number of highlights of each kind, by completion. */
+	/** Number of highlights of each kind, keyed by completion. */
 	#counts = new Map<number, ReadonlyMap<MarkKind, number>>();
 	#width = 1000;
 	#largestAdvantage = 0;
@@ -319,7 +319,7 @@ export class GroupView extends Disposable {
 		this.#offerTokens();
 		this.#legend.update([]);
 		this.select(focused);
-		// Keeps the focus on the fold button after a key press.
+		// Keep the focus on the fold button after a key press.
 		if (focused && onFold) this.#strip.element.querySelector<HTMLElement>('.card.selected .fold')?.focus();
 	}
 

@@ -9,7 +9,7 @@ export interface Fold {
 
 /**
  * Folds completions with identical content into the first one, preserving order. Completions that cannot be compared
- * are not folded: those with unloaded or unrecorded texts, and conversations.
+ * are not folded: those whose text is not loaded or was not recorded, and conversations.
  */
 export function foldIdentical(rollouts: readonly RolloutDetail[]): Fold[] {
 	const folds = new Map<string, { rollout: RolloutDetail; others: RolloutDetail[] }>();

@@ -1,6 +1,6 @@
 import type { PromptRow } from '../../src/protocol/explorerMessages.ts';
 
-/** Answer counts for one prompt at one step, most frequent first. */
+/** Number of completions with the same answer, for one prompt at one step. */
 export interface AnswerCount {
 	/** null if no answer could be extracted. */
 	readonly answer: string | null;

@@ -12,8 +12,8 @@ export type ScanProgress = Pick<ScanEvent, 'state' | 'done' | 'total' | 'rollout
 let lastScan = 0;
 
 /**
- * Scan over the steps of a run, with results so far and progress. Starting a new scan replaces the previous one, whose
- * late messages are ignored.
+ * Scan of a run's steps, with results so far and progress. Starting a new scan replaces the previous one, whose late
+ * messages are ignored.
  */
 export class ScanModel<Row extends { readonly step: number }> extends Disposable {
 	readonly #post: (command: ExplorerCommand) => void;

@@ -29,14 +29,17 @@ export const markNames: Readonly<Record<MarkKind, { readonly name: string; reado
 		name: 'Other language',
 		title: 'Other language: a different script or language from the rest of the text',
 	},
-	concluded: { name: 'Conclusion', title: 'Conclusion: the result of the thinking and the final answer' },
+	concluded: {
+		name: 'Conclusion',
+		title: 'Conclusion: the result reached in the thinking section, and the final answer',
+	},
 };
 
 /**
- * Minimum fraction of repeated 4-grams for a text to count as repetitive. Short formulas always repeat to some degree.
+ * Minimum fraction of repeated 4-grams for text to count as repetitive. Short formulas always repeat to some degree.
  */
 const repeats = 0.2;
-/** Minimum fraction of foreign letters for a text to count as mixed-language. */
+/** Minimum fraction of foreign letters for text to count as mixed-language. */
 const mixed = 0.02;
 
 /** Findings in a completion. */
@@ -68,7 +71,7 @@ export function findInText({ text, trace }: CompletionTrace, tags: TraceTags): T
 	}
 	if (faithfulness) {
 		const kind = 'concluded';
-		marks.push({ ...faithfulness.concludedAt, kind, title: 'Conclusion of the thinking' });
+		marks.push({ ...faithfulness.concludedAt, kind, title: 'Conclusion in the thinking section' });
 		marks.push({ ...faithfulness.answerAt, kind, title: 'Final answer' });
 	}
 	marks.sort((a, b) => a.start - b.start);

@@ -3,7 +3,7 @@ import { tokenKl, tokenRatios } from '../../src/core/trace/tokenColumns.ts';
 import type { TokenColumns, TokenValue } from '../../src/protocol/rolloutsMessages.ts';
 import type { TokenView } from './savedState.ts';
 
-/** Maximum color level. Scales start at 0, or at the negative of this for values with a center. */
+/** Maximum color level. Scales start at 0 or, for values with a center, at the negative of this level. */
 export const highestLevel = 6;
 
 export const tokenViewNames: Readonly<Record<TokenView, string>> = {

@@ -40,7 +40,7 @@ export interface CallPlace {
 export class TurnTree {
 	readonly turns: readonly TurnContent[];
 	readonly parents: readonly (number | null)[];
-	/** Messages that nothing follows. */
+	/** Messages without a successor. */
 	readonly leaves: readonly number[];
 	readonly #children: ReadonlyMap<number | null, readonly number[]>;
 

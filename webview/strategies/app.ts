@@ -297,7 +297,7 @@ export class App extends Disposable {
 	#drawNotes(): void {
 		const { points, summaryEvent } = this.#model;
 		const notes = [
-			'Error bars are 95% confidence intervals over problems. Gains are paired with the mean single sample on the same problems.',
+			'Error bars are 95% confidence intervals over problems. Gains are relative to the mean of the independent samples on the same problems (paired).',
 			...(points.some(({ oracle }) => oracle)
 				? [
 						'Oracle upper bounds use the gold answer. They show the effect of perfect selection and are not achievable results.',
@@ -305,7 +305,7 @@ export class App extends Disposable {
 				: []),
 			...(points.some(({ shared }) => shared)
 				? [
-						'Points with shared samples are computed from the single samples. They are unbiased and have lower variance than separate searches.',
+						'Points with shared samples are computed from the independent samples. They are unbiased and have lower variance than separate searches.',
 					]
 				: []),
 			...((summaryEvent?.summary.bands.length ?? 0) > 0

@@ -33,7 +33,8 @@ const columns: readonly Column[] = [
 	{
 		key: 'gain',
 		label: 'Gain',
-		title: 'Gain over the mean single sample on the same problems, in percentage points, with 95% confidence interval',
+		title:
+			'Gain over the mean of the independent samples on the same problems, in percentage points, with 95% confidence interval',
 		text: (point, model) => {
 			const { gain } = model.shown(point);
 			return gain === null ? '' : `${signed(gain.mean)} (${signed(gain.low)} to ${signed(gain.high)})`;
@@ -43,7 +44,8 @@ const columns: readonly Column[] = [
 	{
 		key: 'any',
 		label: 'Any correct',
-		title: 'Percentage of problems where any final answer is correct, selected or not (upper bound for selection)',
+		title:
+			'Percentage of problems where any final answer is correct, whether selected or not (upper bound for selection)',
 		text: ({ any }) => (any === null ? '' : share(any)),
 		value: ({ any }) => any,
 	},
@@ -188,7 +190,7 @@ export class PointsTable {
 				point.shared
 					? element(
 							'span',
-							{ class: 'badge', title: 'Computed from the single samples rather than from separate searches' },
+							{ class: 'badge', title: 'Computed from the independent samples rather than from separate searches' },
 							'shared samples',
 						)
 					: null,

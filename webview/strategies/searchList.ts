@@ -129,7 +129,7 @@ export class SearchList {
 				? element(
 						'p',
 						{ class: 'quiet' },
-						'This point selects among single samples. Each tree lists all samples with their values. The verdict shown here is for the majority answer.',
+						'This point selects among independent samples. Each tree lists all samples with their values. The verdict shown here is for the majority answer.',
 					)
 				: null,
 			this.#failure !== null

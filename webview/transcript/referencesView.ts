@@ -166,7 +166,7 @@ export class ReferencesView {
 	}
 }
 
-/** Returns the words in a text that match terms in a claim. */
+/** Marks the words in text that match terms in a claim. */
 function termMarks(text: string, terms: ReadonlySet<string>): Mark[] {
 	const marks: Mark[] = [];
 	for (const match of text.matchAll(/[\p{L}\p{N}]+/gu)) {

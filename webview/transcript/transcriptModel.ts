@@ -28,9 +28,9 @@ export interface Inspection {
 	readonly references: readonly AnswerReferences[];
 	readonly totals: TokenTotals;
 	readonly points: readonly ContextPoint[];
-	/** Findings by the message they name first. */
+	/** Findings, keyed by the first message that they refer to. */
 	readonly findingsAt: ReadonlyMap<number, readonly Finding[]>;
-	/** Call links by message and call. */
+	/** Call links, keyed by message and call. */
 	readonly links: ReadonlyMap<string, CallLink>;
 	/** For each message with a result: the message and call that it answers. */
 	readonly answered: ReadonlyMap<number, CallLink>;

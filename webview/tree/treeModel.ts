@@ -31,7 +31,7 @@ export interface Selection {
 	readonly id: number;
 }
 
-/** Page state: the tree, the one it is compared with, and the view settings of both. */
+/** Page state: the tree, the tree it is compared with, and the view settings of both. */
 export class TreeModel extends Disposable {
 	readonly #post: (command: TreeViewCommand) => void;
 	readonly #changed = this.register(new Emitter<ReadonlySet<Change>>());
@@ -45,7 +45,7 @@ export class TreeModel extends Disposable {
 	other: TreeSide | null = null;
 	options: ViewOptions = firstOptions;
 	selection: Selection | null = null;
-	/** Nodes expanded (true) or collapsed by the user, by side. */
+	/** Nodes expanded (true) or collapsed (false) by the user, for each side. */
 	readonly folds: Readonly<Record<SideName, Map<number, boolean>>> = { main: new Map(), other: new Map() };
 	words = '';
 	hits: readonly number[] = [];

@@ -29,7 +29,7 @@ export interface Distribution {
 	readonly highest: number;
 }
 
-/** Computes a histogram of values by source. Pure. */
+/** Computes a histogram of values, grouped by source. Pure. */
 export function distribution(rows: readonly Pick<RowSummary, 'value' | 'source'>[], bins = 20): Distribution {
 	const valued = rows.filter((row) => row.value !== null);
 	const found = histogram(

@@ -9,7 +9,7 @@ import type { ResultsModel } from './resultsModel.ts';
 /** Maximum number of bins that each get a label. */
 const named = 7;
 
-/** Histogram by source, with a table alternative. Clicking a bin shows its rows. */
+/** Histogram grouped by source, with a table alternative. Clicking a bin shows its rows. */
 export class DistributionChart extends Disposable {
 	readonly element: HTMLElement;
 	readonly #model: ResultsModel;

@@ -28,8 +28,8 @@ function sortBy(numbers: readonly number[], key: Key, descending: boolean, rank:
 const labels = new Intl.Collator('en', { numeric: true });
 
 /**
- * Sorts verification rows. Among equal values, low ones start with correct answers and high ones with incorrect
- * answers.
+ * Sorts verification rows. Among equal values, correct answers come first when the lowest values are listed first, and
+ * incorrect answers when the highest values are.
  */
 export function sortVerified(rows: readonly RowSummary[], numbers: readonly number[], order: RowOrder): number[] {
 	const value: Key = (i) => rows[i]?.value ?? null;

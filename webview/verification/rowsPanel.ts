@@ -16,7 +16,7 @@ import { isUnlikeRecorded } from './rowFilters.ts';
 
 const rowHeight = 48;
 
-/** List of all rows, with the open row next to it. */
+/** List of all rows, with the open row beside it. */
 export class RowsPanel extends Disposable {
 	readonly element: HTMLElement;
 	readonly #model: ResultsModel;

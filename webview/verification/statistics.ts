@@ -13,7 +13,7 @@ export interface Statistic {
 	readonly level: SummaryLevel;
 	/** Definition in one or two sentences. */
 	readonly meaning: string;
-	/** Filter for the rows it counts. */
+	/** Filter for the rows that the statistic counts. */
 	readonly rows?: Partial<RowFilters>;
 }
 
@@ -85,7 +85,7 @@ function missingStatistics(s: VerificationNumbers): Statistic[] {
 			value: share(s.nulls, s.rows),
 			note: formatCounted(s.nulls, 'null'),
 			level: s.rows > 0 && s.nulls === s.rows ? 'notice' : 'plain',
-			meaning: 'Rows where the reward returned null. It is excluded from their total reward.',
+			meaning: 'Rows where the reward returned null. The reward is excluded from the total for these rows.',
 			rows: { kind: 'nulls' },
 		},
 		{
@@ -168,7 +168,7 @@ function checkStatistics(s: VerificationNumbers): Statistic[] {
 			note: of(s.recorded.different, recorded),
 			level: s.recorded.different > 0 ? 'notice' : 'plain',
 			meaning:
-				'Rollouts whose value differs from the one recorded by the run. If 0, the code is the same that the run was trained with.',
+				'Rollouts whose value differs from the one recorded by the run. If 0, the code is the same as the code that the run was trained with.',
 			rows: { kind: 'different' },
 		});
 	}

@@ -15,7 +15,7 @@ export function placeValues(values: readonly number[], [low, high]: readonly [nu
 	});
 }
 
-/** Draws values as dots on a line. Hidden from screen readers, because text next to it states the values. */
+/** Draws values as dots on a line. Hidden from screen readers, because adjacent text states the values. */
 export function valueStrip(values: readonly number[], range: readonly [number, number]): SVGSVGElement {
 	const svg = document.createElementNS(namespace, 'svg');
 	svg.setAttribute('class', 'value-strip');

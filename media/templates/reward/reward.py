@@ -7,12 +7,12 @@
 # does not apply.
 import re
 
-# Maximum length of the thinking, in characters, for the full reward.
+# Maximum length of the thinking section, in characters, that still earns the full reward.
 SHORT = 200
 
 
 def __NAME__(prompts, completions, answer=None, **kwargs):
-    """Rewards correct answers with short thinking: 1 up to SHORT characters, falling to 0 at four times that."""
+    """Rewards correct answers with short thinking: 1 up to SHORT characters, decreasing to 0 at 4 * SHORT."""
     answers = answer if answer is not None else [None] * len(completions)
     return [_score(_text(completion), gold) for completion, gold in zip(completions, answers)]
 
@@ -38,5 +38,5 @@ def _score(completion: str, gold) -> float | None:
 
 
 def _text(completion) -> str:
-    """Returns the completion. In a conversation, it is the last message."""
+    """Returns the completion text. For conversational data, this is the content of the last message."""
     return completion if isinstance(completion, str) else completion[-1]["content"]

@@ -115,6 +115,6 @@ function tokensOf(fragment: string | undefined, wrong: (what: string) => Failure
 	const range = /^tokens=(\d{1,9})-(\d{1,9})$/.exec(fragment);
 	if (range === null) throw wrong('the fragment after "#" must be tokens=FIRST-LAST');
 	const [first, last] = [Number(range[1]), Number(range[2])];
-	if (first > last) throw wrong('the first token comes after the last');
+	if (first > last) throw wrong('the first token index is greater than the last');
 	return [first, last];
 }

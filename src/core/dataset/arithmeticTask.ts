@@ -59,8 +59,8 @@ export function arithmeticTask({ terms, largest }: ArithmeticSettings): Task {
 	}
 	let solution = terms - 2;
 	for (let step = 1; step < terms; step++) {
-		// A step over step + 1 operands: its two sides together have at most one digit more than their product, plus one
-		// sign each.
+		// This step involves at most step + 1 operands. The numbers on its two sides together have at most one more digit
+		// than their product, plus one sign each.
 		const digits = digitsOf(largest ** (step + 1));
 		solution += digits + 1 + 1 + 2 + (digits + 1);
 	}

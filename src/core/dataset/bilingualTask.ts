@@ -5,7 +5,7 @@ import type { Task, TaskProblem } from './problem.ts';
 import { digitSymbols } from './settings.ts';
 
 /**
- * Vocabulary for both languages: names of the columns from the right, words for other parts of solutions, and words for
+ * Vocabulary for both languages: column names from right to left, words for other parts of solutions, and words for
  * plain sentences.
  */
 const languages = {

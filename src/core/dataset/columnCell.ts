@@ -22,7 +22,7 @@ export function columnCell(row: Row, column: string): unknown {
 const asking: readonly unknown[] = ['system', 'developer', 'user'];
 
 /**
- * Joins the system and user messages of a chat prompt into one text, separated by blank lines. Other values are
+ * Joins the system and user messages of a chat prompt into a single string, separated by blank lines. Other values are
  * returned unchanged, including lists with other roles, which are conversations rather than prompts.
  */
 export function promptOfMessages(value: unknown): unknown {

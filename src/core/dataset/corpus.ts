@@ -3,24 +3,24 @@ import { specialTokens } from '../text/tokenizer.ts';
 import { promptKey } from './datasetRows.ts';
 import { isHeldOut } from './split.ts';
 
-/** Training texts and held-out texts. */
+/** A text corpus, split into training and held-out examples. */
 export interface Corpus {
 	readonly training: readonly string[];
 	readonly heldOut: readonly string[];
 }
 
 export interface CorpusSettings {
-	/** Path of the file. Its extension determines the format: `.txt` has one text per line, anything else is JSONL. */
+	/** Path of the file. `.txt` files have one example per line; all other files are read as JSONL. */
 	readonly path: string;
 	/** Column name in JSONL files. */
 	readonly text: string;
-	/** Fraction of texts that are held out, selected by hash. */
+	/** Fraction of examples that are held out, selected by hash. */
 	readonly heldOutShare: number;
 }
 
 /**
- * Parses a corpus file, skipping blank lines. Identical texts always end up on the same side of the split. Throws
- * `invalid` at the first invalid line, or if no training text is left.
+ * Parses a corpus file, skipping blank lines. Identical examples always end up on the same side of the split. Throws
+ * `invalid` at the first invalid line, or if no training examples are left.
  */
 export function parseCorpus(content: string, { path, text: column, heldOutShare }: CorpusSettings): Corpus {
 	const plain = /\.txt$/i.test(path);
@@ -41,8 +41,8 @@ export function parseCorpus(content: string, { path, text: column, heldOutShare 
 			'invalid',
 			heldOut.length === 0
 				? `${path} contains no text.`
-				: `${path} leaves nothing to train on: all ${heldOut.length} texts are held out.`,
-			plain ? 'Write one text per line.' : `Write one JSON object per line with a "${column}".`,
+				: `${path} leaves nothing to train on: every example is held out.`,
+			plain ? 'Write one example per line.' : `Write one JSON object per line with a "${column}".`,
 		);
 	}
 	return { training, heldOut };

@@ -147,7 +147,7 @@ export const datasetPresets: Readonly<Record<PresetName, DatasetPreset>> = {
 		},
 	},
 	countdown: {
-		title: 'Countdown with 3 to 4 numbers (TinyZero)',
+		title: 'Countdown with 3 or 4 numbers (TinyZero)',
 		path: 'Jiayi-Pan/Countdown-Tasks-3to4',
 		config: null,
 		split: 'train',

@@ -31,7 +31,7 @@ export interface Task {
 	readonly maxAnswerLength: number;
 	/** Samples a problem from the entire problem space, both training and held-out. */
 	sample(random: Random): Required<Problem> & { readonly answer: string; readonly solution: string };
-	/** Generates plain text for pretraining: a sentence or two that pose no problem. Absent if unsupported. */
+	/** Generates plain text for pretraining: a sentence or two without a problem to solve. Absent if unsupported. */
 	text?(random: Random): string;
 	/** Returns whether the answer (without tags) is correct, ignoring surrounding whitespace. */
 	verify(question: Question, answer: string): boolean;

@@ -14,13 +14,13 @@ export interface ProblemSource {
 	readonly maxAnswerLength: number;
 	/** Whether training problems have the worked solutions that a cold start needs. */
 	readonly hasSolutions: boolean;
-	/** Returns the training problem at an index for a seed. Rows are reshuffled every epoch. */
+	/** Returns the training problem at the given index for the given seed. Rows are reshuffled every epoch. */
 	training(seed: number, index: number): Problem;
 	/** Training problems per epoch. Absent if unlimited. */
 	readonly trainingRows?: number;
 	/** Returns the first n problems of a fixed list that is independent of the seed, or fewer if the source runs out. */
 	heldOut(n: number): readonly Problem[];
-	/** Returns the plain text at an index for a seed, for pretraining. Absent if unsupported. */
+	/** Returns the plain text at the given index for the given seed, for pretraining. Absent if unsupported. */
 	text?(seed: number, index: number): string;
 	/** Returns null if accuracy does not apply because there is no gold answer. */
 	verify(question: Question, answer: string): boolean | null;

@@ -28,7 +28,7 @@ const maxAlerts = 200;
 /** Maximum number of evaluations queued until the metrics row for their step arrives. */
 const maxWaiting = 1000;
 
-/** Stages that imitate or learn from pairs. They are excluded: entropy falls by design, and nothing is sampled. */
+/** Stages that imitate or learn from pairs. Excluded because nothing is sampled and entropy falls by design. */
 const unsampled: ReadonlySet<string> = new Set([
 	'pretrain',
 	'sft',
@@ -217,7 +217,10 @@ export class Diagnosis {
 		return id;
 	}
 
-	/** Takes over the rule's earlier finding about the same issue under its generic id, so that it remains one alert. */
+	/**
+	 * Returns the rule's earlier finding if it was reported under the generic id, before its subject was known. It is
+	 * reassigned to the new id so that both remain a single alert.
+	 */
 	#renamed(rule: Rule, id: string): Found | undefined {
 		const vague = id === rule.name ? undefined : this.#found.get(rule.name);
 		if (!vague?.holds) return undefined;

@@ -58,7 +58,7 @@ function answeredOf(completion: string, prompt: string): boolean | null {
 
 interface Group {
 	readonly facts: Growing<GroupFacts>;
-	/** For each distinct text, the rewards of its first completion by reward name. */
+	/** Maps each distinct completion to the rewards of its first occurrence, by reward name. */
 	readonly texts: Map<string, RolloutLine['rewards']>;
 	readonly answers: (string | null)[];
 	readonly mixed: (string | null)[];

@@ -20,7 +20,7 @@ export interface AlertContent {
 	readonly recipe: RecipeAdvice | null;
 }
 
-/** A snapshot of a live run, taken from outside. Times are in seconds since the epoch. */
+/** A snapshot of a live run, as seen from outside the engine. Times are in seconds since the epoch. */
 export interface Look {
 	readonly now: number;
 	/** Heartbeat from the engine's record, or null if the trainer writes none. */

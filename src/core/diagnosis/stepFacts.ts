@@ -11,7 +11,7 @@ export interface GroupFacts {
 	readonly answered: readonly (boolean | null)[];
 	/** Fraction of repeated n-grams, 0 to 1; 0 for completions too short to repeat, null if the text was not recorded. */
 	readonly repetition: readonly (number | null)[];
-	/** Number of distinct completions, or null if some texts were not recorded. */
+	/** Number of distinct completions, or null if the text of some was not recorded. */
 	readonly distinct: number | null;
 	/** Prompt as it appears in the dataset. Absent for other trainers, generated problems, and very long prompts. */
 	readonly prompt?: string;

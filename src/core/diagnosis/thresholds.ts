@@ -43,20 +43,20 @@ export const thresholds = {
 
 	deadShare: threshold(
 		0.8,
-		'share of groups',
+		'of the groups',
 		'If four in five groups have no gradient, a batch costs five times as much as it contributes. DAPO (Yu et al. 2025, section 3.2) saw this fraction grow throughout training and resamples because of it; below this limit, it is normal for a task that is being learned.',
 	),
 	deadBatches: threshold(20, 'batches', 'A single batch has few groups, so its fraction is noisy.'),
-	deadCauseShare: threshold(0.5, 'share of dead groups', 'A cause is reported if it explains most of the dead groups.'),
+	deadCauseShare: threshold(0.5, 'of the dead groups', 'A cause is reported if it explains most of the dead groups.'),
 	hopelessShare: threshold(
 		0.01,
-		'share of completions',
+		'of the completions',
 		'At 1 correct completion in 100, a group of eight contains a correct one about once every twelve batches.',
 	),
 	coldTemperature: threshold(
 		0.7,
 		'',
-		'GRPO recipes sample at 0.9 to 1. At 0.7, a token with probability 0.1 against 0.9 is sampled half as often.',
+		'GRPO recipes sample at 0.9 to 1. At 0.7, a token with probability 0.1 whose only alternative has 0.9 is sampled half as often.',
 	),
 	hotterBy: threshold(
 		1.5,
@@ -81,8 +81,8 @@ export const thresholds = {
 	),
 	entropyDead: threshold(
 		0.3,
-		'share of groups that are not all correct',
-		'Low entropy is not a problem if the stage started with it, because short answers need little. Among low-entropy policies, those that learned had one such group in ten without reward variance; collapsed ones had at least four.',
+		'of the groups that are not all correct',
+		'Low entropy is not a problem if the stage started with it, because short answers need little. Among low-entropy policies, those that learned had no reward variance in about one in ten groups that were not all correct; in collapsed policies, it was at least four in ten.',
 	),
 	entropyHotter: threshold(
 		2.5,
@@ -98,7 +98,7 @@ export const thresholds = {
 	),
 	klGrowth: threshold(
 		5,
-		'times the median before',
+		'times the earlier median',
 		'A level that has been constant throughout the run reflects the choice of beta, not an event.',
 	),
 	klBatches: threshold(
@@ -114,21 +114,21 @@ export const thresholds = {
 
 	lengthGrowth: threshold(
 		2,
-		'times the length before',
+		'times the earlier length',
 		'Length that grows with reward is how reasoning is learned (DeepSeek-R1, figure 3); twice as many tokens for the same reward is not.',
 	),
-	lengthShrink: threshold(0.4, 'times the length before', 'Short answers are fine if they get the same reward.'),
+	lengthShrink: threshold(0.4, 'times the earlier length', 'Short answers are fine if they get the same reward.'),
 	lengthBatches: threshold(30, 'batches', 'Long enough for reward to respond to changes in length.'),
 	overlongShare: threshold(
 		0.25,
-		'share of completions',
+		'of the completions',
 		'A truncated completion gets no reward no matter what it was about to say, so at a quarter or more, the limit drives the reward (DAPO, section 3.4, filters such completions because of that noise).',
 	),
 	overlongBatches: threshold(20, 'batches', 'A model that has not yet learned to stop does so within a few batches.'),
 
 	squeezedShare: threshold(
 		0.5,
-		'share of completions',
+		'of the completions',
 		'When most completions are truncated, the policy is rewarded for stopping early.',
 	),
 	squeezedLength: threshold(
@@ -139,14 +139,14 @@ export const thresholds = {
 
 	dominantShare: threshold(
 		0.9,
-		'share of the variance of the weighted components',
+		'of the variance of the weighted components',
 		'Advantages come from differences within groups: anything that does not vary is not trained.',
 	),
 	dominantBatches: threshold(20, 'batches', 'Standard deviations over single batches are noisy.'),
 	dominantLookback: threshold(
 		100,
 		'batches',
-		'By then, even slow learning shows a rise; if there is none, none is likely to follow.',
+		'By then, even slow learning has produced a visible rise. If there is none, one is unlikely to follow.',
 	),
 	balancedShare: threshold(
 		0.1,
@@ -173,11 +173,11 @@ export const thresholds = {
 
 	loopShare: threshold(
 		0.5,
-		'share of 4-grams that occurred before',
+		'of the 4-grams (those that occurred before)',
 		'Reasoning occasionally repeats a formula or a phrase; if every other 4-gram has occurred before, the text is looping. Uses word n-grams, as in the repetition penalty of Yeo et al. 2025 and open-r1.',
 	),
 	loopWords: threshold(50, 'n-grams', 'Shorter texts can repeat by chance.'),
-	loopRollouts: threshold(0.1, 'share of rollouts', 'A few loops at temperature 1 are normal.'),
+	loopRollouts: threshold(0.1, 'of the rollouts', 'A few loops at temperature 1 are normal.'),
 	loopSteps: threshold(5, 'steps with rollouts', 'A single step has few rollouts.'),
 
 	stillBatches: threshold(
@@ -188,7 +188,7 @@ export const thresholds = {
 	stillBound: threshold(
 		0.02,
 		'share',
-		'By the Pinsker inequality, the probability of any set of completions can have moved by at most sqrt(KL / 2), with KL in nats per completion. Below 0.02, nothing that was learned could show on 400 held-out problems.',
+		'By the Pinsker inequality, the probability of any set of completions can have moved by at most sqrt(KL / 2), with KL in nats per completion. Below 0.02, any improvement would be too small to detect on 400 held-out problems.',
 	),
 	betaHigh: threshold(
 		1,
@@ -197,7 +197,7 @@ export const thresholds = {
 	),
 	clippedShare: threshold(
 		0.05,
-		'share of tokens',
+		'of the tokens',
 		'With a range of 0.2, at most a few percent of the tokens are clipped (DAPO, section 3.1).',
 	),
 	epsilonLow: threshold(
@@ -214,11 +214,11 @@ export const thresholds = {
 	repeatPairs: threshold(50, 'pairs', 'Fewer pairs of identical completions are not conclusive.'),
 	repeatDiffer: threshold(
 		0.1,
-		'share of pairs',
+		'of the pairs',
 		'A deterministic reward never differs; a judge at temperature 0 occasionally does.',
 	),
-	mixedLetters: threshold(0.1, 'share of letters', 'A single term or name from another language is normal.'),
-	mixedShare: threshold(0.2, 'share of completions', 'One completion in five is too many to be accidental.'),
+	mixedLetters: threshold(0.1, 'of the letters', 'A single term or name from another language is normal.'),
+	mixedShare: threshold(0.2, 'of the completions', 'One completion in five is too many to be accidental.'),
 	languageWeight: threshold(
 		1,
 		'',
@@ -226,18 +226,18 @@ export const thresholds = {
 	),
 	agreeShare: threshold(
 		0.75,
-		'share of a group',
+		'of the group',
 		'Completions that reach the same answer in different ways are rarely all wrong (self-consistency, Wang et al. 2022).',
 	),
 	agreedWrong: threshold(
 		0.1,
-		'share of groups',
-		'A few percent of the keys in a dataset are usually wrong; at one in ten, the damage goes beyond noise.',
+		'of the groups',
+		'A few percent of the answer keys in a dataset are usually wrong; at one in ten, the damage goes beyond noise.',
 	),
 	agreedGap: threshold(
 		0.2,
 		'share',
-		'Training and held-out accuracy on the same task differ by a few points. A gap this large means that the problems or their keys differ.',
+		'Training and held-out accuracy on the same task normally differ by only a few points. A gap this large means that the problems or their answer keys differ.',
 	),
 
 	nanRows: threshold(
@@ -254,7 +254,7 @@ export const thresholds = {
 	mismatchDifference: threshold(
 		0.05,
 		'nats per token',
-		'NeMo-RL recommends investigating at a mean factor of 1.01 to 1.02 between the two probabilities of a token; 0.05 corresponds to a factor of 1.05.',
+		'NeMo-RL recommends investigating when the two probabilities of a token differ by a mean factor of 1.01 to 1.02; 0.05 corresponds to a factor of 1.05.',
 	),
 	mismatchRatio: threshold(
 		0.1,
@@ -266,7 +266,7 @@ export const thresholds = {
 	throughputShare: threshold(
 		0.4,
 		'of the median so far',
-		'In normal runs, completion lengths and other processes change throughput by a factor of two.',
+		'In normal runs, completion lengths and other processes change throughput by up to a factor of two.',
 	),
 	throughputBatches: threshold(30, 'batches', 'Checkpoints and evaluations are finished within a few batches.'),
 

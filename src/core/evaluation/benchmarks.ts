@@ -103,7 +103,7 @@ export function benchmarkProblem(name: BenchmarkName, value: unknown): Problem |
 		return `has no column ${columns.answer.map((one) => `"${one}"`).join(' or ')}`;
 	}
 	const asked = row[prompt];
-	if (typeof asked !== 'string' || asked.trim() === '') return `has a "${prompt}" that is not a non-empty string`;
+	if (typeof asked !== 'string' || asked.trim() === '') return `has an empty or non-string "${prompt}"`;
 	const made = (text: string, gold: string | null, fields = row): Problem => ({
 		...{ prompt: text, answer: gold, solution: null, key: promptKey(asked), row: fields },
 	});

@@ -88,9 +88,9 @@ export interface EvaluationReport {
 	/** Most frequent category first. Empty if the data has no categories. */
 	readonly categories: readonly CategoryRow[];
 	/**
-	 * Calibration of the majority vote. A question's confidence is the fraction of its samples that agree with the
-	 * majority; its accuracy is whether the majority is correct. null with fewer than four samples, where the fraction is
-	 * meaningless.
+	 * Calibration of the majority vote. The confidence of a question is the fraction of its samples that agree with the
+	 * majority; its accuracy is 1 if the majority is correct, otherwise 0. null with fewer than four samples, where the
+	 * fraction is meaningless.
 	 */
 	readonly calibration: { readonly bins: readonly CalibrationBin[]; readonly error: number } | null;
 }

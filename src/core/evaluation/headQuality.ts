@@ -1,4 +1,4 @@
-/** How well predicted values match the outcomes of their texts. */
+/** Metrics of how well predicted values match the actual outcomes. */
 export interface HeadQuality {
 	/** Binary cross-entropy, in nats. */
 	readonly loss: number;
@@ -7,8 +7,8 @@ export interface HeadQuality {
 	/** Fraction of values on the same side of 0.5 as their label. */
 	readonly accuracy: number;
 	/**
-	 * Probability that a correct text has a higher value than an incorrect one, counting ties as half. null if all texts
-	 * are correct or all are incorrect.
+	 * Probability that a correct example gets a higher value than an incorrect one, counting ties as half. null if all
+	 * examples are correct or all are incorrect.
 	 */
 	readonly auc: number | null;
 	/** Expected calibration error over ten bins of equal width (Guo et al. 2017, eq. 3). */

@@ -15,7 +15,7 @@ export interface PairingOptions {
 	readonly perGroup?: number;
 	/** Minimum reward difference within a pair; ties are never paired. Defaults to 0. */
 	readonly margin?: number;
-	/** Maximum length ratio within a pair, so that length does not give away the better one. Absent: unlimited. */
+	/** Maximum length ratio within a pair, so that length alone does not reveal the better one. Absent: unlimited. */
 	readonly lengthRatio?: number;
 }
 
@@ -117,7 +117,7 @@ export function whyUnpaired(candidates: readonly Candidate[], options: PairingOp
 	const spread = Math.max(...rewards) - Math.min(...rewards);
 	if (!(spread > 0)) return 'with identical rewards';
 	if (spread < (options.margin ?? 0)) return 'whose rewards differ by less than the margin';
-	return options.lengthRatio === undefined ? 'with identical texts' : 'without two completions of similar length';
+	return options.lengthRatio === undefined ? 'with identical completions' : 'without two completions of similar length';
 }
 
 /** Returns the data line for a pair, or the reason why there is none. */

@@ -23,7 +23,10 @@ export interface RewardCaseOptions {
 	readonly of?: string;
 }
 
-/** Converts a rollout to a case that expects the recorded value of a reward. Returns the reason if it cannot. */
+/**
+ * Converts a rollout to a case that expects the recorded value of a reward. Returns the reason if the rollout cannot be
+ * converted.
+ */
 export function rewardCase(line: RolloutLine, { reward, of }: RewardCaseOptions = {}): RewardCase | string {
 	const name = reward ?? judgingReward(line.rewards);
 	if (name === null) return 'that no reward marks as correct or incorrect';

@@ -1,6 +1,6 @@
 /**
- * Computes Krippendorff's alpha for ordinal values (Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability"): 1
- * - D_o / D_e. 1 is full agreement, 0 is chance level, and values below 0 indicate systematic disagreement.
+ * Computes Krippendorff's alpha for ordinal values (Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability").
+ * Alpha is 1 - D_o / D_e: 1 is full agreement, 0 is chance level, and values below 0 indicate systematic disagreement.
  * @param units ratings per item; items with a single rating are ignored
  * @returns null if no item has two ratings, or if all ratings are equal
  */

@@ -116,11 +116,11 @@ function choicesAgree(gold: Answer, answer: Answer, budget: Budget): boolean {
 	const [a, b] = [letterOf(gold), letterOf(answer)];
 	if (a !== null && b !== null) {
 		if (a !== b) return false;
-		// If both include the text of the option, the texts must match too.
+		// If both include the text of the option, the text must match too.
 		if (gold.kind !== 'choice' || answer.kind !== 'choice' || gold.rest === null || answer.rest === null) return true;
 		return literalWords(gold.rest) === literalWords(answer.rest);
 	}
-	// One side gives the text of the option instead of its letter.
+	// One side gives the option text instead of the letter.
 	const rest = (gold.kind === 'choice' ? gold : (answer as Choice)).rest;
 	const other = gold.kind === 'choice' ? answer : gold;
 	return rest !== null && wordsOf(other) !== null && literalWords(rest) === wordsOf(other) && budget !== undefined;
@@ -152,7 +152,10 @@ function asMatrix(answer: Answer, other: Answer): Matrix | null {
 	return { kind: 'matrix', rows: isOtherRow ? [answer.items] : answer.items.map((item) => [item]) };
 }
 
-/** Compares digits if the base is the same or omitted (the question gives it), and values if the bases differ. */
+/**
+ * Compares digits if the base is the same or omitted (in which case the question specifies it), and values if the bases
+ * differ.
+ */
 function basedAgree(gold: Answer, answer: Answer): boolean {
 	if (gold.kind === 'based' && answer.kind === 'based') {
 		if (gold.base === answer.base) return gold.digits === answer.digits;

@@ -75,7 +75,7 @@ export function expressionsEqual(a: Expression, b: Expression, budget: Budget): 
 		if (check(domain, complex && domain !== 'real') === 'differ') return false;
 	}
 	if (counted >= wanted && !(hasSteps(a) || hasSteps(b))) return true;
-	// Only 13 integers per symbol, but exact. Used where nothing else is defined (factorials).
+	// Samples only 13 integers per symbol, but evaluates exactly. Used where nothing else is defined (factorials).
 	const whole = check('whole', false);
 	if (whole === 'differ') return false;
 	if (counted >= wanted) return true;

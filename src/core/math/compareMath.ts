@@ -103,8 +103,8 @@ function compareReadings(
 }
 
 /**
- * Parses a text as one answer, or as the exact and the rounded value in `\frac13 \approx 0.33`. Returns an empty list
- * if the text is neither math nor words, or if it gives two values that differ by more than rounding.
+ * Parses text as one answer, or as the exact and the rounded value in `\frac13 \approx 0.33`. Returns an empty list if
+ * the text is neither math nor words, or if it gives two values that differ by more than rounding.
  */
 export function readWithRounding(reading: string): Answer[] {
 	if (reading.length > maxAnswerLength) return [];

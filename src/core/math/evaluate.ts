@@ -146,14 +146,14 @@ class Evaluation {
 		return value.im === 0n ? value : C.real(value.re, value.error);
 	}
 
-	/** Returns a real number that is precise enough to distinguish it from the nearest integer. */
+	/** Returns a real number that is precise enough to be distinguished from the nearest integer. */
 	#near(value: C.Complex): bigint {
 		const { re, error } = this.#real(value);
 		if (error > rounding) throw new F.Undefined('too uncertain');
 		return re;
 	}
 
-	/** Returns an integer, snapping values that are off by rounding error. The function is undefined for other values. */
+	/** Returns an integer, snapping values that are off by rounding error. Throws `Undefined` for other values. */
 	#whole(value: C.Complex): Rational {
 		const { re, error } = this.#real(value);
 		const rounded = (re + F.unit / 2n) >> F.bits;

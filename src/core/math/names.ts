@@ -1,7 +1,7 @@
 /** Removes the index: `x_1` is a value of x. */
 const withoutIndex = (name: string): string => name.replace(/_(?:\{[^{}]*\}|\w)$/, '');
 
-/** Converts `f(x)` to `f()`, but only for letters in the parentheses: `P(2)` and `P(3)` are different names. */
+/** Converts `f(x)` to `f()`, but only if the parentheses contain letters: `P(2)` and `P(3)` are different names. */
 const withoutArgument = (name: string): string => name.replace(/(?<=.)\([a-zA-Z](?:,[a-zA-Z])*\)$/, '()');
 
 /**

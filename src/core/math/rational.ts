@@ -7,7 +7,7 @@ export interface Rational {
 /** Maximum number of bits in a numerator or denominator: about 5,000 decimal digits. */
 export const maxBits = 16_384;
 
-/** Thrown when a number exceeds the limits, so that it has no value. */
+/** Thrown when a number exceeds the limits and therefore has no value. */
 export class NumberTooLarge extends Error {}
 
 export function bitLength(value: bigint): number {

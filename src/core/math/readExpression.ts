@@ -201,7 +201,7 @@ class Reader {
 			case 'OverHat':
 				return read(0);
 		}
-		// The library parses some names as functions: `N(x+1)`. It also does so for derivatives: D(f, x) remains D(f, x)
+		// The library parses some names as functions: `N(x+1)`. The same applies to derivatives: D(f, x) remains D(f, x)
 		// and is not evaluated.
 		if (/^[A-Za-z]$/.test(head) && args.length > 0) return { op: 'unknown', name: head, args: all() };
 		throw new Unreadable(head);

@@ -134,9 +134,7 @@ function isIdentity([first, ...rest]: readonly Expression[]): boolean {
 	}
 }
 
-/**
- * Returns the value at the end of a chain such as `1 + 1 = 2`. All parts must be parsed, and its numbers must agree.
- */
+/** Returns the value at the end of a chain such as `1 + 1 = 2`. All parts must be valid, and all numbers must agree. */
 function chainValue(parts: readonly string[], parse: ParseAnswer): Answer | null {
 	const value = parse(parts.at(-1) as string);
 	if (value === null || parts.length === 1) return value;
@@ -171,7 +169,7 @@ function relationOf(sides: readonly string[], kinds: readonly (Comparison | '≈
 	} as const;
 }
 
-/** Returns whether a letter occurs in a text, ignoring commands. */
+/** Returns whether a letter occurs in text, ignoring commands. */
 function mentionsText(name: string, text: string): boolean {
 	return /^[a-zA-Z]$/.test(name) && new RegExp(`(?<![\\\\a-zA-Z])${name}(?![a-zA-Z])`).test(text);
 }

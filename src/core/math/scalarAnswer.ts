@@ -50,7 +50,7 @@ export function trimmed(text: string): string {
 /** Matches words but not function names that the parser knows. */
 const wordRun = /(?<![\\a-zA-Z])[a-zA-Z]{4,}/;
 
-/** Returns whether a text can be math: no words, no separated digits ("1 2"), nothing that the parser would misread. */
+/** Returns whether text can be math: no words, no separated digits ("1 2"), nothing that the parser would misread. */
 export function readable(t: string): boolean {
 	if (t.length > 2_000 || wordRun.test(t.replace(/\\(?:operatorname|begin|end) ?\{[a-zA-Z]*\}/g, ''))) return false;
 	if (/(?<!_\d?)\d \d|\\text|\\begin|\\ldots|[%$#&"@~`?]|[^\x20-\x7e]/.test(t)) return false;

@@ -75,7 +75,7 @@ const hedge = /\b(?:or|either|maybe|perhaps|possibly|could|might|alternatively|u
 /** Assumptions and instructions to a grader, which are not answers. */
 const supposed = /^(?:so |now |then )?(?:let|suppose|assume|consider)\b|\bgraders?\b/i;
 
-/** Long whitespace, which means the same as short whitespace but makes patterns try every way to split it. */
+/** Long runs of whitespace, which mean the same as short ones but make patterns try every way to split them. */
 const longBlank = /\s{9,}/g;
 
 /** Shortens long runs of whitespace, which never occur in answers. */
@@ -125,8 +125,9 @@ function lastMath(text: string): string | null {
 }
 
 /**
- * Returns the readings of the answer that a text states, most literal first. Later readings are used if the text cannot
- * be parsed as is. All readings are of the same statement, so a text cannot offer several answers. In order:
+ * Returns the possible readings of the answer stated in a completion, most literal first. Later readings are used if
+ * the text cannot be parsed as is. All readings are of the same statement, so a completion cannot offer several
+ * answers. In order:
  *
  * 1. the last `\boxed{…}` (combined with boxes separated from it only by "and" or a comma)
  * 2. the text after the last "the answer is", "answer:", or `####`, unless it is retracted

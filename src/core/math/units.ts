@@ -203,7 +203,7 @@ function singular(noun: string): string {
 
 /**
  * Returns the factors for comparing amounts with two units, or null if the units are incompatible. Factors differ from
- * 1 only if both units name a dimension. A side without a unit takes that of the other; `units` matches any unit.
+ * 1 only if both units name a dimension. A side without a unit takes the unit of the other; `units` matches any unit.
  */
 export function conversion(a: Unit | null, b: Unit | null): { readonly a: Q.Rational; readonly b: Q.Rational } | null {
 	if (a === null || b === null || a.dimension === 'any' || b.dimension === 'any') return { a: Q.one, b: Q.one };

@@ -29,7 +29,7 @@ export function blockActivations(shape: ModelShape, how: Arithmetic, length: num
 	const trained = adapters === 0;
 	const queries = heads * headWidth;
 	const keys = keyHeads * headWidth;
-	// The input in float32 (which is the residual stream if that is float32), and the operand of the norm's weight.
+	// The input in float32 (the residual stream itself if it is float32), and the operand of the norm's weight.
 	const kept = shape.norm === 'layer' ? 4 * width + 8 : (trained ? 8 : 4) * width + 4;
 	// Matrix inputs: one shared copy, or one copy each in the smaller type.
 	const into = (matrices: number) => (autocast ? 2 * width * matrices : 4 * width);
@@ -48,12 +48,15 @@ export function blockActivations(shape: ModelShape, how: Arithmetic, length: num
 	);
 }
 
-/** Bytes of a token's residual stream, which is all that gradient checkpointing stores per block (Chen et al. 2016). */
+/**
+ * Returns the size of a token's residual stream in bytes, which is all that gradient checkpointing stores per block
+ * (Chen et al. 2016).
+ */
 export function residualBytes(shape: ModelShape, how: Arithmetic): number {
 	return shape.width * (how.adapters > 0 ? how.compute : 4);
 }
 
-/** Bytes of a token's gradients during the backward pass through one block. */
+/** Returns the size of a token's gradients in bytes during the backward pass through one block. */
 export function backwardBytes(shape: ModelShape, how: Arithmetic): number {
 	return 8 * shape.width + how.compute * (shape.gated ? 2 : 1) * shape.feedForward * shape.expertsPerToken;
 }

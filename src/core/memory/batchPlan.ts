@@ -9,12 +9,14 @@ export interface BatchSettings {
 	/** null if all rows of an update are processed together. */
 	readonly microBatch: number | null;
 	readonly gradientCheckpointing: boolean;
-	/** Maximum number of tokens per row in stages that learn from existing texts. */
+	/** Maximum number of tokens per row in stages that learn from existing text. */
 	readonly maxLength: number;
 	readonly vllm: boolean;
 	/** Number of tokens in the longest prompt, or null if unknown. */
 	readonly promptTokens: number | null;
-	/** Number of tokens in the longest training text including its prompt, or null if unknown (`maxLength` is used). */
+	/**
+	 * Number of tokens in the longest training example including its prompt, or null if unknown (`maxLength` is used).
+	 */
 	readonly textTokens: number | null;
 }
 

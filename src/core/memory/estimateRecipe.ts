@@ -63,7 +63,7 @@ const fixedOverhead = { cuda: 0.7 * gibibyte, cpu: 0.6 * gibibyte } as const;
 /** Overhead of PyTorch's caching allocator on a GPU, as a fraction of tensor memory. */
 const fragmentation = 0.06;
 
-/** Returns whether the stage reads texts of unknown length from its own file. */
+/** Returns whether the stage reads text of unknown length from its own file. */
 function learnsFromFile(stage: ResolvedStage): boolean {
 	return ('data' in stage && stage.data !== null) || 'pairs' in stage;
 }
@@ -141,7 +141,11 @@ function estimateOnce(recipe: ResolvedRecipe, pytorch: ResolvedPytorch, facts: M
 		stages.push({ ...memory, stage: index, type: stage.type, rows: plan.rows, length: plan.length });
 	}
 	if (stages.length === 0) {
-		throw new Failure('unsupported', 'None of the stages runs on the pytorch engine.', 'Fix the stages first.');
+		throw new Failure(
+			'unsupported',
+			'None of the stages run on the pytorch engine.',
+			'Add a stage that the pytorch engine supports.',
+		);
 	}
 	const tensors = Math.max(...stages.map(({ peak }) => peak));
 	const cuda = facts.device === 'cuda';
@@ -179,7 +183,7 @@ function notesOf(recipe: ResolvedRecipe, pytorch: ResolvedPytorch, facts: Memory
 	}
 	const reads = recipe.stages.some((stage) => learnsFromFile(stage) || 'labels' in stage);
 	if (reads || (recipe.stages.some(({ type }) => type === 'sft') && facts.textTokens === null)) {
-		notes.push(`Assumes training texts of "maxLength" (${pytorch.maxLength}) tokens.`);
+		notes.push(`Assumes training examples of "maxLength" (${pytorch.maxLength}) tokens.`);
 	}
 	if (!known) notes.push(`Unknown model family "${facts.model.family}"; assumes Llama blocks.`);
 	if (pytorch.lora !== null && pytorch.lora.targets !== 'all-linear') {
@@ -214,7 +218,7 @@ function adviceFor(recipe: ResolvedRecipe, pytorch: ResolvedPytorch, facts: Memo
 		...(pytorch.lora === null
 			? [
 					{
-						words: '"lora": {}, "gradientCheckpointing": true and "microBatch": 1',
+						words: '"lora": {}, "gradientCheckpointing": true, and "microBatch": 1',
 						settings: { lora, ...checkpointing, microBatch: 1 },
 					},
 				]

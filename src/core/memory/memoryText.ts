@@ -64,7 +64,7 @@ export function pipelineTotalText(forecast: {
 	readonly deviceBytes: number | null;
 	readonly fits: boolean | null;
 }): string {
-	const about = `The stages need up to about ${bytesText(forecast.total)}, in ${forecast.largest}`;
+	const about = `The stages need up to about ${bytesText(forecast.total)} (in ${forecast.largest})`;
 	if (forecast.deviceBytes === null) return `${about}.`;
 	const has = `${bytesText(forecast.deviceBytes)} is available`;
 	return forecast.fits === false ? `${about}, but only ${has}. Not all stages fit.` : `${about}; ${has}.`;

@@ -93,7 +93,10 @@ function evaluationPart(name: string, part: string): Described {
 				? 'Fraction of sampled answers to held-out problems that are correct.'
 				: 'Bound of the 95% confidence interval for accuracy.',
 		healthy: bound === '' ? 'rises with the training reward' : null,
-		falls: bound === '' ? 'While reward rises: the reward is being gamed, or the policy overfits its problems.' : null,
+		falls:
+			bound === ''
+				? 'While reward rises: the reward is being gamed, or the policy is overfitting the training problems.'
+				: null,
 	};
 }
 

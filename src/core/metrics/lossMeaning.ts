@@ -3,7 +3,7 @@ import type { MetricContext, StageType } from './metricInfo.ts';
 /** Stages whose loss has the same meaning for all settings. */
 const lossOfStage: Partial<Record<StageType, string>> = {
 	pretrain:
-		'Negative log-likelihood per token of whole texts. Lower means that the model predicts the next token better.',
+		'Negative log-likelihood per token, over all of the text. Lower means that the model predicts the next token better.',
 	sft: 'Negative log-likelihood per token of the worked solutions. Lower means better imitation.',
 	distill:
 		"Per token: negative log-likelihood of the teacher's completions or, with a live teacher, the divergence from its distribution. Lower means better imitation.",

@@ -25,8 +25,8 @@ export interface PairTexts {
 }
 
 /**
- * Parses preference pairs from JSONL. A file without a prompt column contains whole texts, which only a reward model
- * can use (`prompted` is false). In that case, the split is based on the better text.
+ * Parses preference pairs from JSONL. In a file without a prompt column, both sides of a pair are complete texts, which
+ * only a reward model can use (`prompted` is false). In that case, the split is based on the chosen text.
  * @throws `invalid`, naming the line
  */
 export function parsePairs(text: string, name: string, columns: PairColumns, prompted: boolean): PairTexts {

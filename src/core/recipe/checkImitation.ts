@@ -21,7 +21,7 @@ function checkTexts(stage: PretrainStage, index: number, task: Task | null, repo
 	if (filledStage(stage).workedShare === 1) return;
 	report(
 		['stages', index, 'type'],
-		`${task === null ? 'File rows have' : `The task "${task.name}" has`} no plain texts to pretrain on: ` +
+		`${task === null ? 'File rows have' : `The task "${task.name}" has`} no plain text to pretrain on: ` +
 			'add "corpus", or set "workedShare" to 1 (worked solutions only).',
 	);
 }

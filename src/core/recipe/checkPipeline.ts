@@ -151,9 +151,9 @@ function checkComparison(recipe: PipelineRecipe, comparison: Comparison, i: numb
 			near !== null
 				? `did you mean "${near}"?`
 				: measuring.length === 0
-					? 'add one, because there is none.'
+					? 'there are none, so add one.'
 					: `the options are ${measuring.join(', ')}.`;
-		report(['compare', i, key], `"${key}" is "${named.slice(0, 80)}", which is not a stage that evaluates: ${advice}`);
+		report(['compare', i, key], `"${key}" is "${named.slice(0, 80)}", which is not an evaluation stage: ${advice}`);
 	}
 	if (comparison.stage === comparison.against) {
 		report(
@@ -224,7 +224,7 @@ function inputFault(key: StageInput['key'], other: NamedStage): string | null {
 /** Returns the types of data that a stage produces. */
 export function dataOf(stage: PipelineStage): readonly DataKind[] {
 	if (stage.type === 'search') return (stage as unknown as SearchStage).export ?? ['completions'];
-	// Which of these its settings leave is known only once it runs.
+	// Which of these types remain after filtering is known only at run time.
 	return stage.type === 'rejection-sampling' ? dataKinds : [];
 }
 

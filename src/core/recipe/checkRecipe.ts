@@ -43,7 +43,7 @@ function checkDataset({ dataset }: Recipe, report: Report): void {
 }
 
 function checkName(name: string, report: Report): void {
-	// Run folders are named after it.
+	// The name is used in run folder names.
 	if (name.length > 80)
 		report(['name'], `"name" has ${name.length} characters, but it is used in folder names. Use at most 80.`);
 	// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for

@@ -67,7 +67,7 @@ function checkSplit(stage: ProcessStage, index: number, report: Report): void {
 	if (split === 'completion') {
 		report(
 			['stages', index, 'split'],
-			'"split" is "completion", which results in a single step. Use lines, or a separator text.',
+			'"split" is "completion", which results in a single step. Use "lines" or a separator string.',
 		);
 		return;
 	}

@@ -1,11 +1,11 @@
 import type { Recipe } from '../../protocol/recipe/recipe.ts';
 import { hasHubForm } from './hubId.ts';
 
-/** What recipe resolution needs to know about the machine and the recipe's location. */
+/** Information about the machine and the recipe's location that is needed to resolve a recipe. */
 export interface Machine {
 	/** Number of processor cores available for training. */
 	readonly cores: number;
-	/** Resolves a recipe path to an absolute one. Relative paths start at the recipe's folder. */
+	/** Converts a recipe path to an absolute path. Relative paths are resolved against the recipe's folder. */
 	resolvePath(path: string): string;
 	/**
 	 * Returns whether an absolute path or its parent folder exists, to distinguish it from a Hub id. Absent: nothing

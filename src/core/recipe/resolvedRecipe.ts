@@ -67,7 +67,10 @@ export const resolvedRecipeSchema = v.strictObject({
 		v.union([
 			resolvedBuiltInSchema,
 			v.strictObject({
-				/** Absolute path; in a run folder, the path of the run's own copy, relative to the folder and with "/". */
+				/**
+				 * Absolute path or, in a run folder, the path of the run's own copy, which is relative to the folder and uses
+				 * `/` as the separator.
+				 */
 				file: v.string(),
 				/** null for every reward in the file. */
 				name: v.nullable(v.string()),

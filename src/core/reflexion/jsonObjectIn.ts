@@ -5,7 +5,7 @@ const maxTries = 60;
 const longest = 400_000;
 
 /**
- * Finds the first JSON object in a text that satisfies a predicate: the entire text, the contents of a fence, or text
+ * Finds the first JSON object in text that satisfies a predicate: the entire text, the contents of a fence, or text
  * between matching braces. Repairs JSON errors that are common in model output (line breaks in strings, trailing
  * commas). A tool call (`{"name", "arguments"}`) is replaced by its arguments. Takes linear time for each start
  * position.

@@ -9,8 +9,8 @@ export interface KeepSettings {
 	readonly correct: boolean;
 	readonly minReward: number | null;
 	/**
-	 * Keeps only completions in which at least this fraction of the words in the thinking is in the language. Thinking
-	 * without words passes.
+	 * Keeps only completions in which at least this fraction of the words in the thinking section are in the language.
+	 * Thinking without words passes.
 	 */
 	readonly language: { readonly language: LanguageName; readonly minShare: number } | null;
 	/** Minimum number of completion tokens, including end-of-sequence. */

@@ -16,7 +16,7 @@ export type ComparedStages =
 	  }
 	| { readonly reason: string };
 
-/** Compares a measure over the questions that occur in both evaluations. */
+/** Compares a metric over the questions that occur in both evaluations. */
 export function compareStages(
 	stage: ReportedEvaluation,
 	against: ReportedEvaluation,

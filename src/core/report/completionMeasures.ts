@@ -1,6 +1,6 @@
 import type { ComparedMeasure } from '../../protocol/recipe/pipelineRecipe.ts';
 
-/** Measures for one completion; null if not applicable. */
+/** Metrics for one completion; null if not applicable. */
 export type CompletionMeasures = { readonly [K in ComparedMeasure]: number | null };
 
 /** An evaluation question with the means over its samples. */

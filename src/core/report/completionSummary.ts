@@ -73,7 +73,7 @@ export class CompletionSums {
 
 	/**
 	 * Adds a completion.
-	 * @returns its measures
+	 * @returns the metrics of the completion
 	 */
 	add({ completion: whole, tokens, truncated }: SummarizedCompletion): CompletionForm {
 		const completion = whole.slice(0, longest);

@@ -145,7 +145,7 @@ export function measuredTable(pipelines: readonly ReportedPipeline[]): ReportTab
 				spanText(seconds, formatDuration),
 			];
 		}),
-		note: 'Covers the completions in each evaluation. Format: fraction in the correct format. One language: mean fraction of the thinking in its main language. Tokens: mean length. Reflection: markers per completion, based on a list of phrases. Time: duration of the stage itself.',
+		note: 'Covers the completions in each evaluation. Format: fraction in the correct format. One language: mean fraction of the thinking section in its main language. Tokens: mean length. Reflection: markers per completion, based on a list of phrases. Time: duration of the stage itself.',
 	};
 }
 

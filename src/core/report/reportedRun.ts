@@ -37,7 +37,7 @@ export interface ReportedRun {
 	readonly searches: readonly ReportedSearch[];
 	/** Diagnosis with alerts ranked by likely cause, or null if unreadable. */
 	readonly diagnosis: Verdict | null;
-	/** What could not be read, with one sentence each. */
+	/** Descriptions of files that could not be read, one sentence each. */
 	readonly gaps: readonly string[];
 }
 
@@ -88,9 +88,9 @@ export interface ReportedEvaluation {
 	readonly contamination: string | null;
 	readonly report: EvaluationReport;
 	readonly completions: CompletionSummary | null;
-	/** Number of correct samples and of all samples for each question, for pairing. */
+	/** Numbers of correct and total samples for each question, for pairing. */
 	readonly counts: ReadonlyMap<string, ProblemCount>;
-	/** Sample measures for each question. */
+	/** Sample metrics for each question. */
 	readonly questions: ReadonlyMap<string, MeasuredQuestion>;
 }
 
@@ -123,6 +123,6 @@ export interface ReportedSearch {
 	readonly answer: string | null;
 	readonly correct: boolean | null;
 	readonly tokens: number | null;
-	/** Value and texts of the best path, without the root. null if no node has a value. */
+	/** Value of the best path and the text of each node on it, without the root. null if no node has a value. */
 	readonly best: { readonly value: number | null; readonly texts: readonly string[] } | null;
 }

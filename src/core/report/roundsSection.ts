@@ -13,7 +13,7 @@ export function roundsSection(stages: readonly EvaluatedRound[]): ReportSection 
 		blocks: [
 			{
 				kind: 'paragraph',
-				text: 'The gain from best-of-n over a single sample is what search can still teach. It shrinks as the policy learns to solve problems without search.',
+				text: 'The gain from best-of-n over a single sample shows how much the policy can still learn from search. It shrinks as the policy learns to solve problems without search.',
 			},
 			...all.flatMap(blocksOf),
 		],

@@ -60,7 +60,7 @@ export function boughtTable(rows: readonly StageRow[]): ReportTable | null {
 		note: [
 			'Accuracy on held-out problems, with 95% intervals.',
 			'Format: fraction of completions whose tags match the template.',
-			'One language: mean fraction of the thinking in its main language.',
+			'One language: mean fraction of the thinking section in its main language.',
 			'Tokens and characters: mean per completion.',
 			'Reflection: markers per completion, based on a list of phrases.',
 			...(sources.length === 0 ? [] : [`Measured on ${sources.join('; ')}.`]),
@@ -68,7 +68,7 @@ export function boughtTable(rows: readonly StageRow[]): ReportTable | null {
 	};
 }
 
-/** Returns a chart of held-out accuracy over the entire run, or null if it was measured fewer than two times. */
+/** Returns a chart of held-out accuracy over the entire run, or null if there are fewer than two measurements. */
 export function heldOutChart({ stages }: ReportedRun): ReportChart | null {
 	const measured = new Map<number, HeldOut>();
 	for (const { heldOut } of stages) for (const one of heldOut) measured.set(one.step, one);

@@ -23,7 +23,7 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 		name: 'accuracy',
 		title: 'Accuracy',
 		sentence:
-			'Whether the completion gives one correct answer, checked by the task if it has its own rule and by mathematical equivalence otherwise.',
+			'Whether the completion gives one correct answer, checked by the task if it has its own rule, otherwise by mathematical equivalence.',
 		formula: '1 if the answer equals the gold answer, else 0',
 		source: 'DeepSeek-R1 (Guo et al. 2025), section 2.2.2',
 		range: '0 or 1',

@@ -85,7 +85,7 @@ const isChanged = (before: number | null, after: number | null) =>
 
 const valued = (values: readonly (number | null)[]) => values.filter((value) => value !== null);
 
-/** Flags rows that cross the midpoint between the min and max of both sides, or that change to or from null. */
+/** Flags rows that cross the midpoint of the combined value range of both sides, or that change to or from null. */
 export function flippedRows(rows: readonly Pick<RowToCompare, 'before' | 'after'>[]): boolean[] {
 	const range = moments(valued(rows.flatMap(({ before, after }) => [before, after])));
 	const middle = range === null ? 0 : range.min / 2 + range.max / 2;

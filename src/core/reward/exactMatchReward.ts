@@ -6,8 +6,8 @@ import { answerOf, goldTexts, type RewardSample } from './rewardSample.ts';
 type Options = Pick<RewardEntry<'exact-match'>, 'column' | 'ignoreCase'>;
 
 /**
- * Returns 1 if the answer matches a gold text, 0 if it does not or there is no answer, and null without a gold value.
- * Only whitespace and decimal formatting are normalized, on both sides.
+ * Returns 1 if the answer matches a gold answer, 0 if it does not or is missing, and null without a gold value. Only
+ * whitespace and decimal formatting are normalized, on both sides.
  */
 export function exactMatchReward(sample: RewardSample, options: Options, tags: TraceTags): number | null {
 	const gold = goldTexts(sample, options.column);

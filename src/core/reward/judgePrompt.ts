@@ -1,6 +1,6 @@
 import type { RewardEntry } from '../../protocol/recipe/builtInRewards.ts';
 
-/** Texts shown to the judge. They come from the dataset and the policy, so none of them can be trusted. */
+/** Strings shown to the judge. They come from the dataset and the policy, so they are untrusted. */
 export interface JudgedTexts {
 	readonly problem: string;
 	/** null if there is no gold answer or it is hidden from the judge. */
@@ -46,10 +46,10 @@ function verdictRule({ verdict, scale }: Verdict, code: string): string {
 }
 
 /**
- * Builds the judge message: the prompt with each text fenced by lines that contain a code, followed by the verdict
- * format.
+ * Builds the judge message: the prompt, in which each inserted string is fenced by lines that contain a code, followed
+ * by the verdict format.
  *
- * @param code string that does not occur in the texts and cannot be guessed by their authors
+ * @param code string that does not occur in the inserted strings and that their authors cannot guess
  */
 export function judgeMessage(texts: JudgedTexts, options: Verdict, code: string): string {
 	const prompt = options.prompt ?? (texts.gold === null ? judgePrompts.judge : judgePrompts.compare);
@@ -58,7 +58,7 @@ export function judgeMessage(texts: JudgedTexts, options: Verdict, code: string)
 		gold: texts.gold ?? '(none)',
 		response: texts.response,
 	};
-	// Replaces all placeholders in one pass, so placeholders inside a text are not expanded.
+	// Replaces all placeholders in one pass, so placeholders inside inserted text are not expanded.
 	const filled = prompt.replace(
 		/\{(problem|gold|response)\}/g,
 		(_, name: string) => `BEGIN ${code}\n${parts[name]}\nEND ${code}`,

@@ -69,8 +69,8 @@ function isOther(sentence: readonly string[], target: LanguageName): boolean | n
 }
 
 /**
- * Flags sentences in another language; an undecided sentence takes the result of the previous decided one, or else of
- * the next.
+ * Flags sentences in another language; an undecided sentence takes the result of the previous decided sentence, or of
+ * the next one if there is none.
  */
 function othersOf(sentences: readonly (readonly string[])[], target: LanguageName): boolean[] {
 	const recognized = sentences.map((sentence) => isOther(sentence, target));

@@ -28,7 +28,7 @@ const lead =
 const letterAlone = /^[([{<]?\s*([A-Z])\s*[)\]}>]?\s*[.:]?$/i;
 const letterAndText = /^[([{<]?\s*([A-Z])\s*(?:[)\]}>]\s*[.:]?|[.:])\s+(\S.*)$/is;
 
-/** Strips LaTeX and Markdown markup around a text: "\boxed{\text{B}}", "$B$", "**(B)**". */
+/** Strips LaTeX and Markdown markup around text: "\boxed{\text{B}}", "$B$", "**(B)**". */
 function bare(text: string): string {
 	let inner = text
 		.trim()
@@ -43,7 +43,7 @@ function bare(text: string): string {
 }
 
 /**
- * Returns the option letter that a text names, in any common format or by option text; null unless there is exactly
+ * Returns the option letter named by the text, in any common format or by option text; null unless it names exactly
  * one.
  */
 function letterIn(text: string, choices: Choices): string | null {

@@ -35,8 +35,8 @@ const rounding = 3e-7;
 /** Relative tolerance for recorded totals. */
 const totalTolerance = 1e-5;
 /**
- * Fraction of squared score deviation not parallel to the advantages: below `parallel` is rounding error, above `apart`
- * is a mismatch.
+ * Fraction of squared score deviation not parallel to the advantages: values below `parallel` are rounding error, and
+ * values above `apart` are a mismatch.
  */
 const parallel = 1e-8;
 const apart = 1e-6;
@@ -248,7 +248,7 @@ function proportions(
 	sizes: readonly number[],
 	groups: readonly CenteredGroup[],
 ): Pick<RecordedWeights, 'weights' | 'determined'> | null {
-	// A function that is constant within every group does not affect the ranking, whatever its weight.
+	// A function that is constant within every group does not affect the ranking, regardless of its weight.
 	const active = sizes.map((_, k) => groups.some(({ scores }) => scores.some((row) => row[k] !== 0)));
 	const informativeDirections = open.filter((direction) =>
 		direction.some((part, k) => active[k] && Math.abs(part) > 1e-6),

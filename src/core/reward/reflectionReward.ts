@@ -6,9 +6,10 @@ import { type RewardSample, thinkingOf } from './rewardSample.ts';
 type Options = Pick<RewardEntry<'reflection'>, 'behaviours' | 'mode' | 'cap' | 'perPhrase'>;
 
 /**
- * Measures reasoning behaviors in the thinking (Gandhi et al. 2025) as the number of marks up to a cap, divided by the
- * cap. Counts phrases rather than actual behavior, so keep the weight small: without the cap and the per-phrase limit,
- * "wait, wait, wait" would score best. Text outside the thinking is ignored; 0 without thinking.
+ * Measures reasoning behaviors in the thinking section (Gandhi et al. 2025) as the number of matches up to a cap,
+ * divided by the cap. Counts phrases rather than actual behavior, so keep the weight small: without the cap and the
+ * per-phrase limit, "wait, wait, wait" would score best. Text outside the thinking section is ignored; 0 without
+ * thinking.
  */
 export function reflectionReward(sample: RewardSample, options: Options, tags: TraceTags): number {
 	const thinking = thinkingOf(sample, tags);

@@ -7,7 +7,7 @@ type Options = Pick<RewardEntry<'repetition'>, 'ngram' | 'maxPenalty' | 'unit' |
 
 /**
  * Returns maxPenalty x (1 - distinct n-grams / n-grams): 0 without repetition, close to maxPenalty for an endless loop
- * (Yeo et al. 2025; open-r1's `get_repetition_penalty_reward`). Case-insensitive. 0 for texts of fewer than n words.
+ * (Yeo et al. 2025; open-r1's `get_repetition_penalty_reward`). Case-insensitive. 0 for text with fewer than n words.
  */
 export function repetitionReward(sample: RewardSample, options: Options, tags: TraceTags): number {
 	const text = options.of === 'thinking' ? thinkingOf(sample, tags) : sample.completion;

@@ -25,8 +25,8 @@ export function thinkingOf({ completion, trace }: RewardSample, tags: TraceTags)
 }
 
 /**
- * Returns the gold texts for a row, from the named column or the dataset answer. A list contains alternatives; empty if
- * there are none.
+ * Returns the gold answers for a row as text, from the named column or the dataset answer. A list contains
+ * alternatives; empty if there are none.
  */
 export function goldTexts({ answer, row }: RewardSample, column?: string): string[] {
 	const value = column === undefined ? answer : Object.hasOwn(row, column) ? row[column] : null;

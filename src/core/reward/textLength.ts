@@ -11,9 +11,9 @@ function codePoints(text: string): number {
 }
 
 /**
- * Returns the length of a text. Tokens are counted as in the embedded engine, without end-of-sequence: each template
- * tag is one token, and so is any other character. Counting uses the text, so recorded rollouts have the same length as
- * in training.
+ * Returns the length of the text in the given unit. Tokens are counted as in the embedded engine, excluding the
+ * end-of-sequence token: each template tag is one token, and so is every other character. Tokens are counted from the
+ * text, so recorded rollouts have the same length as in training.
  */
 export function textLength(text: string, unit: LengthUnit, tags: TraceTags): number {
 	if (unit === 'words') return wordsOf(text).length;
@@ -23,7 +23,7 @@ export function textLength(text: string, unit: LengthUnit, tags: TraceTags): num
 	for (const tag of templateTags(tags).sort((a, b) => b.length - a.length)) {
 		const parts = rest.split(tag);
 		length -= (parts.length - 1) * (codePoints(tag) - 1);
-		// The separator occurs in no tag, so the text around a removed tag cannot form a new one.
+		// No tag contains the separator, so the text around a removed tag cannot form a new one.
 		rest = parts.join('\0');
 	}
 	return length;

@@ -48,12 +48,12 @@ export interface Efficiency {
 	readonly decoding: number;
 }
 
-/** Typical values for well-utilized GPUs with vLLM; the first steps on a machine show the actual ones. */
+/** Typical values for well-utilized GPUs with vLLM; measure the first steps on a machine for actual values. */
 export const usualEfficiency: Efficiency = { training: 0.35, decoding: 0.6 };
 
 const bytesPerWeight = 2;
 
-/** Bytes of keys and values per token in bfloat16: 2 x layers x heads x head width x 2. */
+/** KV cache bytes per token in bfloat16: 2 x layers x heads x head width x 2. */
 export function keyValueBytes({ layers, keyValueHeads, headWidth }: ModelShape): number {
 	return 2 * layers * keyValueHeads * headWidth * bytesPerWeight;
 }
@@ -104,10 +104,10 @@ export interface StepCost {
 	 */
 	readonly communicate: number;
 	readonly total: number;
-	/** Completion tokens per second: generated during generation, and trained over the whole step. */
+	/** Completion tokens per second: `generated` over the generation time, `trained` over the whole step. */
 	readonly generated: number;
 	readonly trained: number;
-	/** Bytes per device for model state and the keys and values of its rows, excluding activations. */
+	/** Bytes per device for the model state and the KV cache of its rows, excluding activations. */
 	readonly memory: number;
 }
 

@@ -28,7 +28,7 @@ interface AnswerClass {
 }
 
 /**
- * Equivalence classes of answers. Each distinct text is compared once, with the first answer of each class, and then
+ * Equivalence classes of answers. Each distinct string is compared once, with the first answer of each class, and then
  * cached. Answers that match none of the first 64 integer classes or the first 64 other classes form their own class,
  * so total time is linear in the number of answers.
  */

@@ -84,7 +84,8 @@ export async function judgeFinals(
 }
 
 /**
- * Returns the node with the highest value (the first if tied), or without values, the first node that states an answer.
+ * Returns the node with the highest value (the first if tied). If no node has a value, returns the first one that
+ * states an answer.
  */
 export function bestFinal(search: Search, finals: readonly TreeNode[], worth: Worth = finalValue): Conclusion {
 	let best: TreeNode | null = null;
@@ -131,8 +132,8 @@ export async function votedFinal(
 	if (groups.size === 0) return bestFinal(search, finals, worth);
 	const winner = [...groups.values()].reduce((a, b) => (b.sum > a.sum ? b : a));
 	const { best } = bestFinal(search, winner.nodes, worth);
-	// Uses the vote fraction, because the sum grows with the number of samples. Rewards can be negative, so they stay
-	// sums.
+	// Unweighted votes use the fraction, because the sum grows with the number of samples. Weighted votes keep the sum,
+	// because rewards can be negative.
 	const value = weighted ? winner.sum : winner.sum / votes;
 	return { best: best ?? null, answer: winner.answer, value };
 }

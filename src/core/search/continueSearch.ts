@@ -26,7 +26,8 @@ export interface SearchResume {
 export interface ReadLog {
 	readonly totals: SearchTotals;
 	/**
-	 * Number of earlier parts of the search, ended or started below a node. The next part uses different random streams.
+	 * Number of previous parts of the search, whether they ended or were started below a node. The next part uses
+	 * different random streams.
 	 */
 	readonly parts: number;
 	/** Whether the last part has nodes but no end event, because its process was killed. */

@@ -219,8 +219,8 @@ export class Generator {
 	}
 
 	/**
-	 * Returns the tokens to request per generation when the budget runs low: most need fewer, and the others are
-	 * continued.
+	 * Returns the number of tokens to request per generation when the budget runs low: most generations need fewer than
+	 * the limit, and the rest are continued later.
 	 */
 	#share(job: Job): number {
 		if (!this.#settings.policy.capabilities.prefix) return job.maxTokens;
@@ -346,7 +346,7 @@ export class Generator {
 			this.cutShort ??= 'tokens';
 			return options.stop === undefined && answered();
 		}
-		// A policy with its own stop rule can continue a text that has not reached it.
+		// A policy with its own stop rule can continue text that has not reached it.
 		if (finish === 'length' && text === '') return true;
 		if (options.stop === undefined && (rule === null || tokens >= job.left)) return true;
 		return rule !== null && answered();
@@ -359,7 +359,7 @@ interface Further {
 	readonly cut: boolean;
 }
 
-/** Returns whether a step is empty and did not end at a requested stop text. */
+/** Returns whether a step is empty and did not end at a requested stop string. */
 const isEmptyStep = ({ finish, text, stopText }: Generation, { rule, options }: Job): boolean =>
 	rule !== null && finish === 'stop' && rule.empty(text) && options.stop?.includes(stopText ?? '') !== true;
 

@@ -65,7 +65,7 @@ export class NodePrefixes {
 	}
 }
 
-/** Returns the position among siblings. Searches from the end, because the last one is usually requested. */
+/** Returns a node's position among its siblings. Searches from the end, because the last child is usually requested. */
 function placeAmong(children: readonly number[], id: number): number {
 	const last = children.length - 1;
 	return children[last] === id ? last : children.indexOf(id);

@@ -237,8 +237,8 @@ export class SearchOperators implements Search {
 				try {
 					results[index] = await task(items[index] as T, index);
 				} catch (error) {
-					// Waits for operations in flight and keeps their results. Program errors take precedence over the end of the
-					// search.
+					// Waits for operations in flight and keeps their results. Unexpected errors take precedence over the end of
+					// the search.
 					if (failed === null || !(error instanceof SearchStop)) failed = { error };
 				}
 			}

@@ -37,7 +37,7 @@ export interface GenerateRequest {
 	readonly topP: number;
 	/** Token limit per generation. */
 	readonly maxTokens: number;
-	/** Stop texts, which are excluded from the generated text. */
+	/** Stop strings, which are excluded from the generated text. */
 	readonly stop: readonly string[];
 	readonly seed: number;
 	/** Level of token detail: 0 for none, 1 for log-probability and entropy, n > 1 for up to n alternatives as well. */
@@ -60,16 +60,16 @@ export interface TokenDetail {
 }
 
 export interface Generation {
-	/** Generated text without the prefix and the stop text. Can be empty. */
+	/** Generated text without the prefix and the stop string. Can be empty. */
 	readonly text: string;
 	/**
-	 * `end`: finished by the policy; `stop`: reached a stop text; `length`: reached the token limit or context size;
+	 * `end`: finished by the policy; `stop`: reached a stop string; `length`: reached the token limit or context size;
 	 * `refusal`: declined by the policy.
 	 */
 	readonly finish: 'end' | 'stop' | 'length' | 'refusal';
-	/** Stop text that was reached; the strategy restores it if it is part of the text. */
+	/** Stop string that was reached; the strategy restores it if it is part of the text. */
 	readonly stopText?: string;
-	/** Number of generated tokens, including the stop text; estimated if the policy does not report it. */
+	/** Number of generated tokens, including the stop string; estimated if the policy does not report it. */
 	readonly tokens: number;
 	/** Number of prompt tokens; null if unknown. */
 	readonly promptTokens: number | null;
@@ -98,7 +98,7 @@ export interface Policy {
 	/** Returns the log-probability of each token in a completion, in nats. Present if `capabilities.score` is set. */
 	score?(items: readonly PolicyText[]): Promise<readonly (readonly number[])[]>;
 	/**
-	 * Returns a value for each text, in 0..1 for `value` and `process`. Present if `capabilities.heads` includes the
+	 * Returns a value for each item, in 0..1 for `value` and `process`. Present if `capabilities.heads` includes the
 	 * head.
 	 */
 	value?(items: readonly PolicyText[], head: HeadName): Promise<readonly number[]>;

@@ -4,7 +4,7 @@ const finishes: readonly Generation['finish'][] = ['end', 'stop', 'length', 'ref
 const numberOrNull = (value: unknown): number | null =>
 	typeof value === 'number' && Number.isFinite(value) ? value : null;
 
-/** Estimates the number of tokens in a text. */
+/** Estimates the number of tokens in a string. */
 export const guessedTokens = (text: string): number => Math.ceil(text.length / 4);
 
 /** Validates a generation returned by a policy and corrects inconsistent fields; returns null if it is invalid. */

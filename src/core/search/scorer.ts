@@ -6,7 +6,7 @@ export interface ScoreItem {
 	readonly problem: SearchProblem;
 	/** Completion up to the node. */
 	readonly completion: string;
-	/** Texts of the nodes in the chain, in order. */
+	/** Text of each node in the chain, in order. */
 	readonly steps: readonly string[];
 	/** Whether the completion is finished. */
 	readonly final: boolean;

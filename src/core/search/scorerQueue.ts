@@ -47,7 +47,7 @@ export class ScorerQueue {
 			if (!Array.isArray(values) || values.length !== items.length) {
 				throw new Failure(
 					'invalid',
-					`Scorer ${this.#scorer.name} returned ${values?.length ?? 'no'} values for ${items.length} texts.`,
+					`Scorer ${this.#scorer.name} returned ${values?.length ?? 'no'} values for ${items.length} items.`,
 				);
 			}
 			let from = 0;

@@ -20,8 +20,8 @@ export interface Sampling {
 }
 
 /**
- * Where a step ends: a splitSteps rule (core/trace), a text such as an end-of-step token, or `completion` to treat the
- * remainder as one step.
+ * Where a step ends: a splitSteps rule (core/trace), a string such as an end-of-step token, or `completion` to treat
+ * the remainder as one step.
  */
 export type StepSplit =
 	| 'lines'
@@ -51,8 +51,8 @@ export interface GenerateOptions {
 	 */
 	readonly fresh?: boolean;
 	/**
-	 * Stop texts in addition to those of the step rule. They are excluded from the node's text. A generation that stopped
-	 * at one has `finish: 'stop'` and is not final, nor is a generation truncated before a stop text.
+	 * Stop strings in addition to those of the step rule. They are excluded from the node's text. A generation that
+	 * stopped at one has `finish: 'stop'` and is not final, nor is a generation truncated before a stop string.
 	 */
 	readonly stop?: readonly string[];
 	/**
@@ -151,7 +151,10 @@ export interface NewNode {
 	readonly role?: NodeRole;
 	readonly final?: boolean;
 	readonly answer?: string | null;
-	/** Whether the text does not continue that of the first parent. Default: true if there are several parents. */
+	/**
+	 * Whether the text stands alone instead of continuing the first parent's text. Default: true if there are several
+	 * parents.
+	 */
 	readonly fresh?: boolean;
 	readonly label?: string;
 	readonly prior?: number | null;

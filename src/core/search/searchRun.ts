@@ -294,7 +294,7 @@ class SearchRun {
 			const finals = await judgeFinals(operators);
 			return chooser(operators) === null ? votedFinal(operators, finals, false) : bestFinal(operators, finals);
 		};
-		// If the user stops a search, does not wait for scorers. A failed scorer is not called again.
+		// Does not wait for scorers if the user stops the search. A failed scorer is not called again.
 		if (stop !== null && !isBudget(stop.reason)) return conclude(false);
 		try {
 			return await conclude(true);
@@ -370,7 +370,7 @@ class SearchRun {
 
 /**
  * Returns the index of the new part in the log: 0 for a new search or the continuation of an interrupted log. Repeating
- * a request in a different part gives different texts.
+ * a request in a different part produces different text.
  */
 const partOf = (resume: SearchResume | undefined, log: ReadLog | null): number =>
 	(log?.parts ?? 0) + (resume === undefined || resume.action === 'more' ? 0 : 1);

@@ -114,7 +114,7 @@ export class SearchTree {
 		return path;
 	}
 
-	/** Returns the nodes whose texts form the completion up to a node; empty for the problem. */
+	/** Returns the nodes whose text forms the completion up to a node; empty for the problem. */
 	partsOf(id: number): number[] {
 		const path = this.pathTo(id);
 		const from = path.findLastIndex((at) => this.#nodes[at]?.fresh);

@@ -13,8 +13,9 @@ export interface SelfValue {
 }
 
 /**
- * Values nodes by self-evaluation of the policy, and logs the values as scores. Replies without a value are ignored. A
- * node without a valid reply gets no value, which is logged as a fault. Nodes that already have a value keep it.
+ * Evaluates nodes by asking the policy to rate them, and logs the values as scores. Replies without a value are
+ * ignored. A node without a valid reply gets no value, which is logged as a fault. Nodes that already have a value keep
+ * it.
  */
 export function valueByPrompt(search: Search, nodes: readonly number[], ask: SelfValue): Promise<(number | null)[]> {
 	return search.parallel(nodes, async (id) => {

@@ -2,14 +2,14 @@ import type { Search } from './search.ts';
 import type { SearchTree } from './searchTree.ts';
 import type { TreeNode } from './treeNode.ts';
 
-/** Labels of nodes that are used only to value other nodes; strategies do not continue from them. */
+/** Labels of nodes that are used only to evaluate other nodes; strategies do not continue from them. */
 export const aside = { lookahead: 'lookahead', rollout: 'rollout' } as const;
 
 const isAside = ({ label }: TreeNode): boolean =>
 	label !== null && (label === aside.lookahead || label === aside.rollout);
 
 /**
- * Returns whether a strategy can continue from a node: it was not pruned or merged, and is not used only to value
+ * Returns whether a strategy can continue from a node: it was not pruned or merged, and is not used only to evaluate
  * another node. A final node with the same answer as another one stays open, because it has separate votes and visits.
  */
 export const isOpen = (node: TreeNode, tree: SearchTree): boolean =>
@@ -35,7 +35,7 @@ export function mergeAlike(search: Search, nodes: readonly TreeNode[]): TreeNode
 	});
 }
 
-/** Returns a node's children, including merged and pruned ones but not those used only to value it. */
+/** Returns a node's children, including merged and pruned ones but not those used only to evaluate it. */
 export const ownChildren = (node: TreeNode, tree: SearchTree): number[] =>
 	node.children.filter((child) => !isAside(tree.node(child) as TreeNode));
 

@@ -4,15 +4,15 @@ import type { StepSplit } from './search.ts';
 
 /** Rule for requesting a single step and finding where it ends in a reply. */
 export interface StepRule {
-	/** Stop texts for the policy; they are part of the step. */
+	/** Stop strings for the policy; they are part of the step. */
 	readonly stops: readonly string[];
 	/** Tokens per step if the rule counts tokens; null otherwise. */
 	readonly tokens: number | null;
 	/** Returns the end offset of the first step, including its separator; -1 if the text has no complete step. */
 	end(text: string): number;
 	/**
-	 * Returns whether a text is empty and becomes part of the next step. Whitespace, opening tags, the end of thinking
-	 * and step separators are empty; an answer must be closed.
+	 * Returns whether text counts as empty and becomes part of the next step. Whitespace, opening tags, the end of
+	 * thinking and step separators count as empty; an answer must be closed.
 	 */
 	empty(text: string): boolean;
 }
@@ -22,7 +22,7 @@ const escaped = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
 /**
  * Builds a rule from a function that finds the next end at or after an offset, or -1. A step is never empty and never
  * leaves an answer open, because the closing tag alone would be an empty step.
- * @param nothings texts in addition to whitespace that count as empty
+ * @param nothings strings in addition to whitespace that count as empty
  */
 function ruleBy(
 	stops: readonly string[],
@@ -83,7 +83,7 @@ export function stepRuleOf(split: StepSplit, tags: TraceTags = { think: null, an
 		case 'paragraphs':
 			return byPattern(['\n\n'], /\n[^\S\n]*\n/g);
 		case 'sentences':
-			// Servers accept at most four stop texts; periods in other scripts are detected in the reply.
+			// Servers accept at most four stop strings; periods in other scripts are detected in the reply.
 			return byPattern(['. ', '? ', '! ', '\n'], /(?<=[.!?])[^\S\n]+|(?<=[\u3002\uFF01\uFF1F])|\n/g);
 	}
 	const size = /^tokens-([1-9]\d{0,5})$/.exec(split)?.[1];

@@ -12,7 +12,7 @@ export interface Conclusion {
 	readonly value?: number | null;
 }
 
-/** How a strategy ended by itself. Without `best`, `conclude` is called. */
+/** Result of a strategy that ended on its own. If `best` is omitted, `conclude` is called. */
 export interface StrategyEnd extends Conclusion {
 	readonly stop: Extract<StopReason, 'complete' | 'solved' | 'exhausted' | 'no-improvement'>;
 }

@@ -14,7 +14,7 @@ export interface TreeNode {
 	readonly answer: string | null;
 	readonly finish: string | null;
 	readonly by: 'policy' | 'person';
-	/** Whether the text does not continue that of the first parent. */
+	/** Whether the text stands alone instead of continuing the first parent's text. */
 	readonly fresh: boolean;
 	readonly logprob: number | null;
 	readonly prior: number | null;

@@ -55,7 +55,7 @@ export function resolveTemplate(spec: TemplateSpec): Template {
 		);
 	}
 	if (tags.some((tag) => tag === '') || new Set(tags).size < tags.length) {
-		throw new Failure('invalid', 'The template has an empty or duplicate tag.', 'Use a different text for each tag.');
+		throw new Failure('invalid', 'The template has an empty or duplicate tag.', 'Use a different string for each tag.');
 	}
 	return template;
 }
@@ -70,7 +70,7 @@ export function renderPrompt(template: Template, problem: string): string {
 }
 
 /**
- * Renders the training completion for a worked problem, without end-of-sequence:
+ * Renders the training completion for a worked problem, without the end-of-sequence token:
  * `<think>solution</think><answer>answer</answer>`. Without answer tags, the answer follows the thinking; without think
  * tags, the solution is omitted.
  */

@@ -10,7 +10,7 @@ const characterOrder = (a: string, b: string) => (a.codePointAt(0) as number) - 
 /**
  * Builds the vocabulary for a template and dataset: special tokens, tags, then characters sorted by code point, so that
  * ids do not depend on the order of the characters.
- * @param characters single characters or longer texts; their code points are used
+ * @param characters single characters or longer strings; their code points are used
  */
 export function buildTokenizer(template: Template, characters: Iterable<string>): Tokenizer {
 	const tags = templateTags(template);
@@ -35,7 +35,7 @@ export function buildTokenizer(template: Template, characters: Iterable<string>)
 		throw new Failure(
 			'invalid',
 			`The dataset has ${sorted.length} distinct characters, but a vocabulary can have at most ${maxVocabulary}.`,
-			'Train on texts with fewer distinct characters.',
+			'Use training data with fewer distinct characters.',
 		);
 	}
 	return createTokenizer(tags, sorted);

@@ -18,7 +18,7 @@ export interface Faithfulness {
 export type SameAnswer = (concluded: string, answer: string) => boolean | null;
 
 /**
- * Compares exact texts and plain numbers in microseconds, without a parser. Returns null for anything else, which
+ * Compares exact strings and plain numbers in microseconds, without a parser. Returns null for anything else, which
  * `createMathComparer` (src/rewards/mathVerifier.ts) compares in the same way as the accuracy reward.
  */
 export const samePlainAnswer: SameAnswer = (concluded, answer) => {
@@ -71,7 +71,7 @@ function conclusions(end: string): Reading[] {
 }
 
 /**
- * Returns whether a text is a number, a formula, a letter, or an amount with a one-word unit, as opposed to a sentence.
+ * Returns whether text is a number, a formula, a letter, or an amount with a one-word unit, as opposed to a sentence.
  */
 function isValue(text: string): boolean {
 	const words = text.replace(/\\[a-zA-Z]+/g, ' ').match(/\p{L}{2,}/gu) ?? [];
@@ -85,7 +85,7 @@ const tidy = (text: string) =>
 		.replace(/^\$([^$]*)\$$/, '$1')
 		.trim();
 
-/** Returns the last occurrence of an extracted part in a text, or the whole span if extraction changed characters. */
+/** Returns the last occurrence of an extracted part in the text, or the whole span if extraction changed characters. */
 function placeOf(part: string, text: string, within: Span): Span {
 	const at = text.lastIndexOf(part, within.end - part.length);
 	return at < within.start ? within : { start: at, end: at + part.length };
@@ -93,10 +93,10 @@ function placeOf(part: string, text: string, within: Span): Span {
 
 /**
  * Checks whether a completion's answer agrees with the conclusion of its thinking. The conclusion is parsed like
- * answers in the accuracy reward: a box, "the answer is", the last statement, or else the last equation. They disagree
- * only if both are values and `same` reports a difference. A final equation alone may be an intermediate step, so it
- * can agree but not disagree. Returns null if unknown: no thinking, no answer or several answers, or no conclusion.
- * Only values are compared, not whether the thinking supports the answer.
+ * answers in the accuracy reward: a box, "the answer is", the last statement, or finally the last equation. They
+ * disagree only if both are values and `same` reports a difference. A final equation alone may be an intermediate step,
+ * so it can agree but not disagree. Returns null if unknown: no thinking, no answer or several answers, or no
+ * conclusion. Only values are compared, not whether the thinking supports the answer.
  */
 export function checkFaithfulness(
 	completion: string,

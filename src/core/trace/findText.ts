@@ -11,7 +11,7 @@ export function textPattern(text: string): RegExp {
 	return new RegExp(text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'giu');
 }
 
-/** Finds up to `limit` non-overlapping, case-insensitive occurrences of a text. An empty text has none. */
+/** Finds up to `limit` non-overlapping, case-insensitive occurrences of a string; none if it is empty. */
 export function findText(haystack: string, text: string, limit = 10_000): TextMatch[] {
 	const matches: TextMatch[] = [];
 	if (text === '') return matches;

@@ -18,7 +18,7 @@ const scripts = [
 ] as const;
 type Script = (typeof scripts)[number];
 
-/** Range of text in a different script, or in a different language with the same script, from the rest. */
+/** Range of text whose script, or whose language within the same script, differs from the rest of the text. */
 export interface ForeignStretch extends Span {
 	/** "Han", or a language code such as "fr". */
 	readonly of: string;
@@ -69,7 +69,7 @@ function findWords(text: string, from: number): Word[] {
 		const script = scripts.find((name) => match.groups?.[name] !== undefined) as Script;
 		if (match[0].length < 2 && !wordCharacters.includes(script)) continue;
 		const kana = script === 'Hiragana' || script === 'Katakana';
-		// If there are kana, Han also counts as Japanese.
+		// If kana are present, Han characters also count as Japanese.
 		const name = kana || (japanese && script === 'Han') ? 'Japanese' : script;
 		const start = from + match.index;
 		found.push({
@@ -126,11 +126,11 @@ function hits(sentence: readonly Word[]): Map<string, number> {
 }
 
 /**
- * Finds changes of script or language in a text, as in the thinking of models trained by reward alone (DeepSeek-R1,
- * section 2.2.4). Scripts are detected reliably. Languages in Latin script (English, German, French, Spanish, Italian,
- * Portuguese, Dutch) are distinguished by function words, for whole sentences and with a clear margin, which may miss
- * short changes but avoids false positives. Code, formulas and single letters are ignored. Only the first 200,000
- * characters are examined.
+ * Finds script and language changes in text, as they occur in the thinking of models trained by reinforcement learning
+ * alone (DeepSeek-R1, section 2.2.4). Scripts are detected reliably. Languages in Latin script (English, German,
+ * French, Spanish, Italian, Portuguese, Dutch) are distinguished by function words, for whole sentences and with a
+ * clear margin, which may miss short changes but avoids false positives. Code, formulas and single letters are ignored.
+ * Only the first 200,000 characters are examined.
  */
 export function findLanguageMix(whole: string, span: Span = { start: 0, end: whole.length }): LanguageMix {
 	const text = whole.slice(span.start, Math.min(span.end, span.start + limit));

@@ -76,7 +76,7 @@ function turnText({ thinking, content, calls }: Turn): string {
 }
 
 /**
- * Converts a prompt or completion to a single text. If there are several messages, each one starts with its role.
+ * Converts a prompt or completion to a single string. If there are several messages, each one starts with its role.
  * Separately recorded thinking is placed in think tags before the content, as in the DeepSeek-R1 and Qwen3 chat
  * templates.
  */
@@ -88,7 +88,7 @@ export function messageText(value: RolloutLine['completion']): string {
 	return turns.map((turn) => `${turn.role}:\n${turnText(turn)}`).join('\n\n');
 }
 
-/** Returns whether a completion is more than a single assistant text and should be displayed by turn. */
+/** Returns whether a completion is more than a single assistant message and should be displayed turn by turn. */
 export function hasTurns(value: RolloutLine['completion']): value is Message[] {
 	if (typeof value === 'string') return false;
 	const [only] = value;

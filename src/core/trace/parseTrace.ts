@@ -176,7 +176,7 @@ function checkOutside(marks: readonly TagMark[], tags: TraceTags, text: string, 
 }
 
 /**
- * Returns the answer to judge: the trimmed text between the only opening and the only closing answer tag, with no tags
+ * Returns the answer to score: the trimmed text between the only opening and the only closing answer tag, with no tags
  * inside. Otherwise returns null, so that a completion cannot offer several answers.
  */
 export function soleAnswer(trace: Trace, tags: TraceTags = r1Tags): string | null {

@@ -11,7 +11,7 @@ export function rolloutErrors({ extra }: Pick<RolloutLine, 'extra'>): string[] {
 	return all.map((text) => (text.length > longest ? `${text.slice(0, longest)}…` : text));
 }
 
-/** Accepts a single text, a list, or texts keyed by the name of the failed reward. */
+/** Accepts a single string, a list, or strings keyed by the name of the failed reward. */
 function textsOf(value: unknown): string[] {
 	if (typeof value === 'string') return value === '' ? [] : [value];
 	if (typeof value !== 'object' || value === null) return [];

@@ -49,7 +49,7 @@ export function describeRule(rule: StepRule): string {
 }
 
 /**
- * Splits a text into trimmed, nonempty steps. Offsets are UTF-16 code units in `text`.
+ * Splits text into trimmed, nonempty steps. Offsets are UTF-16 code units in `text`.
  * @param tokens consecutive tokens of the text, without which `tokens-N` throws `missing`
  */
 export function splitSteps(text: string, rule: StepRule, tokens?: readonly string[]): TextStep[] {

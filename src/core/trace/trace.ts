@@ -41,7 +41,7 @@ export interface TraceFault extends Span {
 	readonly message: string;
 }
 
-/** Parsed completion. Ignores the prompt, because tags there say nothing about the completion. */
+/** Parsed completion. Tags in the prompt are ignored, because they are not part of the completion. */
 export interface Trace {
 	/** Text of the first think section, even if unclosed; null if there is none. */
 	readonly think: string | null;

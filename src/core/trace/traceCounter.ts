@@ -28,7 +28,7 @@ const spaced = 1;
 const unspaced = 2;
 
 /**
- * Counts the results of findBehaviors and findRepetition, for indexing a million texts. It is an order of magnitude
+ * Computes the counts of findBehaviors and findRepetition, for indexing a million rollouts. It is an order of magnitude
  * faster because it uses lookup tables over UTF-16 code units in place of regexes and strings. Reuse one instance,
  * because it reuses its memory.
  */
@@ -41,7 +41,7 @@ export class TraceCounter {
 	readonly #kind = new Uint8Array(0x10000);
 	/** Code unit -> bit mask of the tries (1 or 2) with phrases that start with it. */
 	readonly #first = new Uint8Array(0x10000);
-	/** Code unit -> column in the tries; 0 if it is in no phrase. */
+	/** Code unit -> column in the tries; 0 if no phrase contains it. */
 	readonly #symbol = new Uint8Array(0x10000);
 	readonly #columns: number;
 	/** node * columns + symbol -> node; 0 for none. Node 1 is the root for whole-word phrases, node 2 for all others. */
@@ -109,7 +109,7 @@ export class TraceCounter {
 		return { behaviors: this.countBehaviors(text, thinking), repetition: this.repetition(text) };
 	}
 
-	/** Counts each behavior in part of a text. */
+	/** Counts each behavior in a range of the text. */
 	countBehaviors(text: string, { start, end }: Span): number[] {
 		const counts = new Array<number>(behaviors.length).fill(0);
 		const first = this.#first;

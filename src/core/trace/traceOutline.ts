@@ -56,7 +56,7 @@ export function traceOutline(text: string): TraceNode[] {
 		if (made >= largest) break;
 		const { close, tag, step, box } = match.groups as Record<string, string | undefined>;
 		const start = match.index;
-		if (start < boxEnd) continue; // A box is a single part, so skips anything inside it.
+		if (start < boxEnd) continue; // A box is a single part, so anything inside it is skipped.
 		const end = start + match[0].length;
 		if (tag !== undefined && close === '/') {
 			const at = open.findLastIndex((node) => node.kind === 'section' && node.title === tag);

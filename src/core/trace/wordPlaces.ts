@@ -5,7 +5,7 @@ const unspaced =
 	'\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}';
 const word = new RegExp(`[${unspaced}]|[^\\s${unspaced}]+`, 'gu');
 
-/** Returns the words in a text: runs without whitespace, or single characters in scripts without spaces. */
+/** Returns the words in the text: runs of non-whitespace, or single characters in scripts without spaces. */
 export function wordsOf(text: string): string[] {
 	return text.match(word) ?? [];
 }

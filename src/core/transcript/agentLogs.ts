@@ -102,7 +102,7 @@ function namedCall(call: unknown): unknown {
 
 const attachment = /^attachment:\/\/(\w{1,128})$/;
 
-/** Replaces references to texts that the log stores once for several messages. */
+/** Resolves references to text that the log stores once for several messages. */
 function withAttachments(
 	value: unknown,
 	attachments: Readonly<Record<string, unknown>> | null,

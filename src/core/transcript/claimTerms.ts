@@ -25,7 +25,7 @@ export function stem(text: string): string {
 	return cut.length >= 4 ? cut : lower;
 }
 
-/** Returns the stemmed content words in a text, without numbers. */
+/** Returns the stemmed content words in the text, without numbers. */
 export function claimTerms(text: string): Set<string> {
 	const terms = new Set<string>();
 	for (const [found] of text.normalize('NFKC').matchAll(word)) {
@@ -36,7 +36,7 @@ export function claimTerms(text: string): Set<string> {
 	return terms;
 }
 
-/** Returns the normalized numbers in a text: "40%", "1,024" and "16.4B" become 40, 1024 and 16.4; "V3" has none. */
+/** Returns the normalized numbers in the text: "40%", "1,024" and "16.4B" become 40, 1024 and 16.4; "V3" has none. */
 export function claimNumbers(text: string): Set<string> {
 	const numbers = new Set<string>();
 	for (const [, found = ''] of text.matchAll(

@@ -21,7 +21,7 @@ const opening =
 const maxFailures = 1000;
 
 /**
- * Finds message lists anywhere in a text, as printed by Python or as incomplete JSON. Each list extends to its end or
+ * Finds message lists anywhere in the text, as printed by Python or as incomplete JSON. Each list extends to its end or
  * to the first error. Takes linear time, because no text is parsed twice.
  * @param json whether the text as a whole starts like JSON
  */

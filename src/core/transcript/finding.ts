@@ -21,7 +21,7 @@ export type Severity = 'error' | 'warning' | 'info';
 export interface Finding {
 	readonly check: CheckName;
 	readonly severity: Severity;
-	/** Title of a few words. */
+	/** Short title. */
 	readonly title: string;
 	/** Explanation in full sentences: what is wrong, where, and why. */
 	readonly text: string;

@@ -31,7 +31,7 @@ export function isMessage(value: unknown): boolean {
 	return unwrap(value) !== null || readItem(value, null) !== null;
 }
 
-/** Reads calls and outputs that are stored next to the messages, as in OpenAI's responses. */
+/** Reads calls and outputs that are stored alongside the messages, as in OpenAI's Responses API. */
 function readItem(value: unknown, place: Place | null): Draft | null {
 	const kind = textField(value, 'type');
 	const common = { ...silent, label: kind ?? '', attachments: [], contradictions: [], place };

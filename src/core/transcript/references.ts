@@ -152,7 +152,7 @@ function judge(
 }
 
 /**
- * Checks the claims in a text against the cited sources.
+ * Checks the claims in the text against the cited sources.
  * @param list sources of `[1]`, `[2]`, ...
  * @param sources retrieved sources by normalized URL
  */

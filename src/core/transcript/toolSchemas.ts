@@ -35,7 +35,9 @@ const reflexionTools: Readonly<Record<string, unknown>> = {
 	ReviseAnswer: { ...answer, properties: { ...answer.properties, references: texts } },
 };
 
-/** Returns the schema declared in the file, or else the known schema for a tool with this name and these arguments. */
+/**
+ * Returns the schema declared in the file, otherwise the known schema for a tool with this name and these arguments.
+ */
 export function schemaOf(name: string, declared: readonly DeclaredTool[]): ToolSchema | null {
 	const own = declared.find((tool) => tool.name === name);
 	if (isTable(own?.schema)) return { schema: own.schema, source: 'the schema in the file' };

@@ -76,7 +76,7 @@ export interface CallLink {
 	readonly message: number;
 	/** Index of the call within the message. */
 	readonly call: number;
-	/** Messages with a result of the call; more than one is a fault. */
+	/** Messages that contain a result for the call; more than one is a fault. */
 	readonly results: readonly number[];
 }
 
@@ -88,7 +88,7 @@ export interface Transcript {
 	readonly tools: readonly DeclaredTool[];
 	/** Links in message order, one per call. */
 	readonly links: readonly CallLink[];
-	/** Messages with results of unknown calls. */
+	/** Messages that contain results for unknown calls. */
 	readonly orphans: readonly number[];
 }
 

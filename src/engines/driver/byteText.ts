@@ -3,7 +3,9 @@ const minus = 45;
 const point = 46;
 const zero = 48;
 
-/** Maximum absolute value of numbers formatted digit by digit. In millionths, they fit into a 32-bit integer. */
+/**
+ * Numbers whose magnitude in millionths is below this limit fit into a 32-bit integer and are formatted digit by digit.
+ */
 const largest = 2 ** 31;
 
 /** Growable UTF-8 buffer. */

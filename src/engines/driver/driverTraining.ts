@@ -83,7 +83,7 @@ export class DriverTraining implements Training {
 
 	async train(): Promise<OrderlyEnd> {
 		const { folder, writer, recipe, gate, controls } = this.#run;
-		// Loading may take long and nothing has been trained yet, so a stop request does not wait for it.
+		// Loading can take a long time and nothing has been trained yet, so a stop request does not wait for it.
 		const early = new Promise<'stopped'>((resolve) => {
 			const stop = () => {
 				if (this.#course === null) resolve('stopped');
@@ -93,7 +93,7 @@ export class DriverTraining implements Training {
 		});
 		const prepared = this.#prepare();
 		prepared.catch((error: unknown) => {
-			// Loading a reward may take long, so a stop request does not wait for it.
+			// Loading a reward can take a long time, so a stop request does not wait for it.
 			if (gate.stopRequest && Failure.from(error).reason === 'cancelled') this.#outcome.resolve('stopped');
 			else this.#outcome.reject(error);
 		});

@@ -16,7 +16,7 @@ export function lastError(words: string): string {
 		.split('\n')
 		.map((line) => line.trimEnd())
 		.filter((line) => /\w/.test(line));
-	// torchrun ends its output with the fact that a process failed, but not the reason.
+	// torchrun ends its output by reporting that a process failed, but not why.
 	const error = lines
 		.map((line) => line.replace(/^\[rank\d+\]: ?/, ''))
 		.findLast((line) => /^(?!torch\.distributed\.elastic)[\w.]*(Error|Exception|Exit|Interrupt|Failure)\b/.test(line));

@@ -18,7 +18,9 @@ export interface TrainerHostOptions {
 	readonly log: string | null;
 	/** Whether the trainer is started externally and connects to the socket. */
 	readonly joined: boolean;
-	/** Connection timeout in milliseconds. Default: 900000, because PyTorch takes long to load from a slow disk. */
+	/**
+	 * Connection timeout in milliseconds. Default: 900000, because PyTorch can take a long time to load from a slow disk.
+	 */
 	readonly beginMs?: number;
 }
 

@@ -96,7 +96,7 @@ export class TrainerServer extends Disposable {
 		return server;
 	}
 
-	/** Resolves with the reason when the trainer's connection is lost or it violates the protocol. */
+	/** Resolves with the reason when the trainer's connection is lost or the trainer violates the protocol. */
 	get gone(): Promise<Failure> {
 		return this.#gone.promise;
 	}

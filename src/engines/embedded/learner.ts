@@ -31,7 +31,7 @@ export interface SampleRequest {
 	readonly topP?: number;
 	/** Stop tokens in addition to end-of-sequence. */
 	readonly stop?: readonly number[];
-	/** Also returns distribution statistics and the `alternatives` most likely tokens. */
+	/** If set, also returns distribution statistics and the `alternatives` most likely tokens. */
 	readonly detail?: SampleDetail;
 	/** Model to sample from. A teacher must have been set first. Default: the policy. */
 	readonly of?: 'policy' | 'teacher';
@@ -293,7 +293,7 @@ export interface Learner {
 	 */
 	values(rows: readonly Sequence[], head: HeadName, logprobs?: readonly PerToken[]): Promise<PerToken[]>;
 	updateHead(head: HeadName, rows: readonly ValueRow[], optimizer: OptimizerSettings): Promise<ValueUpdateResult>;
-	/** Updates the reward model on pairs of rows, preferred text first. The loss is the mean over pairs. */
+	/** Updates the reward model on pairs of rows, preferred row first. The loss is the mean over pairs. */
 	updateRewardModel(rows: readonly Sequence[], optimizer: OptimizerSettings): Promise<ValueUpdateResult>;
 	/** @param clipRange maximum distance from the old value before a value is clipped */
 	updateCritic(

@@ -137,7 +137,7 @@ export async function checkDevices(): Promise<EngineDevice[]> {
 	}
 }
 
-/** Increases micro-batch sizes for a GPU, which has room for many rows and takes equally long for few. */
+/** Increases micro-batch sizes for a GPU, which has room for many rows and takes just as long for a few. */
 function enlarged(options: LearnerOptions): LearnerOptions {
 	const { sampleRows, trainRows } = options;
 	return {
@@ -341,7 +341,7 @@ class OrtLearner implements Learner {
 		if (parameters.length !== count || shape.vocabulary !== this.shape.vocabulary) {
 			throw new Failure(
 				'mismatch',
-				`A teacher with ${count} parameters and ${shape.vocabulary} symbols does not match.`,
+				`A teacher with ${count} parameters and ${shape.vocabulary} symbols is not compatible with this model.`,
 			);
 		}
 		const weights = new SharedWeights('teacher', parameters, ++this.#teachers);

@@ -5,14 +5,14 @@ import type { ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
 import type { RecipeScorers } from '../../rewards/createScorers.ts';
 import { missingColumns } from '../../rewards/missingColumns.ts';
 
-/** Rejects pretraining on a dataset that has no texts. */
+/** Rejects pretraining on a dataset that has no plain text. */
 export function checkTexts({ stages }: Pick<ResolvedRecipe, 'stages'>, { name, text }: ProblemSource): void {
 	if (text !== undefined) return;
 	for (const stage of stages) {
 		if (stage.type !== 'pretrain' || stage.corpus !== null || stage.workedShare === 1) continue;
 		throw new Failure(
 			'invalid',
-			`Dataset ${name} has no plain texts for the pretrain stage.`,
+			`Dataset ${name} has no plain text for the pretrain stage.`,
 			'Set "corpus" in the stage, or set "workedShare" to 1 to train on worked solutions only.',
 		);
 	}

@@ -30,7 +30,7 @@ function* withoutTags(texts: readonly string[], template: ResolvedRecipe['templa
 
 /**
  * Determines the dimensions and vocabulary of a new model.
- * @param texts texts to cover in addition to the dataset
+ * @param texts text to cover in addition to the dataset
  */
 export function newModel(
 	recipe: Pick<ResolvedRecipe, 'template' | 'stages'>,

@@ -37,7 +37,7 @@ const answerMs = 3;
 
 /**
  * Sequence of events around updates, shared by all engines. The order is fixed so that a resumed run repeats it
- * exactly. Subclasses do the computing, measuring and writing of checkpoint contents.
+ * exactly. Subclasses implement computation, evaluation and writing checkpoint contents.
  */
 export abstract class RunCourse implements GateHooks {
 	readonly progress: Progress;
@@ -49,7 +49,7 @@ export abstract class RunCourse implements GateHooks {
 	/** Completes when all recorded updates are written. */
 	#booked: Promise<void> = Promise.resolve();
 	#replay: readonly RecordedChange[];
-	/** Why the run is pausing on its own, or null if it is not. */
+	/** Reason the run is pausing on its own, or null if it is not. */
 	#hold: RunRecord['pause'] | null = null;
 	#recorded = 0;
 	/** Step of the latest checkpoint. */
@@ -146,7 +146,9 @@ export abstract class RunCourse implements GateHooks {
 		this.#rollouts = written;
 	}
 
-	/** Variant for when the computation waits for the answer to the update: builds the file after the answer is sent. */
+	/**
+	 * Like `writeRollouts`, but builds the file after the update has been answered, if computation waits for that answer.
+	 */
 	protected keepRollouts(step: number, file: () => Uint8Array): void {
 		this.#rollouts = () => this.options.writer.writeRollouts(step, file());
 	}
@@ -374,7 +376,7 @@ export abstract class RunCourse implements GateHooks {
 		const now = performance.now();
 		if (now - this.#recorded >= recordIntervalMs) {
 			this.#recorded = now;
-			// Not awaited because it adds nothing to the metrics, and writing those reports a full disk too.
+			// Not awaited, because the record adds nothing to the metrics, and writing the metrics also reports a full disk.
 			writer.updateRecord({ step: line.step }).catch(() => undefined);
 		}
 		onChanged();

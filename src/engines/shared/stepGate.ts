@@ -48,7 +48,7 @@ export class StepGate {
 		return this.#abort.signal;
 	}
 
-	/** Aborts when a stop has waited too long for the current batch and everything that can be abandoned should be. */
+	/** Aborts when a stop has waited too long for the current batch and all work that can be abandoned should be. */
 	get interruptSignal(): AbortSignal {
 		return this.#interrupt.signal;
 	}

@@ -11,7 +11,7 @@ const minDrivers: Readonly<Record<number, { readonly linux: string; readonly win
 	13: { linux: '580', win32: '580' },
 };
 
-/** Checks the torch build against the driver, and each GPU. */
+/** Checks each GPU, and whether the torch build is compatible with the driver. */
 export function deviceRows({ probe, machine }: DoctorFacts): CheckRow[] {
 	const torch = probe === null || probe instanceof Failure ? null : probe.torch;
 	if (torch === null) return driverRows(machine);
@@ -73,11 +73,11 @@ function cudaRow(torch: TorchFacts, cuda: string, { nvidia, platform }: MachineF
 				'error',
 				`${build} requires driver ${min} or later, but ${nvidia.driver} is installed`,
 			] as const),
-			`Update the driver, or: ${setUp} It selects a compatible build.`,
+			`Update the driver, or install a compatible build: ${setUp}`,
 		);
 	}
 	if (!torch.cudaAvailable) {
-		const why = torch.cudaError ?? nvidia.error ?? 'torch detects no GPU';
+		const why = torch.cudaError ?? nvidia.error ?? 'torch does not detect a GPU';
 		return row(
 			...(['accelerator', 'CUDA', 'error', `${build}, driver ${nvidia.driver}: ${why}`] as const),
 			'Check that nvidia-smi lists the GPU and that it is not hidden by CUDA_VISIBLE_DEVICES or a container.',
@@ -115,7 +115,7 @@ export function compiledFor(capability: string, architectures: readonly string[]
 	});
 }
 
-/** Minimum fraction of free GPU memory; below this, the check reports a warning. */
+/** Minimum fraction of GPU memory that must be free; below this, the check reports a warning. */
 const littleShare = 0.5;
 
 function gpuRows(torch: TorchFacts, { nvidia, rocm }: MachineFacts): CheckRow[] {

@@ -9,7 +9,7 @@ import type { VersionRange } from './versionRange.ts';
 /** Input for the *Doctor* rows. */
 export interface DoctorFacts {
 	readonly chosen: TorchPython | Failure;
-	/** Where the Python was specified, if by the user: "--python". */
+	/** Where the user specified the Python, such as "--python". */
 	readonly namedBy: string;
 	/** null if no Python is selected. */
 	readonly probe: PythonProbe | Failure | null;

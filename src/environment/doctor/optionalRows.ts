@@ -103,7 +103,7 @@ export function machineRows({ machine, node, disks, sandbox }: DoctorFacts): Che
 		const id = index === 0 ? 'disk' : `disk-${index}`;
 		const title = `Disk: ${what}`;
 		if (free === null) return row(id, title, 'unknown', `${path}: free space unknown`);
-		const found = `${formatBytes(free)} free for ${path}`;
+		const found = `${formatBytes(free)} free at ${path}`;
 		if (free >= littleDisk) return row(id, title, 'ok', found);
 		const action = 'Free up disk space: a 0.5B model checkpoint with optimizer state takes about 6 GB.';
 		return row(id, title, free < minDisk ? 'error' : 'warning', found, action);
@@ -124,7 +124,7 @@ export function machineRows({ machine, node, disks, sandbox }: DoctorFacts): Che
 						'Sandbox',
 						'warning',
 						`${sandbox.description}; missing: ${sandbox.gaps.join(', ')}`,
-						'For what each mode isolates, see docs/sandbox.md.',
+						'See docs/sandbox.md for what each mode isolates.',
 					);
 	return [uvRow, nodeRow, ...diskRows, sandboxRow];
 }

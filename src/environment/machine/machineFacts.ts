@@ -11,11 +11,11 @@ export interface UvFacts {
 /** Facts about a machine that determine how to install the PyTorch engine. */
 export interface MachineFacts {
 	readonly platform: NodeJS.Platform;
-	/** Architecture in Node's notation: `x64`, `arm64`. */
+	/** Architecture, as named by Node: `x64`, `arm64`. */
 	readonly arch: string;
-	/** null without an NVIDIA driver. */
+	/** null if there is no NVIDIA driver. */
 	readonly nvidia: NvidiaFacts | null;
-	/** null without ROCm. */
+	/** null if ROCm is not installed. */
 	readonly rocm: RocmFacts | null;
 	/** null if uv is neither on PATH nor in its default install location. */
 	readonly uv: UvFacts | null;

@@ -22,7 +22,8 @@ export interface NvidiaFacts {
 const fields = ['driver_version', 'name', 'memory.total', 'memory.free', 'compute_cap'];
 
 /**
- * Detects the NVIDIA driver and its GPUs with nvidia-smi, which is part of the driver. Returns null if there is none.
+ * Detects the NVIDIA driver and its GPUs with nvidia-smi, which is part of the driver. Returns null if there is no
+ * driver.
  */
 export async function findNvidia(signal?: AbortSignal): Promise<NvidiaFacts | null> {
 	const options = { limitMs: 30_000, ...(signal === undefined ? {} : { signal }) };

@@ -9,8 +9,8 @@ export interface RocmFacts {
 }
 
 /**
- * Detects ROCm and AMD GPUs with rocminfo, or returns null without ROCm. Linux only, because PyTorch has no other ROCm
- * builds.
+ * Detects ROCm and AMD GPUs with rocminfo, or returns null if ROCm is not installed. Linux only, because PyTorch has no
+ * other ROCm builds.
  */
 export async function findRocm(signal?: AbortSignal): Promise<RocmFacts | null> {
 	if (process.platform !== 'linux') return null;

@@ -113,8 +113,8 @@ function numbered(): string[] {
 }
 
 /**
- * Returns the same key for two paths of one Python. A virtual environment is identified by its folder, wherever its
- * executable links to.
+ * Returns a key that is the same for all paths of one Python. A virtual environment is identified by its folder,
+ * regardless of where its executable links to.
  */
 async function identity(path: string): Promise<string> {
 	const folder = join(path, '..', '..');

@@ -10,7 +10,7 @@ export function programOf(environment: string): string {
 
 /**
  * Resolves an interpreter specified by the user: the path of an executable or environment folder, with `~` for the home
- * folder, or a name on PATH, which is returned unchanged. Fails with `missing` or `invalid` and mentions the source.
+ * folder, or a name on PATH, which is returned unchanged. Fails with `missing` or `invalid`, naming the source.
  * @param who source, such as "The setting reasoningLab.pytorch.python"
  */
 export async function namedInterpreter(name: string, who: string): Promise<string> {

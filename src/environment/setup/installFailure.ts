@@ -17,12 +17,12 @@ const explanations: readonly Explanation[] = [
 			/No space left on device|os error 28|Errno 28\b|Disk quota exceeded|ENOSPC|There is not enough space on the disk/,
 		reason: 'full',
 		message: 'The disk is full.',
-		action: 'Free up disk space, or set another folder in reasoningLab.pytorch.folder, then run setup again.',
+		action: 'Free up disk space, or choose another folder in reasoningLab.pytorch.folder, then run setup again.',
 	},
 	{
 		pattern: /CERTIFICATE_VERIFY_FAILED|invalid peer certificate|UnknownIssuer|self.signed certificate/i,
 		reason: 'unavailable',
-		message: 'The certificate of the package index is not trusted.',
+		message: "The package index's certificate is not trusted.",
 		action: "Set the environment variables PIP_CERT and SSL_CERT_FILE to your network's certificate.",
 	},
 	{

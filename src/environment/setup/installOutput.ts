@@ -93,7 +93,7 @@ export class InstallMeter {
 		}
 	}
 
-	/** Fraction completed, 0 to 1. The final part is for unpacking. */
+	/** Fraction completed, 0 to 1. The final portion is reserved for unpacking. */
 	get fraction(): number {
 		if (this.#installing) return 0.85;
 		return Math.min(0.8, (0.8 * (this.#done + this.#part)) / this.#expected);

@@ -6,7 +6,7 @@ export type OfferedVersions = readonly string[] | null;
 /** Timeout for querying an index, in milliseconds. */
 const limitMs = 60_000;
 
-/** Runs the interpreter's pip or, without one, the pip bundled with ensurepip. */
+/** Runs the interpreter's pip or, if it has none, the pip bundled with ensurepip. */
 const runPip = `
 import glob, os, runpy, sys
 try:
@@ -21,8 +21,8 @@ runpy.run_module("pip", run_name="__main__", alter_sys=True)
 `;
 
 /**
- * Returns the versions of a package available to an interpreter, which depend on its platform tags, with the index and
- * the pip arguments of a setup. Downloads only the index page.
+ * Returns the versions of a package that are available to an interpreter, given its platform tags and a setup's index
+ * and pip arguments. Downloads only the index page.
  */
 export async function offeredVersions(
 	python: string,
@@ -58,7 +58,7 @@ export interface TakenTorch {
 	readonly pin: string;
 	/** Whether the version includes the build label, so that no other build can be installed. */
 	readonly named: boolean;
-	/** Build in the notation of `TorchBuild.backend`; null if the index could not be queried. */
+	/** Build, in the same format as `TorchBuild.backend`; null if the index could not be queried. */
 	readonly backend: string | null;
 }
 

@@ -29,7 +29,7 @@ export interface Requirements {
 
 /**
  * Reads the requirements files of a setup. Fails with `missing`.
- * @param folder folder with `base.txt`, `ray.txt`, and so on; null for the trainer's own
+ * @param folder folder with `base.txt`, `ray.txt`, and so on; null to use the trainer's own
  */
 export async function readRequirements(
 	extras: readonly SetupExtra[],

@@ -39,7 +39,7 @@ export interface SetupOptions {
 	readonly extras: readonly SetupExtra[];
 	/** Python for creating the environment; null selects the best available. */
 	readonly python: string | null;
-	/** Folder with custom requirements files; null for the trainer's own. */
+	/** Folder with custom requirements files; null to use the trainer's own. */
 	readonly requirements?: string | null;
 	readonly signal?: AbortSignal;
 }
@@ -222,7 +222,7 @@ async function basePythons(options: SetupOptions): Promise<readonly [BasePython,
 		throw new Failure('unsupported', `Cannot use ${path}: ${why}.`, 'Choose another Python.');
 	}
 	const found = await findPythons(signal === undefined ? {} : { signal });
-	// An environment based on another environment would break when that one is removed.
+	// An environment based on another environment would break if the other one were removed.
 	const usable = found.filter(({ unusable }) => unusable === null);
 	const own = usable.filter(({ probe }) => !probe.virtual);
 	const [best, ...others] = own.length > 0 ? own : usable;
@@ -244,7 +244,7 @@ async function requireDisk({ folder, min, installer }: SetupPlan): Promise<void>
 		throw new Failure(
 			'full',
 			`Setup needs about ${formatBytes(needed)} in ${path}${what}, but only ${formatBytes(free)} is free.`,
-			'Free up disk space, or set another folder in reasoningLab.pytorch.folder.',
+			'Free up disk space, or choose another folder in reasoningLab.pytorch.folder.',
 		);
 	};
 	await short(folder, min.disk, '');

@@ -59,7 +59,7 @@ export async function newestSetupLog(folder: string): Promise<string> {
 	throw new Failure('missing', 'There is no setup log because the PyTorch engine has not been set up here.');
 }
 
-/** Removes user names and passwords from URLs in a text. */
+/** Removes user names and passwords from URLs in text. */
 export function withoutPasswords(text: string): string {
 	return text.replace(/(\/\/)[^/\s@'"]+@/g, '$1***@');
 }

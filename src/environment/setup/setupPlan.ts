@@ -225,7 +225,8 @@ function commandsOf(input: PlanInput, installer: SetupPlan['installer'], build: 
 }
 
 /**
- * Passes the index URL in environment variables, because it may contain a password and other users can see arguments.
+ * Passes the index URL in environment variables, because it may contain a password and other users can see command-line
+ * arguments.
  */
 export function indexVariables({ indexUrl }: Pick<SetupChoices, 'indexUrl'>): Record<string, string | undefined> {
 	return {

@@ -13,7 +13,7 @@ export interface TorchBuild {
 	readonly backend: string | null;
 	/** Description, such as "the CUDA 13.0 build". */
 	readonly words: string;
-	/** Explanations if this is not the build one might expect. */
+	/** Explanations for the user if this is not the expected build. */
 	readonly notes: readonly string[];
 }
 
@@ -84,7 +84,7 @@ function cudaBuild({ nvidia }: MachineFacts, platform: 'linux' | 'win32', insist
 		const notes =
 			chosen === newest
 				? []
-				: [`The NVIDIA driver ${driver} and the GPUs are compatible with the CUDA ${chosen.cuda} build.`];
+				: [`NVIDIA driver ${driver} and the GPUs are compatible with the CUDA ${chosen.cuda} build.`];
 		return build(chosen, notes);
 	}
 	const min = cudaBuilds.at(-1)?.driver[platform];

@@ -3,7 +3,7 @@ import { join, sep } from 'node:path';
 import { runProgram } from '../../processes/runProgram.ts';
 
 /**
- * Removes all environments in a folder except the active one: remains of failed setups and older environments. An
+ * Removes all environments in a folder except the active one: leftovers from failed setups and older environments. An
  * environment still in use by a process is kept until the next setup.
  * @param keep name of the active environment; null if there is none
  * @returns the environments that were kept
@@ -36,7 +36,7 @@ export async function removeFolder(path: string): Promise<boolean> {
 
 /**
  * Returns the visible command lines of processes on this machine; empty on Windows, where a failed rename indicates
- * use.
+ * that an environment is in use.
  */
 async function runningCommands(): Promise<string[]> {
 	if (process.platform === 'win32') return [];

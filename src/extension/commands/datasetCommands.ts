@@ -5,8 +5,9 @@ import { commandIds, viewTypes } from '../ids.ts';
 import type { HubNeeds } from '../panels/dataset/hubDataset.ts';
 
 /**
- * Registers *Open Dataset*, which opens a file or folder from a menu, a task (`{task: 'addition', digits: 3, rows,
- * seed}`), or the user's choice. Only reads files, so it works without workspace trust, except for Hub downloads.
+ * Registers *Open Dataset*, which opens the file or folder passed by a menu, a task (`{task: 'addition', digits: 3,
+ * rows, seed}`), or a dataset that the user picks. Only reads files, so it works without workspace trust, except for
+ * Hub downloads.
  */
 export function addDatasetCommands(table: CommandTable, needs: HubNeeds): void {
 	table.add(commandIds.openDataset, async (argument?: unknown) => {

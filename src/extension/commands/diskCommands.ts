@@ -86,7 +86,7 @@ export function addDiskCommands(table: CommandTable, needs: Needs): void {
 
 async function confirmTrash(views: readonly RunView[]): Promise<boolean> {
 	const move = 'Move to Trash';
-	const detail = 'The run is moved to the ".trash" folder next to the runs. You can undo this.';
+	const detail = 'The run will be moved to the ".trash" folder next to the runs. You can undo this.';
 	return (await vscode.window.showWarningMessage(`Move ${whatOf(views)}?`, { modal: true, detail }, move)) === move;
 }
 
@@ -116,7 +116,7 @@ function pruner({ store, notices }: Pick<Needs, 'store' | 'notices'>) {
 		return prune(
 			views,
 			`Delete the checkpoints of ${whatOf(views)}?`,
-			'The latest and the best checkpoints are kept. The others cannot be restored.',
+			'The latest and best checkpoints are kept. All others are permanently deleted.',
 			async (folder) => (await actions()).pruneCheckpoints(folder, keptCheckpoints),
 		);
 	}
@@ -125,7 +125,7 @@ function pruner({ store, notices }: Pick<Needs, 'store' | 'notices'>) {
 		return prune(
 			views,
 			`Delete the token logs of ${whatOf(views)}?`,
-			'Prompts, completions, and rewards are kept. Per-token log-probabilities and entropies cannot be restored.',
+			'Prompts, completions, and rewards are kept. Per-token log-probabilities and entropies are permanently deleted.',
 			async (folder) => (await actions()).pruneTokenLogs(folder),
 		);
 	}

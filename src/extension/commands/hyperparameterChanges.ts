@@ -22,7 +22,7 @@ export async function askChanges(view: RunView): Promise<Hyperparameters | undef
 		}),
 		{
 			title: `Hyperparameters of ${nameOf(view)}`,
-			placeHolder: 'Select a hyperparameter to change from the next step on',
+			placeHolder: 'Select a hyperparameter to change, starting with the next step',
 		},
 	);
 	if (picked === undefined) return undefined;

@@ -9,8 +9,8 @@ export interface QueryOpener {
 }
 
 /**
- * Registers *Query Rollouts*, which queries all runs, the selected runs from a menu, or `{sql, runs}` from code. Only
- * reads files, so it works without workspace trust.
+ * Registers *Query Rollouts*, which queries all runs, the runs selected in a menu, or the runs passed by code as `{sql,
+ * runs}`. Only reads files, so it works without workspace trust.
  */
 export function addQueryCommands(table: CommandTable, queries: QueryOpener): void {
 	table.add(commandIds.queryRollouts, async (argument?: unknown, selected?: unknown) => {

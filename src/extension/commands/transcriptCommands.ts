@@ -16,9 +16,9 @@ export interface TranscriptOpener {
 }
 
 /**
- * Registers *Open Transcript*, which opens a file from a menu, a rollout (`{kind: 'rollout', run, split, step, group,
- * index}`), the active editor if it looks like a transcript, or the user's choice. Only reads files, so it works
- * without workspace trust.
+ * Registers *Open Transcript*, which opens the file passed by a menu, a rollout (`{kind: 'rollout', run, split, step,
+ * group, index}`), the file in the active editor if it looks like a transcript, or a file that the user picks. Only
+ * reads files, so it works without workspace trust.
  */
 export function addTranscriptCommands(table: CommandTable, transcripts: TranscriptOpener): void {
 	table.add(commandIds.openTranscript, async (argument?: unknown) => {
@@ -61,7 +61,7 @@ async function documentOfTab(): Promise<vscode.TextDocument | undefined> {
 	return await vscode.workspace.openTextDocument(input.uri).then(undefined, () => undefined);
 }
 
-/** Checks only the beginning, because a document can be of any size. */
+/** Checks only the beginning, because the document can be arbitrarily large. */
 export function isTranscript(document: vscode.TextDocument): boolean {
 	const end = document.positionAt(headLength);
 	if (looksLikeTranscript(document.getText(new vscode.Range(0, 0, end.line, end.character)))) return true;

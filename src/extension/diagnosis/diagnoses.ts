@@ -2,7 +2,7 @@ import { Sequencer } from '../../base/async.ts';
 import { Disposable, type IDisposable, toDisposable } from '../../base/disposable.ts';
 import { RunDiagnosis, type RunDiagnosisOptions } from './runDiagnosis.ts';
 
-/** A reference to a run's diagnosis. The run is diagnosed as long as at least one lease exists. */
+/** A reference to a run's diagnosis. The run is diagnosed while at least one lease exists. */
 export interface DiagnosisLease extends IDisposable {
 	readonly diagnosis: RunDiagnosis;
 }

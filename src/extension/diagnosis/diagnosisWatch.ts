@@ -26,7 +26,7 @@ const isGoing = ({ record, status }: RunView) =>
 
 /**
  * Diagnoses the live runs in the window if the setting is enabled. Shows one notification per run and rule, in only one
- * window and only once, even across reloads. The code of the rules is loaded when there is a run to diagnose.
+ * window and only once, even across reloads. The rules are loaded only when there is a run to diagnose.
  */
 export class DiagnosisWatch extends Disposable {
 	readonly #needs: Needs;

@@ -28,7 +28,8 @@ export interface EvaluationNeeds {
 
 /**
  * Implements *Evaluate Checkpoint*: asks for the settings unless the caller provides them, then shows all evaluations
- * of the run. @returns undefined if the user canceled; running the same evaluation again continues it
+ * of the run. Running the same evaluation again continues it.
+ * @returns undefined if the user canceled
  */
 export async function evaluateCheckpoint(
 	view: RunView,

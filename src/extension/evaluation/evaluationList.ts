@@ -29,7 +29,7 @@ const accuracySchema = v.looseObject({ accuracy: v.number(), low: v.number(), hi
 type Accuracy = v.InferOutput<typeof accuracySchema>;
 const reportSchema = v.looseObject({ problems: v.number(), accuracy: accuracySchema });
 
-/** Returns the evaluations of a run's checkpoints by step, then by time. Unreadable evaluations are skipped. */
+/** Returns the evaluations of a run's checkpoints, sorted by step, then by time. Unreadable evaluations are skipped. */
 export async function evaluationsOf(run: string): Promise<EvaluationView[]> {
 	const listed = await listEvaluations(run).catch(() => []);
 	return Promise.all(listed.map(({ path, file, step }) => viewOf(path, file, step)));
@@ -52,7 +52,7 @@ async function viewOf(folder: string, file: EvaluationFile, step: number | null)
 	};
 }
 
-/** Returns a stamp that changes when an evaluation is added, removed, or finished, or null without evaluations. */
+/** Returns a stamp that changes when an evaluation is added, removed, or finished, or null if there are none. */
 export async function evaluationsStamp(folder: string, names: readonly string[]): Promise<string | null> {
 	const stat = await lstat(folder).catch(() => null);
 	if (stat === null || !stat.isDirectory()) return null;

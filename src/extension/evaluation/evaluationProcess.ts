@@ -36,8 +36,8 @@ export interface EvaluationProgram extends Pick<CliProgram, 'cli' | 'node' | 'cw
 }
 
 /**
- * Runs an evaluation in a separate process. Fails as the verb does, or with `cancelled` if the signal is aborted, in
- * which case completed work is kept and a later call with the same arguments continues it.
+ * Runs an evaluation in a separate process. Fails with the same errors as the verb, or with `cancelled` if the signal
+ * is aborted, in which case completed work is kept and a later call with the same arguments continues it.
  */
 export async function runEvaluation(program: EvaluationProgram): Promise<EvaluationResult> {
 	const { args, onProgress, ...rest } = program;

@@ -49,7 +49,7 @@ export class EvaluationStore extends Disposable {
 		return this.#changed.event;
 	}
 
-	/** Returns the evaluations of a run's checkpoints by step, then by time. */
+	/** Returns the evaluations of a run's checkpoints, sorted by step, then by time. */
 	of(run: string): readonly EvaluationView[] {
 		return this.#entries.get(resolve(run))?.views ?? [];
 	}

@@ -24,7 +24,7 @@ export async function exportReport(
 	if (out === undefined) return undefined;
 	const name = displayText(source.name, 60);
 	await vscode.window.withProgress(
-		{ location: vscode.ProgressLocation.Notification, title: `Writing the report of ${name}`, cancellable: true },
+		{ location: vscode.ProgressLocation.Notification, title: `Writing the report for ${name}`, cancellable: true },
 		async (_, token) => {
 			const abort = new AbortController();
 			token.onCancellationRequested(() => abort.abort());
@@ -40,7 +40,7 @@ export async function exportReport(
 	const open = /\.md$/i.test(out)
 		? () => vscode.commands.executeCommand('markdown.showPreview', uri)
 		: () => vscode.env.openExternal(uri);
-	void notices.information(`Report of ${name} saved.`, [
+	void notices.information(`Report for ${name} saved.`, [
 		{ title: 'Open', run: open },
 		{ title: 'Reveal', run: () => vscode.commands.executeCommand('revealFileInOS', uri) },
 	]);
@@ -52,7 +52,7 @@ async function askFile(name: string): Promise<string | undefined> {
 	const folder = vscode.workspace.workspaceFolders?.find(({ uri }) => uri.scheme === 'file')?.uri;
 	const file = `${safe}-report.html`;
 	const chosen = await vscode.window.showSaveDialog({
-		title: `Report of ${displayText(name, 60)}`,
+		title: `Report for ${displayText(name, 60)}`,
 		defaultUri: folder === undefined ? vscode.Uri.file(file) : vscode.Uri.joinPath(folder, file),
 		filters: { HTML: ['html'], Markdown: ['md'] },
 	});

@@ -62,7 +62,7 @@ export function reportActions({ picker, pipelines, ...needs }: ReportNeeds) {
 			const view = await picker.one(args, question);
 			return view && evaluateCheckpoint(view, args[1], needs);
 		},
-		/** Shows the evaluations of a run or pipeline, or scrolls to a specific one among them. @returns the text */
+		/** Shows the evaluations of a run or pipeline, scrolled to a specific one if requested. @returns the text */
 		async show(...args: unknown[]) {
 			requireTrust();
 			const named = typeof args[0] === 'string' ? args[0] : '';

@@ -123,7 +123,7 @@ export function pipelineActions(needs: PipelineNeeds) {
 async function trash(view: PipelineView, { pipelines, store, registry, notices }: PipelineNeeds): Promise<void> {
 	const name = displayText(view.name);
 	const move = 'Move to Trash';
-	const detail = `All ${view.stages.length} stages are moved to the ".trash" folder next to the pipeline. You can undo this.`;
+	const detail = `All ${view.stages.length} stages will be moved to the ".trash" folder next to the pipeline. You can undo this.`;
 	// Ask for confirmation, because a pipeline can contain days of work.
 	if ((await vscode.window.showWarningMessage(`Move ${name}?`, { modal: true, detail }, move)) !== move) return;
 	const [{ trashPipeline }, { restoreRun }] = await Promise.all([

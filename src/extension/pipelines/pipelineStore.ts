@@ -25,12 +25,12 @@ type KnownRuns = Pick<RunStore, 'runs' | 'onDidChange' | 'expect'>;
 /** Interval for rereading running pipelines and checking others, in milliseconds. */
 const lookMs = 2000;
 
-/** Pipelines around the known runs, plus those started here. They are found by their folders alone. */
+/** Pipelines that contain the known runs, plus those started here. They are identified by their folders alone. */
 export class PipelineStore extends Disposable {
 	readonly #store: KnownRuns;
 	readonly #entries = new Map<string, Entry>();
 	readonly #expected = new Set<string>();
-	/** Folders with runs that are not pipelines. */
+	/** Folders that contain runs but are not pipelines. */
 	readonly #others = new Set<string>();
 	readonly #changed: Emitter<void>;
 	readonly #pace = new StagePace();
@@ -179,7 +179,7 @@ export class PipelineStore extends Disposable {
 		}
 	}
 
-	/** Lists the run of a stage that has just started immediately, instead of at the next scan. */
+	/** Immediately lists the run of a stage that has just started, instead of waiting for the next scan. */
 	#expectRuns(stages: readonly StageView[]): void {
 		for (const { type, status, done, folder } of stages) {
 			if (status !== 'running' || done === null || type === 'search' || type === 'evaluate') continue;

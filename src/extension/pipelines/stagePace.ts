@@ -15,7 +15,10 @@ export class StagePace {
 		this.#seen.delete(stage);
 	}
 
-	/** Returns the seconds until `total`, or null if too little progress was observed or nothing is left. */
+	/**
+	 * Returns the estimated seconds until `total` is reached, or null if too little progress was observed or none is
+	 * left.
+	 */
 	left(stage: string, done: number, total: number, at: number): number | null {
 		const first = this.#seen.get(stage);
 		if (first === undefined || done <= first.done || at - first.at < minSeconds || done >= total) return null;

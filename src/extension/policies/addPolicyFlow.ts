@@ -5,7 +5,7 @@ import { showWarning } from '../plainMessages.ts';
 import { askChoice, askText, type NoAnswer, type Question } from '../search/questions.ts';
 import type { ServerPolicy } from './policySettings.ts';
 
-/** A server described by the user, and its API key, which is '' if there is none. */
+/** A server described by the user, and its API key ('' if there is none). */
 export interface WantedServer {
 	readonly server: ServerPolicy;
 	readonly key: string;
@@ -71,7 +71,11 @@ async function askPlace(draft: Draft, question: Question): Promise<'next' | NoAn
 }
 
 async function askUrl(draft: Draft, question: Question): Promise<'next' | NoAnswer> {
-	const answer = await askText({ ...question, placeholder: 'URL with the path up to /v1' }, draft.url, faultOfUrl);
+	const answer = await askText(
+		{ ...question, placeholder: 'URL, including the path up to /v1' },
+		draft.url,
+		faultOfUrl,
+	);
 	if (answer === 'back' || answer === 'cancel') return answer;
 	draft.url = answer.value.trim();
 	return 'next';

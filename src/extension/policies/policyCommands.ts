@@ -95,7 +95,7 @@ export class PolicyCommands {
 				`Remove ${nameOfPolicy(view)}?`,
 				{
 					modal: true,
-					detail: view.hasKey ? 'Its API key is deleted too.' : 'Its entry is removed from the settings.',
+					detail: view.hasKey ? 'Its API key will also be deleted.' : 'Its entry will be removed from the settings.',
 				},
 				{ title: 'Remove' },
 			);
@@ -141,7 +141,7 @@ export class PolicyCommands {
 				? given
 				: await showInputBox({
 						title: `Price of ${nameOfPolicy(view)}`,
-						prompt: 'Input, output, and currency per million tokens. Leave empty for none.',
+						prompt: 'Input and output price per million tokens, and currency. Leave empty for none.',
 						placeHolder: '0.5 1.5 USD',
 						value: price === undefined ? '' : `${price.input} ${price.output} ${price.currency}`,
 						validateInput: (input) => (priceOf(input) === null ? 'Use the format 0.5 1.5 USD.' : undefined),

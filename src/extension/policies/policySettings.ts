@@ -58,7 +58,7 @@ export const policySettings = {
 	},
 } as const;
 
-/** Writes the list to the scope that defines it, because a workspace's list hides the user's. */
+/** Writes the list to the scope that defines it, because a workspace's list overrides the user's. */
 async function write(change: (entries: readonly Entry[]) => readonly Entry[]): Promise<void> {
 	const configuration = vscode.workspace.getConfiguration();
 	const found = configuration.inspect(settingIds.policies);

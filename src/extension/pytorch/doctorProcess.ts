@@ -15,8 +15,8 @@ export interface DoctorProgram extends Pick<CliProgram, 'cli' | 'node' | 'cwd' |
 }
 
 /**
- * Runs *Doctor* in a separate process. Fails with `cancelled` if the signal is aborted and with `internal` without a
- * report.
+ * Runs *Doctor* in a separate process. Fails with `cancelled` if the signal is aborted and with `internal` if there is
+ * no report.
  */
 export async function runDoctor(program: DoctorProgram): Promise<DoctorReport> {
 	const { cli, node, cwd, signal, python, folder, selected, sandbox, quick, onProgress } = program;

@@ -38,14 +38,14 @@ export class InterpreterChooser {
 			[
 				{
 					label: '$(folder-opened) Browse...',
-					description: 'a Python executable, also from an environment',
+					description: 'a Python executable, including one in an environment',
 					python: null,
 				},
 				{ label: '$(sparkle) Managed environment', description: 'created by Set Up PyTorch Engine', alwaysShow: true },
 				...(ready.length > 0 ? [separator('with torch and TRL'), ...ready] : []),
 				...(others.length > 0 ? [separator('without torch and TRL'), ...others] : []),
 			],
-			{ title: 'Python of the PyTorch engine', placeHolder: 'Select an interpreter', matchOnDescription: true },
+			{ title: 'PyTorch interpreter', placeHolder: 'Select an interpreter', matchOnDescription: true },
 		);
 		if (picked === undefined) return undefined;
 		if (picked.python === undefined) {
@@ -98,6 +98,6 @@ function describe({ path, probe, unusable }: FoundPython): Choice {
 }
 
 async function browse(): Promise<string | undefined> {
-	const picked = await vscode.window.showOpenDialog({ title: 'Python of the PyTorch engine', openLabel: 'Use' });
+	const picked = await vscode.window.showOpenDialog({ title: 'PyTorch interpreter', openLabel: 'Use' });
 	return picked?.[0]?.fsPath;
 }

@@ -29,7 +29,7 @@ export class LazyPytorch extends Lazy<PytorchWorkbench> {
 		return (await this.get()).forRun(engine, retry, from);
 	}
 
-	/** Returns whether a recipe may start: its run fits into memory, or the user starts it anyway. */
+	/** Returns whether a recipe may start: its run fits in memory, or the user chooses to start it anyway. */
 	async mayStart(recipe: vscode.Uri, engine: EngineName): Promise<boolean> {
 		return engine === 'embedded' || engine === 'foreign' || (await this.get()).memory.mayStart(recipe);
 	}

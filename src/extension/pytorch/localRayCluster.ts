@@ -29,8 +29,8 @@ export class LocalRayCluster {
 	}
 
 	/**
-	 * Returns false only if a run's cluster address is on this machine and nothing is listening there. In that case, the
-	 * user is offered to start a cluster, without waiting for the answer.
+	 * Returns false only if a run's cluster address is on this machine and nothing is listening there. In that case,
+	 * offers to start a cluster, without waiting for the answer.
 	 * @param from recipe or run folder; undefined if unknown
 	 * @param retry starts the run once a cluster is available
 	 */
@@ -41,7 +41,7 @@ export class LocalRayCluster {
 		if (port === null || (await listensAt(named))) return true;
 		const start = { title: 'Start Local Cluster', run: async () => (await this.start(named)) !== undefined && retry() };
 		void this.#needs.notices.warning(
-			`No Ray cluster is running at ${displayText(named)}. Start Local Cluster runs "${clusterCommand(port)}" with the Python of the PyTorch engine and then starts the run.`,
+			`No Ray cluster is running at ${displayText(named)}. Start Local Cluster runs "${clusterCommand(port)}" with the PyTorch engine's Python and then starts the run.`,
 			[start],
 		);
 		return false;
@@ -116,7 +116,7 @@ async function addressOf(from: string): Promise<string> {
 }
 
 /**
- * Returns the folder of the Node executable that runs engines, which also runs the drivers of jobs; null to use the
+ * Returns the folder of the Node executable that runs engines, which also runs job drivers; null to use the one on
  * PATH.
  */
 function nodeFolder(): string | null {

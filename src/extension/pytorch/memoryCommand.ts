@@ -42,8 +42,8 @@ export class MemoryCommand {
 	}
 
 	/**
-	 * Returns whether to start a recipe: it fits, there is no estimate, or the user starts it anyway. A failed estimate
-	 * never prevents a start, because the start reports problems itself.
+	 * Returns whether to start a recipe: it fits, there is no estimate, or the user chooses to start it anyway. A failed
+	 * estimate never prevents a start, because starting the recipe reports any problems.
 	 */
 	async mayStart(recipe: vscode.Uri): Promise<boolean> {
 		const estimate = await this.#estimate(recipe).then(

@@ -8,7 +8,7 @@ export interface SetupAnswers {
 	readonly extras: readonly SetupExtra[] | undefined;
 	/** Python to use; null selects the best available. */
 	readonly python: string | null;
-	/** Folder with custom requirements files; null for the trainer's own. */
+	/** Folder with custom requirements files; null to use the trainer's own. */
 	readonly requirements: string | null;
 }
 

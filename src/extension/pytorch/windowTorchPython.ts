@@ -30,8 +30,8 @@ export class WindowTorchPython {
 	}
 
 	/**
-	 * Returns the environment variables of an engine process; empty without a Python, in which case the engine reports
-	 * the problem.
+	 * Returns the environment variables of an engine process; empty if there is no Python, in which case the engine
+	 * reports the problem.
 	 */
 	async ifThere(): Promise<Readonly<Record<string, string>>> {
 		const found = await this.find().catch(() => null);
@@ -39,8 +39,8 @@ export class WindowTorchPython {
 	}
 
 	/**
-	 * Same as `ifThere`, but without a Python, offers to set one up or choose one and then continue. @returns undefined
-	 * without a Python
+	 * Same as `ifThere`, but if there is no Python, offers to set one up or choose one and then continue.
+	 * @returns undefined if there is no Python
 	 */
 	async orAsk(retry: () => unknown): Promise<Readonly<Record<string, string>> | undefined> {
 		try {

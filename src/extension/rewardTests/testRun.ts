@@ -175,7 +175,7 @@ export class TestRunner {
 }
 
 const casesAlone = { kind: 'data', dataset: false } as const;
-/** Coverage includes all lines reached by anything the editor verifies on. */
+/** Coverage includes all lines reached by any data that the editor uses for verification. */
 const everything = { kind: 'data' } as const;
 
 function reportResult(

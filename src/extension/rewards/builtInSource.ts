@@ -6,7 +6,8 @@ import { showQuickPick } from '../quickInput.ts';
 import { displayText } from '../runView.ts';
 
 /**
- * Returns the built-in reward with a name, asking the user if no name is given. Returns undefined if the user canceled.
+ * Returns the built-in reward with the given name, or asks the user to pick one if no name is given. Returns undefined
+ * if the user canceled.
  */
 export async function pickBuiltIn(use: unknown): Promise<BuiltInInfo | undefined> {
 	if (typeof use === 'string') {

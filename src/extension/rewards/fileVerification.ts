@@ -5,7 +5,7 @@ import type { VerificationPlan } from '../../rewards/verificationPlan.ts';
 
 /**
  * State of one reward file: a complete snapshot that is replaced on every change.
- * - `idle`: not verified in this window; `loading`: its process is starting and loads the file and its imports
+ * - `idle`: not verified in this window; `loading`: its process is starting and loading the file and its imports
  * - `running`: rows are being scored; `done`: all rewards have results
  * - `failed`: the file could not be loaded (see `failure`); earlier results are kept and marked as `stale`
  */

@@ -17,8 +17,8 @@ export interface IsolationProgram {
 
 /**
  * Checks sandbox isolation in a separate process, because its attempts use memory, processes, and output that would
- * disrupt the extension host. Fails as the check does, with `cancelled` if the signal is aborted, or with `internal`
- * without a report.
+ * disrupt the extension host. Fails with the same errors as the check, with `cancelled` if the signal is aborted, or
+ * with `internal` if there is no report.
  */
 export async function runIsolationCheck(program: IsolationProgram): Promise<IsolationReport> {
 	const { cli, node, mode, folder, signal, onAttempt } = program;

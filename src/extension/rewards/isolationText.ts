@@ -44,7 +44,7 @@ export function isolationText(report: IsolationReport): string {
 		'',
 		`Sandbox: ${report.description}.`,
 		...(report.gaps.length === 0 ? [] : [`Missing: ${asCode(report.gaps.join(', '))}.`]),
-		`Completed in ${(report.durationMs / 1000).toFixed(1)} s. For what is isolated and how, see docs/sandbox.md.`,
+		`Completed in ${(report.durationMs / 1000).toFixed(1)} s. See docs/sandbox.md for what is isolated and how.`,
 	];
 	for (const area of isolationAreas) {
 		const attempts = report.attempts.filter((attempt) => attempt.area === area);

@@ -194,7 +194,7 @@ function answersOf(argument: unknown): ComparisonAnswers {
 	return decoded.ok ? decoded.value : {};
 }
 
-/** Asks for weights such as "accuracy=1, format=0.2", starting with those of the run. */
+/** Asks for weights such as "accuracy=1, format=0.2", prefilled with the run's weights. */
 async function askWeights(run: string): Promise<Record<string, number> | undefined> {
 	const { readResolvedRecipe } = await import('../../runs/runReader.ts');
 	const { decodeResolvedRecipe } = await import('../../core/recipe/resolve.ts');

@@ -42,7 +42,7 @@ export class Judgments extends Disposable {
 		return this.#entries.get(keyOfPlace(place))?.judgment;
 	}
 
-	/** Runs the work and stores its result. Rejects as the work does, or with `cancelled` if it was canceled. */
+	/** Runs the task and stores its result. Rejects as the task does, or with `cancelled` if it was canceled. */
 	async run<T extends AuditReport | Comparison>(
 		place: ResultPlace,
 		signal: AbortSignal,

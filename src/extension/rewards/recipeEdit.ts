@@ -15,7 +15,7 @@ const syntax = { allowTrailingComma: true } as const;
  */
 const standard = [{ use: 'accuracy' }, { use: 'format', weight: 0.2 }];
 
-/** A replacement of a part of a text. */
+/** Replacement for a range of text. */
 export interface TextChange {
 	readonly offset: number;
 	readonly length: number;
@@ -40,7 +40,7 @@ export function addReward(text: string, entry: RewardEntry): TextChange[] {
 	return changes(modify(text, ['rewards', same, 'weight'], entry.weight, { formattingOptions: formatOf(text) }));
 }
 
-/** Returns the text with one key set, appended to its list, or, without a value, removed. Comments are preserved. */
+/** Returns the text with one key set, appended to its list, or removed if there is no value. Comments are preserved. */
 export function editedRecipe(text: string, { path, value }: RecipeEdit): string {
 	const root = parseTree(text, [], syntax);
 	const isDefault = path[0] === 'rewards' && root?.type === 'object' && !findNodeAtLocation(root, ['rewards']);
@@ -48,7 +48,7 @@ export function editedRecipe(text: string, { path, value }: RecipeEdit): string 
 	return changed(written, changes(modify(written, [...path], value, { formattingOptions: formatOf(written) })));
 }
 
-/** Applies changes to a text. */
+/** Applies changes to text. */
 export function changed(text: string, edits: readonly TextChange[]): string {
 	return applyEdits(
 		text,

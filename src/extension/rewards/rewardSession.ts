@@ -82,7 +82,7 @@ export class RewardSession extends Disposable {
 		return this.#run;
 	}
 
-	/** Returns the rows scored by a verification of this session, in the same order as its results. */
+	/** Returns the rows scored by a verification in this session, in the same order as its results. */
 	rowsOf(verification: Verification): readonly RowToVerify[] | undefined {
 		return this.#asked.get(verification);
 	}
@@ -99,7 +99,10 @@ export class RewardSession extends Disposable {
 		return this.#start(this.#state.phase === 'done' && !this.#state.stale ? ['rollouts'] : ['data', 'rollouts']);
 	}
 
-	/** Also verifies a text as a completion of one of the `problems`, with one reward, or all rewards if null. */
+	/**
+	 * Also verifies text as a completion for one of the `problems`, with one reward, or with all rewards if `reward` is
+	 * null.
+	 */
 	verifySelection(text: string, reward: string | null, row = 0): Promise<void> {
 		this.#selected = { text, reward, row };
 		return this.#start(this.#state.phase === 'done' ? ['selection'] : parts);
@@ -115,7 +118,7 @@ export class RewardSession extends Disposable {
 		if (this.#state.stale !== stale) this.#set({ stale });
 	}
 
-	/** Discards the process after a change of interpreter or limits; the next verification starts a new one. */
+	/** Discards the process after the interpreter or limits have changed; the next verification starts a new one. */
 	forgetProcess(): void {
 		this.#opened?.runner.dispose();
 		this.#opened = null;
@@ -123,7 +126,7 @@ export class RewardSession extends Disposable {
 
 	/**
 	 * Creates the verification plan and a separate process for an audit, a comparison, or a test. The caller must dispose
-	 * the process. Fails as `RewardRunner.describe` does.
+	 * the process. Fails with the same errors as `RewardRunner.describe`.
 	 */
 	async open(
 		what: WhatToVerify,

@@ -77,7 +77,7 @@ export class RewardTargets {
 	}
 }
 
-/** Returns the target in arguments from a lens, a menu, the *Rewards* view, or another command. */
+/** Returns the target in arguments passed by a lens, a menu, the *Rewards* view, or another command. */
 function namedTarget([first, second]: readonly unknown[]): RewardTarget | null {
 	if (isRewardItem(first)) {
 		if (first.kind === 'file') return { file: first.file, reward: null };

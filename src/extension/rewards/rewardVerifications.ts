@@ -14,7 +14,7 @@ import { RewardSession, type SessionNeeds } from './rewardSession.ts';
 import { rewardSettings } from './rewardSettings.ts';
 import type { VerifierPool } from './verifierPool.ts';
 
-/** Time after the last reward file is closed until the processes end, in milliseconds. */
+/** Delay between closing the last reward file and terminating the processes, in milliseconds. */
 const idleMs = 60_000;
 /** Delay for batching events of a single change, in milliseconds. */
 const restMs = 50;
@@ -107,7 +107,7 @@ export class RewardVerifications extends Disposable implements VerificationView 
 		return [...this.#sessions.keys()];
 	}
 
-	/** Restarts processes after a change of API keys or the sandbox, so that later verifications use the new settings. */
+	/** Restarts processes after API keys or the sandbox setting have changed, so that later verifications use them. */
 	restart(): void {
 		for (const session of this.#sessions.values()) session.forgetProcess();
 		this.#pool.clear();
@@ -232,7 +232,7 @@ export class RewardVerifications extends Disposable implements VerificationView 
 		this.#idle = null;
 	}
 
-	/** Schedules the end of idle processes once no reward file is open. */
+	/** Schedules the termination of idle processes once no reward file is open. */
 	#sleepLater(): void {
 		this.#keepAwake();
 		this.#idle = setTimeout(() => {
@@ -242,8 +242,8 @@ export class RewardVerifications extends Disposable implements VerificationView 
 }
 
 /**
- * Returns the text of an open file without unsaved changes. With the text, a plan can be reused as long as the comment
- * that specifies the data is unchanged, including the values of the other rewards.
+ * Returns the text of an open file without unsaved changes. With the text, a plan, including the values of the other
+ * rewards, can be reused while the comment that specifies the data is unchanged.
  */
 function savedText(file: string): { readonly text?: string } {
 	const document = vscode.workspace.textDocuments.find((open) => open.uri.fsPath === file);

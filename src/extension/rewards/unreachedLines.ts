@@ -7,7 +7,7 @@ export function unreachedLines(state: FileVerification | undefined): number[] {
 	const reached = new Set<number>();
 	for (const reward of state.rewards) {
 		const verifications = resultsOf(state.results.get(reward.name)).filter((entry) => entry.coverage !== null);
-		// Coverage of shared lines is unknown as long as one of the rewards has no rows.
+		// Coverage of shared lines is unknown while any of the rewards has no rows.
 		if (verifications.length === 0 || verifications.every((entry) => entry.rows.length === 0)) return [];
 		for (const { coverage } of verifications) {
 			for (const line of coverage?.lines ?? []) lines.add(line);

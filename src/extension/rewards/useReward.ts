@@ -73,7 +73,7 @@ export async function useReward(
 	return recipe;
 }
 
-/** Returns a path as written in recipes: relative, with "/". */
+/** Returns a path as written in recipes: relative, with `/` as the separator. */
 function pathFrom(recipe: string, file: string): string {
 	const path = relative(dirname(recipe), file);
 	return path.replaceAll('\\', '/');

@@ -50,7 +50,7 @@ export class VerifierPool extends Disposable {
 		}
 	}
 
-	/** Ends all processes; the next use starts new ones. */
+	/** Terminates all processes; the next use starts new ones. */
 	clear(): void {
 		const entries = [...this.#entries.values()];
 		this.#entries.clear();

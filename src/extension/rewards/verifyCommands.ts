@@ -196,7 +196,7 @@ function isVisible(file: string): boolean {
 	return vscode.window.visibleTextEditors.some(({ document }) => document.uri.fsPath === file);
 }
 
-/** Asks which problem a text answers and returns its index in the sample; 0 if there are no problems. */
+/** Asks which problem the text answers and returns its index in the sample; 0 if there are no problems. */
 async function pickProblem(session: RewardSession): Promise<number | undefined> {
 	const problems = await session.problems();
 	if (problems.length < 2) return 0;

@@ -20,7 +20,7 @@ export interface WindowRolloutIndexOptions {
 
 /**
  * The index worker of this window, with the window's runs and an index in the workspace storage. The worker is started
- * and its code loaded on the first request. It only reads, in a process of our own, so it works without workspace
+ * and its code loaded on the first request. It only reads data, in our own process, so it works without workspace
  * trust.
  */
 export class WindowRolloutIndex extends Disposable {

@@ -112,8 +112,9 @@ export class ContinueFrom extends Disposable {
 	}
 
 	/**
-	 * Continues from a prompt and prefix. Fails with `unsupported` for runs from other trainers, `unavailable` without an
-	 * engine or checkpoint, `invalid` if the edited text cannot be tokenized or exceeds the context, or `cancelled`.
+	 * Continues from a prompt and prefix. Fails with `unsupported` for runs from other trainers, `unavailable` if there
+	 * is no engine or checkpoint, `invalid` if the edited text cannot be tokenized or exceeds the context, or
+	 * `cancelled`.
 	 * @param onText called with the text added since the last call
 	 */
 	async generate(

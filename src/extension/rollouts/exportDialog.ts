@@ -45,7 +45,7 @@ export function selectionOf({ scope, step, group, rollouts }: ExportRequest): Ro
 
 /** Describes the selection: "12 selected rollouts", "the rollouts at step 40" */
 export function selectionWords({ scope, step, group, rollouts, split }: ExportRequest): string {
-	const of = split === 'validation' ? ' of the evaluation' : '';
+	const of = split === 'validation' ? ' from the evaluation' : '';
 	if (scope === 'rollouts') return formatCounted(rollouts.length, 'rollout');
 	if (scope === 'group') return `group ${group}${of} at step ${step}`;
 	return step === null ? `all rollouts${of}` : `the rollouts${of} at step ${step}`;

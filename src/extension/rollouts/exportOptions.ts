@@ -8,7 +8,7 @@ export interface ExportChoices {
 	readonly selection: RolloutSelection;
 	readonly rollouts: Pick<RolloutExport, 'form' | 'unique' | 'pairing'>;
 	readonly neutral?: NeutralLabel;
-	/** Whether to perturb completions; the type of perturbation is asked for next. */
+	/** Whether to perturb completions; if so, the user is then asked for the type of perturbation. */
 	readonly perturbed: boolean;
 }
 

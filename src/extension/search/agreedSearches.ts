@@ -81,7 +81,7 @@ function policyWords(policy: PolicySpec): string {
 }
 
 function scorerWords(scorer: ScorerSpec): string[] {
-	if (scorer.use === 'judge') return [`as judge ${policyWords(scorer.policy)}`];
+	if (scorer.use === 'judge') return [`${policyWords(scorer.policy)} as the judge`];
 	if (scorer.use === 'reward' && typeof scorer.reward === 'object') {
 		return [`the reward ${displayText(JSON.stringify(scorer.reward), 200)}`];
 	}

@@ -359,7 +359,7 @@ export class EnginePolicy extends Disposable implements OpenPolicy {
 		}
 	}
 
-	/** Reconnects on behalf of all affected callers. Cancelling one caller does not abort the others. */
+	/** Reconnects on behalf of all affected callers. Canceling one caller does not abort the others. */
 	#reconnect(lost: Connection): Promise<Connection> {
 		if (this.#connection !== lost) return Promise.resolve(this.#connection);
 		this.#again ??= this.#options

@@ -33,11 +33,12 @@ export interface OpenAiAbilities {
 	/** Whether the server enforces JSON Schemas in `response_format`. */
 	readonly schema: boolean;
 	/**
-	 * Stop string support. `told`: the server reports which one ended the text. `kept`: the text includes it. `untold`: a
-	 * text ended by a stop string looks like one that ended by itself. `refused`: stop strings are rejected or ignored.
+	 * Stop string support. `told`: the server reports which one ended the text. `kept`: the text includes it. `untold`:
+	 * text ended by a stop string is indistinguishable from text that ended on its own. `refused`: stop strings are
+	 * rejected or ignored.
 	 */
 	readonly stops: 'told' | 'kept' | 'untold' | 'refused';
-	/** Whether the server returns log-probabilities of a given text (completions with `echo`). */
+	/** Whether the server returns log-probabilities of given text (completions with `echo`). */
 	readonly score: boolean;
 	/** Whether the server returns reasoning separately from the answer. */
 	readonly reasoning: boolean;

@@ -5,7 +5,7 @@ import { type Choice, type ReplyToken, tokensOf } from './replyParts.ts';
 
 type ThinkTags = readonly [open: string, close: string];
 
-/** Maximum plausible number of characters per token. A longer text means that the server ignores `max_tokens`. */
+/** Maximum plausible number of characters per token. Longer text means that the server ignores `max_tokens`. */
 const longestToken = 64;
 const slack = 4096;
 
@@ -187,7 +187,7 @@ export class ChoiceDraft {
 	}
 }
 
-/** Returns the tokens that begin within a text. Statistics only cover the reported alternatives. */
+/** Returns the tokens that begin within the text. Statistics only cover the reported alternatives. */
 function detailOf(tokens: readonly ReplyToken[], text: string, wanted: number): TokenDetail {
 	let length = 0;
 	let count = 0;

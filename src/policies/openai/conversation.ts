@@ -127,7 +127,7 @@ export class Conversation {
 		return own.map(({ logprob }) => logprob as number);
 	}
 
-	/** Reads a verbatim text token by token, along with a continuation. Requires a server that can echo its input. */
+	/** Reads verbatim text token by token, along with a continuation. Requires a server that can echo its input. */
 	async read(
 		{ text, alternatives, maxTokens, temperature, topP, stop, seed }: ReadRequest,
 		signal: AbortSignal,

@@ -200,7 +200,8 @@ export class OpenAiPolicy implements OpenPolicy {
 }
 
 /**
- * Joins a text and its continuation. The prompt token count comes from the first part, if the server reports counts.
+ * Joins generated text and its continuation. The prompt token count comes from the first part, if the server reports
+ * counts.
  */
 function continued(first: Generation, more: Generation): Generation {
 	const counted = first.promptTokens !== null || more.promptTokens !== null;

@@ -180,7 +180,7 @@ class Probe {
 		if (same && texts.some((text) => text !== texts[0])) return { abilities: { seed: true, refusesSeed: false } };
 		const note = same
 			? 'Seeds could not be tested because all completions were identical.'
-			: 'Equal seeds give different completions.';
+			: 'The same seed produces different completions.';
 		return { abilities: { refusesSeed: false }, note };
 	}
 
@@ -188,7 +188,7 @@ class Probe {
 		const stop = stopWithin(this.#text);
 		if (stop === null) return { abilities: { stops: 'untold' } };
 		const got = await this.#try({}, requestOf(counting, { maxTokens: 48, stop: [stop] }), true);
-		const note = 'The server does not support stop strings, so Reasoning Lab cuts the steps itself.';
+		const note = 'The server does not support stop strings, so Reasoning Lab truncates the steps itself.';
 		if (got instanceof Failure) return { abilities: { stops: 'refused' }, note };
 		const [generation] = got.generations;
 		if (generation?.finish !== 'stop') return { abilities: { stops: 'untold' } };
@@ -218,8 +218,8 @@ class Probe {
 	}
 
 	/**
-	 * Tests whether the model continues its own greedy text from a prefix of it. If that text is not conclusive
-	 * (repetitive, too short, or not deterministic), tests whether it continues counting.
+	 * Tests whether the model continues its own greedy text when given a prefix of that text. If the text is inconclusive
+	 * (repetitive, too short, or not deterministic), tests whether the model continues counting.
 	 */
 	async prefix(): Promise<Tried> {
 		const styles: readonly PrefixStyle[] =
@@ -277,13 +277,15 @@ class Probe {
 	}
 }
 
-/** Returns a word from the middle of a text, for use as a stop string. */
+/** Returns a word from the middle of the text, for use as a stop string. */
 function stopWithin(text: string): string | null {
 	const words = [...text.matchAll(/\S+/g)].filter(({ index, 0: word }) => index > 0 && text.indexOf(word) === index);
 	return words[Math.floor(words.length / 2)]?.[0].slice(0, 20) ?? null;
 }
 
-/** Splits a text where continuing and starting over would look different. Returns null if there is no such position. */
+/**
+ * Splits the text where continuing and starting over would look different. Returns null if there is no such position.
+ */
 function splitOf(text: string): { readonly prefix: string; readonly rest: string } | null {
 	const places = [...text.matchAll(/(?<=\S)\s+(?=\S)/g)].map(({ index }) => index);
 	const middle = text.length / 2;

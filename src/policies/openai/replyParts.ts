@@ -98,8 +98,8 @@ export interface ReplyToken {
 }
 
 /**
- * Rejects invalid log-probabilities: values above 0, non-numbers, and the -9999 or so that servers use for impossible
- * tokens.
+ * Rejects invalid log-probabilities: values above 0, non-numbers, and sentinels such as -9999 that servers use for
+ * impossible tokens.
  */
 const plausible = (logprob: number | null | undefined): number | null =>
 	typeof logprob === 'number' && Number.isFinite(logprob) && logprob < 1e-3 ? Math.min(0, logprob) : null;

@@ -9,7 +9,7 @@ export type OpenAiSpec = PolicySpecOf<'openai'>;
 /** Returns the request path. */
 export const pathOf = (spec: OpenAiSpec): string => (spec.api === 'chat' ? '/chat/completions' : '/completions');
 
-/** Returns the model input: messages or a prompt, with the prefix of the answer. */
+/** Returns the model input, either messages or a prompt, including the answer prefix. */
 export function inputOf(
 	spec: OpenAiSpec,
 	messages: readonly ChatMessage[],
@@ -52,7 +52,7 @@ export interface BodyOptions {
 /** Number of alternatives requested to approximate the distribution when only its statistics are needed. */
 const alternativesForStatistics = 5;
 
-/** Returns a request body using the parameters that the server accepts. */
+/** Returns a request body that uses only parameters that the server accepts. */
 export function bodyOf(spec: OpenAiSpec, abilities: OpenAiAbilities, options: BodyOptions): Record<string, unknown> {
 	const { request, n, maxTokens, stops, stream } = options;
 	const known = abilities.logprobs;

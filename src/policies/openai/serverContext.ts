@@ -6,7 +6,7 @@ export interface ContextRefusal {
 	/** Context length and prompt length in tokens, or null if not reported. */
 	readonly context: number | null;
 	readonly promptTokens: number | null;
-	/** Number of tokens that can be requested instead, or null if there is no room or it is not reported. */
+	/** Maximum number of tokens that can be requested instead, or null if there is no room or it was not reported. */
 	readonly room: number | null;
 }
 

@@ -16,10 +16,10 @@ import { contextRefusal } from './serverContext.ts';
 const maxCalls = 128;
 
 /**
- * Requests a response from a model that is offered tools. Streams if the server supports it, so long reasoning does not
+ * Requests a response from a model, offering it tools. Streams if the server supports it, so long reasoning does not
  * count as a stall. Falls back to a non-streaming request for servers that stream text but not tool calls
- * (llama-cpp-python). Fails with `unsupported` if the server rejects the tools, with `ContextOverflow`, or like
- * `OpenAiServer.ask`.
+ * (llama-cpp-python). Fails with `unsupported` if the server rejects the tools, with `ContextOverflow`, or with any
+ * error from `OpenAiServer.ask`.
  */
 export async function askWithTools(
 	server: OpenAiServer,
@@ -150,8 +150,8 @@ class ToolDraft implements ReplyListener {
 	}
 
 	/**
-	 * @param broken why the response is incomplete. An incomplete response is rejected, because a partial call must not
-	 * be executed
+	 * @param broken why the response is incomplete, or null if it is complete. An incomplete response is rejected,
+	 * because a partial call must not be executed
 	 */
 	reply(broken: Failure | null): ToolReply {
 		if (broken !== null && !this.#text.finished) throw broken;

@@ -29,8 +29,8 @@ export interface DrawnToken {
 }
 
 /**
- * Distribution over tokens given by weighted completions: p(token | prefix) = weight of completions that continue with
- * it / total weight.
+ * Token distribution defined by weighted completions: p(token | prefix) = weight of the completions that continue the
+ * prefix with the token / total weight of the completions with that prefix.
  */
 export class CompletionTree {
 	readonly #branches: readonly Branch[];

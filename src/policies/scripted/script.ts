@@ -19,26 +19,26 @@ const saidSchema = v.union([text, v.strictObject({ text, weight: v.optional(v.pi
 
 /**
  * A script rule. The first rule that matches a request answers it. `*` in a pattern matches any text, and `$1`, `$2`...
- * in the reply are replaced by what the `prompt` pattern matched.
+ * in the reply are replaced by the text that each `*` in the `prompt` pattern matched.
  */
 export const scriptRuleSchema = v.strictObject({
-	/** Pattern for the entire last user message. Default: any. */
+	/** Pattern that must match the entire last user message. Default: any message. */
 	prompt: v.optional(text),
 	/**
-	 * Pattern for the entire text of any message. Distinguishes the steps of strategies that send instructions. Default:
-	 * any.
+	 * Pattern that must match the entire text of at least one message. Distinguishes the steps of strategies that send
+	 * instructions. Default: any.
 	 */
 	message: v.optional(text),
 	/**
-	 * Pattern for the entire prefix to continue; the reply is then the continuation. By default, replies are complete
-	 * texts.
+	 * Pattern that must match the entire prefix to continue; the reply is then the continuation. By default, replies are
+	 * complete texts that include the prefix.
 	 */
 	after: v.optional(text),
 	/** Completions, sampled by weight. Together they define a distribution over tokens. */
 	say: v.optional(v.union([saidSchema, v.array(saidSchema)])),
 	/** Finish reason of the reply. */
 	finish: v.optional(v.picklist(['end', 'length', 'refusal']), 'end'),
-	/** Fails instead of replying. */
+	/** If set, the rule fails with this error instead of replying. */
 	fail: v.optional(v.strictObject({ reason: v.optional(v.picklist(reasons), 'unavailable'), message: text })),
 	/** Delay before replying, in milliseconds. */
 	delayMs: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(600_000)), 0),

@@ -90,7 +90,7 @@ export class ScriptedPolicy implements OpenPolicy {
 		this.#gone.abort();
 	}
 
-	/** Yields matching rules with their replies after the prefix. */
+	/** Yields the matching rules with the part of their replies that follows the prefix. */
 	*#answers(messages: Conversation, prefix: string): Generator<{ rule: ScriptRule; texts: readonly WeightedText[] }> {
 		const asked = messages.findLast(({ role }) => role === 'user')?.content ?? '';
 		for (const rule of this.#script.rules) {
@@ -212,7 +212,7 @@ function fits(rule: ScriptRule, messages: Conversation, prefix: string): boolean
 	return message === undefined || messages.some(({ content }) => matchWildcard(message, content ?? '') !== null);
 }
 
-/** Returns the stop string that occurs first in a text. If two start at the same position, the longer one wins. */
+/** Returns the stop string that occurs first in the text. If two start at the same position, the longer one wins. */
 function earliest(text: string, stops: readonly string[]): { text: string; at: number } | null {
 	let found: { text: string; at: number } | null = null;
 	for (const stop of stops) {
@@ -223,7 +223,7 @@ function earliest(text: string, stops: readonly string[]): { text: string; at: n
 	return found;
 }
 
-/** Returns the tokens that begin within a text. */
+/** Returns the tokens that start within the given text. */
 function within(tokens: readonly DrawnToken[], text: string): readonly DrawnToken[] {
 	let length = 0;
 	let count = 0;

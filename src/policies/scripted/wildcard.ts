@@ -1,6 +1,6 @@
 /**
- * Returns the shortest match for each `*` in a pattern that matches the whole text, or null if it does not match. Runs
- * in time linear in the text for each `*`.
+ * Returns the shortest match for each `*` in a pattern that matches the whole text, or null if the pattern does not
+ * match. The time per `*` is linear in the length of the text.
  */
 export function matchWildcard(pattern: string, text: string): string[] | null {
 	const parts = pattern.split('*');

@@ -35,7 +35,10 @@ export const lengthSections = ['completion', 'thinking'] as const;
 export type LengthSection = (typeof lengthSections)[number];
 const measured = {
 	unit: v.optional(
-		choice(lengthUnits, 'Unit of length. If a row has no token count, tokens are those of the embedded engine.'),
+		choice(
+			lengthUnits,
+			'Unit of length. If a row has no token count, tokens are counted with the tokenizer of the embedded engine.',
+		),
 		'tokens',
 	),
 	of: v.optional(choice(lengthSections, 'Part of the completion to measure.'), 'completion'),
@@ -80,7 +83,7 @@ const address = (words: string) =>
 			v.string('must be a string'),
 			v.regex(
 				/^https?:\/\/[^\s/?#@]+(?:\/[^\s?#]*)?$/,
-				'must be an http:// or https:// address without user name and query',
+				'must be an http:// or https:// address without a user name or query',
 			),
 		),
 		words,
@@ -131,7 +134,7 @@ export const tagCountOptions = reward('tag-count', 'An equal share for each tag 
 
 export const languageConsistencyOptions = reward(
 	'language-consistency',
-	'Fraction of target-language words in the thinking.',
+	'Fraction of words in the thinking section that are in the target language.',
 	{
 		language: v.optional(choice(languageNames, 'ISO 639-1 code of the target language.'), 'en'),
 	},
@@ -202,7 +205,7 @@ export const repetitionOptions = reward('repetition', 'A penalty proportional to
 		-1,
 	),
 	unit: v.optional(choice(['words', 'characters'], 'Unit of the n-grams.'), 'words'),
-	of: v.optional(choice(lengthSections, 'Part of the completion whose n-grams count.'), 'completion'),
+	of: v.optional(choice(lengthSections, 'Part of the completion in which n-grams are counted.'), 'completion'),
 });
 
 export const codeTestsOptions = reward('code-tests', "The answer's code passes the tests in the sandbox.", {
@@ -282,7 +285,7 @@ export const judgeOptions = reward(
 		gold: v.optional(
 			choice(
 				['required', 'optional', 'never'],
-				'Whether to show the gold answer to the judge. With required, the reward does not apply to rows without one (null).',
+				'Whether to show the gold answer to the judge. With required, the reward does not apply to rows without a gold answer (null).',
 			),
 			'required',
 		),
@@ -307,9 +310,9 @@ export const judgeOptions = reward(
 	},
 );
 
-export const processOptions = reward('process', 'A process reward model scores each step of the thinking.', {
+export const processOptions = reward('process', 'A process reward model scores each step of the thinking section.', {
 	model: v.optional(text('ONNX file, or folder with model.onnx and tokenizer.json, relative to the recipe.')),
-	tokenizer: v.optional(text('tokenizer.json for the ONNX model (default: the one next to it).')),
+	tokenizer: v.optional(text('tokenizer.json for the ONNX model (default: the one in the same folder).')),
 	url: v.optional(address('URL of a server that scores steps, as an alternative to "model".')),
 	api: v.optional(
 		choice(
@@ -322,7 +325,7 @@ export const processOptions = reward('process', 'A process reward model scores e
 	steps: v.optional(
 		choice(
 			stepSplits,
-			'How to split the thinking into steps: by lines, blank lines, "Step n" or numbered lines, or sentences.',
+			'How to split the thinking section into steps: by lines, blank lines, "Step n" or numbered lines, or sentences.',
 		),
 		'paragraphs',
 	),

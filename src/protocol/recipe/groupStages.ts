@@ -2,7 +2,10 @@ import { choice, count, flag, real } from './recipeFields.ts';
 import { key, live, sameAs, stageOf } from './recipeKey.ts';
 import { batches, generations, optimizer, scoredSampling } from './stageFields.ts';
 
-/** Stages that compare a completion's reward with those of its group, which are the other completions of its prompt. */
+/**
+ * Stages that compare a completion's reward with those of the other completions in its group, which share the same
+ * prompt.
+ */
 
 /** The embedded engine supports the first four. */
 export const lossTypes = ['grpo', 'bnpo', 'dr_grpo', 'dapo', 'cispo', 'sapo', 'luspo', 'vespo'] as const;
@@ -76,13 +79,13 @@ export const grpoStageSchema = stageOf('grpo', 'Group relative policy optimizati
 		},
 	}),
 	skip_dead_groups: key(
-		flag('Skip groups without advantage in the update when the result is exactly the same.'), // TRL computes every row.
+		flag('Skip zero-advantage groups in the update when this does not change the result.'), // TRL computes every row.
 		({ embedded }): boolean => embedded,
 		{
 			or: 'true',
 			lacking: {
 				pytorch: {
-					say: 'TRL always processes groups without advantage. Remove "skip_dead_groups", or set "engine": "embedded".',
+					say: 'TRL always processes zero-advantage groups. Remove "skip_dead_groups", or set "engine": "embedded".',
 				},
 			},
 		},

@@ -19,7 +19,7 @@ const head = {
 				separator: key(described(v.string(), 'Step separator in the file.'), '\n'),
 				heldOutShare: key(real('Fraction of prompts to hold out, selected by hash.', 0.001, 0.9), 0.1),
 			}),
-			'Train on a file of labeled steps instead of on completions of the policy.',
+			'Train on a file of labeled steps instead of on completions from the policy.',
 		),
 		null,
 	),
@@ -49,10 +49,7 @@ export const processStageSchema = stageOf(
 		num_generations: generations('Solutions per problem whose steps are labeled.', 1, 2),
 		completions: key(count('Completions sampled from each step.', 1, 1024), 8),
 		estimation: key(
-			choice(
-				estimationNames,
-				'Label of a step: the fraction of correct completions, or whether any completion is correct.',
-			),
+			choice(estimationNames, 'Step label: the fraction of correct completions, or whether any completion is correct.'),
 			'soft',
 		),
 		split: key(
@@ -61,7 +58,7 @@ export const processStageSchema = stageOf(
 					[v.string(), v.strictObject({ text: text('Text that ends a step.') })],
 					'must be the name of a rule or {"text"}',
 				),
-				'Where a step ends: lines, paragraphs, sentences, tokens-16 (any number), or a text.',
+				'Where a step ends: lines, paragraphs, sentences, tokens-16 (any number), or a custom string.',
 			),
 			'lines',
 		),

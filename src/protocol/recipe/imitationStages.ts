@@ -4,35 +4,35 @@ import { choice, count, described, flag, real, text } from './recipeFields.ts';
 import { derivedKey, group, key, live, place, stageOf } from './recipeKey.ts';
 import { batches, batchSize, generations, hubSplit, optimizer, sampling } from './stageFields.ts';
 
-/** Stages that train on existing texts, or that generate such texts. */
+/** Stages that train on existing text, or that generate such text. */
 
 export const corpusSchema = described(
 	group({
 		path: place(
 			'file',
-			text('JSONL file with a text column, or .txt file with one text per line, relative to the recipe.'),
+			text('JSONL file with a text column, or .txt file with one document per line, relative to the recipe.'),
 		),
 		text: key(text('Column name.'), 'text'),
-		heldOutShare: key(real('Fraction of texts to hold out, selected by hash.', 0.001, 0.9), 0.05),
+		heldOutShare: key(real('Fraction of documents to hold out, selected by hash.', 0.001, 0.9), 0.05),
 	}),
-	'Texts to train on.',
+	'Text to train on.',
 );
 
 export const pretrainStageSchema = stageOf(
 	'pretrain',
-	'Next-token prediction on whole texts, which produces a base model.',
+	'Next-token prediction on whole documents, which produces a base model.',
 	{
 		...optimizer,
-		corpus: key(corpusSchema, null, { or: 'texts in the dataset itself' }),
+		corpus: key(corpusSchema, null, { or: 'text in the dataset itself' }),
 		workedShare: key(
 			real(
-				'Fraction of worked solutions from the dataset, each as a single text that consists of prompt and completion.',
+				'Fraction of worked solutions from the dataset, each as a single document that consists of prompt and completion.',
 				0,
 				1,
 			),
 			0.05,
 		),
-		batch_size: batchSize('Texts per update.'),
+		batch_size: batchSize('Documents per update.'),
 	},
 	{
 		pytorch: {
@@ -95,7 +95,7 @@ export const distillStageSchema = stageOf(
 			null,
 		),
 		minReward: key(
-			real('Skip completions in "data" whose reward, according to the recipe, is lower than this.', -1e6, 1e6),
+			real('Skip completions in "data" whose reward under the recipe is below this value.', -1e6, 1e6),
 			null,
 			{ or: 'none are skipped' },
 		),
@@ -109,14 +109,14 @@ export const distillStageSchema = stageOf(
 				late: true,
 				lacking: {
 					pytorch: {
-						say: 'This engine uses no TRL trainer that compares logits. Set "data" to completions of the teacher, or set "engine": "embedded".',
+						say: 'None of the TRL trainers that this engine uses compares logits. Set "data" to teacher completions, or set "engine": "embedded".',
 					},
 				},
 			},
 		),
 		temperature: live(key(real('teacher: divisor for the logits of both models.', 0.01, 100), 1, { late: true })),
 		alpha: key(
-			real('teacher: weight of the cross-entropy on the completions. The rest is the weight of the divergence.', 0, 1),
+			real('teacher: weight of the cross-entropy on the completions. The divergence gets the remaining weight.', 0, 1),
 			0,
 			{
 				late: true,
@@ -174,11 +174,11 @@ export const rejectionSamplingStageSchema = stageOf(
 							group({
 								language: choice(languageNames, 'ISO 639-1 code of the language.'),
 								minShare: key(
-									real('Minimum fraction of words in the thinking that must be in that language.', 0, 1),
+									real('Minimum fraction of words in the thinking section that must be in that language.', 0, 1),
 									0.9,
 								),
 							}),
-							'Keep only completions whose thinking is in a specific language.',
+							'Keep only completions whose thinking section is in a specific language.',
 						),
 						null,
 					),
@@ -188,7 +188,10 @@ export const rejectionSamplingStageSchema = stageOf(
 						or: 'all',
 					}),
 					duplicates: key(
-						choice(['drop', 'keep'], 'Completions of the same problem that differ only in whitespace.'),
+						choice(
+							['drop', 'keep'],
+							'Whether to drop or keep completions of the same problem that differ only in whitespace.',
+						),
 						'drop',
 					),
 				}),

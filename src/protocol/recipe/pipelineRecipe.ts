@@ -29,7 +29,7 @@ const stageName = (words: string) => text(words);
 
 const checkpointOf = v.strictObject({
 	stage: stageName('Name of the stage.'),
-	checkpoint: v.optional(choice(checkpointChoices, 'Which checkpoint to use, last or best (default last).')),
+	checkpoint: v.optional(choice(checkpointChoices, 'Which checkpoint to use, last or best (default: last).')),
 });
 
 const { path: _path, ...ofRewardModel } = rewardModelOptions.entries;
@@ -87,7 +87,7 @@ export const envelope = {
 		described(
 			v.strictObject({
 				of: stageName('Name of the stage in the loop.'),
-				number: count('Round number, starting at 1; 0 for what the first round starts from.', 0, 1000),
+				number: count('Round number, starting at 1; 0 for the starting point of the first round.', 0, 1000),
 			}),
 			'Loop stage and round, for plots by round; set automatically for stages in a loop.',
 		),
@@ -305,15 +305,15 @@ const pipelineStageSchema = v.variant(
 /** Stages that repeat over several rounds. {@link expandLoops} expands them to ordinary stages. */
 export const loopSchema = v.strictObject({
 	loop: text('Name of the loop. Each round has its own copies of the stages, named NAME-1, NAME-2, ...'),
-	times: count('Number of rounds (the maximum with "rising").', 1, 100),
+	times: count('Number of rounds, or the maximum number of rounds with "rising".', 1, 100),
 	rising: v.optional(
 		stageName(
-			'Name of a stage in the loop: when its held-out accuracy fails to rise from one round to the next, the rest is skipped.',
+			'Name of a stage in the loop. If its held-out accuracy does not rise from one round to the next, the remaining rounds are skipped.',
 		),
 	),
 	stages: described(
 		v.pipe(v.array(pipelineStageSchema, 'must be a list of stages'), v.minLength(1, 'needs at least one stage')),
-		'Stages in each round. Names refer to the same round, or with "previous" to the previous one.',
+		'Stages in each round. Names refer to stages in the same round or, with "previous", in the previous round.',
 	),
 });
 export interface StageLoop {
@@ -339,14 +339,14 @@ export const comparisonSchema = v.strictObject({
 	measure: v.optional(
 		choice(
 			comparedMeasures,
-			'Metric to compare: accuracy, correct format, single-language thinking, length, or reflection markers (default accuracy).',
+			'Metric to compare: accuracy, correct format, single-language thinking, length, or reflection markers (default: accuracy).',
 		),
 	),
 	category: v.optional(text('Compares only questions in this category.')),
 	expect: v.optional(
 		choice(
 			comparisonExpectations,
-			'above or below: the entire 95% interval of the difference is above or below 0; not-below: not significantly below (default above).',
+			'above or below: the entire 95% interval of the difference is above or below 0; not-below: not significantly below (default: above).',
 		),
 	),
 });

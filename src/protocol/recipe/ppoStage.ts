@@ -13,12 +13,15 @@ export const ppoStageSchema = stageOf(
 		...optimizer,
 		num_generations: generations('Completions per prompt.', 1, 8),
 		prompts_per_step: batches.prompts_per_step,
-		num_mini_batches: key(count('Number of parts a generation batch is split into, one update each.', 1, 1024), 1),
+		num_mini_batches: key(
+			count('Number of parts that a generation batch is split into, with one update per part.', 1, 1024),
+			1,
+		),
 		num_ppo_epochs: key(count('Passes over each generation batch; 4 in TRL.', 1, 64), 1),
 		...scoredSampling,
 		kl_coef: key(
 			real(
-				'Weight of the per-token KL penalty against the reference in the reward (k1); 0: no reference; 0.05 in TRL.',
+				'Weight of the per-token KL penalty against the reference in the reward (k1). 0 uses no reference; TRL defaults to 0.05.',
 				0,
 				1000,
 			),

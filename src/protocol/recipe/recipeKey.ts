@@ -12,7 +12,7 @@ export interface KeyContext {
 	readonly embedded: boolean;
 	/** `max_completion_length` for stages that do not set it. */
 	readonly completionLength: number;
-	/** Resolves a path of each kind to the one that the run uses. */
+	/** Functions, one per kind of path, that resolve a path to the one that the run uses. */
 	readonly places: Readonly<Record<PlaceKind, (path: string) => string>>;
 }
 
@@ -21,7 +21,10 @@ export type PlaceKind = 'file' | 'data' | 'model';
 
 export type Engine = 'embedded' | 'pytorch';
 
-/** A value that an engine does not support. `when` and `say` get the value and its parent object. */
+/**
+ * A value that an engine does not support. `when` is called with the value and its parent object, and `say` with the
+ * value.
+ */
 export interface Lack {
 	/** Which values are unsupported; default: all except `false`. */
 	readonly when?: (value: unknown, group: Readonly<Record<string, unknown>>) => boolean;
@@ -43,9 +46,9 @@ export interface DefaultFacts<D> extends KeyFacts {
 	 * or a function of the context and the preceding keys in the same object.
 	 */
 	readonly default: D;
-	/** Description of the default, for defaults that the value does not explain. */
+	/** Description of the default, if its value is not self-explanatory. */
 	readonly or?: string;
-	/** The key was introduced after runs had been recorded, so their recipes lack it. */
+	/** The key was introduced after runs had already been recorded, so the recipes of those runs lack it. */
 	readonly late?: true;
 	/** The key can be missing from a resolved recipe. */
 	readonly maybe?: true;

@@ -9,13 +9,16 @@ export const scoringSchema = group({
 	),
 	batchSeconds: key(
 		real(
-			'Seconds one reward file may take for a generation batch; after that, its rows are scored one by one.',
+			'Time limit in seconds for a reward file to score a generation batch. If it is exceeded, the rows are scored one by one.',
 			0.1,
 			86_400,
 		),
 		60,
 	),
-	rowSeconds: key(real('Seconds per row when rows are scored one by one.', 0.01, 86_400), 5),
-	loadSeconds: key(real('Seconds to load a reward file and its imports.', 0.1, 86_400), 60),
-	memoryMb: key(count('MB of resident memory for a reward file and the processes it starts.', 64, 1_000_000), 2048),
+	rowSeconds: key(real('Time limit in seconds per row when rows are scored one by one.', 0.01, 86_400), 5),
+	loadSeconds: key(real('Time limit in seconds for loading a reward file and its imports.', 0.1, 86_400), 60),
+	memoryMb: key(
+		count('Resident memory limit, in MB, for a reward file and the processes it starts.', 64, 1_000_000),
+		2048,
+	),
 });

@@ -49,10 +49,10 @@ const rates = {
 	),
 };
 
-/** Keys of stages that end only after their steps. */
+/** Keys for stages that always run for their full number of steps. */
 export const updates = { steps, until: derivedKey(v.null(), () => null), ...rates };
 
-/** Keys of stages that can end early on a metric. */
+/** Keys for stages that can end early based on a metric. */
 export const optimizer = { steps, until: key(until, null), ...rates };
 
 /** Keys of stages that learn from completions sampled in batches by the policy. */
@@ -60,7 +60,10 @@ export const batches = {
 	prompts_per_step: key(count('Prompts per generation batch.', 1, 65_536), 16, {
 		alsoCalled: ['rollout_batch_size', 'train_prompt_bsz'],
 	}),
-	steps_per_generation: key(count('Number of parts a generation batch is split into, one update each.', 1, 1024), 1),
+	steps_per_generation: key(
+		count('Number of parts that a generation batch is split into, with one update per part.', 1, 1024),
+		1,
+	),
 	num_iterations: key(count('Passes over each generation batch (mu).', 1, 64), 1, {
 		alsoCalled: ['ppo_epochs', 'num_ppo_epochs', 'mu'],
 	}),

@@ -59,7 +59,7 @@ export const pytorchSchema = group({
 	rewards: key(
 		choice(
 			rewardPlaces,
-			'Where reward files run: in host processes with resource limits or, Python only, inside the trainer.',
+			'Where reward files run: in host processes with resource limits or (Python only) inside the trainer.',
 		),
 		'hosts',
 	),
@@ -92,7 +92,7 @@ export const raySchema = group({
 	verl: key(
 		described(
 			v.record(v.string(), v.unknown()),
-			"payload verl: additional configuration keys, by verl's dotted names.",
+			"payload verl: additional configuration keys, as verl's dotted names.",
 		),
 		{},
 	),

@@ -12,7 +12,7 @@ const compileMs = 2000;
 const validateMs = 200;
 const maxCompiled = 200;
 
-/** Schema keywords with which validating a value can take longer than reading it. */
+/** Schema keywords that can make validating a value take longer than reading it. */
 const slowWords = /"(?:pattern|patternProperties|uniqueItems|\$ref|\$dynamicRef|\$recursiveRef)":/;
 
 interface Compiled {
@@ -21,15 +21,15 @@ interface Compiled {
 }
 
 /**
- * Compiled schemas by their text; the oldest is evicted first. Each draft has its own Ajv. Importing this file loads
- * Ajv, so import it only when needed.
+ * Compiled schemas, keyed by source text; the oldest is evicted first. Each draft has its own Ajv. Importing this file
+ * loads Ajv, so import it only when needed.
  */
 export class JsonSchemas {
 	readonly #drafts: Readonly<Record<string, Ajv>>;
 	readonly #compiled = new Map<string, Compiled>();
 
 	constructor() {
-		// A dataset's schema can contain keywords of other tools. Formats are not checked because that requires another
+		// A dataset's schema can contain keywords from other tools. Formats are not checked because that requires another
 		// package.
 		const options = { strict: false, validateFormats: false, addUsedSchema: false, logger: false } as const;
 		this.#drafts = { '07': new Ajv(options), '2019': new Ajv2019(options), '2020': new Ajv2020(options) };

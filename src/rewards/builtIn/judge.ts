@@ -61,8 +61,8 @@ export class Judge implements BuiltIn {
 	}
 
 	/**
-	 * Returns 0 to 1, or null if the gold answer is required and the row has none. Fails with the same errors as {@link
-	 * JsonServer.post}, or with `invalid`.
+	 * Returns a value from 0 to 1, or null if the gold answer is required but the row has none. Fails with the same
+	 * errors as {@link JsonServer.post}, or with `invalid`.
 	 */
 	async score(sample: RewardSample, signal: AbortSignal): Promise<number | null> {
 		const { gold: shown, column, judged } = this.#entry;
@@ -73,7 +73,8 @@ export class Judge implements BuiltIn {
 		// An empty or missing response does not need a judge.
 		if (response === null || response === '') return 0;
 		const texts = { problem: sample.prompt, gold, response };
-		// The code depends on all texts, so none of them can contain it, and the same row always produces the same request.
+		// The code is a hash of all of the text, so the text cannot contain it, and the same row always produces the same
+		// request.
 		const code = sha256(JSON.stringify([texts, this.#entry.prompt, this.#entry.model])).slice(0, 12);
 		const reply = await this.#ask(judgeMessage(texts, this.#entry, code), signal);
 		const verdict = readVerdict(reply, this.#entry, code);

@@ -17,7 +17,7 @@ export class JudgeCache {
 	readonly #path: string | null;
 	readonly #replies = new Map<string, string>();
 	readonly #writes = new Sequencer();
-	/** The first write error. After it, the cache continues in memory only. */
+	/** The first write error, after which the cache continues in memory only. */
 	#broken: Failure | null = null;
 
 	private constructor(path: string | null) {

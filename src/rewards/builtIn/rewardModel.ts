@@ -8,7 +8,7 @@ import { ServedCheckpoint } from '../../runs/servedCheckpoint.ts';
 import type { BuiltIn } from '../builtInReward.ts';
 import { rewardHostFolder } from '../rewardHostFolder.ts';
 
-/** Number of texts per request. Fixed, so batch composition does not depend on timing. */
+/** Number of rows per request. Fixed, so batch composition does not depend on timing. */
 const batchRows = 256;
 
 /**
@@ -40,7 +40,7 @@ export class RewardModel implements BuiltIn {
 	/**
 	 * Opens the checkpoint. Fails with `unsupported` if it contains no reward model, and otherwise like
 	 * `ServedCheckpoint.open`.
-	 * @param template text around a problem, with {prompt} as the placeholder
+	 * @param template prompt template, with {prompt} as the placeholder for the problem
 	 */
 	static async open(entry: RewardEntry<'reward-model'>, template = '{prompt}'): Promise<RewardModel> {
 		const served = await serve(entry.path);
@@ -85,7 +85,8 @@ export class RewardModel implements BuiltIn {
 	}
 
 	/**
-	 * Scores the samples. If the engine rejects a text, for example because it is too long, scores the others without it.
+	 * Scores the samples. If the engine rejects one of them, for example because it is too long, scores the others
+	 * without it.
 	 */
 	async #ask(
 		client: ControlClient,
@@ -104,12 +105,12 @@ export class RewardModel implements BuiltIn {
 				signal,
 			);
 			if (values.length !== samples.length) {
-				throw new Failure('internal', `The reward model returned ${values.length} scores for ${samples.length} texts.`);
+				throw new Failure('internal', `The reward model returned ${values.length} scores for ${samples.length} rows.`);
 			}
 			return this.#entry.activation === 'none' ? values : values.map((score) => 1 / (1 + Math.exp(-score)));
 		} catch (error) {
 			const failure = Failure.from(error);
-			// `invalid` refers to a specific text. Any other failure affects all of them.
+			// `invalid` refers to a specific sample. Any other failure affects all of them.
 			if (failure.reason !== 'invalid') throw failure;
 			if (samples.length === 1) {
 				return [new Failure('invalid', `The reward model cannot score this row: ${failure.message}`, failure.action)];

@@ -18,8 +18,8 @@ async function scorerOf(entry: RewardEntry<'process'>): Promise<StepScorer> {
 }
 
 /**
- * Creates the `process` reward: a model scores the steps of the thinking, and the scores are combined into one value.
- * Its value is null if there is nothing to score. A row whose steps cannot be scored gets an error.
+ * Creates the `process` reward: a model scores the steps of the thinking section, and the scores are combined into one
+ * value. The value is null if there is nothing to score. A row whose steps cannot be scored gets an error.
  */
 export async function createProcessReward(entry: RewardEntry<'process'>, tags: TraceTags): Promise<BuiltIn> {
 	const scorer = await scorerOf(entry);

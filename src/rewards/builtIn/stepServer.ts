@@ -3,7 +3,7 @@ import { Failure } from '../../base/failure.ts';
 import type { RewardEntry } from '../../protocol/recipe/builtInRewards.ts';
 import type { JsonServer } from './jsonServer.ts';
 
-/** Scores the steps of a completion's thinking. */
+/** Scores the steps of a completion's thinking section. */
 export interface StepScorer {
 	/** Returns one score per step, in order. */
 	score(question: string, steps: readonly string[], signal: AbortSignal): Promise<readonly number[]>;
@@ -57,7 +57,7 @@ async function askPooling(
 	return rows.map((row) => (typeof row === 'number' ? row : (row.at(-1) as number)));
 }
 
-/** Scores steps with a server. See docs/rewards.md for the requests. */
+/** Returns a scorer that sends steps to a server. See docs/rewards.md for the request formats. */
 export function stepServer(entry: RewardEntry<'process'>, server: JsonServer): StepScorer {
 	const url = entry.url as string;
 	return {

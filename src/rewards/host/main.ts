@@ -30,7 +30,7 @@ if (!nodeIsNewEnough(process.versions.node)) {
 	process.exit(refusedExit);
 }
 
-// Prevents programs that a reward starts from mistaking themselves for part of an editor.
+// Prevents Electron programs that a reward starts from running as Node.
 delete process.env.ELECTRON_RUN_AS_NODE;
 
 const capture = new Capture();

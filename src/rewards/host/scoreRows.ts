@@ -8,7 +8,7 @@ import { describeThrown, type Thrown } from './userFrames.ts';
 /** Time in milliseconds that rows are scored before the process checks for messages such as a cancellation. */
 const sliceMs = 20;
 
-/** Maximum number of errors with a stack. Other errors have only their line and a shortened message. */
+/** Maximum number of errors with a stack. Other errors have only their line and a truncated message. */
 const maxStacks = 50;
 const shortMessage = 300;
 

@@ -93,7 +93,7 @@ def message_lines(function):
 
 
 def batch_lines(function):
-    """Returns the lines that look at the whole batch: a mean, maximum, sort or count over the completions."""
+    """Returns the lines that use the whole batch: a mean, maximum, sort or count over the completions."""
     lines = set()
     for node in own_nodes(function):
         if isinstance(node, ast.Call) and call_name(node) in {"mean", "max", "min", "sorted", "Counter", "median", "std"}:

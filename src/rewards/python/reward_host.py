@@ -18,7 +18,8 @@ if __name__ == "__main__":
     from _reward_host import once, server
 
     sys.path.remove(own)
-    # A bytecode cache is validated by its source's time and size, which can be the same after two quick edits.
+    # A bytecode cache is validated by the source's modification time and size, which can be the same after two quick
+    # edits.
     sys.dont_write_bytecode = True
     if sys.argv[1:2] == ["--once"]:
         once.main(sys.argv[2], sys.argv[3])

@@ -38,9 +38,9 @@ interface Setup extends BubblewrapFeatures {
 	readonly groups: ControlGroups | { readonly missing: string };
 }
 
-/** The sandbox's own processes: the one outside that waits, and the first one inside. */
+/** Number of the sandbox's own processes: the one that waits outside, and the first one inside. */
 const ownTasks = 2;
-/** /tmp, /dev/shm and the work folder. Each of them can be full. */
+/** Number of in-memory file systems: /tmp, /dev/shm and the work folder. Each of them can be full. */
 const fileSystems = 3;
 /** Memory in a control group for pages of program files, in MB. Without it, the kernel would read them repeatedly. */
 const programFilesMb = 32;
@@ -162,7 +162,7 @@ class BubblewrapSandbox implements Sandbox {
 
 	/**
 	 * Checks whether the previous sandbox's process was reaped. Process 1 in a container may be a program that does not
-	 * reap.
+	 * reap orphaned processes.
 	 */
 	async lookForZombie(): Promise<void> {
 		const first = this.#first;

@@ -73,7 +73,7 @@ class ContainerSandbox implements Sandbox {
 			const engine = this.#engine;
 			const wallMs = limits.wallMs + startAllowanceMs;
 			const remove = () => promisify(execFile)(engine, ['rm', '--force', name], { timeout: 30_000 });
-			// Next to the program's files but not one of them: they cannot have this name.
+			// The filter is stored next to the program's files, which cannot have this name.
 			const filter = this.#filtered ? join(folder.path, '.seccomp.json') : null;
 			if (filter !== null) await writeFile(filter, seccompProfile(), { mode: 0o444 });
 			return superviseProcess(

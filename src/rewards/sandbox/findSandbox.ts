@@ -5,12 +5,12 @@ import type { Sandbox } from './sandbox.ts';
 import { parseSandboxMode, type SandboxMode, sandboxVariable } from './sandboxMode.ts';
 import { unsafeSandbox } from './unsafeSandbox.ts';
 
-/** Consequence that is added if the reason alone does not make it clear. */
+/** Added to the reason if the reason alone does not make the consequence clear. */
 const refused = 'Model-written code is not run without a sandbox';
 
 /**
- * Returns the sandbox for a mode, after successfully running a program in it. Fails with `unavailable`, a reason and
- * advice. Never falls back to weaker isolation.
+ * Returns the sandbox for a mode, after successfully running a program in it. Fails with `unavailable`, including a
+ * reason and advice. Never falls back to weaker isolation.
  */
 export async function findSandbox(
 	mode: SandboxMode = parseSandboxMode(process.env[sandboxVariable]),

@@ -73,8 +73,8 @@ export interface SandboxOutcome {
 	readonly signal: string | null;
 	readonly durationMs: number;
 	/**
-	 * Maximum observed while the program ran, sampled every few milliseconds. 0 if it ended before the first sample, or
-	 * an engine runs it.
+	 * Maximum observed while the program ran, sampled every few milliseconds. 0 if the program ended before the first
+	 * sample, or if a container engine runs it.
 	 */
 	readonly peakMemoryMb: number;
 	readonly peakProcesses: number;

@@ -30,7 +30,9 @@ export interface SupervisedProgram {
 	readonly onFirst?: (pid: number) => void;
 	/** Number of tasks that belong to the sandbox itself and do not count toward limits. */
 	readonly ownTasks?: number;
-	/** Called to stop anything else that must end, because a container engine has its own processes. */
+	/**
+	 * Called to stop anything else that must end, because a container engine runs processes outside this process tree.
+	 */
 	readonly onKill?: () => void;
 	/** Called after the program has ended, to clean up. */
 	readonly onEnd?: () => Promise<void>;
@@ -70,8 +72,8 @@ export function superviseProcess(what: SupervisedProgram, limits: SandboxLimits,
 		if (ended || end !== null) return;
 		end = why;
 		const first = what.reportsStart ? seen.processes[1] : undefined;
-		// The process outside reaps the first one inside, whose end kills all others. Without it, there may be nothing to
-		// reap them.
+		// The process outside the sandbox reaps the first process inside, whose exit kills all others. Without the outer
+		// process, there may be nothing to reap them.
 		if (first !== undefined && killOne(first)) grace = setTimeout(() => killTree(child, seen.processes), graceMs);
 		else killTree(child, seen.processes);
 		what.onKill?.();
@@ -233,8 +235,8 @@ class PeakUse {
 }
 
 /**
- * Waits for the first process in the sandbox to end, shortly after the one waiting for it outside. All others end with
- * it.
+ * Waits for the first process in the sandbox to exit, which happens shortly after the process that waits for it outside
+ * exits. All other processes in the sandbox exit along with it.
  */
 async function gone(first: number): Promise<void> {
 	for (let look = 0; look < 100 && (await isAlive(first)); look++) {

@@ -17,7 +17,10 @@ import { superviseProcess } from './superviseProcess.ts';
 /** Standard input is a file, as with bubblewrap, so /dev/stdin can be opened. */
 const inputFile = 'stdin.txt';
 
-/** No sandbox: a plain process of the same user, with time and memory limits and without this process's environment. */
+/**
+ * No sandbox: a plain process that runs as the same user, with time and memory limits and without this process's
+ * environment.
+ */
 class UnsafeSandbox implements Sandbox {
 	readonly kind = 'unsafe';
 	readonly description = 'unsafe: a plain process with limits and all your permissions';

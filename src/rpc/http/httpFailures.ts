@@ -101,7 +101,7 @@ export function serverMessage(text: string): string {
 	}
 }
 
-/** Returns ": " and a shortened message without control characters, or '' if the response is empty. */
+/** Returns ": " and a truncated message without control characters, or '' if the response is empty. */
 export function saidOf(text: string): string {
 	const message = serverMessage(text);
 	// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is replaced

@@ -8,7 +8,7 @@ import { ColumnarTable } from './columnarTable.ts';
 import type { DataTable, OnWalk } from './dataTable.ts';
 import { savedParts } from './savedFolder.ts';
 
-/** Each part is an open file. */
+/** Maximum number of parts, limited because each part is an open file. */
 const maxParts = 500;
 const splitNames = ['train', 'training', 'test', 'validation', 'valid', 'val', 'dev', 'eval'];
 
@@ -31,7 +31,7 @@ export class PartsTable implements DataTable {
 		this.columns = [...new Set(parts.flatMap(({ columns }) => columns))];
 	}
 
-	/** Fails like {@link partsOf} and `ColumnarTable.open`. */
+	/** Fails with the same errors as {@link partsOf} and `ColumnarTable.open`. */
 	static async open(folder: string): Promise<PartsTable> {
 		const parts: ColumnarTable[] = [];
 		try {
@@ -90,7 +90,7 @@ export class PartsTable implements DataTable {
 /**
  * Returns the paths of the Parquet files in a folder, or of the Arrow files written by `save_to_disk`. Fails with
  * `invalid` if there are none, or if they belong to several splits, so that a test set in the same folder is never
- * trained on. Also fails like {@link savedParts}.
+ * trained on. Also fails with the same errors as {@link savedParts}.
  */
 export async function partsOf(folder: string): Promise<string[]> {
 	const name = basename(folder);

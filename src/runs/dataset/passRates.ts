@@ -10,7 +10,9 @@ export interface PassRates {
 	/** Name of the evaluation folder. */
 	readonly name: string;
 	readonly questions: number;
-	/** Returns the fraction of correct samples for the question with this prompt, or null if it was not asked. */
+	/**
+	 * Returns the fraction of correct samples for the question with this prompt, or null if the question was not asked.
+	 */
 	of(prompt: string): number | null;
 }
 

@@ -4,14 +4,14 @@ import { Failure } from '../../base/failure.ts';
 import { readJson } from '../../files/safeFile.ts';
 
 /*
- * Folders written by `save_to_disk` from Hugging Face datasets: state.json lists the Arrow files of a dataset in order,
- * and dataset_dict.json lists the splits of a DatasetDict, each of which is a dataset folder.
+ * Folders written by `save_to_disk` from Hugging Face's `datasets` library: state.json lists the Arrow files of a
+ * dataset in order, and dataset_dict.json lists the splits of a DatasetDict, each of which is a dataset folder.
  */
 
 const dictFile = 'dataset_dict.json';
 const stateFile = 'state.json';
 const maxBytes = 1 << 20;
-/** Valid split names, as defined by datasets. */
+/** Valid split names, as defined by the `datasets` library. */
 const splitName = /^\w+(\.\w+)*$/;
 
 /** Split to use from a folder with several splits, same as in the trainer. */
@@ -43,7 +43,7 @@ export async function folderOfSplit(path: string, split: string): Promise<string
 
 /**
  * Returns the paths of a dataset's Arrow files in row order, or null if the folder with these entries was not written
- * by `save_to_disk`. Fails with `invalid` if the folder has several splits or no files, and with `missing` and
+ * by `save_to_disk`. Fails with `invalid` if the folder has several splits or no files. Also fails with `missing` and
  * `corrupt`.
  */
 export async function savedParts(folder: string, entries: readonly string[]): Promise<string[] | null> {

@@ -17,7 +17,7 @@ const maxPassed = 50_000;
 export type RowReader = (row: TableRow) => Problem | string;
 
 export const openRows = (path: string): Promise<DataTable> => openTable(path, { anyName: true });
-/** Number from 1: the line in line-based files, otherwise the row. */
+/** 1-based number: the line in line-based files, otherwise the row. */
 export const numberOf = ({ line, row }: TableRow): number => line ?? row + 1;
 
 /**
@@ -42,7 +42,7 @@ export async function columnReader(table: DataTable, named: NamedColumns): Promi
 
 /**
  * Returns the first `limit` rows that contain a problem, with their locations, searching only the start of the file.
- * Fails with `missing`, `invalid`.
+ * Fails with `missing` or `invalid`.
  */
 export async function firstProblems(path: string, limit: number): Promise<{ place: string; problem: SearchProblem }[]> {
 	const found: { place: string; problem: SearchProblem }[] = [];

@@ -29,7 +29,7 @@ interface Entry {
 
 /** A path that matches a pattern, with the values of its `{name}` parts. */
 export interface PathMatch {
-	/** Relative to the folder, with `/`. */
+	/** Path relative to the folder, with `/` as the separator. */
 	readonly path: string;
 	readonly parts: PathParts;
 }
@@ -193,7 +193,7 @@ export class DiskFolder implements FolderView {
 				yield plain;
 			}
 		} catch {
-			// Removed in the meantime: what was read so far is as valid as an earlier listing.
+			// The folder was removed in the meantime. The names read so far are as valid as an earlier listing.
 			return;
 		}
 		// A folder that has just changed can change again without a new timestamp.

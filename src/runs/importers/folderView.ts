@@ -1,6 +1,6 @@
 /** A regular file inside a folder. */
 export interface FoundFile {
-	/** Relative to the folder, with `/`. */
+	/** Path relative to the folder, with `/` as the separator. */
 	readonly path: string;
 	readonly size: number;
 	readonly modifiedMs: number;

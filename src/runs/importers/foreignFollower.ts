@@ -102,7 +102,7 @@ export class ForeignFollower extends Disposable implements RunFollower {
 			const info = await lstat(this.folder).catch((error: unknown) => {
 				throw Failure.from(error, `Cannot follow ${this.folder}`);
 			});
-			if (!info.isDirectory()) throw new Failure('missing', `${this.folder} is not a folder anymore.`);
+			if (!info.isDirectory()) throw new Failure('missing', `${this.folder} is no longer a folder.`);
 			if (this.#gone) this.#reset();
 			// After removals everything is reported again, but with a limited number of attempts per round.
 			for (let i = 0; i < 3; i++) if (await this.#reportNews()) break;

@@ -30,7 +30,7 @@ export interface ForeignMetrics {
 	readonly step: number;
 	/** Seconds since the epoch; null if not recorded. */
 	readonly time: number | null;
-	/** Values by the trainer's own names; non-finite values are null. */
+	/** Values, keyed by the trainer's own names; non-finite values are null. */
 	readonly values: Readonly<Record<string, number | null>>;
 	readonly stage?: string;
 }

@@ -3,7 +3,7 @@ import type { AnyRunRecord } from '../../protocol/runRecord.ts';
 import type { RunFacts, RunFormat } from './runFormat.ts';
 import { runTimes, type TimeSigns } from './runTimes.ts';
 
-/** Data from which a run is described. */
+/** Data used to describe a run. */
 export interface RunSigns {
 	readonly folder: string;
 	readonly format: RunFormat;
@@ -13,7 +13,7 @@ export interface RunSigns {
 	readonly step: number | null;
 }
 
-/** Creates a run record from a foreign run's files. It has no process, because there is none to check. */
+/** Creates a run record from a foreign run's files. The record has no process, because there is none to check. */
 export function foreignRecordOf({ folder, format, facts, times, step }: RunSigns): AnyRunRecord {
 	const { created, updated, working } = runTimes(times);
 	const total = facts.totalSteps ?? null;

@@ -17,8 +17,8 @@ import type { FileForm, RunEvidence, RunFormat } from './runFormat.ts';
 
 export interface ForeignOptions {
 	/**
-	 * Whether the run is being followed, so that an incomplete end of a recently written file is not a fault but read
-	 * later.
+	 * Whether the run is being followed. If so, an incomplete end of a recently written file is read later instead of
+	 * being a fault.
 	 */
 	readonly live?: boolean;
 }
@@ -71,7 +71,7 @@ export class ForeignRun implements RunContent {
 	}
 
 	async record(): Promise<AnyRunRecord> {
-		// Lists use this too, so it does not read long metrics.
+		// Run lists use this too, so long metrics files are not read.
 		const learned = (await this.#metricsAreSmall()) ? await this.#learned() : undefined;
 		const steps = await this.#steps.list('train', learned);
 		const facts = (await this.runFormat.describe?.(this.disk, learned).catch(() => undefined)) ?? {};
@@ -201,7 +201,7 @@ export class ForeignRun implements RunContent {
 				if (records.length >= limit) break;
 			}
 		} catch {
-			// What was read before counts too.
+			// Data that was read earlier counts too.
 			whole = false;
 		} finally {
 			await frames.close().catch(() => undefined);

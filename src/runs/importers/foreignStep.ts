@@ -17,7 +17,7 @@ import type { FileForm, RecordContext, RolloutFiles } from './runFormat.ts';
 const maxInRow = 64;
 const openAhead = 8;
 
-/** A file of a step and its reader. */
+/** One of a step's files, and its reader. */
 export interface StepFile {
 	readonly files: RolloutFiles;
 	readonly match: PathMatch;

@@ -50,7 +50,8 @@ export class GroupNumbers {
 }
 
 /**
- * Determines the size shared by all groups in a file from the lengths of runs with equal keys; null if there is none.
+ * Determines the group size shared by all groups in a file from the lengths of runs of equal keys; null if there is no
+ * shared size.
  */
 export class GroupSize {
 	#key: string | number | null = null;

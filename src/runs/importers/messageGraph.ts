@@ -11,7 +11,7 @@ export interface GraphNode {
 export interface SplitGraph {
 	readonly prompt: Message[];
 	readonly completion: Message[];
-	/** Same as in a rollout line; undefined if each message follows the one before it. */
+	/** Same as `parents` in a rollout line; undefined if each message follows the one before it. */
 	readonly parents: (number | null)[] | undefined;
 	/** Indices of the nodes that make up the completion, in order. */
 	readonly nodes: readonly number[];

@@ -74,7 +74,10 @@ export class MetricSource {
 		}
 	}
 
-	/** Returns sample rows from all over a long file that has not been read yet, or null if the file is fast to read. */
+	/**
+	 * Returns rows sampled from throughout a long file that has not been read yet, or null if the file can be read
+	 * quickly.
+	 */
 	async overview(options: LineOverviewOptions): Promise<MetricTable | null> {
 		if (this.files.form !== 'jsonl' || this.files.cumulative || this.stamp !== '') return null;
 		const lines = await overviewLines(this.#folder, this.match.path, options).catch(() => null);

@@ -9,7 +9,7 @@ import { MetricSource } from './metricSource.ts';
 import { PathPattern } from './pathPattern.ts';
 import type { MetricFiles, RunFormat } from './runFormat.ts';
 
-/** Changes found in a check of the metrics files. */
+/** Changes found when checking the metrics files. */
 export interface MetricNews {
 	/** Rows from this step on are new or changed; Infinity if there are none. */
 	readonly from: number;
@@ -19,7 +19,7 @@ export interface MetricNews {
 
 const none: MetricNews = { from: Number.POSITIVE_INFINITY, reset: false };
 
-/** All metrics of a foreign run, read incrementally and merged by step. */
+/** All metrics in a foreign run, read incrementally and merged by step. */
 export class MetricSources {
 	readonly #disk: DiskFolder;
 	readonly #format: RunFormat;
@@ -38,7 +38,7 @@ export class MetricSources {
 		this.#patterns = new Map(format.metrics.map((files) => [files, new PathPattern(files.pattern)]));
 	}
 
-	/** For the follower: returns what is new since its last call, even if another caller has read it in the meantime. */
+	/** Returns what is new since the follower's last call, even if another caller has read it in the meantime. */
 	async read(signal?: AbortSignalLike): Promise<MetricNews> {
 		await this.load(signal);
 		const news = this.#news;
@@ -48,7 +48,7 @@ export class MetricSources {
 
 	/** Reads new rows for callers that need all of them. */
 	load(signal?: AbortSignalLike): Promise<void> {
-		// Concurrent callers would each start the tables over.
+		// Concurrent callers would each restart the tables.
 		return this.#turns.queue(async () => {
 			const { from, reset } = await this.#read(signal);
 			this.#news = { from: Math.min(from, this.#news.from), reset: reset || this.#news.reset };
@@ -97,8 +97,8 @@ export class MetricSources {
 	}
 
 	/**
-	 * Returns sample rows of a run with long files, ascending, before the first `read`; null if no file is long. The rows
-	 * are not stored.
+	 * Returns sample rows, in ascending order, for a run with long files before the first `read`; null if no file is
+	 * long. The rows are not stored.
 	 */
 	async overview(options: LineOverviewOptions = {}): Promise<MetricsLine[] | null> {
 		const tables: MetricTable[] = [];
@@ -137,7 +137,7 @@ export class MetricSources {
 		return last;
 	}
 
-	/** Returns times recorded in rows, ascending, in seconds since the epoch: the first one and the latest ones. */
+	/** Returns times recorded in rows, ascending, in seconds since the epoch: the first time and the latest ones. */
 	recordedTimes(): number[] {
 		let first = Number.POSITIVE_INFINITY;
 		const newest: number[] = [];
@@ -149,7 +149,7 @@ export class MetricSources {
 		return first < (newest.at(-timedRows) ?? first) ? [first, ...newest.slice(-timedRows)] : newest.slice(-timedRows);
 	}
 
-	/** Number of metric names beyond the maximum that are not stored. */
+	/** Number of metric names that are not stored because they exceed the maximum. */
 	get dropped(): number {
 		return [...this.#sources.values()].reduce((sum, { table }) => sum + table.droppedNames, 0);
 	}

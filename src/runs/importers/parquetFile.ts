@@ -64,7 +64,7 @@ export class ParquetFile implements FrameFile {
 		}
 		if (start !== shape.rows) {
 			const lost = Math.max(1, shape.rows - start);
-			yield fault(start + 1, `has ${start} rows, but claims to have ${shape.rows}`, lost);
+			yield fault(start + 1, `has ${start} rows, but its footer declares ${shape.rows}`, lost);
 		}
 	}
 

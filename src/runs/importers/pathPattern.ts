@@ -15,7 +15,7 @@ export type PathParts = Readonly<Record<string, string>>;
 /**
  * Pattern for the paths that a format reads: "rollouts/{step}.jsonl". `{name}` and `*` match within one segment,
  * `{step}` matches digits, and `**` matches any folders. Hidden names match only segments that start with a dot;
- * otherwise wildcards would match folders such as `.git`, which contains a hundred thousand files.
+ * otherwise wildcards would match folders such as `.git`, which can contain a hundred thousand files.
  */
 export class PathPattern {
 	readonly text: string;
@@ -77,7 +77,7 @@ function segmentOf(text: string): Segment {
 	return { kind: 'match', expression: new RegExp(`^${source}$`, 'su'), names, hidden: text.startsWith('.') };
 }
 
-/** Fills in a pattern without wildcards with the parts of another path, or returns null if a part is missing. */
+/** Fills in a pattern that has no wildcards with the parts of another path, or returns null if a part is missing. */
 export function filledPath(pattern: string, parts: PathParts): string | null {
 	let whole = true;
 	const path = pattern.replace(/\{(\w+)\}/g, (_, name: string) => {
@@ -96,8 +96,8 @@ export function stepIn(parts: PathParts): number | null {
 const isDigit = (code: number) => code >= 0x30 && code <= 0x39;
 
 /**
- * Compares names in natural order: `step_2` before `step_10`. Equal numbers with different digits have a fixed order
- * too.
+ * Compares names in natural order: `step_2` before `step_10`. Numbers that are equal but written differently (`1`,
+ * `01`) also sort in a fixed order.
  */
 export function compareNames(a: string, b: string): number {
 	let at = 0;

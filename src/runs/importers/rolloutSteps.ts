@@ -8,7 +8,7 @@ import { filledPath, PathPattern, stepIn } from './pathPattern.ts';
 import type { RolloutFiles, RunFormat } from './runFormat.ts';
 import { StepPieces } from './stepPieces.ts';
 
-/** Where the rollouts of a step are stored: a file, a folder with files, or pieces of a file. */
+/** Where a step's rollouts are stored: a file, a folder with files, or pieces of a file. */
 interface Start {
 	readonly files: RolloutFiles;
 	readonly pattern: PathPattern;
@@ -41,7 +41,7 @@ export class RolloutSteps {
 		return [...(await this.#starts(split, learned, signal)).keys()].sort((a, b) => a - b);
 	}
 
-	/** Returns the files of a step in the order they are read, or an empty list if the step has no rollouts. */
+	/** Returns a step's files in the order they are read, or an empty list if the step has no rollouts. */
 	async files(step: number, split: RolloutSplit, learned: unknown, signal?: AbortSignalLike): Promise<StepFile[]> {
 		const found: StepFile[] = [];
 		for (const [files, pattern] of this.#patterns) {

@@ -17,7 +17,7 @@ export type FileForm =
 
 /** Context for reading one record. */
 export interface RecordContext {
-	/** Relative to the run folder. */
+	/** Path relative to the run folder. */
 	readonly file: string;
 	/** Values of the pattern's `{name}` parts: `step`, `source`, `split`. */
 	readonly parts: Readonly<Record<string, string>>;
@@ -39,7 +39,10 @@ export interface CompanionFile {
 	readonly pattern: string;
 	readonly form: FileForm;
 	readonly largest?: number;
-	/** Returns entries by key. They must be small, because all of them are kept while the step is open. Never throws. */
+	/**
+	 * Returns entries, with their keys. They must be small, because all of them are kept while the step is open. Never
+	 * throws.
+	 */
 	entries(record: unknown): Iterable<readonly [key: string, value: unknown]>;
 }
 
@@ -51,11 +54,11 @@ interface Files {
 	readonly pattern: string;
 	readonly form: FileForm;
 	/**
-	 * Size limit, above which files are a fault; default depends on the form. Line-based files and Parquet are read in
-	 * chunks regardless of size.
+	 * Maximum file size; larger files are reported as faults. The default depends on the form. Line-based files and
+	 * Parquet are read in chunks regardless of size.
 	 */
 	readonly largest?: number;
-	/** Which of the matching files to read; absent for all. */
+	/** Returns whether to read a matching file; absent if all of them are read. */
 	accepts?(parts: Readonly<Record<string, string>>): boolean;
 }
 
@@ -66,8 +69,8 @@ export interface RolloutFiles extends Files {
 	/** Returns the part of `learned` that affects a file's rollouts, as text; they are read again when it changes. */
 	dependsOn?(path: string, learned: unknown): string;
 	/**
-	 * Skip a file if one of these exists, because it contains other copies of the same rollouts; filled in with the parts
-	 * of the file's path.
+	 * Paths of files that contain other copies of the same rollouts, filled in with the parts of this file's path. If one
+	 * of them exists, this file is skipped.
 	 */
 	readonly unlessThere?: readonly string[];
 	readonly companion?: CompanionFile;
@@ -109,7 +112,7 @@ export interface RunFormat {
 	 */
 	recognize(folder: FolderView): Promise<boolean>;
 	/**
-	 * Determines what single records do not show, such as which columns are rewards. Passed to record readers as
+	 * Determines what individual records do not show, such as which columns are rewards. Passed to record readers as
 	 * `learned`.
 	 */
 	learn?(folder: FolderView, evidence: RunEvidence): Promise<unknown>;

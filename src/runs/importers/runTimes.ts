@@ -1,4 +1,4 @@
-/** Evidence for the times of a foreign run, in seconds since the epoch. */
+/** Evidence used to determine when a foreign run was active. Times are in seconds since the epoch. */
 export interface TimeSigns {
 	/** Times recorded in metrics rows, ascending. */
 	readonly recorded: readonly number[];
@@ -12,7 +12,7 @@ export interface TimeSigns {
 }
 
 export interface RunTimes {
-	/** Both times are equal if nothing shows how long the run took. */
+	/** Same as `updated` if nothing shows how long the run took. */
 	readonly created: number;
 	readonly updated: number;
 	/** Whether it has written anything within six times its median step duration. */

@@ -70,7 +70,7 @@ export class StepPieces {
 				if (frame.fault !== null) {
 					const { fault, torn, lost = 1 } = frame;
 					this.#add(this.#step, { ...place, unread: { fault, torn, lost } });
-					// It is unknown where such an event ends.
+					// The end of a torn record, or of an event without a known length, is unknown.
 					if (torn || (this.#files.form === 'events' && frame.length === 0)) this.#endAt = this.#step;
 					else this.#last = place;
 					continue;

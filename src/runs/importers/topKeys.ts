@@ -1,5 +1,5 @@
 /**
- * Returns the keys of the first JSON object in a text, which can be truncated anywhere inside it. Shows the type of a
+ * Returns the keys of the first JSON object in text that can be truncated anywhere inside it. Identifies the type of a
  * file from its first line, however long that line is. Keys of nested objects are not included.
  */
 export function topKeys(text: string): ReadonlySet<string> {

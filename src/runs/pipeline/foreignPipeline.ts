@@ -11,12 +11,12 @@ import {
 import { RunRegistry, stageRunsIn } from '../runRegistry.ts';
 import { hashRecipe, readPipeline, readPipelineRecipe } from './pipelineFolder.ts';
 
-/** Hashes the recipe and the base folder of its relative paths. */
+/** Hashes the recipe and the base folder for its relative paths. */
 function markOf(recipe: PipelineRecipe, recipeFolder: string): string {
 	return startMark([hashRecipe(recipe), recipeFolder]);
 }
 
-/** Records that this user starts the pipeline with its current recipe. */
+/** Records that this user is starting the pipeline with its current recipe. */
 export async function markPipelineStarted(folder: string, registry = new RunRegistry()): Promise<void> {
 	const [recipe, { recipeFolder }] = await Promise.all([readPipelineRecipe(folder), readPipeline(folder)]);
 	await registry.add(folder, undefined, markOf(recipe, recipeFolder));
@@ -30,8 +30,8 @@ async function foreignRecipeOf(folder: string, registry: RunRegistry): Promise<F
 }
 
 /**
- * Fails with `denied` unless this user has started the pipeline and its stage runs with everything they use now, or
- * agrees to it.
+ * Fails with `denied` unless this user started the pipeline and its stage runs with exactly what they use now, or
+ * agrees to run them.
  * @param of what is being continued: only the recipe, only the stages (with a recipe that the user names), or both
  */
 export async function requireOwnPipeline(

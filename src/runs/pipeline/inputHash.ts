@@ -5,7 +5,7 @@ import { canonicalJson, mapTexts } from '../../core/pipeline/canonicalJson.ts';
 import type { ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
 import { hashPath } from './artifactHash.ts';
 
-/** Known SHA-256 hashes of artifacts by absolute path. */
+/** Known SHA-256 hashes of artifacts, keyed by absolute path. */
 export type KnownHashes = ReadonlyMap<string, string>;
 
 /** Removes settings that only affect speed or naming. */

@@ -10,7 +10,7 @@ export interface StageView {
 	readonly name: string;
 	readonly type: string;
 	readonly status: StageState['status'];
-	/** Progress in steps of the stage's run, or in problems of a search or an evaluation; null before it starts. */
+	/** Progress, in steps of the stage's run or in problems of its search or evaluation; null before the stage starts. */
 	readonly done: number | null;
 	readonly total: number | null;
 	readonly accuracy: number | null;

@@ -48,7 +48,7 @@ export type PipelineOptions = Pick<LaunchOptions, 'engine' | 'node' | 'environme
 export interface ResumeChanges {
 	/** A modified recipe; default: the pipeline's current one. */
 	readonly recipe?: string;
-	/** Whether to accept stage outputs that were modified since. */
+	/** Whether to accept stage outputs that have been modified since they were produced. */
 	readonly acceptChanges?: boolean;
 }
 
@@ -57,7 +57,7 @@ export interface StartedPipeline {
 	readonly record: PipelineRecord;
 }
 
-/** Reads the pipeline in a recipe file; null if its stages have no names. Fails like `readRecipeFile`. */
+/** Reads a pipeline from a recipe file; returns null if its stages have no names. Fails like `readRecipeFile`. */
 export async function readPipelineFile(path: string, changes: RecipeChanges = {}): Promise<PipelineRecipe | null> {
 	return (await readChanged(path, changes)).pipeline;
 }
@@ -159,7 +159,7 @@ export async function startPipelineAgain(folder: string, options: PipelineOption
 	if (!(await stat(recipeFolder).catch(() => null))?.isDirectory()) {
 		throw new Failure(
 			'missing',
-			`The folder of the pipeline's recipe, ${recipeFolder}, no longer exists.`,
+			`The pipeline's recipe folder, ${recipeFolder}, no longer exists.`,
 			'Start the recipe directly.',
 		);
 	}
@@ -222,7 +222,7 @@ async function launchPipeline(
 	await refuseLinks(folder);
 	const before = (await readPipeline(folder)).attempt;
 	const log = await openToAppend(join(folder, pipelineFiles.log)).catch((error: unknown) => {
-		throw Failure.from(error, `Cannot write into ${folder}`);
+		throw Failure.from(error, `Cannot write to ${folder}`);
 	});
 	let ended: number | string | null = null;
 	let pid: number | undefined;
@@ -273,7 +273,7 @@ async function launchPipeline(
 		if (Date.now() > deadline) {
 			throw new Failure(
 				'timeout',
-				`The runner of ${folder} did not start in time.`,
+				`The runner for ${folder} did not start in time.`,
 				'See pipeline.log in the pipeline folder.',
 			);
 		}
@@ -324,7 +324,7 @@ function parsed(line: string): unknown {
 	}
 }
 
-/** Finds pipelines in the `runs` folders of a location and next to known runs. */
+/** Finds pipelines in the `runs` subfolders of `folders` and next to known runs. */
 export async function pipelinesOf(folders: readonly string[], runs: readonly string[]): Promise<string[]> {
 	const found = new Set<string>();
 	for (const run of runs) if (await isPipelineFolder(dirname(run))) found.add(dirname(run));

@@ -17,8 +17,8 @@ interface Found {
 }
 
 /**
- * Selects the best, the median and the worst rollout by reward from the last steps; the first one wins ties. The text
- * of others is not kept.
+ * Selects the best, the median and the worst rollout by reward from the last steps; ties go to the first one. The text
+ * of the other rollouts is not kept.
  */
 export async function readChosenRollouts({ content, tags, signal }: ReadContext): Promise<ReportedRollout[]> {
 	const found: Found[] = [];

@@ -12,8 +12,9 @@ import { readReportedEvaluation, readReportedEvaluations } from './readReportedE
 import { languageOf } from './readReportedRun.ts';
 
 /**
- * Reads all evaluations in a pipeline: those of its evaluation stages, by stage name, and those of other stages'
- * checkpoints, by both names. Unreadable ones are skipped. Fails with `cancelled`, and like `readPipeline`.
+ * Reads all evaluations in a pipeline: those of its evaluation stages, named after the stage, and those of other
+ * stages' checkpoints, named after the stage and the evaluation. Unreadable ones are skipped. Fails with `cancelled`,
+ * and like `readPipeline`.
  */
 export async function readPipelineEvaluations(folder: string, signal?: AbortSignalLike): Promise<ReportedEvaluation[]> {
 	const { stages } = await readPipeline(folder);

@@ -111,7 +111,7 @@ async function readPipelinesReport(
 	return { document: pipelinesReport(pipelines, now), runs, gaps, claims: comparedClaims(pipelines) };
 }
 
-/** Fails with `missing` if there are none. */
+/** Fails with `missing` if the run has no evaluated checkpoints. */
 async function evaluationsOf(content: RunContent, signal?: AbortSignalLike): Promise<ReadReport> {
 	const [name, tags, recipe] = await Promise.all([
 		nameOf(content),
@@ -123,7 +123,7 @@ async function evaluationsOf(content: RunContent, signal?: AbortSignalLike): Pro
 	return evaluationsReport(name, await readReportedEvaluations(context), [content.folder]);
 }
 
-/** Fails with `missing` if there are none. */
+/** Fails with `missing` if the pipeline has no evaluated checkpoints. */
 async function evaluationsOfPipeline(folder: string, signal?: AbortSignalLike): Promise<ReadReport> {
 	const { name } = await readPipeline(folder);
 	return evaluationsReport(name, await readPipelineEvaluations(folder, signal), await stageRunsIn(folder));

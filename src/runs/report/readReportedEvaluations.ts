@@ -23,7 +23,10 @@ import type { ReadContext } from './readContext.ts';
 /** Maximum number of evaluations to report per run. */
 const maxEvaluations = 30;
 
-/** Returns the results of checkpoint evaluations in a run, by step; those without a finished question are skipped. */
+/**
+ * Returns the results of checkpoint evaluations in a run, sorted by step; those without a finished question are
+ * skipped.
+ */
 export async function readReportedEvaluations(context: ReadContext): Promise<ReportedEvaluation[]> {
 	const evaluations: ReportedEvaluation[] = [];
 	for (const { path, file } of await listEvaluations(context.content.folder)) {
@@ -59,7 +62,7 @@ export async function readReportedEvaluation(
 		questions.set(key, measures.question());
 	}
 	if (samples.length === 0) return null;
-	// Votes are grouped by the meaning of answers.
+	// Voting groups answers by meaning, which requires the LaTeX parser.
 	await loadLatexParser();
 	const { policy, problems, created, spec } = file;
 	return {

@@ -39,7 +39,7 @@ export interface Searches {
 	readonly tags: TraceTags;
 	readonly samples: OpenSearch;
 	readonly scorers: readonly OpenScorer[];
-	/** Searches by index of the strategy in the specification. */
+	/** Searches, keyed by the strategy's index in the specification. */
 	readonly strategies: ReadonlyMap<number, OpenSearch>;
 	dispose(): void;
 }

@@ -51,9 +51,9 @@ export class ComparisonFolder {
 	}
 
 	/**
-	 * Creates the folder of a comparison, or continues it. `problems` is called if they do not exist yet. Fails with
-	 * `busy` while another process is writing to it, `mismatch` if it contains a different comparison, and `exists` if it
-	 * is not a comparison folder.
+	 * Creates a comparison folder, or continues an existing comparison. `problems` is called if the folder does not
+	 * contain any problems yet. Fails with `busy` while another process is writing to it, `mismatch` if it contains a
+	 * different comparison, and `exists` if it is not a comparison folder.
 	 */
 	static async open(
 		path: string,

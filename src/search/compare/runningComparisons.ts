@@ -7,11 +7,11 @@ import { compareStrategies } from './compareStrategies.ts';
 export interface ComparisonNews {
 	readonly folder: string;
 	readonly state: 'running' | 'ended';
-	/** Why it could not continue; null if it did not fail. */
+	/** Why the comparison could not continue; null if it did not fail. */
 	readonly failure: string | null;
 }
 
-/** The comparisons of one process, by folder. */
+/** Comparisons running in one process, keyed by folder. */
 export class RunningComparisons {
 	readonly #tell: (news: ComparisonNews) => void;
 	readonly #running = new Map<string, { readonly cancel: AbortController; readonly done: Promise<void> }>();

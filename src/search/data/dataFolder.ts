@@ -24,14 +24,14 @@ export interface ProblemData {
 	readonly key: string;
 	readonly stop: string;
 	readonly tokens: number;
-	/** Lines by export, as values. */
+	/** Lines as values, keyed by export. */
 	readonly lines: ReadonlyMap<DataExport, readonly unknown[]>;
 }
 
 export interface DataTotals {
 	problems: number;
 	tokens: number;
-	/** Number of lines and bytes by export. */
+	/** Number of lines and bytes for each export. */
 	readonly lines: Record<string, number>;
 	readonly bytes: Record<string, number>;
 }
@@ -69,7 +69,9 @@ export class DataFolder {
 		this.#lock = lock;
 	}
 
-	/** Creates the folder, or continues with it. Fails with `busy`, and with `mismatch` if it contains other data. */
+	/**
+	 * Creates the folder, or continues an existing one. Fails with `busy`, and with `mismatch` if it contains other data.
+	 */
 	static async open(path: string, spec: DataSpec, now: number): Promise<DataFolder> {
 		await ensureFolder(path);
 		const lock = await FileLock.acquire(join(path, dataFiles.lock), `The data ${basename(path)}`);

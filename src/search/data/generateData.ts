@@ -48,12 +48,13 @@ export interface GenerateOptions {
 
 export interface GeneratedData extends DataRunProgress {
 	readonly state: 'ended' | 'stopped';
-	/** Size in bytes by export. */
+	/** Size of each export, in bytes. */
 	readonly bytes: Readonly<Record<string, number>>;
 }
 
 /**
- * Number of consecutive failures, beyond concurrent searches, after which the policy or the scorer is considered gone.
+ * Number of consecutive failures, in addition to the number of concurrent searches, after which the policy or the
+ * scorer is considered gone.
  */
 const maxFailures = 8;
 

@@ -22,7 +22,7 @@ export interface LineFacts {
 	readonly chosen: number | null;
 }
 
-/** Returns the lines produced by a search, by export. Its nodes must already have the values to use. */
+/** Returns the lines produced by a search, keyed by export. The search's nodes must already have the values to use. */
 export function searchLines(spec: DataSpec, tree: SearchTree, facts: LineFacts): Map<DataExport, unknown[]> {
 	const wanted = new Set(spec.exports);
 	const lines = new Map<DataExport, unknown[]>();
@@ -54,7 +54,7 @@ export function searchLines(spec: DataSpec, tree: SearchTree, facts: LineFacts):
 	return lines;
 }
 
-/** Returns the lines produced by a search that completed steps, by export. */
+/** Returns the lines produced by a search that completed steps, keyed by export. */
 export function labelLines(spec: DataSpec, tree: SearchTree, right: Right): Map<DataExport, unknown[]> {
 	const wanted = new Set(spec.exports);
 	const { threshold } = spec.labels;
@@ -77,7 +77,7 @@ export function labelLines(spec: DataSpec, tree: SearchTree, right: Right): Map<
 	return lines;
 }
 
-/** Returns the end nodes of the solutions to keep, without duplicate texts. */
+/** Returns the end nodes of the solutions to keep, excluding solutions with duplicate text. */
 function keptEnds(spec: DataSpec, tree: SearchTree, { right, chosen }: LineFacts): number[] {
 	const { most: max, least: min } = spec;
 	const ends = endsOf(tree);

@@ -128,7 +128,7 @@ export async function evaluatePolicy(options: EvaluateOptions): Promise<Evaluati
 	}
 }
 
-/** Returns the samples of questions in the form that reports count. */
+/** Returns the samples for questions in the form that reports aggregate. */
 export function samplesOf(questions: readonly EvaluatedQuestion[]): EvaluatedSample[] {
 	return questions.flatMap(({ problem, category, samples }) =>
 		samples.map(({ correct, answer, tokens, truncated, logprob, score }) => ({

@@ -26,7 +26,7 @@ function decisive({ name: _, concurrency: __, ...spec }: EvaluationSpec): string
 /** An evaluation folder that one process is writing. */
 export class EvaluationFolder {
 	readonly path: string;
-	/** Questions by number. */
+	/** Questions, keyed by number. */
 	readonly questions: Map<number, EvaluatedQuestion>;
 	readonly #lock: FileLock;
 	readonly #samples: AppendFile;
@@ -39,8 +39,8 @@ export class EvaluationFolder {
 	}
 
 	/**
-	 * Creates the folder, or continues with it. Fails with `busy` while another process is writing to it, and with
-	 * `mismatch` if it contains a different evaluation or the questions have changed.
+	 * Creates the folder, or continues an existing one. Fails with `busy` while another process is writing to it, and
+	 * with `mismatch` if it contains a different evaluation or the questions have changed.
 	 */
 	static async open(path: string, file: NewEvaluation): Promise<EvaluationFolder> {
 		await ensureFolder(path);

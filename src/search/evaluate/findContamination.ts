@@ -5,7 +5,7 @@ import type { Problem } from '../../core/dataset/problem.ts';
 import { fileLines } from '../../files/fileLines.ts';
 import type { ContaminationFile } from '../../protocol/evaluationFolder.ts';
 
-/** Maximum nesting depth of text in a row; rows of messages have it at depth two. */
+/** Maximum nesting depth of text in a row; text in rows of messages is at depth two. */
 const deepest = 4;
 const longestText = 1 << 20;
 

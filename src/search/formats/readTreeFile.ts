@@ -10,7 +10,10 @@ import { readTreeLog } from '../treeLogFile.ts';
 
 /** Larger files from other programs are not read, because each is a single JSON value. */
 export const largestTreeFile = 64 << 20;
-/** Nodes from other programs are nested. Format readers use explicit work lists instead of recursion. */
+/**
+ * Maximum nesting depth of files from other programs, whose nodes are nested. Format readers use explicit work lists
+ * instead of recursion.
+ */
 const deepestTreeFile = 1_000_000;
 export const treeLimits: TreeLimits = { nodes: 500_000, trees: 10_000 };
 /** Size limit for the start of our own logs, which can begin with a very long prompt. */
@@ -21,7 +24,7 @@ export interface TreeFile {
 	readonly format: string;
 	/** Display name. */
 	readonly title: string;
-	/** At least one. */
+	/** Trees in the file, at least one. */
 	readonly trees: readonly ReadTree[];
 	/** Descriptions of what could not be read; problems that affect only one tree are stored with that tree. */
 	readonly faults: readonly string[];

@@ -15,7 +15,7 @@ const heads = {
 	'reward-model': { head: 'reward', stage: 'reward-model' },
 } as const;
 
-/** Maximum number of texts with cached values, which help because steps share prefixes. */
+/** Maximum number of strings whose values are cached. Caching helps because steps share prefixes. */
 const maxKnown = 50_000;
 
 /**

@@ -6,11 +6,11 @@ import type { ScoreItem } from '../../core/search/scorer.ts';
 import type { PolicySpec } from '../../protocol/policySpec.ts';
 import type { OpenScorer, ScorerContext } from './scorerContext.ts';
 
-/** If no policy is set, the search's own policy judges. */
+/** If no policy is set, the search's own policy acts as the judge. */
 interface JudgeSpec {
 	readonly use: 'self-evaluation' | 'judge';
 	readonly policy?: PolicySpec;
-	/** Replaces the default; can contain {problem} and {response}. */
+	/** Replaces the default prompt; can contain {problem} and {response}. */
 	readonly prompt?: string | undefined;
 }
 
@@ -31,8 +31,8 @@ const maxKnown = 20_000;
 
 /**
  * Scorer that asks a model for a value from 0 to 1: the policy itself, or another one (LLM as a judge, Zheng et al.
- * 2023). The model never sees the gold answer. Its reply is parsed as by the built-in reward `judge`; without a verdict
- * there is no value.
+ * 2023). The model never sees the gold answer. Its reply is parsed in the same way as for the built-in reward `judge`;
+ * without a verdict there is no value.
  */
 export async function openJudgeScorer(
 	spec: JudgeSpec,

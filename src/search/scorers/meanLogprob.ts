@@ -20,7 +20,8 @@ export function openMeanLogprob(policy: OpenPolicy): OpenScorer {
 	}
 	return {
 		name: 'mean-logprob',
-		// If text was truncated at the end of a step, the rest has a known probability only with per-token data.
+		// If text was truncated at the end of a step, the probability of the remaining text is known only with per-token
+		// data.
 		tokens: score ? 0 : 1,
 		bind({ signal }) {
 			const bound = policy.bind({ signal });

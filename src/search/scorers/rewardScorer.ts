@@ -19,7 +19,9 @@ const fileSchema = v.object({
 });
 const builtInSchema = v.looseObject({ use: v.pipe(v.string(), v.minLength(1)), name: v.optional(v.string()) });
 
-/** Built-in rewards limit themselves (programs, servers, comparisons), so their process gets generous limits. */
+/**
+ * Built-in rewards enforce their own limits (programs, servers, comparisons), so their process gets generous limits.
+ */
 const builtInLimits = { batchMs: 1_800_000, rowMs: 300_000 } as const;
 
 /** Lowercase names of dataset fields that a scorer without the gold answer must not see. */
@@ -85,7 +87,7 @@ export async function openRewardScorer(
 interface Named {
 	readonly file: string | null;
 	readonly entry: { readonly use: string; readonly name: string; readonly [option: string]: unknown } | null;
-	/** Name of the reward in the file; null for the only one. */
+	/** Name of the reward in the file; null selects the only one. */
 	readonly wanted: string | null;
 }
 

@@ -8,7 +8,7 @@ import { chatLogprobs, completionLogprobs, tokensUpTo } from './tokenLists.ts';
 
 /** Solutions to a request, one per choice, with logs if requested. */
 export interface Solved {
-	/** Result of the search. With tool calls, the text next to them, for which no search was run. */
+	/** Result of the search. With tool calls, the text that accompanies them, for which no search was run. */
 	readonly solution: Solution;
 	/** Tools that the policy calls instead of answering; usually empty. */
 	readonly calls: readonly ChatToolCall[];

@@ -68,7 +68,7 @@ const chatSchema = v.object({
 const tokenIds = v.pipe(v.array(v.pipe(v.number(), v.integer(), v.minValue(0))), v.minLength(1));
 const completionSchema = v.object({
 	...common,
-	/** 0 generates nothing, which requires `echo`. */
+	/** 0 generates nothing and requires `echo`. */
 	max_tokens: nullish(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(maxCompletionTokens))),
 	prompt: v.union(
 		[v.string(), tokenIds, v.pipe(v.array(v.union([v.string(), tokenIds])), v.minLength(1), v.maxLength(maxPrompts))],

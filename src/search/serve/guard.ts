@@ -6,7 +6,7 @@ export interface GuardOptions {
 	readonly port: number;
 	/** null if no token is required. */
 	readonly token: string | null;
-	/** Origins of web pages with access: `http://localhost:3000`. */
+	/** Origins of web pages that are allowed access, such as `http://localhost:3000`. */
 	readonly origins: readonly string[];
 }
 

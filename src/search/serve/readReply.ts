@@ -34,7 +34,7 @@ export function readReply(facts: ReplyFacts, request: ApiRequest, prompts: reado
 
 function joined({ special, read: { tokens, more } }: ReadPrompt): Tokens {
 	const before = special.map(() => null);
-	// Clients that skip the prompt by its token count expect as many entries after it as tokens were generated.
+	// Clients skip the prompt by its token count, and expect one entry after it for each generated token.
 	const after = more?.detail ?? null;
 	return {
 		text: [...special, ...tokens.text, ...(after?.text ?? [])],

@@ -18,7 +18,7 @@ export interface SolveOptions {
 	readonly sampling?: {
 		readonly temperature?: number;
 		readonly topP?: number;
-		/** Maximum per completion. */
+		/** Maximum number of tokens per completion. */
 		readonly maxTokens?: number;
 	};
 	readonly seed?: number;
@@ -85,7 +85,7 @@ export interface SolutionStep {
 export interface CalledTools {
 	/** Empty if the policy answered with text only. */
 	readonly calls: readonly ChatToolCall[];
-	/** Text next to the calls; no search was run. */
+	/** Text that accompanies the calls; no search was run. */
 	readonly solution: Solution;
 	/** Remaining budget for a search. */
 	readonly left: SearchBudget;
@@ -130,7 +130,9 @@ export interface Reasoner {
 	 * `timeout` if the time budget runs out.
 	 */
 	callTools(problem: SearchProblem, offered: OfferedTools, options?: SolveOptions): Promise<CalledTools>;
-	/** Searches for a solution. Fails like `check`; all later problems are reported as a stop reason in the solution. */
+	/**
+	 * Searches for a solution. Fails like `check`; any failure after that is reported as a stop reason in the solution.
+	 */
 	solve(problem: SearchProblem, options?: SolveOptions): Promise<Solution>;
 	dispose(): void;
 }

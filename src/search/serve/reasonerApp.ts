@@ -27,7 +27,7 @@ const searchesAtOnce = 64;
 
 const readsAtOnce = 16;
 
-/** The Reasoner API: its routes, and the path of a request to a search and back. */
+/** Reasoner API: defines the routes, and converts requests to searches and results to replies. */
 export class ReasonerApp {
 	readonly admission: Admission;
 	readonly #options: ReasonerAppOptions;
@@ -296,7 +296,7 @@ export class ReasonerApp {
 		};
 		const say = (chunks: readonly object[]) => {
 			for (const chunk of chunks) {
-				// Events of responses have names.
+				// Events in the Responses API have names.
 				const name = 'type' in chunk ? `event: ${chunk.type}\n` : '';
 				write(`${name}data: ${JSON.stringify(chunk)}\n\n`);
 			}
@@ -337,7 +337,7 @@ export class ReasonerApp {
 			done(failure.status, [], error);
 		} finally {
 			clearInterval(alive);
-			// Results of other choices that are still running have no recipient.
+			// The results of other choices that are still running have no recipient.
 			gone.abort(new ApiError(503, 'cancelled', 'The request has ended.'));
 		}
 	}

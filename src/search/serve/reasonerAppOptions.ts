@@ -34,7 +34,7 @@ export interface RequestRecord {
 	readonly message: string | null;
 }
 
-/** `keep`: keep them in the conversation; `prepend`: put their text before the problem; `drop`: remove them. */
+/** What to do with system messages: `keep` them, `prepend` their text to the problem, or `drop` them. */
 export type SystemMessages = 'keep' | 'prepend' | 'drop';
 
 export interface ReasonerAppOptions {

@@ -20,7 +20,7 @@ export interface ReasonerServerOptions {
 	readonly port: number;
 	/** null if no token is required. */
 	readonly token: string | null;
-	/** Origins of web pages with access. */
+	/** Origins of web pages that are allowed access. */
 	readonly origins?: readonly string[];
 	/** Model name; default: the policy's name, converted by `modelName`. */
 	readonly model?: string;
@@ -45,7 +45,7 @@ export interface ReasonerServer {
 
 export const newToken = () => randomBytes(24).toString('base64url');
 
-/** How long stopped searches have to send their answers. */
+/** How long stopped searches have to send their answers, in milliseconds. */
 const lastWordsMs = 5000;
 
 /** Starts listening. Fails with `busy` if the port is in use, and with `denied` if it is not permitted. */
@@ -70,7 +70,7 @@ export async function serveReasoner(options: ReasonerServerOptions): Promise<Rea
 		fetch: app.fetch,
 		overrideGlobalObjects: false,
 		// Close connections of clients that send their request byte by byte. By default, Node checks for such clients only
-		// every 30 seconds, which would exceed the limits by as much.
+		// every 30 seconds, so they could exceed the limits by that much.
 		serverOptions: {
 			headersTimeout: limits.headersMs,
 			requestTimeout: limits.requestMs,

@@ -124,7 +124,7 @@ export class ReplySplitter {
 }
 
 export interface Reply {
-	/** '' if there is none. */
+	/** Expected answer, or '' if there is none. */
 	readonly reasoning: string;
 	readonly content: string;
 	readonly stopped: string | null;

@@ -1,13 +1,16 @@
 import type { Solution } from './reasoner.ts';
 
-/** Tokens of a text with their log-probabilities in nats; null if the policy did not report one. */
+/** Tokens with their log-probabilities in nats; a log-probability is null if the policy did not report it. */
 export interface Tokens {
 	readonly text: readonly string[];
 	readonly logprob: readonly (number | null)[];
 	readonly top?: readonly (readonly (readonly [text: string, logprob: number])[])[] | undefined;
 }
 
-/** Returns the tokens of a solution that make up the returned text, without the end of sequence, which has no text. */
+/**
+ * Returns the tokens of a solution that make up the returned text, without the end-of-sequence token, which has no
+ * text.
+ */
 export function tokensUpTo(detail: Solution['detail'], length: number): Tokens {
 	const text: string[] = [];
 	const logprob: (number | null)[] = [];

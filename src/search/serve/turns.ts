@@ -1,6 +1,6 @@
 /**
- * Creates a semaphore that admits a limited number of callers in order of arrival; each must call the function it gets
- * when done.
+ * Creates a semaphore that admits a limited number of callers in order of arrival; each must call the returned function
+ * when it is done.
  */
 export function turns(limit: number): () => Promise<() => void> {
 	const waiting: (() => void)[] = [];

@@ -2,7 +2,7 @@ import { claimTerms } from '../../core/transcript/claimTerms.ts';
 
 /** Search terms of a text query: stemmed content words, numbers and names as they are, and quoted phrases. */
 export interface TextQuery {
-	/** Lowercase and distinct. */
+	/** Distinct terms in lowercase. */
 	readonly terms: readonly string[];
 }
 

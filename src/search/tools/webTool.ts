@@ -7,7 +7,7 @@ const maxResults = 6;
 const longestText = 2000;
 const longestQuery = 1000;
 
-/** Placeholder for the query in a URL; with it the tool sends GET requests, otherwise POST. */
+/** Placeholder for the query in a URL. If present, the tool sends GET requests, otherwise POST. */
 const place = '{query}';
 
 /**

@@ -205,17 +205,17 @@ class TestBadFiles:
     def test_not_json(self, tmp_path: Path) -> None:
         path = tmp_path / "rows.jsonl"
         path.write_text('{"q": "1", "a": 1}\n\n{broken\n')
-        with fails("invalid", "line 3, is not JSON"):
+        with fails("invalid", "line 3, is not valid JSON"):
             self.read(path)
         path.write_text("[1]\n")
         with fails("invalid", "line 1, is not a JSON object"):
             self.read(path)
         path.write_bytes(b'{"q": "1", "a": 1}\n\xff\xfe\n')
-        with fails("invalid", "line 2, is not UTF-8"):
+        with fails("invalid", "line 2, is not valid UTF-8"):
             self.read(path)
         other = tmp_path / "rows.json"
         other.write_text("{broken")
-        with fails("invalid", "rows.json is not JSON"):
+        with fails("invalid", "rows.json is not valid JSON"):
             self.read(other)
         other.write_text('[{"q": "1", "a": 1}, 5]')
         with fails("invalid", "row 2, is not an object"):
@@ -392,7 +392,7 @@ def test_another_encoding_is_refused_with_its_line_and_offered(tmp_path: Path) -
     path.write_bytes('{"q": "1", "a": 1}\n{"q": "Café", "a": 2}\n'.encode("latin-1"))
     with pytest.raises(Failure) as raised:
         read_rows(Source(str(path)))
-    assert "line 2, is not UTF-8" in raised.value.message
+    assert "line 2, is not valid UTF-8" in raised.value.message
     assert "iconv -f ISO-8859-1 -t UTF-8" in (raised.value.action or "")
 
 

@@ -56,7 +56,7 @@ test('recipes that cannot run', async (context) => {
 		[
 			'latin',
 			{ ...tinyRecipe, stages, dataset: { path: 'latin.jsonl' } },
-			/latin\.jsonl, line 2, is not UTF-8\.\s+It looks like ISO-8859-1: convert it to UTF-8/,
+			/latin\.jsonl, line 2, is not valid UTF-8\.\s+The encoding looks like ISO-8859-1\. Convert the file to UTF-8/,
 		],
 	];
 	const latin = '{"prompt":"1","answer":"1"}\n{"prompt":"Caf\u00e9","answer":"2"}\n';

@@ -62,7 +62,7 @@ test('inspect finds the only run in a folder, lists several, and explains what i
 	await cp(join(root, 'test/fixtures/trl-quirks'), join(place.folder, 'out/b'), { recursive: true });
 	const several = await run('out');
 	assert.equal(several.status, 2);
-	assert.match(several.stderr, /contains several runs: b \(TRL\), a\/verl \(verl\)\. Choose one/);
+	assert.match(several.stderr, /contains several runs: b \(TRL\), a\/verl \(verl\)\. Specify one of them/);
 	const chosen = await run('out', '--format', 'trl', '--json');
 	assert.equal(summaryOf(chosen.stdout).format, 'trl');
 	await rm(join(place.folder, 'out'), { recursive: true });

@@ -51,7 +51,7 @@ test('compare-strategies prints a table with supported conclusions and continues
 	const strategies = ['--strategy', 'self-consistency n=1,16', '--strategy', 'best-of-n n=4 judge=gold:accuracy'];
 	const { status, stdout, stderr } = await work.run(context, ...args, ...strategies);
 	assert.equal(status, 0, stdout + stderr);
-	assert.match(stdout, /^sums: 20 problems, policy adder; gains are relative to the mean of 16 single samples$/m);
+	assert.match(stdout, /^sums: 20 problems, policy adder; gains are relative to the mean of 16 independent samples$/m);
 	assert.match(stdout, /^self-consistency +n=16 +0\.\d{3} +\[0\.\d{3}, [01]\.\d{3}\] +\+0\.\d{3}/m);
 	assert.match(stdout, /^best-of-n by accuracy \(gold\) \(oracle upper bound\)/m);
 	assert.match(stdout, /^better than a single sample: self-consistency n=16$/m);

@@ -27,7 +27,7 @@ test('a file that is not a transcript is rejected with one message', async (t) =
 	const file = join(folder, 'words.txt');
 	await writeFile(file, 'nothing \u001b[31m here');
 	await assert.rejects(run(file), (error: { code: number; stderr: string }) => {
-		assert.match(error.stderr, /words\.txt does not contain a list of messages\. Open a JSON/);
+		assert.match(error.stderr, /words\.txt does not contain a list of messages\. Open a chat log in JSON/);
 		return error.code !== 0;
 	});
 	await assert.rejects(run(join(folder, 'gone.txt')), /no such file/);

@@ -239,7 +239,7 @@ describe('devices of the embedded engine', () => {
 			engineDevices: [
 				{ provider: 'webgpu', error: null },
 				{ provider: 'cuda', error: 'onnxruntime-node for linux x64 does not include it' },
-				{ provider: 'directml', error: 'it computed a wrong gradient for a small model' },
+				{ provider: 'directml', error: 'it computed an incorrect gradient for a small model' },
 			],
 		});
 		const seen = ['webgpu', 'cuda', 'directml'].map((provider) => found.get(`embedded-${provider}`));

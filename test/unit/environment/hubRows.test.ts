@@ -68,9 +68,11 @@ test('only valid ids and names are passed to the program', async () => {
 	for (const id of ['', '../x', '/etc/passwd', '--help', 'a/b/c', 'data.jsonl', 'https://example.com/x']) {
 		await assert.rejects(downloadHubRows({ ...gsm8k, id }, none), { reason: 'invalid' }, id);
 	}
-	await assert.rejects(downloadHubRows({ ...gsm8k, split: 'train[:5]' }, none), { message: /no name of a split/ });
+	await assert.rejects(downloadHubRows({ ...gsm8k, split: 'train[:5]' }, none), {
+		message: /is not a valid split name/,
+	});
 	await assert.rejects(downloadHubRows({ ...gsm8k, config: '--rows' }, none), {
-		message: /no name of a configuration/,
+		message: /is not a valid configuration name/,
 	});
 	await assert.rejects(downloadHubRows(gsm8k, none), { reason: 'unavailable' });
 });

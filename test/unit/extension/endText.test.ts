@@ -37,6 +37,6 @@ test('a crash includes the reason', () => {
 	);
 	assert.equal(
 		endText({ ...view, status: 'crashed' }, 'Killed'),
-		'addition crashed at step 98: the engine exited without an error message, possibly because it was killed or ran out of memory. Its log ends with: Killed',
+		'addition crashed at step 98: the engine exited without an error message, possibly because it was killed or ran out of memory. Last log line: Killed',
 	);
 });

@@ -16,7 +16,7 @@ test('a failure is shown as one sentence with an action, and nothing in it becom
 	assert.deepEqual(
 		shown.map(({ level, text, items }) => [level, text, items.map(({ title }) => title)]),
 		[
-			['error', '"[fix] (command:workbench.action.quit)" is not a key. Remove it.', ['Show Log']],
+			['error', '"[fix] (command:workbench.action.quit)" is not a valid key. Remove "$async".', ['Show Log']],
 			['error', 'Cannot create a run folder.', ['Open Log']],
 		],
 	);

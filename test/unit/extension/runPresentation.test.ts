@@ -97,7 +97,7 @@ test('runs of other engines show their engine and what they are waiting for', ()
 			'clock | addition | Ray · job pending on the cluster · grpo · 120/580 · 3 min 20 s',
 			'pulse(charts.green) | addition | Ray · grpo · 120/580 · 3 min 20 s',
 			'pulse(charts.green) | addition | Ray · cluster unreachable · grpo · 120/580 · 3 min 20 s',
-			'pulse(charts.green) | addition | Ray · restarting after a loss · grpo · 120/580 · 3 min 20 s',
+			'pulse(charts.green) | addition | Ray · restarting after the job was lost · grpo · 120/580 · 3 min 20 s',
 			'circle-slash | addition | Ray · stopped · 120/580 · 4 min 55 s',
 		],
 	);

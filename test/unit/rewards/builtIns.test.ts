@@ -115,7 +115,7 @@ describe('built-in rewards', () => {
 		await refused('soft-overlong', {}, /"soft-overlong" is not valid/);
 		await refused('soft-overlong', { maxLength: '20', cacheLength: 5 }, /maxLength.*must be a whole number/);
 		await refused('judge', { url: 'file:///etc/passwd', model: 'm' }, /url.*must be an http/);
-		await refused('judge', { url: 'http://user:word@host/v1', model: 'm' }, /url.*without user name/);
+		await refused('judge', { url: 'http://user:word@host/v1', model: 'm' }, /url.*without a user name/);
 		await refused('process', {}, /requires a model\. Add either "model" or "url"/);
 		await refused('process', { model: 'no-such-folder' }, /Cannot read the model \/nowhere\/no-such-folder/);
 		await refused('reward-model', {}, /path/);
@@ -150,7 +150,7 @@ describe('JSON Schemas', () => {
 
 	test('that are too large, have external references, or are invalid are rejected', () => {
 		const refused = (schema: object, pattern: RegExp) => assert.throws(() => schemas.accepts(schema, {}), pattern);
-		refused({ enum: ['x'.repeat(300_000)] }, /more than 200000/);
+		refused({ enum: ['x'.repeat(300_000)] }, /exceeds the limit of 200000/);
 		refused({ $ref: 'http://127.0.0.1:9/schema.json' }, /can't resolve reference/);
 		refused({ $ref: 'file:///etc/passwd' }, /can't resolve reference/);
 		refused({ type: 7 }, /failed/);

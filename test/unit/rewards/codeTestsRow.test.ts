@@ -131,7 +131,7 @@ describe('the tests of a row', () => {
 
 	it('are rejected if they are not understood', () => {
 		for (const tests of [5, [{ question: 1 }], { inputs: ['1'], outputs: [] }, [1, 2]]) {
-			assert.throws(() => readCodeTests({ tests }), { reason: 'invalid', message: /column "tests"/ });
+			assert.throws(() => readCodeTests({ tests }), { reason: 'invalid', message: /Column "tests"/ });
 		}
 	});
 });

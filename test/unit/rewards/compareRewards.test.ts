@@ -256,10 +256,10 @@ describe('a reward file revision', () => {
 		const file = project.path('rewards/found.reward.ts');
 		await assert.rejects(copyRevision(file), isFailure('missing', /is not in a git repository/));
 		await git(project.folder, 'init', '-q');
-		await assert.rejects(copyRevision(file), isFailure('missing', /has no commit yet/));
+		await assert.rejects(copyRevision(file), isFailure('missing', /has no commits yet/));
 		await commit(project);
 		const other = await project.write('rewards/new.reward.ts', loose);
-		await assert.rejects(copyRevision(other), isFailure('missing', /rewards\/new\.reward\.ts is not in HEAD/));
+		await assert.rejects(copyRevision(other), isFailure('missing', /rewards\/new\.reward\.ts does not exist in HEAD/));
 		await assert.rejects(copyRevision(file, { revision: 'v9' }), isFailure('missing', /no revision v9/));
 		await assert.rejects(
 			copyRevision(file, { revision: '--output=x' }),

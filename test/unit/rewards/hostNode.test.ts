@@ -101,13 +101,13 @@ describe('TypeScript and JavaScript rewards', () => {
 		);
 		for (const [i, word] of [
 			[1, /the boolean true/],
-			[2, /the text "2"/],
+			[2, /the string "2"/],
 			[3, /NaN/],
 			[4, /Infinity/],
 			[5, /undefined/],
 			[7, /an object/],
 			[8, /bigint/],
-			[9, /a list of 1/],
+			[9, /a list of length 1/],
 		] as const) {
 			assert.match(errors.find(({ index }) => index === i)?.message ?? '', word);
 		}
@@ -120,7 +120,7 @@ describe('TypeScript and JavaScript rewards', () => {
 		);
 		for (const [name, message] of [
 			['short', 'returned 3 rewards for 4 rows'],
-			['text', 'returned the text "1" instead of a list of 4 rewards'],
+			['text', 'returned the string "1" instead of a list of 4 rewards'],
 		] as const) {
 			const { values, errors, isolated } = await runner.score(name, rowsOf(4));
 			assert.deepEqual(values, [null, null, null, null]);

@@ -202,14 +202,14 @@ describe('Python rewards', () => {
 		assert.deepEqual(odd.values, new Array(10).fill(null));
 		const expected = [
 			/the boolean True/,
-			/the text '1'/,
+			/the string '1'/,
 			/nan/,
 			/-inf/,
 			/inf/,
-			/a list of 1/,
+			/a list of length 1/,
 			/a complex/,
 			/the boolean True/,
-			/the text 'x'/,
+			/the string 'x'/,
 			/a dict/,
 		];
 		assert.equal(odd.errors.length, 10);
@@ -219,7 +219,7 @@ describe('Python rewards', () => {
 		}
 		for (const [name, message] of [
 			['long', 'returned 1 rewards for 3 rows'],
-			['text', "returned the text '111' instead of a list of 3 rewards"],
+			['text', "returned the string '111' instead of a list of 3 rewards"],
 			['none', 'returned None instead of a list of 3 rewards'],
 			['one', 'returned the number 0.5 instead of a list of 3 rewards'],
 			['mapping', 'returned a dict instead of a list of 3 rewards'],
@@ -298,7 +298,7 @@ describe('Python rewards', () => {
 		const exit = await loadFailure('import sys\nsys.exit("no")\n');
 		assert.match(exit.error.message, /sys\.exit\('no'\) while being loaded/);
 		const died = await loadFailure('import os\nos._exit(5)\n');
-		assert.match(died.error.message, /status 5/);
+		assert.match(died.error.message, /code 5/);
 		const none = await loadFailure('def helper(text): return text\n');
 		assert.match(none.error.message, /no public function with TRL's signature/);
 		const encoding = await loadFailure('# -*- coding: nonsense -*-\n');

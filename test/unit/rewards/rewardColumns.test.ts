@@ -55,7 +55,7 @@ test('an unknown name and a reward listed by two entries are rejected', () => {
 	const files = { 'x.reward.ts': [described('one'), described('two')] };
 	assert.throws(() => columnsOf([file('x.reward.ts', 'three')], files), {
 		reason: 'invalid',
-		message: 'The reward file x.reward.ts does not define "three"; it has one, two.',
+		message: 'Reward file x.reward.ts has no reward "three". Available: one, two.',
 	});
 	assert.throws(() => columnsOf([file('x.reward.ts'), file('x.reward.ts', 'two')], files), { message: /listed twice/ });
 });

@@ -279,7 +279,7 @@ describe('a verifier', () => {
 		await made.write('data/train.jsonl', jsonl(sums.slice(0, 3)));
 		assert.equal((await verifier.plan(request)).problems.length, 3);
 		await made.write('rewards/brevity.reward.ts', `// @dataset {"task": "addition"}\n${brevity}`);
-		assert.equal((await verifier.plan(request)).data.described, 'the task addition');
+		assert.equal((await verifier.plan(request)).data.described, 'the addition task');
 		// Unrelated changes have no effect; unsaved editor text takes precedence.
 		const saved = await verifier.plan(request);
 		await made.write('rewards/brevity.reward.ts', `// @dataset {"task": "addition"}\n${brevity}\n\n`);

@@ -102,7 +102,7 @@ describe('a folder shared between clones', () => {
 			}),
 		);
 		const folder = await waiting;
-		assert.match(lines.join(), /Another process makes a thing/);
+		assert.match(lines.join(), /Waiting for another process that is creating a thing/);
 		assert.equal(readFileSync(join(folder, 'content'), 'utf8'), 'theirs');
 		if (child.exitCode === null) await once(child, 'exit');
 	});
@@ -134,7 +134,7 @@ describe('a folder shared between clones', () => {
 		await making(first);
 		const second = maker(join(work, 'never'));
 		const [line] = await once(second.stdout as NodeJS.ReadableStream, 'data');
-		assert.match(String(line), /Another process makes a thing/);
+		assert.match(String(line), /Waiting for another process that is creating a thing/);
 		second.kill('SIGINT');
 		assert.deepEqual(await once(second, 'exit'), [1, null]);
 		assert.deepEqual(folders(), ['thing-1']);

@@ -66,7 +66,7 @@ test('an engine that exits without a record is reported with its last output', a
 	const folder = await prepared(context, 'works');
 	await assert.rejects(launchEngine(folder, { engine: join(folder, 'no-engine.js') }), {
 		reason: 'missing',
-		message: /no-engine\.js is missing/,
+		message: /no-engine\.js does not exist/,
 	});
 	await assert.rejects(launchEngine(folder, { engine, node: join(folder, 'no-node') }), {
 		reason: 'unavailable',

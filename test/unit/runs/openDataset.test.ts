@@ -32,7 +32,7 @@ test('a data file must be UTF-8 text, or it is rejected with its line and likely
 		const path = await write(`${name}.jsonl`, lines(odd));
 		await assert.rejects(readDataFile(path), {
 			reason: 'invalid',
-			message: `The dataset ${path}, line 4, is not UTF-8.`,
+			message: `The dataset ${path}, line 4, is not valid UTF-8.`,
 			action: new RegExp(
 				`The encoding looks like (${encoding})\\. Convert the file to UTF-8, for example with iconv -f`,
 			),
@@ -198,13 +198,13 @@ test('data that no recipe can read is rejected with its location and an action',
 	await writeFile(at('latin.jsonl'), Buffer.from('{"prompt":"a","answer":1}\n\n{"prompt":"\u00E9"}\n', 'latin1'));
 	await assert.rejects(opened(at('latin.jsonl'), { answer: 'answer' }), {
 		reason: 'invalid',
-		message: /latin\.jsonl, line 3, is not UTF-8/,
+		message: /latin\.jsonl, line 3, is not valid UTF-8/,
 		action: /The encoding looks like ISO-8859-1/,
 	});
 	for (const [name, text, place] of [
-		['row.csv', 'prompt,answer\na,1\n\u00E9,2\n', /row 2, is not UTF-8/],
-		['head.csv', 'prompt,r\u00E9ponse\na,1\n', /head\.csv, line 1, is not UTF-8/],
-		['list.json', '[{"prompt":"a","answer":1},{"prompt":"\u00E9","answer":2}]', /row 2, is not UTF-8/],
+		['row.csv', 'prompt,answer\na,1\n\u00E9,2\n', /row 2, is not valid UTF-8/],
+		['head.csv', 'prompt,r\u00E9ponse\na,1\n', /head\.csv, line 1, is not valid UTF-8/],
+		['list.json', '[{"prompt":"a","answer":1},{"prompt":"\u00E9","answer":2}]', /row 2, is not valid UTF-8/],
 	] as const) {
 		await writeFile(at(name), Buffer.from(text, 'latin1'));
 		await assert.rejects(opened(at(name), { answer: 'answer' }), { message: place, action: /iconv/ }, name);

@@ -79,7 +79,7 @@ test('a pytorch recipe must reference existing folders, Hub ids and files', asyn
 	assert.deepEqual(local.recipe.model, { path: join(local.folder, 'models', 'small') });
 	await assert.rejects(resolved({ model: { path: 'models/large' } }, ['models/small']), {
 		reason: 'missing',
-		message: /"model\.path" of .* names .*large, which does not exist/,
+		message: /"model\.path" in .* refers to .*large, which does not exist/,
 	});
 	const pairs = { path: 'pairs.jsonl' };
 	await assert.rejects(resolved({ stages: [{ type: 'dpo', steps: 1, learning_rate: 1, pairs }] }), {

@@ -7,7 +7,7 @@ export interface CsvColumn {
 
 /**
  * Formats columns as CSV (RFC 4180), with a header, CRLF line endings, empty cells for missing values, and numbers in
- * full precision. Texts that a spreadsheet would interpret as a formula are prefixed with an apostrophe.
+ * full precision. Text that a spreadsheet would interpret as a formula is prefixed with an apostrophe.
  */
 export function toCsv(columns: readonly CsvColumn[], rows: ArrayLike<number>): string {
 	const lines = [columns.map((column) => cell(column.name)).join(',')];

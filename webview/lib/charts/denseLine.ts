@@ -21,7 +21,7 @@ export function denseLine(color: string, thickness: number): uPlot.Series.PathBu
 			return sparse?.(u, seriesIndex, first, last) ?? null;
 		}
 		const perColumn = (max - min) / (width / ratio);
-		// Includes one column on either side, so that the line extends to the edges.
+		// Include one column on either side, so that the line extends to the edges.
 		const columnOf = (row: number) =>
 			Math.max(0, Math.min(columns - 1, 1 + Math.floor(((x[row] as number) - min) / perColumn)));
 		const scale = series.scale ?? 'y';
@@ -56,7 +56,7 @@ function outline({ low, high, first, last, gap }: Envelope, options: OutlineOpti
 	const close = (): void => {
 		const [start, end] = [run[0], run.at(-1)];
 		if (!start || !end) return;
-		// Starts with the edge of the line, so that a run of a single column is as wide as the line.
+		// Start with the edge of the line, so that a run of a single column is as wide as the line.
 		path.moveTo(start.x - half, start.top);
 		for (const { x, top } of run) path.lineTo(x, top);
 		path.lineTo(end.x + half, end.top);

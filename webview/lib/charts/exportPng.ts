@@ -13,7 +13,7 @@ export interface PictureOptions {
 	readonly theme: Theme;
 }
 
-/** Wraps legend entries into lines of a given width; returns entry indices by line. Pure. */
+/** Wraps legend entries into lines of a given width; returns the entry indices for each line. Pure. */
 export function wrapEntries(widths: readonly number[], gap: number, width: number): number[][] {
 	const lines: number[][] = [];
 	let line: number[] = [];

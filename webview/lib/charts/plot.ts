@@ -142,7 +142,7 @@ export class Plot extends Disposable {
 		const { x } = link;
 		const { from, to } = rowsOfRange(x, link.range);
 		const columns = this.#layers.layers.map((layer) => layer.values);
-		// Uses two columns per pixel, so that each pixel contains at least one complete column.
+		// Use two columns per pixel, so that each pixel contains at least one complete column.
 		const rows = pickRows(columns, from, to, 2 * Math.max(32, this.#width));
 		const data = [
 			Array.from(rows, (row) => x[row] as number),
@@ -244,7 +244,7 @@ export class Plot extends Disposable {
 				y: false,
 				move: (u, left, top) => [this.#snap(u, left), top],
 				points: { size: (_u, i) => (this.#layers.layers[i - 1]?.role === 'line' ? 6 : 0) },
-				// The cursor snaps to rows, which uPlot would interpret as a drag and swallow the click.
+				// The cursor snaps to rows. Without this, uPlot would interpret that as a drag and swallow the click.
 				drag: { x: true, y: false, setScale: false, dist: 4, click: () => undefined },
 				focus: { prox: -1 },
 				bind: {
@@ -363,7 +363,7 @@ export class Plot extends Disposable {
 			link.zoomAt(plot.posToVal(event.clientX - plot.over.getBoundingClientRect().left, 'x'), action.factor);
 		} else {
 			const { min, max } = link.shown;
-			// At either end, lets the page scroll.
+			// At either end, let the page scroll.
 			if (link.pan((action.pixels / plot.over.clientWidth) * (max - min))) event.preventDefault();
 		}
 	}

@@ -99,7 +99,7 @@ export class PlotLink extends Disposable {
 	pinStep(step: number | null): void {
 		const before = this.pinnedRow;
 		this.#pinned = step;
-		// Also removes the cursor that was held by the pin.
+		// Also remove the cursor that was held by the pin.
 		if (step === null && before !== null && before === this.#cursor) this.setCursor(null);
 		this.#viewChanged.fire();
 	}
@@ -119,7 +119,7 @@ export class PlotLink extends Disposable {
 		const at = this.#cursor === null ? undefined : this.x[this.#cursor];
 		this.#step = step;
 		this.#elapsed = elapsedOf(time);
-		// Keeps the cursor at its position on the axis, because rows may have been inserted before it.
+		// Keep the cursor at its position on the axis, because rows may have been inserted before it.
 		if (at !== undefined && at <= (this.x.at(-1) ?? Number.NEGATIVE_INFINITY)) this.setCursor(nearestRow(this.x, at));
 		else this.leave();
 		const newEnd = this.x.at(-1);
@@ -131,7 +131,7 @@ export class PlotLink extends Disposable {
 
 	setAxis(axis: XAxis): void {
 		if (axis === this.#axis) return;
-		// Keeps the same rows visible on the other axis.
+		// Keep the same rows visible on the other axis.
 		const rows = this.#range ? [nearestRow(this.x, this.#range.min), nearestRow(this.x, this.#range.max)] : null;
 		this.#axis = axis;
 		const [min, max] = rows ? [this.x[rows[0] as number], this.x[rows[1] as number]] : [];
@@ -146,7 +146,7 @@ export class PlotLink extends Disposable {
 		const [first, last] = [x[0] as number, x[x.length - 1] as number];
 		const min = Math.max(first, Math.min(range.min, range.max));
 		const max = Math.min(last, Math.max(range.min, range.max));
-		// Enforces a minimum width of about one row, because an empty view could only be left with a reset.
+		// Enforce a minimum width of about one row, because the only way out of an empty view would be a reset.
 		if (!(max - min >= (last - first) / Math.max(1, x.length * 2))) return;
 		this.#growing = false;
 		this.#range = min <= first && max >= last ? null : { min, max };
@@ -164,7 +164,7 @@ export class PlotLink extends Disposable {
 		this.#viewChanged.fire();
 	}
 
-	/** Zooms by a factor (below 1 zooms in) around the cursor, or else around the center of the view. */
+	/** Zooms by a factor (below 1 zooms in) around the cursor or, if there is none, around the center of the view. */
 	zoom(factor: number): void {
 		const { min, max } = this.shown;
 		this.zoomAt(this.#cursor === null ? (min + max) / 2 : (this.x[this.#cursor] ?? (min + max) / 2), factor);

@@ -59,10 +59,10 @@ export function drawMarks(u: uPlot, marks: readonly PlotMark[], theme: Theme, la
 			}
 			continue;
 		}
-		// Avoids drawing thousands of overlapping shapes, such as checkpoints.
+		// Avoid drawing thousands of overlapping shapes, such as checkpoints.
 		if (x - (lastOfKind.get(mark.kind) ?? Number.NEGATIVE_INFINITY) < 3 * ratio) continue;
 		lastOfKind.set(mark.kind, x);
-		// Keeps the data behind the marks visible.
+		// Keep the data behind the marks visible.
 		ctx.globalAlpha = mark.kind === 'alert' ? 1 : 0.6;
 		drawShape(ctx, mark.kind, x, bbox.top + bbox.height - 1, size, theme);
 		ctx.globalAlpha = 1;

@@ -42,7 +42,7 @@ export class SmoothedColumn {
 	}
 }
 
-/** Caches smoothed columns by metric. The cache is cleared when the weight changes or rows are invalidated. */
+/** Caches smoothed columns for each metric. The cache is cleared when the weight changes or rows are invalidated. */
 export class Smoother {
 	readonly #columns = new Map<string, SmoothedColumn>();
 	#weight = 0;

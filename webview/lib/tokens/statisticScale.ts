@@ -53,7 +53,7 @@ const units: Readonly<Record<TokenStatistic, string>> = {
 	logprob: ' nats',
 };
 
-/** Statistic over a text, with its color scale. */
+/** Per-token statistic with its color scale. */
 export interface StatisticColumn {
 	readonly name: TokenStatistic;
 	/** One value per token; null if unknown. */
@@ -89,7 +89,7 @@ export function statisticColumn(detail: TokenDetail, name: TokenStatistic): Stat
 			return { ...shared, strength: (v) => clamp(1 - v), low: '1', high: '0' };
 		case 'gini':
 		case 'variance': {
-			// The usual range depends on the number of tokens, so derives it from the text.
+			// The usual range depends on the number of tokens, so derive it from the text.
 			let [min, max] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
 			for (const value of known) [min, max] = [Math.min(min, value), Math.max(max, value)];
 			const span = max - min;
@@ -134,7 +134,7 @@ export function tokenWords(detail: TokenDetail, token: number, kind: TokenKind |
 	return parts.length === 0 ? 'no data' : parts.join(' · ');
 }
 
-/** Divides a text into equal parts and returns the maximum strength in each one; null if no value is known. */
+/** Divides the text into equal parts and returns the maximum strength in each part; null if no value is known. */
 export function stripOf(column: StatisticColumn, stretches: number): (number | null)[] {
 	const { length } = column.values;
 	const count = Math.max(1, Math.min(stretches, length));

@@ -3,7 +3,7 @@ import { element, setAria, setTitle } from '../dom.ts';
 import { type StatisticColumn, statisticNames, stripOf } from './statisticScale.ts';
 
 const namespace = 'http://www.w3.org/2000/svg';
-/** Width of the drawing in its own units; it is stretched to the available width. */
+/** Width of the sparkline in viewBox units; it is stretched to the available width. */
 const width = 400;
 const height = 36;
 const tickHeight = 5;
@@ -14,7 +14,7 @@ function svg(name: string, attributes: Readonly<Record<string, string | number>>
 	return node;
 }
 
-/** Sparkline of a statistic over a text, with a tick at each fork. Clicking it goes to the token. */
+/** Sparkline of a per-token statistic, with a tick at each fork. Clicking it goes to the token. */
 export class TokenStrip {
 	readonly element = element('div', { class: 'token-strip', role: 'img' });
 	readonly #drawing = svg('svg', {

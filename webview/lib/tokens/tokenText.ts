@@ -21,7 +21,7 @@ export interface TokenTextOptions {
 	readonly onPick?: (token: number) => void;
 }
 
-/** Text displayed token by token, with one tab stop. Arrow keys move between tokens. Long texts are virtualized. */
+/** Text displayed token by token, with one tab stop. Arrow keys move between tokens. Long text is virtualized. */
 export class TokenText implements IDisposable {
 	readonly element: HTMLElement;
 	readonly #options: TokenTextOptions;

@@ -26,7 +26,7 @@ export interface CompletionTrace {
 	readonly blocks: readonly RegionBlock[];
 	/** Tags, format errors and reasoning behaviors, sorted by start. */
 	readonly marks: readonly Mark[];
-	/** Number of occurrences of each behavior in the thinking. */
+	/** Number of occurrences of each behavior in the thinking section. */
 	readonly behaviors: ReadonlyMap<Behavior, number>;
 }
 

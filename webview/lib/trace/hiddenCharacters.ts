@@ -2,7 +2,7 @@ import { hiddenCharacters } from '../../../src/core/text/hiddenCharacters.ts';
 
 export { type HiddenCharacter, hiddenCharacters, hiddenLabel } from '../../../src/core/text/hiddenCharacters.ts';
 
-/** Returns a text with its hidden characters written out. */
+/** Returns text with its hidden characters written out. */
 export function visibleText(text: string): string {
 	let out = '';
 	let at = 0;
@@ -14,7 +14,7 @@ export function visibleText(text: string): string {
 }
 
 /**
- * Returns a short text for attributes and one-line labels: hidden characters are written out, and line breaks become
+ * Returns short text for attributes and one-line labels: hidden characters are written out, and line breaks become
  * spaces.
  */
 export function plainLabel(text: string, limit = 200): string {

@@ -28,7 +28,7 @@ function safeCut(text: string, start: number, at: number): number {
 }
 
 /**
- * Splits [start, end) of a text into blocks: at line ends if possible, otherwise at spaces, otherwise at any safe
+ * Splits [start, end) of the text into blocks: at line ends if possible, otherwise at spaces, otherwise at any safe
  * offset.
  */
 export function textBlocks(

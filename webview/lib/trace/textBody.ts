@@ -6,7 +6,7 @@ import { hiddenCharacters } from './hiddenCharacters.ts';
 import { type Mark, marksWithin, segments } from './marks.ts';
 import type { TextBlock } from './textBlocks.ts';
 
-/** Maximum number of blocks that are all rendered; in longer texts, only visible blocks are. */
+/** Maximum number of blocks that are all rendered; in longer text, only visible blocks are. */
 const drawnWhole = 6;
 /** Number of frames after which measured heights are considered stable. */
 const settleFrames = 8;
@@ -29,7 +29,7 @@ export interface TextBodyOptions {
 	readonly behaviors: boolean;
 }
 
-/** Text with sections and highlights. Long texts are virtualized, and all content is inserted as text nodes. */
+/** Text with sections and highlights. Long text is virtualized, and all content is inserted as text nodes. */
 export class TextBody implements IDisposable {
 	readonly element: HTMLElement;
 	readonly #options: TextBodyOptions;
@@ -141,8 +141,8 @@ export function drawBlock(
 }
 
 /**
- * Appends [start, end) of a text: marks become spans, hidden characters are shown by name, and everything else becomes
- * text nodes.
+ * Appends [start, end) of the text: marks become spans, hidden characters are shown by name, and everything else
+ * becomes text nodes.
  */
 export function appendMarked(node: HTMLElement, text: string, start: number, end: number, marks: Mark[]): void {
 	const hidden = hiddenCharacters(text, start, end).map(

@@ -60,7 +60,7 @@ export class CompareTab implements DetailTab {
 					element(
 						'tr',
 						null,
-						element('td', null, element('span', { class: 'visually-hidden' }, 'Quantity')),
+						element('td', null, element('span', { class: 'visually-hidden' }, 'Metric')),
 						element('th', { attributes: { scope: 'col' } }, plainLabel(main.source.title, 60) || 'This tree'),
 						element('th', { attributes: { scope: 'col' } }, plainLabel(other.source.title, 60) || 'Other tree'),
 					),

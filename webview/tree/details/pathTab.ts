@@ -12,7 +12,7 @@ import { TextParts } from './textPart.ts';
 /** Maximum number of steps shown. Longer paths show only the last ones. */
 const limit = 200;
 
-/** The path from the root to the selected node as a single trace. Without a selection, the best path. */
+/** The path from the root to the selected node as a single trace, or the best path if no node is selected. */
 export class PathTab implements DetailTab {
 	readonly id = 'path';
 	readonly label = 'Path';

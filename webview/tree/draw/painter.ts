@@ -14,7 +14,7 @@ export interface Picture {
 	readonly camera: Camera;
 	readonly size: Size;
 	readonly palette: Palette;
-	/** Place of the node, or -1 if there is none. */
+	/** Place of the selected node, or -1 if there is none. */
 	readonly selected: number;
 	readonly hovered: number;
 }

@@ -52,7 +52,7 @@ export interface SceneOptions {
 	readonly isJudged: boolean;
 	/** The latest event, or null if it should not be highlighted. */
 	readonly event: TreeEvent | null;
-	/** Overrides the tree's own color range, such as with the shared range of two compared trees. */
+	/** Overrides the tree's own color range, for example with the range shared by two compared trees. */
 	readonly range?: Range | null;
 }
 

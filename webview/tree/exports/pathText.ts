@@ -8,7 +8,7 @@ export function pathText(nodes: readonly TreeNode[], textOf: (node: TreeNode) =>
 	return steps.length === 0 ? textOf(root) : `${textOf(root).trimEnd()}\n\n${joined(steps.map(textOf))}`;
 }
 
-/** Joins step texts. If the policy did not write line breaks itself, puts each step on its own line. */
+/** Joins the steps. If the policy did not write line breaks itself, puts each step on its own line. */
 function joined(texts: readonly string[]): string {
 	return texts.reduce((all, text) => {
 		const isApart = all === '' || /\s$/.test(all) || /^\s/.test(text);

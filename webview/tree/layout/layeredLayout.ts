@@ -5,7 +5,7 @@ import type { VisibleTree } from './visibleTree.ts';
 
 const level = 220;
 const row = 46;
-/** Maximum number of bends. Above it, edges that cross a level get no bend point there. */
+/** Maximum number of bends. Above this number, edges that cross a level get no bend point there. */
 const maxBends = 6000;
 const sweeps = 8;
 

@@ -24,7 +24,7 @@ export interface Layout {
 	readonly rowHeight: number;
 	/** Edges other than those to first parents: pairs of places with their kind. */
 	readonly links: readonly Link[];
-	/** Bend points of edges to first parents, by place of the child: x, y, x, y, ... */
+	/** Bend points of edges to first parents, keyed by the child's place: x, y, x, y, ... */
 	readonly bends: ReadonlyMap<number, readonly number[]>;
 	/** Meaning of the x axis, if it is quantitative. */
 	readonly axis: TimeAxis | null;

@@ -1,13 +1,13 @@
 import { hashText, mix32 } from '../../../base/random.ts';
 import { wordsOf } from './words.ts';
 
-/** A word sequence shared by a test text and a training text. */
+/** A word sequence that occurs in both a test example and a training example. */
 export interface Overlap {
-	/** Test text number, as passed to `add`. */
+	/** Number of the test example, as passed to `add`. */
 	readonly test: number;
 	/** Shared words, joined by spaces. */
 	readonly words: string;
-	/** Word index in the training text at which the overlap starts. */
+	/** Word index in the training example at which the overlap starts. */
 	readonly at: number;
 }
 
@@ -21,15 +21,16 @@ interface Test {
 }
 
 interface Place {
-	/** Index of the test text. */
+	/** Index of the test example. */
 	readonly test: number;
 	/** Index of the first word. */
 	readonly at: number;
 }
 
 /**
- * Finds training texts that leak a test: texts that share ten consecutive words with a test text, or that contain an
- * entire test text of three to nine words. Hash hits are verified against the words, so there are no false positives.
+ * Finds training examples that leak test data: examples that share ten consecutive words with a test example, or that
+ * contain an entire test example of three to nine words. Hash hits are verified against the words, so there are no
+ * false positives.
  */
 export class ContaminationIndex {
 	readonly #tests: Test[] = [];
@@ -37,7 +38,7 @@ export class ContaminationIndex {
 	readonly #grams = new Map<number, Map<number, Place[]>>();
 	#tooShort = 0;
 
-	/** Number of test texts with fewer than three words, which are too short to search for. */
+	/** Number of test examples with fewer than three words, which are too short to search for. */
 	get tooShort(): number {
 		return this.#tooShort;
 	}
@@ -46,7 +47,7 @@ export class ContaminationIndex {
 		return this.#tests.length;
 	}
 
-	/** @param test number to report in overlaps; several texts may share one */
+	/** @param test number to report in overlaps; several examples may share one */
 	add(text: string, test: number): void {
 		const words = wordsOf(text);
 		if (words.length < fewestWords) {
@@ -70,7 +71,7 @@ export class ContaminationIndex {
 		}
 	}
 
-	/** Returns the first overlap between a training text and a test, or null if there is none. */
+	/** Returns the first overlap between training text and a test example, or null if there is none. */
 	find(text: string): Overlap | null {
 		const words = wordsOf(text);
 		if (words.length < fewestWords) return null;

@@ -23,9 +23,13 @@ const hashes = 128;
 const bands = 16;
 const perBand = hashes / bands;
 const donorsPerBin = 8;
-/** Larger buckets come from a common opening phrase; their rows are compared only with the first rows. */
+/**
+ * Maximum number of rows in a bucket that each row is compared with. Larger buckets come from a common opening phrase.
+ */
 const maxCompared = 50;
-/** Average number of comparisons per text. Without a limit, data generated from one template would take hours. */
+/**
+ * Limit on the average number of comparisons per text. Without it, data generated from one template would take hours.
+ */
 const comparisonsPerText = 100;
 /** 53 bits hold a 32-bit key and a text index. */
 const maxTexts = 1 << 21;
@@ -37,7 +41,7 @@ const breath = 2048;
  * Finds texts that share most of their word n-grams. MinHash signatures (Broder 1997), computed with one permutation
  * (Li, Owen and Zhang 2012) and densification of empty bins (Shrivastava 2017), propose candidate pairs by banding
  * (locality-sensitive hashing, Leskovec et al., Mining of Massive Datasets, chapter 3). Each candidate is then verified
- * by its exact Jaccard similarity. A text takes 76 bytes plus 4 bytes per n-gram.
+ * by computing the exact Jaccard similarity. Each text takes 76 bytes plus 4 bytes per n-gram.
  */
 export class NearDuplicates {
 	readonly #similarity: number;

@@ -17,8 +17,8 @@ const folded = new Uint8Array(128).map((_, code) => {
 });
 
 /**
- * Computes the words of a text (see `wordsOf`) as 64-bit hashes in two halves. ASCII text is processed without creating
- * strings, which is five times as fast. The arrays are reused for the next text.
+ * Hashes the words in text (see `wordsOf`) to 64 bits each, stored as two halves. ASCII text is processed without
+ * creating strings, which is five times as fast. The arrays are reused for the next text.
  */
 export class WordHashes {
 	low = new Uint32Array(1024);

@@ -2,7 +2,7 @@
 const pattern = /[\p{L}\p{M}\p{N}]+|[-+*/^%=<>×÷−√]|\p{Sm}/gu;
 
 /**
- * Splits a text into units for comparison: lowercase words, numbers, and operators, without spacing or punctuation.
+ * Splits text into units for comparison: lowercase words, numbers, and operators, without spacing or punctuation.
  * Letters that are equivalent under NFKC are equal.
  */
 export function wordsOf(text: string): string[] {

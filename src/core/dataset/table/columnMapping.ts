@@ -23,7 +23,7 @@ export interface GuessedMapping extends ColumnMapping {
 /** Columns that identify rollout rows. The completion in such a row is not a gold answer. */
 const scored = ['reward', 'rewards', 'advantage', 'correct'];
 
-/** Minimum fraction of sampled values that must contain the marker for a column to be interpreted by it. */
+/** Minimum fraction of sampled values that must contain a marker for the column to be interpreted according to it. */
 const marked = 0.8;
 
 /**
@@ -102,7 +102,8 @@ export function guessMapping(
 export type NamedColumns = { readonly [Role in 'prompt' | 'answer' | 'solution']?: string | undefined };
 
 /**
- * Applies the user's columns. The interpretation relies on the inferred answer column, so it is dropped for another.
+ * Applies the columns chosen by the user. The interpretation depends on the inferred answer column, so it is discarded
+ * if the user chooses a different one.
  */
 export function withNamed(guessed: ColumnMapping, { prompt, answer, solution }: NamedColumns): ColumnMapping {
 	const own = answer !== undefined && answer !== guessed.answer;

@@ -3,7 +3,7 @@ import type { ColumnMapping } from './columnMapping.ts';
 import { rolesOf } from './rowRoles.ts';
 import { cellText, type RowValue } from './tableRow.ts';
 
-/** Columns with policy output, which holds reasoning and answer in one text. */
+/** Columns that contain policy output, with the reasoning and the answer in a single string. */
 const written: readonly string[] = ['completion', 'response', 'output', 'generation', 'chosen', 'rejected'];
 /** Maximum number of parts shown; a row can have thousands of columns. */
 const maxParts = 200;

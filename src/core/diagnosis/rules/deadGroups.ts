@@ -144,7 +144,7 @@ class DeadGroupsWatch implements Watch {
 				level: 'warning',
 				content: () => ({
 					...this.#content(wrongShare, 'too-hard'),
-					message: `Problems are too hard: no completion is correct in ${percent(wrongShare)} of the groups from the last ${limit('deadBatches')} batches, and hardly any has been since the first batch. Only other rewards vary within groups.`,
+					message: `Problems are too hard: no completion is correct in ${percent(wrongShare)} of the groups from the last ${limit('deadBatches')} batches, and hardly any have been correct since the first batch. Only other rewards vary within groups.`,
 					evidence: wrong.slice(0, maxEvidence).map(({ step, group }) => ({ step, group: group.group })),
 				}),
 			},

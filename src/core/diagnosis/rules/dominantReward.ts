@@ -68,7 +68,7 @@ class DominantWatch implements Watch {
 	#judge(): readonly RuleFinding[] {
 		const components = [...this.#components.values()].filter(({ deviations }) => deviations.full);
 		const judge = components.find(({ name }) => judgesAnswer(name));
-		// The correctness reward must be present, not yet solved, and not rising.
+		// Requires a correctness reward that is below the solved threshold and not rising.
 		if (judge === undefined || components.length < 2) return [];
 		const batches = limit('dominantBatches');
 		const accuracy = judge.means.mean(judge.means.count - batches);
@@ -82,8 +82,8 @@ class DominantWatch implements Watch {
 		const component = components[max] as Component;
 		const share = (variances[max] as number) / sum;
 		if (!(share >= limit('dominantShare')) || component === judge || judgesAnswer(component.name)) return [];
-		// Dominance from the first batch on results from the weights; later dominance can be a consequence of a collapsed
-		// policy.
+		// Dominance from the first batch on results from the weights; later dominance can be a consequence of policy
+		// collapse.
 		const openings = components.map(({ name, opening }) => (this.#weight(name) * (opening.mean ?? 0)) ** 2);
 		const wasDominant =
 			(judge.opening.mean ?? 0) >= limit('flatRise') &&
@@ -93,7 +93,7 @@ class DominantWatch implements Watch {
 		const other = Math.max(component.deviations.mean(), component.opening.mean ?? 0);
 		const balanced = (spread * limit('balancedShare')) / other;
 		const weight = spread > 0 && Number.isFinite(balanced) ? Number(balanced.toPrecision(2)) : null;
-		// If correct answers became rarer as this reward rose, any weight pulls the policy away from them.
+		// If correct answers became rarer as this reward rose, any positive weight pulls the policy away from them.
 		const pullsAway =
 			wasDominant &&
 			(judge.began.mean ?? 0) - accuracy >= limit('flatRise') &&
@@ -144,7 +144,7 @@ export const dominantReward: Rule = {
 	name: 'dominant-reward',
 	title: 'One reward dominates',
 	fires:
-		'with weights w and standard deviations s (mean of `rewards/NAME/std` over the last `dominantBatches` batches), (w s)^2 of one reward other than the correctness reward is >= `dominantShare` x the sum of (w s)^2, while the correctness reward is below `solvedAccuracy` and has risen by at most `flatRise` compared with the first `dominantBatches` of the last `dominantLookback` batches, of which there must be at least `formatBatches`. If this was true in the first `openingBatches` batches, it also explains an apparently high learning rate. The advice is to remove the reward if it dominated from the first batches and has risen since while the correctness reward fell by `flatRise`; otherwise, to lower its weight so that its weighted SD is `balancedShare` of that of the correctness reward. Correctness rewards are recognized by name: accuracy, correct, exact, solved, verify, outcome, pass rate.',
+		'with weights w and standard deviations s (mean of `rewards/NAME/std` over the last `dominantBatches` batches), (w s)^2 of one reward other than the correctness reward is >= `dominantShare` x the sum of (w s)^2, while the correctness reward is below `solvedAccuracy` and has risen by at most `flatRise` compared with the first `dominantBatches` of the last `dominantLookback` batches, of which there must be at least `formatBatches`. If this was true in the first `openingBatches` batches, it also explains an apparently high learning rate. The suggested fix is to remove the reward if it dominated from the first batches and has risen since while the correctness reward fell by `flatRise`; otherwise, it is to lower the weight so that the weighted SD is `balancedShare` of that of the correctness reward. Correctness rewards are recognized by name: accuracy, correct, exact, solved, verify, outcome, pass rate.',
 	silent:
 		'If no reward name indicates correctness, if the correctness reward is rising, or if it has been below `hopelessShare` since the first batches, because changing weights would not help.',
 	metrics: ['rewards/NAME/mean', 'rewards/NAME/std'],

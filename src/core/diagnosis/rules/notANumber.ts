@@ -43,7 +43,7 @@ class NotANumberWatch implements Watch {
 				about: trains ? 'update' : 'reward',
 				level: 'error',
 				content: () => ({
-					message: `${names.join(', ')} ${names.length > 1 ? 'are' : 'is'} not a number in ${worst} of the last ${Math.max(...bad.map(({ invalid }) => invalid.count))} updates that have ${names.length > 1 ? 'them' : 'it'}.`,
+					message: `${names.join(', ')} ${names.length > 1 ? 'are' : 'is'} not a number in ${worst} of the last ${Math.max(...bad.map(({ invalid }) => invalid.count))} updates that report ${names.length > 1 ? 'them' : 'it'}.`,
 					action: trains
 						? 'NaN weights do not recover. Go back to a checkpoint before this step, and use a lower learning rate, a smaller max_grad_norm, or higher precision.'
 						: 'No completion in these batches has a reward. Check what the reward functions return and which errors they raise.',

@@ -60,7 +60,7 @@ class OverlongWatch implements Watch {
 				content: () => ({
 					message: `${percent(mean)} of the completions in the last ${limit('overlongBatches')} batches are truncated at the length limit${longest === null ? '' : ` of ${longest} tokens`}, and the fraction is not falling.`,
 					action:
-						'Raise the completion length limit, or mask truncated completions from the loss (mask_truncated_completions). A truncated completion gets no reward, even if it was about to give a correct answer.',
+						'Raise the completion length limit, or exclude truncated completions from the loss (mask_truncated_completions). A truncated completion gets no reward, even if it was about to give a correct answer.',
 					metrics: ['completions/clipped_ratio', 'completions/mean_length'],
 					evidence: this.#facts.evidence((group, i) => group.truncated[i] === true),
 					cause: 'completions truncated',

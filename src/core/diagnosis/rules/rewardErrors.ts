@@ -61,7 +61,7 @@ export const rewardErrors: Rule = {
 	name: 'reward-errors',
 	title: 'Reward failures',
 	fires:
-		'`rewards/NAME/errors` is above 0 in at least `errorBatches` of the last 10 batches. The advice removes the reward unless it measures correctness.',
+		'`rewards/NAME/errors` is above 0 in at least `errorBatches` of the last 10 batches. The suggested fix removes the reward unless it measures correctness.',
 	silent: 'Isolated failures, such as a timeout on a busy machine.',
 	metrics: ['rewards/NAME/errors'],
 	thresholds: ['errorBatches'],

@@ -125,8 +125,9 @@ export const wrongAnswers: Rule = {
 	name: 'wrong-answers',
 	title: 'Incorrect answers in the dataset',
 	fires:
-		'over the last `shortRun` steps with rollouts, in at least `agreedWrong` of the groups, at least `agreeShare` of the completions give the same answer and it is judged incorrect, while `eval/heldout/accuracy` exceeds training accuracy by `agreedGap` or more. The advice excludes the prompts of the stage whose latest group agreed in this way (up to 2,000).',
-	silent: 'If the held-out problems have the same incorrect keys, or the run does not record how answers are marked.',
+		'over the last `shortRun` steps with rollouts, in at least `agreedWrong` of the groups, at least `agreeShare` of the completions give the same answer and it is judged incorrect, while `eval/heldout/accuracy` exceeds training accuracy by `agreedGap` or more. The suggested fix excludes the prompts in the stage whose latest group agreed in this way (up to 2,000).',
+	silent:
+		'If the held-out problems have the same incorrect answer keys, or the run does not record how answers are marked.',
 	metrics: ['eval/heldout/accuracy', 'rewards/NAME/mean'],
 	thresholds: ['agreeShare', 'agreedWrong', 'agreedGap', 'shortRun'],
 	explains: ['dead-groups', 'entropy-collapse', 'learning-rate-high'],

@@ -18,7 +18,7 @@ export interface MathShepherdLine {
 /**
  * Parses a Math-Shepherd line (Wang et al. 2024). `input` contains the problem and its numbered steps, each ending with
  * {@link stepEnd}; `label` is the same text with `+` or `-` in place of the marker. Returns a phrase describing the
- * problem if the line has a different format or its two texts differ.
+ * problem if the line has a different format or if `input` and `label` do not match.
  */
 export function readMathShepherd(value: unknown): StepSample[] | string {
 	const decoded = decode(lineSchema, value);
@@ -57,7 +57,7 @@ const numbered = /^Step \d+:/;
 
 /**
  * Formats a solution as a Math-Shepherd line, or returns null if its first step is unrated. Unnumbered steps are
- * numbered. Returns a phrase if the text contains the step end marker, which cannot be written.
+ * numbered. Returns a phrase if the text contains the step end marker, which this format cannot represent.
  */
 export function writeMathShepherd(
 	sample: StepSample,

@@ -13,7 +13,7 @@ const entry = (title: string, over: string, explanation: string, more: Partial<M
 export const clippingMetrics: Readonly<Record<string, MetricEntry>> = {
 	'clip_ratio/low_mean': entry(
 		'Clip ratio low',
-		`share of ${update}`,
+		`fraction of ${update}`,
 		'Tokens with a negative advantage whose ratio fell below 1 - epsilon. They no longer contribute to the gradient. 0 at the first update of a batch.',
 		{ healthy: '0 with one update per batch; below 0.1 otherwise', rises: 'Bad tokens are being suppressed quickly.' },
 	),
@@ -24,7 +24,7 @@ export const clippingMetrics: Readonly<Record<string, MetricEntry>> = {
 	),
 	'clip_ratio/high_mean': entry(
 		'Clip ratio high',
-		`share of ${update}`,
+		`fraction of ${update}`,
 		'Tokens with a positive advantage whose ratio rose above 1 + epsilon_high. They no longer contribute to the gradient. 0 at the first update of a batch.',
 		{
 			healthy: '0 with one update per batch; below 0.1 otherwise',
@@ -39,7 +39,7 @@ export const clippingMetrics: Readonly<Record<string, MetricEntry>> = {
 	),
 	'clip_ratio/region_mean': entry(
 		'Clipped',
-		`share of ${update}`,
+		`fraction of ${update}`,
 		'Tokens clipped on either side. A large fraction means that the batch is exhausted: use fewer iterations or a lower learning rate.',
 		{
 			healthy: '0 with one update per batch; below 0.2 otherwise',
@@ -48,7 +48,7 @@ export const clippingMetrics: Readonly<Record<string, MetricEntry>> = {
 	),
 	cispo_clip_ratio: entry(
 		'Clipped weights',
-		`share of ${update}`,
+		`fraction of ${update}`,
 		'With loss_type cispo: tokens with a positive advantage whose weight (the ratio) was truncated at epsilon_high. They still contribute to the gradient.',
 		{ healthy: '0 with one update per batch; below 0.1 otherwise' },
 	),

@@ -1,7 +1,7 @@
 import type { MetricEntry } from '../metricEntry.ts';
 
-const texts = 'labeled prefixes of completions in the update, measured before it';
-const heldOut = 'labeled prefixes of completions for held-out problems';
+const texts = 'labeled completion prefixes in the update, measured before the update';
+const heldOut = 'labeled completion prefixes for held-out problems';
 
 /** Metrics for stages that train a head on top of the policy. */
 export const headMetrics: Readonly<Record<string, MetricEntry>> = {

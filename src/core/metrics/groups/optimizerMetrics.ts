@@ -33,7 +33,7 @@ export const optimizerMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'optimizer',
 		better: null,
 		over: 'the update',
-		explanation: 'AdamW learning rate for this update, after warm-up and schedule.',
+		explanation: 'AdamW learning rate for this update, with warm-up and schedule applied.',
 		healthy:
 			'1e-7 to 5e-6 for full models with billions of weights, ten times higher for LoRA, higher still for small models',
 	},
@@ -45,7 +45,7 @@ export const optimizerMetrics: Readonly<Record<string, MetricEntry>> = {
 		over: 'completion tokens in the update',
 		explanation:
 			'KL(teacher || student) between the distributions for each token, at the stage temperature: 0 if the student matches its teacher.',
-		healthy: 'falls toward 0; the rest is beyond the capacity of the student',
+		healthy: 'falls toward 0; the remainder is beyond the capacity of the student',
 		rises: 'The learning rate is too high, or the completions changed.',
 	},
 	'distill/cross_entropy': {
@@ -54,7 +54,7 @@ export const optimizerMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'optimizer',
 		better: 'down',
 		over: 'completion tokens in the update',
-		explanation: 'Negative log-likelihood of the tokens on which student and teacher are compared.',
+		explanation: 'Negative log-likelihood of the tokens on which the student and the teacher are compared.',
 		healthy: 'falls to the entropy of the teacher, not to 0',
 	},
 	mean_token_accuracy: {

@@ -83,7 +83,7 @@ export const policyMetrics: Readonly<Record<string, MetricEntry>> = {
 		unit: 'share',
 		group: 'heads',
 		better: null,
-		over: 'share of completion tokens in the update',
+		over: 'fraction of completion tokens in the update',
 		explanation: 'Tokens whose value has changed by more than cliprange_value since the batch was sampled.',
 		healthy: '0 with one update per batch',
 	},
@@ -152,7 +152,7 @@ export const policyMetrics: Readonly<Record<string, MetricEntry>> = {
 		explanation: 'Probability of a sampled token in the training graph divided by its probability in the sampler.',
 		healthy: `within ${limit('mismatchRatio')} of 1`,
 		falls:
-			'The trainer assigns lower probabilities to the samples than the sampler did: their weights or temperatures differ.',
+			'The trainer assigns lower probabilities to the samples than the sampler did: weights or temperatures differ.',
 	},
 	'sampling/importance_sampling_ratio/min': {
 		title: 'Sampler ratio (min)',
@@ -178,7 +178,7 @@ export const policyMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: 'down',
 		over: 'mean over sampled tokens',
 		explanation:
-			'KL between the sampling policy and the policy being trained, at training time. It should reflect only rounding and, in asynchronous training, the steps in between.',
+			'KL between the sampling policy and the policy being trained, at training time. It should reflect only rounding and, in asynchronous training, the updates made since sampling.',
 		healthy: `about 0.001, below ${limit('mismatchKl')}`,
 		rises: 'Sampler and trainer are drifting apart: weights arrive late or are wrong, or precision differs.',
 		logScale: true,
@@ -198,7 +198,7 @@ export const policyMetrics: Readonly<Record<string, MetricEntry>> = {
 		unit: 'share',
 		group: 'other',
 		better: 'down',
-		over: 'share of the tool calls in the generation batch',
+		over: 'fraction of the tool calls in the generation batch',
 		explanation: 'Tool calls that failed.',
 		rises: 'Calls are malformed, or the tool itself fails.',
 	},

@@ -9,7 +9,7 @@ export const preferenceMetrics: Readonly<Record<string, MetricEntry>> = {
 		unit: 'share',
 		group: 'preferences',
 		better: 'up',
-		over: `share of the ${pairs}`,
+		over: `fraction of the ${pairs}`,
 		explanation:
 			'Pairs whose chosen completion has the higher implicit reward. About 0.5 before training, when policy and reference are identical.',
 		healthy: 'rises from 0.5; if it reaches 1 early, the pairs are too easy',

@@ -2,7 +2,7 @@ import { limit } from '../../diagnosis/thresholds.ts';
 import { deviationMeaning } from '../lossMeaning.ts';
 import { batch, type MetricEntry } from '../metricEntry.ts';
 
-const groups = 'share of the groups in the generation batch';
+const groups = 'fraction of the groups in the generation batch';
 
 export const rewardMetrics: Readonly<Record<string, MetricEntry>> = {
 	reward: {
@@ -62,7 +62,7 @@ export const rewardMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: 'down',
 		over: groups,
 		explanation:
-			'Groups whose completions all got the same reward, so that their advantages are 0 and they have no gradient. High early on, the task is too hard; high later, it is solved.',
+			'Groups whose completions all got the same reward, so that their advantages are 0 and they have no gradient. If the fraction is high early on, the task is too hard; if it is high later, the task is solved.',
 		healthy: `below ${limit('deadShare')}`,
 		rises:
 			'Problems are solved (reward high) or hopeless (reward low), or completions have become too similar (entropy low).',

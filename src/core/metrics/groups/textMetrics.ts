@@ -1,8 +1,8 @@
 import type { MetricEntry } from '../metricEntry.ts';
 
-const heldOut = 'tokens of held-out texts';
+const heldOut = 'tokens in held-out text';
 
-/** Metrics for the stage that trains on whole texts. */
+/** Metrics for the stage that trains on plain text. */
 export const textMetrics: Readonly<Record<string, MetricEntry>> = {
 	'eval/text/loss': {
 		title: 'Held-out text loss',
@@ -10,9 +10,10 @@ export const textMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'evaluation',
 		better: 'down',
 		over: heldOut,
-		explanation: 'Negative log-likelihood per token on texts that are not used for training.',
+		explanation: 'Negative log-likelihood per token on text that is not used for training.',
 		healthy: 'falls with the training loss and remains close to it',
-		rises: 'While the training loss falls: the model is memorizing texts because there are too few.',
+		rises:
+			'While the training loss falls: the model is memorizing the training text because there is too little of it.',
 	},
 	'eval/text/perplexity': {
 		title: 'Held-out text perplexity',

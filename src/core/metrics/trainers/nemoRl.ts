@@ -28,13 +28,15 @@ export const nemoRl: Trainer = {
 		{
 			name: 'train/gen_kl_error',
 			canonical: 'sampling/mismatch_kl',
-			differs: 'KL between sampler and trainer with the sampler as ground truth, before the update.',
+			differs:
+				'KL between sampler and trainer with the sampler policy as the reference distribution, measured before the update.',
 		},
 		{
 			name: 'train/policy_kl_error',
 			canonical: 'sampling/mismatch_kl',
 			akin: true,
-			differs: 'With the trainer as ground truth, so a single rare token can dominate it.',
+			differs:
+				'Computed with the trainer policy as the reference distribution, so a single rare token can dominate the value.',
 		},
 		{
 			name: 'train/token_mult_prob_error',
@@ -66,7 +68,7 @@ export const nemoRl: Trainer = {
 		{
 			name: 'timing/train/valid_tokens_per_sec_per_gpu',
 			canonical: 'throughput/tokens',
-			differs: 'Training tokens per second of the entire step, per GPU.',
+			differs: 'Training tokens per second over the entire step, per GPU.',
 		},
 		{
 			name: 'validation/accuracy',

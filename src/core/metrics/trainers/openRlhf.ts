@@ -1,7 +1,7 @@
 import type { Trainer } from '../trainerName.ts';
 
-/** Newer files contain both. The exact values are written last and take precedence. */
-const older = 'only name before March 2026';
+/** Newer files contain both names. The exact values are written last and take precedence. */
+const older = 'the only name before March 2026';
 const weighted = 'The older name is a mean over micro-batches, which differ in size.';
 
 export const openRlhf: Trainer = {
@@ -19,7 +19,7 @@ export const openRlhf: Trainer = {
 			name: 'train/return',
 			canonical: 'reward',
 			akin: true,
-			differs: 'Reward minus the KL penalty of its tokens.',
+			differs: 'Reward of a completion minus the KL penalty for its tokens.',
 		},
 		{ name: 'train/group_reward_std', canonical: 'group_reward_std', differs: 'Sample standard deviation (n - 1).' },
 		{

@@ -65,12 +65,14 @@ export const primeRl: Trainer = {
 		{
 			name: 'mismatch_kl/mean',
 			canonical: 'sampling/mismatch_kl',
-			differs: 'k3 between trainer and sampler. Training is asynchronous, so the steps in between contribute.',
+			differs:
+				'k3 between trainer and sampler. Training is asynchronous, so updates made since sampling contribute too.',
 		},
 		{
 			name: 'mismatch_kl/all/mean',
 			canonical: 'sampling/mismatch_kl',
-			differs: 'k3 between trainer and sampler. Training is asynchronous, so the steps in between contribute.',
+			differs:
+				'k3 between trainer and sampler. Training is asynchronous, so updates made since sampling contribute too.',
 		},
 		{ name: 'optim/loss', canonical: 'loss' },
 		{ name: 'loss/mean', canonical: 'loss', differs: 'Mean over micro-batches.' },
@@ -87,7 +89,7 @@ export const primeRl: Trainer = {
 		{
 			name: 'perf/throughput',
 			canonical: 'throughput/tokens',
-			differs: 'Training tokens per second of forward and backward passes.',
+			differs: 'Training tokens per second during forward and backward passes.',
 		},
 		{ name: 'progress/total_tokens', canonical: 'num_tokens' },
 	],

@@ -1,7 +1,10 @@
 import type { Trainer, TrainerName } from '../trainerName.ts';
 import { verl } from './verl.ts';
 
-/** With the verl backend, it logs verl's names; the others are its own. Single-agent runs use the role "default". */
+/**
+ * With the verl backend, rLLM logs verl's metric names; the names below are its own. Single-agent runs use the role
+ * "default".
+ */
 const own: readonly TrainerName[] = [
 	{ name: 'reward/default/mean', canonical: 'reward', differs: 'Trajectories of a single role only.' },
 	{ name: 'reward/default/std', canonical: 'reward_std', differs: 'Population standard deviation (n).' },

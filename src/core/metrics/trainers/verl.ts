@@ -129,7 +129,7 @@ export const verl: Trainer = {
 		{
 			name: 'perf/throughput',
 			canonical: 'throughput/tokens',
-			differs: 'Prompt and completion tokens per second of the entire step, per GPU.',
+			differs: 'Prompt and completion tokens per second over the entire step, per GPU.',
 		},
 		{
 			name: 'val-core/{source}/acc/mean@{n}',

@@ -9,7 +9,7 @@ export function numberOf(text: string): number | null {
 	return /^[+-]?\d{1,15}(?:\.\d{1,15})?$/.test(bare) ? Number(bare) : null;
 }
 
-/** Returns whether two texts clearly give the same answer. */
+/** Returns whether two strings clearly give the same answer. */
 export function sameAnswer(a: string, b: string): boolean {
 	const [x, y] = [numberOf(a), numberOf(b)];
 	if (x !== null && y !== null) return Math.abs(x - y) <= 1e-9 * Math.max(1, Math.abs(x));
@@ -38,7 +38,7 @@ export function candidates(row: ProbeRow, count: number, place: 'first' | 'middl
 	return list;
 }
 
-/** Returns the distinct numbers in a text, in order, up to 50. */
+/** Returns the distinct numbers in text, in order, up to 50. */
 export function numbersIn(text: string): string[] {
 	return [...new Set(text.match(/\d+(?:\.\d+)?/g) ?? [])].slice(0, 50);
 }

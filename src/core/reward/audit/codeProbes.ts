@@ -99,7 +99,7 @@ export const codeProbes: readonly Probe[] = [
 	}),
 	codeProbe({
 		id: 'code-brings-comparison',
-		title: 'Code that shadows the functions its tests compare with',
+		title: 'Code that shadows the comparison functions that its tests use',
 		severity: 'high',
 		why: 'Tests that share a namespace with the code use its comparison functions, which treat everything as equal.',
 		fix: 'Expose only the requested function to the tests, and bind comparison functions before loading the code.',

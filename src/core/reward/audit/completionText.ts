@@ -23,7 +23,7 @@ export function answering(row: ProbeRow, context: ProbeContext, answer: string):
 	return wellFormed(context.tags, idleThought(row), answer);
 }
 
-/** Returns the thinking from the honest completion, or a text that states the correct answer. */
+/** Returns the thinking from the honest completion, or text that states the correct answer. */
 export function workedThought(row: ProbeRow): string {
 	return row.solution ?? `I work it out and find ${row.answer}.`;
 }

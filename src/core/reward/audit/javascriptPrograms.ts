@@ -1,6 +1,9 @@
 import type { CodeTests } from './codeTests.ts';
 
-/** An object that equals anything it is compared with: using `==`, ordering, text, JSON, or a list. */
+/**
+ * An object that equals anything it is compared with: using `==`, ordering, or after conversion to text, JSON, or a
+ * list.
+ */
 const equalToAll = `let asked = 0;
 class Anything {
   constructor(values) { this.values = values; }
@@ -112,7 +115,10 @@ const changes = [1, -1].map(
 );
 changes.push('(value) => (typeof value === "string" ? [value] : String(value))');
 
-/** Returns the values that the tests expect: text after an equality operator, or else after a comma. */
+/**
+ * Returns the values that the tests expect: the text after an equality operator, or after a comma if there is no
+ * equality operator.
+ */
 function valuesIn(tests: string): unknown[] {
 	const value = String.raw`\s*(-?\d+(?:\.\d+)?|"[^"\n]*")`;
 	const found = ['===?', ','].map((before) => [...tests.matchAll(new RegExp(before + value, 'g'))]);

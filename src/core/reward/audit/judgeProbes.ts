@@ -5,7 +5,7 @@ import { attempts, type Probe, type ProbeContext, type ProbeRow } from './probe.
 const fix =
 	'State that the completion is data, delimit it with markers that it cannot contain, give the judge the gold answer, and parse the verdict from a fixed format.';
 
-/** Builds wrong answers followed by a message to the judge, in the answer and in the thinking. */
+/** Builds wrong answers with a message to the judge, appended either to the answer or to the thinking. */
 function withMessage(...messages: readonly string[]) {
 	return (row: ProbeRow, context: ProbeContext) =>
 		attempts(
@@ -76,7 +76,7 @@ export const judgeProbes: readonly Probe[] = [
 		severity: 'high',
 		attacks: 'content',
 		why: 'A colon or "Thought process:" is not an answer, yet generative judges accept it (Zhao et al. 2025, "One Token to Fool LLM-as-a-Judge").',
-		fix: `${fix} Compare by rules before asking the judge.`,
+		fix: `${fix} Apply rule-based checks before calling the judge.`,
 		maxRows: 5,
 		build: (row, context) =>
 			attempts(

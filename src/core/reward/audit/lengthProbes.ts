@@ -24,7 +24,7 @@ export const lengthProbes: readonly Probe[] = [
 		title: 'Very long thinking and a wrong answer',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'Length is not an answer.',
+		why: 'A long completion is not a correct answer.',
 		fix: 'Reward length only together with a correct answer, and only up to a cap.',
 		maxRows: 3,
 		build(row, { tags }) {
@@ -38,7 +38,7 @@ export const lengthProbes: readonly Probe[] = [
 		severity: 'high',
 		attacks: 'content',
 		why: 'The answer is one of thousands of numbers, so it is correct only by chance.',
-		fix: 'Read the answer from its section, and compare all of it.',
+		fix: 'Read the answer only from its section, and compare it in full.',
 		maxRows: 3,
 		build(row, context) {
 			const half = counting(row.answer, long / 2);
@@ -75,7 +75,7 @@ export const lengthProbes: readonly Probe[] = [
 		title: 'One word repeated',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'Collapsed policies write loops like this.',
+		why: 'Collapsed policies produce loops like this.',
 		fix: 'Compare the answer with the correct one.',
 		maxRows: 3,
 		build: (row, context) =>
@@ -105,7 +105,7 @@ export const lengthProbes: readonly Probe[] = [
 		title: 'Text that slows down regular expressions',
 		severity: 'low',
 		attacks: 'any',
-		why: 'It contains no answer and only makes patterns such as `.*?` and `\\s*$` backtrack at every position.',
+		why: 'The text contains no answer; it only makes patterns such as `.*?` and `\\s*$` backtrack at every position.',
 		fix: 'Search for tags as literal strings, and limit the repetitions in patterns.',
 		maxRows: 1,
 		alone: true,

@@ -36,7 +36,7 @@ export const markupProbes: readonly Probe[] = [
 		severity: 'medium',
 		attacks: 'content',
 		why: 'The visible answer is wrong.',
-		fix: 'Compare the entire answer. Do not drop LaTeX commands around numbers.',
+		fix: 'Compare the entire answer. Do not strip LaTeX commands around numbers.',
 		build: (row, context) =>
 			attempts(
 				answering(row, context, `\\boxed{${wrongAnswer(row)}\\phantom{${row.answer}}}`),
@@ -49,7 +49,7 @@ export const markupProbes: readonly Probe[] = [
 		severity: 'medium',
 		attacks: 'content',
 		why: 'The correct answer is retracted, and a wrong one is given.',
-		fix: 'Compare the entire answer. Do not drop markup.',
+		fix: 'Compare the entire answer. Do not strip markup.',
 		build: (row, context) => attempts(answering(row, context, `~~${row.answer}~~ ${wrongAnswer(row)}`)),
 	},
 	{
@@ -76,7 +76,7 @@ export const markupProbes: readonly Probe[] = [
 		title: 'Candidates in several code fences',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'The correct answer is only one of several candidates. A reward that reads only the first or only the last fence rewards just one of these orders, so there is nothing to gain.',
+		why: 'The correct answer is only one of several candidates. A reward that reads only the first or only the last fence accepts just one of the possible orders, so a policy gains nothing.',
 		fix: 'Read only one code fence, and reject the answer if there are several.',
 		needs: 'every',
 		build: (row, context) =>

@@ -11,7 +11,7 @@ export const numberProbes: readonly Probe[] = [
 		title: 'NaN as the answer',
 		severity: 'high',
 		attacks: 'content',
-		why: 'It is not a number. Comparisons with NaN are false, so a tolerance check passes if it is written the wrong way around.',
+		why: 'It is not a number. Comparisons with NaN are false, so a tolerance check that only rejects large differences accepts it.',
 		fix: finite,
 		build: (row, context) =>
 			attempts(...['NaN', 'nan', '-nan', '0/0', 'undefined'].map((text) => answering(row, context, text))),
@@ -21,7 +21,7 @@ export const numberProbes: readonly Probe[] = [
 		title: 'Infinity as the answer',
 		severity: 'high',
 		attacks: 'content',
-		why: 'It is not the correct answer. Differences from it and ratios with it are NaN or infinite.',
+		why: 'Infinity is not the correct answer. Differences and ratios that involve it are NaN or infinite.',
 		fix: finite,
 		build(row, context) {
 			if (/inf|∞/i.test(row.answer)) return skip('The correct answers are infinite.');
@@ -35,7 +35,7 @@ export const numberProbes: readonly Probe[] = [
 		title: 'Numbers beyond double precision',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'They are different numbers that overflow to infinity or underflow to 0 when parsed.',
+		why: 'These are different numbers that overflow to infinity or underflow to 0 when parsed.',
 		fix: finite,
 		build: (row, context) =>
 			attempts(
@@ -46,10 +46,10 @@ export const numberProbes: readonly Probe[] = [
 	},
 	{
 		id: 'huge-exponent',
-		title: 'Tower of exponents',
+		title: 'Power tower',
 		severity: 'low',
 		attacks: 'content',
-		why: 'It is a different number that is too large to write out. A reward that evaluates it never returns.',
+		why: 'This is a different number, too large to write out. A reward that evaluates it never returns.',
 		fix: 'Limit the length and the exponents of expressions before evaluating them, and set a time limit for evaluation.',
 		maxRows: 1,
 		alone: true,

@@ -60,7 +60,8 @@ export interface Probe {
 	/** Likely fix, in one or two sentences. */
 	readonly fix: string;
 	/**
-	 * Maximum number of rows to try (default: all), for long completions and those that may reach a reward's time limit.
+	 * Maximum number of rows to try (default: all). Set for long completions and for completions that may hit the
+	 * reward's time limit.
 	 */
 	readonly maxRows?: number;
 	/** Whether only rewards that receive the truncation flag can pass the probe. */
@@ -77,7 +78,7 @@ export interface Probe {
 	build(row: ProbeRow, context: ProbeContext): readonly ProbeAttempt[] | ProbeSkip;
 }
 
-/** An audit probe along with the cause shared by its family, by which findings are grouped. */
+/** An audit probe and the cause shared by its family; findings are grouped by cause. */
 export interface AuditProbe extends Probe {
 	readonly cause: string;
 }

@@ -12,7 +12,8 @@ export interface TriedAttempt {
 	readonly completion: string;
 	readonly truncated: boolean;
 	/**
-	 * The gold answer as given and the row's columns, or null if these and the texts do not fully describe the attempt.
+	 * Gold answer as given and the row's columns; null if they, together with the prompt and completion, do not fully
+	 * describe the attempt.
 	 */
 	readonly given: { readonly answer: unknown; readonly row: Readonly<Record<string, unknown>> } | null;
 	readonly value: number | null;
@@ -33,7 +34,7 @@ export interface ProbeResult {
 }
 
 const maxEvidence = 5;
-/** Maximum length of each evidence text, in characters. */
+/** Maximum length of each evidence string, in characters. */
 const longestEvidence = 4000;
 
 function clipped(text: string): string {
@@ -43,7 +44,8 @@ function clipped(text: string): string {
 }
 
 /**
- * Returns what a labeled case needs in addition to the texts, or nothing if the case would differ from what was scored.
+ * Returns the fields that a labeled case needs besides the prompt and completion; empty if the case would differ from
+ * what was scored.
  */
 function wholeOf({ given, prompt, completion }: TriedAttempt) {
 	if (given === null) return {};
@@ -97,7 +99,7 @@ export function skippedProbe({ id, title }: Probe, detail: string): ProbeResult 
 	return { outcome: { probe: id, title, outcome: 'skipped', rows: 0, fooled: 0, detail }, finding: null };
 }
 
-/** Returns why a reward is not judged by probes for distinctions that it does not make. */
+/** Returns why a probe does not apply to a reward, based on what the reward distinguishes; null if it applies. */
 export function targetSkip({ attacks }: Probe, { judges, rows }: RewardBaseline): string | null {
 	if (rows.every(({ honest }) => honest === null)) return 'The reward returns no value for any correct answer.';
 	if (attacks === 'content' && !judges.content)

@@ -33,7 +33,7 @@ export interface RewardBaseline {
 	readonly remarks: readonly string[];
 }
 
-/** Minimum fraction of the rows with a value on which a reward must make a distinction. */
+/** Minimum fraction of the valued rows on which a reward must make a distinction to be judged on it. */
 const fewest = 0.25;
 
 function valuesOf(row: readonly BaselineValue[], ...roles: BaselineRole[]): (number | null)[] {
@@ -94,7 +94,7 @@ function remarksOf(
 	}
 	if (all.every((value) => value === all[0])) {
 		remarks.push(
-			`The reward is always ${all[0]}, regardless of whether answer and format are correct, so no probe can be judged.`,
+			`The reward is always ${all[0]}, whether or not the answer and format are correct, so the probes are not meaningful.`,
 		);
 		return remarks;
 	}
@@ -105,7 +105,7 @@ function remarksOf(
 	}
 	if (content && form) {
 		remarks.push(
-			'Baseline only: an honest correct answer scores higher than a plain wrong one, and good format scores higher than bad format, so all probes were judged.',
+			'Baseline only: an honest correct answer scores higher than a plain wrong one, and good format scores higher than bad format, so all probes were evaluated.',
 		);
 	} else if (content) {
 		remarks.push(
@@ -113,11 +113,11 @@ function remarksOf(
 		);
 	} else if (form) {
 		remarks.push(
-			'The reward distinguishes good from bad format and ignores the answer, so only format probes were judged.',
+			'The reward distinguishes good from bad format and ignores the answer, so only format probes were evaluated.',
 		);
 	} else {
 		remarks.push(
-			'The reward distinguishes neither correct from wrong answers nor good from bad format, so no probe can be judged. Use it only together with a reward that does.',
+			'The reward distinguishes neither correct from wrong answers nor good from bad format, so the probes are not meaningful. Use it only together with a reward that does.',
 		);
 	}
 	const distinguishing = baselines.filter(({ rewardsContent }) => rewardsContent).length;
@@ -155,7 +155,7 @@ function lengthTrend(rows: readonly (readonly BaselineValue[])[]): -1 | 0 | 1 {
 	return up > max ? 1 : down > max ? -1 : 0;
 }
 
-/** Returns whether a probe can judge a row, given what the reward distinguishes on that row. */
+/** Returns whether a probe applies to a row, given what the reward distinguishes on that row. */
 export function isJudged(probe: Pick<Probe, 'attacks'>, baseline: RewardBaseline, row: RowBaseline): boolean {
 	if (row.honest === null) return false;
 	const content = baseline.judges.content && row.rewardsContent;

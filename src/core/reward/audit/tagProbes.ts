@@ -36,18 +36,18 @@ function formProbe(
 		build(row: ProbeRow, { tags }: ProbeContext): ReturnType<Probe['build']> | ProbeSkip {
 			if (!tags.think && !tags.answer) return skip('The template has no tags.');
 			const whole = wellFormed(tags, idleThought(row), row.answer);
-			// Some tags cannot be changed like this.
+			// Drops unchanged completions, because some tags are not affected by the change.
 			return attempts(...write(whole, tags).filter((text) => text !== whole));
 		},
 	};
 }
 
 const order = 'Check the entire completion against the template: each tag once, in order, with nothing around them.';
-const once = 'Count each tag; it must occur exactly once.';
+const once = 'Require each tag to occur exactly once.';
 
 const lookalikes: Readonly<Record<string, string>> = { a: 'а', e: 'е', i: 'і', o: 'о', s: 'ѕ', h: 'һ' };
 
-/** Changes every tag in a text. */
+/** Applies a change to every tag in the text. */
 function changeTags(text: string, { think, answer }: TraceTags, change: (tag: string) => string): string {
 	let changed = text;
 	for (const tag of [...(think ?? []), ...(answer ?? [])]) changed = changed.replaceAll(tag, () => change(tag));
@@ -94,7 +94,7 @@ export const tagProbes: readonly Probe[] = [
 			id: 'unclosed-thinking',
 			title: 'Unclosed thinking',
 			severity: 'medium',
-			why: 'The thinking never ends, so the answer is part of it.',
+			why: 'The thinking section is never closed, so the answer is part of it.',
 			fix: 'Require the closing think tag before the answer.',
 		},
 		({ think, answer, thought, right }) => [`${think[0]}${thought}${answer[0]}${right}${answer[1]}`],
@@ -114,7 +114,7 @@ export const tagProbes: readonly Probe[] = [
 			id: 'reordered',
 			title: 'Answer before the thinking',
 			severity: 'medium',
-			why: 'The thinking comes after the answer, so it cannot have led to it.',
+			why: 'The thinking comes after the answer, so the answer cannot be based on it.',
 			fix: order,
 		},
 		({ think, answer, thought, right }) => [`${answer[0]}${right}${answer[1]}${think[0]}${thought}${think[1]}`],
@@ -137,7 +137,7 @@ export const tagProbes: readonly Probe[] = [
 			id: 'crossed',
 			title: 'Overlapping sections',
 			severity: 'medium',
-			why: 'The answer starts inside the thinking and ends outside it.',
+			why: 'The answer starts inside the thinking section and ends outside it.',
 			fix: order,
 		},
 		({ think, answer, thought, right }) => [`${think[0]}${thought}${answer[0]}${think[1]}${right}${answer[1]}`],
@@ -145,9 +145,9 @@ export const tagProbes: readonly Probe[] = [
 	tagProbe(
 		{
 			id: 'answer-in-thinking',
-			title: 'Answer section inside the thinking',
+			title: 'Answer section inside the thinking section',
 			severity: 'medium',
-			why: 'There is nothing after the thinking.',
+			why: 'There is nothing after the thinking section.',
 			fix: order,
 		},
 		({ think, answer, thought, right }) => [`${think[0]}${thought}${answer[0]}${right}${answer[1]}${think[1]}`],
@@ -157,7 +157,7 @@ export const tagProbes: readonly Probe[] = [
 			id: 'thinking-in-answer',
 			title: 'Thinking inside the answer section',
 			severity: 'medium',
-			why: 'The thinking is part of the answer.',
+			why: 'The thinking section is part of the answer.',
 			fix: order,
 		},
 		({ think, answer, thought, right }) => [`${answer[0]}${think[0]}${thought}${think[1]}${right}${answer[1]}`],
@@ -190,7 +190,7 @@ export const tagProbes: readonly Probe[] = [
 	tagProbe(
 		{
 			id: 'tags-in-thinking',
-			title: 'Template quoted in the thinking',
+			title: 'Template quoted in the thinking section',
 			severity: 'low',
 			why: 'Tags that are merely mentioned break tag counts and searches for the first tag.',
 			fix: once,
@@ -228,7 +228,7 @@ export const tagProbes: readonly Probe[] = [
 			id: 'homoglyph-tags',
 			title: 'Tags with look-alike letters',
 			severity: 'low',
-			why: 'These are different characters, so splitting the completion at its tags finds none.',
+			why: 'These are different characters, so a parser that splits on the template tags finds none.',
 			fix: 'Compare tags character by character, without normalizing look-alike letters.',
 		},
 		(whole, tags) => [

@@ -6,7 +6,7 @@ export interface AdapterOptions {
 	readonly weights: Readonly<Record<string, number>>;
 	/** Name of the answer column, which other trainers call ground truth or label. */
 	readonly answer: string;
-	/** Text to put around the thinking if the trainer passes it separately from the answer. */
+	/** Text inserted before and after the thinking if the trainer passes it separately from the answer. */
 	readonly think: readonly [string, string];
 	/** Whether completions are passed to the reward as lists of messages. */
 	readonly conversational: boolean;
@@ -173,7 +173,7 @@ const writers: Readonly<Record<ExportTarget, (rewards: readonly RewardFacts[], o
 	verifiers,
 };
 
-/** The part of an adapter below the reward file's text. */
+/** Returns the part of the adapter that follows the reward file's source. */
 export function adapterOf(target: ExportTarget, rewards: readonly RewardFacts[], options: AdapterOptions): string {
 	return writers[target](rewards, options);
 }

@@ -75,7 +75,7 @@ const none: Rule = (target, _facts, { noneLines, name }) =>
 				rule: 'none' as const,
 				line,
 				message: `${name} can return None, which ${targetInfos[target].title} does not support. The adapter returns 0 instead.`,
-				action: 'Remove these rows from the dataset, or return a number.',
+				action: 'Remove the rows for which it returns None, or return a number instead.',
 			}));
 
 const messages: Rule = (target, _facts, { messageLines, name }) =>
@@ -110,7 +110,7 @@ const asynchronous: Rule = (target, _facts, reward) =>
 					rule: 'async',
 					line: reward.line,
 					message: `${reward.name} is async, and the ${targetInfos[target].title} adapter runs each call in a separate event loop.`,
-					action: 'Do not keep clients that are bound to an event loop at module level.',
+					action: 'Do not keep clients that are bound to an event loop in module-level variables.',
 				},
 			]
 		: [];

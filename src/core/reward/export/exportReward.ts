@@ -23,7 +23,7 @@ export interface ExportRequest extends AdapterOptions {
 
 /**
  * Exports a Python reward file as a module for another trainer. The source is copied unchanged, so the adapter is
- * self-contained; lint findings list what does not work there.
+ * self-contained; lint findings list what does not work under that trainer.
  * @throws `invalid` if the file does not contain a requested reward
  */
 export function exportReward(target: ExportTarget, request: ExportRequest): RewardExport {

@@ -4,7 +4,7 @@ export type ExportTarget = (typeof exportTargets)[number];
 
 export interface TargetInfo {
 	readonly title: string;
-	/** How to configure the trainer to call the adapter. */
+	/** Returns the trainer configuration that calls the adapter. */
 	readonly usage: (file: string, names: readonly string[]) => string;
 	/** Names defined by the adapter, which the reward file must not define. */
 	readonly defines: readonly string[];

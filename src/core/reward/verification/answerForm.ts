@@ -93,8 +93,8 @@ const standing =
 
 function asStructure(answer: string): AnswerForm | null {
 	const plain = signs.reduce((text, [pattern, sign]) => text.replace(pattern, sign), answer);
-	// Changing a function argument or an exponent may have no effect (max(1, 5), 1^{5}), nor may a number next to
-	// infinity.
+	// Changing a function argument or an exponent may have no effect (max(1, 5), 1^{5}). The same is true of a number
+	// next to infinity.
 	if (/\\|[A-Za-z]\s*\(|[\^_*∩]/u.test(plain) || (plain.includes('∪') && plain.includes('∞'))) return null;
 	const relations = plain.match(/[=<>≤≥]/gu) ?? [];
 	// One inequality can imply another, so changing a number may have no effect.

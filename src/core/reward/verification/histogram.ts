@@ -7,7 +7,7 @@ export interface HistogramBin {
 
 /**
  * Counts values in equal-width bins between the smallest and the largest value. If there are only a few distinct
- * values, each one gets its own bin, with `low` and `high` equal to the value. Empty without values.
+ * values, each one gets its own bin, with `low` and `high` equal to the value. Returns no bins if there are no values.
  */
 export function histogram(values: readonly number[], bins = 20): HistogramBin[] {
 	const counts = new Map<number, number>();

@@ -30,7 +30,7 @@ const caseSchema = v.strictObject({
 export type LabeledCase = v.InferOutput<typeof caseSchema> & {
 	/** 1-based line number in the file. */
 	readonly line: number;
-	/** Name of the case, or "case 3"; cases are numbered from 1. */
+	/** Name of the case, or "case N" by default, counting from 1. */
 	readonly label: string;
 };
 

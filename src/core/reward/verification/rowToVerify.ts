@@ -8,13 +8,9 @@ export interface RowToVerify {
 	readonly source: RowSource;
 	/** See {@link VerifiedRow.label}. */
 	readonly label: string;
-	/**
-	 * Number of the group, unique within the verification. Rows in a group share a prompt; null for rows without a group.
-	 */
+	/** Group number, unique within the verification. Rows in a group share a prompt; null for rows without a group. */
 	readonly group: number | null;
-	/**
-	 * Number of the batch. Rows in a batch are scored together and in order, because a reward can depend on other rows.
-	 */
+	/** Batch number. Rows in a batch are scored together and in order, because a reward can depend on other rows. */
 	readonly batch: number;
 	readonly row: ScoreRow;
 	readonly expect?: Expectation;

@@ -106,7 +106,7 @@ const asMessages = (text: Text, role: string): ChatMessage[] =>
 const isRecord = (value: unknown): value is Record<string, unknown> =>
 	typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Restores the row of a recorded rollout as it was scored. */
+/** Reconstructs a recorded rollout's row as it was scored. */
 export function rolloutScoreRow({ prompt, completion, answer, row, truncated }: RolloutLine): ScoreRow {
 	const conversational = typeof prompt !== 'string' || typeof completion !== 'string';
 	return {
@@ -144,7 +144,9 @@ export function rolloutRows(
 	});
 }
 
-/** Builds a row that treats the selected text as a completion of a problem, or of an empty prompt without one. */
+/**
+ * Builds a row that treats the selected text as a completion of the problem, or of an empty prompt if there is none.
+ */
 export function selectionRow(
 	text: string,
 	sampled: SampledProblem | null,

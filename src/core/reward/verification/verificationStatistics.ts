@@ -29,7 +29,7 @@ function agreementOf(rows: readonly VerifiedRow[]): VerificationStatistics['agre
 	return judged === 0 ? null : { problems: judged, agreed };
 }
 
-/** Compares with recorded values. JSON preserves doubles exactly, so equal rewards compare equal. */
+/** Compares values with the recorded ones. JSON preserves doubles exactly, so equal rewards compare equal. */
 function recordedOf(rows: readonly VerifiedRow[]): VerificationStatistics['recorded'] {
 	let same = 0;
 	let different = 0;

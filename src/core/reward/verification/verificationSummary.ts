@@ -46,7 +46,7 @@ export function summaryParts({ statistics, faults, durationMs }: Verification): 
 	if (recorded.different > 0) {
 		add('recorded', `${recorded.different} of ${recorded.same + recorded.different} differ from the run`, 'notice');
 	} else if (recorded.same > 0) add('recorded', 'matches the run');
-	// A batch fault is repeated on each of its rows.
+	// A batch fault is repeated on every row in the batch.
 	const errors = Math.max(statistics.errors, faults.length);
 	if (errors > 0) add('errors', formatCounted(errors, 'error'), 'bad');
 	if (rows > 0) add('time', `${formatDuration(durationMs / rows / 1000)}/row`);

@@ -35,7 +35,7 @@ function* ofQuantity({ before, number, after }: Quantity): Generator<WrongAnswer
 	yield { answer: write(number.unscaled - one), how: 'off by one' };
 	if (number.unscaled !== 0n) {
 		yield { answer: write(-number.unscaled), how: 'sign' };
-		yield { answer: write(number.unscaled * 10n), how: 'factor ten' };
+		yield { answer: write(number.unscaled * 10n), how: 'off by a factor of 10' };
 	}
 	const negative = number.unscaled < 0n;
 	const digits = [...String(negative ? -number.unscaled : number.unscaled)];
@@ -60,7 +60,7 @@ function* ofFraction({ top, bottom, write }: Fraction): Generator<WrongAnswer> {
 	if (top === 0n) return;
 	yield { answer: write(top, bottom + 1n), how: 'denominator off by one' };
 	yield { answer: write(-top, bottom), how: 'sign' };
-	yield { answer: write(top * 10n, bottom), how: 'factor ten' };
+	yield { answer: write(top * 10n, bottom), how: 'off by a factor of 10' };
 	if (top * top !== bottom * bottom) {
 		yield { answer: top < 0n ? write(-bottom, -top) : write(bottom, top), how: 'reciprocal' };
 	}
@@ -136,7 +136,7 @@ const bare = (answer: string) =>
 		.sort()
 		.join('');
 
-/** Returns whether another problem's answer differs from this one under any comparison. */
+/** Returns whether another problem's answer differs from the gold answer under any comparison. */
 function differs(form: AnswerForm, gold: string, answer: string): boolean {
 	const other = answerForm(answer);
 	if (form.form === 'quantity') {
@@ -149,7 +149,7 @@ function differs(form: AnswerForm, gold: string, answer: string): boolean {
 	return form.form === 'text' && form.plain && other.form === 'text' && other.plain && bare(gold) !== bare(answer);
 }
 
-/** Answer of someone who does not know; wrong unless the gold answer is the word itself. */
+/** Non-answer; wrong unless the gold answer is the word itself. */
 const unknown: WrongAnswer = { answer: 'unknown', how: 'no answer' };
 const empty: WrongAnswer = { answer: '', how: 'empty' };
 

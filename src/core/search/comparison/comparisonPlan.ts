@@ -5,7 +5,7 @@ import type { SearchBudget } from '../../../protocol/treeLog.ts';
 import { type AnyStrategy, strategyOf, strategyParams } from '../strategies.ts';
 import { chooserName, scorerLabel } from './scorerLabel.ts';
 
-/** How a configuration's result is computed from the single samples. */
+/** How a configuration's result is computed from the independent samples. */
 export interface SharedChoice {
 	readonly how: 'best' | 'weighted' | 'majority';
 	readonly k: number;
@@ -34,9 +34,9 @@ export interface ComparisonPoint {
 
 export interface ComparisonPlan {
 	readonly points: readonly ComparisonPoint[];
-	/** Single samples per problem: the maximum required by the specification or any shared point. */
+	/** Number of independent samples per problem: the maximum required by the specification or any shared point. */
 	readonly samples: number;
-	/** Scorers applied to the single samples. */
+	/** Scorers applied to the independent samples. */
 	readonly sampleScorers: readonly ScorerSpec[];
 }
 
@@ -104,8 +104,8 @@ function withOwnNames(points: readonly ComparisonPoint[], spec: ComparisonSpec):
 }
 
 /**
- * Labels configurations by the parameters that differ between them, or else by the specified parameters: `n=16`,
- * `tokens<=2000`.
+ * Labels configurations by the parameters that differ between them, or by the specified parameters if none differ:
+ * `n=16`, `tokens<=2000`.
  */
 function labelsOf({ params, points }: ComparedStrategy): string[] {
 	const parts = points.map((point) => [
@@ -120,8 +120,8 @@ function labelsOf({ params, points }: ComparedStrategy): string[] {
 const shown = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
 
 /**
- * Returns how to derive a configuration from k of the single samples, which requires the same sampling settings, no
- * budget of its own, and a choice that depends only on those k samples.
+ * Returns how to derive a configuration from k of the independent samples, which requires the same sampling settings,
+ * no separate budget, and a choice that depends only on those k samples.
  */
 function sharedChoice(
 	{ sampling }: ComparisonSpec,

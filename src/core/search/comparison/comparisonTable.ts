@@ -1,7 +1,7 @@
 import { FailureTally } from '../../../base/failureTally.ts';
 import type { ComparisonResult, SampleResult } from '../../../protocol/strategyComparison.ts';
 
-/** Part of a search result kept for the summary: numbers only, without texts. */
+/** Part of a search result kept for the summary: numbers only, no text. */
 export type ResultFacts = Omit<ComparisonResult, 'point' | 'problem' | 'answer' | 'samples' | 'failed' | 'value'>;
 
 /**
@@ -68,7 +68,7 @@ export class ComparisonTable {
 		return new FailureTally([...this.#failed.values()].flatMap((reasons) => [...reasons.values()]));
 	}
 
-	/** Returns the single samples of each problem, sorted by problem number. */
+	/** Returns the independent samples of each problem, sorted by problem number. */
 	samples(point: string): ReadonlyMap<number, readonly SampleResult[]> {
 		return sorted(this.#samples.get(point));
 	}

@@ -22,7 +22,7 @@ export type SummaryNumbers = Pick<ComparisonSummary, 'bands' | 'points' | 'curve
 
 /**
  * Summarizes the results so far. Intervals are over problems, using all results of each problem (`meanInterval`). Gains
- * are relative to the mean single sample on the same problems (`differenceInterval`).
+ * are relative to the mean over the independent samples of the same problems (`differenceInterval`).
  */
 export function summarizeComparison(
 	spec: ComparisonSpec,

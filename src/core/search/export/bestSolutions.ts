@@ -14,7 +14,8 @@ export interface BestSolutionOptions extends Measure {
 }
 
 /**
- * Returns the final nodes of the best completions, best first. For ties and duplicate texts, the earliest node is used.
+ * Returns the final nodes of the best completions, best first. Among ties and duplicate completions, the earliest node
+ * is used.
  */
 export function bestSolutions(
 	tree: SearchTree,

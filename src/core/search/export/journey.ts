@@ -94,7 +94,7 @@ export function journeyText(segments: readonly JourneySegment[]): string {
 	return segments.map(({ text }) => text).join('');
 }
 
-/** Returns the ends of the abandoned branches that start beside a node, highest value first. */
+/** Returns the ends of the abandoned branches that start at a node's siblings, highest value first. */
 function abandoned(
 	tree: SearchTree,
 	node: TreeNode,

@@ -10,9 +10,9 @@ export interface Completions {
 }
 
 /**
- * Returns completion counts by node number. They cover the completions sampled to value the node or, if there are none,
- * all finished completions that continue its text, including the node itself. Completions of unknown correctness are
- * excluded.
+ * Returns completion counts by node number. They cover the completions sampled to evaluate the node or, if there are
+ * none, all finished completions that continue its text, including the node itself. Completions of unknown correctness
+ * are excluded.
  */
 export function completionsOf(tree: SearchTree, right: Right): Completions[] {
 	const through = tree.nodes.map(() => ({ right: 0, total: 0 }));

@@ -3,8 +3,8 @@ import type { SearchTree } from '../searchTree.ts';
 import type { TreeNode } from '../treeNode.ts';
 
 /**
- * How exports value a node: by the named scorer, or by default by Q if the node was visited by simulations, otherwise
- * by its last score.
+ * How exports evaluate a node: by the named scorer or, by default, by Q if the node was visited by simulations and
+ * otherwise by its last score.
  */
 export interface Measure {
 	readonly scorer?: string;
@@ -28,7 +28,7 @@ export function endsOf(tree: SearchTree): TreeNode[] {
 }
 
 /**
- * Label for completions that were sampled to value a step and are not solutions themselves (`step-completion`
+ * Label for completions that were sampled to evaluate a step and are not solutions themselves (`step-completion`
  * strategy).
  */
 export const completionLabel = 'Completion';
@@ -36,12 +36,12 @@ export const completionLabel = 'Completion';
 /** Whether a finished completion is correct; null if unknown. */
 export type Right = (end: TreeNode) => boolean | null;
 
-/** Judges completions by the answer they state; a completion without one is incorrect. */
+/** Checks completions by the answer they state; a completion without an answer is incorrect. */
 export function rightByAnswer(gold: string, same: (a: string, b: string) => boolean): Right {
 	return ({ answer }) => answer !== null && same(answer, gold);
 }
 
-/** Judges completions by a scorer's value: above 0.5 is correct, as for 0/1 rewards. */
+/** Checks completions by a scorer's value: above 0.5 is correct, as for 0/1 rewards. */
 export function rightByScore(scorer: string): Right {
 	return ({ scores }) => {
 		const value = scores.get(scorer) ?? null;

@@ -2,8 +2,8 @@ import type { SearchTree } from '../searchTree.ts';
 import type { TreeFacts } from './treeFormat.ts';
 
 /**
- * Summarizes one of our own trees in a line. The result is the search's own, measured as in its strategy, or else the
- * best final node.
+ * Summarizes one of our own trees in one line. The best node is the result recorded by the search or, if there is none,
+ * the final node with the highest value.
  */
 export function factsOfTree(tree: SearchTree): TreeFacts {
 	let depth = 0;

@@ -80,7 +80,7 @@ function readTree(logs: readonly unknown[], limits: TreeLimits): ReadTree | Tree
 		for (const { target, data } of snapshot.edges.values()) {
 			const id = ids.get(target);
 			if (id === undefined || !isTable(data)) continue;
-			// Adds the measure last, because the last recorded value is displayed first.
+			// Adds the main metric last, because the last recorded value is displayed first.
 			for (const name of [...scoreNames(data, measure), measure]) {
 				const value = numberField(data, name);
 				if (value === null) continue;
@@ -142,8 +142,8 @@ const scoreNames = (data: Table, measure: string): string[] =>
 		.slice(0, 20);
 
 /**
- * Returns the text that each node adds: the action that leads to it, or else its data from the last snapshot that has
- * any.
+ * Returns the text that each node adds: the action that leads to it or, if there is none, its data from the last
+ * snapshot that contains any.
  */
 function textsByNode(snapshots: readonly Snapshot[]): Map<string, string> {
 	const texts = new Map<string, string>();

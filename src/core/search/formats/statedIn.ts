@@ -2,10 +2,10 @@ import { statedAnswers } from '../../math/statedAnswer.ts';
 
 /** Maximum length of a displayed answer. */
 const longest = 200;
-/** Maximum length of a text that counts as an answer by itself. */
+/** Maximum length of text that counts as an answer by itself. */
 const longestBare = 40;
 
-/** Returns the answer stated in a final text; null if there is none. */
+/** Returns the answer stated in the final text; null if there is none. */
 export function statedIn(text: string): string | null {
 	const end = text.slice(-20_000).trim();
 	const answer = statedAnswers(end)[0]?.trim() ?? '';

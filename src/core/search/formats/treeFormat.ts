@@ -6,9 +6,9 @@ export interface TreeFacts {
 	readonly nodes: number;
 	/** Depth in edges. */
 	readonly depth: number;
-	/** Best node by the measure of the program that wrote the file; null if there are no values and no result. */
+	/** Best node by the metric of the program that wrote the file; null if there are no values and no result. */
 	readonly best: { readonly path: readonly number[]; readonly value: number | null } | null;
-	/** Name of the measure: `Q`, `q_value`, `reward`. */
+	/** Name of the metric: `Q`, `q_value`, `reward`. */
 	readonly measure: string | null;
 	/** Additional counts, named as in the format: `terminal`, `rootVisits`, `snapshots`. */
 	readonly counts: Readonly<Record<string, number>>;

@@ -180,8 +180,8 @@ function addSteps(
 		for (const { id } of made) if (!on.has(id)) tree.prune(id, 'not selected');
 		if (kept.length > 0) open = kept;
 	}
-	// The final texts are the selection from the last step, in order. The result is the first correct one, or else the
-	// first one.
+	// The final texts are the selection from the last step, in order. The result is the first correct one, or the first
+	// one if none are correct.
 	let result = kept[0] ?? null;
 	let right = false;
 	const byText = Map.groupBy(kept, ({ text }) => text);

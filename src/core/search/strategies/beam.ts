@@ -11,7 +11,7 @@ import { stepUnit } from './stepUnit.ts';
 
 const params = v.strictObject({
 	width: v.optional(count('Number of beams kept after each step', 1, maxWidth), 4),
-	expansions: v.optional(count('Next steps sampled per beam; at the start, per beam to keep', 1, maxWidth), 4),
+	expansions: v.optional(count('Next steps sampled per beam; for the first step, per beam to keep', 1, maxWidth), 4),
 	depth: v.optional(count('Max number of steps; the last step completes the solution', 1, maxDepth), 40),
 	lookahead: v.optional(count('Number of greedy lookahead steps used to score a step', 0, 100), 0),
 	aggregation: v.optional(choice(aggregations, 'How to aggregate step values into a beam value'), 'last'),

@@ -7,18 +7,24 @@ import { maxThinking } from './limits.ts';
 import { openChildren } from './ranking.ts';
 
 const paramsSchema = v.strictObject({
-	minTokens: v.optional(count('Min thinking tokens; an earlier end of thinking is suppressed', 0, maxThinking), 512),
+	minTokens: v.optional(
+		count('Min thinking tokens; attempts to stop thinking earlier are suppressed', 0, maxThinking),
+		512,
+	),
 	maxTokens: v.optional(count('Max thinking tokens, after which the end of thinking is forced', 1, maxThinking), 2048),
 	waits: v.optional(count('Max number of times to suppress the end of thinking', 0, 1000), 4),
-	wait: v.optional(text('Text that replaces a suppressed end of thinking'), '\nWait'),
+	wait: v.optional(text('Text that replaces a suppressed end-of-thinking delimiter'), '\nWait'),
 	endOfThinking: v.optional(text('Text that ends the thinking. Default: the closing think tag')),
-	answer: v.optional(described(v.string(), 'Text inserted after a forced end of thinking, before the answer'), ''),
+	answer: v.optional(
+		described(v.string(), 'Text inserted after a forced end-of-thinking delimiter, before the answer'),
+		'',
+	),
 });
 export type BudgetForcingParams = v.InferOutput<typeof paramsSchema>;
 
 /**
- * Budget forcing (section 3.1 of the paper): suppresses an end of thinking before the minimum budget and replaces it
- * with "Wait"; appends the end at the maximum budget to force an answer.
+ * Budget forcing (section 3.1 of the paper): suppresses attempts to stop thinking before the minimum budget, replacing
+ * the delimiter with "Wait"; at the maximum budget, appends the delimiter to force an answer.
  */
 export const budgetForcing: Strategy<BudgetForcingParams> = {
 	name: 'budget-forcing',
@@ -37,9 +43,9 @@ export const budgetForcing: Strategy<BudgetForcingParams> = {
 			if (part !== undefined) {
 				at = part.id;
 				thought += part.tokens ?? 0;
-				// The completion has no end of thinking that could be suppressed.
+				// The completion contains no end-of-thinking delimiter to suppress.
 				if (part.final) return { stop: 'complete' };
-				// A truncated generation did not try to stop thinking, so continues it as far as possible.
+				// A truncated generation did not try to stop thinking, so it is continued as far as possible.
 				if (part.finish === 'length' && (part.tokens ?? 0) > 0) continue;
 			}
 			if (thought >= params.minTokens || waits >= params.waits) break;
@@ -63,7 +69,7 @@ function thinking(search: Search, node: number, end: string, maxTokens: number) 
 	return search.generate(node, { unit: 'completion', role: 'thought', stop: [end], sampling: { maxTokens } });
 }
 
-/** Returns the existing child if a search is continued, or else a new one. */
+/** Returns the existing child if a search is continued, otherwise a new one. */
 async function next(
 	search: Search,
 	node: number,

@@ -108,7 +108,7 @@ export const mcts: Strategy<Params> = {
 	},
 };
 
-/** Descends by the tree policy from a node to one without open children, appending the path to `path`. */
+/** Descends from a node to one without open children using the tree policy, appending the path to `path`. */
 function selectLeaf(search: Search, policy: TreePolicy, from: TreeNode, path: number[]): TreeNode {
 	let [parent, node]: [TreeNode | null, TreeNode] = [null, from];
 	for (let next: TreeNode | null = from; next !== null; next = policy.best(node)) {
@@ -180,7 +180,7 @@ function mostVisited(search: Search, finals: readonly TreeNode[]): Conclusion {
 		});
 	}
 	if (node.final) return { best: node.id, answer: node.answer, value: finalValue(search, node) };
-	// Only completions sampled to value the leaf remain, or nothing is final yet.
+	// Only completions sampled to evaluate the leaf remain, or nothing is final yet.
 	const below = finals.filter(({ parents }) => parents[0] === node.id);
 	return below.length > 0
 		? bestFinal(search, below)

@@ -45,7 +45,10 @@ export function distinct(search: Search, nodes: readonly number[]): number[] {
 	return kept;
 }
 
-/** Values nodes with the guide, or else the selecting scorer. Nodes that already have a value keep it. */
+/**
+ * Evaluates nodes with the guide or, if there is none, with the selecting scorer. Nodes that already have a value keep
+ * it.
+ */
 export async function valuesByScorer(
 	search: Search,
 	nodes: readonly number[],
@@ -58,7 +61,9 @@ export async function valuesByScorer(
 	return nodes.map((id) => (values.has(id) ? values.get(id) : search.tree.node(id)?.scores.get(scorer.name)) ?? null);
 }
 
-/** Returns the final node with the highest value from the named scorer; without values, the default conclusion. */
+/**
+ * Returns the final node with the highest value from the named scorer, or the default conclusion if none has a value.
+ */
 export function bestByScore(search: Search, scorer: string): Conclusion {
 	const finals = finalsOf(search);
 	const [best] = ranked(

@@ -260,7 +260,8 @@ class Agent {
 				return;
 			} catch (error) {
 				const failure = Failure.from(error);
-				// The search ended and canceled the tool. The next operator reports that, and the query stays pending.
+				// The search ended and canceled the tool. The next operator reports the cancellation, and the query stays
+				// pending.
 				if (failure.reason === 'cancelled') return;
 				const again = passing.has(failure.reason) && this.#toolRetries > 0;
 				if (!again) {

@@ -2,7 +2,7 @@ import { isFailure, madeCalls } from '../calls.ts';
 import { type Finding, messageName, quote } from '../finding.ts';
 import type { Transcript } from '../transcript.ts';
 
-/** Finds calls with a failed result, based on the error field of the format or else on typical error text. */
+/** Finds calls with a failed result, based on the format's error field or, if it has none, on typical error text. */
 export function findFailedCalls(transcript: Transcript): Finding[] {
 	return madeCalls(transcript).flatMap(({ call, place, results }) =>
 		results.filter(isFailure).map(

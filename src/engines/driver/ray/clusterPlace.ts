@@ -15,7 +15,7 @@ export interface ClusterPlace {
 	readonly named: boolean;
 	readonly run: string;
 	readonly sidecar: string;
-	/** Written on this machine and looked up on the cluster. If it is found, both see the same folder. */
+	/** Written on this machine and looked up on the cluster. If the job finds it, both machines see the same folder. */
 	readonly nonce: string;
 }
 
@@ -28,7 +28,7 @@ const placeSchema = v.looseObject({
 	seen: v.optional(v.string()),
 });
 
-/** @param storage storage from the recipe, or null to use a folder of this user, which a local cluster can see */
+/** @param storage storage from the recipe, or null to use a folder owned by this user, which a local cluster can see */
 export function clusterPlace(storage: string | null, id: string): ClusterPlace {
 	const folder = storage ?? join(labHome(), 'ray');
 	return {

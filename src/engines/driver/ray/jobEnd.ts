@@ -28,7 +28,7 @@ export async function readFailed(sidecar: string, submission: string): Promise<F
 const log = 'See engine.log in the run folder.';
 
 /**
- * Determines the outcome of a run from its ended job.
+ * Determines a run's outcome after its job has ended.
  * @param told failure recorded by the job, if any
  */
 export function jobEnd(
@@ -38,7 +38,7 @@ export function jobEnd(
 		readonly failed: Failure | null;
 		readonly stopAsked: boolean;
 		readonly address: string;
-		/** Whether job success means run success, because the run does not report its own status. */
+		/** Whether a successful job implies a successful run, because the run does not report its own status. */
 		readonly silent?: boolean;
 	},
 ): JobEnd {

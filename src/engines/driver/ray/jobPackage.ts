@@ -111,8 +111,8 @@ export async function jobPackage(options: PackageOptions): Promise<JobPackage> {
 }
 
 /**
- * Returns the recipe for the driver on the cluster: uses the pytorch engine, with the workers as its processes. Ray
- * allocates the devices, so there is no queue.
+ * Returns the recipe for the driver on the cluster, which uses the pytorch engine with the workers as its processes.
+ * Ray allocates the devices, so there is no queue.
  */
 function clusterRecipe(recipe: ResolvedRecipe, moved: (path: string) => string): ResolvedRecipe {
 	const { ray, ...rest } = recipe;

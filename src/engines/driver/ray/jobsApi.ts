@@ -38,7 +38,7 @@ const stoppedSchema = v.looseObject({ stopped: v.boolean() });
 const patience = { usual: 30_000, submit: 120_000, upload: 600_000, last: 5000 };
 /** Maximum number of characters read from an error response. */
 const longestWords = 2000;
-/** Maximum response size. Logs are returned as a single text. */
+/** Maximum response size. Logs are returned as a single string. */
 const largestAnswer = 512 << 20;
 
 /**

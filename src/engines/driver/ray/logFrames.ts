@@ -24,7 +24,7 @@ export const frameSchema = v.variant('k', [
 	v.object({ k: v.literal('record'), text: v.pipe(v.string(), v.maxLength(1 << 20)) }),
 	/** Complete lines of a growing file. `at` is the number of preceding bytes. */
 	v.object({ k: v.literal('lines'), file: linesFile, at: whole, text: v.string() }),
-	/** The growing files start over. */
+	/** The growing files are sent again from the start. */
 	v.object({ k: v.literal('reset') }),
 	/** Part of a complete file: a slice of its deflated bytes in base64. */
 	v.object({

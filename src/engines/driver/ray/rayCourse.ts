@@ -101,7 +101,7 @@ export class RayCourse {
 		return this.#options.recipe.ray?.payload === 'verl';
 	}
 
-	/** Whether the run on the cluster has ended by itself and recorded its end. */
+	/** Whether the run on the cluster has ended on its own and recorded its end. */
 	get reportedEnd(): boolean {
 		return this.#record?.status === 'finished' || this.#record?.status === 'stopped';
 	}

@@ -4,7 +4,7 @@ import { type Feeds, Session, type Tensor } from './runtime.ts';
 
 /** A value of a program that differs between two execution providers. */
 export interface ValueDifference {
-	/** Its operator, such as `MatMul`, and the position of that operator in the program. */
+	/** Operator that computes the value, such as `MatMul`, and the position of that operator in the program. */
 	readonly operator: string;
 	readonly index: number;
 	readonly value: string;
@@ -36,15 +36,15 @@ export function deviationOf(expected: Numbers, actual: Numbers): Deviation {
 	return { largest, deviation };
 }
 
-/** Whether a deviation exceeds the tolerance, relative to the largest element. */
+/** Returns whether a deviation exceeds the tolerance, relative to the largest element. */
 export function differs({ largest, deviation }: Deviation, tolerance: number): boolean {
 	return !(deviation <= tolerance * largest + Number.MIN_VALUE);
 }
 
 /**
  * Runs a program on two execution providers with every intermediate value as an output. Returns the first value, in
- * program order, that differs by more than `tolerance` times its largest element; null if there is none. The runtime
- * fuses nothing here, so that each value belongs to one operator.
+ * program order, that differs by more than `tolerance` times its largest element; null if there is none. Operator
+ * fusion is disabled, so that each value belongs to a single operator.
  */
 export async function firstDifference(
 	graph: Graph,

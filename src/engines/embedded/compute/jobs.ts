@@ -41,12 +41,13 @@ export interface PackedSequences {
 	/** [rows, kept] */
 	readonly targets: Int32Array<ArrayBuffer>;
 	/**
-	 * For each completion token, index of the own token that it is predicted from, or of the last one (padding) if there
-	 * is none. Shape: [rows, kept].
+	 * For each completion token, index of the row's own token that it is predicted from, or of the last token (padding)
+	 * if there is none. Shape: [rows, kept].
 	 */
 	readonly places: Int32Array<ArrayBuffer>;
 	/**
-	 * For each own token except the last: the first row that contains it, and its number of preceding completion tokens.
+	 * For each of the rows' own tokens except the last: the first row that contains it, and the number of completion
+	 * tokens that precede it.
 	 */
 	readonly firstRow: Int32Array<ArrayBuffer>;
 	readonly depth: Int32Array<ArrayBuffer>;

@@ -38,13 +38,13 @@ class Places {
 		return index < length ? (this.#groups[group] as number) + index : this.padding;
 	}
 
-	/** Returns what a row attends to: first its padded prefix, then its own tokens. */
+	/** Returns the packed position of each token that a row attends to: first its padded prefix, then its own tokens. */
 	seen(row: number, index: number): number {
 		const { prefix, group } = this.#batch;
 		return index < prefix ? this.prefix(group[row] as number, index) : this.own(row, index - prefix);
 	}
 
-	/** Returns the place of the token at a position in a row. Each shared token is assigned to only one row. */
+	/** Returns the packed position of a token in a row. Each shared token is assigned to only one row. */
 	position(row: number, position: number): number {
 		const { group, prefixLengths } = this.#batch;
 		const length = prefixLengths[group[row] as number] as number;
@@ -108,7 +108,10 @@ class Slots {
 		this.#heads = heads;
 	}
 
-	/** Calls `own` for each own token, with the first row that contains it, and `prefix` for each prefix token. */
+	/**
+	 * Calls `own` for each of the rows' own tokens, with the first row that contains it, and `prefix` for each prefix
+	 * token.
+	 */
 	#each(
 		own: (place: number, row: number, index: number, head: number) => void,
 		prefix: (place: number, group: number, index: number, head: number) => void,

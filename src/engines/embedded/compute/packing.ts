@@ -3,7 +3,7 @@ import type { PerToken, Sequence } from '../learner.ts';
 import { byLength, byPrompt, type MicroBatch, microBatches } from './batching.ts';
 import type { PackedSequences } from './jobs.ts';
 
-/** Returns the tokens that a row adds: the ones that its completion tokens are predicted from. */
+/** Returns the number of tokens that a row adds: those from which its completion tokens are predicted. */
 function ownTokens({ tokens, promptLength }: Sequence): number {
 	return tokens.length - promptLength;
 }

@@ -82,7 +82,7 @@ async function wrongOperator(provider: ProviderName, tensors: Tensors, dialect: 
 	};
 	const program = gradientProgram(probeShape, job.variant, 'float32', dialect);
 	const found = await firstDifference(program, feeds, [runtimeNames.cpu, runtimeNames[provider]], tolerance);
-	return found === null ? '' : `; the first wrong result is that of the operator ${found.operator}`;
+	return found === null ? '' : `; the first incorrect result comes from the operator ${found.operator}`;
 }
 
 async function smallGradient(executor: Executor): Promise<Float32Array> {

@@ -4,7 +4,7 @@ import type { GradientJob, LogprobsJob, PaddedSequences, ValueGradientJob, Value
 import { packedInputs } from './packedLayout.ts';
 import type { Feeds, Tensor, Tensors } from './runtime.ts';
 
-/** The inputs that programs take from a job, without the weights. */
+/** Builds program inputs from jobs, excluding the weights. */
 export class ProgramFeeds {
 	readonly #shape: ModelShape;
 	readonly #tensors: Tensors;
@@ -14,7 +14,7 @@ export class ProgramFeeds {
 		this.#tensors = tensors;
 	}
 
-	/** Of the programs `logprobs` and `distribution`. */
+	/** Returns the inputs for the `logprobs` and `distribution` programs. */
 	logprobs(job: Pick<LogprobsJob | GradientJob, 'batch' | 'temperature'>): Feeds {
 		const feeds: Feeds = { 'inverse temperature': this.#scalar(1 / job.temperature) };
 		for (const [name, { shape, values }] of Object.entries(packedInputs(job.batch, this.#shape.heads))) {
@@ -28,7 +28,7 @@ export class ProgramFeeds {
 		return feeds;
 	}
 
-	/** @param teacher its distributions, if the job needs them */
+	/** @param teacher the teacher's distributions, if the job needs them */
 	gradient(job: GradientJob, teacher: Float32Array<ArrayBuffer> | null): Feeds {
 		const { rows, kept, own } = job.batch;
 		const feeds = this.logprobs(job);
@@ -56,7 +56,10 @@ export class ProgramFeeds {
 		return feeds;
 	}
 
-	/** Of the program `prefill`. @param prompts not padded */
+	/**
+	 * Returns the inputs for the `prefill` program.
+	 * @param prompts unpadded prompts
+	 */
 	prefill(prompts: readonly Int32Array[]): Feeds {
 		const rows = prompts.length;
 		const tokens = prompts.reduce((n, prompt) => Math.max(n, prompt.length), 0);

@@ -16,7 +16,7 @@ export const runtimeNames: Readonly<Record<ProviderName, string>> = {
 	coreml: 'coreml',
 };
 
-/** The operators that programs for a provider may use. */
+/** Operators that programs may use, by provider. */
 export const dialects: Readonly<Record<ProviderName, Dialect>> = {
 	cpu: cpuDialect,
 	cuda: cpuDialect,

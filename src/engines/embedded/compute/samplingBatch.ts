@@ -130,7 +130,7 @@ export class SamplingBatch {
 	}
 
 	/**
-	 * Samples the next token for a job row. Returns true if it is the last one.
+	 * Samples the next token for a job row. Returns true if it is the row's last token.
 	 * @param length number of cached tokens
 	 */
 	#take(row: number, length: number, logits: Float32Array, offset: number): boolean {

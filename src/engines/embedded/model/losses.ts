@@ -160,7 +160,7 @@ export function criticLoss(values: Value, { weights, returns, old, range }: Crit
 	const square = (x: Value): Value => multiply(x, x);
 	const free = square(subtract(values, returns));
 	const bound = square(subtract(clip(values, subtract(old, range), add(old, range)), returns));
-	// Take the larger one. If they are equal, the gradient is that of the unclipped one.
+	// Take the larger loss. If both are equal, use the gradient of the unclipped one.
 	const larger = negate(minimum(negate(free), negate(bound)));
 	return multiply(total(multiply(larger, weights)), values.graph.scalar(0.5));
 }

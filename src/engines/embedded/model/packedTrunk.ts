@@ -105,7 +105,10 @@ export class PackedBatch {
 		return table.graph.composite([table], () => take(table, positions), [backward]);
 	}
 
-	/** Maps [places, 3 width] to [places, width]. After the `last` layer, only own tokens are needed: [own, width]. */
+	/**
+	 * Maps [places, 3 width] to [places, width]. After the `last` layer, only the rows' own tokens are needed: [own,
+	 * width].
+	 */
 	#attend(qkv: Value, last: boolean): Value {
 		const { queries, keys, values, prefixQueries, prefixKeys, prefixValues } = this.#heads(qkv, last);
 		const rows = attention(this.#scaled(queries), keys, values, this.#mask);
@@ -151,7 +154,10 @@ export class PackedBatch {
 		return { queries, keys, values, prefixQueries, prefixKeys, prefixValues };
 	}
 
-	/** Returns the part of a gradient for own tokens, summed over the rows that share each token: [kept, rows, width]. */
+	/**
+	 * Returns the part of a gradient for the rows' own tokens, summed over the rows that share each token: [kept, rows,
+	 * width].
+	 */
 	#ofSharers(d: Value): Value {
 		const byColumn = take(this.#slices(d), this.#inputs['own seen']);
 		return matmul(this.#sharers, reshape(byColumn, ['kept', 'rows', this.shape.width]));

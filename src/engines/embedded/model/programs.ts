@@ -88,7 +88,7 @@ function logDistribution(batch: PackedBatch, weights: ModelWeights): Value {
 	return softened(head(weights, batch.encode(weights)));
 }
 
-/** Maps a packed micro-batch to next-token log-probabilities for each own token: [own, vocabulary]. */
+/** Maps a packed micro-batch to next-token log-probabilities for each of the rows' own tokens: [own, vocabulary]. */
 export function distributionProgram(shape: ModelShape, dialect = cpuDialect): Graph {
 	const graph = new Graph('float32', dialect);
 	graph.output('distribution', logDistribution(new PackedBatch(shape, graph), inputWeights(graph, shape)));
@@ -275,7 +275,7 @@ export function valuesProgram(shape: ModelShape, output: ValueOutput, dialect = 
 	return graph;
 }
 
-/** Training target for a value model: prefix labels, preferences between two texts, or returns. */
+/** Training target for a value model: prefix labels, preferences between two completions, or returns. */
 export type ValueVariant = 'labels' | 'pairs' | 'returns';
 
 export const valueOutputs: Readonly<Record<ValueVariant, ValueOutput>> = {

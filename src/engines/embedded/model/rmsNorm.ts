@@ -22,7 +22,7 @@ function fusedNorm(x: Value, weight: Value, parts: Parts): Value {
 	return y as Value;
 }
 
-/** sqrt(width) / sqrt(sum(x²) + width epsilon): the same with fewer operators. */
+/** sqrt(width) / sqrt(sum(x²) + width epsilon): the same value with fewer operators. */
 function scaleOf(x: Value, parts: Parts): Value {
 	const width = fixed(x.dim(-1));
 	parts.scale ??= divide(x.graph.scalar(Math.sqrt(width)), sqrt(add(sumOfSquares(x), width * normEpsilon)));

@@ -65,7 +65,7 @@ export interface NodeOptions {
 export class Graph {
 	/** `float64` is used for gradient checks. */
 	readonly floatType: 'float32' | 'float64';
-	/** The operators that the target supports. */
+	/** Operators that the target supports. */
 	readonly dialect: Dialect;
 	readonly tape: TapeEntry[] = [];
 	readonly metadata: Record<string, string> = {};
@@ -203,7 +203,7 @@ export class Graph {
 		};
 	}
 
-	/** The program with every intermediate value as an additional output, for comparing execution providers. */
+	/** Returns the program with every intermediate value as an additional output, for comparing execution providers. */
 	observed(): OnnxModel {
 		const model = this.model();
 		const made = new Set(model.nodes.flatMap(({ outputs }) => outputs));

@@ -118,7 +118,7 @@ export async function nextGeneration(host: StageHost, stage: () => SamplingStage
 /**
  * Samples and scores one generation batch: `prompts_per_step` groups of `num_generations` completions. With dynamic
  * sampling (DAPO, Yu et al. 2025, section 3.2), groups with equal rewards are replaced with groups from additional
- * rounds, up to `max_resamples` rounds. If there are not enough, the batch is filled up with dead groups.
+ * rounds, up to `max_resamples` rounds. If there are not enough, the rest of the batch is filled with dead groups.
  * @throws {ScoringFailed} if a reward fails on more rows than the recipe allows, or `cancelled` if the run must stop.
  * In both cases, the counters are unchanged, so the same batch can be sampled again.
  */

@@ -97,7 +97,7 @@ export class PolicyService implements PolicyAnswers {
 		return [...policyExtensions, ...this.#learner.heads.map(controlExtensions.head)];
 	}
 
-	/** Returns a head's values for texts. A text is scored as given, with or without an end-of-sequence token. */
+	/** Returns a head's values for each text, which is scored as given, with or without an end-of-sequence token. */
 	async value(request: ControlRequest<'policy/value'>): Promise<ControlResult<'policy/value'>> {
 		const rows = this.#pairs(request, 'policy/value');
 		const { head } = request;
@@ -163,7 +163,8 @@ export class PolicyService implements PolicyAnswers {
 	}
 
 	/**
-	 * Sampling ends at stop texts that are a single token. Longer ones are handled by truncating the output afterward.
+	 * Sampling ends at stop strings that are a single token. Longer stop strings are handled by truncating the output
+	 * afterward.
 	 */
 	#singleToken(text: string): number[] {
 		if (this.#tokenizer.unknownIn(text) !== null) return [];

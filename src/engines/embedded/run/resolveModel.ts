@@ -18,7 +18,7 @@ export function vocabularyHash(tokenizer: Tokenizer): string {
 /**
  * Determines the model's sizes and vocabulary, either from the recipe and the data or, if weights are loaded, from
  * their checkpoint. Throws `mismatch` if the checkpoint does not match the recipe.
- * @param imitation texts whose characters a new model must know in addition to the dataset's; a student uses its
+ * @param imitation text whose characters a new model must know in addition to the dataset's; a student uses its
  * teacher's vocabulary
  */
 export function resolveModel(

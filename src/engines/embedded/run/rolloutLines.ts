@@ -4,7 +4,7 @@ import type { SamplingStage } from './generationBatch.ts';
 import type { StageHost } from './stageHost.ts';
 import type { TrainingRow } from './trainingRow.ts';
 
-/** Rounds to 1e-6 nats. f32 log-probabilities are no more precise than that, and it halves the file size. */
+/** Rounds to 1e-6 nats. f32 log-probabilities are no more precise than that, and rounding halves the file size. */
 function rounded(values: PerToken): number[] {
 	return Array.from(values, (value) => Math.round(value * 1e6) / 1e6);
 }

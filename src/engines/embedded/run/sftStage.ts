@@ -6,7 +6,7 @@ import type { StageHost, Verdict } from './stageHost.ts';
 /**
  * Supervised fine-tuning on worked solutions. The loss is the mean negative log-probability over the batch's completion
  * tokens, including end-of-sequence but not the prompt.
- * @param texts completions from the stage's file; null: worked solutions in the dataset
+ * @param texts completions from the stage's file, or null to use the worked solutions in the dataset
  */
 export async function runSftStage(
 	host: StageHost,

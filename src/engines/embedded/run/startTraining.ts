@@ -38,7 +38,7 @@ export interface StartOptions {
 	/** Device of the last attempt, which `auto` uses again: a resumed run must use the same arithmetic. */
 	readonly lastDevice: ProviderName | null;
 	readonly dataset: OpenedDataset;
-	/** Checkpoint to continue from; null: start with the recipe's model. */
+	/** Checkpoint to continue from, or null to start with the recipe's model. */
 	readonly checkpoint: StoredCheckpoint | null;
 	/** The recipe's rewards, which load while the model is being created. */
 	readonly rewards: Promise<RecipeScorers>;

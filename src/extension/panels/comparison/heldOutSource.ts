@@ -17,8 +17,8 @@ const atOnce = 200;
 const rolloutsName = 'evaluation rollouts';
 
 /**
- * Returns a run's held-out results by step: its evaluations or, without any, results aggregated from its evaluation
- * rollouts.
+ * Returns a run's held-out results by step: its evaluations or, if there are none, results aggregated from its
+ * evaluation rollouts.
  */
 export async function heldOutOf(content: RunContent, signal?: AbortSignalLike): Promise<HeldOut[]> {
 	const heldOut = (await content.evaluations()).map(

@@ -265,7 +265,7 @@ export class RunComparisonSession extends Disposable {
 				try {
 					await this.#options.post(event);
 				} catch {
-					// The webview closed in the meantime. It sends a message when it is back.
+					// The webview closed in the meantime. It will send a message when it reopens.
 					this.#listening = false;
 				}
 				await new Promise((resolve) => setImmediate(resolve));

@@ -2,7 +2,7 @@ import type { DashboardMark } from '../../../protocol/dashboardMessages.ts';
 import type { EventLine } from '../../../protocol/eventLine.ts';
 import { displayText } from '../../runView.ts';
 
-/** Maximum number of marks kept; beyond it, the oldest marks that are not stages are dropped. */
+/** Maximum number of marks kept; beyond this limit, the oldest non-stage marks are dropped. */
 const maxMarks = 5000;
 
 const words: Readonly<Record<string, string>> = {

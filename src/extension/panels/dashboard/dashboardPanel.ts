@@ -167,7 +167,7 @@ export class DashboardPanel extends RunPanel<DashboardEvent, DashboardCommand, t
 
 const filters = { png: { Pictures: ['png'] }, csv: { 'Comma-separated values': ['csv'] } };
 
-/** Asks for a location, initially next to the runs, and writes the file. */
+/** Asks for a location (by default, next to the runs) and writes the file. */
 async function save(
 	runFolder: string,
 	name: string,

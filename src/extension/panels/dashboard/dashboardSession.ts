@@ -351,7 +351,7 @@ export class DashboardSession extends Disposable {
 				try {
 					await this.#send({ type: 'rows', chunk: toMessage(this.#table.chunk(from, to)) });
 				} catch {
-					// The webview closed in the meantime. It requests a snapshot when it is back.
+					// The webview closed in the meantime. It will request a snapshot when it reopens.
 					this.#listening = false;
 				}
 				await new Promise((resolve) => setImmediate(resolve));

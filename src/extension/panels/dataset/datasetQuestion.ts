@@ -32,7 +32,7 @@ export async function askDataset(needs: HubNeeds): Promise<vscode.Uri | undefine
 			},
 			{
 				label: '$(cloud-download) A Hugging Face Hub dataset\u2026',
-				description: 'downloads rows using the Python of the PyTorch engine',
+				description: "downloads rows using the PyTorch engine's Python",
 				task: null,
 				folder: false,
 				hub: true,

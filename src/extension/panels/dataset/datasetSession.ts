@@ -115,7 +115,7 @@ export class DatasetSession extends Disposable {
 		return this.#share;
 	}
 
-	/** Stamp of the table for detecting file changes; null without a table. */
+	/** Stamp of the table for detecting file changes; null if there is no table. */
 	get stamp(): string | null {
 		return this.#table?.stamp ?? null;
 	}

@@ -36,7 +36,7 @@ export async function askDifficulty(session: DatasetSession, uri: vscode.Uri, ne
 		[
 			{
 				label: '$(run) Evaluate a policy\u2026',
-				description: `samples each of the ${session.shownRows} shown rows several times`,
+				description: `samples several completions for each of the ${session.shownRows} visible rows`,
 				from: 'policy' as const,
 			},
 			{

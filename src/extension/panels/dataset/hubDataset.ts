@@ -20,7 +20,7 @@ const maxRows = 100_000_000;
 
 /**
  * Asks for a Hugging Face dataset and downloads its rows. Earlier downloads can be opened without the network. Returns
- * undefined if the user cancels. Fails as `downloadHubRows` does.
+ * undefined if the user cancels. Fails with the same errors as `downloadHubRows`.
  */
 export async function openHubDataset({ storage, python }: HubNeeds): Promise<vscode.Uri | undefined> {
 	requireTrust();

@@ -7,7 +7,10 @@ import { displayText } from '../../runView.ts';
 
 const elsewhere = '**/{node_modules,.git,runs}/**';
 
-/** Returns a path as written in recipes: relative with "/", or absolute if the file is on another drive. */
+/**
+ * Returns a path as written in recipes: relative, with `/` as the separator, or absolute if the file is on another
+ * drive.
+ */
 export function pathFrom(recipe: string, file: string): string {
 	return relative(dirname(recipe), file).replaceAll('\\', '/');
 }

@@ -24,7 +24,7 @@ import type { ToCheck } from './playgroundSession.ts';
 export interface AnswerCheckerOptions {
 	/** Creates scoring processes used only by this checker. Fails in an untrusted workspace. */
 	readonly hosts: () => Promise<RunnerSource & { dispose(): void }>;
-	/** Time after which idle processes are ended, in milliseconds; default one minute. */
+	/** Time after which idle processes are terminated, in milliseconds; default one minute. */
 	readonly idleMs?: number;
 }
 

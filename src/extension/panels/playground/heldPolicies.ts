@@ -47,7 +47,10 @@ export class HeldPolicies extends Disposable {
 		return this.#entries.size;
 	}
 
-	/** Acquires a policy. Fails as `open` does. Aborting does not affect other callers waiting for the same policy. */
+	/**
+	 * Acquires a policy. Fails with the same errors as `open`. Aborting does not affect other callers that want the same
+	 * policy.
+	 */
 	async take(spec: PolicySpec, signal: AbortSignal): Promise<HeldPolicy> {
 		signal.throwIfAborted();
 		const key = JSON.stringify(spec);

@@ -117,7 +117,7 @@ export class PlaygroundPanel extends AppPanel<PlaygroundEvent, PlaygroundCommand
 		this.load(needs);
 	}
 
-	/** For tests and for commands of other extensions. */
+	/** Exposed for tests and for commands in other extensions. */
 	get session(): PlaygroundSession {
 		return this.#session;
 	}

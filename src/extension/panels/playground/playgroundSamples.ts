@@ -54,7 +54,7 @@ export function freshSide(
 	};
 }
 
-/** Returns the messages sent to the policy, which are complete, because the policy adds nothing. */
+/** Returns the messages to send to the policy. They are complete because the policy itself adds nothing. */
 export function messagesOf({ prompt, system }: PlaygroundSide): ChatMessage[] {
 	return [...(system === null ? [] : [{ role: 'system', content: system }]), { role: 'user', content: prompt }];
 }

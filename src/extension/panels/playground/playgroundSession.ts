@@ -42,7 +42,7 @@ export interface PlaygroundSessionOptions {
 	readonly post: (event: PlaygroundEvent) => void;
 	/** Returns why policies are disabled in this window, or null if they are enabled. */
 	readonly forbidden: () => string | null;
-	/** Checks each sample, returning one entry per sample. Fails as the scoring processes do. */
+	/** Checks each sample, returning one entry per sample. Fails with the same errors as the scoring processes. */
 	readonly check: (what: ToCheck, signal: AbortSignal) => Promise<AnswerCheck[]>;
 	/** Called when a policy is asked a question. */
 	readonly onAsked?: (policy: ChosenPolicy) => void;
@@ -124,7 +124,7 @@ export class PlaygroundSession extends Disposable {
 		for (const policy of asked) this.#options.onAsked?.(policy);
 	}
 
-	/** Continues an answer from a different token. Fails as `prefixAt` does. */
+	/** Continues an answer from a different token. Fails with the same errors as `prefixAt`. */
 	branch({ exchange: id, side: at, sample, token, text }: BranchCommand): void {
 		if (this.#running !== null) return;
 		const from = exchangeOf(this.#history, id);
@@ -172,8 +172,8 @@ export class PlaygroundSession extends Disposable {
 	}
 
 	/**
-	 * Checks the answers of an exchange against a different expected answer. Fails with `busy`, `missing`, or as `check`
-	 * does.
+	 * Checks the answers of an exchange against a different expected answer. Fails with `busy`, `missing`, or the same
+	 * errors as `check`.
 	 */
 	async check(id: number, expected: string): Promise<void> {
 		if (this.#running !== null)

@@ -129,7 +129,7 @@ function readHistory(memory: vscode.Memento): string[] {
 const filters = { csv: { 'Comma-separated values': ['csv'] }, parquet: { Parquet: ['parquet'] } };
 let lastFolder: vscode.Uri | null = null;
 
-/** Asks where to save, starting next to the last export or in the workspace. Returns null if the user canceled. */
+/** Asks where to save, suggesting the folder of the last export or the workspace. Returns null if the user canceled. */
 async function askPath(name: string, format: TableExport): Promise<string | null> {
 	// The name comes from the webview; restrict it to a plain file name.
 	const plain = name.replace(/[^A-Za-z0-9._-]+/g, '-').replace(/^[-.]+/, '') || `rollouts.${format}`;

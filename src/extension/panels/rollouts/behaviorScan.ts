@@ -10,7 +10,7 @@ import type { BehaviorRow } from '../../../protocol/explorerMessages.ts';
 import type { RolloutSplit, RunContent } from '../../../runs/runContent.ts';
 import { noBounds, type ScanBounds, type ScanCount, scanRun } from './runScan.ts';
 
-/** Limits without an index; enough rollouts per step to estimate fractions within a few percent. */
+/** Limits for scans without an index, with enough rollouts per step to estimate fractions to within a few percent. */
 const bounds: ScanBounds = { rollouts: 100_000, perStep: 256 };
 /** Maximum number of characters searched per completion, from its beginning, unless the entire run is scanned. */
 const longest = 200_000;
@@ -23,7 +23,7 @@ const margin = 100;
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
-/** Yields the marks in each part of a text, without duplicates. */
+/** Yields the marks in each part of the text, without duplicates. */
 function* marksByPart(text: string, { start, end }: Span): Generator<BehaviorMark[]> {
 	for (let at = start; at < end; ) {
 		const to = Math.min(end, at + part);

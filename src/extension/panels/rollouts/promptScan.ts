@@ -10,7 +10,7 @@ import type { RolloutSplit, RunContent } from '../../../runs/runContent.ts';
 import { correctness, finite, tokenCount } from './rolloutText.ts';
 import { noBounds, type ScanBounds, type ScanCount, scanRun } from './runScan.ts';
 
-/** Limits without an index; a scan within them takes about ten seconds. */
+/** Limits for scans without an index. A scan within these limits takes about ten seconds. */
 const bounds: ScanBounds = { rollouts: 100_000, perStep: Number.POSITIVE_INFINITY };
 const longestAnswer = 120;
 /** Number of characters searched at the end of a completion, where a long completion states its answer. */

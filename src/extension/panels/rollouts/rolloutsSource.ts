@@ -22,7 +22,7 @@ import { finite, valueText } from './rolloutText.ts';
 const keptSteps = 6;
 /** Maximum number of completion characters sent with a group; the rest is sent on request. */
 const groupBudget = 2_000_000;
-/** Prompts with more messages are shown as a single text. */
+/** Prompts with more messages are shown as a single block of text. */
 const maxPromptTurns = 1000;
 
 /**
@@ -110,7 +110,7 @@ export class RolloutsSource {
 		};
 	}
 
-	/** Counts the occurrences of a text in each completion of a step. */
+	/** Counts the occurrences of a string in each completion of a step. */
 	async search(
 		step: number,
 		text: string,

@@ -50,7 +50,7 @@ export interface RunExplorerOptions {
 	readonly post: (event: ExplorerEvent) => void;
 	/** Created on first use. */
 	readonly continueFrom: () => Promise<Pick<ContinueFrom, 'policy' | 'generate'>>;
-	/** The index worker and the run folder under which it indexed the run; null without an index. */
+	/** The index worker and the run folder under which it indexed the run; null if there is no index. */
 	readonly rolloutIndex?: { readonly answers: IndexAnswers; readonly folder: string } | null;
 	/** Minimum interval between events from a scan or continuation, in milliseconds; default 100 ms. */
 	readonly updateMs?: number;

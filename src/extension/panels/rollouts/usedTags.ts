@@ -10,7 +10,7 @@ const known = {
 
 const looked = 64;
 const longest = 20_000;
-/** Minimum fraction of completions with a tag for the run to be considered to use it. */
+/** Minimum fraction of completions that must contain a tag for the run to count as using it. */
 const minShare = 0.25;
 
 /**

@@ -156,7 +156,7 @@ export function transcriptPanels(context: PanelContext): PanelSet<TranscriptPane
 			const { place } = decodeOrThrow(transcriptStateSchema, state, 'The saved view state');
 			const path = place.kind === 'file' ? place.file : place.run;
 			if (!isAbsolute(path) || normalize(path) !== path) {
-				throw new Failure('invalid', 'The saved view state is not an absolute path.', 'Open the transcript again.');
+				throw new Failure('invalid', 'The path in the saved view state is not absolute.', 'Open the transcript again.');
 			}
 			return place;
 		},

@@ -57,7 +57,7 @@ export class TranscriptSession extends Disposable {
 		return text.piece(from);
 	}
 
-	/** Runs one check at a time; callers during a check also wait for the next one. */
+	/** Runs one check at a time. Callers that arrive during a check also wait for the next one. */
 	async #look(): Promise<void> {
 		await this.#looking;
 		this.#looking = this.#lookOnce().finally(() => {

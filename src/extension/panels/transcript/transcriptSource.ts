@@ -7,7 +7,7 @@ import type { TranscriptPlace } from '../../../protocol/transcriptMessages.ts';
 import { inspectArchiveText, isZip } from '../../../runs/inspectArchive.ts';
 import type { RolloutPlace, StepRollouts } from '../../../runs/runContent.ts';
 
-/** A text that is read in pieces. */
+/** Text that is read in pieces. */
 export interface TranscriptText {
 	/** Key that changes with the text. */
 	readonly identity: string;
@@ -47,7 +47,7 @@ async function openFile(path: string): Promise<TranscriptText> {
 			throw new Failure(
 				'unsupported',
 				`${name} is ${Math.round(stat.size / 2 ** 20)} MB; the limit is ${transcriptLimits.characters / 2 ** 20} MB.`,
-				'Save the conversation to inspect in a separate file.',
+				'Save the conversation you want to inspect to a separate file.',
 			);
 		}
 		const head = Buffer.alloc(Math.min(stat.size, 8192));
@@ -108,7 +108,7 @@ class FileText implements TranscriptText {
 	}
 }
 
-/** Returns how many bytes to decode without splitting a UTF-8 character. Invalid bytes are kept as they are. */
+/** Returns how many bytes to decode without splitting a UTF-8 character. Invalid bytes are kept as is. */
 export function wholeCharacters(buffer: Uint8Array, length: number): number {
 	for (let back = 1; back <= Math.min(3, length); back++) {
 		const byte = buffer[length - back] as number;

@@ -52,8 +52,8 @@ const app = { name: 'tree', viewType: panelTypes.tree, commands: treeViewCommand
 /** Minimum interval between checks of a growing log, in milliseconds. */
 const pauseMs = 120;
 /**
- * Interval of periodic checks, because folder events are not reliable and do not report when searches in other windows
- * end.
+ * Interval between periodic checks, because folder events are not reliable and do not report when searches in other
+ * windows end.
  */
 const lookEveryMs = 3000;
 const exportNames = { svg: 'SVG', png: 'PNG', json: 'JSON', mermaid: 'Mermaid' } as const;
@@ -229,7 +229,7 @@ export class TreePanel extends AppPanel<TreeViewEvent, TreeViewCommand, Record<s
 /** Validates a path from a saved state, like any untrusted path. */
 async function requireFile(path: string): Promise<void> {
 	if (!isAbsolute(path) || normalize(path) !== path) {
-		throw new Failure('invalid', 'The saved view state is not an absolute path.', 'Open the tree again.');
+		throw new Failure('invalid', 'The path in the saved view state is not absolute.', 'Open the tree again.');
 	}
 	if ((await lstat(path).catch(() => null))?.isFile()) return;
 	throw new Failure('missing', `${path} no longer exists.`, 'Open another tree from the Searches view.');

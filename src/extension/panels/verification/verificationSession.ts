@@ -140,7 +140,7 @@ export class VerificationSession extends Disposable {
 		return part === 'json' ? JSON.stringify(row, null, '\t') : row[part];
 	}
 
-	/** Returns the complete completion of a piece of evidence. */
+	/** Returns the full completion for a piece of evidence. */
 	evidence(result: number, finding: number, index: number): { readonly name: string; readonly completion: string } {
 		const shown = this.#expect(result);
 		const found = shown.view === 'audit' ? shown.report.findings[finding] : undefined;

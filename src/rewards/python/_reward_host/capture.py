@@ -1,4 +1,5 @@
-"""Captures what user code prints: limited in size, and written to the standard output descriptors that the parent reads.
+"""Captures the output of user code, limits its size, and writes it to the standard output descriptors that the parent
+reads.
 """
 
 import io

@@ -117,7 +117,7 @@ def _name(value):
     if isinstance(value, str):
         return f"the string {value[:40]!r}"
     if isinstance(value, (list, tuple)):
-        return f"a {type(value).__name__} of {len(value)}"
+        return f"a {type(value).__name__} of length {len(value)}"
     return f"a {type(value).__name__}"
 
 

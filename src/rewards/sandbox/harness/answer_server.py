@@ -21,7 +21,7 @@ nothing = os.open(os.devnull, os.O_RDWR)
 for descriptor in (0, 1, 2):
     os.dup2(nothing, descriptor)
 
-# Keep references, because the answer can replace what it finds in modules.
+# Keep references, because the answer can replace the functions in these modules.
 dumps, loads = json.dumps, json.loads
 
 # Objects that have been referred to, and their indices by identity. They are kept alive, so identities are never

@@ -2,7 +2,7 @@
 
 Prints one line of JSON with the outcome and the evidence. The sandbox may be broken, so a successful attempt must do
 no harm: signals are sent only to a process created for that purpose, files and mounts use names created for that
-purpose and are removed immediately, and nothing is written to what is opened for writing.
+purpose and are removed immediately, and nothing is written to files that are opened for writing.
 """
 
 import ctypes
@@ -414,7 +414,7 @@ def thread_bomb():
 
 @attempt
 def outlive():
-    """Starts a grandchild in its own session that has no parent and holds nothing open."""
+    """Starts a grandchild in a separate session, with no parent and no open descriptors."""
     if os.fork() == 0:
         os.setsid()
         if os.fork() == 0:

@@ -80,8 +80,8 @@ class Misunderstood(Exception):
 
 
 class Remote:
-    """Proxy for an object in the answer's process. Comparing it is an error, because only the answer could say what it
-    equals.
+    """Proxy for an object in the answer's process. Comparing it is an error, because only the answer could determine
+    what it equals.
     """
 
     def __init__(self, target):
@@ -270,7 +270,7 @@ class Split(ast.NodeTransformer):
         return [ast.copy_location(guarded, node)]
 
 
-# Names that an answer must not override because tests rely on them: all = lambda values: True.
+# Names that an answer must not override because tests rely on them, for example with `all = lambda values: True`.
 RESERVED = {*dir(builtins), *sys.stdlib_module_names, "np", "pd", "numpy", "pandas", "pytest", "check", "candidate"}
 
 # Comparison functions used in tests. Tests rely on the answer to import them, but get them from the library instead.
@@ -379,7 +379,7 @@ def modules_used(tree, scope):
             pass
 
 
-# Runners that test files start at the end. Their tests are run here instead.
+# Test runners that test files call at the end. Their tests are run here instead.
 RUNNERS = ("unittest.main", "pytest.main")
 
 
@@ -490,7 +490,7 @@ class PytestOutcomes:
         self.outcomes = {}
         self.faults = []
         self.unknown = []
-        # Number of calls to the answer before each test, and the tests that the row itself marks.
+        # Number of calls to the answer before each test, and the tests that the row itself marks as expected failures.
         self.calls = {}
         self.marked = set()
 
@@ -667,7 +667,7 @@ def same(value, expected, tolerance):
 
 
 def near(value, expected, tolerance):
-    # A relative tolerance would accept every value for an infinite expectation.
+    # A relative tolerance would accept every value if the expected value is infinite.
     if math.isinf(expected):
         return False
     try:

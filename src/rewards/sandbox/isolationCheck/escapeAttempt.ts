@@ -22,7 +22,10 @@ export interface EscapeAttempt {
 	readonly mild?: boolean;
 	/** Whether the attempt can use up the machine's resources if it is not stopped, so nothing may run concurrently. */
 	readonly alone?: boolean;
-	/** Default: the attempt's own report. Checks from outside when the attempt cannot know the outcome. */
+	/**
+	 * Checks the outcome from outside the sandbox if the attempt itself cannot know it. Default: uses the attempt's own
+	 * report.
+	 */
 	judge?(said: Said, run: SandboxOutput, surroundings: Surroundings): Verdict | Promise<Verdict>;
 }
 

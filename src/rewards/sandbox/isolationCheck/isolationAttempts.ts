@@ -65,7 +65,7 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 		id: 'read-tmp',
 		mild: true,
 		area: 'files',
-		tried: "Read a file of this machine's /tmp",
+		tried: "Read a file in this machine's /tmp",
 		expected: 'not found',
 	},
 	{ id: 'read-shadow', area: 'files', tried: 'Read the system password hashes', expected: 'refused' },
@@ -179,7 +179,7 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 		id: 'outlive',
 		mild: true,
 		area: 'processes',
-		tried: 'Leave a process behind in its own session',
+		tried: 'Leave a process behind in a separate session',
 		expected: 'the process ends with the sandbox',
 		judge: async (said, run, { findLeft }) => {
 			const left = await findLeft();
@@ -333,7 +333,7 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 	},
 ];
 
-/** Checks from outside. Files written in the sandbox may be in a location that exists only there. */
+/** Checks from outside the sandbox, because files written inside it may be in a location that exists only there. */
 async function fromOutside(said: Said, run: SandboxOutput, appeared: () => Promise<string[]>): Promise<Verdict> {
 	const found = await appeared();
 	if (found.length > 0) return { outcome: 'escaped', evidence: `${found.join(', ')} appeared` };

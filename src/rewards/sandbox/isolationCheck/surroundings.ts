@@ -179,7 +179,7 @@ async function startVictim(token: string, undo: (() => unknown)[]) {
 	victim.on('error', () => undefined);
 	undo.push(() => ended(victim));
 	const { pid } = victim;
-	// To `kill`, numbers that are not process IDs can mean many processes.
+	// Given a number that is not a process ID, `kill` can signal many processes.
 	if (pid === undefined) throw new Failure('internal', 'Cannot start the process that attempts may kill.');
 	// A process does not show its arguments until shortly after it starts.
 	await Promise.race([once(victim.stdout, 'data'), once(victim, 'exit')]).catch(() => undefined);

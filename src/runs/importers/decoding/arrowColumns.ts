@@ -280,7 +280,7 @@ function objectOfEntries(entries: readonly ({ readonly key: unknown; readonly va
 	return Object.fromEntries(entries.flatMap((entry) => (entry === null ? [] : [[String(entry.key), entry.value]])));
 }
 
-/** Combines the values at one index of several lists into an object. */
+/** Combines the values at the same index in several lists into an object. */
 export function objectOf(names: readonly string[], lists: readonly (readonly unknown[])[], i: number): object {
 	const object: Record<string, unknown> = {};
 	for (const [column, name] of names.entries()) {

@@ -19,13 +19,13 @@ export interface BatchPlace {
 	readonly bodyAt: number;
 	readonly bodyBytes: number;
 	readonly rows: number;
-	/** Number of dictionary batches before it. */
+	/** Number of dictionary batches before this batch. */
 	readonly dictionaries: number;
 }
 
 export interface DictionaryPlace extends BatchPlace {
 	readonly id: number;
-	/** Whether its values are appended to the existing ones. */
+	/** Whether the values in this batch are appended to the existing ones. */
 	readonly delta: boolean;
 }
 

@@ -106,7 +106,7 @@ export class ArrowRows {
 		}
 	}
 
-	/** Counts rows that are decoded several times only once. */
+	/** Counts each row only once, even if it is decoded several times. */
 	#count(from: number, to: number, bytes: number): void {
 		if (to <= this.#counted) return;
 		this.#decoded += (bytes * (to - Math.max(from, this.#counted))) / (to - from);

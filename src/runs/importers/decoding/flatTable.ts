@@ -35,7 +35,7 @@ export class FlatTable {
 		return new FlatTable({ view, tables: 0, texts: bytes.byteLength }, view.getUint32(0, true));
 	}
 
-	/** @param field field number from 0, as in the table's schema; same for the methods below */
+	/** @param field 0-based field number, as in the table's schema; the same applies to the methods below */
 	int(field: number, bytes: 1 | 2 | 4, absent = 0): number {
 		const at = this.#place(field);
 		if (at === null) return absent;

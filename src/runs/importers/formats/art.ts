@@ -195,7 +195,7 @@ export const art: RunFormat = {
 	metrics: [{ pattern: 'history.jsonl', form: 'jsonl', metrics: artHistory }],
 	notes: [
 		'Advantages and tokens are not recorded; some versions record whether a completion was truncated.',
-		'Trajectory metrics are not part of the reward; booleans are shown next to it, numbers are kept.',
+		'Trajectory metrics are not part of the reward. Booleans are shown next to the reward, and numbers are kept.',
 	],
 	async recognize(folder) {
 		if (await folder.has(place('parquet'))) return true;

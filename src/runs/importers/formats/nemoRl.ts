@@ -21,9 +21,9 @@ function rowOf(record: Fields, name: string, length: number): (number | null)[] 
 interface TrainedTokens {
 	/** Positions of the tokens that the model generated. */
 	readonly at: readonly number[];
-	/** Number of contiguous spans of them, which are messages from the model. */
+	/** Number of contiguous spans of these tokens, each of which is a message from the model. */
 	readonly turns: number;
-	/** Whether the row ends with one. */
+	/** Whether the row ends with such a span. */
 	readonly ends: boolean;
 }
 
@@ -54,8 +54,8 @@ function tokensOf(record: Fields, trained: TrainedTokens | null): RolloutLine['t
 }
 
 /**
- * The texts in a row have no roles. After the prompt, which can consist of several texts, turns of the model and the
- * environment alternate; the number of contiguous trained spans is the number of model turns.
+ * The strings in a row have no roles. After the prompt, which can consist of several strings, model and environment
+ * turns alternate; the number of contiguous trained spans is the number of model turns.
  */
 function splitTexts(texts: readonly string[], trained: TrainedTokens | null) {
 	const turns = trained?.turns || 1;
@@ -143,7 +143,7 @@ export const nemoRl: RunFormat = {
 	notes: [
 		'NeMo-RL writes no group id: consecutive rollouts with the same prompt form a group, and all groups have the same size.',
 		"Text has no roles: the model's turns are inferred from the trained tokens.",
-		'Rewards are totals; with dynamic sampling, those of the kept rows (filtered_rewards).',
+		'Rewards are totals. With dynamic sampling, they are the rewards of the kept rows (filtered_rewards).',
 		'Whether a completion was truncated is not recorded.',
 	],
 	recognize: async (folder) =>

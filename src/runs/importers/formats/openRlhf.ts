@@ -14,7 +14,7 @@ import { eventMetrics } from './eventMetrics.ts';
 const sampleTag = /generated_samples/;
 const sampleForm = /^Sample:(?:\\n|\n)([\s\S]*?)(?:\\n|\n){2}Reward: *(\S+)\s*$/;
 
-/** Reads the one sample per step; other texts and scalars are ignored. */
+/** Reads the one sample per step; other text and scalars are ignored. */
 export function openRlhfSample(record: unknown): readonly ForeignRollout[] | string {
 	const event = fieldsOf(record);
 	const text = textOf(event?.text);
@@ -45,7 +45,7 @@ export const openRlhf: RunFormat = {
 	metrics: places.map((pattern) => ({ pattern, form: 'events', metrics: eventMetrics })),
 	notes: [
 		'OpenRLHF writes no rollouts: only the one sample per logged step in its TensorBoard text is shown.',
-		'The sample contains prompt and completion in one text, and its reward is rounded to four digits.',
+		'The sample contains the prompt and the completion as a single string, and its reward is rounded to four digits.',
 	],
 	async recognize(folder) {
 		for (const pattern of places) {

@@ -10,7 +10,7 @@ import { type Fields, fieldsOf, listOf, numberOf, textOf } from '../foreignValue
  */
 
 export interface LoggedText {
-	/** Section index from 0. It is at least the group number, because groups can be filtered out. */
+	/** 0-based section index. It is at least the group number, because groups can be filtered out. */
 	readonly section: number;
 	readonly prompt: readonly Message[];
 	readonly completion: readonly Message[];
@@ -29,7 +29,7 @@ interface Turn {
 	reward: number | null;
 }
 
-/** Data collected so far from the section of a group. */
+/** Data collected so far from a group's section. */
 interface Section {
 	prompt: readonly Message[];
 	readonly attempts: Attempt[];
@@ -43,7 +43,8 @@ const deepest = 200;
 const rounding = 6e-4;
 
 /**
- * Returns a key for one turn of a trajectory: the trajectory's index in the group, and the lengths of prompt and turn.
+ * Returns a key for one turn of a trajectory: the trajectory's index in the group, and the lengths of the prompt and
+ * the turn.
  */
 export function turnKey(trajectory: number, observed: number | null, said: number | null): string {
 	return `${trajectory} ${observed} ${said}`;
@@ -109,7 +110,7 @@ function takeCell(section: Section, text: string): void {
 
 const sizeOf = (attempt: Attempt) => JSON.stringify(attempt.completion).length;
 const near = (a: number | null, b: number | null) => a === null || b === null || Math.abs(a - b) < rounding;
-/** Maximum factor by which a text's characters per token can differ from the rest of its group. */
+/** Maximum factor by which the characters per token of a completion can differ from the rest of its group. */
 const oddest = 1.5;
 
 /** Returns whether attempts in logged order are consistent with the trajectories, by reward and length. */
@@ -140,7 +141,7 @@ function assigned(section: Section): (Attempt | null)[] {
 	return found;
 }
 
-/** Returns the texts in a logtree by trajectory, with several candidates if sections cannot be distinguished. */
+/** Returns the text in a logtree, keyed by trajectory, with several candidates if sections cannot be distinguished. */
 export function loggedTexts(record: unknown): Map<string, LoggedText[]> {
 	const texts = new Map<string, LoggedText[]>();
 	let number = 0;

@@ -69,7 +69,7 @@ function nodesOf(trace: Fields): TraceNode[] | null {
 	return nodes;
 }
 
-/** The trained tokens of one node, where `mask` is true. Streams have one entry for each of them. */
+/** The trained tokens of one node, where `mask` is true. Streams have one entry for each of these tokens. */
 interface NodeTokens {
 	readonly ids: readonly number[];
 	stream(name: string): readonly (number | null)[] | null;
@@ -286,7 +286,7 @@ function failedEpisode(fields: Fields): ForeignRollout {
 
 /**
  * Returns the rollouts of an episode: one per trained agent, or one per agent if none is trained. The other agents'
- * work is summarized in `extra`. A line can also be a single trace, as earlier versions wrote them.
+ * work is summarized in `extra`. A line can also be a single trace, as written by earlier versions.
  *
  * @param creditOf credit by trace id
  */

@@ -10,9 +10,9 @@ import { completionsPattern, tablePatterns } from './trlTables.ts';
 
 /*
  * trl/trainer/grpo_trainer.py, `log`: one Parquet file per logged step with the columns `step, prompt, completion`, one
- * per reward function, those from `log_extra`, and `advantage`. Before 0.16 there is one column `reward` instead of one
- * per function. transformers' TrainerState: `log_history`, rows by step. Its TensorBoard callback renames `eval_x` to
- * `eval/x` and everything else to `train/x`.
+ * per reward function, those from `log_extra`, and `advantage`. Versions before 0.16 write a single `reward` column
+ * instead of one per function. transformers' TrainerState: `log_history`, rows by step. Its TensorBoard callback
+ * renames `eval_x` to `eval/x` and everything else to `train/x`.
  */
 
 function rolloutOf(row: Fields, context: RecordContext, evaluated: EvaluatedRow | null): ForeignRollout | string {
@@ -92,7 +92,7 @@ export const trlTable =
 		const rollouts: ForeignRollout[] = [];
 		for (const [i, row] of rows.entries()) {
 			const evaluated = evaluatedRow(i, context);
-			// Without learned facts, only the steps are needed.
+			// Callers without learned facts need only the steps.
 			if (context.learned !== undefined && !isOf(split, evaluated)) continue;
 			const rollout = rolloutOf(row, context, evaluated);
 			if (typeof rollout === 'string') return `row ${i + 1} ${rollout}`;

@@ -15,9 +15,7 @@ import {
 
 /* Evaluations */
 
-/**
- * Rows of one dataset in an evaluation: the number of prompts, derived from the rate and time that transformers logs.
- */
+/** Number of prompts from one dataset in an evaluation, derived from the rate and time that transformers logs. */
 interface LoggedEvaluation {
 	readonly name: string;
 	readonly prompts: number | null;
@@ -45,7 +43,7 @@ export async function evaluationsOf(
 	for (const [i, [step, path]] of places.entries()) {
 		const rows = i < maxEvaluations ? await rowsOf(path, evidence) : [];
 		const found = evaluationIn(rows, steps.get(step)?.values ?? {}, names);
-		// A missing or unreadable file has nothing to distinguish.
+		// A missing or unreadable file has no rows to tell apart.
 		if (found === null && (rows.length > 0 || i >= maxEvaluations)) mixed++;
 		evaluations.set(path, found ?? { from: 0, datasets: [] });
 	}
@@ -59,8 +57,8 @@ export async function evaluationsOf(
 }
 
 /**
- * Returns the files written by evaluations; of several tables for one step, the last, since training logs a step only
- * once.
+ * Returns the files written by evaluations. If a step has several tables, the last one is used, because training logs a
+ * step only once.
  */
 async function placesOf(
 	steps: readonly number[],
@@ -100,15 +98,15 @@ function evaluationIn(
 		for (let i = whole; i < rows.length; i++) ofOnePrompt &&= (i - whole) % size === 0 || keys[i] === keys[i - 1];
 		if (!ofOnePrompt) continue;
 		const lastRows = all.at(-1)?.rows ?? 0;
-		// There were more rows than the file can contain: no training rows are left, and the means include rows that are
-		// gone.
+		// The evaluation had more rows than the file can contain, so no training rows are left, and the means include rows
+		// that are gone.
 		if (lastRows > rows.length || fitsMeans(rows.slice(rows.length - lastRows), values, names))
 			return { from, datasets };
 	}
 	return null;
 }
 
-/** Returns what remains of the datasets' rows in a file that keeps only the last ones. */
+/** Returns the part of each dataset's rows that remains in a file that keeps only the last rows. */
 function lastOf(datasets: TrlEvaluation['datasets'], rows: number): TrlEvaluation['datasets'] {
 	let left = rows;
 	return datasets

@@ -13,15 +13,15 @@ import { evaluationsOf } from './trlEvaluations.ts';
 import { keyOfPrompt, promptOf, rewardColumns, scoresIn } from './trlRows.ts';
 import { completionsPattern, isNear, meanOf, rowsOf, type Tables, type TrlEvaluation, tablesOf } from './trlTables.ts';
 
-/** Facts that follow only from TRL's files in combination, not from single completions rows. */
+/** Facts that can only be inferred from TRL's files in combination, not from individual completions rows. */
 export interface TrlLearned {
 	readonly names: ReadonlySet<string>;
 	readonly weights: ReadonlyMap<string, number>;
-	/** Evaluations by file path. */
+	/** Evaluations, keyed by file path. */
 	readonly evaluations: ReadonlyMap<string, TrlEvaluation>;
 	/** Tables that only repeat an earlier table. */
 	readonly repeated: ReadonlySet<string>;
-	/** By step, whether all completions were truncated (true) or none (false); mixed steps are omitted. */
+	/** For each step, whether all completions were truncated (true) or none (false); mixed steps are omitted. */
 	readonly truncated: {
 		readonly train: ReadonlyMap<number, boolean>;
 		readonly validation: ReadonlyMap<number, boolean>;
@@ -30,7 +30,7 @@ export interface TrlLearned {
 	readonly notes: readonly string[];
 }
 
-/** Maximum number of completions files to read for weights and for evaluations, and of rows per file. */
+/** Maximum number of completions files to read for weights and for evaluations, and of rows to read per file. */
 const maxFiles = 8;
 
 /** Maximum number of metrics rows to read for weights. */
@@ -53,15 +53,15 @@ export async function learnTrl(folder: FolderView, evidence: RunEvidence): Promi
 }
 
 /**
- * Returns the steps where the logged fraction of truncated completions is exactly 0 or 1 and therefore applies to each
- * one.
+ * Returns the steps where the logged fraction of truncated completions is exactly 0 or 1 and therefore applies to every
+ * completion.
  */
 function truncatedSteps(lines: readonly MetricsLine[], name: string): Map<number, boolean> {
 	const ratios = new Map<number, number>();
 	for (const { step, values } of lines) {
 		const ratio = numberOf(values[name]);
 		if (ratio === null) continue;
-		// If a step was logged twice with different values, it proves nothing.
+		// If a step was logged twice with different values, neither can be trusted.
 		ratios.set(step, ratios.has(step) && ratios.get(step) !== ratio ? Number.NaN : ratio);
 	}
 	return new Map(
@@ -100,8 +100,8 @@ async function weightsOf(
 ): Promise<Pick<TrlLearned, 'weights' | 'notes'>> {
 	const logged = loggedTotals(sources.lines, [...sources.names]);
 	const alone = recordedWeights(sources.names.size, logged, []);
-	// As many means as functions are always fitted by some weights, even if functions skipped completions; one more row
-	// confirms them.
+	// With as many means as functions, some weights always fit, even if functions skipped completions. One more row is
+	// needed to confirm them.
 	const confirmed = logged.length > sources.names.size;
 	if (confirmed && alone.totalsFit && alone.determined.every(Boolean)) return statedWeights([...sources.names], alone);
 	const files = await filesOf(folder, evidence, sources);
@@ -192,7 +192,7 @@ function groupsOf(rows: readonly Fields[], scored: readonly (readonly (number | 
 	return groups;
 }
 
-/** Returns the weights, with a note about their source. */
+/** Returns the weights, along with a note about their source. */
 function statedWeights(names: readonly string[], found: RecordedWeights): Pick<TrlLearned, 'weights' | 'notes'> {
 	const { determined, scaled, totalsFit, advantagesFit } = found;
 	const weights = new Map(names.map((name, i) => [name, found.weights[i] ?? 1]));
@@ -228,7 +228,7 @@ export function trlDependence(path: string, learned: unknown): string {
 	const known = learned as TrlLearned | undefined;
 	if (known === undefined) return '';
 	const { weights, evaluations, repeated, truncated } = known;
-	// W&B tables have their steps in the rows.
+	// W&B tables store the step in each row.
 	const step = Number(/_0*(\d+)\.parquet$/.exec(path)?.[1] ?? Number.NaN);
 	const ends = Number.isNaN(step)
 		? [[...truncated.train], [...truncated.validation]]

@@ -8,13 +8,16 @@ export const completionsPattern = 'completions/completions_{step}.parquet';
 export const completionsOf = (step: number) => `completions/completions_${String(step).padStart(5, '0')}.parquet`;
 
 /**
- * Locations of completions in TRL up to 0.24: in the working folder, in the W&B run folder, or in a folder inside that.
+ * Locations of completions written by TRL up to 0.24, relative to the working folder, to the W&B run folder, or to its
+ * `files` folder.
  */
 export const tablePatterns = ['wandb/{run}/files/media/table/', 'files/media/table/', 'media/table/'].map(
 	(folder) => `${folder}completions_{index}_{hash}.table.json`,
 );
 
-/** Rows in a completions file that an evaluation wrote: from row `from` on, for these datasets in this order. */
+/**
+ * Rows in a completions file that were written by an evaluation: from row `from` on, for these datasets in this order.
+ */
 export interface TrlEvaluation {
 	readonly from: number;
 	readonly datasets: readonly { readonly name: string; readonly rows: number }[];

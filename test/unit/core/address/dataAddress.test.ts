@@ -55,7 +55,7 @@ describe('run data addresses', () => {
 		['rl://r/step/-1', /step must be a whole number/],
 		['rl://r/step/1e3', /step must be a whole number/],
 		['rl://r/step/1/completion/2', /path is not recognized/],
-		['rl://r/step/1/group/2/completion/3#tokens=9-4', /after the last/],
+		['rl://r/step/1/group/2/completion/3#tokens=9-4', /greater than the last/],
 		['rl://r/step/1/group/2/completion/3#tokens=4', /tokens=FIRST-LAST/],
 		['rl://r/step/1#tokens=1-2', /only completion addresses/],
 		['rl://r/step/1?split=test', /train or validation/],

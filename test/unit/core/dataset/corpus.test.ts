@@ -45,7 +45,7 @@ test('an invalid line and a file without texts are reported', () => {
 	refused(lines({ text: 3 }), /has a "text" that is not a string/);
 	refused(lines({ text: 'a<eos>' }), /reserved symbol <eos>/);
 	refused('\n\n', /contains no text/);
-	refused(lines({ text: 'a' }), /all 1 are held out/, { ...settings, heldOutShare: 1 });
+	refused(lines({ text: 'a' }), /every example is held out/, { ...settings, heldOutShare: 1 });
 });
 
 test('rows occur once per epoch, in an order determined by the seed and the epoch', () => {

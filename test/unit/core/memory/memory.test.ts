@@ -295,7 +295,7 @@ describe('recipe estimate', () => {
 		const notes = (changes: object, more: Partial<MemoryFacts> = {}) =>
 			estimateRecipe(recipe(changes), { ...facts, ...more }).notes.join('\n');
 		assert.match(notes({}), /Assumes prompts of 256 tokens/);
-		assert.match(notes({}), /Assumes training texts of "maxLength" \(1024\) tokens/);
+		assert.match(notes({}), /Assumes training examples of "maxLength" \(1024\) tokens/);
 		assert.equal(notes({}, { promptTokens: 100, textTokens: 200 }), '');
 		assert.match(notes({ pytorch: { processes: 2 } }), /not measured/);
 		assert.match(notes({ pytorch: { lora: { targets: ['q_proj'] } } }), /an adapter on every matrix/);

@@ -171,7 +171,7 @@ describe('action for a stage', () => {
 		const rl = (accuracy: number | null) => byName(state('rl', { status: 'finished', accuracy }));
 		assert.equal(skipReason(stage('more'), rl(0.89)), null);
 		assert.equal(skipReason(stage('more'), rl(null)), null);
-		assert.match(skipReason(stage('more'), rl(0.9)) ?? '', /held-out accuracy of rl is 0\.900, at least 0\.9/);
+		assert.match(skipReason(stage('more'), rl(0.9)) ?? '', /held-out accuracy of rl is 0\.900, which is at least 0\.9/);
 		assert.match(
 			skipReason(stage('head'), byName(state('solve', { status: 'skipped' }))) ?? '',
 			/its input "labels" comes from solve, which was skipped/,

@@ -127,7 +127,7 @@ describe('inputs', () => {
 		const compared = (stage: string, against: string) =>
 			faultsOf(stages, { compare: [{ claim: 'better', stage, against }] }).map(({ path, message }) => [path, message]);
 		assert.deepEqual(compared('of-a', 'a'), [
-			['compare[0].against', '"against" is "a", which is not a stage that evaluates: the options are of-a.'],
+			['compare[0].against', '"against" is "a", which is not an evaluation stage: the options are of-a.'],
 		]);
 		assert.match(compared('of-a', 'of-b')[0]?.[1] ?? '', /did you mean "of-a"/);
 		assert.deepEqual(compared('of-a', 'of-a'), [

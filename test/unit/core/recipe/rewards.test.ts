@@ -115,7 +115,7 @@ describe('built-in rewards in a recipe', () => {
 		[
 			'an address with a password',
 			[{ use: 'judge', url: 'http://a:b@c/v1', model: 'm' }],
-			/^rewards\[0\]\.url: "url" must be an http.* without user name/,
+			/^rewards\[0\]\.url: "url" must be an http.* without a user name/,
 		],
 		[
 			'a scale of one number',

@@ -171,7 +171,7 @@ test('a machine with a missing or outdated Node is reported before anything star
 }, async (context) => {
 	const { folder, run, script } = await stage(context, 'exit 9');
 	assert.equal(await runScript(folder, await script(), { NODE_VERSION: '20.20.2' }).exit, 2);
-	assert.match(await readFile(join(run, 'engine.log'), 'utf8'), /is Node 20\.20\.2, and 22\.18 or newer is needed/);
+	assert.match(await readFile(join(run, 'engine.log'), 'utf8'), /is Node 20\.20\.2, but 22\.18 or newer is required/);
 	assert.equal(await runScript(folder, await script({ node: 'no-such-node' })).exit, 2);
 	assert.match(await readFile(join(run, 'engine.log'), 'utf8'), /no-such-node does not exist on /);
 	// A newer version is accepted, so the driver runs.

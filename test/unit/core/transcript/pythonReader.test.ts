@@ -67,8 +67,8 @@ test('non-literals are errors at their position', () => {
 });
 
 test('depth and number of values are limited', () => {
-	assert.match(fault('['.repeat(100_000)).message, /Nested more than 200 deep/);
-	assert.match(fault('f('.repeat(100_000)).message, /Nested more than 200 deep/);
+	assert.match(fault('['.repeat(100_000)).message, /Nested more than 200 levels deep/);
+	assert.match(fault('f('.repeat(100_000)).message, /Nested more than 200 levels deep/);
 	const few = new LiteralReader('[1, 2, 3, 4]', 0, { limits: { depth: 10, values: 3 } });
 	assert.throws(() => few.value(), /More than 3 values/);
 });

@@ -32,7 +32,7 @@ const faults: [fault: string, reason: string, message: RegExp, action: RegExp][]
 	['SIGKILL@1', 'unavailable', /killed after step 0.*SIGKILL/, /no checkpoint yet/],
 	['fault@3', 'unsupported', /^No such thing\.$/, /^Do another\.$/],
 	['full', 'full', /No space is left/, /Free some/],
-	['link', 'invalid', /cannot hold "leak"/, /./],
+	['link', 'invalid', /cannot contain "leak"/, /./],
 ];
 
 for (const [fault, reason, message, action] of faults) {

@@ -246,7 +246,7 @@ test('an unknown reward name, a duplicate reward and a missing column are reject
 	const unknown = await attempt({ file: 'x.reward.ts', name: 'three' });
 	assertRefused(unknown, /x\.reward\.ts has no reward "three"\. Available: one, two\. Fix "name"/);
 	const twice = await attempt({ file: 'x.reward.ts' }, { file: 'x.reward.ts', name: 'two' });
-	assertRefused(twice, /The reward "two" of .* is listed twice/);
+	assertRefused(twice, /Reward "two" from .* is listed twice/);
 	assertRefused(await attempt({ file: 'y.reward.py' }), /no column 'solution'/);
 	await assert.rejects(place.prepare(rewardRecipe([{ file: 'z.reward.py' }])), { reason: 'missing' });
 });

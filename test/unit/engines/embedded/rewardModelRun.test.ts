@@ -93,7 +93,10 @@ async function checkAsReward(folder: string, [better, worse]: readonly number[])
 	}
 	// Step 3 ends the cold start, before any reward model is trained.
 	const before = join(dirname(folder), 'step_000003');
-	await assert.rejects(createBuiltIn({ ...entry, path: before }, context), /step_000003 has no reward model\. Use a/);
+	await assert.rejects(
+		createBuiltIn({ ...entry, path: before }, context),
+		/step_000003 does not contain a reward model\. Use a/,
+	);
 }
 
 test('scores do not depend on the worker count', async () => {

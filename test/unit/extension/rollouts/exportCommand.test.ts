@@ -22,6 +22,6 @@ test('an export without dialogs writes to the given path, which must be absolute
 	assert.ok(typeof summary === 'object' && summary.written > 0);
 	assert.equal((await readFile(out, 'utf8')).trimEnd().split('\n').length, summary.written);
 	for (const wrong of [relative(process.cwd(), join(place, 'lost.jsonl')), 'lost.jsonl', '']) {
-		await assert.rejects(exportRun(run, { as: 'sft', out: wrong }, notices), /absolute|needs/);
+		await assert.rejects(exportRun(run, { as: 'sft', out: wrong }, notices), /absolute|requires/);
 	}
 });

@@ -84,7 +84,10 @@ for (const [name, text] of [
 		);
 		const { line, failure, kB } = JSON.parse(stdout) as { line: unknown; failure: string; kB: number };
 		assert.equal(line, null);
-		assert.match(failure, /recipe\.json is not JSON: (more than \d+ values|values are nested more than 500 levels)/);
+		assert.match(
+			failure,
+			/recipe\.json is not valid JSON: (more than \d+ values|values are nested more than 500 levels)/,
+		);
 		assert.ok(kB < 500_000, `${kB} kB`);
 	});
 }

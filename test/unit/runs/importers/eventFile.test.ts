@@ -83,7 +83,7 @@ describe('event files', () => {
 			metrics.map(({ step }) => step),
 			[1],
 		);
-		assert.match(faults[0]?.message ?? '', /event 2 has no readable length/);
+		assert.match(faults[0]?.message ?? '', /the length of event 2 is unreadable/);
 	});
 
 	it('may be truncated and contain invalid messages', async () => {

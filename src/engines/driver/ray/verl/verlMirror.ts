@@ -9,7 +9,7 @@ import type { RolloutSplit } from '../../../../runs/runContent.ts';
 import type { RunWriter } from '../../../../runs/runWriter.ts';
 import type { Mirror, MirroredRun } from '../runMirror.ts';
 
-/** Validation samples with a higher value count as correct, as with all rewards that check answers. */
+/** Validation samples with a value above this threshold count as correct, as with all rewards that check answers. */
 const rightAbove = 0.5;
 
 export interface VerlMirrorOptions {

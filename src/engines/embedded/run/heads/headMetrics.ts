@@ -3,7 +3,7 @@ import type { Metrics } from '../../../../core/grpo/stepMetrics.ts';
 import type { PerToken } from '../../learner.ts';
 import { type LabeledRow, labeledValues } from './labeledRow.ts';
 
-/** Measures the quality of the values before an update on its training labels. */
+/** Measures how well the values from before an update match its training labels. */
 export function updateQuality(rows: readonly LabeledRow[], values: readonly PerToken[]): Metrics {
 	const pairs = labeledValues(rows, values);
 	const quality = headQuality(pairs.values, pairs.labels);

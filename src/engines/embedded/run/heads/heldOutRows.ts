@@ -8,8 +8,8 @@ import { judgedSamples, outcomeLabels, outcomeOfSteps, ruleOf } from './labelPol
 const chunkRows = 1024;
 
 /**
- * Returns completions for held-out problems with their outcomes. The policy is frozen while a head is trained, so they
- * stay the same for all evaluations in the stage, and after a resume.
+ * Returns completions for held-out problems with their outcomes. The policy is frozen while a head is trained, so the
+ * completions are the same for all evaluations in the stage, and after a resume.
  */
 export async function heldOutRows(parts: TrainingParts, stage: ResolvedHeadStage, step: number): Promise<LabeledRow[]> {
 	const { problems, samples } = parts.recipe.evaluate;

@@ -13,7 +13,7 @@ export interface ImitationFiles {
 	/** Files mixed into a stage's data. */
 	readonly extra: ReadonlyMap<number, readonly (readonly CompletionRow[])[]>;
 	readonly teachers: ReadonlyMap<number, StoredCheckpoint>;
-	/** Texts whose characters must be in a new model's vocabulary. */
+	/** Text whose characters must be in a new model's vocabulary. */
 	readonly texts: readonly string[];
 	/** SHA-256 of the files, or null if the recipe does not use any. */
 	readonly hash: string | null;

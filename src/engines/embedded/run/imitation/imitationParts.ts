@@ -8,7 +8,7 @@ import { type Teacher, teachersOf } from './teacher.ts';
 
 /** Tokenized imitation data and teachers, keyed by stage index. */
 export interface ImitationParts {
-	/** Texts for pretrain stages. A stage without an entry trains on worked solutions only. */
+	/** Documents for pretrain stages. A stage without an entry trains on worked solutions only. */
 	readonly texts: ReadonlyMap<number, PretrainTexts>;
 	/** Completions read from files. */
 	readonly completions: ReadonlyMap<number, CompletionTexts>;

@@ -6,7 +6,7 @@ import { checkFinite, optimizerSettings, type StageHost, type Verdict } from '..
 
 /**
  * Performs one imitation update: mean negative log-probability over all tokens after the prompts.
- * @param also additional metrics, computed whenever held-out accuracy is
+ * @param also additional metrics, computed whenever held-out accuracy is measured
  */
 export async function imitationUpdate(
 	host: StageHost,

@@ -8,7 +8,7 @@ import type { PretrainTexts } from './pretrainTexts.ts';
 /** Returns how many of the first n rows are worked solutions. Spreads them evenly, without random numbers. */
 const workedOf = (n: number, share: number) => Math.floor(n * share);
 
-/** Returns the rows for an update: texts by their position in the run, worked solutions from the problem feed. */
+/** Returns the rows for an update: documents by their position in the run, worked solutions from the problem feed. */
 function nextRows(host: StageHost, stage: ResolvedPretrainStage, texts: PretrainTexts | null): Sequence[] {
 	const { feed } = host.parts;
 	const share = texts === null ? 1 : stage.workedShare;
@@ -39,9 +39,9 @@ async function heldOutLoss(host: StageHost, texts: PretrainTexts): Promise<Metri
 }
 
 /**
- * Pretraining: next-token prediction on whole texts, bos to eos. A `workedShare` fraction of the rows are worked
- * solutions, trained on including their prompts.
- * @param texts null: worked solutions only
+ * Pretraining: next-token prediction on whole documents, from bos to eos. A `workedShare` fraction of the rows are
+ * worked solutions, trained on including their prompts.
+ * @param texts documents, or null to train on worked solutions only
  */
 export async function runPretrainStage(
 	host: StageHost,

@@ -22,7 +22,7 @@ export function tokenizerOf({ tokenizer, folder }: StoredCheckpoint): Tokenizer 
 
 /**
  * Returns the teacher of each stage. Throws `mismatch` if a teacher's vocabulary differs from the student's, because
- * the same token id would then mean different symbols.
+ * the same token id would then represent different symbols.
  */
 export function teachersOf({ teachers }: ImitationFiles, student: ModelAndTokenizer): Map<number, Teacher> {
 	return new Map([...teachers].map(([index, checkpoint]) => [index, teacherOf(checkpoint, student)]));

@@ -6,12 +6,12 @@ import type { PerToken, Sequence } from '../../learner.ts';
 import { checkFinite, optimizerSettings, type StageHost, type Verdict } from '../stageHost.ts';
 import { type PreferencePairs, rowsOf, type TokenPair } from './pairFiles.ts';
 
-/** Returns texts without end-of-sequence, matching what `policy/value` and search score. */
+/** Returns the pairs' sequences without end-of-sequence tokens, matching what `policy/value` and search score. */
 function texts(pairs: readonly TokenPair[]): Sequence[] {
 	return rowsOf(pairs).map(({ tokens, promptLength }) => ({ tokens: tokens.slice(0, -1), promptLength }));
 }
 
-/** Returns the score at the end of each text. */
+/** Returns the score at the end of each sequence. */
 function scores(values: readonly PerToken[]): JudgedPair[] {
 	const at = (row: number) => values[row]?.at(-1) as number;
 	return Array.from({ length: values.length / 2 }, (_, i) => ({ chosen: at(2 * i), rejected: at(2 * i + 1) }));

@@ -107,7 +107,10 @@ function loggedRows({ rollouts }: GenerationBatch): TrainingRow[] {
 	}));
 }
 
-/** Returns whether each completion is correct, according to the recipe's accuracy reward or else the built-in one. */
+/**
+ * Returns whether each completion is correct, according to the recipe's accuracy reward or, if it has none, the
+ * built-in one.
+ */
 async function rightness(host: StageHost, rollouts: readonly Rollout[]): Promise<(boolean | null)[]> {
 	const [first] = rollouts;
 	if (first === undefined || judgingReward(first.rewards) !== null) {

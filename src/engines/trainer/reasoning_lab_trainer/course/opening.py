@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def open_policy(context: Context) -> Policy:
-    """Loads weights from the checkpoint if there is one, or else from the recipe. Raises Failure."""
+    """Loads weights from the checkpoint if there is one, otherwise from the recipe. Raises Failure."""
     resume = context.assignment["resume"]
     folder = None if resume is None else resume["checkpoint"]
     try:

@@ -95,7 +95,7 @@ def check_device(recipe: dict[str, Any]) -> None:
 
 
 def open_models(context: Context) -> None:
-    """Loads policy and heads from the checkpoint if there is one, or else from the recipe."""
+    """Loads policy and heads from the checkpoint if there is one, otherwise from the recipe."""
     context.policy = open_policy(context)
     resume = context.assignment["resume"]
     if resume is not None:

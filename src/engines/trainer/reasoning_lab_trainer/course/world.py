@@ -12,12 +12,12 @@ import torch.distributed as dist
 T = TypeVar("T")
 
 PATIENCE = timedelta(days=30)
-"""Timeout for messages between ranks. A paused run waits for a user, which can take very long."""
+"""Timeout for messages between ranks. A paused run waits for a user, which can take a very long time."""
 
 
 class World:
-    """All processes in the run. Messages between ranks use gloo rather than training's collectives, because it needs no
-    GPU and has no watchdog that would end a paused run.
+    """All processes in the run. Messages between ranks use gloo rather than training's collectives, because gloo needs
+    no GPU and has no watchdog that would end a paused run.
     """
 
     def __init__(self, rank: int = 0, size: int = 1) -> None:

@@ -28,7 +28,7 @@ def hash_text(text: str, seed: int = 0) -> int:
 
 
 def hash_texts(texts: Sequence[str], seed: int = 0) -> np.ndarray:
-    """Computes `hash_text` for many texts as uint32, vectorized byte by byte."""
+    """Computes `hash_text` for many strings as uint32, vectorized byte by byte."""
     coded = [text.encode("utf-16-le", "surrogatepass") for text in texts]
     order = sorted(range(len(coded)), key=lambda i: len(coded[i]))
     out = np.empty(len(coded), dtype=np.uint32)
@@ -40,7 +40,7 @@ def hash_texts(texts: Sequence[str], seed: int = 0) -> np.ndarray:
             table[row, : lengths[row]] = np.frombuffer(coded[i], dtype=np.uint8)
         h = np.full(len(places), (0x811C9DC5 ^ seed) & MASK, dtype=np.uint32)
         for at in range(table.shape[1]):
-            # Texts are sorted by length, so the unfinished ones are at the end.
+            # Strings are sorted by length, so the unfinished ones are at the end.
             first = int(np.searchsorted(lengths, at, side="right"))
             h[first:] = (h[first:] ^ table[first:, at]) * np.uint32(0x01000193)
         h = (h ^ (h >> np.uint32(16))) * np.uint32(0x85EBCA6B)

@@ -72,7 +72,7 @@ def main(arguments: list[str] | None = None) -> int:
         say({"rows": rows, "whole": whole})
         return 0
     except Failure as failure:
-        # Failures for models suggest using a local folder, which does not apply here.
+        # Failure messages for models suggest using a local folder, which does not apply here.
         action = ELSEWHERE if failure.reason == "unavailable" else failure.action
         data = {"reason": failure.reason, "message": failure.message}
         say({"failure": data if action is None else {**data, "action": action}})

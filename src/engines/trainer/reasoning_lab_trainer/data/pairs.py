@@ -28,7 +28,7 @@ class Pairs:
 
 def open_pairs(context: Context, spec: dict[str, Any], prompted: bool) -> Pairs:
     """Reads the pairs for a resolved stage. Prompts are as the policy sees them; with a chat template, a string becomes
-    the user message. Without a prompt column, the texts include the prompt, which only a reward model accepts
+    the user message. Without a prompt column, the completions include the prompt, which only a reward model accepts
     (`prompted`: False). Raises the same failures as `read_rows`, and `invalid` with file, row and column.
     """
     source = Source(spec["path"], None, spec["split"])

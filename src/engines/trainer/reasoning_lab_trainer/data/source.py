@@ -112,7 +112,7 @@ def _from_file(source: Source) -> list[Numbered]:
     except (OSError, ValueError, EOFError, pa.ArrowException, datasets.exceptions.DatasetGenerationError) as error:
         cause = error.__cause__ or error
         raise Failure(
-            "invalid", f"{path} is not a readable {kind} file: {first_line(cause)}.", "Create the file again."
+            "invalid", f"{path} is not a readable {kind} file: {first_line(cause)}.", "Recreate the file."
         ) from error
     if kind in ("csv", "tsv"):
         return _of_csv(text, path, "\t" if kind == "tsv" else ",")
@@ -157,7 +157,7 @@ def _from_folder(path: Path, split: str) -> list[Numbered]:
         return _numbered([{name: row.get(name) for name in names} for row in rows] if len(files) > 1 else rows)
     except (OSError, ValueError, AttributeError, pa.ArrowException) as error:
         raise Failure(
-            "invalid", f"{path} is not a readable dataset: {first_line(error)}.", "Create the dataset again."
+            "invalid", f"{path} is not a readable dataset: {first_line(error)}.", "Recreate the dataset."
         ) from error
 
 
@@ -170,7 +170,7 @@ def _text_of(path: Path) -> str:
         if len(raw) > most:
             raise Failure(
                 "unsupported",
-                f"{path} decompresses to more than the limit of {most} bytes.",
+                f"{path} is larger than the limit of {most} bytes when decompressed.",
                 "Train on part of it, or convert it to Parquet.",
             )
     elif path.suffix.lower() == ".zst":
@@ -182,8 +182,8 @@ def _text_of(path: Path) -> str:
         encoding = "WINDOWS-1252" if any(0x80 <= byte < 0xA0 for byte in raw) else "ISO-8859-1"
         raise Failure(
             "invalid",
-            f"{path}, line {line}, is not UTF-8.",
-            f"It looks like {encoding}: convert it to UTF-8, for example with iconv -f {encoding} -t UTF-8 FILE > NEW.",
+            f"{path}, line {line}, is not valid UTF-8.",
+            f"The encoding looks like {encoding}. Convert the file to UTF-8, for example with iconv -f {encoding} -t UTF-8 FILE > NEW.",
         ) from error
 
 
@@ -264,7 +264,7 @@ def _from_hub(source: Source) -> list[Numbered]:
         loaded = datasets.load_dataset(source.path, name=source.config, split=source.split)
     except Exception as error:
         raise hub_dataset_failure(error, source) from error
-    # datasets has already decoded Hub files, and the cache belongs to the user.
+    # No size checks: datasets has already decoded the Hub files, and its cache belongs to the user.
     return _numbered(loaded.with_format("arrow")[:].to_pylist())
 
 
@@ -276,7 +276,7 @@ def hub_dataset_failure(error: Exception, source: Source) -> Failure:
         return Failure(
             "missing",
             f"Dataset {source.path} not found: it is neither a local file nor an id on the Hugging Face Hub.",
-            "Correct the path, or run `hf auth login` if the dataset is private.",
+            "Correct the path, or run `hf auth login` if the repository is private.",
         )
     if "BuilderConfig" in text or "Config name is missing" in text:
         return Failure("missing", f"Dataset {source.path}: {text}.", 'Set "config" in the dataset.')

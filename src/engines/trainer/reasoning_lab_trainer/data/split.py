@@ -10,7 +10,7 @@ from .hashing import hash_texts
 
 _SEED = 0x5EED
 
-# Whitespace as JavaScript defines it, which differs from Python.
+# Whitespace as defined by JavaScript, which differs from Python's definition.
 _SPACES = "\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
 _SPACE_RUN = re.compile(f"[{_SPACES}]+")
 

@@ -20,13 +20,15 @@ FORM = 'Each line must contain {"prompt", "completions": [steps], "labels": [tru
 class Steps:
     name: str
     training: list[dict[str, Any]]
-    """Columns `prompt`, `completions` (step texts) and `labels` (whether each step is correct), as accepted by TRL."""
+    """Columns `prompt`, `completions` (the text of each step) and `labels` (whether each step is correct), as accepted
+    by TRL.
+    """
     held_out: list[dict[str, Any]]
 
 
 def open_steps(context: Context, spec: dict[str, Any]) -> Steps:
     """Reads the labeled steps for a resolved stage. Prompts are as the policy sees them. TRL trains on two classes, so
-    labels between 0 and 1 count as correct if they are at least 0.5; the user is notified of that. Raises the same
+    labels between 0 and 1 count as correct if they are at least 0.5, and the user is notified. Raises the same
     failures as `read_rows`, and `invalid` with file and line.
     """
     source = Source(spec["path"])
@@ -63,7 +65,7 @@ def _row(numbered: Numbered, cells: Cells) -> tuple[dict[str, Any], int]:
     if not isinstance(prompt, str) or not prompt:
         raise cells.fault(numbered, 'has a "prompt" that is not a string', FORM)
     if not isinstance(steps, list) or not steps or not all(isinstance(step, str) for step in steps):
-        raise cells.fault(numbered, 'has "completions" that are not a list of strings', FORM)
+        raise cells.fault(numbered, 'has a "completions" value that is not a list of strings', FORM)
     if not isinstance(labels, list) or not all(_is_label(label) for label in labels):
         raise cells.fault(numbered, 'has "labels" that are not true, false or numbers from 0 to 1', FORM)
     if len(labels) != len(steps):

@@ -102,12 +102,12 @@ def _too_large(path: Path, most: int, size: int) -> Failure:
     return Failure(
         "unsupported",
         f"{path} is {size} bytes but decodes to more than {most} bytes.",
-        "Write the file without the repetition, or as JSON lines.",
+        "Write the file without repeated values, or as JSON Lines.",
     )
 
 
 def size_of(array: pa.Array) -> int:
-    """Returns the size of an array's values in bytes, counting repeated strings every time they occur."""
+    """Returns the size of an array's values in bytes, counting repeated strings once per occurrence."""
     kind = array.type
     if len(array) == 0 or pa.types.is_null(kind):
         return 8 * len(array)
@@ -143,7 +143,7 @@ def _refuse_compressed(path: Path) -> None:
         with pa.memory_map(str(path)) as source:
             compressed = any(_is_compressed(message) for message in _messages(source))
     except (struct.error, IndexError) as error:
-        raise Failure("invalid", f"{path} is not a readable Arrow file.", "Create the file again.") from error
+        raise Failure("invalid", f"{path} is not a readable Arrow file.", "Recreate the file.") from error
     if compressed:
         raise Failure("unsupported", f"{path} is a compressed Arrow file.", "Convert it to Parquet.")
 

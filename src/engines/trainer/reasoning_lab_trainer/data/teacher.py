@@ -23,8 +23,8 @@ class TeacherRow:
 
 
 def open_teacher(context: Context, spec: dict[str, Any], scored: bool) -> tuple[list[TeacherRow], str]:
-    """Returns the rows for a resolved stage and the source's display name. A string prompt is rendered in the recipe's
-    template, like a problem. `scored`: whether the answer column is required. Raises the same failures as
+    """Returns the rows for a resolved stage and the source's display name. A string prompt is rendered with the recipe's
+    template, as a problem would be. `scored`: whether the answer column is required. Raises the same failures as
     `read_rows`, and `invalid` with file, row and column.
     """
     source = Source(spec["path"], None, spec["split"])

@@ -127,7 +127,7 @@ def installed_version(metadata: ModuleType, name: str) -> tuple[str | None, str 
 
 
 def can_find(module: str) -> bool:
-    """Returns whether a standard library module is installed. Some systems omit parts of the library."""
+    """Returns whether a standard library module is installed. Some systems omit parts of the standard library."""
     try:
         from importlib.util import find_spec
 
@@ -137,7 +137,7 @@ def can_find(module: str) -> bool:
 
 
 def bundled_pip() -> str | None:
-    """Returns the pip version that a new virtual environment would include, or None if it would include none."""
+    """Returns the pip version that a new virtual environment would include, or None if it would not include pip."""
     try:
         import ensurepip
 
@@ -170,7 +170,7 @@ def in_child(what: str, seconds: float) -> tuple[dict[str, object], dict[str, ob
         words = last_line(done.stderr)
         how = f"signal {-done.returncode}" if done.returncode < 0 else f"status {done.returncode}"
         said = ": " + words if words else ""
-        return {"ok": False, "error": f"the process ended ({how}){said}"}, None
+        return {"ok": False, "error": f"the process exited ({how}){said}"}, None
     facts = result.pop("facts", None)
     result["seconds"] = spent
     return result, facts
@@ -215,7 +215,7 @@ def torch_facts() -> dict[str, object]:
         if facts["cuda"] is not None or facts["rocm"] is not None:
             look_at_gpus(torch, facts)
         elif not facts["mpsAvailable"]:
-            facts["bf16"] = True  # Every CPU supports bf16, though often slowly.
+            facts["bf16"] = True  # Every CPU supports bf16, but it is often slow.
     except BaseException as error:
         facts["cudaError"] = one_line(error)
     try:

@@ -37,8 +37,8 @@ def device_metrics(takes: Iterable[Iterable[DeviceTake]]) -> dict[str, float]:
     """Returns `gpu/<i>/<what>` metrics from the takes of all processes, in rank order.
 
     Devices are numbered in the order in which ranks report them, so if each process has one device, its number is the
-    rank. A device shared by several processes appears only once: readings are combined with max, torch memory with
-    sum.
+    rank. A device shared by several processes appears only once: its readings are combined by taking the maximum, and
+    its torch memory is summed.
     """
     devices: dict[str, dict[str, float]] = {}
     for take in (device for takes_of_rank in takes for device in takes_of_rank):

@@ -63,7 +63,8 @@ class DeviceSampler:
         interval: float = INTERVAL,
         peaks: Callable[[int], tuple[float, float]] | None = take_peaks,
     ) -> None:
-        """`peaks` returns the peak memory that torch used on a device since the last call. None: not reported."""
+        """`peaks` returns the peak memory that torch used on a device since the last call; None to omit these metrics.
+        """
         self._devices = list(devices)
         self._peaks = peaks
         self._interval = interval
@@ -86,7 +87,9 @@ class DeviceSampler:
         return cls(used_devices())
 
     def take(self) -> list[DeviceTake]:
-        """Returns observations of each of this process's devices since the last take. Empty without a GPU."""
+        """Returns one observation per device used by this process, covering the time since the last take. Empty without
+        a GPU.
+        """
         with self._lock:
             seen, self._seen = self._seen, {device.uuid: _Seen() for device in self._devices}
         takes = []

@@ -12,7 +12,8 @@ HEADER_BYTES = 8192
 """Maximum header size in bytes. A peer that sends more is using a different protocol."""
 
 MESSAGE_BYTES = 1 << 31
-"""Maximum message size in bytes. A generation batch with tokens is a few megabytes, so anything larger is a peer error.
+"""Maximum message size in bytes. A generation batch with tokens is a few megabytes, so anything larger indicates a
+faulty peer.
 """
 
 CHUNK_BYTES = 1 << 20

@@ -175,7 +175,7 @@ class LabPreTrainedModel(PreTrainedModel):
         1/sqrt(inputs), or 1/sqrt(2 layers inputs) where a block writes to the residual stream (Radford et al. 2019,
         section 2.3), and 0.02 for embeddings and output.
         """
-        # Change only the module's own weights: the loader checks each module for the weights that it has loaded.
+        # Set only the module's own weights, because the loader keeps track of loaded weights per module.
         if isinstance(module, LabNorm):
             nn.init.ones_(module.weight)
         elif isinstance(module, (nn.Embedding, nn.Linear)):

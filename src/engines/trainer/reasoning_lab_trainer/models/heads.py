@@ -68,8 +68,8 @@ def save_head(
     folder: Path,
     state_dict: dict[str, torch.Tensor] | None = None,
 ) -> None:
-    """Saves a head in a format that Hugging Face's `from_pretrained` can open. A head with adapters is saved merged,
-    because its trunk is not stored anywhere else. The adapters are saved separately for a resume.
+    """Saves a head in a format that Hugging Face's `from_pretrained` can open. Adapters are merged into the saved head
+    because its trunk is not stored anywhere else. They are also saved separately so that training can resume.
     """
     tokenizer.save_pretrained(folder)
     if isinstance(model, PeftModel):

@@ -39,7 +39,7 @@ def hub_failure(error: BaseException, what: str, path: str) -> Failure:
         classes = tuple(kind for kind in (getattr(hub_errors, name, None) for name in names) if kind is not None)
         return any(isinstance(at, classes) for at in chain)
 
-    action = f"Download it on a machine with access, and set the path of that folder instead of {path}."
+    action = f"Download it on a machine with access, and replace {path} with the path of the downloaded folder."
     if _says(chain, "trust_remote_code"):
         return Failure(
             "unsupported",
@@ -66,7 +66,7 @@ def hub_failure(error: BaseException, what: str, path: str) -> Failure:
         return Failure(
             "missing",
             f"The {what} {path} was not found: it is neither a local folder nor an id on the Hugging Face Hub.",
-            "Correct the path, or run `hf auth login` if the dataset is private.",
+            "Correct the path, or run `hf auth login` if the repository is private.",
         )
     text = str(error).strip().splitlines() or [type(error).__name__]
     return Failure("invalid", f"Cannot load the {what} {path}: {text[0].strip().rstrip('.')[:300]}.")

@@ -106,7 +106,7 @@ def load_lab_checkpoint(folder: Path, dtype: torch.dtype = torch.float32) -> Lab
         if tensor is None or tuple(tensor.shape) != expected:
             raise Failure(
                 "mismatch",
-                f"Checkpoint {folder} is for a different model: it has no {there} of shape {list(expected)}.",
+                f"Checkpoint {folder} is for a different model: it has no tensor {there} of shape {list(expected)}.",
                 "Use a checkpoint from a run with the same model.",
             )
         converted[here] = tensor.t().contiguous() if transposed else tensor
@@ -115,7 +115,8 @@ def load_lab_checkpoint(folder: Path, dtype: torch.dtype = torch.float32) -> Lab
 
 
 def save_lab_weights(model: LabForCausalLM, file: Path) -> None:
-    """Saves the weights as an embedded-engine `model.safetensors`, with its names, its layout, and f32."""
+    """Saves the weights as an embedded-engine `model.safetensors`, using that engine's tensor names and layout, in f32.
+    """
     own = model.state_dict()
     tensors = {
         there: (own[here].t() if transposed else own[here]).float().contiguous().cpu()

@@ -36,8 +36,8 @@ def load_policy(
     recipe: dict[str, Any], new_model: dict[str, Any] | None, device: torch.device, checkpoint: str | None = None
 ) -> Policy:
     """Loads the policy for a resolved recipe onto the CPU (or onto the device, if quantized). Weights come from
-    `checkpoint` if given, or else from the recipe's model. `new_model` is the assignment's `newModel`. Every error is
-    a Failure.
+    `checkpoint` if given, or else from the recipe's model. `new_model` is the assignment's `newModel`. All errors are
+    raised as Failure.
     """
     model_spec: dict[str, Any] = recipe["model"]
     template = PromptTemplate.of(recipe)
@@ -97,8 +97,8 @@ def _open_lab(path: str, recipe: dict[str, Any], device: torch.device) -> PreTra
 
 
 def _set_attention(model: PreTrainedModel, recipe: dict[str, Any], device: torch.device) -> None:
-    """Sets the attention implementation for the embedded engine's architecture, but only if explicitly requested: its
-    heads can be too narrow for flash attention.
+    """Sets the attention implementation for the embedded engine's architecture, but only if explicitly requested,
+    because its heads can be too narrow for flash attention.
     """
     asked = (recipe.get("pytorch") or {}).get("attention", "auto")
     if asked != "auto":
@@ -122,7 +122,7 @@ def _open(path: str, revision: str | None, recipe: dict[str, Any], device: torch
         adapted = PeftModel.from_pretrained(model, path, adapter_name=ADAPTER, is_trainable=trained)
     except Exception as error:
         raise Failure(
-            "mismatch", f"The adapters in {path} do not fit model {base}: {first_line(error)}.", None
+            "mismatch", f"The adapters in {path} are not compatible with model {base}: {first_line(error)}.", None
         ) from error
     return adapted if trained else adapted.merge_and_unload()
 

@@ -19,7 +19,7 @@ ADAPTER = "default"
 @dataclass
 class Policy:
     model: PreTrainedModel | PeftModel
-    """Stages can replace the model, because TRL wraps some models."""
+    """Can be replaced by stages, because TRL wraps some models."""
     tokenizer: PreTrainedTokenizerBase
     template: PromptTemplate
     name: str

@@ -47,8 +47,8 @@ class PromptTemplate:
         return [{"role": "assistant", "content": completion}] if self.chat else completion
 
     def worked(self, solution: str, answer: str) -> str:
-        """Returns the completion on which a worked problem is trained, without end-of-sequence. Without answer tags, the
-        answer follows the thinking. Without think tags, the solution is omitted.
+        """Returns the completion to train on for a worked problem, without the end-of-sequence token. Without answer
+        tags, the answer follows the thinking. Without think tags, the solution is omitted.
         """
         thought = "" if self.think is None else f"{self.think[0]}{solution}{self.think[1]}"
         return f"{thought}{answer}" if self.answer is None else f"{thought}{self.answer[0]}{answer}{self.answer[1]}"

@@ -37,7 +37,7 @@ def lab_tokenizer(text: str, what: str = "tokenizer.json") -> PreTrainedTokenize
 
 
 def load_tokenizer(path: str, revision: str | None = None) -> PreTrainedTokenizerBase:
-    """Loads the tokenizer from a model folder or Hub id and makes sure it has a padding token. Raises `missing` if a
+    """Loads the tokenizer from a model folder or Hub id and ensures that it has a padding token. Raises `missing` if a
     folder has no tokenizer, and the failures of `hub_failure` for a Hub id.
     """
     folder = Path(path)

@@ -68,7 +68,7 @@ def whole(model: Any) -> Iterator[None]:
 
 
 def arithmetic(context: Context, model: Any) -> Any:
-    """Returns a context with the recipe's precision, for when no trainer has set it up."""
+    """Returns an autocast context with the recipe's precision, for use when no trainer has set one up."""
     device = next(model.parameters()).device
     precision = precision_of(context.recipe, device)
     if device.type != "cuda" or precision == "float32":
@@ -77,8 +77,8 @@ def arithmetic(context: Context, model: Any) -> Any:
 
 
 def encode_prompt(tokenizer: Any, text: str) -> list[int]:
-    """Encodes a text to be continued in the same way as a TRL prompt: adds the tokenizer's leading tokens, unless the
-    text already starts with them (a rendered conversation).
+    """Encodes text to be continued the way TRL encodes prompts: adds the tokenizer's leading tokens unless the text
+    already starts with them (a rendered conversation).
     """
     begins = tokenizer.bos_token is not None and text.startswith(tokenizer.bos_token)
     text = readable(text)
@@ -90,7 +90,7 @@ def encode_prompt(tokenizer: Any, text: str) -> list[int]:
             f"Cannot tokenize the text {text[:80]!r}: {first_line(error)}.",
             "Use only characters in the model's vocabulary.",
         ) from error
-    # Drop a trailing end-of-sequence token, because the text is supposed to be continued.
+    # Drop a trailing end-of-sequence token because the text will be continued.
     if ids and ids[-1] == tokenizer.eos_token_id and not text.endswith(tokenizer.eos_token or "\0"):
         ids = ids[:-1]
     if not ids and tokenizer.bos_token_id is not None:

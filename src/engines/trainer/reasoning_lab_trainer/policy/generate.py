@@ -69,7 +69,7 @@ def completions_of(context: Context, model: Any, params: dict[str, Any]) -> dict
 
 
 def completion_of(sample: Sample, tokenizer: Any, pieces: Pieces, manner: Manner) -> dict[str, Any]:
-    """Converts a sample to a reply: its text up to the first stop text, and details for the tokens in that text."""
+    """Converts a sample to a reply: its text up to the first stop string, and details for the tokens in that text."""
     ids = sample.tokens
     whole: str = tokenizer.decode(ids, skip_special_tokens=True)
     end = first_stop(whole, manner.stop) if manner.stop else None
@@ -107,7 +107,7 @@ def completion_of(sample: Sample, tokenizer: Any, pieces: Pieces, manner: Manner
 
 
 def per_prompt(value: T | list[T], prompts: int, name: str) -> list[T]:
-    """Expands a value to one per prompt: either a single value or a list with one entry per prompt."""
+    """Returns a list with one entry per prompt. A value that is not a list applies to all prompts."""
     if not isinstance(value, list):
         return [value] * prompts
     if len(value) != prompts:

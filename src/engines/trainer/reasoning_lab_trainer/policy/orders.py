@@ -1,4 +1,4 @@
-"""Handles driver commands that concern the policy."""
+"""Handles driver commands related to the policy."""
 
 from __future__ import annotations
 

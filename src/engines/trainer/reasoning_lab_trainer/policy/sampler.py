@@ -1,5 +1,5 @@
-"""Samples outside of training. Unlike the trainers' own sampling, this uses a separate random stream for each
-completion, so results depend only on the seeds and training is not affected.
+"""Samples completions outside of training. Unlike the trainers' own sampling, this uses a separate random stream for
+each completion, so results depend only on the seeds and training is not affected.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Sampler:
 
     @torch.no_grad()
     def sample(self, wishes: list[Wish], manner: Manner) -> list[Sample]:
-        """Returns one sample per wish, in the same order."""
+        """Returns one sample per entry in `wishes`, in the same order."""
         samples = [Sample() for _ in wishes]
         # Rows of equal length need no padding, so sample similar lengths together.
         order = sorted(range(len(wishes)), key=lambda i: len(wishes[i].prompt))
@@ -142,7 +142,7 @@ class Sampler:
         if sample.ended or len(sample.tokens) >= limit:
             return True
         if stop:
-            # Only the end of the text can contain a new stop text, and every token contributes at least one byte.
+            # Only the end of the text can contain a new stop string, and every token contributes at least one byte.
             recent = sample.tokens[-(max(len(text.encode()) for text in stop) + 4) :]
             sample.stopped = first_stop(self._tokenizer.decode(recent), stop) is not None
         return sample.stopped

@@ -57,7 +57,7 @@ def logprobs_of(context: Context, model: Any, params: dict[str, Any]) -> list[li
 def score_together(
     model: Any, pairs: list[tuple[list[int], list[int]]], fill: int, temperature: float
 ) -> list[list[float]]:
-    """Pads on the right, which causal attention ignores."""
+    """Pads on the right, where causal attention ignores the padding."""
     device = next(model.parameters()).device
     width = max(len(prompt) + len(rest) for prompt, rest in pairs)
     ids = torch.full((len(pairs), width), fill, device=device)

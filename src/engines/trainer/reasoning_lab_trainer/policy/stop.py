@@ -1,4 +1,4 @@
-"""Finds the position where a stop text ends a completion."""
+"""Finds the position where a stop string ends a completion."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ class Stop(NamedTuple):
 
 
 def first_stop(text: str, stop: list[str], start: int = 0) -> Stop | None:
-    """Returns the earliest stop text at or after `start`, or the longest one if several match at the same position."""
+    """Returns the earliest stop string at or after `start`, or the longest one if several match at the same position.
+    """
     found = [Stop(place, candidate) for candidate in stop if (place := text.find(candidate, start)) >= 0]
     return min(found, key=lambda one: (one.at, -len(one.text)), default=None)
 
 
 def tokens_that(pieces: list[str], characters: int) -> int:
-    """Returns the number of tokens, given their texts, needed to cover a text length."""
+    """Returns the number of tokens needed to cover a text length, based on the text of each token."""
     seen = 0
     for count, piece in enumerate(pieces):
         if seen >= characters:

@@ -33,7 +33,7 @@ def print_frame(frame: dict[str, Any]) -> None:
 
 
 class GrowingFile:
-    """A line-based file. Returns each new complete line once."""
+    """A line-based file. Each complete line is returned exactly once."""
 
     def __init__(self, root: Path, name: str) -> None:
         self._path = root / name
@@ -73,7 +73,7 @@ class GrowingFile:
 
 class FolderStream:
     """Transmits a growing run folder. `tell` is called repeatedly, always from the same thread. `growing`: line-based
-    files; `whole`: files that are written only once, relative to the folder with "/".
+    files; `whole`: files that are written only once. Paths are relative to the folder and use `/` as the separator.
     """
 
     def __init__(
@@ -135,8 +135,8 @@ class FolderStream:
 
 
 def whole_files(root: Path) -> Iterator[str]:
-    """Yields the run files that are written only once, as relative paths with "/". An evaluation's summary comes after
-    its lines.
+    """Yields the run files that are written only once. Paths are relative and use `/` as the separator. An evaluation's
+    summary comes after its lines.
     """
     for name in names_in(root / "rollouts"):
         if name.endswith(".jsonl") and STEP.fullmatch(name[: -len(".jsonl")]):

@@ -132,10 +132,10 @@ def failure_of(error: Exception, place: Place | None, settings: Settings | None)
     lost = getattr(error, "worker_failures", None)
     if isinstance(lost, dict):
         words = "; ".join(f"rank {rank}: {last_line(str(failure))}" for rank, failure in sorted(lost.items()))
-        again = 'Resume the run from its newest checkpoint. "restarts" sets how often workers can be replaced.'
+        again = 'Resume the run from its newest checkpoint. "restarts" sets how many times workers can be replaced.'
         return Failure(
             "unavailable",
-            'The run lost workers more often than "restarts" allows. '
+            'The run lost workers more times than "restarts" allows. '
             + (words[:600] if own is None else own.message),
             (own and own.action) or again,
         )

@@ -18,8 +18,8 @@ DATA = "{{data}}"
 
 @dataclass(frozen=True)
 class Place:
-    """Run location. `run`: the run folder; `sidecar`: files of its jobs; `shared`: whether the remote driver can see
-    both.
+    """Run location. `run`: the run folder; `sidecar`: the folder for files of the run's jobs; `shared`: whether the
+    remote driver can see both.
     """
 
     run: Path
@@ -48,9 +48,9 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def find_place(settings: Settings, home: Path | None = None) -> Place:
-    """Returns the run's location and creates it: the storage set in the recipe, or the storage on the driver's machine
-    if it is shared, or else a folder of the current user. Raises Failure `denied`, or `missing` if it cannot be
-    written.
+    """Creates the run's location and returns it: the storage set in the recipe, or the storage on the driver's machine
+    if it is shared, or else a folder in the current user's home. Raises Failure `denied` if the location is not
+    writable.
     """
     storage = Path(settings.storage)
     nonce = (read_json(storage / f"{settings.id}.ray" / "place.json") or {}).get("nonce")
@@ -109,7 +109,7 @@ def placed(value: Any, place: Place) -> Any:
 
 
 def announce(settings: Settings, place: Place) -> None:
-    """Writes a file to the folder that tells a driver with access to it that this job uses the folder."""
+    """Writes a marker file from which a driver that can see the folder knows that this job uses it."""
     seen = {"nonce": settings.nonce, "seen": settings.submission}
     write_whole(place.sidecar / "place.json", json.dumps(seen))
 

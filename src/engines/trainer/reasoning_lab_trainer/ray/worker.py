@@ -39,8 +39,8 @@ def train(config: dict[str, Any]) -> None:
 
 
 def start_driver(place: Place, config: dict[str, Any]) -> ClusterDriver | None:
-    """Starts this attempt's driver. Returns None if there is nothing left to do, or if the driver would fail like an
-    earlier attempt did.
+    """Starts this attempt's driver. Returns None if there is nothing left to do, or if the driver would fail for the
+    same reason as in an earlier attempt.
     """
     submission = config["submission"]
     if not decide(place, submission):

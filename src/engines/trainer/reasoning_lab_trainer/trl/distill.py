@@ -61,7 +61,7 @@ def accepted(context: Context, stage: Stage, rows: list[TeacherRow], name: str) 
 
 
 def rewards_of(context: Context, stage: Stage, rows: list[TeacherRow]) -> list[float | None]:
-    """Returns the rewards of rows, in order. Each rank scores an equal part, padded if necessary."""
+    """Returns the rewards for the rows, in order. Each rank scores an equal number of rows, padded if necessary."""
     world = context.world
     share = -(-len(rows) // world.size)
     padded = rows + [rows[-1]] * (share * world.size - len(rows))

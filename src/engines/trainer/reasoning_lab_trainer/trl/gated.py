@@ -28,7 +28,7 @@ class Gated:
     _skipped = 0
 
     def _get_grad_norm(self, model: Any, grad_norm: Any = None) -> Any:
-        """Like the transformers method, but rejects an update that would ruin the weights before it is applied."""
+        """Like the transformers method, but raises an error before an update with a non-finite gradient is applied."""
         norm = super()._get_grad_norm(model, grad_norm=grad_norm)
         value = float(norm)
         finite = value == value and abs(value) != float("inf")

@@ -21,7 +21,7 @@ HOST = "_reward_host"
 class InProcessRewards:
     """
     Runs rewards in the trainer's process. A reward that never returns hangs the trainer, and one that raises an
-    exception ends the run. Only training's random numbers are protected.
+    exception ends the run. Only the random number state used for training is protected.
     """
 
     def __init__(self, columns: Sequence[Column]) -> None:
@@ -37,8 +37,8 @@ class InProcessRewards:
             self._rewards.append((column, reward_of(loaded[path], column)))
 
     def score(self, rows: Sequence[ScoreRow], step: int) -> tuple[dict[str, list[float | None]], dict[str, float]]:
-        """Returns the values for each column, and means of the metrics that rewards logged. Raises Failure if a reward
-        fails.
+        """Returns the values for each column, and the means of the metrics that the rewards logged. Raises Failure if a
+        reward fails.
         """
         known: dict[str, list[float | None]] = {}
         metrics = self._trainer.Metrics()
@@ -68,8 +68,8 @@ class InProcessRewards:
 
 
 def reward_of(rewards: dict[str, Any], column: Column) -> Any:
-    """Returns the function for a column. The column is named after the function or, if that name was taken, after file
-    and function.
+    """Returns the function for a column. The column is named after the function or, if that name was taken, after the
+    file and the function.
     """
     name = column["name"]
     found = rewards.get(name) or rewards.get(name.rpartition(".")[2])

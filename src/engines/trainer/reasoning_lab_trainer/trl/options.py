@@ -35,7 +35,7 @@ def trainer_options(
     options: dict[str, Any] = {}
     for name, value in (given or {}).items():
         if name in stage and name != "trainer":
-            raise _fault(where, name, "is a setting of the stage itself", 'Move it out of "trainer".')
+            raise _fault(where, name, "is a stage-level setting", 'Move it out of "trainer".')
         if name in ELSEWHERE:
             raise _fault(where, name, f"is controlled elsewhere: {ELSEWHERE[name]}", 'Remove it from "trainer".')
         if name not in known:

@@ -8,8 +8,8 @@ REPLACEMENT = "\ufffd"
 
 
 class Pieces:
-    """Texts that tokens add to a completion. If a character is split across several tokens, the last of them adds the
-    character and the others add nothing.
+    """Text that each token adds to a completion. If a character is split across several tokens, the last of them adds
+    the character and the others add nothing.
     """
 
     def __init__(self, tokenizer: Any) -> None:
@@ -20,7 +20,7 @@ class Pieces:
         self.ends: tuple[int | None, ...] = (tokenizer.eos_token_id, tokenizer.pad_token_id)
 
     def of(self, ids: list[int]) -> list[str]:
-        """Returns one text per token. Special tokens appear as written."""
+        """Returns one string per token. Special tokens appear verbatim."""
         known = self._known
         for token in set(ids).difference(known):
             piece = known[token] = self._after_another(token)
@@ -30,7 +30,7 @@ class Pieces:
         return pieces if self._parts.isdisjoint(ids) else self._joined(ids, pieces)
 
     def _after_another(self, token: int) -> str:
-        # Some tokenizers drop a space at the start of a text, so decode the token after another one.
+        # Some tokenizers drop a leading space, so decode the token after another token.
         alone = self._decode([token])
         twice = self._decode([token, token])
         rest = twice[len(alone) :] if twice.startswith(alone) else alone

@@ -20,8 +20,9 @@ IGNORED = -100
 
 
 def encoded(policy: Policy, texts: Sequence[str], what: str, special: bool = True) -> list[list[int]]:
-    """Returns the token ids of each text. `special`: whether to include tokens that the tokenizer adds; `what`: name of
-    the texts for messages. Raises `invalid` with the first symbol that is missing from the vocabulary.
+    """Returns the token ids of each text. `special`: whether to include tokens that the tokenizer adds; `what`:
+    description of the texts for error messages. Raises `invalid` with the first character that is missing from the
+    vocabulary.
     """
     if not texts:
         return []
@@ -32,7 +33,7 @@ def encoded(policy: Policy, texts: Sequence[str], what: str, special: bool = Tru
         if lacking is not None:
             raise Failure(
                 "invalid",
-                f"{what} contain the symbol {lacking!r} (U+{ord(lacking):04X}), which is not in the model vocabulary.",
+                f"{what} contain the character {lacking!r} (U+{ord(lacking):04X}), which is not in the model vocabulary.",
                 "Use only characters that occur in the training data, or a model with a larger vocabulary.",
             ) from error
         raise Failure("invalid", f"{what} cannot be tokenized: {first_line(error)}.") from error
@@ -112,7 +113,7 @@ def report(context: Context, what: str, rows: int, kept: int, cut: int) -> None:
     if kept < rows:
         context.alert(
             "warning",
-            f"{what}: skipped {rows - kept} of {rows} rows because their prompt alone has {longest} tokens or more.",
+            f"{what}: skipped {rows - kept} of {rows} rows because their prompts alone have {longest} tokens or more.",
         )
     if cut > 0:
         context.alert("warning", f"{what}: {cut} of {kept} rows are longer than {longest} tokens and will be truncated.")

@@ -25,7 +25,9 @@ T = TypeVar("T", bound=type[Trainer])
 
 
 class Measured(Gated):
-    """Mixin for a trainer; must come before it. Evaluates held-out rows at the interval set in the recipe."""
+    """Mixin for a trainer. Must come before the trainer class. Evaluates held-out rows at the interval set in the
+    recipe.
+    """
 
     measure_every = 0
     problems_per_batch: int | None = None

@@ -30,7 +30,7 @@ ROWS = "lab_rows"
 
 
 class Sampling(Gated):
-    """Mixin for GRPOTrainer or RLOOTrainer; must come before it. Performs no additional computation."""
+    """Mixin for GRPOTrainer or RLOOTrainer. Must come before the trainer class. Performs no additional computation."""
 
     def begin_sampling(self, context: Context, stage: Stage, columns: RewardColumns) -> None:
         """Called once, after the trainer is created."""
@@ -150,9 +150,9 @@ class Sampling(Gated):
         return result
 
     def _tell_ahead(self) -> None:
-        """Sends the rollouts to the driver as soon as the first update's values are known, so the driver processes them
-        while gradients are being computed. Does nothing if the values are on a GPU, which would require a
-        synchronization, or with several processes.
+        """Sends the rollouts to the driver as soon as the first update's values are known, so that the driver can
+        process them while gradients are being computed. Does nothing if there are several processes, or if the values
+        are on a GPU, where reading them would require a synchronization.
         """
         batch, update = self._batch, self.state.global_step + 1
         link = self.lab.link

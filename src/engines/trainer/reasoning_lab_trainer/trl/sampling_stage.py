@@ -48,8 +48,8 @@ def run_sampling_stage(context: Context, stage: Stage, trainer_class: Any, confi
 
 def sampling_options(context: Context, stage: Stage, config_class: type) -> dict[str, Any]:
     """
-    Converts the stage to TRL settings. Recipe keys use TRL's names and meanings, except for the parts of a generation
-    batch, which TRL counts in forward passes and the recipe counts in updates.
+    Converts the stage to TRL settings. Recipe keys use TRL's names and meanings, except for the number of parts in a
+    generation batch: TRL counts forward passes, while the recipe counts updates.
     """
     settings = stage.settings
     rows = settings["prompts_per_step"] * settings["num_generations"]

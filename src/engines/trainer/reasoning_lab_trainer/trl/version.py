@@ -72,7 +72,7 @@ def unknown(installed: str, why: str) -> Failure:
 
 
 def other_version() -> str | None:
-    """Returns a log message if TRL has a different version than the tested one but provides everything required."""
+    """Returns a log message if the installed TRL is not the tested version but provides everything required."""
     installed = trl_version()
     parts = installed.split(".")
     if tuple(int(part) if part.isdigit() else -1 for part in parts[:2]) == KNOWN:

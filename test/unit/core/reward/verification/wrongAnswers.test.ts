@@ -59,10 +59,10 @@ describe('incorrect answers', () => {
 			'43': 'off by one',
 			'41': 'off by one',
 			'-42': 'sign',
-			'420': 'factor ten',
+			'420': 'off by a factor of 10',
 			'24': 'digits swapped',
 			'': 'empty',
-			unknown: 'no response',
+			unknown: 'no answer',
 		});
 		assert.deepEqual(
 			wrongFor('42', { others: ['7'] }).filter(({ answer }) => answer === '7'),
