@@ -125,14 +125,14 @@ async function researched(
 			const budget = values.budget === undefined ? {} : budgetOf(values.budget);
 			const log = resolve(values.continue as string);
 			requireResearch(log, (await readTreeLog(log)).events);
-			const anew = values.policy === undefined && values.spec === undefined ? undefined : await specOf(values);
+			const renewed = values.policy === undefined && values.spec === undefined ? undefined : await specOf(values);
 			session = await continueSearch({
 				log,
 				budget,
 				action: { action: 'more' },
 				context,
 				signal,
-				...(anew === undefined ? {} : { spec: anew }),
+				...(renewed === undefined ? {} : { spec: renewed }),
 			});
 		} else {
 			const log =

@@ -126,7 +126,7 @@ export interface OtherReward {
 
 /**
  * Returns the values of other rewards on the rows, with null for those that fail. Rejects only with `cancelled`. If a
- * reward cannot be loaded, `remarks` says so.
+ * reward cannot be loaded, `remarks` reports it.
  */
 export async function scoreOthers(
 	others: readonly OtherReward[],

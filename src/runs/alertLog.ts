@@ -151,9 +151,9 @@ function linesFor(
 ): AlertLine[] {
 	const known = new Map(state.alerts.map((alert) => [alert.id, JSON.stringify(alert)]));
 	const wanted = new Set(alerts.map(({ id }) => id));
-	const anew = state.alerts.some(({ id }) => !wanted.has(id));
-	const changed = anew ? alerts : alerts.filter((alert) => known.get(alert.id) !== JSON.stringify(alert));
-	const lines: AlertLine[] = anew ? [{ format: 1, time, type: 'begin' }] : [];
+	const restart = state.alerts.some(({ id }) => !wanted.has(id));
+	const changed = restart ? alerts : alerts.filter((alert) => known.get(alert.id) !== JSON.stringify(alert));
+	const lines: AlertLine[] = restart ? [{ format: 1, time, type: 'begin' }] : [];
 	for (const alert of changed) lines.push({ format: 1, time, type: 'alert', alert });
 	if (of !== null && (of !== state.of || lines.length > 0))
 		lines.push({ format: 1, time, type: 'diagnosed', of, ...extent });

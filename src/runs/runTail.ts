@@ -31,7 +31,7 @@ export type RunTailEvent<T extends AnyRunRecord = AnyRunRecord> =
 	| { readonly kind: 'events'; readonly lines: readonly EventLine[] }
 	| { readonly kind: 'metrics'; readonly lines: readonly MetricsLine[] }
 	/**
-	 * Before the metrics of a long file: some of its lines, spread over all of it, that will be told again in their turn. Holds
+	 * Before the metrics of a long file: some of its lines, spread over all of it, that will be reported again later. Holds
 	 * until the next `synced`; no rows to keep.
 	 */
 	| { readonly kind: 'overview'; readonly lines: readonly MetricsLine[] }

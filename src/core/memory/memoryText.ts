@@ -18,7 +18,7 @@ export function bytesText(bytes: number): string {
 export const partWords: Readonly<Record<MemoryPart, string>> = {
 	weights: 'weights',
 	reference: 'reference model',
-	optimiser: 'optimizer',
+	optimizer: 'optimizer',
 	gradients: 'gradients',
 	activations: 'activations',
 	logits: 'logits',
@@ -29,7 +29,7 @@ export const partWords: Readonly<Record<MemoryPart, string>> = {
 
 const momentWords: Readonly<Record<MemoryMoment, string>> = {
 	backward: 'in the backward pass',
-	optimiser: 'in the update',
+	optimizer: 'in the update',
 	generation: 'while sampling',
 };
 

@@ -6,7 +6,7 @@ import { countAdapters, countParameters } from './parameterCounts.ts';
 export type MemoryPart =
 	| 'weights'
 	| 'reference'
-	| 'optimiser'
+	| 'optimizer'
 	| 'gradients'
 	| 'activations'
 	| 'logits'
@@ -15,7 +15,7 @@ export type MemoryPart =
 	| 'gathered';
 
 /** Phases in which a stage can reach its peak. */
-export type MemoryMoment = 'backward' | 'optimiser' | 'generation';
+export type MemoryMoment = 'backward' | 'optimizer' | 'generation';
 
 /** Weight storage: trained weights in float32, frozen ones in the chosen precision or quantized. */
 export interface WeightsPlan {
@@ -84,7 +84,7 @@ export function stageMemory(shape: ModelShape, how: Arithmetic, weights: Weights
 		weights: (frozen + 4 * trained) / shards,
 		// With adapters, the reference is the base model without them.
 		reference: batch.reference && frozenBits === null ? (4 * counts.total) / shards : 0,
-		optimiser: (8 * trained) / shards,
+		optimizer: (8 * trained) / shards,
 		// Buckets are in addition to the gradients.
 		buckets: replicas > 1 ? 4 * trained : 0,
 		// The current block plus the next one, which is prefetched.
@@ -113,7 +113,7 @@ export function stageMemory(shape: ModelShape, how: Arithmetic, weights: Weights
 	const number = frozenBits === null || frozenBits === 32 ? 4 : 2;
 	const moments: Record<MemoryMoment, Parts> = {
 		backward,
-		optimiser: { ...kept, gradients },
+		optimizer: { ...kept, gradients },
 		generation: batch.generation === null ? kept : { ...kept, ...generationParts(shape, number, batch.generation) },
 	};
 	const sums = Object.fromEntries(Object.entries(moments).map(([name, parts]) => [name, sumOf(parts)])) as Record<

@@ -33,7 +33,7 @@ export class TrainerHost {
 	readonly #process: TrainerProcess | null;
 	readonly #killsBefore: number | null;
 	readonly #beginMs: number;
-	/** Whether the trainer has announced its exit or was told to exit. */
+	/** Whether the trainer has announced its exit or was asked to exit. */
 	#over = false;
 
 	private constructor(

@@ -189,7 +189,7 @@ export class RunDiagnosis extends Disposable {
 						this.#live = isLive(event.status);
 					}
 					const what = live.take(event);
-					if (what === 'anew') resolve();
+					if (what === 'restart') resolve();
 					else if (what !== null) {
 						void what.then(
 							async (changed) => {
@@ -287,13 +287,13 @@ class LiveDiagnosis {
 	}
 
 	/**
-	 * @returns `anew` if the run must be diagnosed from scratch, or a promise for a completed round that resolves to
+	 * @returns `restart` if the run must be diagnosed from scratch, or a promise for a completed round that resolves to
 	 * whether anything changed
 	 */
-	take(event: RunTailEvent): 'anew' | Promise<boolean> | null {
+	take(event: RunTailEvent): 'restart' | Promise<boolean> | null {
 		switch (event.kind) {
 			case 'reset':
-				return this.#started ? 'anew' : null;
+				return this.#started ? 'restart' : null;
 			case 'metrics': {
 				this.#started = true;
 				// Some trainers write a step as several consecutive rows.

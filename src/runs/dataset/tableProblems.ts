@@ -62,7 +62,7 @@ export async function firstProblems(path: string, limit: number): Promise<{ plac
 	throw new Failure(
 		'invalid',
 		`${path} has no rows with a problem.`,
-		'Name the problem column "prompt" or "question".',
+		'Rename the problem column to "prompt" or "question".',
 	);
 }
 

@@ -47,7 +47,7 @@ class Phases(TrainerCallback):
         self.memory.reset()
 
     def on_optimizer_step(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        self.peaks["optimiser"] = self.memory.peak
+        self.peaks["optimizer"] = self.memory.peak
         self.memory.reset()
 
 
@@ -94,7 +94,7 @@ def measure(case: dict[str, Any]) -> dict[str, int]:
         trainer.add_callback(phases)
         trainer.train()
     peaks = phases.peaks
-    peaks["peak"] = max(peaks["backward"], peaks["optimiser"])
+    peaks["peak"] = max(peaks["backward"], peaks["optimizer"])
     del trainer, model
     gc.collect()
     return peaks

@@ -71,7 +71,7 @@ def test_a_loss_that_is_no_number(model: str, tmp_path: Path, monkeypatch: pytes
     assert [step["rollouts"] for step in resumed.steps] == [step["rollouts"] for step in whole.steps[2:]]
 
 
-@pytest.mark.parametrize("where", ["forward", "optimiser"])
+@pytest.mark.parametrize("where", ["forward", "optimizer"])
 def test_no_memory_left(where: str, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def spent(*_: Any, **__: Any) -> Any:
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")

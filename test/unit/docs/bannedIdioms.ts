@@ -51,7 +51,7 @@ export const bannedIdioms: readonly BannedIdiom[] = [
 	// "no" instead of "not"
 	idiom(
 		'is no',
-		/\b(is|are|was) no (file|folder|regular|recipe|pipeline|run|text|JSON|number|name|key|cache|log|absolute)\b/i,
+		/(?<!\bthere )\b(is|are|was) no (file|folder|regular|recipe|pipeline|run|text|JSON|number|name|key|cache|log|absolute)\b/i,
 		'is not a',
 	),
 	idiom('names no', /\bnames no\b/i, 'does not name a, is not a'),

@@ -62,7 +62,7 @@ export class DashboardSession extends Disposable {
 	/** Overview of a long run that is still being read. */
 	#overview: MetricChunk | null = null;
 	#synced = false;
-	/** Whether the webview was told to wait for `loaded`. */
+	/** Whether the webview has been asked to wait for `loaded`. */
 	#reportedReading = false;
 	/** Whether the webview has rows from before a reset and has not received a snapshot since. */
 	#stale = false;

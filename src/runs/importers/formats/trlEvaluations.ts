@@ -43,7 +43,7 @@ export async function evaluationsOf(
 	for (const [i, [step, path]] of places.entries()) {
 		const rows = i < maxEvaluations ? await rowsOf(path, evidence) : [];
 		const found = evaluationIn(rows, steps.get(step)?.values ?? {}, names);
-		// A missing or unreadable file has no rows to tell apart.
+		// A missing or unreadable file has no rows to distinguish.
 		if (found === null && (rows.length > 0 || i >= maxEvaluations)) mixed++;
 		evaluations.set(path, found ?? { from: 0, datasets: [] });
 	}

@@ -223,7 +223,7 @@ function statedWeights(names: readonly string[], found: RecordedWeights): Pick<T
 	return { weights, notes };
 }
 
-/** Returns the part of `learnt` that a file's rollouts depend on. */
+/** Returns the part of `learned` that a file's rollouts depend on. */
 export function trlDependence(path: string, learned: unknown): string {
 	const known = learned as TrlLearned | undefined;
 	if (known === undefined) return '';
