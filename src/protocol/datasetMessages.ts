@@ -32,7 +32,6 @@ export const conditionOperators = [
 	'is empty',
 	'is not empty',
 ] as const;
-export type ConditionOperator = (typeof conditionOperators)[number];
 
 export const conditionSchema = v.object({
 	column: name,

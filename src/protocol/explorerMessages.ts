@@ -96,8 +96,6 @@ export const explorerEventSchema = v.variant('type', [
 	}),
 ]);
 export type ExplorerEvent = v.InferOutput<typeof explorerEventSchema>;
-export type PromptScan = Extract<ExplorerEvent, { type: 'promptScan' }>;
-export type BehaviorScan = Extract<ExplorerEvent, { type: 'behaviorScan' }>;
 export type Continuation = Extract<ExplorerEvent, { type: 'continuation' }>;
 
 /** Maximum length of the prefix of a continuation, in UTF-16 code units. */

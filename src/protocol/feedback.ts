@@ -52,6 +52,5 @@ export const feedbackSchema = v.variant('kind', [
 	}),
 ]);
 export type Feedback = v.InferOutput<typeof feedbackSchema>;
-export type RatingFeedback = Extract<Feedback, { kind: 'rating' }>;
 export type PreferenceFeedback = Extract<Feedback, { kind: 'preference' }>;
 export type RatedCompletion = PreferenceFeedback['a'];

@@ -53,4 +53,3 @@ export const isolationLineSchema = v.variant('kind', [
 		error: v.looseObject({ reason: v.string(), message: v.string(), action: v.optional(v.string()) }),
 	}),
 ]);
-export type IsolationLine = v.InferOutput<typeof isolationLineSchema>;

@@ -18,7 +18,6 @@ export const pipelineStatuses = ['starting', 'running', 'finished', 'stopped', '
 export type PipelineStatus = (typeof pipelineStatuses)[number];
 
 export const stageStatuses = ['waiting', 'running', 'finished', 'skipped', 'failed', 'stopped'] as const;
-export type StageStatus = (typeof stageStatuses)[number];
 
 export const outputKinds = ['last-checkpoint', 'best-checkpoint', ...dataKinds, 'report'] as const;
 export type OutputKind = (typeof outputKinds)[number];

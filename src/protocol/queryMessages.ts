@@ -52,8 +52,6 @@ export const questionSchema = v.variant('kind', [
 	v.object({ kind: v.literal('search'), query: textQuerySchema, filter: rolloutFilterSchema }),
 ]);
 export type Question = v.InferOutput<typeof questionSchema>;
-export type SqlQuestion = Extract<Question, { kind: 'sql' }>;
-export type SearchQuestion = Extract<Question, { kind: 'search' }>;
 
 /** Outcome of a search. */
 export const searchEndSchema = v.object({

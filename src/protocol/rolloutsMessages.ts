@@ -188,7 +188,6 @@ export const rolloutsCommandSchema = v.variant('type', [
 	/** An error in the webview's own code, for the log. */
 	v.object({ type: v.literal('fault'), message: v.pipe(v.string(), v.maxLength(20_000)) }),
 ]);
-export type RolloutsCommand = v.InferOutput<typeof rolloutsCommandSchema>;
 
 export const copyParts = ['completion', 'prompt', 'json'] as const;
 export type CopyPart = (typeof copyParts)[number];

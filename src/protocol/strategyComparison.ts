@@ -138,9 +138,6 @@ export const sampleResultSchema = v.object({
 });
 export type SampleResult = v.InferOutput<typeof sampleResultSchema>;
 
-/** Points that do not belong to a strategy: the independent samples, and the samples that determine bands. */
-export const samplePoints = ['samples', 'bands'] as const;
-
 /** A line of `results.jsonl`: one finished search. If a search has two lines, the later one counts. */
 export const comparisonResultSchema = v.object({
 	point: text,

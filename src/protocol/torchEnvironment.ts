@@ -10,7 +10,6 @@ export const importOutcomeSchema = v.looseObject({
 	error: v.optional(v.string()),
 	seconds: v.optional(v.number()),
 });
-export type ImportOutcome = v.InferOutput<typeof importOutcomeSchema>;
 
 export const torchGpuSchema = v.looseObject({
 	name: v.string(),
@@ -20,7 +19,6 @@ export const torchGpuSchema = v.looseObject({
 	/** `9.0`; null if not a CUDA GPU. */
 	capability: v.nullable(v.string()),
 });
-export type TorchGpu = v.InferOutput<typeof torchGpuSchema>;
 
 /** What torch reports about itself after import. */
 export const torchFactsSchema = v.looseObject({

@@ -97,7 +97,6 @@ export const assignmentSchema = v.object({
 	 */
 	problems: v.boolean(),
 });
-export type Assignment = v.InferOutput<typeof assignmentSchema>;
 
 /** An order from the driver at a gate. Orders with an `id` are answered in the next `run/orders`. */
 export const orderSchema = v.variant('do', [

@@ -107,4 +107,3 @@ export const treeStateSchema = v.looseObject({
 	/** Path of the log being compared. */
 	other: v.optional(v.nullable(v.pipe(v.string(), v.maxLength(4096))), null),
 });
-export type TreeState = v.InferOutput<typeof treeStateSchema>;

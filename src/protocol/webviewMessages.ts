@@ -15,7 +15,6 @@ export const webviewRequestSchema = v.object({
 export type WebviewRequest = v.InferOutput<typeof webviewRequestSchema>;
 
 export const webviewEventSchema = v.object({ kind: v.literal('event'), event: v.unknown() });
-export type WebviewEvent = v.InferOutput<typeof webviewEventSchema>;
 
 export const webviewResponseSchema = v.union([
 	v.object({ kind: v.literal('response'), id: v.number(), ok: v.literal(true), result: v.unknown() }),

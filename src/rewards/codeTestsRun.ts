@@ -105,13 +105,6 @@ export function codeTestsAtOnce(memoryMb: number, processors: number): number {
 }
 
 /**
- * Returns the maximum time that a row's tests can take, in milliseconds. A per-row timeout must be longer than this.
- */
-export function longestCodeTestsMs(timeoutSeconds: number): number {
-	return timeoutSeconds * 2000 + 2000;
-}
-
-/**
  * Runs a row's tests. Fails with `unavailable` if the sandbox cannot start, `cancelled` if aborted, and `invalid` if
  * the tests have an unsupported format. Anything that the code does results in a verdict.
  */

@@ -2,7 +2,6 @@ import { basename, dirname, join } from 'node:path';
 import { toDisposable } from '../base/disposable.ts';
 import { Emitter } from '../base/event.ts';
 import { Failure } from '../base/failure.ts';
-import { indexViews } from '../protocol/indexViews.ts';
 import type {
 	IndexNews,
 	IndexParams,
@@ -360,6 +359,3 @@ function ending(folder: string, depth: number): string {
 	}
 	return label.replaceAll('\\', '/');
 }
-
-/** View names, for listings. */
-export const viewNames: readonly string[] = indexViews.map(({ name }) => name);

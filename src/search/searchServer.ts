@@ -111,7 +111,4 @@ export class SearchServer extends Disposable {
 		};
 	}
 }
-
-export type StartParams = Decoded<'start'>;
-export type ContinueParams = Decoded<'continue'>;
 export type { SearchParams };

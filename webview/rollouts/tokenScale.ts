@@ -1,15 +1,13 @@
 import { formatNumber } from '../../src/base/format.ts';
 import { tokenKl, tokenRatios } from '../../src/core/trace/tokenColumns.ts';
 import type { TokenColumns, TokenValue } from '../../src/protocol/rolloutsMessages.ts';
+import { fullAt, highestLevel, statisticNames } from '../lib/tokens/statisticScale.ts';
 import type { TokenView } from './savedState.ts';
-
-/** Maximum color level. Scales start at 0 or, for values with a center, at the negative of this level. */
-export const highestLevel = 6;
 
 export const tokenViewNames: Readonly<Record<TokenView, string>> = {
 	off: 'Off',
-	logprob: 'Log-probability',
-	entropy: 'Entropy',
+	logprob: statisticNames.logprob,
+	entropy: statisticNames.entropy,
 	ratio: 'Ratio',
 	kl: 'KL to reference',
 	advantage: 'Advantage',
@@ -19,7 +17,12 @@ export const tokenViewNames: Readonly<Record<TokenView, string>> = {
  * Difference between adjacent levels, in nats of surprisal (-log p), entropy, log ratio, and k3. Level 4 of the ratio
  * is about where clipping at 0.2 begins. Advantages are scaled by the largest one in the group.
  */
-const levelSize = { logprob: 0.75, entropy: 0.4, ratio: 0.05, kl: 0.05 } as const;
+const levelSize = {
+	logprob: fullAt.logprob / highestLevel,
+	entropy: fullAt.entropy / highestLevel,
+	ratio: 0.05,
+	kl: 0.05,
+} as const;
 
 /** Returns the values that determine token colors in a view, one per token, or null if they were not recorded. */
 export function valuesOf(view: TokenValue, tokens: TokenColumns): readonly (number | null)[] | null {

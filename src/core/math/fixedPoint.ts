@@ -68,7 +68,6 @@ function inverseHyperbolicArctangent(n: bigint): bigint {
 const widePi = 4n * (4n * inverseArctangent(5n) - inverseArctangent(239n));
 export const pi = widePi >> guard;
 const wideLn2 = 2n * inverseHyperbolicArctangent(3n);
-export const ln2 = wideLn2 >> guard;
 
 /** Computes the exponential. The argument is limited to about 6,900 to keep the result in range. */
 export function exponential(a: bigint): bigint {

@@ -79,9 +79,6 @@ for (const [dimension, factor, names] of table) {
 }
 /** `units` matches any length, and its powers match the corresponding powers. */
 const anyUnit = new Set(['unit', 'units']);
-
-/** Returns whether a name is a single letter, which is a unit only in a text command or after a space. */
-export const isLetterUnit = (name: string): boolean => name.length === 1 && byName.has(name) && /[a-zA-Z]/.test(name);
 export const isUnitName = (name: string): boolean => byName.has(name) || byName.has(name.toLowerCase());
 
 function lookUp(name: string): Unit | null {

@@ -113,7 +113,6 @@ export function isReinforced(stage: ResolvedStage): stage is ReinforcedStage {
 export type ResolvedHeadStage = ResolvedValueModelStage | ResolvedProcessStage;
 export type ResolvedDataset = ResolvedRecipe['dataset'];
 export type ResolvedModel = ResolvedRecipe['model'];
-export type ResolvedScoring = ResolvedRecipe['scoring'];
 export type RewardFile = NonNullable<ResolvedRecipe['rewardFiles']>[number];
 export type ResolvedReward = ResolvedRecipe['rewards'][number];
 export type { ResolvedPytorch, ResolvedRay } from '../../protocol/recipe/torchRecipe.ts';

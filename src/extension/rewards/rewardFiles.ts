@@ -22,11 +22,6 @@ export function rewardStem(path: string): string {
 	return basename(path).replace(named, '');
 }
 
-/** Returns the path of the labeled cases, which are next to the reward file. */
-export function casesFileOf(path: string): string {
-	return path.replace(named, '.cases.jsonl');
-}
-
 /** Converts the file stem to a JavaScript identifier, the name that the host gives to a `default` export. */
 export function defaultRewardName(path: string): string {
 	return rewardStem(path);

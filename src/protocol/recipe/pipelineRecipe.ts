@@ -287,8 +287,6 @@ export const isRunnerStage = (type: string): type is RunnerStage => (runnerStage
 type Envelope = {
 	readonly [K in keyof typeof envelope]?: v.InferOutput<NonNullable<(typeof envelope)[K]>>;
 };
-/** Loop stage and round that a stage was expanded from. */
-export type StageRound = NonNullable<Envelope['round']>;
 
 /** A pipeline stage: its envelope plus the keys of its type, some of which can refer to other stages. */
 export interface PipelineStage extends Envelope {

@@ -64,7 +64,6 @@ export const pytorchSchema = group({
 		'hosts',
 	),
 });
-export type PytorchSettings = v.InferOutput<typeof pytorchSchema>;
 export type ResolvedPytorch = ResolvedValue<typeof pytorchSchema>;
 
 export const raySchema = group({
@@ -97,5 +96,4 @@ export const raySchema = group({
 		{},
 	),
 });
-export type RaySettings = v.InferOutput<typeof raySchema>;
 export type ResolvedRay = ResolvedValue<typeof raySchema>;

@@ -68,7 +68,7 @@ export interface StatisticColumn {
 }
 
 /** Values at which the color is strongest, for statistics whose scale does not depend on the text. */
-const fullAt = { entropy: 2.4, varentropy: 3, logprob: 4.5 } as const;
+export const fullAt = { entropy: 2.4, varentropy: 3, logprob: 4.5 } as const;
 
 /** Returns null if the statistic is unknown for all tokens. */
 export function statisticColumn(detail: TokenDetail, name: TokenStatistic): StatisticColumn | null {
