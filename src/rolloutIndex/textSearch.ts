@@ -187,12 +187,23 @@ export async function searchTexts(
 	if (!limited && slow < maxSlow) {
 		for (const one of all) if (one.status === 'rejected') throw one.reason;
 	}
+	const limits = limitsOf({ limit: limited ? limit : null, slow, unread, gone });
+	return { hits: reportedAt, complete: !limited && slow === 0 && gone === 0, bytes, limits };
+}
+
+/** Describes what a search has left out. `limit`: the number of hits at which it stopped, or null. */
+function limitsOf({
+	limit,
+	slow,
+	unread,
+	gone,
+}: Readonly<Record<'slow' | 'unread' | 'gone', number>> & { readonly limit: number | null }): string[] {
 	const limits: string[] = [];
-	if (limited) limits.push(`Stopped at ${limit} hits.`);
+	if (limit !== null) limits.push(`Stopped at ${limit} hits.`);
 	if (slow >= maxSlow) limits.push(`Stopped: the expression took longer than ${matchMs / 1000} s on ${slow} rollouts.`);
 	else if (slow > 0)
 		limits.push(`The expression took longer than ${matchMs / 1000} s on ${slow} rollouts, which were skipped.`);
 	if (unread > 0) limits.push(`${unread} records could not be read.`);
 	if (gone > 0) limits.push(`${gone} files no longer exist.`);
-	return { hits: reportedAt, complete: !limited && slow === 0 && gone === 0, bytes, limits };
+	return limits;
 }
