@@ -204,13 +204,13 @@ describe('stage memory', () => {
 	const total = countParameters(shape).total;
 
 	it('takes 16 bytes per parameter in an update', () => {
-		assert.equal(stageMemory(shape, how, whole, batch).moments.optimiser, 16 * total);
+		assert.equal(stageMemory(shape, how, whole, batch).moments.optimizer, 16 * total);
 	});
 
 	it('shards weights, gradients and moments under FSDP, and adds buckets under DDP', () => {
 		const sharded = stageMemory(shape, how, { ...whole, shards: 4 }, batch);
 		assert.equal(sharded.parts.weights, total);
-		assert.equal(sharded.parts.optimiser, 2 * total);
+		assert.equal(sharded.parts.optimizer, 2 * total);
 		assert.ok((sharded.parts.gathered ?? 0) > 0);
 		const replicated = stageMemory(shape, how, { ...whole, replicas: 4 }, batch);
 		assert.equal(replicated.parts.buckets, 4 * total);
