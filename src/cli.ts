@@ -33,7 +33,7 @@ async function main(argv: readonly string[]): Promise<number> {
 	}
 }
 
-// Exit quietly instead of with a stack trace when the reader closes the pipe (head, less).
+// Exit quietly, without a stack trace, when the reader (head, less) closes the pipe.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 	if (error.code === 'EPIPE') process.exit(0);
 	throw error;

@@ -1,8 +1,6 @@
 import { jsonLimits } from './decodingLimits.ts';
 
-/**
- * Maximum length of text that skips the check: text this short cannot exceed the value limit or nest dangerously deep.
- */
+/** Text up to this length is not checked because it cannot exceed the value limit or nest dangerously deep. */
 const harmless = 1000;
 
 /**

@@ -5,8 +5,8 @@
  */
 
 /**
- * Limits for JSON parsed in one piece; each "[" takes about 60 bytes of memory. Among legitimate files, tokenizer.json
- * has the most values (2.5 million for 260,000 tokens with 580,000 merges).
+ * Limits for JSON parsed in one piece. While it is parsed, each "[" takes about 60 bytes of memory. Among legitimate
+ * files, tokenizer.json has the most values (2.5 million for 260,000 tokens with 580,000 merges).
  */
 export const jsonLimits = { values: 4_000_000, depth: 500 } as const;
 
@@ -21,7 +21,7 @@ export const tableBytes = (fileBytes: number) => tableLimits.base + tableLimits.
 
 /**
  * Limits for zip archives of samples: number of entries, decoded bytes per entry and in total, and UTF-16 code units of
- * the resulting text (the same as for a transcript).
+ * the resulting text (same limit as for a transcript).
  */
 export const zipLimits = {
 	entries: 20_000,
@@ -43,7 +43,7 @@ export const onnxLimits = { bytes: 2 ** 31, fields: 20_000_000, depth: 16 } as c
 export const safetensorsHeader = 16 << 20;
 
 /**
- * Limits for tokenizer.json: bytes (the largest known file is 35 MB), total growth factor of one step's replacements
- * (output characters per input character), and pattern length in characters.
+ * Limits for tokenizer.json: bytes (the largest known file is 35 MB), total growth factor of the replacements in one
+ * step (output characters per input character), and pattern length in characters.
  */
 export const tokenizerLimits = { bytes: 64 << 20, growth: 1000, pattern: 10_000 } as const;

@@ -9,8 +9,8 @@ const maxGroups = 64;
 const maxLength = 400;
 
 /**
- * Counts failures by cause. Messages that differ only in numbers or quoted strings (a prompt, a port) share a cause and
- * are represented by the first message.
+ * Counts failures by cause. Messages that differ only in numbers or quoted strings (such as a port or a prompt) share a
+ * cause and are represented by the first message.
  */
 export class FailureTally {
 	readonly #groups = new Map<string, { message: string; count: number }>();

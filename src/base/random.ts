@@ -89,7 +89,7 @@ export class Random {
 		return low + this.int(high - low + 1);
 	}
 
-	/** Returns a standard normal sample (Box-Muller, using one of the pair). */
+	/** Returns a standard normal sample (Box-Muller, using only one value of each pair). */
 	normal(): number {
 		const u = 1 - this.next();
 		return Math.sqrt(-2 * Math.log(u)) * Math.cos(2 * Math.PI * this.next());

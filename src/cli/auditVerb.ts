@@ -17,13 +17,13 @@ import { formatNumber } from './textForms.ts';
 import { defineVerb } from './verb.ts';
 
 const options = {
-	reward: text('NAME', 'Audit only this reward (default: all in the file).'),
+	reward: text('NAME', 'Audit only this reward (default: all rewards in the file).'),
 	dataset: path('FILE', 'JSONL rows to build the probes from (default: the file given by @dataset or a recipe).'),
 	rows: integer('N', `Number of rows (default ${defaultAuditRows}).`, 1),
 	seed: integer('S', 'Seed for selecting the rows (default 1).'),
 	probe: repeatable(text('ID', 'Run only this probe.')),
 	list: flag('List the probes without running them.'),
-	python: path('PATH', 'Python for *.reward.py files (default: REASONING_LAB_PYTHON, or python3).'),
+	python: path('PATH', 'Python interpreter for *.reward.py files (default: REASONING_LAB_PYTHON, or python3).'),
 } as const satisfies Options;
 
 export const auditVerb = defineVerb({
@@ -127,7 +127,7 @@ function findingLines(finding: AuditFinding): string[] {
 					`    prompt      ${shorten(shown.prompt)}`,
 					`    correct     ${shown.answer === null ? '(no correct answer)' : shorten(shown.answer)}`,
 					`    completion  ${shown.completion === '' ? '(empty)' : shorten(shown.completion)}`,
-					`    reward      ${formatNumber(shown.value)} (genuine correct answer: ${formatNumber(shown.honest)})`,
+					`    reward      ${formatNumber(shown.value)} (genuinely correct answer: ${formatNumber(shown.honest)})`,
 				];
 	return [headLine(finding), ...example, `    fix         ${fix}`];
 }
@@ -145,7 +145,7 @@ function reportOf(report: AuditReport): string[] {
 	const errors = probes.filter(({ outcome }) => outcome === 'error');
 	const on = data.length === 0 ? 'no data' : data.join(' and ');
 	return [
-		`${reward}: ${findings.length} of ${probes.length} probes score as high as a genuine correct answer (${formatNumber(honest)} on ${rows} rows)`,
+		`${reward}: ${findings.length} of ${probes.length} probes score as high as a genuinely correct answer (${formatNumber(honest)} on ${rows} rows)`,
 		...clusterFindings(findings).flatMap(clusterLines),
 		...errors.map(({ probe, title, detail }) => `  failed: ${title} (${probe}): ${shorten(detail ?? '')}`),
 		`  ${count('held')} held, ${count('skipped')} skipped, ${errors.length} failed; on ${printable(on)}`,

@@ -88,7 +88,7 @@ function printableLines(text: string): string {
 		.join('\n');
 }
 
-/** Returns JSON that cannot control the terminal: JSON itself escapes only the first 32 characters. */
+/** Returns JSON that cannot control the terminal. JSON itself escapes only control characters below U+0020. */
 function jsonLine(value: unknown): string {
 	const escaped = (text: string) =>
 		Array.from({ length: text.length }, (_, i) => `\\u${text.charCodeAt(i).toString(16).padStart(4, '0')}`).join('');

@@ -3,7 +3,7 @@ import type { SearchContext } from '../search/searchContext.ts';
 
 /**
  * Creates the search context for the CLI process. The pool is disposed when the verb finishes.
- * @param args as typed by the user: only environment variables named there are read as API keys
+ * @param args arguments as typed by the user; only environment variables named in them are read as API keys
  */
 export function cliSearchContext(engine: string, args: readonly string[]): SearchContext {
 	const { env: environment } = process;

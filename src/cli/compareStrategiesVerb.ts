@@ -136,7 +136,8 @@ async function specOf(values: Values): Promise<ComparisonSpec> {
 }
 
 /**
- * Reads a spec file, or `comparison.json` in a folder. Relative paths in it are resolved against the working directory.
+ * Reads a spec file, or `comparison.json` in a folder. Relative paths in the file are resolved against the working
+ * directory.
  */
 async function readSpec(path: string): Promise<Record<string, unknown>> {
 	const value = await readJson(dirname(path), basename(path));

@@ -19,7 +19,7 @@ const options = {
 	weights: text('A=1,B=0.2', 'Compare weights for the recorded rewards. Unlisted rewards keep their recipe weight.'),
 	against: text('A=1,B=0.5', "Weights to compare against (default: the recipe's)."),
 	steps: integer('N', 'Use only the latest N generation batches (default 20).', 1),
-	python: path('PATH', 'Python for *.reward.py files (default: REASONING_LAB_PYTHON, or python3).'),
+	python: path('PATH', 'Python interpreter for *.reward.py files (default: REASONING_LAB_PYTHON, or python3).'),
 } as const satisfies Options;
 
 export const compareVerb = defineVerb({
@@ -70,7 +70,7 @@ export const compareVerb = defineVerb({
 	},
 });
 
-/** Parses `a=1,b=0.2`. Without text, the recipe's weights apply. */
+/** Parses `a=1,b=0.2`. If `text` is undefined, the recipe's weights apply. */
 function parseWeights(text: string | undefined): Record<string, number> {
 	const weights: Record<string, number> = {};
 	for (const part of (text ?? '').split(',').filter((one) => one.trim() !== '')) {

@@ -68,7 +68,7 @@ function claimLines({ points, state, done, total, message, failures }: Compariso
 	const open = claims.length - better.length - worse.length;
 	if (open > 0) lines.push(`no significant difference from a single sample: ${open} of ${claims.length}`);
 	if (points.some(({ oracle }) => oracle))
-		lines.push('oracle upper bounds use the gold answer; they are not achievable results');
+		lines.push('oracle upper bounds use the gold answer and are not achievable results');
 	const failed = points.filter(({ failed }) => failed > 0);
 	if (failed.length > 0) {
 		lines.push(`failed (excluded): ${failed.map(({ name, failed }) => `${failed} of ${name}`).join(', ')}`);

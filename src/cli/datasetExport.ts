@@ -52,7 +52,10 @@ export async function exportProblems(what: string, options: ExportOptions, outpu
 	output.line(printable(`${out}: ${written} ${part} problems from ${source.name}`));
 }
 
-/** Yields training problems: each row of a file once, in seed order, or an endless stream from a generator. */
+/**
+ * Yields training problems: each row of a file once, in the order determined by the seed, or an endless stream from a
+ * generator.
+ */
 function* problemsOf(source: ProblemSource, part: DatasetPart, seed: number, rows: number): Iterable<Problem> {
 	if (part === 'held-out') {
 		yield* source.heldOut(rows);

@@ -15,8 +15,8 @@ interface FetchOptions {
 }
 
 /**
- * Implements `dataset fetch`: downloads rows of a Hugging Face dataset as JSONL. Fails with `exists` or as
- * `downloadHubRows` does.
+ * Implements `dataset fetch`: downloads rows of a Hugging Face dataset as JSONL. Fails with `exists` or with any
+ * failure of `downloadHubRows`.
  */
 export async function fetchDataset(id: string, options: FetchOptions, output: CliOutput): Promise<void> {
 	if (options.out === undefined) {

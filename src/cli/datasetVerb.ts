@@ -17,7 +17,7 @@ const options = {
 		against: repeatable(
 			path(
 				'FILE',
-				'Test set. Lists the rows that share ten consecutive words with it, and exits with status 1 if there are any.',
+				'Test set. Lists the rows that share ten consecutive words with the test set and exits with status 1 if there are any.',
 			),
 		),
 		prompt: text('COLUMN', 'Prompt column (default: detected by name and content).'),
@@ -25,12 +25,12 @@ const options = {
 		solution: text('COLUMN', 'Worked solution column (default: detected).'),
 	}),
 	...group('export and fetch', {
-		rows: integer('N', 'Number of rows (default: 1000 for export, all for fetch).'),
+		rows: integer('N', 'Number of rows (default: 1000 for export, all rows for fetch).'),
 		out: path('FILE', 'Output file. Required.'),
 		replace: flag('Replace an existing file.'),
 	}),
 	...group('export: task name, {"task": NAME, ...}, or recipe', {
-		part: choice(datasetParts, 'PART', 'Part to export (default training).'),
+		part: choice(datasetParts, 'PART', 'Split to export (default training).'),
 		seed: integer('S', 'Run seed that selects the training problems (default 0).'),
 	}),
 	...group('fetch: uses the network and the Python environment of the PyTorch engine', {
@@ -42,7 +42,7 @@ const options = {
 export const datasetVerb = defineVerb({
 	name: 'dataset',
 	group: 'Data',
-	usage: 'check|export|fetch <file, task or hub id> [options]',
+	usage: 'check|export|fetch <file, task, or Hub ID> [options]',
 	arguments: [
 		{ name: 'action', phrase: '"check", "export" or "fetch"', type: actions },
 		{ name: 'file', phrase: 'a file', type: 'path' },
@@ -110,7 +110,7 @@ function linesOf(name: string, report: CheckedDataset): string[] {
 			.slice(0, maxShown)
 			.map(
 				({ row, against: test, test: index, words }) =>
-					`  row ${row + 1} overlaps with ${test}, row ${index + 1}: "${words}"`,
+					`  row ${row + 1} overlaps with row ${index + 1} of ${test}: "${words}"`,
 			),
 		...more(against.reduce((sum, { overlaps }) => sum + overlaps, 0)),
 	];

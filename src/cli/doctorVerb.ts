@@ -8,9 +8,9 @@ import { flag, type Options, path, text } from './options.ts';
 import { defineVerb } from './verb.ts';
 
 const options = {
-	python: path('PATH', 'Python executable or environment to check (default: the one used by runs).'),
+	python: path('PATH', 'Python executable or environment to check (default: the one used for runs).'),
 	folder: path('FOLDER', 'Managed environment folder (default: in the data folder).'),
-	selected: path('PATH', 'Fallback Python, used if it has torch and TRL.'),
+	selected: path('PATH', 'Fallback Python interpreter, used if it has torch and TRL.'),
 	sandbox: text(
 		'MODE',
 		`auto, bubblewrap, container:IMAGE, or unsafe (default: the environment variable ${sandboxVariable}, else auto).`,

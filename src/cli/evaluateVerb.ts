@@ -27,7 +27,7 @@ import { policyOf, policyOptions } from './searchArguments.ts';
 import { defineVerb } from './verb.ts';
 import { WorkProgress } from './workProgress.ts';
 
-/** DeepSeek-R1 (Guo et al. 2025, section 3): temperature 0.6, top-p 0.95; pass@1 over several samples. */
+/** DeepSeek-R1 (Guo et al. 2025, section 3): temperature 0.6, top-p 0.95; pass@1 averaged over several samples. */
 const protocols = { r1: { temperature: 0.6, topP: 0.95, samples: 16 } } as const;
 
 /** Significance level of the paired test for a drop in accuracy against the baseline. */
@@ -235,7 +235,7 @@ async function specOf(values: Values): Promise<EvaluationSpec> {
 	);
 }
 
-/** Returns a name from questions and checkpoint, because a run can have several evaluations. */
+/** Builds a name from the questions and the checkpoint, because a run can have several evaluations. */
 function nameOf(policy: PolicySpec, problems: EvaluationSpec['problems']): string {
 	const of =
 		problems.from === 'file'

@@ -43,7 +43,7 @@ export const exportOnnxVerb = defineVerb({
 			throw new Failure(
 				'unsupported',
 				`${folder} is a PyTorch checkpoint; only models from the embedded engine can be exported.`,
-				`It is a Hugging Face model folder. Run optimum-cli export onnx --model ${JSON.stringify(folder)} OUT.`,
+				`It is a Hugging Face model folder. To export it, run optimum-cli export onnx --model ${JSON.stringify(folder)} OUT.`,
 			);
 		});
 		const out = await target(resolve(values.out ?? '.'));

@@ -12,7 +12,7 @@ const plainEveryMs = 5000;
 const drawEveryMs = 100;
 
 export interface FollowOptions {
-	/** Events from earlier attempts are not reported as new. */
+	/** Number of the current attempt. Events from earlier attempts are not reported as new. */
 	readonly attempt: number;
 	/** Stops following without waiting for the run to end. */
 	readonly signal?: AbortSignal;

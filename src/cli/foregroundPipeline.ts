@@ -47,7 +47,7 @@ export async function foregroundPipeline({ output, detach, start }: ForegroundPi
 			return 0;
 		}
 		const view = await followPipeline(started.folder, output, record.attempt);
-		// The next command in a script may need the pipeline, its device, or its memory.
+		// The next command in a script might need the pipeline, its device, or its memory.
 		await engineReleased(view.folder, view.record, { lock: pipelineFiles.lock }).catch((failure: unknown) => {
 			output.line(Failure.from(failure).toString());
 		});

@@ -75,7 +75,7 @@ export async function foregroundRun(options: ForegroundOptions): Promise<number>
 		}
 		const end = await followRun(started.folder, output, { attempt: started.record.attempt });
 		if (end === null) return 0;
-		// The next command in a script may need the run, its device, or its memory.
+		// The next command in a script might need the run, its device, or its memory.
 		await engineReleased(started.folder, end.record).catch((error: unknown) => {
 			output.line(Failure.from(error).toString());
 		});

@@ -163,7 +163,7 @@ const optionsOf: Readonly<Record<string, readonly (keyof Values)[]>> = {
 	sampling: ['temperature', 'top-p', 'max-tokens', 'max-step-tokens', 'alternatives'],
 };
 
-/** Returns the search settings given on the command line; all settings if there is no spec file. */
+/** Returns the search settings given on the command line, or all settings if there is no spec file. */
 function changed(search: object, values: Values, file: object | undefined): object {
 	if (file === undefined) return search;
 	return Object.fromEntries(
@@ -172,7 +172,8 @@ function changed(search: object, values: Values, file: object | undefined): obje
 }
 
 /**
- * Reads a spec file, or `data.json` from a data folder. Relative paths in it are resolved against the current folder.
+ * Reads a spec file, or `data.json` from a data folder. Relative paths in the file are resolved against the current
+ * folder.
  */
 async function readSpec(path: string): Promise<Record<string, unknown>> {
 	const value = await readJson(dirname(path), basename(path));

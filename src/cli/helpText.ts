@@ -2,7 +2,7 @@ import { commonOptions, type Option, type Options } from './options.ts';
 import { usageOf, type Verb, verbGroups } from './verb.ts';
 
 const width = 100;
-/** Maximum width of the left column; longer cells get a line of their own. */
+/** Maximum width of the left column. A longer cell is printed on a separate line. */
 const maxLeft = 30;
 
 /** Formats two columns, wrapping the right one. */

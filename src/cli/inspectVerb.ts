@@ -80,7 +80,7 @@ function linesOf(inspection: Inspection): string[] {
 
 /** Formats the status of runs that did not finish. */
 function progressLines({ format, progress }: Inspection): string[] {
-	if (progress === null) return ['status: unknown: the run record is unreadable'];
+	if (progress === null) return ['status: unknown (the run record is unreadable)'];
 	const { status, step, totalSteps, error } = progress;
 	const at = totalSteps === null ? `step ${step}` : `step ${step} of ${totalSteps}`;
 	// Other trainers' files do not record how the run ended.

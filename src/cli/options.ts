@@ -39,7 +39,7 @@ type ValueOf<T extends Option> = T['type'] extends 'flag'
 			? Name
 			: string;
 
-/** Parsed option values. Options missing from the command line are absent. */
+/** Parsed option values. Options not given on the command line are omitted. */
 export type OptionValues<T extends Options> = {
 	readonly [K in keyof T]?: T[K] extends { readonly repeatable: true } ? ValueOf<T[K]>[] : ValueOf<T[K]>;
 };

@@ -93,7 +93,7 @@ async function showStatus({ output }: VerbContext, named: string | undefined): P
 async function stop({ output }: VerbContext, folder: string): Promise<number> {
 	const { record, status: before } = await readPipelineState(folder);
 	if (!claimsRunning({ status: before })) {
-		// The runner may still be shutting down.
+		// The runner might still be shutting down.
 		await engineReleased(folder, record, { lock: pipelineFiles.lock });
 		output.object({ folder, status: before });
 		output.line(`${folder} is not running (status: ${before}).`);

@@ -81,7 +81,7 @@ export function plainLine(progress: RunProgress): string {
 	return parts.join('  ');
 }
 
-/** Formats a run event for users, or returns null if the event is not worth a line. */
+/** Formats a run event for users, or returns null if the event should not be shown. */
 export function eventText(event: EventLine): string | null {
 	const text = (value: unknown) =>
 		printable(typeof value === 'string' ? value : JSON.stringify(value ?? null)).slice(0, 800);

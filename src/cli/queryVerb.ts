@@ -65,7 +65,7 @@ export const queryVerb = defineVerb({
 				const { columns, rows, truncated, millis } = table;
 				output.object({ columns, rows, truncated, millis, runs });
 			} else if (values.csv) {
-				// Text is sanitized for terminals, and written verbatim to files and pipes.
+				// Text is sanitized for terminals but written verbatim to files and pipes.
 				for (const line of csvLines(table)) output.document(output.isTerminal ? printable(line) : line);
 			} else {
 				for (const line of tableLines(table)) output.line(line);

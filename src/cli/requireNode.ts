@@ -6,7 +6,7 @@ const readers: ReadonlySet<string> = new Set([
 	...['help', 'version', 'status', 'stop', 'inspect', 'query', 'report', 'export', 'tree', 'transcript', 'doctor'],
 ]);
 
-/** Fails with `version` up front if this Node is too old for the verb, before it creates a run folder. */
+/** Fails with `version` if this Node is too old for the verb. Called before the verb creates a run folder. */
 export function requireNode(verb: string, node: string = process.versions.node): void {
 	if (readers.has(verb) || nodeIsNewEnough(node)) return;
 	throw new Failure(

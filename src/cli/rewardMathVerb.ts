@@ -72,7 +72,7 @@ function judge(compare: MathComparer, gold: string, prediction: string): Verdict
 	const answer = soleAnswer(parseTrace(prediction));
 	const verdict = compare(gold, answer ?? '', { sole: true });
 	if (answer !== null || verdict.value === null) return verdict;
-	return { value: 0, reason: 'The completion has no answer section or several.' };
+	return { value: 0, reason: 'The completion has no answer section or more than one.' };
 }
 
 /** Moves everything that is not an option of this verb behind `--`, because answers can start with a minus sign. */
@@ -94,7 +94,7 @@ function answersLast(args: readonly string[]): string[] {
 
 /**
  * Prints one verdict per line of the file, in order; malformed lines get null and their line number. Returns 1 if any
- * line was malformed, else 0.
+ * line was malformed, and 0 otherwise.
  */
 async function judgePairs(path: string, compare: MathComparer, print: (verdict: Verdict) => void): Promise<number> {
 	const info = await stat(path).catch((error: unknown) => {
@@ -124,7 +124,7 @@ async function judgePairs(path: string, compare: MathComparer, print: (verdict: 
 	const handle = await openNamed(path);
 	for await (const chunk of handle.createReadStream())
 		for (const one of splitter.push(chunk as Uint8Array)) judgeLine(one);
-	// The last line may lack a line break.
+	// The last line might lack a line break.
 	for (const one of splitter.push(new Uint8Array([10]))) if (one.length > 0) judgeLine(one);
 	return bad > 0 ? 1 : 0;
 }

@@ -78,7 +78,7 @@ export class RunProgress {
 		return total === 0 ? 0 : Math.min(1, this.step / total);
 	}
 
-	/** Seconds per recent step, including evaluations; null with fewer than two steps. */
+	/** Seconds per recent step, including evaluations, or null if there are fewer than two recent steps. */
 	get secondsPerStep(): number | null {
 		const first = this.#recent[0];
 		const last = this.#recent.at(-1);
@@ -86,7 +86,7 @@ export class RunProgress {
 		return Math.max(0, last.time - first.time) / (last.step - first.step);
 	}
 
-	/** Upper bound on the remaining seconds at the current rate; null if unknown. */
+	/** Upper bound on the remaining seconds at the current rate, or null if unknown. */
 	get eta(): number | null {
 		const rate = this.secondsPerStep;
 		const total = this.record?.totalSteps;

@@ -29,7 +29,10 @@ export const problemOptions = group('Problem', {
 
 const options = {
 	...problemOptions,
-	log: path('FILE', "Log file (default: a new file in searches/ in the policy's run, or else in the current folder)."),
+	log: path(
+		'FILE',
+		"Log file (default: a new file in searches/ in the policy's run, or in the current folder if there is no run).",
+	),
 	continue: path('LOG', 'Continue the search in a log with the budget given by --budget.'),
 	...searchOptions,
 } as const satisfies Options;

@@ -37,11 +37,11 @@ const options = {
 	...group('Access', {
 		'token-file': path(
 			'FILE',
-			`File with the token that clients must send (default: the environment variable ${tokenVariable}, else a new token, printed at startup).`,
+			`File with the token that clients must send (default: the environment variable ${tokenVariable}, or else a new token that is printed at startup).`,
 		),
-		token: text('TEXT', 'The token itself. Other users of this machine may see it in the process list.'),
+		token: text('TEXT', 'The token itself. Other users of this machine might be able to see it in the process list.'),
 		'no-token': flag('Do not require a token. Any program run by any user of this machine gets access.'),
-		'allow-origin': repeatable(text('URL', 'Web origin that may use the API.')),
+		'allow-origin': repeatable(text('URL', 'Web origin that is allowed to use the API.')),
 	}),
 	...searchOptions,
 } as const satisfies Options;

@@ -20,7 +20,7 @@ import { defineVerb } from './verb.ts';
 import { packageVersion } from './versionVerb.ts';
 
 const options = {
-	python: path('PATH', 'Python for creating the environment (default: the best one on this machine).'),
+	python: path('PATH', 'Python interpreter for creating the environment (default: the best one on this machine).'),
 	device: choice(deviceWishes, 'DEVICE', 'torch build (default auto, based on the hardware).'),
 	with: repeatable(
 		text('EXTRA', `Also install: ${setupExtras.map((extra) => `${extra} (${extraWords[extra]})`).join('; ')}.`),
@@ -44,7 +44,7 @@ const options = {
 export const setupPytorchVerb = defineVerb({
 	name: 'setup-pytorch',
 	group: 'Setup',
-	summary: 'Create the Python environment for the PyTorch engine. Ctrl+C undoes it.',
+	summary: 'Create the Python environment for the PyTorch engine. Ctrl+C cancels the setup and undoes its changes.',
 	options,
 	async run({ values, output }) {
 		const folder = ManagedFolder.at(values.folder === undefined ? null : resolve(values.folder));
@@ -103,7 +103,7 @@ async function setUp(choices: SetupOptions, output: CliOutput): Promise<number> 
 			if (message === shown) return;
 			shown = message;
 			output.object({ kind: 'progress', message, fraction: Math.round(fraction * 1000) / 1000 });
-			// Print per percentage point, not per resolved package.
+			// Print once per percentage point, not once per resolved package.
 			const percent = Math.floor(fraction * 100);
 			if (percent === printed && message.includes(': ')) return;
 			printed = percent;
@@ -130,6 +130,6 @@ function showPlan(plan: SetupPlan, output: CliOutput): void {
 	output.object({ kind: 'plan', ...rest, build, commands: commands.map(({ title }) => title) });
 	output.line(`${planSentence(plan)}.`);
 	output.line(`Target folder: ${plan.folder}`);
-	if (plan.diskBytes > 5e9) output.line(`This installs ${formatBytes(plan.diskBytes)} and may take a while.`);
+	if (plan.diskBytes > 5e9) output.line(`This installs ${formatBytes(plan.diskBytes)} and can take a while.`);
 	for (const note of plan.notes) output.line(printable(`Note: ${note}`));
 }

@@ -25,7 +25,7 @@ export const slurmVerb = defineVerb({
 		mem: text('M', 'Memory per node in Slurm format.'),
 		python: path(
 			'PATH',
-			"Python with the trainer's packages, available on all nodes (default: REASONING_LAB_PYTORCH, else python3).",
+			"Python interpreter with the trainer's packages, available on all nodes (default: REASONING_LAB_PYTORCH, else python3).",
 		),
 		node: path('PATH', 'Node.js on the first node (default: REASONING_LAB_NODE, else node on its PATH).'),
 		...changeOptions,

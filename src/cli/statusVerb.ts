@@ -14,7 +14,7 @@ interface ListedRun {
 	readonly status: RunStatus | 'prepared' | 'unreadable';
 	readonly record: RunRecord | null;
 	readonly name: string;
-	/** Latest `reward` of the run. */
+	/** Latest value of the run's `reward` metric. */
 	readonly reward: number | null;
 	readonly problem?: string;
 }

@@ -31,7 +31,7 @@ export async function endEngineNow(folder: string, record: RunRecord): Promise<v
 		throw new Failure(
 			'unavailable',
 			`No engine process for ${folder} was found under the current user.`,
-			'It may be running on another machine.',
+			'It might be running on another machine.',
 		);
 	}
 	const started = await descendantsOf(identity.pid);

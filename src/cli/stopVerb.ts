@@ -19,7 +19,7 @@ export const stopVerb = defineVerb({
 		const folder = await findRun(positionals[0] as string);
 		const { record, status } = await readRunState(folder);
 		if (!claimsLife({ status })) {
-			// The engine may still be shutting down.
+			// The engine might still be shutting down.
 			await engineReleased(folder, record, { limitMs: values.now ? 0 : endingMs }).catch(async (error: unknown) => {
 				if (!values.now) throw error;
 				await endEngineNow(folder, record);

@@ -14,7 +14,7 @@ export function formatNumber(value: number | null | undefined): string {
 
 const levels = '▁▂▃▄▅▆▇█';
 
-/** Draws the last `width` values as block characters scaled from min to max. Missing values are blanks. */
+/** Draws the last `width` values as block characters scaled from min to max. Missing values are left blank. */
 export function sparkline(values: readonly (number | null)[], width: number): string {
 	const shown = values.slice(-width);
 	const known = shown.filter((value) => value !== null);

@@ -75,7 +75,10 @@ function treeOf({ events }: ReadTree): SearchTree {
 	return tree;
 }
 
-/** Returns the JSON output: `best.path` contains node indices in tree-log order, `best.text` the corresponding text. */
+/**
+ * Returns the JSON output. `best.path` contains node indices in tree-log order, and `best.text` contains the
+ * corresponding text.
+ */
 function describe({ name, facts }: ReadTree, tree?: SearchTree) {
 	const { nodes, depth, best, measure, counts } = facts;
 	const text = best === null || tree === undefined ? {} : { text: best.path.map((id) => tree.node(id)?.text ?? '') };

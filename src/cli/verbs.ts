@@ -26,7 +26,7 @@ const helpVerb = defineVerb({
 	},
 });
 
-/** Maps verb names to verbs, in help order. A verb's modules are loaded only when it is used. */
+/** Maps verb names to verbs, in help order. A verb's modules are loaded only when the verb is used. */
 const verbs: Readonly<Record<string, () => Promise<Verb>>> = {
 	new: async () => (await import('./newVerb.ts')).newVerb,
 	run: async () => (await import('./runVerb.ts')).runVerb,

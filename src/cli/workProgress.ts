@@ -9,7 +9,7 @@ const everyMs = 200;
 /** Progress of a long-running task. */
 export interface Work {
 	readonly done: number;
-	/** Total number of items; null if unknown. */
+	/** Total number of items, or null if unknown. */
 	readonly total: number | null;
 	readonly seconds: number;
 }

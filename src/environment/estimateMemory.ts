@@ -9,7 +9,7 @@ export interface EstimateOptions {
 	readonly signal?: AbortSignal;
 }
 
-/** Returns the device of a Ray cluster. The only fact known in advance is whether its workers have GPUs. */
+/** Returns the device for a Ray cluster. The only fact known in advance is whether the workers have GPUs. */
 function clusterDevice({ device, ray }: ResolvedRecipe): DeviceMemory {
 	const gpus = ray?.gpusPerWorker ?? (device === 'cuda' ? 1 : 0);
 	return { device: gpus > 0 ? 'cuda' : 'cpu', bytes: null };

@@ -15,7 +15,7 @@ export interface StageForecast {
 	/** Time limit from the recipe, in minutes; null if unlimited. */
 	readonly minutes: number | null;
 	readonly estimate: MemoryEstimate | null;
-	/** Why there is no estimate, in one sentence; null if there is one. */
+	/** Reason for a missing estimate, in one sentence; null if there is an estimate. */
 	readonly reason: string | null;
 }
 

@@ -35,7 +35,7 @@ export interface HubRowsOptions {
 const namePattern = /^[\w.][\w.+-]{0,199}$/;
 
 /**
- * Downloads rows of a Hugging Face dataset. Uses the network, so call it only at the user's explicit request. Fails
+ * Downloads rows from a Hugging Face dataset. Uses the network, so call it only at the user's explicit request. Fails
  * with `invalid` for a malformed ID, with the loader's errors (`missing`, `denied`, `unavailable` without a network),
  * or with `cancelled`; in each case, no output file is left behind.
  */

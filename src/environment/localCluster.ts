@@ -43,11 +43,11 @@ const startMs = 180_000;
 const stopMs = 10_000;
 
 export interface ClusterStart {
-	/** Python in an environment with `ray[default,train]`. */
+	/** Python interpreter of an environment with `ray[default,train]`. */
 	readonly python: string;
 	/** Cluster address on this machine, as in the recipe. */
 	readonly address: string;
-	/** Folder of the Node executable that runs the job's driver; null if Node is on PATH. */
+	/** Folder that contains the Node executable used to run the job's driver; null if Node is on PATH. */
 	readonly nodeFolder: string | null;
 	readonly signal?: AbortSignal;
 }

@@ -4,14 +4,15 @@ import { ManagedFolder } from './managedFolder.ts';
 import { namedInterpreter } from './pythons/interpreter.ts';
 import { probePython } from './pythons/probePython.ts';
 
-/** Environment variable for the Python that runs training. */
+/** Environment variable that specifies the Python interpreter for training. */
 export const pythonVariable = torchPythonVariable;
 
-/** Editor setting for the Python that runs training. */
+/** Editor setting that specifies the Python interpreter for training. */
 export const pythonSetting = 'reasoningLab.pytorch.python';
 
 /**
- * Source of the selected Python: a setting, the environment variable, *Set Up PyTorch Engine*, or the Python extension.
+ * Source of the selected Python interpreter: a setting, the environment variable, *Set Up PyTorch Engine*, or the
+ * Python extension.
  */
 export type TorchPythonSource = 'setting' | 'variable' | 'managed' | 'selected';
 
@@ -35,9 +36,9 @@ export interface TorchPython {
 }
 
 /**
- * Returns the Python for the trainer. In order of precedence: the setting, the environment variable, the managed
- * environment, and the interpreter selected in the editor if it has torch and TRL. Does not check whether that Python
- * works; *Doctor* does. Fails with `missing` if there is none or the specified one does not exist.
+ * Returns the Python interpreter for the trainer. In order of precedence: the setting, the environment variable, the
+ * managed environment, and the interpreter selected in the editor if it has torch and TRL. Does not check whether the
+ * interpreter works; *Doctor* does. Fails with `missing` if there is none or the specified one does not exist.
  */
 export async function torchPython(settings: TorchPythonSettings = {}): Promise<TorchPython> {
 	const variables = settings.variables ?? process.env;

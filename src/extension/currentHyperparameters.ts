@@ -13,7 +13,7 @@ const changeSchema = v.looseObject({ type: v.literal('hyperparameters'), changes
 
 /**
  * Returns the hyperparameters that can be changed in a stage, with descriptions. Changes last until the stage ends.
- * @param stage null if unknown, which includes all hyperparameters
+ * @param stage null if unknown, in which case all hyperparameters are returned
  */
 export function changeable(stage: string | null): ReadonlyMap<keyof Hyperparameters, string> {
 	const { keys } = stageSchemaOf(stage ?? '') ?? grpoStageSchema;

@@ -46,7 +46,7 @@ export class EndNotification extends Disposable {
 
 	/**
 	 * Suppresses notifications for a folder while a start is pending, because the caller reports a failed start itself.
-	 * @returns a function to call when the start is settled, with whether the end was already reported
+	 * @returns a function to call when the start is settled. Its argument says whether the end was already reported.
 	 */
 	hold(folder: string): (reported: boolean) => Promise<void> {
 		// Report a run that has just ended before the new attempt replaces it.
@@ -67,7 +67,7 @@ export class EndNotification extends Disposable {
 
 	async #forget(folder: string): Promise<void> {
 		const view = this.#needs.store.get(folder);
-		// The caller may only have reported that it stopped waiting. In that case, the run is live and has not ended yet.
+		// The caller might only have reported that it stopped waiting. In that case, the run is live and has not ended yet.
 		if (view === undefined || isLive(view)) return;
 		const identity = identityOf(view);
 		if (this.#alive.delete(folder)) this.#remember();

@@ -7,7 +7,7 @@ import { displayText } from './runView.ts';
 export const agreeForeignCode: Agree = async ({ folder, uses }) => {
 	const shown = uses.length > 8 ? [...uses.slice(0, 8), `${uses.length - 8} more`] : uses;
 	const answer = await vscode.window.showWarningMessage(
-		`You did not start ${displayText(basename(folder))} on this machine, or its recipe has changed since you did. Run its code?`,
+		`You did not start ${displayText(basename(folder))} on this machine, or its recipe has changed since you started it. Run its code?`,
 		{ modal: true, detail: `This uses ${shown.map((use) => displayText(use, 200)).join(', ')}.` },
 		{ title: 'Run Code' },
 	);

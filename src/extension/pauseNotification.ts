@@ -16,7 +16,7 @@ interface Needs {
 	readonly continue: (view: RunView) => unknown;
 }
 
-/** Shows one notification, in one window only, when a run pauses on its own and needs user action. */
+/** Shows a single notification across all windows when a run pauses on its own and needs user action. */
 export class PauseNotification extends Disposable {
 	readonly #needs: Needs;
 	readonly #seen = new Set<string>();

@@ -14,7 +14,7 @@ export interface ProgressWords {
 const graceMs = 2000;
 
 /**
- * Runs a task with progress: immediately as a bar in the view and, after two seconds, also as a cancellable
+ * Runs a task and shows its progress: immediately as a bar in the view and, after two seconds, also as a cancellable
  * notification that shows what is happening. Canceling aborts the signal.
  */
 export async function withProgress<T>(words: ProgressWords, task: (signal: AbortSignal) => Promise<T>): Promise<T> {

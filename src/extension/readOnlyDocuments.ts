@@ -6,9 +6,7 @@ const scheme = 'reasoning-lab';
 /** Read-only documents that do not exist on disk, such as a completion or a report. */
 export class ReadOnlyDocuments extends Disposable implements vscode.TextDocumentContentProvider {
 	readonly #contents = new Map<string, string>();
-	/**
-	 * URIs of previewed documents, newest last. The preview may read them again after the editor has closed the document.
-	 */
+	/** URIs of previewed documents, newest last. The preview can read a document again after the editor has closed it. */
 	readonly #previewed = new Set<string>();
 	#made = 0;
 

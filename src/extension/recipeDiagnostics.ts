@@ -10,8 +10,8 @@ export function isRecipe(uri: vscode.Uri): boolean {
 }
 
 /**
- * Diagnostics for open recipes that a JSON schema cannot express: conflicts between keys and missing files. The JSON
- * editor reports schema errors itself; they are shown here only after a failed start, until the next edit.
+ * Reports problems in open recipes beyond what a JSON schema can express: missing files and conflicting keys. The JSON
+ * editor reports schema errors itself; this class shows them only after a failed start, until the next edit.
  */
 export class RecipeDiagnostics extends Disposable {
 	readonly #collection = this.register(vscode.languages.createDiagnosticCollection('reasoningLab'));

@@ -16,7 +16,7 @@ import { machineOf } from '../runs/recipeMachine.ts';
 const syntax = { allowTrailingComma: true };
 
 /**
- * Returns the faults that the JSON editor does not report based on the schema. @param path absolute path of the recipe
+ * Returns the faults that the JSON editor's schema validation does not report. @param path absolute path of the recipe
  */
 export async function faultsBeyondSchema(text: string, path: string): Promise<RecipeFault[]> {
 	if (text.trim() === '') return [];
@@ -67,10 +67,12 @@ async function missingOf(
 	return [...faults.values()];
 }
 
-/** Network shares are not checked until the user starts the run, because that would contact another machine. */
+/**
+ * Network shares are not checked until the user starts the run, because checking them would contact another machine.
+ */
 const isShare = (path: string) => /^[\\/]{2}/.test(path);
 
-/** Returns the faults for missing files specified by the recipe. */
+/** Returns a fault for each missing file that the recipe refers to. */
 async function missingFiles(
 	recipe: Recipe,
 	text: string,
@@ -85,7 +87,7 @@ async function missingFiles(
 		if (written === null) continue;
 		const name = valueAt(recipe, key);
 		if (isShare(name) || isShare(path)) continue;
-		// The path is resolved on the cluster and may not exist on this machine.
+		// The path is resolved on the cluster and might not exist on this machine.
 		if (recipe.engine === 'ray' && isAbsolute(name)) continue;
 		const there = await stat(path).catch(() => null);
 		if (there?.isFile() || (there?.isDirectory() && kind !== 'file') || (there !== null && kind === 'any')) continue;

@@ -1,6 +1,9 @@
 import * as vscode from 'vscode';
 
-/** Shows a folder in the Explorer if it is in the workspace, or else in the system's file manager or a new window. */
+/**
+ * Shows a folder in the Explorer if it is in the workspace; otherwise, opens it in the system's file manager or a new
+ * window.
+ */
 export async function openFolder(folder: vscode.Uri): Promise<void> {
 	if (vscode.workspace.getWorkspaceFolder(folder) !== undefined) {
 		await vscode.commands.executeCommand('revealInExplorer', folder);

@@ -6,7 +6,7 @@ import { displayText, elapsedOf, flagsOf, isForeign, isLive, isRunning, nameOf, 
 export interface RunPresentation {
 	readonly label: string;
 	readonly description: string;
-	/** Codicon ID; the theme color follows. */
+	/** Codicon ID and theme color. */
 	readonly icon: { readonly id: string; readonly color: string | null };
 	readonly contextValue: string;
 	/** Names and values, one pair per line. */
@@ -56,7 +56,7 @@ function iconOf(view: RunView): RunPresentation['icon'] {
 
 /**
  * @param now in seconds since the epoch
- * @param dated whether to include the start time, because several runs have the same name
+ * @param dated whether to include the start time to distinguish runs with the same name
  */
 export function presentRun(view: RunView, now: number, dated = false): RunPresentation {
 	const start = view.record === null ? null : formatTime(view.record.created, now);
@@ -91,7 +91,7 @@ export function presentRun(view: RunView, now: number, dated = false): RunPresen
 	};
 }
 
-/** Returns the state to show as text. Running runs show an icon and a stage instead. */
+/** Returns the state to show as text. A run in progress shows an icon and a stage instead. */
 function stateBeside(view: RunView): string | null {
 	const text = stateText(view);
 	return isRunning(view) && text === stateWords.running ? null : text;

@@ -19,7 +19,7 @@ export class RegisteredRuns implements RunSource {
 		return [...own, ...foreign];
 	}
 
-	/** Runs registered by other programs are found by the store's periodic refresh. */
+	/** Never fires, because runs registered by other programs are found by the store's periodic refresh. */
 	onDidChange(): IDisposable {
 		return { dispose() {} };
 	}

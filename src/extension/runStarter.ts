@@ -14,7 +14,7 @@ import type { RunsTree } from './runsTree.ts';
 import { displayText, nameOf, type RunView } from './runView.ts';
 import { settings } from './settings.ts';
 
-/** Loaded when a run or pipeline was not started by this user. */
+/** Loaded only for a run or pipeline that this user did not start. */
 const agree: Agree = async (code) => (await import('./foreignCodeQuestion.ts')).agreeForeignCode(code);
 
 export interface StartPlace {
@@ -31,17 +31,17 @@ interface Needs {
 	/** Returns the environment for the engine's rewards: Python, sandbox, and API keys. @param recipe recipe to start */
 	readonly environment: (recipe: vscode.Uri) => Promise<Readonly<Record<string, string>>>;
 	/**
-	 * Returns the environment of engines that train in Python, or undefined if there is no Python, in which case the user
-	 * is asked what to do.
+	 * Returns the environment for engines that train in Python, or undefined if no Python interpreter is available, in
+	 * which case the user is asked what to do.
 	 * @param retry starts the run
 	 */
 	readonly torch: (
 		engine: EngineName,
 		retry: () => unknown,
-		/** Recipe or run folder; absent for a pipeline that is started again. */
+		/** Recipe or run folder; absent when a pipeline is rerun. */
 		from?: string,
 	) => Promise<Readonly<Record<string, string>> | undefined>;
-	/** Returns whether to start: the run fits in memory, or the user chooses to start it anyway. */
+	/** Returns true if the run fits in memory or the user chooses to start it anyway. */
 	readonly mayStart: (recipe: vscode.Uri, engine: EngineName) => Promise<boolean>;
 	/** Adds a pipeline to the view, and reports when it ends. */
 	readonly expectPipeline: (pipeline: StartedPipeline) => Promise<void>;
@@ -50,15 +50,15 @@ interface Needs {
 	readonly openDashboard: (folder: string) => unknown;
 	readonly openLog: (run: { readonly folder: string }) => Promise<void>;
 	/**
-	 * Suppresses the end notification while a start is pending. Call the result with whether the end was already
-	 * reported.
+	 * Suppresses the end notification while a start is pending. The returned function ends the suppression; pass it
+	 * whether the end has already been reported.
 	 */
 	readonly holdEnd: (folder: string) => (reported: boolean) => Promise<void>;
 }
 
 /**
- * Starts engines for a recipe, to resume a run, or from a checkpoint. All of these require workspace trust. Code needed
- * only to start an engine is loaded on demand, to keep activation fast.
+ * Starts engines to run a recipe, resume a run, or continue from a checkpoint. All of these require workspace trust.
+ * Code needed only to start an engine is loaded on demand, to keep activation fast.
  */
 export class RunStarter {
 	readonly #needs: Needs;
@@ -106,7 +106,7 @@ export class RunStarter {
 		);
 	}
 
-	/** Starts a new pipeline with the recipe of another one. */
+	/** Starts a new pipeline with the recipe of an existing one. */
 	async startPipelineAgain(folder: string, name: string): Promise<string | undefined> {
 		requireTrust();
 		const engine = await this.#needs.pipelineEngine(folder);

@@ -34,14 +34,14 @@ const sweepMs = 5000;
 const quietMs = 500;
 /** Intervals for rereading runs from other trainers, depending on whether they are being written, in milliseconds. */
 const foreignMs = { running: 5000, other: 30_000 } as const;
-/** Minimum ratio of idle time to read time for such a run, which limits reading to 5% of the time. */
+/** Minimum ratio of idle time to read time for runs from other trainers, which limits reading to 5% of the time. */
 const foreignRest = 20;
 /** Number of folders checked concurrently. */
 const together = 16;
 
 /**
- * All known runs as snapshots, newest first. Live runs are followed; a finished run costs one `stat` every few seconds.
- * No engine is required: after a reload, runs are found again by their folders.
+ * All known runs as snapshots, newest first. Live runs are followed; a finished run requires only one `stat` every few
+ * seconds. No engine is required: after a reload, runs are found again by their folders.
  */
 export class RunStore extends Disposable {
 	readonly #sources: readonly RunSource[];

@@ -107,7 +107,7 @@ export class RunsTree extends Disposable implements vscode.TreeDataProvider<stri
 			return { command: commandIds.showEvaluations, title: 'Show Evaluations', arguments: [folder] };
 		}
 		const stage = this.#pipelines.stageAt(folder);
-		// The run of a stage that has just started may not be listed yet. In that case, opening it searches for the run.
+		// The run of a stage that has just started might not be listed yet. In that case, opening it searches for the run.
 		const trains = stage?.done != null && stage.type !== 'search' && stage.type !== 'evaluate';
 		if (this.#runOf(folder) !== undefined || trains) {
 			return { command: commandIds.openDashboard, title: 'Open Dashboard', arguments: [folder] };
@@ -159,7 +159,8 @@ export class RunsTree extends Disposable implements vscode.TreeDataProvider<stri
 
 	/**
 	 * Redraws rows whose text or state has changed, and the list only if rows were added or removed. While the editor
-	 * reads a list, it has no rows, and an action clicked in the meantime would reach its command without an argument.
+	 * reads a list, the list has no rows, and an action clicked in the meantime would reach its command without an
+	 * argument.
 	 */
 	#update(what: 'words' | 'states' = 'words'): void {
 		const now = Date.now() / 1000;
@@ -184,7 +185,7 @@ export class RunsTree extends Disposable implements vscode.TreeDataProvider<stri
 		return presentRun(view, now, this.#shared.has(nameOf(view)));
 	}
 
-	/** @returns whether the row's text has changed, or its state if only the state matters */
+	/** @returns whether the row's text has changed, or only its state if `what` is 'states' */
 	#remember(folder: string, { label, description, icon, contextValue }: TreeRow, what: 'words' | 'states'): boolean {
 		const state = JSON.stringify([label, icon, contextValue]);
 		const words = JSON.stringify([state, description]);

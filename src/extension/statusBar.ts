@@ -51,7 +51,7 @@ export class StatusBar extends Disposable {
 	}
 }
 
-/** Returns the newest run that is computing, falling back to the newest running run. */
+/** Returns the newest run that is computing, falling back to the newest live run. */
 export function activeRun(runs: readonly RunView[]): RunView | null {
 	return runs.find(isRunning) ?? runs.find(isLive) ?? null;
 }

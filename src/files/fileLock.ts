@@ -42,9 +42,9 @@ const fileOf = (folder: string, generation: number) => join(folder, String(gener
  * The lock is a folder of numbered files. The file with the highest number is the current lock, and its content
  * identifies the holder. A process that finds this file released, or its holder dead, creates the next number. Creation
  * fails if the file exists, so only one contender wins. Numbers never decrease: releasing overwrites the end of the
- * file instead of deleting it, only lower numbers are deleted, and after creating a file, a process checks for a higher
- * number again. A contender acting on a stale read therefore cannot acquire a lock that another process has acquired in
- * the meantime.
+ * file instead of deleting it, only files with lower numbers are deleted, and after creating a file, a process checks
+ * again for a higher number. A contender acting on a stale read therefore cannot acquire a lock that another process
+ * has acquired in the meantime.
  */
 export class FileLock {
 	readonly #folder: string;

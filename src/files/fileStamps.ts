@@ -24,7 +24,7 @@ export class FileStamps {
 		return now.every(Boolean);
 	}
 
-	/** Returns whether any file in both snapshots differs. */
+	/** Returns whether any file included in both snapshots differs between them. */
 	differsFrom(other: FileStamps): boolean {
 		return [...this.#stamps].some(([path, stamp]) => (other.#stamps.get(path) ?? stamp) !== stamp);
 	}

@@ -26,7 +26,7 @@ export interface FramePlace {
 	readonly number: number;
 }
 
-/** A frame seen in an earlier full read, with any read error. */
+/** A frame from an earlier full read, along with its read error, if any. */
 export interface KnownPiece extends FramePlace {
 	readonly unread?: Pick<Frame, 'fault' | 'torn' | 'lost'>;
 }

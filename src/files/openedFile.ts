@@ -4,7 +4,10 @@ import { basename, join } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { openNamed, openRegular } from './safeFile.ts';
 
-/** A step folder can hold 100,000 files, so the check that the folder is not a link is cached this long. */
+/**
+ * How long the check that a folder is not a link is cached, in milliseconds. Needed because a step folder can hold
+ * 100,000 files.
+ */
 const believedMs = 1000;
 const believed = { folder: '', until: 0 };
 

@@ -1,6 +1,6 @@
 import { type AbortSignalLike, checkAborted } from '../base/async.ts';
 
-/** Maximum time to run before yielding to the event loop. */
+/** Maximum time to run before yielding to the event loop, in milliseconds. */
 const stretchMs = 4;
 
 /** Yields to the event loop at intervals, and fails with `cancelled` once the signal has aborted. */

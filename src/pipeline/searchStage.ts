@@ -49,7 +49,7 @@ function specOf(work: StageWork, settings: Settings): DataSpec {
 				topP: settings.top_p,
 				maxTokens: stage.max_completion_length,
 			}),
-			// Otherwise the tags come from the policy's own run.
+			// Without a stage template, the tags come from the policy's own run.
 			tags: work.stage.template === undefined ? undefined : { think: template.think, answer: template.answer },
 			concurrency: settings.concurrency,
 			seed: work.recipe.seed,
@@ -110,7 +110,7 @@ async function linesOf(folder: string, kind: DataKind, { template }: ResolvedRec
 			if (decoded.ok) lines.push(formatLine(completionLine(decoded.value)));
 		} else {
 			const line = value as { readonly prompt?: unknown };
-			// The prompt as the policy sees it, because prompts in pairs and labels are not wrapped in a template.
+			// Use the prompt as the policy sees it, because prompts in pairs and labels are not wrapped in a template.
 			const prompt =
 				typeof line.prompt === 'string'
 					? template.prompt.replaceAll('{prompt}', () => String(line.prompt))

@@ -6,8 +6,9 @@ import type { BindOptions, OpenPolicy } from './openedPolicy.ts';
 /** Request to a policy with live output for the user. */
 export interface Asked extends Omit<GenerateRequest, 'stop' | 'schema'> {
 	/**
-	 * Whether to generate a few tokens at a time, each portion continuing from the previous ones, so output appears as it
-	 * is written and cancellation takes effect quickly. For policies that can continue from a prefix but do not stream.
+	 * Whether to generate a few tokens at a time, with each portion continuing from the previous ones, so that output
+	 * appears as it is written and cancellation takes effect quickly. Used for policies that can continue from a prefix
+	 * but do not stream.
 	 */
 	readonly portions: boolean;
 	/** Maximum number of characters per completion. */
@@ -31,8 +32,8 @@ export interface Answered extends Omit<Generation, 'finish'> {
 }
 
 /**
- * Token counts of the first and the largest portion: a small first one gives quick feedback, and large later ones need
- * fewer requests.
+ * Token counts of the first and the largest portion. A small first portion gives quick feedback, and larger later
+ * portions need fewer requests.
  */
 const shortest = 16;
 const longest = 256;

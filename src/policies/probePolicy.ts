@@ -45,7 +45,7 @@ export async function probePolicy(spec: PolicySpec, context: PolicyContext): Pro
 		const { sample, capabilities, notes } = await tryOut(policy, problem ?? question, signal);
 		const unknown =
 			problem === null && spec.kind !== 'scripted'
-				? ['No problem from the dataset of this policy was found, so a generic one was used.']
+				? ["No problem from this policy's dataset was found, so a generic one was used."]
 				: [];
 		const all = [...policy.notes, ...unknown, ...notes];
 		return { capabilities, model: policy.model, sample, millis: performance.now() - began, notes: all };

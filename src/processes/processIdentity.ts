@@ -56,7 +56,7 @@ export function mayLive(pid: number): boolean {
 
 /**
  * Returns whether the process is still running. `alive` and `dead` are certain. `elsewhere` means that it belongs to
- * another host or boot namespace, so only its heartbeat can tell.
+ * another host or boot namespace, so only its heartbeat shows whether it is running.
  */
 export async function processState(identity: ProcessIdentity): Promise<'alive' | 'dead' | 'elsewhere'> {
 	if (identity.host !== hostname()) return 'elsewhere';

@@ -18,7 +18,7 @@ export type RecipeEdit = v.InferOutput<typeof recipeEditSchema>;
 
 /**
  * A problem in a run that the user should look at, detected by a rule in src/core/diagnosis. Stored in
- * annotations/alerts.jsonl. The engine's own alerts are events in the run instead.
+ * annotations/alerts.jsonl. The engine's own alerts are recorded as run events instead.
  */
 export const alertSchema = v.looseObject({
 	/** Rule and subject: "dead-groups", "dominant-reward:length". Each run has at most one alert per id. */

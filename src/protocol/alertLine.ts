@@ -3,7 +3,7 @@ import { alertSchema } from './alert.ts';
 
 const at = { format: v.literal(1), time: v.number() };
 
-/** A line in annotations/alerts.jsonl. Later lines take precedence. Lines can come from any window and process. */
+/** A line in annotations/alerts.jsonl. Later lines take precedence. Lines can come from any window or process. */
 export const alertLineSchema = v.variant('type', [
 	/**
 	 * Starts a diagnosis from the beginning of the run. Earlier alerts become obsolete, but the user's dismissals remain

@@ -3,7 +3,7 @@ import { rowErrorSchema } from './verification.ts';
 
 export const auditSeverities = ['high', 'medium', 'low'] as const;
 
-/** A probe that scored at least as high as an honest correct answer on at least one row. */
+/** A probe that scored at least as high as a genuinely correct answer on at least one row. */
 export const auditFindingSchema = v.object({
 	/** Probe id: `every-candidate`, `gold-from-prompt`. */
 	probe: v.string(),
@@ -12,7 +12,8 @@ export const auditFindingSchema = v.object({
 	cause: v.string(),
 	severity: v.picklist(auditSeverities),
 	/**
-	 * Number of rows tried, and number of rows on which the probe scored at least as high as the honest correct answer.
+	 * Number of rows tried, and the number of those on which the probe scored at least as high as the genuinely correct
+	 * answer.
 	 */
 	rows: v.number(),
 	fooled: v.number(),
@@ -55,9 +56,9 @@ export const auditReportSchema = v.object({
 	file: v.string(),
 	reward: v.string(),
 	data: v.array(v.string()),
-	/** Number of rows used to build probes. Only rows whose honest correct answer has a value are used. */
+	/** Number of rows used to build probes. Only rows whose genuinely correct answer has a value are used. */
 	rows: v.number(),
-	/** Mean value of the honest correct answers. */
+	/** Mean value of the genuinely correct answers. */
 	honest: v.nullable(v.number()),
 	probes: v.array(probeOutcomeSchema),
 	/** Findings, most severe first. */

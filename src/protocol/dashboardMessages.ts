@@ -61,7 +61,7 @@ export const dashboardRunSchema = v.object({
 	/** Why the run paused on its own. */
 	pause: v.optional(v.object({ message: text, action: v.nullable(text) })),
 	engine: text,
-	/** Facts that affect results and, for a remote run, its job. Only for runs of our own engines. */
+	/** Facts that affect results and, for a remote run, its job. Present only for runs from our own engines. */
 	engineFacts: v.optional(
 		v.object({
 			versions: v.array(v.tuple([text, text])),

@@ -1,3 +1,3 @@
-/** Parts of a dataset: problems to train on, and held-out problems for evaluation. */
+/** Dataset splits: problems to train on, and held-out problems for evaluation. */
 export const datasetParts = ['training', 'held-out'] as const;
 export type DatasetPart = (typeof datasetParts)[number];

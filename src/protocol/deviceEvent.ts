@@ -10,20 +10,23 @@ const timingSchema = v.looseObject({
 	updateMs: v.number(),
 });
 
-/** The event `device`: what an engine computes on, and why not on others. */
+/** The `device` event, which records the device that an engine computes on and why others were not used. */
 const deviceEventSchema = v.looseObject({
 	took: v.string(),
 	tried: v.optional(v.array(v.looseObject({ provider: v.string(), error: v.string() })), []),
 	measured: v.optional(v.array(timingSchema), []),
 });
 
-/** Sentences about the devices that were tried and not used, and about what was measured; none if it was not asked. */
+/**
+ * Returns sentences about the devices that were tried but not used, followed by the measurements; empty if neither was
+ * recorded.
+ */
 export function deviceNotes(event: EventLine): string[] {
 	const decoded = decode(deviceEventSchema, event);
 	if (!decoded.ok) return [];
 	const { took, tried, measured } = decoded.value;
 	const rejected = tried.map(({ provider, error }) => `${provider} was not used: ${error}.`);
-	// A rejection because of the time has its figures.
+	// If a device was rejected for its speed, that message already includes the times.
 	if (measured.length === 0 || !measured.some(({ provider }) => provider === took && took !== 'cpu')) return rejected;
 	const times = measured.map(
 		({ provider, rows, tokens, samplingMs, updateMs }) =>

@@ -47,7 +47,7 @@ export const evaluationFileSchema = v.looseObject({
 	created: v.number(),
 	/** Display name and number of questions. */
 	problems: v.object({ name: v.string(), count: whole, hash: v.string() }),
-	/** Evaluated policy: the policy's name for the model, or a run and step. */
+	/** Evaluated policy. `model` is the policy's name for the model, or a run and step. */
 	policy: v.object({ name: v.string(), model: v.string() }),
 });
 export type EvaluationFile = v.InferOutput<typeof evaluationFileSchema>;

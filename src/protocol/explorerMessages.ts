@@ -146,11 +146,12 @@ export const explorerRequests = {
 	/** Loads the thinking steps of a completion as UTF-16 offsets in the completion, along with the user's ratings. */
 	loadLabels: {
 		/**
-		 * `rule`: how to split the thinking; null to use the rule with which it was labeled, or one inferred from the text.
+		 * `rule`: how to split the thinking section; null to use the rule with which the completion was labeled, or one
+		 * inferred from the text.
 		 */
 		params: v.object({ split, ...inRollout, rule: v.optional(v.nullable(v.string()), null) }),
 		result: v.object({
-			/** Rule used to split the thinking. */
+			/** Rule used to split the thinking section. */
 			rule: v.string(),
 			steps: v.array(v.object({ start: count, end: count })),
 			ratings: v.array(v.nullable(v.picklist(stepRatings))),

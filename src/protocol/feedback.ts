@@ -42,7 +42,7 @@ export const feedbackSchema = v.variant('kind', [
 		...rated,
 		rating: v.nullable(v.picklist(completionRatings)),
 	}),
-	/** Two completions of the same prompt, in any order. */
+	/** Two completions for the same prompt, in any order. */
 	v.looseObject({
 		kind: v.literal('preference'),
 		...common,

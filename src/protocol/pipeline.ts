@@ -29,7 +29,7 @@ const sha256 = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/));
 
 const failureSchema = v.object({ reason: v.string(), message: v.string(), action: v.optional(v.string()) });
 
-/** Output of a stage with its hash, so a resume can detect manual changes. */
+/** Output of a stage with its hash, so that manual changes can be detected when the pipeline is resumed. */
 export const stageOutputSchema = v.object({
 	kind: v.picklist(outputKinds),
 	/** Path relative to the stage's folder, with `/` as the separator. */

@@ -38,8 +38,8 @@ export const samplingSchema = v.object({
 export type PlaygroundSampling = v.InferOutput<typeof samplingSchema>;
 
 /**
- * How to format the question: with the policy's own template, unchanged, or with a custom template in which it replaces
- * `{prompt}`.
+ * How to format the question: with the policy's own template, unchanged, or with a custom template in which the
+ * question replaces `{prompt}`.
  */
 export const templateChoiceSchema = v.variant('mode', [
 	v.object({ mode: v.literal('own') }),
@@ -180,7 +180,7 @@ export const playgroundEventSchema = v.variant('type', [
 		side: whole,
 		parts: v.array(v.object({ sample: whole, text: v.string() })),
 	}),
-	/** The exchange on display has changed, or some were undone. */
+	/** The exchange on display has changed, or some exchanges were undone. */
 	v.object({ type: v.literal('history'), kept: v.array(whole), ...history }),
 ]);
 export type PlaygroundEvent = v.InferOutput<typeof playgroundEventSchema>;

@@ -9,7 +9,7 @@ const positive = v.pipe(v.number(), v.minValue(0));
 
 /** Server capabilities that the user sets because probing cannot detect them reliably; omitted ones are probed. */
 export const serverAbilitiesSchema = v.strictObject({
-	/** How the server continues a prefix: see policies/openai/abilities.ts. false if it cannot. */
+	/** How the server continues a prefix (see policies/openai/abilities.ts), or false if it cannot. */
 	prefix: v.optional(v.union([v.literal(false), v.picklist(['prompt', 'continue', 'assistant', 'flag'])])),
 	/** Number of alternatives per token; false if the server reports no log-probabilities. */
 	logprobs: v.optional(v.union([v.literal(false), v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(20))])),

@@ -6,7 +6,7 @@ import { scoreErrorKinds } from './scorer.ts';
  * The process starts empty so that a spare can be kept ready; `load` loads the rewards and can be called only once.
  */
 export const rewardHostMethods = {
-	/** Loads the rewards; the first and only load in this process. */
+	/** Loads the rewards. Can be called only once per process. */
 	load: 'load',
 	score: 'score',
 	/** Reports what user code is currently executing; also answered while that code runs, if the host supports it. */
@@ -54,7 +54,7 @@ export const rewardDescriptionSchema = v.object({
 	weight: v.optional(v.number()),
 	/** Parameter names of a Python reward; those that are dataset columns are validated before scoring starts. */
 	parameters: v.array(v.string()),
-	/** Parameters without a default: the data must have these columns. */
+	/** Parameters without a default, for which the data must have columns. */
 	required: v.array(v.string()),
 	batchOnly: v.boolean(),
 	/** First and last line of the declaration, 1-based; null for a built-in reward. */

@@ -27,8 +27,8 @@ export const indexProgressSchema = v.object({
 	run: v.string(),
 	state: v.picklist(['waiting', 'indexing', 'ready', 'failed']),
 	/**
-	 * Number of bytes read from rollout files, and total number. For other trainers' runs, steps are counted instead of
-	 * bytes.
+	 * Number of bytes read from rollout files, and the total number of bytes. For other trainers' runs, steps are counted
+	 * instead of bytes.
 	 */
 	done: count,
 	total: count,
@@ -48,7 +48,7 @@ export const indexStatusSchema = v.object({
 	index: v.picklist(['own', 'second', 'memory']),
 	/** Size on disk in bytes. */
 	bytes: count,
-	/** Message for the user, such as that the index was damaged and is being rebuilt. */
+	/** Message for the user, for example, that the index was damaged and is being rebuilt. */
 	message: v.nullable(v.string()),
 });
 export type IndexStatus = v.InferOutput<typeof indexStatusSchema>;

@@ -47,7 +47,10 @@ export const runHeaderSchema = v.object({
 				format: v.string(),
 				title: v.string(),
 				notes: v.array(v.string()),
-				/** The trainer's names for the columns of the step list; null if it has no such metric. */
+				/**
+				 * The trainer's metric names for the columns of the step list; null for a column without a corresponding
+				 * metric.
+				 */
 				names: v.object({ reward: v.nullable(v.string()), dead: v.nullable(v.string()) }),
 			}),
 		),

@@ -51,7 +51,7 @@ export const runRecordSchema = v.looseObject({
 	processStart: v.string(),
 	/** Description of the compute device: "cpu (2 workers)". */
 	device: v.string(),
-	/** What the engine waits for before it can continue; only while it does. */
+	/** What the engine is waiting for before it can continue; present only while it waits. */
 	wait: v.optional(v.picklist(engineWaits)),
 	parent: v.nullable(v.object({ run: v.string(), checkpoint: v.string() })),
 	seeds: v.record(v.string(), v.number()),

@@ -57,7 +57,7 @@ export const plainScorers: readonly string[] = [
 /**
  * A tool for an agent (the strategy `reflexion`).
  * - `workspace`: searches the text in a folder; `dataset`: searches the rows of a JSONL file
- * - `calculator`: exact arithmetic; `code`: runs a program in the sandbox that the user selected, or not at all
+ * - `calculator`: exact arithmetic; `code`: runs a program in the sandbox that the user selected, never without one
  * - `web`: queries a search server (docs/reflexion.md); contains no API keys
  */
 export const toolSpecSchema = v.variant('use', [

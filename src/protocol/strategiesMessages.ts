@@ -15,7 +15,7 @@ export const strategiesEventSchema = v.variant('type', [
 		/** Folder of the comparison; the view displays and stores it but never opens it. */
 		folder: v.string(),
 		summary: comparisonSummarySchema,
-		/** Whether a process is currently working on it; `own`: a process of this window, which can stop it. */
+		/** Which process is working on the comparison, if any. `own` is a process in this window, which can stop it. */
 		running: v.picklist(['own', 'other', 'no']),
 		/** true if it can be continued (trusted workspace, incomplete); otherwise the reason it cannot. */
 		canGoOn: v.union([v.literal(true), v.string()]),
@@ -55,7 +55,7 @@ export type SearchRow = v.InferOutput<typeof searchRowSchema>;
 export const maxSearchRows = 200;
 
 export const strategiesRequests = {
-	/** Returns the searches of a point in `results.jsonl`, in problem order. */
+	/** Returns the searches for a point in `results.jsonl`, in problem order. */
 	searches: {
 		params: v.object({
 			point: v.string(),

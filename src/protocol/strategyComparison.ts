@@ -178,7 +178,7 @@ export const pointSummarySchema = v.object({
 	oracle: v.boolean(),
 	/** Whether the point is computed from the independent samples instead of from separate searches. */
 	shared: v.boolean(),
-	/** Number of problems that are counted, that failed, and that have no gold answer. */
+	/** Numbers of problems that are counted, that failed, and that have no gold answer. */
 	problems: whole,
 	failed: whole,
 	unjudged: whole,

@@ -108,7 +108,7 @@ export const orderSchema = v.variant('do', [
 	v.object({ do: v.literal('end-stage'), because: v.string() }),
 	/** Stop training; ends the exchange. */
 	v.object({ do: v.literal('stop') }),
-	/** Write everything needed for a resume into `folder`, which is empty; the driver flushes and seals it. */
+	/** Write everything needed to resume into `folder`, which is empty; the driver flushes and seals it. */
 	v.object({ do: v.literal('checkpoint'), id: whole, folder: v.string() }),
 	/** Sample `samples` completions per problem without consuming training randomness. */
 	v.object({

@@ -58,7 +58,7 @@ export const stopReasons = [
 ] as const;
 export type StopReason = (typeof stopReasons)[number];
 
-/** Budget of a search; absent entries are unlimited. 0 is allowed and ends the search before any of it is used. */
+/** Budget of a search; absent entries are unlimited. 0 is allowed and ends the search immediately. */
 export const searchBudgetSchema = v.object({
 	nodes: v.optional(v.pipe(v.number(), v.minValue(0))),
 	/** Completion tokens, not counting prompts. */
@@ -100,7 +100,7 @@ export const treeEventSchema = v.variant('t', [
 		seed: v.number(),
 		backup: v.optional(v.picklist(backups), 'mean'),
 		structure: v.optional(v.picklist(['chain', 'tree', 'graph']), 'tree'),
-		/** Format name of the program that wrote the log, if it was not us. */
+		/** Format name of the program that wrote the log; absent for our own logs. */
 		foreign: v.optional(text),
 		/** Everything needed to continue: the search specification (src/protocol/searchSpec.ts). */
 		spec: v.optional(v.unknown()),

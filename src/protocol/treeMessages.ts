@@ -20,7 +20,7 @@ export const treeSourceSchema = v.object({
 	chosen: v.number(),
 	/** Description of anything that could not be read. */
 	faults: v.array(v.string()),
-	/** Whether a search is currently writing to it. */
+	/** Whether a search is currently writing to the log. */
 	running: v.boolean(),
 	/**
 	 * true if the search can be continued as it was started (own log, trusted workspace); otherwise the reason it cannot.

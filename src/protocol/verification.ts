@@ -74,17 +74,20 @@ export const verificationStatisticsSchema = v.object({
 	ceiling: value,
 	floor: value,
 	/**
-	 * Number of problems where the `gold` row and at least one `wrong` row have a value, and in how many of them the gold
-	 * row scores strictly higher than every wrong row. null if there are no such problems.
+	 * Number of problems where the `gold` row and at least one `wrong` row have a value, and the number of those where
+	 * the gold row scores strictly higher than every wrong row. null if there are no such problems.
 	 */
 	agreement: v.nullable(v.object({ problems: v.number(), agreed: v.number() })),
-	/** Number of groups with at least two valued rows, and how many of them have all-equal values. */
+	/** Number of groups with at least two valued rows, and the number of those with all-equal values. */
 	groups: v.number(),
 	deadGroups: v.number(),
 	/** Mean sample standard deviation within groups; null if there are no groups. */
 	withinGroupStd: value,
 	cases: v.object({ passed: v.number(), failed: v.number() }),
-	/** Rollouts whose recorded value matches or differs (including where only one of the two is null). */
+	/**
+	 * Numbers of rollouts whose recorded value matches the new one or differs from it (including rollouts where only one
+	 * of the two is null).
+	 */
 	recorded: v.object({ same: v.number(), different: v.number() }),
 	/**
 	 * Pearson correlation with every other reward over rows where both have values; null if either reward is constant or

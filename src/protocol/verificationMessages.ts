@@ -27,7 +27,7 @@ export type ResultPart = v.InferOutput<typeof resultPartSchema>;
 
 const reward = { file: path, reward: name };
 
-/** The settings of a comparison, for running it again. */
+/** The settings of a comparison, for rerunning it. */
 export const comparisonAnswersSchema = v.object({
 	run: v.optional(path),
 	with: v.optional(v.picklist(['HEAD', 'file', 'weights'])),

@@ -7,7 +7,7 @@ import type { RewardCase } from '../core/export/rewardCase.ts';
 export interface AddedCase {
 	/** 1-based line number in the file. */
 	readonly line: number;
-	/** Removes the case again. Fails with `mismatch` if the file has since been appended to. */
+	/** Removes the case. Fails with `mismatch` if the file has since been appended to. */
 	undo(): Promise<void>;
 }
 

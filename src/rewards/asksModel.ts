@@ -10,8 +10,8 @@ const asking =
 const largest = 4 << 20;
 
 /**
- * Returns whether a reward may call a model to compute its value. Returns false only if its code shows no sign of that;
- * code that is unreadable or unknown counts as possibly calling a model. Call this after the rewards are loaded,
+ * Returns whether a reward might call a model to compute its value. Returns false only if its code shows no sign of
+ * that; code that is unreadable or unknown counts as possibly calling a model. Call this after the rewards are loaded,
  * because their files are not known earlier.
  */
 export async function asksModel({ source, files }: Pick<RewardRunner, 'source' | 'files'>): Promise<boolean> {

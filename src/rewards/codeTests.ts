@@ -19,7 +19,7 @@ export function createCodeTests(entry: RewardEntry<'code-tests'>, find: () => Pr
 	let found: Promise<Sandbox> | undefined;
 	const sandbox = () => {
 		found ??= find().catch((error: unknown) => {
-			// A sandbox may be installed in the meantime, so search again next time.
+			// A sandbox might be installed in the meantime, so search again next time.
 			found = undefined;
 			throw error;
 		});

@@ -9,9 +9,9 @@ const names: Readonly<Record<CodeLanguage, readonly string[]>> = {
 };
 
 /**
- * Extracts the code from an answer: the last fenced block in the language within the answer section, or else the last
- * fenced block, or else the whole section. Without an answer section, uses the text after the thinking section. Code in
- * the thinking section never counts. Returns null if there is no code, or if there are several answer sections.
+ * Extracts the code from an answer: the last fenced block in the language within the answer section, otherwise the last
+ * fenced block, otherwise the whole section. Without an answer section, uses the text after the thinking section. Code
+ * in the thinking section never counts. Returns null if there is no code, or if there are several answer sections.
  */
 export function codeOfAnswer(completion: string, trace: Trace, language: CodeLanguage): string | null {
 	if (trace.tags.filter(({ section, kind }) => section === 'answer' && kind === 'open').length > 1) return null;

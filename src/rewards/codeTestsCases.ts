@@ -48,8 +48,8 @@ const usualColumns = [
 const entryPointColumns = ['entry_point', 'fn_name', 'func_name', 'function_name'];
 
 /**
- * Reads a row's tests from the given column, or else from the first common test column that it has. Returns null if
- * there are none. Fails with `invalid` if the column's contents are not recognized.
+ * Reads a row's tests from the given column or, if no column is given, from the first common test column in the row.
+ * Returns null if there are none. Fails with `invalid` if the column's contents are not recognized.
  */
 export function readCodeTests(row: Row, column?: string): CodeTests | null {
 	const name = column ?? usualColumns.find((usual) => isSomething(row[usual]));

@@ -1,9 +1,9 @@
 import { type Tolerance, tolerances } from './codeTestsComparison.ts';
 
 /**
- * Returns whether a program produced the expected output: either the same lines, ignoring whitespace at the end of
- * lines and of the text, or the same words in the same order. For words, decimals in the expected text must match
- * within the tolerance, or be numerically equal if there is no tolerance.
+ * Returns whether a program produced the expected output: either the same lines, ignoring trailing whitespace on each
+ * line and at the end of the text, or the same words in the same order. When words are compared, decimals in the
+ * expected text must match within the tolerance, or be numerically equal if there is no tolerance.
  */
 export function sameOutput(written: string, expected: string, tolerance: Tolerance = tolerances.other): boolean {
 	const trimmed = (text: string) =>

@@ -19,7 +19,7 @@ export interface CodeTestOptions {
 	/** Wall-clock limit per test. All of a row's tests together may take twice as long. */
 	readonly timeoutSeconds: number;
 	readonly memoryMb: number;
-	/** Whether to stop at the first failure, for when the remaining results do not matter. */
+	/** Whether to stop at the first failure because the remaining results do not matter. */
 	readonly stopAtFailure: boolean;
 }
 
@@ -122,7 +122,7 @@ export async function runCodeTests(
 	return runChecker(sandbox, code, tests, language, options, signal);
 }
 
-/** Runs stdin/stdout tests. Expected output is compared outside the sandbox, so the code never sees it. */
+/** Runs stdin/stdout tests. Compares the output outside the sandbox, so the code never sees the expected output. */
 async function runStreams(
 	sandbox: Sandbox,
 	code: string,
@@ -265,6 +265,6 @@ async function runChecker(
 			break;
 		}
 	}
-	// Tests that did not run count as failed, one each.
+	// Each test that did not run counts as one failure.
 	return { passed, total: total + (count - next), why: next < count ? (why ?? 'the time limit was reached') : why };
 }

@@ -14,7 +14,7 @@ export interface CompareFilesRequest extends Omit<CompareRequest, 'before' | 'af
 	readonly file: string;
 	/** Either a committed version of the file, used as the "before" side, or another file, used as the "after" side. */
 	readonly against: { readonly revision: string } | { readonly file: string };
-	/** Name of the reward in both files. Default: the reward named like the file, or else the first one. */
+	/** Name of the reward in both files. Default: the reward named after the file, or the first one if there is none. */
 	readonly reward?: string;
 	/** Folders that are searched for recipes. */
 	readonly folders: readonly string[];

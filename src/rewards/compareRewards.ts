@@ -130,14 +130,14 @@ function scaleOf(recipe: ResolvedRecipe | null): { scale: ScaleRewards; remarks:
 	if (stage?.type === 'grpo') return { scale: stage.scale_rewards, remarks: [] };
 	return {
 		scale: 'group',
-		remarks: ['Cannot read the recipe of the run. Advantages are divided by the group standard deviation.'],
+		remarks: ["Cannot read the run's recipe. Advantages are divided by the group standard deviation."],
 	};
 }
 
 /**
  * Compares two rewards, or two sets of weights, on a run's recorded rollouts. Reward errors are part of the result.
- * Rejects with `cancelled`, with `missing` if the run has no rollouts, with `invalid` for weights of rewards that the
- * run does not have, or if a file cannot be loaded or run (see `RewardRunner.score`).
+ * Rejects with `cancelled` if aborted, with `missing` if the run has no rollouts, and with `invalid` for weights of
+ * rewards that the run does not have. Also rejects if a file cannot be loaded or run (see `RewardRunner.score`).
  */
 export async function compareRewards(request: CompareRequest): Promise<Comparison> {
 	const { run, before, after, signal, onProgress } = request;

@@ -56,8 +56,8 @@ const builtInLimits: Partial<RewardLimits> = { batchMs: 1_800_000, rowMs: 300_00
 
 /**
  * Loads a recipe's rewards: all built-in rewards in one process, and each reward file in a separate process. All
- * processes start in parallel. Fails with the same errors as `RewardRunner.describe`, and with `invalid` for a name
- * that a file does not have. Leaves no process behind on failure.
+ * processes start in parallel. Fails with the same errors as `RewardRunner.describe`, and with `invalid` for a reward
+ * name that does not exist in its file. Leaves no processes running on failure.
  */
 export async function createScorers(options: ScorerOptions): Promise<RecipeScorers> {
 	const { recipe, hosts, signal } = options;

@@ -28,8 +28,9 @@ export type DebugOutcome = v.InferOutput<typeof outcomeSchema>;
 
 /**
  * Command line and files for scoring a single row under a debugger: `PROGRAM --once REQUEST REPLY`. Uses the same
- * program, loading and scoring as verification and training, but without the batch's other rows. Otherwise a breakpoint
- * would be hit on every row, and a reward that is called with a whole batch would not know which row to debug.
+ * program, loading and scoring as verification and training, but without the batch's other rows. With those rows, a
+ * breakpoint would be hit on every row, and a reward that is called with a whole batch would not know which row to
+ * debug.
  */
 export class DebugLaunch {
 	readonly #folder: string;
@@ -49,7 +50,7 @@ export class DebugLaunch {
 		return new DebugLaunch(folder);
 	}
 
-	/** Returns the outcome, or null if the program ended before it completed. */
+	/** Returns the outcome, or null if the program exited before writing one. */
 	async outcome(): Promise<DebugOutcome | null> {
 		const text = (await readNamed(this.args[2] as string).catch(() => null))?.toString('utf8') ?? null;
 		return text === null ? null : decodeOrThrow(outcomeSchema, JSON.parse(text), 'The result of the debugged reward');

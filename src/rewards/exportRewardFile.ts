@@ -49,7 +49,7 @@ export async function exportRewardFile(request: ExportFileRequest): Promise<Rewa
 		throw new Failure(
 			'unsupported',
 			`${file} is not a Python file, but other trainers require rewards in Python.`,
-			'Rewrite the reward in Python. Its scores will be the same here.',
+			'Rewrite the reward in Python. Its scores in Reasoning Lab will not change.',
 		);
 	}
 	if (

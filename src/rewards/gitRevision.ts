@@ -124,8 +124,8 @@ function parseTree(output: Buffer): Blob[] {
 }
 
 /**
- * Selects files that a reward may import: source files, plus all files in its folder. Nearest files first, up to the
- * limits.
+ * Selects files that a reward might import: source files, plus all files in the reward's folder. The nearest files come
+ * first, up to the limits.
  */
 function chooseBlobs(blobs: readonly Blob[], entry: string): Blob[] {
 	const own = dirname(entry);
@@ -237,7 +237,7 @@ export async function copyRevision(
 	return {
 		file: join(root, ...entry.split('/')),
 		label: `${revision} (${commit.stdout.toString('utf8').trim()})`,
-		// On Windows, a checkout may have different line endings.
+		// On Windows, a checkout can have different line endings.
 		unchanged: plain(here) === plain((contents[0] as Buffer).toString('utf8')),
 		dispose,
 	};

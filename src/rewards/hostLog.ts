@@ -1,6 +1,6 @@
 import { formatCount } from '../base/format.ts';
 
-/** Number of bytes to keep from the start of a batch's output and from its end. */
+/** Number of bytes to keep from the start and from the end of a batch's output. */
 const headBytes = 48 * 1024;
 const tailBytes = 16 * 1024;
 const maxLineLength = 2000;

@@ -28,7 +28,7 @@ export interface HostCommand {
 	readonly limits: WatchLimits;
 }
 
-/** The host exited, or had to be killed, while a request was pending. */
+/** Reported when the host exits, or has to be killed, while a request is pending. */
 export class HostEnd extends Error {
 	readonly kind: ScoreErrorKind;
 	readonly place: WhereReply;
@@ -40,11 +40,11 @@ export class HostEnd extends Error {
 	}
 }
 
-/** Time in milliseconds that a host has to stop on its own after a cancellation. */
+/** Time allowed for a host to stop on its own after a cancellation, in milliseconds. */
 const cancelGraceMs = 1000;
-/** Time in milliseconds that a host has to report its current location before it is killed. */
+/** Time allowed for a host to report its current location before it is killed, in milliseconds. */
 const whereMs = 250;
-/** Time in milliseconds that a host has to exit after losing its connection. */
+/** Time allowed for a host to exit after losing its connection, in milliseconds. */
 const lastMs = 1000;
 
 const silent = { error: () => {}, warn: () => {}, info: () => {}, log: () => {} };
@@ -197,7 +197,7 @@ export class HostProcess {
 
 	/**
 	 * Handles a lost connection. Either the process is about to exit, and how it exits is more informative, or it has
-	 * closed its end and is of no further use.
+	 * closed its end of the connection and can no longer be used.
 	 */
 	async #broken(): Promise<HostEnd> {
 		const end = await Promise.race([this.ended, new Promise<null>((resolve) => setTimeout(resolve, lastMs, null))]);
@@ -214,7 +214,7 @@ export class HostProcess {
 				return file === null ? new Failure(reason, message, action) : new LoadFailure(decoded.value, file);
 			}
 		}
-		// User code can modify built-ins such as Array.prototype, after which the process cannot be used anymore.
+		// User code can modify built-ins such as Array.prototype, which makes the process unusable.
 		return await this.kill(new HostEnd('exited', `The reward process stopped working (${error.message})`));
 	}
 
@@ -240,8 +240,8 @@ export class HostProcess {
 	}
 
 	/**
-	 * Waits until the output that precedes an answer has been read from the pipe, which happens in this turn of the event
-	 * loop.
+	 * Waits until the output that precedes an answer has been read from the pipe. The read happens in this turn of the
+	 * event loop.
 	 */
 	async #drained(): Promise<void> {
 		for (let turn = 0; turn < 20; turn++) {

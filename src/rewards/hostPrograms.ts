@@ -7,9 +7,9 @@ import { runtimeFolder } from '../runs/runtimeFolder.ts';
 export type HostLanguage = 'node' | 'python';
 
 /**
- * Reward host programs, as they were when they were first needed. They are kept in memory and started from copies in
- * the per-user runtime folder, which are named after their contents. Updating the extension therefore does not affect
- * processes that are already running.
+ * Snapshots of the reward host programs, taken when the programs are first needed. The snapshots are kept in memory and
+ * started from copies in the per-user runtime folder, which are named after their contents. Updating the extension
+ * therefore does not affect processes that are already running.
  */
 export class HostPrograms {
 	readonly #folder: string;
@@ -20,7 +20,7 @@ export class HostPrograms {
 		this.#folder = folder;
 	}
 
-	/** Returns the path of a program, making sure that it exists. Fails with `missing` or `denied`. */
+	/** Returns the path of a program after making sure that it exists. Fails with `missing` or `denied`. */
 	async path(language: HostLanguage): Promise<string> {
 		// When run from source, the Node host imports adjacent files, so it cannot be moved. It is also never updated while
 		// running.

@@ -29,7 +29,7 @@ export interface HostSupply {
 	readonly secrets: Readonly<Record<string, string>>;
 	/** Whether to check for changed files before each use. */
 	readonly reloadOnChange: boolean;
-	/** Whether to load files such that coverage can be measured at any time. */
+	/** Whether to load files so that coverage can be measured at any time. */
 	readonly coverage: boolean;
 	released(runner: HostRunner): void;
 }
@@ -46,7 +46,7 @@ interface LoadedHost {
 	rows: readonly ScoreRow[] | null;
 	/** Number of active requests. */
 	busy: number;
-	/** Whether another host has replaced this one. It ends after its current request. */
+	/** Whether another host has replaced this one. A retired host ends after its current request. */
 	retired: boolean;
 }
 
@@ -243,7 +243,10 @@ export class HostRunner implements RewardRunner {
 			: [...all.slice(0, maxLogLines), `(${all.length - maxLogLines} lines omitted)`];
 	}
 
-	/** Returns the current host, loaded. Replaces it if it is gone, outdated or unable to measure what is requested. */
+	/**
+	 * Returns the current host with its rewards loaded. Replaces a host that is gone, outdated or unable to measure what
+	 * is requested.
+	 */
 	async #loaded(signal: AbortSignal | undefined): Promise<LoadedHost> {
 		checkCanceled(signal);
 		const before = this.#current;

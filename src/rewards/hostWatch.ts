@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { ProcessTree } from '../processes/processTree.ts';
 import type { RewardLimits } from './rewardRunner.ts';
 
-/** Intervals for checking the main process, and for checking all processes on the machine, in milliseconds. */
+/** Intervals, in milliseconds, for checking the main process and for checking all processes on the machine. */
 const glanceMs = 50;
 const fullMs = 1000;
 const shortestFullMs = 150;
@@ -20,7 +20,7 @@ export interface Excess {
  */
 export class HostWatch {
 	readonly #tree: ProcessTree;
-	/** Resource limits. With an infinite number of processes, only the main process is monitored. */
+	/** Resource limits. If the process limit is infinite, only the main process is monitored. */
 	limits: WatchLimits;
 	/** Number of processes in the tree that do not belong to the reward. */
 	readonly #own: number;

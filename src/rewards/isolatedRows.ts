@@ -1,11 +1,9 @@
 import type { ScoreError } from '../protocol/scorer.ts';
 
-/**
- * Number of rows that may each crash the process, without any row succeeding, before the remaining rows are skipped.
- */
+/** Number of rows that must crash the process, with no row succeeding, before the remaining rows are skipped. */
 const hopeless = 5;
 
-/** Why a batch must be retried row by row. */
+/** Reason for retrying a batch row by row. */
 export interface BatchFault {
 	readonly kind: ScoreError['kind'];
 	readonly message: string;
@@ -24,8 +22,8 @@ export interface IsolatedRows {
 }
 
 /**
- * Scores the rows of a failed batch one by one. The order spreads them over the batch, so a few adjacent bad rows do
- * not make it look as if the reward never works. Ends early, with an error for each remaining row, if nothing works or
+ * Scores the rows of a failed batch one by one. The order is spread over the batch, so a few adjacent bad rows do not
+ * make the reward look as if it never works. Ends early, with an error for each remaining row, if no row succeeds or
  * time runs out.
  *
  * @param deadline in milliseconds, as measured by `clock`

@@ -11,7 +11,7 @@ export type MathComparer = (gold: string, prediction: string, options?: { readon
 
 /**
  * Creates a `compareMath` function with a hard limit of 50 ms per pair and its parser already loaded. A pair that
- * exceeds the limit is incorrect, or undecided if parsing the gold answer alone exceeds it.
+ * exceeds the limit counts as incorrect, or as undecided if parsing the gold answer alone exceeds the limit.
  */
 export async function createMathComparer(limitMs = pairLimitMs): Promise<MathComparer> {
 	await loadLatexParser();
@@ -39,7 +39,7 @@ const warmUp = [
 	['\\{1,2\\}', '$x = 1$ or $x = 2$'],
 ] as const;
 
-/** Creates a verifier that checks rows in a file for mathematical equivalence. */
+/** Creates a verifier that checks answers to a file's problems for mathematical equivalence. */
 export async function createMathVerifier(): Promise<Verifier> {
 	const compare = await createMathComparer();
 	return ({ answer: gold }, answer, sole = true) => {

@@ -101,7 +101,7 @@ async function checkExternal(path: string, external: readonly ExternalData[]): P
 		}
 		taken += length;
 	}
-	// Overlapping tensors require more memory than the size of the files.
+	// Overlapping tensors can require more memory than the total size of the files.
 	const max = tableBytes(0) + [...sizes.values()].reduce((sum, size) => sum + size, 0);
 	if (taken > max) throw refused(path, 'its tensors overlap in the external data');
 }
@@ -190,7 +190,7 @@ class OnnxWalk {
 			this.#inside(inner, one.field, one.end, depth + 1);
 		}
 		if (inner === 'function') this.#caller = this.calls;
-		// onnxruntime converts it to a dense tensor with up to 16 bytes per element.
+		// onnxruntime converts a sparse tensor to a dense one with up to 16 bytes per element.
 		if (inner === 'sparse') this.#dense += elements * 16;
 		if (this.#dense > tableBytes(this.#size)) throw refused(this.#path, 'its sparse tensors are too large');
 	}
@@ -305,7 +305,7 @@ class OnnxWalk {
 
 interface Field {
 	readonly field: number;
-	/** End of the content, which starts at the current position. null for a number. */
+	/** End position of the content, which starts at the current position. null for a numeric field. */
 	readonly end: number | null;
 	readonly value: number;
 }

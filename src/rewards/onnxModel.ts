@@ -12,8 +12,8 @@ import { readTokenizer } from './tokenizerFile.ts';
 /** Only this file loads onnxruntime-node in a reward host, and only for the `process` reward. */
 
 /**
- * Imports from this location, or else from where the programs were installed, because a host can run from a copy
- * elsewhere.
+ * Imports the runtime relative to this file. If that fails, imports it from the folder where the programs were
+ * installed, because a host can run from a copy elsewhere.
  */
 async function importRuntime(): Promise<typeof Ort> {
 	let module: typeof Ort & { default?: typeof Ort };
@@ -27,7 +27,10 @@ async function importRuntime(): Promise<typeof Ort> {
 	return module.default ?? module;
 }
 
-/** Loads the runtime with telemetry disabled, as the engine does. The setting must precede loading the library. */
+/**
+ * Loads the runtime with telemetry disabled, as the engine does. Telemetry must be disabled before the library is
+ * loaded.
+ */
 async function loadRuntime(): Promise<typeof Ort> {
 	process.env.ORT_DISABLE_TELEMETRY = '1';
 	try {

@@ -4,8 +4,9 @@ import { RewardHosts } from './rewardHosts.ts';
 import { findRewardPrograms } from './rewardPrograms.ts';
 
 /**
- * Opens reward hosts for a program without an editor, such as the engine or the command line. Node is the executable
- * that runs this program. Python is REASONING_LAB_PYTHON or, if that is not set, the one on the PATH.
+ * Opens reward hosts for a program that runs without an editor, such as the engine or the command line. The Node
+ * executable is the one that runs this program. The Python interpreter is REASONING_LAB_PYTHON or, if that is not set,
+ * the one on the PATH.
  *
  * @param python false if no Python rewards are needed, in which case Python is not searched for; a string specifies the
  * program to use

@@ -29,7 +29,7 @@ export interface RecordedRollouts {
 }
 
 export interface RolloutLimits {
-	/** Maximum size of a step's file, in bytes. Most of it is tokens with their log-probabilities. */
+	/** Maximum size of a step's file, in bytes. Tokens and their log-probabilities take up most of the file. */
 	readonly fileBytes: number;
 	readonly lineBytes: number;
 	/** Maximum number of rows in a generation batch. */
@@ -40,8 +40,8 @@ export const rolloutLimits: RolloutLimits = { fileBytes: 256 << 20, lineBytes: 4
 
 export interface RolloutOptions {
 	/**
-	 * Maximum number of rows in total. Steps are added newest first until they would exceed it; the newest is always
-	 * included.
+	 * Maximum number of rows in total. Steps are added newest first until the next one would exceed the limit. The newest
+	 * step is always included.
 	 */
 	readonly rows: number;
 	/** Maximum number of steps with rollouts. */
@@ -74,7 +74,9 @@ function withoutTokens(value: unknown): unknown {
 	return line;
 }
 
-/** Reads a generation batch, or only some of its groups (never partial ones) if it has too many rows. */
+/**
+ * Reads a generation batch. If the batch has too many rows, reads only some of its groups, but never a partial group.
+ */
 async function readStep(
 	run: string,
 	step: number,
@@ -105,7 +107,7 @@ async function readStep(
 				cut = lines.length > limits.batchRows;
 				if (cut) break;
 			}
-			// The exact lines are unknown, but all later lines are further down.
+			// The exact positions of the dropped lines are unknown, but all later lines come after them.
 			number += splitter.dropped - before;
 			left += splitter.dropped - before;
 		}
@@ -202,9 +204,9 @@ export function describeRollouts({ run, steps }: Pick<RecordedRollouts, 'run' | 
 }
 
 /**
- * Returns the default run for a reward file's rollouts, searching the given folders and the user's registry: the newest
- * run with rollouts whose recipe uses a reward file of that name, or else the newest run with rollouts. null if there
- * is none.
+ * Returns the default run to use for a reward file's rollouts, searching the given folders and the user's registry.
+ * Prefers the newest run with rollouts whose recipe uses a reward file with that name. Otherwise, returns the newest
+ * run with rollouts, or null if there is none.
  */
 export async function latestRun(
 	file: string,

@@ -33,7 +33,7 @@ export interface RescoredColumn {
 	readonly rows: number;
 	readonly equal: number;
 	readonly different: number;
-	/** Number of rows on which the reward failed in the run, and number on which it fails now. */
+	/** Number of rows on which the reward failed in the run, and the number of rows on which it fails now. */
 	readonly failedThen: number;
 	readonly failedNow: number;
 }
@@ -98,7 +98,8 @@ const failedThen = (line: RolloutLine, name: string): boolean => {
 /**
  * Rescores every recorded rollout of a run, in whole generation batches and in order, using the run's own copies of its
  * reward files and its original recipe. Values are equal if they are the same number, both null, or both failed. Fails
- * with `missing` if the run has no rollouts, `mismatch` if its copies have changed, and otherwise like `createScorers`.
+ * with `missing` if the run has no rollouts, with `mismatch` if its copies have changed, and otherwise with the same
+ * errors as `createScorers`.
  */
 export async function rescoreRun(run: string, options: RescoreOptions): Promise<Rescoring> {
 	const { hosts, signal, onProgress, steps: range, differences: max = 20 } = options;

@@ -1,6 +1,6 @@
 /**
- * Variables that are private to the starting process, including our own keys and tokens for judges, the Reasoner API,
- * policies, the trainer link and Ray clusters.
+ * Environment variables that are private to the parent process, including our own keys and tokens for judges, the
+ * Reasoner API, policies, the trainer link and Ray clusters.
  */
 const withheld = [
 	...['NODE_OPTIONS', 'ELECTRON_RUN_AS_NODE', 'VSCODE_INSPECTOR_OPTIONS', 'REASONING_LAB_API_KEYS'],

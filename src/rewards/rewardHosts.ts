@@ -22,18 +22,19 @@ export interface RewardHostsOptions {
 	/** Default limits for every runner. */
 	readonly limits?: Partial<RewardLimits>;
 	/**
-	 * Whether to keep one started host ready per language in use, so a reload does not wait for a cold start (editors).
+	 * Whether to keep one started host ready per language in use, so a reload does not wait for a cold start. Used by
+	 * editors.
 	 */
 	readonly spares?: boolean;
-	/** Whether to reload a file when it or a local import has changed (editors). Default: never. */
+	/** Whether to reload a file when it or a local import has changed. Used by editors. Default: never. */
 	readonly reloadOnChange?: boolean;
-	/** Whether to load files such that line coverage is available at any time without reloading (editors). */
+	/** Whether to load files so that line coverage is available at any time without reloading. Used by editors. */
 	readonly coverage?: boolean;
 	/** Environment of the hosts. Default: that of this process. Only built-in rewards receive the API keys in it. */
 	readonly environment?: NodeJS.ProcessEnv;
 }
 
-/** Delay before starting a replacement for a spare host, in milliseconds, so the current load comes first. */
+/** Delay before starting a replacement for a spare host, in milliseconds, so that the current load takes priority. */
 const spareDelayMs = 250;
 
 /** All reward hosts started by this process. Opens runners, and stops everything when disposed. */

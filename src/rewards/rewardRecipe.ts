@@ -81,8 +81,8 @@ function distance(from: string, to: string): number {
 }
 
 /**
- * Finds recipes that may specify the data for a reward file: recipes in the given folders that use the file, and
- * recipes in its own or the parent folder.
+ * Finds recipes that might specify the data for a reward file: recipes in the given folders that use the file, and
+ * recipes in the file's folder or its parent folder.
  */
 export async function findRewardRecipes(file: string, folders: readonly string[]): Promise<FoundRecipes> {
 	const own = dirname(file);

@@ -30,7 +30,7 @@ export interface VerifyPlanOptions {
 	readonly othersMs?: number;
 	readonly signal?: AbortSignal;
 	readonly onProgress?: (done: number, total: number) => void;
-	/** Called with each result when it is ready. Does not include values of rewards in the same file, which come last. */
+	/** Called with each result when it is ready. Values of other rewards in the same file are not included yet. */
 	readonly onVerified?: (verification: Verification) => void;
 }
 
@@ -48,7 +48,7 @@ const maxPlans = 64;
 interface KeptPlan {
 	readonly plan: VerificationPlan;
 	readonly stamps: string;
-	/** The comment with which the plan was created. A plan uses nothing else from the reward file. */
+	/** Comment from which the plan was created. The plan uses nothing else from the reward file. */
 	readonly comment: string;
 }
 
@@ -243,7 +243,7 @@ export class RewardVerifier {
 	}
 }
 
-/** Returns the name under which the run that the plan's rollouts come from recorded a reward from the file. */
+/** Returns the name under which the plan's run recorded a reward from the file. */
 function recordedName({ data, rollouts }: VerificationPlan, reward: string): string {
 	const stem = basename(data.file).replace(/(?:\.reward)?\.[^.]+$/, '');
 	const builtIns = rollouts?.recipe?.rewards.filter((entry) => 'use' in entry).map(({ name }) => name) ?? [];

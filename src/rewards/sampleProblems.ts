@@ -30,8 +30,8 @@ export interface ProblemSample {
 }
 
 /**
- * Returns a seeded sample of a reward's data: problems from its task, or rows with an answer from its file. A file that
- * cannot be read results in a remark, but a file selected by the user fails with `missing`, `denied` or `invalid`.
+ * Returns a seeded sample of a reward's data: problems from its task, or rows with an answer from its file. If the file
+ * cannot be read, adds a remark, or fails with `missing`, `denied` or `invalid` if the user selected the file.
  */
 export async function sampleProblems(data: RewardData, options: SampleOptions): Promise<ProblemSample> {
 	const { dataset, described } = data;

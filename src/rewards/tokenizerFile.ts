@@ -37,7 +37,7 @@ export function checkTokenizer(value: unknown): asserts value is object {
 		for (const step of stepsOf(value[name], 0)) {
 			const pattern = isObject(step.pattern) ? (step.pattern.Regex ?? step.pattern.String) : undefined;
 			if (typeof pattern === 'string' && pattern.length > tokenizerLimits.pattern) {
-				throw new Error(`a pattern in its ${name} has ${pattern.length} characters`);
+				throw new Error(`a pattern in its ${name} is ${pattern.length} characters long`);
 			}
 			for (const made of [step.content, step.prepend, step.replacement]) {
 				if (typeof made === 'string') growth *= Math.max(1, made.length);

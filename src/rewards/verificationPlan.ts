@@ -107,7 +107,7 @@ export async function planVerification(request: PlanRequest): Promise<Verificati
 		plan.remarks.push(...read.remarks);
 	} else if (what.kind === 'selection') {
 		const at = what.row ?? 0;
-		// Use the same sample as for the data, so numbers refer to the same problems.
+		// Use the same sample as for the data, so that problem numbers refer to the same problems.
 		const problems = await sample(Math.max(at + 1, sampled));
 		plan.rows.push(selectionRow(what.text, problems[at] ?? problems[0] ?? null, data.template, numbers));
 		plan.described.push('the selection');

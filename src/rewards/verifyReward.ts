@@ -52,7 +52,7 @@ interface ScoredRows {
 /** Maximum number of output lines in a verification. */
 const maxLogs = 1_000;
 
-/** Number of consecutive batches that may time out on all rows before the remaining batches are skipped. */
+/** Number of consecutive batches that can time out on all rows before the remaining batches are skipped. */
 const patience = 3;
 const notTried = `Skipped because ${patience} earlier batches exceeded their time limit.`;
 

@@ -22,7 +22,7 @@ export function cellOf(value: SqlValue): Cell {
 	}
 }
 
-/** Sums and averages of decimals are decimals; returns them as numbers if they are short enough. */
+/** Returns a decimal, such as a sum or an average of decimals, as a number if it is short enough. */
 function decimalOf(value: object): number | null {
 	if (!('scale' in value) || !('width' in value)) return null;
 	const text = String(value);

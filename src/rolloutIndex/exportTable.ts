@@ -6,8 +6,8 @@ import type { TableExport } from '../protocol/tableExport.ts';
 import { Database, type SqlResult } from './duckdb.ts';
 
 /**
- * Writes a result to a file, as CSV or Parquet. The file appears only when complete. A separate database writes it,
- * because the index database has no file access; it contains nothing but the result rows.
+ * Writes a result to a CSV or Parquet file, which appears only when complete. The index database has no file access, so
+ * the file is written by a separate database that contains nothing but the result rows.
  */
 export async function exportTable(
 	result: SqlResult,
@@ -56,7 +56,7 @@ function typeOf(result: SqlResult, column: number): string {
 }
 
 /**
- * SQL for a column in CSV output: text that a spreadsheet would execute is prefixed with an apostrophe
+ * Returns the SQL for a column in CSV output. Text that a spreadsheet would execute is prefixed with an apostrophe
  * (`spreadsheetText`).
  */
 function cellOf(name: string, type: string): string {

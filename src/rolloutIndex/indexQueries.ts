@@ -15,7 +15,7 @@ const defaultTimeoutMs = 30_000;
 type SearchedRollout = NonNullable<SearchedPart['only']>[number];
 
 export interface IndexQueryOptions {
-	/** Memory of the process, in MB: a statement that drives it beyond is stopped. */
+	/** Memory limit for the process, in MB. A statement that exceeds it is stopped. */
 	readonly processMb: number;
 }
 
@@ -120,7 +120,7 @@ export abstract class IndexQueries extends Disposable {
 		};
 	}
 
-	/** Returns rollout locations; for a step that is not indexed, they come from its files. */
+	/** Returns rollout locations. For a step that is not indexed, the locations are read from its files. */
 	async places({ run, split, step, group }: IndexParams<'places'>): Promise<IndexResult<'places'>> {
 		const connection = await this.opened.database.connect();
 		try {
@@ -163,7 +163,7 @@ export abstract class IndexQueries extends Disposable {
 		);
 	}
 
-	/** Rollouts of a run that a filter selects, by split and step: "train 3". */
+	/** Returns the rollouts from a run that a filter selects, keyed by split and step, such as "train 3". */
 	protected async matching(
 		folder: string,
 		filter: RolloutFilter,

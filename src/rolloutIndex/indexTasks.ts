@@ -8,7 +8,7 @@ export interface LineRange {
 	readonly file: string;
 	readonly from: number;
 	readonly to: number;
-	/** File size in bytes, up to which the file is read. */
+	/** File size in bytes. Reading stops at this offset. */
 	readonly size: number;
 }
 
@@ -30,7 +30,7 @@ export interface Pattern {
 
 export interface LiteralBytes {
 	readonly bytes: Uint8Array;
-	/** Whether ASCII letters match in either case, in which case `bytes` are lowercase. */
+	/** Whether matching ignores the case of ASCII letters. If so, `bytes` are lowercase. */
 	readonly ignoreCase: boolean;
 }
 
@@ -85,7 +85,7 @@ export interface FoundHit {
 }
 
 export interface SearchResult {
-	/** Whether the limit was reached and there can be more hits. */
+	/** Whether the limit was reached, so there might be more hits. */
 	readonly limited: boolean;
 	readonly unread: number;
 }

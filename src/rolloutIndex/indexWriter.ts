@@ -110,7 +110,7 @@ export class IndexWriter {
 		});
 	}
 
-	/** Runs the work in a transaction: all of it takes effect, or none. */
+	/** Runs the work in a transaction, so that either all of it takes effect or none of it does. */
 	transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
 		return this.#turns.queue(async () => {
 			const { connection } = this;

@@ -17,7 +17,7 @@ export async function* ownMetrics(folder: string, from: number, signal: AbortSig
 	if (file === null) return;
 	const reader = new LineFile(file);
 	try {
-		// If the file is now shorter, nothing follows.
+		// If the file is now shorter, there is nothing more to read.
 		const after = from === 0 ? undefined : { offset: from - 1, length: 0, number: 0 };
 		let lines: MetricsLine[] = [];
 		let end = from;

@@ -2,7 +2,7 @@ import type { LiteralBytes } from './indexTasks.ts';
 
 /**
  * Returns strings such that every match of an expression contains at least one of them, or null if no such strings can
- * be determined. Unsupported syntax leads to null, so a mistake costs time but never loses a hit.
+ * be determined. Returns null for unsupported syntax, which makes the search slower but never loses a hit.
  */
 export function requiredTexts(source: string): readonly string[] | null {
 	const parser = new Parser(source);

@@ -27,7 +27,7 @@ export interface RolloutIndexOptions {
 	readonly memoryMb?: number;
 	/** Memory limit for the whole process in MB; a statement that exceeds it is stopped. */
 	readonly processMb?: number;
-	/** How often to check runs for changes, in ms; 0 for only on request. */
+	/** Interval between checks of runs for changes, in ms. 0 to check only on request. */
 	readonly lookEveryMs?: number;
 }
 

@@ -12,7 +12,7 @@ import type { RowBatch } from './rolloutRow.ts';
 import { listParts, metricsStamp, type RunPart, sameFile, tailHash } from './runParts.ts';
 import type { ThreadPool } from './threadPool.ts';
 
-/** Size in bytes of the chunks in which several threads read a file. */
+/** Size of the chunks in which several threads read a file, in bytes. */
 const pieceBytes = 8 << 20;
 
 /** Maximum number of rows from one part to buffer before writing, even if the part is incomplete. */
@@ -255,7 +255,7 @@ export class RunIndexer {
 		return { ...result, skipped: result.skipped + (continues ? before.skipped : 0) };
 	}
 
-	/** Reads a file in chunks, several at a time; row order is undefined. */
+	/** Reads a file in chunks, several at a time. The row order is undefined. */
 	async #pieces(
 		folder: string,
 		file: string,

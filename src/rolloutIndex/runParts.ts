@@ -100,7 +100,7 @@ export async function metricsStamp(content: RunContent): Promise<string> {
 	return hash.digest('hex').slice(0, 32);
 }
 
-/** Returns a value, based only on the newest files, for quickly checking whether anything may have changed. */
+/** Returns a value, based only on the newest files, for quickly checking whether anything might have changed. */
 export async function quickStamp(folder: string): Promise<string> {
 	if (!(await isRunFolder(folder))) return await quickForeignStamp(folder);
 	const names = [runFiles.record, runFiles.metrics, runFiles.rollouts, runFiles.evaluations];

@@ -116,7 +116,7 @@ class Thread {
 	readonly #watch = new Float64Array(new SharedArrayBuffer(16));
 	readonly #worker = new Worker(new URL(script, import.meta.url), {
 		workerData: { watch: this.#watch.buffer },
-		// Flags of the calling program do not apply to the thread.
+		// Do not pass this program's flags to the thread.
 		execArgv: [],
 		resourceLimits: { maxOldGenerationSizeMb: 400 },
 	});
@@ -140,7 +140,7 @@ class Thread {
 			let canceled: NodeJS.Timeout | undefined;
 			const cancel = () => {
 				this.#send({ kind: 'cancel' });
-				// A backtracking expression does not respond to messages.
+				// A thread that is running a backtracking expression does not respond to messages.
 				canceled = setTimeout(() => this.end(new Failure('cancelled', 'Canceled.')), 500);
 			};
 			const watching =
@@ -180,7 +180,7 @@ class Thread {
 					return;
 				}
 				if (signal?.aborted) {
-					// Reports sent since then were discarded, so the outcome is meaningless.
+					// Reports sent after the cancellation were discarded, so the outcome is meaningless.
 					settle(() => job.reject(new Failure('cancelled', 'Canceled.')));
 				} else if (report.kind === 'failed') {
 					const { reason, message, action } = report.failure;

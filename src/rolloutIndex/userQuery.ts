@@ -15,7 +15,7 @@ export type Parameters = Readonly<Record<string, Cell>>;
 
 /** Maximum total size of all cells in a result, in characters. */
 const maxCharacters = 16 << 20;
-/** Time a statement has to stop after it is interrupted; one whose memory keeps growing gets less. */
+/** Time allowed for a statement to stop after it is interrupted. A statement whose memory keeps growing gets less. */
 const graceMs = 3000;
 const memoryGraceMs = 1000;
 const watchEveryMs = 100;
@@ -111,7 +111,7 @@ export class UserQueries {
 					giveUp(stopped);
 					this.#onStuck();
 				}
-				connection.interrupt(); // a statement that was between two steps missed the interrupt
+				connection.interrupt(); // Interrupt again, because a statement that was between two steps missed the first interrupt.
 			} else if (Date.now() - started > limits.timeoutMs) {
 				stop(
 					new Failure(

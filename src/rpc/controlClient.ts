@@ -22,7 +22,9 @@ import { fromResponseError } from './failureCodec.ts';
 import { HandledMessages } from './handledMessages.ts';
 import { messageReader } from './messageReader.ts';
 
-/** Request timeouts in milliseconds. Requests that wait for the end of a step or for a checkpoint have longer ones. */
+/**
+ * Request timeouts in milliseconds. Requests that wait for the end of a step or for a checkpoint have longer timeouts.
+ */
 const patience: Record<ControlMethod, number> = {
 	initialize: 10_000,
 	'run/status': 10_000,
@@ -167,7 +169,7 @@ export class ControlClient extends Disposable {
 		});
 	}
 
-	/** Returns the name that this engine uses for a method. An older engine may only know the former name. */
+	/** Returns the name that this engine uses for a method. An older engine might know only the former name. */
 	#nameOf(method: ControlMethod): string {
 		const known = this.#engine?.capabilities ?? [];
 		if (known.includes(method)) return method;

@@ -1,4 +1,4 @@
-/** How to reach an engine. Always derived, and never read from a run folder. */
+/** Location of an engine's control endpoint. Always derived, and never read from a run folder. */
 export interface ControlLocation {
 	/** Unix domain socket, or a named pipe on Windows. */
 	readonly socketPath: string;

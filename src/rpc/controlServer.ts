@@ -42,7 +42,7 @@ export interface ControlServerOptions {
 	extensions?(): readonly string[];
 }
 
-/** Time in milliseconds that a connection has to send the token before it is closed. */
+/** Time allowed for a connection to send the token before it is closed, in milliseconds. */
 const initializeMs = 5000;
 
 const digest = (text: string) => createHash('sha256').update(text).digest();
@@ -126,7 +126,7 @@ export class ControlServer extends Disposable {
 		await Promise.race([this.#settled(), late]);
 		clearTimeout(timer);
 		this.dispose();
-		// The process may exit immediately afterward.
+		// The process might exit immediately afterward.
 		await this.#tokenRemoved;
 	}
 
@@ -229,5 +229,5 @@ function parameters<M extends ControlMethod>(method: M, params: unknown): Contro
 	);
 }
 
-/** Discards messages: client errors are reported only to that client. */
+/** Discards messages, because errors in a client's messages are reported only to that client. */
 const silent = { error: () => {}, warn: () => {}, info: () => {}, log: () => {} };

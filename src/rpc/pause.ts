@@ -1,6 +1,6 @@
 /**
- * Waits. Returns early, without throwing, if the signal is or becomes aborted, so callers may have to check the signal
- * afterward.
+ * Waits for `ms` milliseconds or until the signal is aborted. Does not throw if the signal is aborted, so callers might
+ * have to check the signal afterward.
  */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
 	return new Promise((resolve) => {

@@ -33,7 +33,7 @@ export interface DiagnosisExtent {
 }
 
 /**
- * Returns the state of a finished run for `AlertState.of`; it changes if the run continues.
+ * Returns the state of a finished run for `AlertState.of`. The state changes if the run continues.
  * @param rules version of the rules
  */
 export function diagnosedState(record: AnyRunRecord, lastStep: number | null, rules: string): string {
@@ -71,7 +71,7 @@ export class AlertLog {
 	/**
 	 * Updates the file so that it contains exactly these alerts.
 	 * @param time seconds since the epoch
-	 * @param of the run state for which they are complete; null if the run is continuing
+	 * @param of the run state for which the alerts are complete; null if the run is continuing
 	 * @param extent stored with `of`
 	 */
 	save(alerts: readonly Alert[], time: number, of: string | null, extent: DiagnosisExtent): Promise<void> {

@@ -17,13 +17,13 @@ export interface ContinuationRequest {
 export interface ContinuationEnd {
 	/** Everything that was added after the prefix. */
 	readonly text: string;
-	/** Whether the policy finished; false if the token limit or its context stopped it. */
+	/** Whether the policy finished; false if the token limit or the context length stopped the generation. */
 	readonly ended: boolean;
 }
 
 /**
- * Number of tokens in the first and in the largest request, chosen so that output starts quickly and long text needs
- * few requests.
+ * Number of tokens in the first request and in the largest request, chosen so that output starts quickly and long text
+ * needs few requests.
  */
 const shortest = 16;
 const longest = 256;
@@ -71,7 +71,7 @@ export async function continueText(
 		if (!completion.truncated) return { text, ended: true };
 		const made = completion.tokens?.text.length ?? asked;
 		left -= made;
-		// Fewer tokens than requested: the context is full.
+		// Fewer tokens than requested means that the context is full.
 		if (made < asked) break;
 	}
 	return { text, ended: false };

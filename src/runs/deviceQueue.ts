@@ -85,7 +85,8 @@ async function waits(folder: string, name: string): Promise<boolean> {
 	if (!isIdentity(identity)) return false;
 	const state = await processState(identity);
 	if (state !== 'elsewhere') return state === 'alive';
-	// Another container, or this machine under an earlier name: a process that is still waiting renews its ticket.
+	// The ticket is from another container, or from this machine under an earlier name. A process that is still waiting
+	// renews its ticket.
 	const info = await lstat(join(folder, name)).catch(() => null);
 	return info !== null && Math.abs(Date.now() - info.mtimeMs) < silentMs;
 }

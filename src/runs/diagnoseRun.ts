@@ -62,7 +62,7 @@ export async function goThrough(content: RunContent, options: DiagnoseOptions = 
 			const from = i;
 			await lookUpTo((lines[i] as MetricsLine).step);
 			const upTo = steps[next] ?? Number.POSITIVE_INFINITY;
-			// All rows before the next step with rollouts, limited to one batch.
+			// Process all rows before the next step with rollouts, up to one batch.
 			while (i < lines.length && i - from < rowsAtOnce && (i === from || (lines[i] as MetricsLine).step < upTo)) i++;
 			diagnosis.addMetrics(lines.slice(from, i));
 			lastStep = Math.max(lastStep, (lines[i - 1] as MetricsLine).step);

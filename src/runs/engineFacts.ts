@@ -11,7 +11,7 @@ export const engineTitles: Readonly<Record<Exclude<EngineName, 'foreign'>, strin
 const shownNames = ['trl', 'torch', 'transformers', 'cuda', 'rocm'];
 
 /**
- * Which engine or trainer trained a run, according to its record. The strings come from the run folder and must be
+ * Engine or trainer that trained a run, according to the run's record. The strings come from the run folder and must be
  * sanitized before display.
  */
 export interface EngineFacts {

@@ -18,11 +18,11 @@ export interface ReleaseOptions {
 }
 
 /**
- * Waits until a process that has finished its work on a folder has released it: the lock is free (trainer, device and
- * rewards are released before that) and the process has exited. An engine records how a run ended before it releases
- * the folder, so a record with status `stopped` is not enough to resume, move or delete the run. If another process
- * acquires the lock in the meantime, it is not waited for. Fails with `timeout` at the limit, and with `cancelled` when
- * the signal fires.
+ * Waits until a process that has finished its work on a folder has released the folder: the lock is free (trainer,
+ * device and rewards are released before that) and the process has exited. An engine records how a run ended before it
+ * releases the folder, so a record with status `stopped` is not enough to resume, move or delete the run. Does not wait
+ * for another process that acquires the lock in the meantime. Fails with `timeout` at the limit, and with `cancelled`
+ * when the signal fires.
  */
 export async function engineReleased(
 	folder: string,

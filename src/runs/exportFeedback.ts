@@ -14,8 +14,8 @@ export interface FeedbackExport {
 	readonly split?: RolloutSplit;
 	readonly selection?: RolloutSelection;
 	/**
-	 * Minimum difference between the mean ratings in a pair; direct comparisons of two completions are always included.
-	 * Default: any.
+	 * Minimum difference between the mean ratings in a pair. Direct comparisons of two completions are always included.
+	 * Default: no minimum.
 	 */
 	readonly margin?: number;
 }

@@ -151,7 +151,7 @@ async function* fileLines(
 			checkAborted(signal);
 			const buffer = Buffer.allocUnsafe(chunkBytes);
 			const { bytesRead } = await handle.read(buffer, 0, chunkBytes, null);
-			// The last line may lack a line feed.
+			// The last line might lack a line feed.
 			yield* splitter.push(bytesRead === 0 ? Buffer.from('\n') : buffer.subarray(0, bytesRead));
 			if (bytesRead === 0) break;
 		}

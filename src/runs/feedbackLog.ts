@@ -6,7 +6,7 @@ import { AnnotationLines } from './annotationLines.ts';
 
 export const feedbackFile = 'feedback.jsonl';
 
-/** Key that a later line from the same rater replaces. */
+/** Returns the key of a line of feedback. A later line with the same key from the same rater replaces it. */
 export function feedbackKey(one: Feedback): string {
 	if (one.kind === 'rating') return JSON.stringify([one.rater, completionKey(one)]);
 	return JSON.stringify([one.rater, ...[completionKey(one.a), completionKey(one.b)].sort()]);

@@ -7,10 +7,12 @@ import { readEvaluationsOf } from './runReader.ts';
 
 /** Worst-case resolution of folder timestamps. */
 const coarsestMs = 2500;
-/** Wait at least this many times the listing duration before listing a folder again, which limits the cost to 5%. */
+/**
+ * Minimum wait before a folder is listed again, as a multiple of the time that the listing took. Limits the cost to 5%.
+ */
 const restFactor = 20;
 
-/** Lists the names in a folder in chunks, because reading a hundred thousand in one go would block the event loop. */
+/** Lists the names in a folder in chunks, because reading a hundred thousand at once would block the event loop. */
 async function namesIn(path: string): Promise<string[]> {
 	const names: string[] = [];
 	try {
@@ -24,7 +26,7 @@ async function namesIn(path: string): Promise<string[]> {
 /** Number of list items to process before yielding to other events. */
 const pauseEvery = 2000;
 
-/** Cheap check whether a folder can have new entries. */
+/** Cheaply checks whether a folder might have new entries. */
 class FolderChange {
 	readonly #path: string;
 	#seen = -1;
@@ -35,7 +37,7 @@ class FolderChange {
 	}
 
 	/**
-	 * Returns the names in the folder if they may have changed since the last call, or null otherwise. A link does not
+	 * Returns the names in the folder if they might have changed since the last call, or null otherwise. A link does not
 	 * count as a folder.
 	 */
 	async names(force: boolean): Promise<string[] | null> {
@@ -51,7 +53,7 @@ class FolderChange {
 		if (!force && start < this.#restUntil) return null;
 		const names = await namesIn(this.#path);
 		this.#restUntil = performance.now() + restFactor * (performance.now() - start);
-		// Not settled: a later change can have the same timestamp, so the next check lists the folder again.
+		// If the timestamp has not settled, a later change can have the same one, so the next check lists the folder again.
 		this.#seen = settled ? info.mtimeMs : 0;
 		return names;
 	}
@@ -89,8 +91,8 @@ export class FolderNews {
 	}
 
 	/**
-	 * Returns new evaluations, by step and name. Folders of older steps are read once, those of the newest two on every
-	 * check.
+	 * Returns new evaluations, by step and name. Folders of older steps are read once, and folders of the newest two
+	 * steps are read on every check.
 	 */
 	async evaluations(force: boolean): Promise<EvaluationSummary[]> {
 		const listed = await this.#evaluationFolder.names(force);

@@ -71,8 +71,8 @@ class AnyFollower extends Disposable implements RunFollower {
 	}
 
 	/**
-	 * A folder that is not (yet) a run is followed as if it were one of our own, because that follower reports the
-	 * problem and keeps checking.
+	 * A folder that is not a run, or not yet, is followed as if it were one of our own runs, because that follower
+	 * reports the problem and keeps checking.
 	 */
 	async #choose(): Promise<RunFollower> {
 		try {

@@ -7,11 +7,12 @@ import { readResolvedRecipe } from './runReader.ts';
 import { RunRegistry } from './runRegistry.ts';
 
 /*
- * A run or pipeline folder can come from someone else and contain programs and server addresses. Whether this user has
- * started it with them is recorded in the user's own registry, never in the folder. If not, the user is asked.
+ * A run or pipeline folder can come from someone else and contain programs and server addresses. The user's own
+ * registry, never the folder, records whether this user has started the run or pipeline with them. If not, the user is
+ * asked.
  */
 
-/** Code and servers from a folder that work on it would use. */
+/** Code and servers specified in a folder that an operation on the folder would use. */
 export interface ForeignCode {
 	readonly folder: string;
 	/** Reward files, server addresses, a Ray cluster and packages for it; never empty. */
@@ -21,7 +22,7 @@ export interface ForeignCode {
 /** Asks the user for permission; resolves to false if it is denied. */
 export type Agree = (code: ForeignCode) => Promise<boolean>;
 
-/** What the code is needed for: only scoring rewards, or starting the run's engine. */
+/** Purpose for which the code is needed: only scoring rewards, or starting the run's engine. */
 export type ForeignUse = 'rewards' | 'engine';
 
 /** Recipe keys whose values are programs, packages or server addresses. */
@@ -49,7 +50,7 @@ export function startMark(recipe: unknown): string {
 }
 
 /**
- * Returns the code and servers that a run would use but that this user has not started it with, or null if there are
+ * Returns the code and servers that a run would use but with which this user has not started it, or null if there are
  * none. Fails if the recipe cannot be read.
  */
 export async function foreignCodeOf(
@@ -80,7 +81,7 @@ export async function requireAgreed(code: ForeignCode, agree: Agree | undefined)
 /** Returns the sentence used both to ask for permission and to deny it. */
 export function foreignCodeWords({ folder, uses }: ForeignCode): string {
 	const shown = uses.length > 8 ? [...uses.slice(0, 8), `${uses.length - 8} more`] : uses;
-	return `You have not started ${folder} on this machine, or its recipe has changed since. Continuing uses ${shown.join(', ')}.`;
+	return `You have not started ${folder} on this machine, or its recipe has changed since then. Continuing will use ${shown.join(', ')}.`;
 }
 
 /** Records that this user starts the run with its current recipe. */

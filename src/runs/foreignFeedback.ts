@@ -4,8 +4,9 @@ import type { Feedback, RatedCompletion } from '../protocol/feedback.ts';
 import { streamRollouts } from './runReader.ts';
 
 /**
- * Counts the rated completions that the run's rollouts at those steps do not contain, which means that the feedback
- * belongs to another run or that the run has since been retrained. Steps whose rollouts are gone are ignored.
+ * Counts the rated completions that are missing from the run's rollouts at the rated steps. Missing completions mean
+ * that the feedback belongs to another run or that the run has since been retrained. Steps whose rollouts are gone are
+ * ignored.
  * @param run folder of one of our own runs
  */
 export async function foreignFeedback(run: string, feedback: readonly Feedback[]): Promise<number> {

@@ -77,7 +77,7 @@ function sampleText(decoded: Buffer, entry: string, name: string): string {
 
 function entriesOf(data: Buffer, name: string): Entry[] {
 	const broken = (why: string) => new Failure('invalid', `${name} is a damaged zip archive: ${why}.`, 'Copy it again.');
-	// The end record has 22 bytes plus a comment of up to 65,535.
+	// The end record is 22 bytes long, plus a comment of up to 65,535 bytes.
 	let end = -1;
 	for (let at = data.length - 22; at >= Math.max(0, data.length - 22 - 0xffff); at--) {
 		if (data.readUInt32LE(at) === endMark) {
@@ -145,7 +145,7 @@ function unzstd(body: Buffer, size: number, name: string): Promise<Buffer> {
 	return promisify(zstdDecompress)(body, { maxOutputLength: Math.max(1, size) }) as Promise<Buffer>;
 }
 
-/** Exported for the test, because this Node.js may have Zstandard. */
+/** Exported for the test, because this Node.js might support Zstandard. */
 export function withoutZstd(name: string, version: string): Failure {
 	return new Failure(
 		'unsupported',

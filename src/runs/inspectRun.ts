@@ -35,7 +35,7 @@ export interface RunProgress {
 	/** null if another trainer's files contain no step. */
 	readonly step: number | null;
 	readonly totalSteps: number | null;
-	/** Why the run ended; null if not recorded. */
+	/** Reason why the run ended; null if not recorded. */
 	readonly error: string | null;
 }
 
@@ -122,7 +122,7 @@ async function count(
 		progress(i, steps.length);
 		const seen = new Set<number>();
 		const opened = await run.open(step, split).catch((error: unknown) => {
-			// Pruned while being read.
+			// The rollouts were pruned while they were being read.
 			if (Failure.from(error).reason === 'missing') return null;
 			throw error;
 		});

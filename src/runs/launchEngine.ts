@@ -160,7 +160,7 @@ export function failureOf(error: NonNullable<RunRecord['error']>): Failure {
 async function whyEnded(run: string, record: RunRecord | null, exit: Exit, logStart: number): Promise<Failure> {
 	if (record?.error !== undefined) return failureOf(record.error);
 	const words = lastWords(await readLogFrom(run, logStart));
-	// Status 2: rejected, with a reason that the engine has printed in one sentence.
+	// Status 2 means that the engine rejected the run and printed the reason in one sentence.
 	if (exit.code === 2 && words !== '') return new Failure('invalid', words);
 	const how = exit.signal === null ? `with status ${exit.code}` : `by ${exit.signal}`;
 	return new Failure(

@@ -27,7 +27,7 @@ export interface OpenedDataset {
 	readonly hash: string;
 }
 
-/** Rows are kept in memory, and a JavaScript string can hold about 512 MB. */
+/** Maximum dataset size, in bytes. Rows are kept in memory, and a JavaScript string can hold about 512 MB. */
 export const largestDataset = 500_000_000;
 
 /** Reads the text of a data file. Throws `missing`, `invalid` and `unsupported`. */
@@ -96,7 +96,7 @@ async function readProblems(path: string, columns: DatasetColumns): Promise<Prob
 function tooLarge(what: string, size: number): Failure {
 	return new Failure(
 		'unsupported',
-		`${what} has ${size} bytes; the limit for this engine is ${largestDataset}.`,
+		`${what} is ${size} bytes; the limit for this engine is ${largestDataset}.`,
 		'Train on part of it, or use the PyTorch engine.',
 	);
 }

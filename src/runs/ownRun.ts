@@ -69,7 +69,7 @@ export class OwnRun implements RunContent {
 			let portion: MetricsLine[] = [];
 			for await (const frame of lines.frames(signal)) {
 				checkAborted(signal);
-				// The engine may still be writing the last line.
+				// The engine might still be writing the last line.
 				if (frame.torn && Math.abs(Date.now() - file.modifiedMs) < freshMs) continue;
 				const line = frame.fault ?? metricsOf(frame.records[0]);
 				if (typeof line === 'string') {

@@ -55,9 +55,9 @@ export async function resolveRecipeFile(recipePath: string, changes: RecipeChang
 }
 
 /**
- * Creates the folder for a new run from a recipe: `runs/<name>-<time>-<4 hex>` next to it, with the resolved recipe and
- * copies of its reward files. Creates nothing if the recipe is invalid (`missing`, `invalid`) or the folder cannot be
- * written (`denied`, `full`).
+ * Creates the folder for a new run from a recipe: `runs/<name>-<time>-<4 hex>` next to the recipe, with the resolved
+ * recipe and copies of its reward files. Creates nothing if the recipe is invalid (`missing`, `invalid`) or the folder
+ * cannot be written (`denied`, `full`).
  */
 export async function prepareRun(recipePath: string, changes: RecipeChanges = {}): Promise<PreparedRun> {
 	const path = resolve(recipePath);
@@ -90,7 +90,7 @@ export async function prepareChild(
 		throw new Failure(
 			'missing',
 			step === null ? `${run} has no complete checkpoint.` : `${run} has no complete checkpoint for step ${step}.`,
-			steps === '' ? 'Start the recipe again.' : `Available steps: ${steps}.`,
+			steps === '' ? 'Run the recipe again.' : `Available steps: ${steps}.`,
 		);
 	}
 	await requireFiles(recipe, what);

@@ -58,7 +58,7 @@ export function shuffleOverrides(recipe: unknown): RecipeOverride[] {
 	return stages.flatMap((stage: { type?: unknown; stages?: unknown } | null, i) => {
 		const place = ['stages', String(i)];
 		if (stage?.type === 'grpo') return [{ path: [...place, 'control'], value: 'shuffle' }];
-		// Stages inside a loop.
+		// Recurse into stages inside a loop.
 		return shuffleOverrides(stage).map(({ path, value }) => ({ path: [...place, ...path], value }));
 	});
 }

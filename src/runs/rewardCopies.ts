@@ -19,8 +19,8 @@ const prefix = `${runFiles.rewards}/`;
 const isCopy = (reward: ResolvedReward) => 'file' in reward && !isAbsolute(reward.file);
 /**
  * Reads the reward files of a recipe, and returns the recipe with the locations of their copies. Absolute files are
- * read with their local imports; a relative one is a copy in the run `parent` and is copied unchanged. Fails like
- * `readRewardSources`, and like `checkRewardCopies` for copies in the parent.
+ * read with their local imports; a relative one is a copy in the run `parent` and is copied unchanged. Fails with the
+ * same errors as `readRewardSources` and, for copies in the parent, as `checkRewardCopies`.
  */
 export async function readRewardCopies(recipe: ResolvedRecipe, parent: string | null = null): Promise<RewardCopies> {
 	const contents = new Map<string, Buffer>();
@@ -79,9 +79,9 @@ export function hashRewards(recipe: unknown): string {
 }
 
 /**
- * Checks that the reward files of a run are unchanged since it started: every copy has its size and hash, and there are
- * no other files that an import could find. Fails with `mismatch` naming the file, or `invalid` if it is not a regular
- * file.
+ * Checks that the reward files of a run are unchanged since it started: every copy has its recorded size and hash, and
+ * there are no other files that an import could find. Fails with `mismatch`, naming the file, or with `invalid` if it
+ * is not a regular file.
  */
 export async function checkRewardCopies(run: string, recipe: ResolvedRecipe): Promise<void> {
 	if (recipe.rewards.some((reward) => 'file' in reward)) await readCopies(run, recipe);
@@ -93,7 +93,7 @@ export function rewardCopyPath(run: string, recipe: ResolvedRecipe, file: string
 	throw new Failure(
 		'invalid',
 		`The reward file ${file} in ${join(run, runFiles.recipe)} is not one of the run's own copies.`,
-		'Start the recipe again.',
+		'Run the recipe again.',
 	);
 }
 

@@ -5,7 +5,7 @@ import { basename, dirname, extname, isAbsolute, join, relative, resolve, sep } 
 import { Failure } from '../base/failure.ts';
 import { namedFiles, type PythonImport, pythonImports, scriptImports } from './localImports.ts';
 
-/** Limits on the files that a run copies: reward files are written by hand, but their word lists can be longer. */
+/** Limits on the files that a run copies. Reward files are written by hand, but their word lists can be longer. */
 export const rewardFileLimits = { files: 500, fileBytes: 16 << 20, bytes: 64 << 20 } as const;
 
 /** Reward files with all their local imports. */
@@ -62,7 +62,7 @@ async function readRegular(path: string, why: string): Promise<Buffer> {
 		if (info.size > rewardFileLimits.fileBytes) {
 			throw new Failure(
 				'invalid',
-				`${path}, which ${why} needs, has ${info.size} bytes; the limit is ${rewardFileLimits.fileBytes}.`,
+				`${path}, which ${why} needs, is ${info.size} bytes; the limit is ${rewardFileLimits.fileBytes}.`,
 			);
 		}
 		return await handle.readFile();
@@ -76,7 +76,8 @@ async function isFile(path: string): Promise<boolean> {
 }
 
 /**
- * Resolves a relative specifier to a file; null if there is none, because loading then reports the error with its line.
+ * Resolves a relative specifier to a file, or returns null if there is none, in which case loading reports the error
+ * with its line.
  */
 async function resolveScript(folder: string, specifier: string): Promise<string | null> {
 	let written = specifier;

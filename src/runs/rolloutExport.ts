@@ -46,7 +46,9 @@ export interface ExportSummary {
 	readonly what: 'rollouts' | 'labeled rollouts' | 'judged pairs' | 'lines';
 	/** Number of lines in the file. */
 	readonly written: number;
-	/** Reasons for skipped items, with counts; for pairs also groups: "groups whose rewards are all equal". */
+	/**
+	 * Reasons for skipped items, with counts. For pairs, includes groups, such as "groups whose rewards are all equal".
+	 */
 	readonly leftOut: readonly { readonly reason: string; readonly count: number }[];
 	/** Number of unreadable records, and the first few of them. */
 	readonly unreadable: number;

@@ -6,7 +6,7 @@ import type { RolloutSplit } from '../protocol/rolloutSplit.ts';
 import type { AnyRunRecord } from '../protocol/runRecord.ts';
 import type { RunTailEvent } from './runTail.ts';
 
-/** Which rollouts: those used for training, or those from evaluations during training. */
+/** Set of rollouts: those used for training, or those from evaluations during training. */
 export type { RolloutSplit };
 
 /**
@@ -72,7 +72,8 @@ export interface RunContent {
 	open(step: number, split?: RolloutSplit): Promise<StepRollouts>;
 	/**
 	 * Yields metrics in batches, in ascending step order if the files are in that order. Names are canonical for metrics
-	 * that have a canonical equivalent (src/core/metrics), otherwise the trainer's own. Faults are collected in `faults`.
+	 * that have a canonical equivalent (src/core/metrics), and the trainer's own otherwise. Faults are collected in
+	 * `faults`.
 	 */
 	metrics(signal?: AbortSignalLike): AsyncGenerator<MetricsLine[]>;
 	/** Returns the latest rows, for lists. Cheap regardless of run length; empty if they cannot be read cheaply. */

@@ -40,7 +40,8 @@ const identityPath = ({ tokenPath }: ControlLocation) => tokenPath.replace(/\.to
 
 /**
  * Returns the process that serves a run, as recorded in the user's own runtime folder. The pid in run.json only serves
- * to check whether the engine is running; this process can be signaled. Returns null if none is known or it is not alive.
+ * to check whether the engine is running, whereas this process can be signaled. Returns null if no process is known or
+ * the process is not alive.
  */
 export async function engineProcess(folder: string, record: Pick<RunRecord, 'id'>): Promise<ProcessIdentity | null> {
 	for (const location of await controlLocations(folder, record.id)) {

@@ -51,8 +51,8 @@ export async function readRecord(run: string): Promise<RunRecord> {
 }
 
 /**
- * Returns whether a folder has a run.json, which means it has started. Fails like {@link readRecord}, except for
- * `missing`.
+ * Returns whether a folder has a run.json, which means that the run has started. Fails with the same errors as {@link
+ * readRecord}, except for `missing`.
  */
 export async function hasRecord(run: string): Promise<boolean> {
 	return readRecord(run).then(

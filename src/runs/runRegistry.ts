@@ -46,7 +46,7 @@ export class RunRegistry {
 	 * kept
 	 */
 	async add(run: string, reader?: string, started?: string): Promise<void> {
-		// The folder may not exist yet.
+		// The folder might not exist yet.
 		const path = await realpath(run).catch(async () => join(await realpath(dirname(run)), basename(run)));
 		await ensureFolder(this.#folder);
 		const mark = started ?? (await this.startedWith(path));
@@ -97,8 +97,8 @@ export class RunRegistry {
 	}
 
 	/**
-	 * Returns the recipe hash with which this user last started the run or pipeline (see `add`); undefined if never on
-	 * this machine.
+	 * Returns the recipe hash with which this user last started the run or pipeline (see `add`), or undefined if this
+	 * user has never started it on this machine.
 	 */
 	async startedWith(run: string): Promise<string | undefined> {
 		return (await this.#entryOf(run))?.started;

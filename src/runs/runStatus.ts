@@ -11,8 +11,8 @@ export function claimsLife(record: Pick<RunRecord, 'status'>): boolean {
 }
 
 /**
- * Returns how long to wait for a run's lock, in milliseconds: after recording that the run ended, its process still has
- * to clean up.
+ * Returns how long to wait for a run's lock, in milliseconds. The wait is needed because after recording that the run
+ * ended, its process still has to clean up.
  */
 export async function lockPatience(folder: string): Promise<number> {
 	const record = await readRecord(folder).catch(() => null);
@@ -57,5 +57,5 @@ export async function runStateOf<T extends AnyRunRecord>(read: () => Promise<T>)
 	return { record: last, status: await effectiveStatus(last) };
 }
 
-/** Same as {@link runStateOf}, for the run in a folder. Fails like {@link readRecord}. */
+/** Same as {@link runStateOf}, for the run in a folder. Fails with the same errors as {@link readRecord}. */
 export const readRunState = (run: string): Promise<RunState> => runStateOf(() => readRecord(run));

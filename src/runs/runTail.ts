@@ -119,7 +119,7 @@ export class RunTail extends Disposable {
 	async refresh(): Promise<void> {
 		this.#forced = true;
 		if (this.#round !== null) {
-			// The current round may already be past the data that the caller wants.
+			// The current round might already be past the data that the caller wants.
 			this.#again = true;
 			await this.#round;
 		}
@@ -152,7 +152,7 @@ export class RunTail extends Disposable {
 
 	/**
 	 * Handles a file event: schedules a check soon, batching events that arrive together. A constant stream of events
-	 * does not delay it.
+	 * does not delay the check.
 	 */
 	#stir(): void {
 		if (this.#round !== null) this.#again = true;
@@ -189,8 +189,8 @@ export class RunTail extends Disposable {
 	}
 
 	/**
-	 * @returns false if a file turned out to be replaced, in which case reported data was reset and must be reported
-	 * again
+	 * @returns false if a file turned out to have been replaced, in which case reported data was reset and must be
+	 * reported again
 	 */
 	async #reportNews(): Promise<boolean> {
 		if (!(await this.#lookAtRecord())) return true;
@@ -241,7 +241,7 @@ export class RunTail extends Disposable {
 			({ record, status } = await readRunState(this.folder));
 		} catch (error) {
 			const failure = Failure.from(error);
-			// Not started yet: the folder may be waiting for its engine.
+			// The run has not started yet, so the folder might be waiting for its engine.
 			this.#fail(failure);
 			return false;
 		}

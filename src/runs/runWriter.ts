@@ -40,9 +40,10 @@ export type InitialRecord = Pick<
 const now = () => Date.now() / 1000;
 
 /**
- * The only writer of a run directory; only the engine has one. It holds the run's lock and updates the heartbeat. All
- * writes go through one queue, so they reach the disk in the order they were requested, and each call resolves when its
- * bytes have been flushed. Fails with `busy` (another engine), `full` or `denied`, leaving existing data unchanged.
+ * Writes a run directory. Each run has only one writer, which belongs to the engine, holds the run's lock and updates
+ * the heartbeat. All writes go through one queue, so they reach the disk in the order they were requested, and each
+ * call resolves when its bytes have been flushed. Fails with `busy` (another engine), `full` or `denied`, leaving
+ * existing data unchanged.
  */
 export class RunWriter {
 	readonly folder: string;
@@ -142,7 +143,7 @@ export class RunWriter {
 		return this.#pending;
 	}
 
-	/** After `close`, another engine can hold the lock, so this one must not write anything. */
+	/** After `close`, another engine might hold the lock, so this one must not write anything. */
 	#write<T>(task: () => Promise<T>): Promise<T> {
 		return this.#queue.queue(() => {
 			if (this.#closed) throw new Failure('unavailable', `The run ${this.folder} is closed.`);
@@ -217,7 +218,7 @@ export class RunWriter {
 			this.#write(() => rm(join(this.folder, runFiles.data, name), { recursive: true, force: true })),
 	};
 
-	/** Appends an event; `time` is now, and `step` defaults to the record's. */
+	/** Appends an event with the current time; `step` defaults to the record's. */
 	appendEvent(event: {
 		readonly type: string;
 		readonly step?: number;
@@ -254,8 +255,8 @@ export class RunWriter {
 	}
 
 	/**
-	 * Turns the staged files into a checkpoint that is complete or absent, whatever happens. Replaces a checkpoint of the
-	 * same step.
+	 * Turns the staged files into a checkpoint that is either complete or absent, no matter what happens. Replaces a
+	 * checkpoint of the same step.
 	 * @param score metric for selecting the best checkpoint; null if not measured
 	 */
 	commitCheckpoint(

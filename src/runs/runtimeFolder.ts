@@ -60,7 +60,7 @@ export async function controlLocation(folder: string, id: string): Promise<Contr
 	return at(await runtimeFolder(), await locationName(folder, id));
 }
 
-/** Returns all locations where a client looks for an engine that may have been started in a different environment. */
+/** Returns all locations where a client looks for an engine that might have been started in a different environment. */
 export async function controlLocations(folder: string, id: string): Promise<ControlLocation[]> {
 	const name = await locationName(folder, id);
 	return currentPlatform()

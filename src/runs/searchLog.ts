@@ -110,7 +110,7 @@ async function bytesOf(handle: FileHandle, from: number, length: number): Promis
 }
 
 /**
- * Lists the logs in a `searches` folder by absolute path, up to `most`, newest name first; a link does not count as a
+ * Lists the logs in a `searches` folder by absolute path, up to `limit`, newest name first; a link does not count as a
  * folder.
  */
 export async function searchLogsIn(folder: string, limit = 500): Promise<string[]> {

@@ -7,9 +7,9 @@ import type { TreeEventOf } from '../protocol/treeLog.ts';
 import { labHome } from './runRegistry.ts';
 
 /*
- * A search log specifies what the search continues with: servers, API key names, files, programs. The user who
- * continues a search may not be the one who wrote the log, so every log is sealed on start with a secret that belongs
- * to the user. If a log has no valid seal, the user is asked about everything it specifies.
+ * A search log specifies what the search uses when it is continued: servers, API key names, files, programs. The user
+ * who continues a search might not be the one who wrote the log, so every log is sealed at the start with a secret that
+ * belongs to the user. If a log has no valid seal, the user is asked about everything it specifies.
  */
 
 const keyFile = 'search-logs.key';

@@ -16,17 +16,17 @@ export interface ServeOptions {
 	readonly node?: string;
 	/** Name of this program in the engine's log. */
 	readonly name: string;
-	/** Variables added to this process's environment, such as the Python to use. */
+	/** Variables added to this process's environment, such as the Python interpreter to use. */
 	readonly environment?: Readonly<Record<string, string>>;
 	/** Maximum time to wait for the engine to respond, in milliseconds; default 60000, or 600000 for PyTorch. */
 	readonly waitMs?: number;
 	readonly signal?: AbortSignal;
 }
 
-/** Environment variable for the pytorch engine's Python, used by everything that looks for it. */
+/** Environment variable for the pytorch engine's Python interpreter, used by all code that looks for it. */
 export const torchPythonVariable = 'REASONING_LAB_TORCH_PYTHON';
 
-/** How long an engine can take to exit before it is killed, in milliseconds. */
+/** Time allowed for an engine to exit before it is killed, in milliseconds. */
 const graceMs = 3000;
 const maxWords = 16 << 10;
 /** Importing PyTorch and loading a large model take time. */

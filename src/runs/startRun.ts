@@ -53,7 +53,7 @@ async function removeRefused(folder: string): Promise<void> {
 
 /**
  * Resumes an ended or crashed run in its folder, from its newest checkpoint; a paused run is continued. Fails with
- * `busy` if it is running, and with `denied` if the run is someone else's and the user does not agree to run it.
+ * `busy` if it is running, and with `denied` if the run belongs to someone else and the user does not agree to run it.
  */
 export async function resumeRun(folder: string, options: StartOptions): Promise<StartedRun> {
 	const state = await readRunState(folder).catch((error: unknown) => {
@@ -83,7 +83,7 @@ export async function resumeRun(folder: string, options: StartOptions): Promise<
 			'invalid',
 			`The run ${folder} has finished, so there is nothing to resume.`,
 			last === undefined
-				? 'Start the recipe again.'
+				? 'Run the recipe again.'
 				: `Start a new run from one of its checkpoints (the newest is from step ${last}).`,
 		);
 	}

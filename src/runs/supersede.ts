@@ -10,8 +10,8 @@ import { runFiles, stepOf } from './runFiles.ts';
 
 /**
  * Recovers from an interrupted checkpoint replacement. A checkpoint that replaces one of the same step is swapped in
- * with two renames; a crash between them leaves the old one under a different name. This restores it and deletes
- * unfinished files.
+ * with two renames; a crash between them leaves the old checkpoint under a different name. This function restores the
+ * old checkpoint and deletes unfinished files.
  */
 export async function recoverCheckpoints(run: string): Promise<void> {
 	const folder = join(run, runFiles.checkpoints);

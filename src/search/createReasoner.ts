@@ -18,7 +18,7 @@ export interface ReasonerOptions {
 	/** Policy, strategy, scorers, sampling and budget, used wherever a problem does not override them. */
 	readonly spec: SearchSpec;
 	readonly context: SearchContext;
-	/** Cancels opening. */
+	/** Cancels opening the policy and the scorers. */
 	readonly signal?: AbortSignal;
 }
 
@@ -178,7 +178,7 @@ class SearchReasoner implements Reasoner {
 	#checked({ strategy: name, params: given, budget: asked = {}, history = [], exchange = [], ...how }: SolveOptions) {
 		const { spec } = this.#search;
 		const strategy = strategyOf(name ?? spec.strategy);
-		// Parameters of a different strategy would have a different meaning.
+		// The specification's parameters apply only to its own strategy.
 		const own = strategy.name === spec.strategy ? spec.params : {};
 		const params = strategyParams(strategy, { ...own, ...given }) as Record<string, unknown>;
 		this.#require(strategy, params);
@@ -186,7 +186,7 @@ class SearchReasoner implements Reasoner {
 			throw new Failure(
 				'invalid',
 				`The policy ${this.name} accepts a single problem, not a conversation.`,
-				'Send one message with role user; "serve --system-messages" prepends or drops system messages.',
+				'Send one message with role user, or use "serve --system-messages" to prepend or drop system messages.',
 			);
 		}
 		const lacking =
@@ -203,7 +203,10 @@ class SearchReasoner implements Reasoner {
 		return { strategy, params, budget: this.#allowed(asked) };
 	}
 
-	/** Limits the requested budget to what is allowed; without a request, returns the allowed budget. */
+	/**
+	 * Returns the allowed budget with the requested entries applied. Fails with `invalid` if an entry exceeds its
+	 * maximum.
+	 */
 	#allowed(asked: SearchBudget): SearchBudget {
 		const allowed: Record<string, number | undefined> = { ...this.budget };
 		for (const [name, value] of Object.entries(asked)) {
@@ -228,7 +231,7 @@ class SearchReasoner implements Reasoner {
 		}
 	}
 
-	/** Returns what a strategy needs and the request lacks, or null. */
+	/** Returns what the strategy needs but the request lacks; null if nothing is missing. */
 	#lacks(strategy: AnyStrategy, params: unknown): string | null {
 		const { guide, judge } = this.#search;
 		const needs = needsOf(strategy, params);
@@ -245,8 +248,8 @@ class SearchReasoner implements Reasoner {
 }
 
 /**
- * Returns how to stream strategies whose completion only grows: token by token if a single completion is sampled,
- * otherwise node by node; null for all others.
+ * Returns how to stream a strategy whose completion only grows: token by token if it samples a single completion,
+ * otherwise node by node. Returns null for all other strategies.
  */
 function streaming(strategy: AnyStrategy, params: unknown): 'tokens' | 'nodes' | null {
 	const { n } = params as { readonly n?: unknown };
@@ -298,7 +301,10 @@ function solutionOf(
 	};
 }
 
-/** Returns the tokens on the path to a node, except those of a prefix from the client; null if none were reported. */
+/**
+ * Returns the tokens on the path to a node, excluding any prefix provided by the client; null if no tokens were
+ * reported.
+ */
 function detailOf(tree: SearchTree, end: number, details: ReadonlyMap<number, TokenDetail>): Solution['detail'] {
 	const text: string[] = [];
 	const logprob: (number | null)[] = [];

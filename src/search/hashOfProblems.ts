@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Problem } from '../core/dataset/problem.ts';
 
-/** Returns the SHA-256 hash of a list of questions: prompts and correct answers in order. */
+/** Returns the SHA-256 hash of the questions' prompts and correct answers, in order. */
 export function hashOfProblems(problems: readonly Pick<Problem, 'prompt' | 'answer'>[]): string {
 	const hash = createHash('sha256');
 	for (const { prompt, answer } of problems) hash.update(JSON.stringify([prompt, answer]));

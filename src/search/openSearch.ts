@@ -29,7 +29,7 @@ export interface RunOptions {
 	readonly budget?: SearchBudget;
 	readonly seed?: number;
 	readonly spec?: Partial<Pick<SearchSpec, 'strategy' | 'params' | 'sampling' | 'split' | 'concurrency'>>;
-	/** An unnamed strategy to use instead. */
+	/** Custom strategy to use instead of the one in the specification. */
 	readonly strategy?: AnyStrategy;
 	/** Wraps the policy; all of the search's calls go through the wrapper. */
 	readonly wrap?: (policy: Policy) => Policy;
@@ -40,18 +40,18 @@ export interface RunOptions {
 }
 
 export interface RunHandle {
-	/** Rejects like `beginSearch`, and with exceptions from `onEvent`. */
+	/** Rejects in the same cases as `beginSearch`, and with any exception thrown by `onEvent`. */
 	readonly result: Promise<SearchResult>;
 	/** Stops the search and cancels pending work. */
 	stop(reason?: OutsideStop): void;
 }
 
-/** The strategy with tools. */
+/** Name of the strategy that uses tools. */
 const agent = reflexion().name;
 
 /**
- * How long a search can occupy the event loop, in milliseconds: a policy that answers immediately would never release
- * it.
+ * Maximum time a search can occupy the event loop before it yields, in milliseconds. Needed because a search whose
+ * policy answers immediately would otherwise never yield.
  */
 const stretchMs = 15;
 
@@ -59,8 +59,8 @@ const stretchMs = 15;
 const graceMs = 10_000;
 
 /**
- * A search specification with everything it refers to opened: policy and scorers. It can be used for any number of
- * problems, in sequence or concurrently. The owner must dispose of it.
+ * A search specification together with its opened policy and scorers. It can be used for any number of problems, in
+ * sequence or concurrently. The owner must dispose of it.
  */
 export class OpenSearch extends Disposable {
 	/** The specification, with absolute paths. */
@@ -125,7 +125,7 @@ export class OpenSearch extends Disposable {
 		this.#lease.discard();
 	}
 
-	/** Gives an agent the tools that were opened; they are canceled with the search. */
+	/** Returns the strategy to run. An agent gets the opened tools, whose calls are canceled together with the search. */
 	#strategyOf(name: string, signal: AbortSignal): string | AnyStrategy {
 		return name === agent && this.#tools !== null ? reflexion(this.#tools.bind({ signal })) : name;
 	}
@@ -177,7 +177,7 @@ export class OpenSearch extends Disposable {
 		const stop = (reason: OutsideStop = 'stopped') => {
 			handle.stop(reason);
 			cancel.abort();
-			// When the time is up, still score existing nodes, so that the best one can be the result.
+			// When the time is up, existing nodes are still scored, so that the best one can be selected.
 			if (reason === 'stopped') scoring.abort();
 			else afterwards(graceMs, () => scoring.abort());
 		};
@@ -185,7 +185,7 @@ export class OpenSearch extends Disposable {
 		if (options.signal?.aborted) abort();
 		options.signal?.addEventListener('abort', abort, { once: true });
 		if (budget.seconds !== undefined) {
-			// setTimeout treats larger values as no delay at all, and nobody waits that long.
+			// setTimeout treats delays above 2^31 - 1 ms as no delay at all, and nobody waits that long.
 			afterwards(Math.min(budget.seconds * 1000, 2 ** 31 - 1), () => stop('seconds'));
 		}
 		const result = handle.result.finally(() => {
@@ -200,7 +200,7 @@ export class OpenSearch extends Disposable {
 	}
 }
 
-/** Gives the judge a distinct name, because values are stored by scorer name and the guide can have the same one. */
+/** Gives the judge a distinct name, because values are stored by scorer name and the guide can have the same name. */
 function apartFrom(guide: Scorer | null, judge: Scorer | null): Scorer | null {
 	if (judge === null || judge.name !== guide?.name) return judge;
 	const { scope, oracle } = judge;
@@ -212,7 +212,7 @@ export function tokenLimit(context: number | null): number {
 	return Math.min(4096, context ?? 4096);
 }
 
-/** Yields after the search has run for a while, so that other work can run and its output is flushed. */
+/** Yields after the search has run for a while, so that other work can run and the search's output can be flushed. */
 function breathing(beforeCall: RunOptions['beforeCall']): () => Promise<void> | null {
 	let last = performance.now();
 	const breath = async () => {

@@ -36,17 +36,17 @@ export interface ProblemSet {
 	 * Task generator, whose own rule determines correctness; null if answers are compared by mathematical equivalence.
 	 */
 	readonly task: TaskDataset | null;
-	/** How to grade answers if there is no generator; if absent, they are compared by mathematical equivalence. */
+	/** How to grade answers if there is no generator; if absent, answers are compared by mathematical equivalence. */
 	readonly judge?: BenchmarkJudge;
 	/**
-	 * Yields every problem once; if several have the same key, only the first. Fails with `missing`, or `invalid` if
-	 * there is nothing to read.
-	 * @param onFault called for problems that cannot be read, which are skipped
+	 * Yields each problem once. If several problems have the same key, only the first one is yielded. Fails with
+	 * `missing`, or with `invalid` if there is nothing to read.
+	 * @param onFault called for each problem that is skipped because it cannot be read
 	 */
 	problems(onFault: (fault: ProblemFault) => void): AsyncIterable<Problem>;
 }
 
-/** Default number of problems for a generator if no limit is set. */
+/** Default number of problems from a generator if no limit is set. */
 const defaultTaskProblems = 500;
 
 /**
@@ -149,8 +149,8 @@ async function* distinct(problems: AsyncIterable<Problem>, limit: number): Async
 }
 
 /**
- * Returns the problem in a row, by line number in line-based files, otherwise by row number from 1. Fails with
- * `missing`, `invalid`.
+ * Returns the problem in a row. Rows are identified by line number in line-based files, and by row number starting at 1
+ * in all others. Fails with `missing` or `invalid`.
  */
 export async function readProblemRow(path: string, wanted: number): Promise<SearchProblem> {
 	const table = await openRows(path);
@@ -207,9 +207,7 @@ function benchmarkRow({ value, fault }: TableRow, benchmark: BenchmarkName): Pro
 	return value === null ? (fault ?? 'cannot be read') : benchmarkProblem(benchmark, value);
 }
 
-/**
- * Returns a short key for a problem that does not depend on how its key is written, to save memory with many problems.
- */
+/** Returns a short hash of a problem's normalized key. Saves memory when there are many problems. */
 export function shortKey(key: string): string {
 	return createHash('sha256').update(promptKey(key)).digest('base64url').slice(0, 22);
 }

@@ -6,8 +6,8 @@ import { readTreeLog, setTornAside } from './treeLogFile.ts';
 import { TreeLogWriter } from './treeLogWriter.ts';
 
 /**
- * Records in a log that the user has pruned or restored a node; a search that continues respects it. Fails with `busy`
- * while a search is writing to the log, and with `invalid` if there is no such node.
+ * Records in a log that the user has pruned or restored a node. Continuing the search takes this into account. Fails
+ * with `busy` while a search is writing to the log, and with `invalid` if there is no such node.
  */
 export async function pruneNode(log: string, node: number, restore: boolean): Promise<void> {
 	const lock = await FileLock.acquire(searchLockFolder(log), `The search ${basename(log)}`);

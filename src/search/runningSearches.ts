@@ -113,11 +113,11 @@ export class RunningSearches extends Disposable {
 		this.dispose();
 	}
 
-	/** Returns the context for searches in this process, with the API keys of a request. */
+	/** Returns the context for searches in this process, with the API keys from a request. */
 	context(keys: Readonly<Record<string, string>>, environment: Readonly<Record<string, string>>): SearchContext {
 		const { engine, client } = this.#programs;
 		const all = { ...process.env, ...environment };
-		// The only variable passed to policies is the Python that serves checkpoints of the pytorch engine.
+		// The only variable passed to policies is the path of the Python interpreter that serves PyTorch checkpoints.
 		const python = { [torchPythonVariable]: all[torchPythonVariable] };
 		return {
 			pool: this.#pool,

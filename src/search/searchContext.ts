@@ -4,12 +4,15 @@ import type { PolicySpec } from '../protocol/policySpec.ts';
 import type { ScorerSpec, SearchSpec, ToolSpec } from '../protocol/searchSpec.ts';
 import type { PolicyPool } from './policyPool.ts';
 
-/** Dependencies of a search that the calling program provides. */
+/** Dependencies of a search, provided by the caller. */
 export interface SearchContext {
 	/** How to open policies; `folder` is the base for relative paths in a specification. */
 	readonly policies: Omit<PolicyContext, 'signal' | 'capabilities'>;
 	readonly pool: PolicyPool;
-	/** Environment for scorer processes: Python, sandbox, API keys for judges. Default: this process's environment. */
+	/**
+	 * Environment variables for scorer processes (Python, sandbox, API keys for judges). Default: this process's
+	 * environment.
+	 */
 	readonly environment?: Readonly<Record<string, string | undefined>>;
 }
 

@@ -39,14 +39,14 @@ export interface SearchContinuation extends Omit<SearchStart, 'spec' | 'problem'
 
 /**
  * A search that writes its log while it runs. Whatever happens, the log is complete up to its last line and can be
- * continued: {@link startSearch}, {@link continueSearch}.
+ * continued. See {@link startSearch} and {@link continueSearch}.
  */
 export class SearchSession {
 	readonly log: string;
 	readonly spec: SearchSpec;
 	/**
-	 * Result of the search. Rejects if its log could not be written (`full`, `denied`), or if it could not continue at
-	 * all.
+	 * Result of the search. Rejects if the log could not be written (`full`, `denied`), or if the search could not
+	 * continue at all.
 	 */
 	readonly result: Promise<SearchResult>;
 	readonly #run: RunHandle;
@@ -113,8 +113,8 @@ export class SearchSession {
 	}
 
 	/**
-	 * Remaining budget for this part of the search; cost, and tokens that did not become a node, are included only after
-	 * it ends.
+	 * Remaining budget for this part of the search. Cost, and tokens that did not become part of a node, are deducted
+	 * only after this part ends.
 	 */
 	get left(): SearchBudget {
 		const seconds = (performance.now() - this.#facts.started) / 1000;
@@ -184,7 +184,7 @@ export class SearchSession {
 	}
 }
 
-/** Seals a start event, so that the user who started the search can continue it with everything it specifies. */
+/** Seals a start event, so that the user who started the search can continue it with everything the event specifies. */
 function sealed(event: TreeEvent, key: Buffer | null): TreeEvent {
 	return event.t !== 'start' || key === null ? event : { ...event, seal: sealOf(key, event) };
 }
@@ -213,9 +213,9 @@ export async function startSearch(start: SearchStart): Promise<SearchSession> {
 
 /**
  * Continues a search in its existing log file: anything left incomplete by a crash is set aside, and the rest becomes
- * the tree. Fails with `busy` while a search is writing to it, with `denied` if this user did not start the search and
- * no specification is given, with `invalid` if the log cannot be continued or a node is missing, and like {@link
- * OpenSearch.open}; on failure, the log is unchanged except for an incomplete end.
+ * the tree. Fails with `busy` while a search is writing to the log, with `denied` if this user did not start the search
+ * and no specification is given, with `invalid` if the log cannot be continued or a node is missing, and like {@link
+ * OpenSearch.open}; on failure, the log is unchanged, except that an incomplete end can have been set aside.
  */
 export async function continueSearch(go: SearchContinuation): Promise<SearchSession> {
 	const { log, context, signal, action, budget, onText } = go;
@@ -227,7 +227,7 @@ export async function continueSearch(go: SearchContinuation): Promise<SearchSess
 		if (start === null) throw new Failure('invalid', `${log} has no start event.`);
 		const givenSpec = go.spec ?? (await ownSpec(log, read));
 		const spec = withRoom(givenSpec, budget, read.tree);
-		// These names come from the user who started the search.
+		// The names of these variables come from the user who started the search.
 		const keyVariables = go.spec === undefined ? keyNamesOf(givenSpec) : [];
 		const how = {
 			problem: start.problem,
@@ -239,15 +239,15 @@ export async function continueSearch(go: SearchContinuation): Promise<SearchSess
 	});
 }
 
-/** Returns the specification in the log to continue with, if it comes from this user. */
+/** Returns the log's specification to continue with. Fails with `denied` if it does not come from this user. */
 async function ownSpec(log: string, read: ReadTreeLog): Promise<SearchSpec> {
 	const spec = specOf(log, read);
 	const { start } = read.tree;
 	if (start !== null && (await isOwnSearch(start))) return spec;
 	throw new Failure(
 		'denied',
-		`You did not start ${basename(log)} on this machine, or it has changed since, so the policy, scorers, files, tools and keys it names are not used.`,
-		'Specify what to continue with: --policy, and --strategy, --guide and --tools if needed.',
+		`You did not start ${basename(log)} on this machine, or the log has changed since, so the policy, scorers, files, tools and keys it names are not used.`,
+		'Specify --policy to continue, and also --strategy, --guide and --tools if needed.',
 	);
 }
 
@@ -258,7 +258,7 @@ function specOf(log: string, { events, tree }: ReadTreeLog): SearchSpec {
 		throw new Failure(
 			'unsupported',
 			`${basename(log)} does not contain its policy, so it cannot be continued.`,
-			'Start a new search for its problem.',
+			'Start a new search for the same problem.',
 		);
 	}
 	const spec = decodeOrThrow(searchSpecSchema, given, `The specification in ${basename(log)}`);
@@ -280,7 +280,7 @@ interface Prepared {
 	readonly spec: SearchSpec;
 	readonly read: ReadTreeLog | null;
 	readonly how: Pick<RunOptions, 'problem' | 'resume' | 'budget' | 'onText'>;
-	/** Additional environment variables with API keys that the user named. */
+	/** Names of additional environment variables that contain API keys, as given by the user. */
 	readonly keyVariables?: readonly string[];
 }
 

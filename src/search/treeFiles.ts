@@ -9,7 +9,7 @@ interface Held {
 	readonly file: TreeFile;
 }
 
-/** Number of recently read files to keep, because views request them in chunks. */
+/** Maximum number of recently read files to keep. They are kept because views request a file in chunks. */
 const maxHeld = 2;
 const maxAtOnce = 2000;
 

@@ -25,7 +25,7 @@ export interface TreeLogFault {
 export interface ReadTreeLog {
 	readonly events: readonly TreeEvent[];
 	readonly tree: SearchTree;
-	/** Lines that are not valid events, and details about the first few. */
+	/** Number of lines that are not valid events, and details about the first few. */
 	readonly unreadable: number;
 	readonly faults: readonly TreeLogFault[];
 	/** Number of bytes up to the end of the last complete line. */
@@ -54,7 +54,7 @@ export async function readTreeLog(path: string): Promise<ReadTreeLog> {
 	try {
 		const { size } = await handle.stat();
 		if (size > largestTreeLog) {
-			throw new Failure('unsupported', `${path} has ${size} bytes, more than the limit of ${largestTreeLog}.`);
+			throw new Failure('unsupported', `${path} is ${size} bytes, more than the limit of ${largestTreeLog} bytes.`);
 		}
 		const lines = new LineSplitter(longestTreeLine);
 		const buffer = Buffer.alloc(chunkBytes);

@@ -8,8 +8,8 @@ import { createAccuracy } from '../rewards/builtIn/accuracy.ts';
 export type Verdict = (problem: SearchProblem, completion: string) => 0 | 1 | null;
 
 /**
- * Creates a verdict from the built-in accuracy reward: the task's own rule, or else mathematical equivalence with the
- * gold answer.
+ * Creates a verdict from the built-in accuracy reward: uses the task's own rule if there is a task, and mathematical
+ * equivalence with the gold answer otherwise.
  */
 export async function createVerdict(tags: TraceTags, task: TaskDataset | null, folder: string): Promise<Verdict> {
 	const pair = (of: TraceTags['think']) => (of === null ? null : ([...of] as [string, string]));

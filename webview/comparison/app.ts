@@ -93,7 +93,7 @@ export class App extends Disposable {
 					this.#curves?.update(changes.has('data'));
 				break;
 			case 'heldOut': {
-				// New steps can bring new evaluations.
+				// New steps can include new evaluations.
 				const steps = JSON.stringify(runs.map(({ step }) => step));
 				if (changes.has('runs') && steps !== this.#steps) {
 					this.#steps = steps;

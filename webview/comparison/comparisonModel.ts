@@ -141,7 +141,7 @@ export class ComparisonModel extends Disposable implements ColumnSource {
 		return column && this.smoother.column(key, column);
 	}
 
-	/** Connects a run's points across the x values of other runs. */
+	/** Returns how to connect a run's points across the x values of other runs. */
 	gaps(key: string): GapStyle {
 		const metric = key.slice(key.indexOf('|') + 1);
 		return describeMetric(metric).group === 'evaluation' ? 'dotted' : 'bridged';

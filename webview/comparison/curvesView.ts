@@ -151,7 +151,7 @@ export class CurvesView extends Disposable {
 		}
 		return emptyState({
 			title: 'No shared metrics',
-			text: 'No metric was recorded under the same name by two runs. The other tabs may still have data.',
+			text: 'No two runs recorded a metric under the same name. The other tabs may still have data.',
 			actions: [{ label: 'Select Runs', run: () => model.host.post({ type: 'choose' }) }],
 		});
 	}
@@ -162,12 +162,12 @@ export class CurvesView extends Disposable {
 		const notes: string[] = [];
 		for (const run of offAxis) notes.push(`${name(run)} is hidden because it has no token counts.`);
 		points.forEach(({ rowsPerPoint }, run) => {
-			if (rowsPerPoint > 1) notes.push(`Each point of ${name(run)} is the mean of ${rowsPerPoint} steps.`);
+			if (rowsPerPoint > 1) notes.push(`Each point for ${name(run)} is the mean of ${rowsPerPoint} steps.`);
 		});
 		const lone = alone.flatMap((count, run) => (count > 0 ? [`${count} of ${name(run)}`] : []));
 		if (lone.length > 0) notes.push(`Not shown because only one run has them: ${lone.join(', ')}.`);
 		runs.forEach(({ droppedNames }, run) => {
-			if (droppedNames > 0) notes.push(`Some metrics of ${name(run)} are not compared because there are too many.`);
+			if (droppedNames > 0) notes.push(`${name(run)} has too many metrics, so some of them are not compared.`);
 		});
 		fill(this.#notes, ...notes.map((words) => element('p', null, words)));
 	}

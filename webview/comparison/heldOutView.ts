@@ -152,8 +152,8 @@ export class HeldOutView {
 				this.draw();
 			},
 		});
-		choice.element.querySelector('vscode-dropdown')?.setAttribute('aria-label', `Evaluation of ${name}`);
-		if (choice.element.matches('vscode-dropdown')) setAria(choice.element, 'label', `Evaluation of ${name}`);
+		choice.element.querySelector('vscode-dropdown')?.setAttribute('aria-label', `Evaluation for ${name}`);
+		if (choice.element.matches('vscode-dropdown')) setAria(choice.element, 'label', `Evaluation for ${name}`);
 		const size = `${formatCounted(shown.problems, 'problem')}${shown.samples === 1 ? '' : `, ${formatNumber(shown.samples, 3)} samples each`}`;
 		return element(
 			'tr',

@@ -236,7 +236,7 @@ export class PromptsView extends Disposable {
 					{
 						class: 'link',
 						attributes: { type: 'button' },
-						aria: { label: `Rollouts of ${name}` },
+						aria: { label: `Rollouts from ${name}` },
 						on: {
 							click: () =>
 								void this.#model.host

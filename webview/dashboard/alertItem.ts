@@ -5,7 +5,7 @@ import { icon } from '../lib/icons.ts';
 import { whenOf } from './alertOrder.ts';
 
 export interface AlertActions {
-	/** @param item index of the evidence; null opens the rollouts of the step */
+	/** @param item index of the evidence; null opens the rollouts for the step */
 	readonly showEvidence: (alert: DashboardAlert, item: number | null) => void;
 	readonly showRecipe: (alert: DashboardAlert) => void;
 	readonly applyAdvice: (alert: DashboardAlert) => void;

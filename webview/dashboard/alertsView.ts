@@ -183,7 +183,7 @@ export class AlertsView {
 		this.#render();
 	}
 
-	/** Announces new alerts. Alerts present when the panel opens are read in document order. */
+	/** Announces new alerts, except those present when the panel opens, which screen readers read in document order. */
 	#announce(): void {
 		if (this.#alerts === null || this.#alerts.phase === 'reading') return;
 		const holding = this.#alerts.alerts.filter(({ holds, dismissed }) => holds && !dismissed);

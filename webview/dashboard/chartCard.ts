@@ -195,7 +195,7 @@ export class ChartCard extends Disposable {
 		this.plot.setSettings({ hidden, smoothing: model.smoother.weight > 0, log });
 	}
 
-	/** @returns whether to use a log axis, which must be requested and requires a positive value */
+	/** @returns whether to use a log axis: the user must have requested it, and there must be a positive value */
 	#showLog(): boolean {
 		const { model } = this.#needs;
 		const wanted = this.log && this.#spec.kind === 'lines';

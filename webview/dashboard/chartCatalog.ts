@@ -12,7 +12,7 @@ import { preferenceCharts } from './preferenceCharts.ts';
  */
 export function chartsOf(metrics: readonly string[], own = false): ChartGroup[] {
 	const names = new Names(metrics);
-	// Must be first, to claim their evaluation metrics.
+	// The head charts must come first, to claim their evaluation metrics.
 	const heads = headCharts(names);
 	const preferences = preferenceCharts(names, own);
 	const optimizer = optimizerCharts(names);

@@ -143,7 +143,7 @@ export class DashboardModel extends Disposable implements ColumnSource {
 	gaps(name: string): GapStyle {
 		const known = this.#gaps.get(name);
 		const { length } = this.table;
-		// Recomputed after the table has grown by 10%.
+		// Recompute only after the table has grown by 10%.
 		if (known && length >= known.length && length < known.length * 1.1) return known.style;
 		const style = gapStyle(name, this.table.column(name));
 		this.#gaps.set(name, { length, style });
@@ -194,7 +194,7 @@ function tailOf(chunk: MetricChunk, step: number, table: MetricTable): MetricChu
 	};
 }
 
-/** Connects evaluations and sparse metrics across gaps; other metrics are drawn with gaps. */
+/** Returns how gaps are drawn: evaluations and sparse metrics are connected across gaps; other metrics are not. */
 export function gapStyle(name: string, column: Float64Array | undefined): GapStyle {
 	if (name.startsWith('eval/')) return 'dotted';
 	if (!column) return 'kept';

@@ -2,7 +2,7 @@ import { devicePartNames, readDeviceName } from '../../src/core/metrics/deviceNa
 import type { ChartLine, ChartSpec } from '../lib/charts/chartSpec.ts';
 import { chart, lineOf, type Names } from './chartParts.ts';
 
-/** Maximum number of devices with separate charts; more devices share one chart per metric. */
+/** Maximum number of devices with separate charts; if there are more, all devices share one chart per metric. */
 const maxSmall = 16;
 /** Maximum number of distinguishable lines in a chart. */
 const maxLines = 8;
@@ -38,7 +38,7 @@ function smallChart(kind: Kind, device: number, has: ReadonlySet<string>): Chart
 	const line = (part: string, more: Omit<ChartLine, 'metric'>): ChartLine[] =>
 		[`gpu/${device}/${part}`].filter((metric) => has.has(metric)).map((metric) => ({ metric, ...more }));
 	const lines = kind.lines.flatMap(([part, label], color) =>
-		// Reserved memory lies between the two and helps diagnose fragmentation.
+		// Reserved memory lies between the other two lines and helps diagnose fragmentation.
 		line(part, { label, color, ...(part === 'memory_reserved' ? { initiallyHidden: true } : {}) }),
 	);
 	const limit = lines.length > 0 && 'of' in kind ? line(kind.of, { label: 'Limit', color: 7, reference: true }) : [];

@@ -23,8 +23,9 @@ const paceRows = 50;
 
 /**
  * Estimates the remaining seconds at the current pace: the median time between the latest rows in the stage, times the
- * number of remaining steps. Returns null if unknown: nothing was measured yet, the run is not running, or later stages
- * with an unknown pace follow. The estimate is an upper bound, because a stage may end early based on its metrics.
+ * number of remaining steps. Returns null if nothing has been measured yet, if the run is not running, or if later
+ * stages with an unknown pace follow. The estimate is an upper bound, because a stage can end early based on its
+ * metrics.
  */
 export function remainingSeconds(run: DashboardRun, table: MetricTable): number | null {
 	if (run.status !== 'running') return null;
@@ -69,7 +70,7 @@ export function newestValue(
 	return null;
 }
 
-/** Accuracy metrics for stages on pairs or labels, held-out metrics first. */
+/** Accuracy metrics for stages that train on pairs or labels, held-out metrics first. */
 export const judgmentNames = [
 	'eval/rewards/accuracies',
 	'rewards/accuracies',

@@ -6,7 +6,7 @@ export function preferenceCharts(names: Names, own: boolean): ChartSpec[] {
 	const both = (name: string): string[] => names.take(name, `eval/${name}`);
 	const sides = (name: string): string[] =>
 		names.take(`${name}/chosen`, `${name}/rejected`, `eval/${name}/chosen`, `eval/${name}/rejected`);
-	// In other trainers, `eval/accuracy` may be answer accuracy; our engines use a different name.
+	// In runs from other trainers, `eval/accuracy` can mean answer accuracy; our engines use a different name for that.
 	const judged = own || names.has('accuracy') ? both('accuracy') : [];
 	const judgedLines = judged.map((name, i) => ({
 		...lineOf(name, i),

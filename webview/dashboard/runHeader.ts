@@ -70,7 +70,7 @@ export class RunHeader extends Disposable {
 			trainer: this.#fact('Trainer', () => ({
 				title: 'Trainer',
 				paragraphs: [
-					'The program that wrote this run. Its files are opened read-only. Metrics that have a canonical equivalent are shown under the canonical name, and their explanation includes the original name. Other metrics keep their original name.',
+					'The program that wrote this run. The run’s files are opened read-only. Metrics that have a canonical equivalent are shown under the canonical name, and their explanations include the original name. Other metrics keep their original names.',
 					...(needs.model.run?.notes ?? []),
 				],
 			})),

@@ -9,7 +9,7 @@ export interface RunNotice {
 	readonly actions: readonly { readonly action: DashboardAction; readonly label: string }[];
 }
 
-/** Returns the notice for a run; null if its charts are sufficient. Pure. */
+/** Returns the notice for a run; null if the charts need no explanation. Pure. */
 export function noticeOf(run: DashboardRun | null, rows: number, hasGrpo: boolean, loading: boolean): RunNotice | null {
 	if (run === null) {
 		return { kind: 'waiting', title: 'Opening run', text: 'Reading metrics…', actions: [] };

@@ -13,7 +13,7 @@ export const viewStateSchema = v.object({
 	switched: v.fallback(names, []),
 	/** Charts that are shown as tables. */
 	tables: v.fallback(names, []),
-	/** Groups by id; earlier versions saved a British spelling. */
+	/** Ids of collapsed groups; earlier versions saved the id `optimiser`. */
 	collapsed: v.fallback(
 		v.pipe(
 			names,

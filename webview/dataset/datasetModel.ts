@@ -22,7 +22,9 @@ export type DatasetPort = Panel<DatasetCommand, Requests>;
 /** Type of change: snapshot from the extension, loaded rows, open row, or view settings. */
 export type DatasetChange = 'snapshot' | 'rows' | 'detail' | 'shown';
 
-/** The open row. `detail` is null while loading, or if loading failed, in which case `failure` contains the reason. */
+/**
+ * The open row. `detail` is null while it is loading or if loading failed, in which case `failure` contains the reason.
+ */
 export interface OpenRow {
 	readonly row: number;
 	/** Position among the filtered rows; null if it is unknown or the row is filtered out. */
@@ -193,7 +195,7 @@ export class DatasetModel extends Disposable {
 		}
 	}
 
-	/** Discards the last portion, because it is incomplete after rows were added. */
+	/** Discards the last portion, because it is incomplete after rows have been added. */
 	forgetLast(): void {
 		for (const [portion, rows] of this.#portions) if (rows.length < portionRows) this.#portions.delete(portion);
 	}

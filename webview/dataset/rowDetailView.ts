@@ -55,7 +55,8 @@ export class RowDetailView implements IDisposable {
 		const remark = (text: string, kind = '') => element('p', { class: `remark ${kind}` }, text);
 		const list: HTMLElement[] = [];
 		if (detail.fault !== null) list.push(remark(`This row ${detail.fault}.`, 'bad'));
-		if (detail.refused !== null) list.push(remark(`Invalid for training: it ${plainLabel(detail.refused, 400)}.`));
+		if (detail.refused !== null)
+			list.push(remark(`Invalid for training: this row ${plainLabel(detail.refused, 400)}.`));
 		if (detail.repeats !== null) {
 			const first = detail.repeats;
 			const go = element(

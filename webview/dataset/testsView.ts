@@ -37,7 +37,7 @@ export class TestsView {
 			element(
 				'p',
 				{ class: 'quiet' },
-				'A row overlaps if its prompt or solution shares a 10-gram with a test prompt, or contains a shorter test prompt completely.',
+				'A row overlaps if its prompt or solution shares a 10-gram with a test prompt, or contains an entire shorter test prompt.',
 			),
 			element(
 				'ul',

@@ -49,7 +49,7 @@ export function nextFocus(key: string, index: number, count: number, columns = 1
 }
 
 export interface RovingFocus extends IDisposable {
-	/** Call after items have changed, so that one of them can be reached with Tab. */
+	/** Makes one of the items reachable with Tab. Call after the items have changed. */
 	settle(): void;
 }
 

@@ -44,7 +44,7 @@ export interface DataTableOptions {
 	readonly numberHead: string;
 	/** Width of the row number column, in CSS pixels. */
 	readonly numberWidth: number;
-	/** Returns the content of a row; undefined if it is not loaded yet, see {@link DataTable.refresh}. */
+	/** Returns the content of a row; undefined if it is not loaded yet (see {@link DataTable.refresh}). */
 	readonly row: (index: number) => DataRow | undefined;
 	readonly onOpen: (index: number, by: 'key' | 'pointer') => void;
 	/** Pointer action that opens a row: a click anywhere in it, or only a click on its number or a double-click. */

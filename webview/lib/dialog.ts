@@ -1,4 +1,4 @@
-/** Shows a modal dialog scrolled to the top, because the browser would focus its first button and scroll to it. */
+/** Shows a modal dialog scrolled to the top. By default, the browser would focus its first button and scroll to it. */
 export function showDialog(dialog: HTMLDialogElement): void {
 	if (dialog.open) return;
 	dialog.tabIndex = -1;

@@ -72,7 +72,7 @@ export class TabList<Id extends string> {
 
 	/**
 	 * Creates the panel for one or more tabs that share it.
-	 * @param properties include a tab stop if the content may not have one
+	 * @param properties must include a tab stop if the content might not have one
 	 */
 	panel(ids: readonly Id[], properties: Properties, content: HTMLElement | null = null): HTMLElement {
 		const panel = element('div', { ...properties, role: 'tabpanel', id: uniqueId('panel') }, content);

@@ -1,8 +1,8 @@
 import { element } from './dom.ts';
 
 /**
- * Creates a badge for a truncated completion; null if it finished. A null argument means that truncation was not
- * recorded.
+ * Creates a badge for a truncated completion; returns null if the completion finished. A null argument means that
+ * truncation was not recorded.
  */
 export function truncationBadge(truncated: boolean | null): HTMLElement | null {
 	if (truncated === false) return null;

@@ -79,7 +79,7 @@ export class PlaygroundModel extends Disposable {
 	undone = 0;
 	/** Whether the panel has sent its state. */
 	ready = false;
-	/** Values last suggested for a policy. Fields that the user has not changed follow the next policy. */
+	/** Values last suggested for a policy. Fields that the user has not changed are updated when the policy changes. */
 	#proposed = { temperature: usual.temperature, maxTokens: usual.maxTokens };
 
 	constructor(host: PlaygroundHost, state: PlaygroundState | undefined) {

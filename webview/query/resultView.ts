@@ -251,7 +251,7 @@ export function summaryOf(answer: Answer, busy: boolean): string {
 	const rest = end.complete
 		? ''
 		: hits.length >= maxHits
-			? `; stopped at ${formatCount(maxHits)} hits, narrow the search to see more`
+			? `; stopped at ${formatCount(maxHits)} hits (narrow the search to see more)`
 			: '; partial scan';
 	return `${[`${count}, ${where}${rest}`, ...end.limits].join('. ')}`;
 }

@@ -121,7 +121,7 @@ export class App extends Disposable {
 			this.#showMode();
 			this.#applyMarks();
 		}
-		if (changes.has('run')) setText(this.#heading, `Rollouts of ${plainLabel(model.run?.name ?? '')}`);
+		if (changes.has('run')) setText(this.#heading, `Rollouts from ${plainLabel(model.run?.name ?? '')}`);
 		if (changes.has('steps') || changes.has('step')) {
 			this.#toolbar.update();
 			this.#browser.updateSteps();

@@ -33,8 +33,8 @@ export interface Bar {
 }
 
 /**
- * Returns the position of each bar, which extends up or down from zero and is at least one pixel high; null without a
- * reward.
+ * Returns the position of each bar, which extends up or down from zero and is at least one pixel high; null for a
+ * rollout without a reward.
  */
 export function layoutBars(values: readonly (number | null)[], range: RewardRange, height: number): (Bar | null)[] {
 	const scale = height / (range.high - range.low);

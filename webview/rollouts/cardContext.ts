@@ -10,13 +10,13 @@ import type { MarkKind, TextFindings } from './textMarks.ts';
 
 export type CopiedPart = 'completion' | 'prompt' | 'json';
 
-/** Interface that a card uses to access the panel; places are within the card's group. */
+/** Interface through which a card accesses the panel; indices refer to the card's group. */
 export interface CardContext {
 	readonly tags: CompletionTags;
 	readonly weights: ReadonlyMap<string, number>;
-	/** Whether rewards are weighted sums of their components, which may not be the case for other trainers. */
+	/** Whether rewards are weighted sums of their components, which is not always true for other trainers. */
 	readonly sums: boolean;
-	/** Max absolute advantage in the group. */
+	/** Maximum absolute advantage in the group. */
 	readonly largestAdvantage: number;
 	readonly search: string;
 	readonly tokenView: TokenView;

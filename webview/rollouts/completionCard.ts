@@ -214,7 +214,7 @@ export class CompletionCard implements IDisposable {
 			this.#trace = traceCompletion(this.#text, this.#context.tags);
 			this.#context.traced(index, this.#trace);
 			const several = (this.rollout.turns ?? null) !== null;
-			// Template tags apply to a single text; in a conversation, each message has its own tags.
+			// Template tags apply to plain text; in a conversation, each message has its own tags.
 			if (!several && this.rollout.textRecorded !== false) this.#drawFaults(this.#trace);
 			if (tokenView !== 'off' && this.#has(tokenView)) await this.#drawTokens(tokenView);
 			else if (several) await this.#drawTurns();

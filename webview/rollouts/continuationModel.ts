@@ -98,7 +98,7 @@ export class ContinuationModel extends Disposable {
 			.filter(({ prefix, text }) => fits(prefix.length + text.length))
 			.map(({ state, failure, ...one }) => ({
 				...one,
-				// Nothing is generating after a reload.
+				// No generation is still running after a reload.
 				state: state === 'running' ? ('stopped' as const) : state,
 				failure: failure === null ? null : failure.toString().slice(0, 2000),
 			}));

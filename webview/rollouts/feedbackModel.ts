@@ -11,7 +11,7 @@ type Group = Omit<Place, 'index'>;
 
 const sameGroup = (a: Group, b: Group) => a.split === b.split && a.step === b.step && a.group === b.group;
 
-/** Initial rating before + or - is first applied. */
+/** Rating that + and - start from if a completion has no rating. */
 const middle: CompletionRating = 3;
 
 /**

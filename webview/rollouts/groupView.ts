@@ -22,7 +22,7 @@ import { TurnsBody } from './turnsBody.ts';
 
 /** Length limit in characters; groups with only shorter completions are shown as a grid. */
 const shortCompletion = 900;
-/** Min width of the pane for columns, in pixels. */
+/** Minimum pane width for showing columns, in pixels. */
 const narrowPane = 560;
 
 /** Resolves the layout `auto` to a specific layout. */

@@ -3,7 +3,7 @@ import { placeSchema } from '../../src/protocol/rolloutsMessages.ts';
 
 const text = (max: number) => v.pipe(v.string(), v.maxLength(max));
 
-/** Maximum total number of characters to save, limited because every save copies all of them. */
+/** Maximum total number of characters to save. Needed because every save copies all of them. */
 export const maxKeptCharacters = 400_000;
 
 /** Unsent prefix of a completion. */

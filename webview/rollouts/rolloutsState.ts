@@ -33,7 +33,7 @@ export type Load<T> =
 	| { readonly state: 'ready'; readonly value: T }
 	| { readonly state: 'failed'; readonly failure: Failure };
 
-/** Describes what changed, so each view redraws only its part. */
+/** Describes what changed, so that each view redraws only its part. */
 export type Change =
 	| 'run'
 	| 'steps'

@@ -18,7 +18,7 @@ export type TokenView = (typeof tokenViews)[number];
 export const modes = ['group', 'compare', 'training', 'behaviors', 'label', 'continue'] as const;
 export type Mode = (typeof modes)[number];
 
-/** A name as it is spelled now; earlier versions saved British spellings. */
+/** Converts a saved name to its current spelling; earlier versions saved British spellings. */
 const written = v.pipe(
 	v.string(),
 	v.transform((name) => name.replace('behaviour', 'behavior')),

@@ -175,7 +175,7 @@ export class IntervalPlot {
 /** Point positions, in pixels. */
 type Places = ReadonlyMap<string, number>;
 
-/** Spreads out points with the same position on the axis, so their intervals do not overlap. */
+/** Spreads out points with the same position on the axis, so that their intervals do not overlap. */
 function apart(points: readonly PlotPoint[], x: Scale): Places {
 	const columns = new Map<number, string[]>();
 	for (const { id, x: value } of points) {

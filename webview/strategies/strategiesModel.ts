@@ -40,7 +40,7 @@ export class StrategiesModel {
 		return this.summaryEvent?.summary.points ?? [];
 	}
 
-	/** Number of searches without a result. Summaries from older versions only record it per point. */
+	/** Number of searches without a result. Summaries from older versions record this number only per point. */
 	get failed(): number {
 		const summary = this.summaryEvent?.summary;
 		if (summary === undefined) return 0;

@@ -72,7 +72,7 @@ export class ReferencesView {
 			element(
 				'p',
 				{ class: 'quiet note' },
-				'Claims are compared word by word with the retrieved text of their sources, and rare words count more. Use this as a hint on where to look, not as proof.',
+				'Claims are compared word by word with the retrieved text of their sources, and rare words count more. Use this as a hint about where to look, not as proof.',
 			),
 			shown.claims.length > 0 &&
 				element(

@@ -11,7 +11,7 @@ export class Timeline extends Disposable {
 	readonly #model: TranscriptModel;
 	readonly #list: VirtualList;
 	readonly #cards = new Map<number, MessageCard>();
-	/** Number of reveal requests, so only the latest takes effect. */
+	/** Number of reveal requests so far, used to ignore all but the latest. */
 	#shown = 0;
 
 	constructor(model: TranscriptModel) {

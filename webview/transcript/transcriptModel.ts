@@ -170,7 +170,7 @@ export class TranscriptModel extends Disposable {
 		} catch (error) {
 			if (version !== this.#version || this.disposed) return;
 			const failure = Failure.from(error);
-			// The text changed during the read. Ask the panel for the new one.
+			// The text changed during the read. Ask the panel for the new text.
 			if (failure.reason === 'mismatch') this.post({ type: 'ready' });
 			else this.#fail(failure.message, failure.action ?? null);
 			return;

@@ -47,14 +47,14 @@ export interface Range {
 }
 
 /**
- * Minimum fraction of the natural range that values must span to use it. Otherwise they get their own range, because
- * all colors would look alike.
+ * Minimum fraction of the natural range that values must span for that range to be used. Values that span less get
+ * their own range, because their colors would otherwise all look alike.
  */
 const minShare = 0.5;
 
 /**
- * Returns the range spanned by the colors. Values and probabilities use the full range 0 to 1 (or -1 to 1) if they
- * spread over it, and otherwise the minimum and maximum in the tree. null if there are no values.
+ * Returns the range spanned by the colors: for values and probabilities that span enough of it, the full range 0 to 1
+ * (or -1 to 1); otherwise, the minimum to the maximum in the tree. Returns null if there are no values.
  */
 export function measureRange(tree: SearchTree, coloring: Exclude<Coloring, 'role'>): Range | null {
 	let min = Number.POSITIVE_INFINITY;
@@ -81,7 +81,7 @@ function naturalRange(coloring: Coloring, min: number, max: number): Range {
 
 /** Number of nodes inspected. Larger trees are sampled evenly. */
 const sampled = 1000;
-/** Minimum number of nodes with a value or score for it to become the default coloring. */
+/** Minimum number of nodes that must have a value (or a score) for values (or scores) to be the default coloring. */
 const fewest = 3;
 
 /**

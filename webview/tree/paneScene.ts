@@ -10,7 +10,8 @@ import type { TreeModel } from './treeModel.ts';
 import type { TreeSide } from './treeSide.ts';
 
 /**
- * Computes the layout of a side from all its events, whatever the replay position, with the current folds and filter.
+ * Computes the layout of a side from all its events, regardless of the replay position, with the current folds and
+ * filter.
  */
 export function layoutOfSide({ options, selection, folds }: TreeModel, side: TreeSide, kind: LayoutKind): Layout {
 	const { latest } = side;

@@ -143,7 +143,7 @@ export class Toolbar {
 		this.#search.focus();
 	}
 
-	/** @param kind, coloring the values in effect where the user has left the choice to the tree */
+	/** @param kind, coloring the values in effect if the user has not chosen any */
 	update(kind: LayoutKind, coloring: Coloring): void {
 		const { options, hits, words } = this.#model;
 		this.#layout.setValue(kind);

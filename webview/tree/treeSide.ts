@@ -52,7 +52,9 @@ export class TreeSide {
 		return this.events[this.moment - 1] ?? null;
 	}
 
-	/** Adds events. Returns false if they do not continue the known ones, so a new snapshot must be requested. */
+	/**
+	 * Adds events. Returns false if they do not continue the known ones, in which case a new snapshot must be requested.
+	 */
 	receive({ generation, from, lines, complete }: EventsMessage): boolean {
 		if (generation !== this.#generation) return generation < this.#generation;
 		const events = eventsOfLines(this.#decoder.decode(lines));

@@ -16,7 +16,7 @@ import type { ResultsModel } from './resultsModel.ts';
 import { changeText, expectationText, valueText } from './rowBadges.ts';
 import { tagsOf } from './traceTags.ts';
 
-/** Maximum number of characters shown of an answer or stack trace. The full text can be opened as a document. */
+/** Maximum number of characters of an answer or stack trace to show. The full text can be opened as a document. */
 const longestNote = 20_000;
 
 /** The open row: value, prompt, completion as a trace, answer and error. */

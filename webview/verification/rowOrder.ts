@@ -28,8 +28,8 @@ function sortBy(numbers: readonly number[], key: Key, descending: boolean, rank:
 const labels = new Intl.Collator('en', { numeric: true });
 
 /**
- * Sorts verification rows. Among equal values, correct answers come first when the lowest values are listed first, and
- * incorrect answers when the highest values are.
+ * Sorts verification rows. Among equal values, correct answers come first if the lowest values are listed first, and
+ * incorrect answers come first if the highest values are listed first.
  */
 export function sortVerified(rows: readonly RowSummary[], numbers: readonly number[], order: RowOrder): number[] {
 	const value: Key = (i) => rows[i]?.value ?? null;
@@ -55,7 +55,7 @@ export function sortVerified(rows: readonly RowSummary[], numbers: readonly numb
 	}
 }
 
-/** Sorts comparison rows by the largest change or value first. */
+/** Sorts comparison rows, largest change or value first. */
 export function sortCompared(rows: readonly ComparedSummary[], numbers: readonly number[], order: RowOrder): number[] {
 	const row = (i: number) => rows[i] as ComparedSummary;
 	switch (order) {

@@ -71,7 +71,7 @@ function valueStatistics(s: VerificationNumbers): Statistic[] {
 			note: `${of(agreed, problems)} problems`,
 			level: agreed < problems ? 'notice' : 'plain',
 			meaning:
-				'Percentage of problems whose correct answer scores strictly higher than every incorrect one. Rewards that do not check the answer, such as format rewards, may score lower.',
+				'Percentage of problems whose correct answer scores strictly higher than every incorrect one. This percentage can be low for rewards that do not check the answer, such as format rewards.',
 			rows: { kind: 'surprising' },
 		});
 	}
@@ -168,7 +168,7 @@ function checkStatistics(s: VerificationNumbers): Statistic[] {
 			note: of(s.recorded.different, recorded),
 			level: s.recorded.different > 0 ? 'notice' : 'plain',
 			meaning:
-				'Rollouts whose value differs from the one recorded by the run. If 0, the code is the same as the code that the run was trained with.',
+				'Rollouts whose value differs from the one recorded by the run. If 0, the current code gives the same values as the code that the run was trained with.',
 			rows: { kind: 'different' },
 		});
 	}

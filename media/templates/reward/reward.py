@@ -7,7 +7,7 @@
 # does not apply.
 import re
 
-# Maximum length of the thinking section, in characters, that still earns the full reward.
+# Maximum length of the thinking section, in characters, for the full reward.
 SHORT = 200
 
 

@@ -5,7 +5,7 @@ import type { Reward } from 'reasoning-lab';
 // comes from the recipe that names this file, or from a nearby recipe. To use other data, add a comment such as
 // "@dataset ../data/train.jsonl".
 
-/** Maximum length of the thinking section, in characters, that still earns the full reward. */
+/** Maximum length of the thinking section, in characters, for the full reward. */
 const short = 200;
 
 /**

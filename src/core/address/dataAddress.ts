@@ -64,7 +64,7 @@ export function parseAddress(text: string): DataAddress {
 	};
 	const run = decoded(rawRun);
 	if (run === '' || run === '.' || run === '..' || /[/\\\0]/.test(run))
-		throw wrong('the run is not a valid folder name');
+		throw wrong('the run name is not a valid folder name');
 	const parameters = parametersOf(query);
 	if (parameters === null) throw wrong('the query after "?" must consist of name=value pairs');
 	const only = (...names: string[]) => {

@@ -8,7 +8,7 @@ export type OverlayAxis = (typeof overlayAxes)[number];
 export interface Overlay {
 	/** All x positions across runs, ascending and without duplicates. */
 	readonly x: Float64Array;
-	/** For each run, the index into `x` of each point; -1 if the point has no position on this axis. */
+	/** For each run, the index into `x` of each point, or -1 if the point has no position on this axis. */
 	readonly rows: readonly Int32Array[];
 }
 

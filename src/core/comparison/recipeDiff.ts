@@ -2,7 +2,7 @@
 export interface RecipeRow {
 	/** Key path, such as `stages[1].learning_rate`. */
 	readonly key: string;
-	/** JSON-encoded values; null for runs whose recipe lacks the key. */
+	/** JSON-encoded values, or null for runs whose recipe lacks the key. */
 	readonly values: readonly (string | null)[];
 }
 
@@ -11,7 +11,7 @@ export interface RecipeDiff {
 	readonly changed: readonly RecipeRow[];
 	/** Number of keys with equal values. */
 	readonly same: number;
-	/** Indices of runs without a recipe; their values are all null. */
+	/** Indices of runs without a recipe. All values for these runs are null. */
 	readonly without: readonly number[];
 	/** Number of keys omitted because of the comparison limit. */
 	readonly cut: number;

@@ -1,6 +1,6 @@
 import type { MetricsLine } from '../../protocol/metricsLine.ts';
 
-/** Maximum number of points kept per run: more than the pixel width of a screen, few enough for eight runs. */
+/** Maximum number of points kept per run. Exceeds the pixel width of a screen but is small enough for eight runs. */
 export const maxPoints = 4096;
 /** Maximum number of metrics kept per run. */
 export const maxNames = 400;
@@ -15,7 +15,7 @@ export interface CurvePoints {
 	readonly tokens: Float64Array;
 	readonly names: readonly string[];
 	readonly values: readonly Float64Array[];
-	/** Rows per point; the last point may have fewer. */
+	/** Rows per point; the last point can have fewer. */
 	readonly rowsPerPoint: number;
 }
 
@@ -121,7 +121,7 @@ export class RunCurves {
 		return means;
 	}
 
-	/** Returns the last point, or a new one if it is full. */
+	/** Returns the last point, or a new point if the last one is full. */
 	#pointFor(sameRow: boolean): number {
 		const last = this.#points - 1;
 		if (last >= 0 && (sameRow || (this.#rows[last] as number) < this.#perPoint)) return last;

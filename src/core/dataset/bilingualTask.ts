@@ -42,9 +42,12 @@ export interface BilingualSettings {
 	readonly digits: number;
 	/** Fraction of general problems, from 0 to 1. */
 	readonly general: number;
-	/** Language of worked solutions; `mixed` picks one for each word. */
+	/** Language of worked solutions; `mixed` picks a language for each word. */
 	readonly language: Language | 'mixed';
-	/** With `varied`, some solutions are too brief, and others contain a slip that is noticed and corrected. */
+	/**
+	 * Solution style. With `varied`, some solutions are too brief, and others contain a slip that is noticed and
+	 * corrected.
+	 */
 	readonly style: 'full' | 'varied';
 }
 
@@ -68,10 +71,10 @@ function columnsOf(a: number, b: number, digits: number): Column[] {
 }
 
 /**
- * Generates two types of problems with worked solutions in two alphabets, plus plain sentences in both alphabets:
- * pretraining data for a base model that mixes languages. Reasoning: `add 285 149:` with its columns from the right,
- * `ones 5+9=14;tens 1+8+4=13;hundreds 1+2+1=4`. General: `reverse dbca:`, `letters d,b,c,a;back a,c,b,d`. A slip looks
- * like `tens 1+8+4=12;wait tens 1+8+4=13`.
+ * Generates pretraining data for a base model that mixes languages: two types of problems with worked solutions in two
+ * alphabets, plus plain sentences in both alphabets. A reasoning problem such as `add 285 149:` is solved column by
+ * column from the right: `ones 5+9=14;tens 1+8+4=13;hundreds 1+2+1=4`. A general problem such as `reverse dbca:` has
+ * the solution `letters d,b,c,a;back a,c,b,d`. A slip looks like `tens 1+8+4=12;wait tens 1+8+4=13`.
  */
 export function bilingualTask({ digits, general, language, style }: BilingualSettings): Task {
 	const places = languages.en.columns.length;
@@ -141,7 +144,8 @@ export function bilingualTask({ digits, general, language, style }: BilingualSet
 	const said = Object.values(languages).flatMap((words) => Object.values(words).flat());
 	const longest = (of: (words: (typeof languages)[Language]) => string) =>
 		Math.max(...Object.values(languages).map((words) => of(words).length));
-	// Each column is its name followed by `1+9+9=19`; the first one has no carry, and semicolons separate columns.
+	// Each column consists of its name followed by `1+9+9=19`. The first column has no carry, and semicolons separate
+	// columns.
 	const columnLength = (place: number) =>
 		longest(({ columns }) => columns[place] as string) + 1 + (place === 0 ? 6 : 8) + (place === 0 ? 0 : 1);
 	const columnLengths = Array.from({ length: digits }, (_, place) => columnLength(place));

@@ -18,7 +18,7 @@ export function columnCell(row: Row, column: string): unknown {
 	return value;
 }
 
-/** Roles allowed in a prompt; the assistant's message is the answer. */
+/** Roles allowed in a prompt. The assistant's role is excluded because the assistant's message is the answer. */
 const asking: readonly unknown[] = ['system', 'developer', 'user'];
 
 /**

@@ -9,7 +9,7 @@ export interface CompletionRow {
 	readonly prompt: string;
 	/** Completion with its tags, without the end-of-sequence token. */
 	readonly completion: string;
-	/** null if unknown. */
+	/** Gold answer, or null if unknown. */
 	readonly answer: string | null;
 	/** All columns of the row, as passed to rewards. */
 	readonly row: Readonly<Record<string, unknown>>;
@@ -20,15 +20,15 @@ export interface CompletionColumns {
 	readonly prompt: string;
 	readonly completion: string;
 	readonly answer: string;
-	/** Column with the reasoning alone. In rows without a completion, it is combined with the answer to build one. */
+	/** Column with the reasoning alone. In rows without a completion, one is built from this column and the answer. */
 	readonly solution?: string | undefined;
 }
 
 type Fault = (what: string, action: string) => Failure;
 
 /**
- * Parses completion rows from JSONL. Completions are used as is; if a row lacks one, the template builds it from the
- * solution and the answer. Throws `invalid` at the first invalid line, or if there are no rows.
+ * Parses completion rows from JSONL. Completions are used as is. If a row lacks one, the template is used to build it
+ * from the solution and the answer. Throws `invalid` at the first invalid line, or if there are no rows.
  */
 export function parseCompletionRows(
 	content: string,

@@ -60,11 +60,14 @@ function readRow(row: Question['row']): { numbers: number[]; target: number } | 
 export interface CountdownSettings {
 	/** Number of operands; each must be used exactly once. */
 	readonly terms: number;
-	/** Largest target. Operands are at most one fifth of it. */
+	/** Largest target. Operands are at most one fifth of this value. */
 	readonly largest: number;
 }
 
-/** `3,5,2:16=`: reach 16 using 3, 5, and 2 once each. Any expression that evaluates to the target is correct. */
+/**
+ * Generates problems such as `3,5,2:16=`, which asks for an expression that equals 16 and uses 3, 5, and 2 once each.
+ * Any expression that evaluates to the target is correct.
+ */
 export function countdownTask({ terms, largest }: CountdownSettings): Task {
 	if (largest < 5 * terms) {
 		throw new Failure(

@@ -39,7 +39,10 @@ export function promptKey(prompt: string): string {
 	return /[^\S ]| {2}/.test(text) ? text.replace(/\s+/g, ' ') : text;
 }
 
-/** Parses one line of a JSONL dataset. A null answer is unknown, so accuracy does not apply to it. */
+/**
+ * Parses one line of a JSONL dataset. A null answer means that the answer is unknown, so accuracy does not apply to the
+ * row.
+ */
 export function parseDatasetLine(text: string, line: number, columns: DatasetColumns = defaultColumns): ParsedRow {
 	const bare = line === 1 && text.startsWith('\uFEFF') ? text.slice(1) : text;
 	if (bare.trim() === '') return { kind: 'blank' };

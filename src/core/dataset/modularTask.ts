@@ -9,7 +9,7 @@ interface Step {
 	readonly operand: number;
 }
 
-/** Returns a canonical key. Adjacent sums commute, as do adjacent products, so their order is ignored. */
+/** Returns a canonical key. Adjacent additions commute, as do adjacent multiplications, so their order is ignored. */
 function canonical(start: number, steps: readonly Step[], modulus: number): string {
 	const runs: { product: boolean; parts: string[] }[] = [];
 	const first: Step = { operator: steps[0]?.operator === '*' ? '*' : '+', operand: start };

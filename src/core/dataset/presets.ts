@@ -172,7 +172,7 @@ export const datasetPresets: Readonly<Record<PresetName, DatasetPreset>> = {
 export interface RowParts {
 	readonly prompt: unknown;
 	readonly answer: unknown;
-	/** undefined if the row has no solution column. */
+	/** Worked solution, or undefined if the row has no solution column. */
 	readonly solution: unknown;
 	/** All columns of the row, as passed to rewards. */
 	readonly row: Readonly<Record<string, unknown>>;

@@ -4,7 +4,10 @@ import type { TaskDataset } from '../../protocol/recipe/recipe.ts';
 /** A problem with its worked solution. All text is bare: no template, no tags. */
 export interface Problem {
 	readonly prompt: string;
-	/** Gold answer, or null if unknown (a dataset row may lack it), in which case accuracy does not apply. */
+	/**
+	 * Gold answer, or null if unknown (for example, if a dataset row lacks it). Accuracy does not apply if the answer is
+	 * null.
+	 */
 	readonly answer: string | null;
 	/** Worked reasoning for the cold start, or null if there is none. */
 	readonly solution: string | null;

@@ -22,6 +22,6 @@ export interface ProblemSource {
 	heldOut(n: number): readonly Problem[];
 	/** Returns the plain text at the given index for the given seed, for pretraining. Absent if unsupported. */
 	text?(seed: number, index: number): string;
-	/** Returns null if accuracy does not apply because there is no gold answer. */
+	/** Returns whether the answer is correct, or null if accuracy does not apply because there is no gold answer. */
 	verify(question: Question, answer: string): boolean | null;
 }

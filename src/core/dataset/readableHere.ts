@@ -31,8 +31,8 @@ export function onlyTrainerReads(dataset: ResolvedDataset): string | null {
 }
 
 /**
- * Returns why only the trainer can read a file, based on its name ("is compressed"). Returns null if it is readable
- * here.
+ * Returns why only the trainer can read a file, based on its name ("is compressed"). Returns null if the file can be
+ * read without the trainer.
  */
 export function unreadFile(path: string): string | null {
 	return dataFileKind(path) !== null && /\.(gz|zst)$/i.test(path) ? 'is compressed' : null;

@@ -11,8 +11,8 @@ export interface RowsSplit {
 }
 
 /**
- * Splits rows by the held-out file if there is one (removing its prompts from the training rows), otherwise by a hash
- * of the prompt. Rows with the same prompt land on the same side. The held-out side contains each prompt once.
+ * Splits rows by the held-out file if there is one (removing its prompts from the training rows), or by a hash of the
+ * prompt otherwise. Rows with the same prompt land on the same side. The held-out side contains each prompt once.
  */
 export function splitRows(rows: readonly Problem[], heldOutRows: readonly Problem[] | null, share: number): RowsSplit {
 	const keys = new Set(heldOutRows?.map((row) => row.key));

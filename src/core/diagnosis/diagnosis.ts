@@ -23,12 +23,14 @@ interface Working {
 	news: boolean;
 }
 
-/** Maximum number of alerts per run. Names come from the trainer, so their number is unbounded. */
+/** Maximum number of alerts per run. Needed because names come from the trainer, so their number is unbounded. */
 const maxAlerts = 200;
 /** Maximum number of evaluations queued until the metrics row for their step arrives. */
 const maxWaiting = 1000;
 
-/** Stages that imitate or learn from pairs. Excluded because nothing is sampled and entropy falls by design. */
+/**
+ * Stages that train by imitation or on pairs. They are excluded because nothing is sampled and entropy falls by design.
+ */
 const unsampled: ReadonlySet<string> = new Set([
 	'pretrain',
 	'sft',
@@ -218,8 +220,8 @@ export class Diagnosis {
 	}
 
 	/**
-	 * Returns the rule's earlier finding if it was reported under the generic id, before its subject was known. It is
-	 * reassigned to the new id so that both remain a single alert.
+	 * Returns the rule's earlier finding if it was reported under the generic id, before its subject was known. The
+	 * finding is reassigned to the new id so that both remain a single alert.
 	 */
 	#renamed(rule: Rule, id: string): Found | undefined {
 		const vague = id === rule.name ? undefined : this.#found.get(rule.name);
@@ -237,7 +239,7 @@ function asCause(title: string): string {
 export interface WholeRun {
 	readonly metrics: readonly MetricsLine[];
 	readonly evaluations?: readonly EvaluationSummary[];
-	/** Facts for all steps or for some of them. */
+	/** Facts for all or some of the steps. */
 	readonly steps?: readonly StepFacts[];
 }
 

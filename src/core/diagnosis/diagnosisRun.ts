@@ -8,7 +8,7 @@ export interface DiagnosisStage {
 	readonly settings: Readonly<Record<string, unknown>>;
 }
 
-/** What rules know about a run in addition to its metrics. */
+/** Run information available to rules in addition to metrics. */
 export interface DiagnosisRun {
 	/** `reasoning-lab`, or the format name of an importer. */
 	readonly format: string;
@@ -81,7 +81,7 @@ export function stagePath(run: DiagnosisRun, stage: string, key: string): Recipe
 	return at < 0 ? null : ['stages', at, key];
 }
 
-/** Returns the paths of a stage's clip range settings, or null where it has none. */
+/** Returns the paths of a stage's clip range settings, or null for a setting that the stage does not have. */
 export function clipPaths(run: DiagnosisRun, stage: string): Readonly<Record<'low' | 'high', RecipePath | null>> {
 	return { low: stagePath(run, stage, 'epsilon'), high: stagePath(run, stage, 'epsilon_high') };
 }

@@ -15,7 +15,10 @@ const longestText = 200_000;
  * visible at the end; the limit keeps the search fast.
  */
 const loopText = 20_000;
-/** Maximum characters kept per answer (enough to distinguish answers), and examined to detect the language. */
+/**
+ * Maximum number of characters per answer that are kept (enough to distinguish answers) and examined to detect the
+ * language.
+ */
 const longestAnswer = 200;
 const languageText = 4000;
 /** Prompts longer than this are not used to identify rows. */
@@ -23,7 +26,7 @@ const longestPrompt = 2000;
 /** Maximum number of rewards for which identical completions are compared. */
 const maxRewards = 50;
 
-/** Returns the language or script of a completion if it counts as mixed, otherwise null. */
+/** Returns the language or script of a completion if it counts as mixed, or null otherwise. */
 function mixedOf(completion: string): string | null {
 	const { foreign, language, script } = findLanguageMix(completion.slice(0, languageText));
 	return foreign >= limit('mixedLetters') ? (language ?? script ?? '') : null;
@@ -49,7 +52,7 @@ function answerOf(completion: string, tags: TraceTags | null): { readonly text: 
 	return { text: soleAnswer(parseTrace(completion, tags), tags)?.slice(0, longestAnswer).toLowerCase() ?? null };
 }
 
-/** Returns whether the answer is marked as the prompt requests, for runs from other trainers. */
+/** Returns whether the answer is marked in the way the prompt requests. Used for runs from other trainers. */
 function answeredOf(completion: string, prompt: string): boolean | null {
 	if (/\\boxed/.test(prompt)) return /\\boxed\s*\{/.test(completion);
 	if (/<answer>/i.test(prompt)) return /<answer>[\s\S]*?\S[\s\S]*?<\/answer>/i.test(completion.slice(-20_000));

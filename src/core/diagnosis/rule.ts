@@ -40,7 +40,10 @@ export interface RuleFinding {
 	/** Subject of the finding, for rules that can report several at the same time. */
 	readonly about?: string;
 	readonly level: Alert['level'];
-	/** The report is refreshed whenever this value changes. If absent, the finding is reported once. */
+	/**
+	 * Version of the finding. The report is refreshed whenever this value changes. If absent, the finding is reported
+	 * once.
+	 */
 	readonly edition?: number;
 	content(): AlertContent;
 }
@@ -53,7 +56,7 @@ export interface RuleFinding {
 export interface Watch {
 	/** Receives a metric row. Only rows from RL stages are passed, unless the rule sets `everyStage`. */
 	row?(row: Row): readonly RuleFinding[] | undefined;
-	/** Receives the rollout facts for a step, in ascending order. Steps may be missing. */
+	/** Receives the rollout facts for a step, in ascending order. Steps can be missing. */
 	step?(facts: StepFacts): readonly RuleFinding[] | undefined;
 	/** Receives each held-out evaluation once. */
 	evaluation?(summary: EvaluationSummary): readonly RuleFinding[] | undefined;
@@ -78,7 +81,7 @@ export interface Rule {
 	readonly thresholds: readonly ThresholdName[];
 	/** Whether the rule also receives rows from stages that do not sample. */
 	readonly everyStage?: boolean;
-	/** Rules whose alerts can be consequences of this finding; they rank below it. */
+	/** Rules whose alerts can be consequences of this finding and are therefore ranked below it. */
 	readonly explains?: readonly string[];
 	watch(run: DiagnosisRun): Watch;
 }

@@ -67,7 +67,7 @@ export class OpeningMean {
 		this.#sum += value;
 	}
 
-	/** null until enough values have been added. */
+	/** Mean, or null until enough values have been added. */
 	get mean(): number | null {
 		return this.#count < this.#size ? null : this.#sum / this.#size;
 	}

@@ -35,8 +35,8 @@ export class Solving {
 	}
 
 	/**
-	 * Mean of the correctness reward over the last `shortRun` batches, ignoring held-out results. null if there are too
-	 * few batches.
+	 * Mean of the correctness reward over the last `shortRun` batches, ignoring held-out results, or null if there are
+	 * too few batches.
 	 */
 	get training(): number | null {
 		return this.#recent.full ? this.#recent.mean() : null;

@@ -3,23 +3,28 @@ export interface GroupFacts {
 	readonly group: number;
 	readonly index: readonly number[];
 	readonly reward: readonly (number | null)[];
-	/** null if no reward measures correctness. */
+	/** Whether each completion is correct, or null if no reward measures correctness. */
 	readonly correct: readonly (boolean | null)[];
-	/** null if not recorded. */
+	/** Whether each completion was truncated, or null if not recorded. */
 	readonly truncated: readonly (boolean | null)[];
 	/** Whether an answer could be parsed from the completion, or null if the answer format is unknown. */
 	readonly answered: readonly (boolean | null)[];
-	/** Fraction of repeated n-grams, 0 to 1; 0 for completions too short to repeat, null if the text was not recorded. */
+	/**
+	 * Fraction of repeated n-grams, from 0 to 1. The value is 0 for completions too short to repeat and null if the text
+	 * was not recorded.
+	 */
 	readonly repetition: readonly (number | null)[];
-	/** Number of distinct completions, or null if the text of some was not recorded. */
+	/** Number of distinct completions, or null if the text of some completions was not recorded. */
 	readonly distinct: number | null;
 	/** Prompt as it appears in the dataset. Absent for other trainers, generated problems, and very long prompts. */
 	readonly prompt?: string;
-	/** Parsed answers in lowercase; null if a completion has none. Absent if the answer format is unknown. */
+	/** Parsed answers in lowercase, or null for completions without one. Absent if the answer format is unknown. */
 	readonly answers?: readonly (string | null)[];
-	/** Majority language or script of a completion that mixes languages; null for completions that do not. */
+	/** Majority language or script of a completion that mixes languages, or null for any other completion. */
 	readonly mixed?: readonly (string | null)[];
-	/** For each reward, the pairs of identical completions and how many of them it scored differently. */
+	/**
+	 * For each reward, the number of pairs of identical completions and the number of those that it scored differently.
+	 */
 	readonly repeats?: Readonly<Record<string, { readonly pairs: number; readonly differ: number }>>;
 }
 

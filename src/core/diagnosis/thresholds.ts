@@ -56,7 +56,7 @@ export const thresholds = {
 	coldTemperature: threshold(
 		0.7,
 		'',
-		'GRPO recipes sample at 0.9 to 1. At 0.7, a token with probability 0.1 whose only alternative has 0.9 is sampled half as often.',
+		'GRPO recipes sample at 0.9 to 1. At 0.7, a token with probability 0.1 whose only alternative has probability 0.9 is sampled half as often.',
 	),
 	hotterBy: threshold(
 		1.5,
@@ -155,7 +155,7 @@ export const thresholds = {
 	),
 
 	formatLearned: threshold(0.9, 'of the largest format reward', 'Nine in ten completions have the correct format.'),
-	formatBatches: threshold(60, 'batches', 'How long correctness is allowed to take once the format is learned.'),
+	formatBatches: threshold(60, 'batches', 'Time allowed for correctness to improve once the format is learned.'),
 	flatBelow: threshold(
 		0.3,
 		'share',
@@ -278,7 +278,7 @@ export const thresholds = {
 	stalledGaps: threshold(
 		10,
 		'times the median gap between rows',
-		'Evaluations, checkpoints and judge retries can take as long as several batches.',
+		'Evaluations, checkpoints, and judge retries can take as long as several batches.',
 	),
 	stalledLongest: threshold(
 		2,

@@ -91,7 +91,9 @@ export const benchmarks: Readonly<Record<BenchmarkName, Benchmark>> = {
 /** Columns that contain tests in code benchmarks. */
 const testColumns = ['tests', 'test_list', 'test', 'input_output', 'test_cases', 'public_test_cases'] as const;
 
-/** Converts a benchmark file row to a problem. Returns a string if the row is invalid: "has no column ...". */
+/**
+ * Converts a benchmark file row to a problem, or returns an error such as "has no column ..." if the row is invalid.
+ */
 export function benchmarkProblem(name: BenchmarkName, value: unknown): Problem | string {
 	if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'is not a JSON object';
 	const row = value as Readonly<Record<string, unknown>>;

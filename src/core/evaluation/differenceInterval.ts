@@ -9,10 +9,10 @@ export interface Difference {
 }
 
 /**
- * Mean of paired differences with its 95% interval (Student's t), after adding half a win and half a loss, in the
- * spirit of Bonett and Price (2012), who add one of each to counts. Without them, a few problems with equal results on
- * both sides would give an interval of zero width. An added problem differs by the root mean square of the nonzero
- * differences, or by the maximum possible difference if there are none.
+ * Returns the mean of paired differences with its 95% interval (Student's t), after adding half a win and half a loss.
+ * This is in the spirit of Bonett and Price (2012), who add one of each to the counts. Without the added problems, a
+ * few problems with equal results on both sides would give an interval of zero width. An added problem differs by the
+ * root mean square of the nonzero differences, or by the maximum possible difference if there are none.
  * @param differences one per problem, second minus first: -1 to 1 for fractions
  * @param max maximum difference per problem; `Infinity` for unbounded values such as lengths
  */

@@ -18,7 +18,7 @@ export interface EvaluatedSample {
 	readonly truncated: boolean | null;
 	/** Question category, if the data has one. */
 	readonly category: string | null;
-	/** Log-probability of the completion in nats; absent or null if unknown. */
+	/** Log-probability of the completion in nats. Absent or null if unknown. */
 	readonly logprob?: number | null;
 	/** Score from a judge other than the verifier; higher is better. Absent or null if not scored. */
 	readonly score?: number | null;
@@ -68,20 +68,24 @@ export interface EvaluationReport {
 	readonly passAtK: readonly CurvePoint[];
 	/** Majority vote among k (cons@k, maj@k; Wang et al. 2023), averaged over subsets of the samples. */
 	readonly consAtK: readonly CurvePoint[];
-	/** Best of k by mean token log-probability, unbiased like pass@k. Empty unless known for every sample. */
+	/**
+	 * Best of k by mean token log-probability, unbiased like pass@k. Empty unless the log-probability of every sample is
+	 * known.
+	 */
 	readonly bestAtK: readonly CurvePoint[];
 	/** Best of k by judge score, unbiased. Empty if any finished sample has no score. */
 	readonly judgedAtK: readonly CurvePoint[];
 	/**
-	 * Gain over pass@1 from selecting among the largest k on the curves, by judge score if available, otherwise by
-	 * majority vote: mean over questions with 95% interval. null if there is one sample per question.
+	 * Gain over pass@1 from selecting one of k samples, for the largest k on the curves. Samples are selected by judge
+	 * score if available, or by majority vote otherwise. The gain is the mean over questions with its 95% interval, or
+	 * null if there is only one sample per question.
 	 */
 	readonly gain: ChoiceGain | null;
-	/** Fraction of truncated samples among those for which truncation is recorded, or null if it never is. */
+	/** Fraction of truncated samples among those for which truncation is recorded, or null if it was never recorded. */
 	readonly truncated: number | null;
 	/** Fraction of all samples without an answer. */
 	readonly unanswered: number;
-	/** Mean token counts of all, correct, and incorrect samples; null if there are none. */
+	/** Mean token counts of all, correct, and incorrect samples, or null if there are no such samples. */
 	readonly tokens: { readonly all: number; readonly right: number | null; readonly wrong: number | null };
 	/** Four bands with equal numbers of samples, or fewer if lengths are equal. */
 	readonly byLength: readonly LengthBand[];
@@ -89,13 +93,13 @@ export interface EvaluationReport {
 	readonly categories: readonly CategoryRow[];
 	/**
 	 * Calibration of the majority vote. The confidence of a question is the fraction of its samples that agree with the
-	 * majority; its accuracy is 1 if the majority is correct, otherwise 0. null with fewer than four samples, where the
-	 * fraction is meaningless.
+	 * majority; its accuracy is 1 if the majority is correct and 0 otherwise. null with fewer than four samples per
+	 * question, because the fraction is then meaningless.
 	 */
 	readonly calibration: { readonly bins: readonly CalibrationBin[]; readonly error: number } | null;
 }
 
-/** Minimum number of samples; with fewer confidence levels, bins are meaningless. */
+/** Minimum number of samples. With fewer, there are too few confidence levels for the bins to be meaningful. */
 const fewestForConfidence = 4;
 const bins = 10;
 const bands = 4;
@@ -187,7 +191,7 @@ function scoreOf({ logprob, tokens }: EvaluatedSample): number | null {
 	return logprob === null || logprob === undefined || tokens <= 0 ? null : logprob / tokens;
 }
 
-/** Returns 1, 2, 4, ... and `most` itself. */
+/** Returns 1, 2, 4, ..., and `max` itself. */
 function powersUpTo(max: number): number[] {
 	const ks: number[] = [];
 	for (let k = 1; k < max; k *= 2) ks.push(k);

@@ -80,12 +80,13 @@ export type PairedComparison =
 	  }
 	| { readonly test: 'none'; readonly reason: string };
 
-/** Minimum number of problems for significance: exact McNemar needs six that differ for p < 0.05. */
+/** Minimum number of problems for significance. The exact McNemar test needs six that differ for p < 0.05. */
 export const fewestProblems = 6;
 
 /**
  * Tests whether two runs differ on the problems that both evaluated, using the sign-flip test, which is equivalent to
- * exact McNemar with one sample per problem. Deterministic: the same samples give the same p-value.
+ * the exact McNemar test if there is one sample per problem. The test is deterministic: the same samples give the same
+ * p-value.
  */
 export function comparePaired({ pairs, onlyFirst, onlySecond }: Pairing): PairedComparison {
 	const problems = pairs.length;

@@ -20,7 +20,7 @@ export function mcnemarExact(b: number, c: number): number {
 	return Math.min(1, 2 * sum);
 }
 
-/** Up to this many nonzero differences, all 2^19 sign assignments are enumerated. */
+/** Maximum number of nonzero differences for which all sign assignments (2^19 by symmetry) are enumerated. */
 const maxEnumerated = 20;
 /** Maximum number of random draws per test; tests with very many problems use fewer assignments. */
 const maxDraws = 20_000_000;
@@ -39,7 +39,7 @@ export function signFlipTest(differences: readonly number[]): number {
 	if (differences.length === 0) return Number.NaN;
 	const sizes = differences.filter((value) => value !== 0).map(Math.abs);
 	const observed = Math.abs(differences.reduce((sum, value) => sum + value, 0));
-	// Allow for rounding, so that it does not decide between equal sums.
+	// Allow for rounding error, so that it does not break ties between equal sums.
 	const far = observed - 1e-9 * sizes.reduce((sum, value) => sum + value, 0);
 	if (sizes.length === 0) return 1;
 	return sizes.length <= maxEnumerated ? shareOfAll(sizes, far) : shareOfDrawn(sizes, far);

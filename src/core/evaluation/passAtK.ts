@@ -1,6 +1,6 @@
 /**
- * Computes unbiased pass@k for a problem with n samples, c of them correct: 1 - C(n-c, k) / C(n, k), as a product to
- * avoid overflow (Chen et al. 2021, "Evaluating Large Language Models Trained on Code", section 2.1). NaN if n < k.
+ * Computes unbiased pass@k for a problem with n samples, c of which are correct: 1 - C(n-c, k) / C(n, k), as a product
+ * to avoid overflow (Chen et al. 2021, "Evaluating Large Language Models Trained on Code", section 2.1). NaN if n < k.
  */
 export function passAtK(n: number, c: number, k: number): number {
 	if (n < k || k < 1) return Number.NaN;

@@ -15,7 +15,7 @@ export interface PublishedResult {
 const source = (table: number) => `DeepSeek-R1 (Guo et al. 2025, arXiv:2501.12948v1), table ${table}`;
 
 /**
- * AIME 2024 pass@1 and cons@64, MATH-500, GPQA-Diamond, and LiveCodeBench (all pass@1), in percent; null if not
+ * AIME 2024 pass@1 and cons@64, MATH-500, GPQA-Diamond, and LiveCodeBench (all pass@1), in percent, or null if not
  * published. Tables 4 and 5 also appear in the README of the model's repository, which lists 44.0 instead of 50.0 for
  * QwQ-32B-Preview.
  */

@@ -2,9 +2,9 @@
 export const z95 = 1.959963984540054;
 
 /**
- * Returns the 97.5th percentile of Student's t distribution. Exact for one and two degrees of freedom; otherwise, the
- * expansion around the normal percentile (Abramowitz and Stegun 1964, 26.7.5), whose error is 0.1% at three degrees of
- * freedom and smaller above.
+ * Returns the 97.5th percentile of Student's t distribution. The result is exact for one and two degrees of freedom.
+ * Otherwise, it is computed from the expansion around the normal percentile (Abramowitz and Stegun 1964, 26.7.5), whose
+ * error is 0.1% at three degrees of freedom and decreases from there.
  * @param freedom degrees of freedom, at least 1
  */
 export function t95(freedom: number): number {

@@ -2,7 +2,7 @@ import type { Message, RolloutLine } from '../../protocol/rolloutLine.ts';
 
 /*
  * Trainers record prompts as the text produced by a chat template, often without special tokens: "user\nWhat is
- * 1+1?\nassistant\n". Such text cannot be used as a training prompt, because a template would be applied twice.
+ * 1+1?\nassistant\n". Such text cannot be used as a training prompt, because the template would then be applied twice.
  */
 
 /** A chat template format, defined by the markers around each message. */

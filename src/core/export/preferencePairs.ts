@@ -15,7 +15,10 @@ export interface PairingOptions {
 	readonly perGroup?: number;
 	/** Minimum reward difference within a pair; ties are never paired. Defaults to 0. */
 	readonly margin?: number;
-	/** Maximum length ratio within a pair, so that length alone does not reveal the better one. Absent: unlimited. */
+	/**
+	 * Maximum length ratio within a pair, so that length alone does not reveal the better completion. Unlimited if
+	 * absent.
+	 */
 	readonly lengthRatio?: number;
 }
 
@@ -61,8 +64,9 @@ function hasAdvantages(candidates: readonly Candidate[]): boolean {
 
 /**
  * Pairs the rollouts of a group: best with worst, then second best with second worst, and so on while their rewards
- * differ by at least the margin. With a length ratio, the best is paired with the worst of similar length. Recorded
- * advantages take precedence; a pair whose rewards contradict them is skipped, because one of the two must be wrong.
+ * differ by at least the margin. If a length ratio is set, the best rollout is paired with the worst one of similar
+ * length. Recorded advantages take precedence over rewards. A pair whose rewards contradict its advantages is skipped,
+ * because one of the two must be wrong.
  */
 export function pairGroup(
 	candidates: readonly Candidate[],

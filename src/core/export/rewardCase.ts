@@ -11,7 +11,7 @@ export interface RewardCase {
 	readonly completion: string;
 	readonly answer?: unknown;
 	readonly row: Readonly<Record<string, unknown>>;
-	/** null if not recorded, absent if not truncated. */
+	/** Whether the completion was truncated: null if not recorded, absent if not truncated. */
 	readonly truncated?: true | null;
 	readonly expect: Expectation;
 }

@@ -5,7 +5,7 @@ import { correctness } from '../reward/correctness.ts';
 export interface RolloutSelection {
 	/** Inclusive step range. */
 	readonly steps?: { readonly from?: number; readonly to?: number };
-	/** Inclusive minimum. Rollouts without a reward are excluded. */
+	/** Minimum reward, inclusive. Rollouts without a reward are excluded. */
 	readonly minReward?: number;
 	readonly maxReward?: number;
 	/** Selects by the accuracy reward. Unjudged rollouts are excluded. */

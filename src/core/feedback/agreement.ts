@@ -4,7 +4,7 @@ import { completionKey, judgedPairs } from './judgedPairs.ts';
 import { ordinalAlpha } from './krippendorff.ts';
 
 export interface FeedbackAgreement {
-	/** Most active rater first. */
+	/** Raters, most active first. */
 	readonly raters: readonly { readonly name: string; readonly ratings: number; readonly preferences: number }[];
 	/** Number of rated completions. */
 	readonly rated: number;

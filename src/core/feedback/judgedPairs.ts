@@ -34,8 +34,8 @@ interface Tally {
 const maxPerPrompt = 256;
 
 /**
- * Derives preference pairs from human feedback, using direct comparisons, or else ratings. Each person has one vote,
- * and the majority decides. Completions are paired if their prompts have identical text.
+ * Derives preference pairs from human feedback, using direct comparisons, or ratings if there are no comparisons. Each
+ * person has one vote, and the majority decides. Completions are paired if their prompts have identical text.
  * @param feedback in any order
  */
 export function judgedPairs(feedback: readonly Feedback[]): JudgedPairs {

@@ -7,7 +7,7 @@ export interface Advantages {
 	readonly values: Float64Array;
 	/** One flag per group: true if the group has fewer than two rewards or all are equal, so all its advantages are 0. */
 	readonly dead: readonly boolean[];
-	/** Sample standard deviation (n - 1) of each group's rewards; NaN for fewer than two rewards. */
+	/** Sample standard deviation (n - 1) of each group's rewards, or NaN for fewer than two rewards. */
 	readonly groupStd: Float64Array;
 }
 

@@ -8,7 +8,7 @@ export interface ClipRange {
 export interface TokenLossInput extends ClipRange {
 	readonly logprob: number;
 	readonly oldLogprob: number;
-	/** Not used if beta is 0. */
+	/** Log-probability under the reference policy. Not used if beta is 0. */
 	readonly refLogprob: number;
 	readonly advantage: number;
 	readonly beta: number;
@@ -22,8 +22,9 @@ export interface TokenLoss {
 
 /**
  * Loss of a single token. This is the plain reference implementation for the engine's graph: -min(ratio * A,
- * clip(ratio, 1 - epsilonLow, 1 + epsilonHigh) * A) + beta * k3, ratio = exp(logprob - oldLogprob). It combines PPO's
- * clipped surrogate (Schulman et al. 2017, equation 7), DAPO's two clip ranges, and DeepSeekMath's KL (equation 4).
+ * clip(ratio, 1 - epsilonLow, 1 + epsilonHigh) * A) + beta * k3, where ratio = exp(logprob - oldLogprob). It combines
+ * PPO's clipped surrogate (Schulman et al. 2017, equation 7), DAPO's two clip ranges, and DeepSeekMath's KL (equation
+ * 4).
  */
 export function tokenLoss(input: TokenLossInput): TokenLoss {
 	const ratio = Math.exp(input.logprob - input.oldLogprob);

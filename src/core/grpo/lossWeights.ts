@@ -55,7 +55,7 @@ export function tokenWeights(rows: readonly LossRow[], by: LossNormalization): F
 	});
 }
 
-/** Returns whether removing the row leaves loss and gradient unchanged (metrics that count rows may still change). */
+/** Returns whether removing the row leaves loss and gradient unchanged (metrics that count rows can still change). */
 export function isSkippable(row: { readonly weight: number; readonly advantage: number }, beta: number): boolean {
 	return row.weight === 0 || (row.advantage === 0 && beta === 0);
 }

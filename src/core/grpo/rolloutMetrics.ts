@@ -3,7 +3,7 @@ import { type Metrics, metricValue } from './stepMetrics.ts';
 
 /** A completion from a generation batch. */
 export interface ScoredRollout {
-	/** Rewards by name; null if not applicable or failed. */
+	/** Rewards by name, or null for rewards that do not apply or failed. */
 	readonly rewards: Readonly<Record<string, number | null>>;
 	/** Weighted sum of the rewards, or null if none applied. */
 	readonly reward: number | null;
@@ -31,8 +31,8 @@ export interface RewardGroups {
 
 /**
  * Computes TRL's `frac_reward_zero_std`: the fraction of rewards whose standard deviation is 0. With `scale_rewards`
- * "batch", the standard deviation is computed over the entire batch, so the result is 0 or 1; otherwise, over the
- * group. For fewer than two rewards it is NaN and does not count as 0, except in groups of one.
+ * "batch", the standard deviation is computed over the entire batch, so the result is 0 or 1. Otherwise, it is computed
+ * over the group. For fewer than two rewards, it is NaN and does not count as 0, except in groups of one.
  */
 function zeroStdShare(rewards: readonly number[], { size, scale }: RewardGroups): number {
 	const per = scale === 'batch' ? rewards.length : size;

@@ -8,7 +8,7 @@ export interface UpdateRow {
 	readonly advantage: number;
 	/** Log-probabilities under the policy before the update. Skipped rows use those of the sampler. */
 	readonly logprobs: ArrayLike<number>;
-	/** null if identical to `logprobs` (first update of a batch). */
+	/** Log-probabilities before the first update of the batch, or null if identical to `logprobs` (first update). */
 	readonly oldLogprobs: ArrayLike<number> | null;
 	readonly refLogprobs: ArrayLike<number> | null;
 	readonly entropies: ArrayLike<number>;

@@ -71,7 +71,7 @@ function parseAmountValue(t: string): Scalar | null {
 		const expression = readable(value) ? readExpression(value) : null;
 		return expression === null ? null : scalar(expression, t, { percent: true });
 	}
-	// 5th, 21st
+	// Ordinal numbers such as 5th and 21st.
 	if (/^(?:st|nd|rd|th)$/.test(words) && /^\d+$/.test(value)) return parseScalarText(value, t, null);
 	const [scale, ...after] = words.split(' ');
 	const times = scaleWords[scale as string];

@@ -70,7 +70,7 @@ export interface Region {
 }
 
 export interface Endpoint {
-	/** null if infinite. */
+	/** Value of the endpoint, or null if infinite. */
 	readonly value: Scalar | null;
 	readonly closed: boolean;
 }

@@ -3,7 +3,10 @@ const maxDepth = 60;
 
 const closers: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}' };
 
-/** Returns the index of the bracket that closes the one at `open`, counting only brackets of that type, or -1. */
+/**
+ * Returns the index of the bracket that closes the one at `open`, counting only brackets of that type, or -1 if it is
+ * never closed.
+ */
 export function groupEnd(text: string, open: number): number {
 	const opener = text[open] as string;
 	const closer = closers[opener];
@@ -85,6 +88,6 @@ export function isEnclosed(text: string): boolean {
 	if (list === null || list.length < 2) return false;
 	const [first, last] = [list[0], list.at(-1)];
 	if (first?.depth !== 0 || last?.depth !== 0) return false;
-	// No token in between may be outside the brackets.
+	// No token in between can be outside the brackets.
 	return list.slice(1, -1).every((token) => token.depth > 0) && /[([{]|\\\{|\\langle/.test(first.text);
 }

@@ -13,8 +13,8 @@ const places = 15;
 export type Calculated = { readonly value: string } | { readonly fault: string };
 
 /**
- * Evaluates an expression, typed as plain text or LaTeX. Rational results are exact (`1/3 ≈ 0.333…`); others have 15
- * decimal places. Angles are in radians, and `log` has base 10. Await `loadLatexParser` first.
+ * Evaluates an expression, typed as plain text or LaTeX. Rational results are exact (`1/3 ≈ 0.333…`); all other results
+ * have 15 decimal places. Angles are in radians, and `log` has base 10. Await `loadLatexParser` first.
  */
 export function calculate(text: string): Calculated {
 	const written = text
@@ -64,7 +64,7 @@ function rationalAsText({ n, d }: Rational): string {
 	return `${shortened(`${n}/${d}`)} ≈ ${decimal(n, d)}`;
 }
 
-/** Returns null if the decimal has too many places to be readable. */
+/** Returns the exact decimal form of a fraction, or null if it has too many places to be readable. */
 function exactDecimal(n: bigint, d: bigint): string | null {
 	for (let digits = 1, scale = 10n; digits <= 30; digits++, scale *= 10n) {
 		if ((n * scale) % d === 0n) return placed((n * scale) / d, digits);

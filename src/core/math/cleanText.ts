@@ -299,14 +299,14 @@ function unwrapStyles(text: string, depth = 0): string {
 			if (name === 'color') continue;
 		}
 		const end = text[open] === '{' ? groupEnd(text, open) : -1;
-		if (end < 0) continue; // {\rm …}, \mathbf v
+		if (end < 0) continue; // No braces follow, as in {\rm …} and \mathbf v.
 		const raw = text.slice(open + 1, end);
 		from = end + 1;
 		if (!words.has(name)) {
 			result += `{${unwrapStyles(raw, depth + 1)}}`.replace(/^\{([a-zA-Z])\}$/, ' $1');
 			continue;
 		}
-		// Seconds and minutes, unless followed by something that could be a function argument.
+		// Treat `sec` and `min` as seconds and minutes, unless followed by something that could be a function argument.
 		const isUnit = /^(?:min|sec)$/.test(raw.trim()) && !/^\s*[\w(\\{]/.test(text.slice(from, from + 4));
 		result += isUnit ? `\\text{${raw.trim()}}` : wordText(unwrapStyles(raw, depth + 1), name);
 	}
@@ -315,7 +315,7 @@ function unwrapStyles(text: string, depth = 0): string {
 
 const knownOperator = new RegExp(`^(?:${functionWords}|arccot|arcsec|arccsc|det|arg|deg)$`);
 
-/** Converts the contents of a text command: words remain text, and math in it becomes math. */
+/** Converts the contents of a text command: words remain text, and embedded math becomes math. */
 function wordText(inside: string, command: string): string {
 	const content = inside.replace(/\s+/g, ' ');
 	const bare = content.trim();

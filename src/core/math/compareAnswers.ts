@@ -75,7 +75,8 @@ function wordsOf(answer: Answer): string | null {
 }
 
 /**
- * Compares answers with names. A name on only one side is ignored; two names must match except for index or argument.
+ * Compares answers with names. A name on only one side is ignored. If both sides have names, they must match except for
+ * an index or argument.
  */
 function namedAgree(gold: Answer, answer: Answer, budget: Budget): boolean {
 	if (gold.kind === 'named' && answer.kind === 'named') {
@@ -139,7 +140,7 @@ const isRow = (item: Answer): boolean => item.kind === 'sequence' && item.open =
 
 /**
  * Converts an answer to a matrix. `[[1, 2], [3, 4]]` lists rows. A tuple in parentheses does not specify a shape: it is
- * a row if the other side is one, otherwise a column.
+ * a row if the other side is a row, and a column otherwise.
  */
 function asMatrix(answer: Answer, other: Answer): Matrix | null {
 	if (answer.kind === 'matrix') return answer;

@@ -7,8 +7,8 @@ import { type Rational, rational } from './rational.ts';
 type Domain = 'positive' | 'real' | 'small' | 'whole';
 
 /**
- * Returns a seeded random point with a different number for each symbol. Dyadic, so polynomials evaluate without
- * rounding.
+ * Returns a seeded random point with a different number for each symbol. The numbers are dyadic, so polynomials
+ * evaluate without rounding.
  */
 export function randomPoint(symbols: Iterable<string>, domain: Domain, random: Random): Point {
 	const point = new Map<string, Rational>();

@@ -3,7 +3,10 @@ import * as Q from './rational.ts';
 import { findBoxed } from './statedAnswer.ts';
 
 export interface Verdict {
-	/** 1 if the answers are equal, 0 if they differ or there is none, null if the gold answer cannot be parsed. */
+	/**
+	 * 1 if the answers are equal, 0 if they differ or the prediction contains no answer, and null if the gold answer
+	 * cannot be parsed.
+	 */
 	readonly value: 1 | 0 | null;
 	/** One-sentence explanation for users. */
 	readonly reason: string;
@@ -31,14 +34,14 @@ export function comparePlainNumbers(gold: string, prediction: string, sole = fal
 		const last = boxes.at(-1);
 		if (last === undefined || (boxes.length > 1 && (sole || boxes.some(({ content }) => content !== last.content))))
 			return null;
-		// Text after the box may belong to the answer.
+		// Text after the box might belong to the answer.
 		if (/^\s*\$?\s*(?:\\?%|[a-zA-Z^\\{(])/.test(stated.slice(last.end, last.end + 8))) return null;
 		stated = last.content.trim();
 	}
 	const b = parsePlainNumber(stated);
 	if (b === null || a.percent !== b.percent) return null;
 	if (Q.equal(a.value, b.value)) return verdict(1, `Both equal ${Q.rationalText(a.value)}.`);
-	// Numbers that may be rounded are left to the decimal rule.
+	// Numbers that might be rounded are left to the decimal rule.
 	if (a.digits !== null || b.digits !== null) return null;
 	return verdict(0, `${shownAnswer(stated)} is not ${shownAnswer(gold)}.`);
 }

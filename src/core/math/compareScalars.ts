@@ -58,7 +58,7 @@ function isOnlyNear(gold: Scalar, answer: Scalar): boolean {
 	return answer.digits === null || answer.digits < minDigits;
 }
 
-/** 60° is π/3. */
+/** Returns whether an angle in degrees equals an angle in radians: 60° is π/3. */
 function angleAgrees(gold: Scalar, answer: Scalar, budget: Budget): boolean {
 	const isRadian = (side: Scalar) => side.unit === null || side.unit.dimension === 'angle:radian';
 	const degrees = gold.unit?.dimension === 'angle' ? gold : answer;

@@ -129,7 +129,7 @@ function principalRoot(a: Complex): Complex {
 	return { re: x, im: a.im < 0n ? -y : y, error: 0n };
 }
 
-/** Raises to an integer power of at most 10,000 by repeated squaring. */
+/** Raises a number to an integer power of at most 10,000 by repeated squaring. */
 export function wholePower(a: Complex, exponent: bigint): Complex {
 	const times = exponent < 0n ? -exponent : exponent;
 	if (times > 10_000n) throw new F.Undefined('exponent too large');

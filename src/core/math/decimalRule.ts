@@ -10,9 +10,9 @@ const floatTolerance = Q.rational(1n, 10_000_000_000n);
 
 /**
  * Returns whether a decimal with `digits` significant digits can represent a value in [`low`, `high`] (equal bounds for
- * an exact rational). It can if it is the value rounded to those digits and has at least six of them. With at least
- * eight digits, the last one can be truncated instead of rounded. A value that needs no more digits than are given must
- * match exactly.
+ * an exact rational). This is the case if the decimal is the value rounded to that many digits and has at least six of
+ * them. With at least eight digits, the last one can be truncated instead of rounded. A value that needs no more digits
+ * than are given must match exactly.
  *
  * math-verify rounds both sides to six decimal places, and Qwen2.5-Math allows a relative error of 10^-4; this rule is
  * the stricter of the two.

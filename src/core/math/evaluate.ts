@@ -50,7 +50,7 @@ const maxTerms = 400;
 /** 2^-160, the smallest difference that is resolved where a function jumps. */
 const rounding = 1n << 96n;
 
-/** Converts a rational. Exact for binary fractions; rounded otherwise. */
+/** Converts a rational number. Exact for binary fractions; rounded otherwise. */
 function exactly(value: Rational): C.Complex {
 	const scaled = F.checked(value.n << F.bits);
 	return C.real(scaled / value.d, scaled % value.d === 0n ? 0n : 1n);

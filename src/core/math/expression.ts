@@ -56,7 +56,7 @@ export type Expression =
 	| {
 			readonly op: SeriesOperation;
 			readonly variable: string;
-			/** Lower bound, upper bound, term. */
+			/** Lower bound, upper bound, and term. */
 			readonly args: readonly [Expression, Expression, Expression];
 	  };
 

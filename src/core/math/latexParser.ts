@@ -22,7 +22,7 @@ export function resetLatexParser(): void {
 	syntax.parse('\\frac{1}{2}x+\\sin 2x');
 }
 
-/** Returns null if the text is not an expression. Throws if the parser has not been loaded. */
+/** Parses LaTeX. Returns null if the text is not an expression. Throws if the parser has not been loaded. */
 export function parseLatex(latex: string): MathJson | null {
 	if (syntax === null) throw new Error('loadLatexParser has not been awaited');
 	return syntax.parse(latex) as MathJson | null;

@@ -32,7 +32,7 @@ export function parseParts(text: string, inBrackets: boolean, parse: ParseAnswer
 		const joined = regions.map((one) => (one === null || one.kind !== 'region' ? null : one));
 		if (joined.every((one) => one !== null)) return intersection(joined);
 	}
-	// "1, 2, and 3"
+	// Normalize "1, 2, and 3" to "1, 2, 3".
 	t = [t]
 		.flatMap((part) => outsideWords(part, 'or'))
 		.flatMap((part) => outsideWords(part, 'and'))
@@ -87,7 +87,7 @@ function outsideWords(text: string, word: 'and' | 'or'): string[] {
  * Expands `a ± b` to two answers. Several ± signs are tied together if there is a ∓; otherwise, each is independent.
  */
 function expandSigns(piece: string): string[] {
-	if (piece.startsWith('\\{')) return [piece]; // the elements are expanded separately
+	if (piece.startsWith('\\{')) return [piece]; // The elements are expanded separately.
 	const signs = piece.match(/\\(?:pm|mp)(?![a-zA-Z])/g);
 	if (signs === null) return [piece];
 	if (signs.includes('\\mp') || signs.length === 1) {

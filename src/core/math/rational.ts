@@ -50,7 +50,7 @@ export const compare = (a: Rational, b: Rational): number => {
 	return difference < 0n ? -1 : difference > 0n ? 1 : 0;
 };
 
-/** Raises to an integer power. Throws `NumberTooLarge` before computing a power with too many digits. */
+/** Raises a rational to an integer power. Throws `NumberTooLarge` before computing a power with too many digits. */
 export function power(base: Rational, exponent: bigint): Rational {
 	if (exponent === 0n) return one;
 	const magnitude = exponent < 0n ? -exponent : exponent;

@@ -178,7 +178,7 @@ class Reader {
 					args: [{ op: 'multiply', args: [read(0), { op: 'constant', name: 'pi' }] }, number(180n)],
 				};
 			case 'Delimiter':
-				// ( … ), [ … ], and { … } around a single expression are grouping; a comma gives them a different meaning.
+				// ( … ), [ … ], and { … } around a single expression only group it. A comma gives them a different meaning.
 				if (args.length > 2) throw new Unreadable('delimiter');
 				return read(0);
 			// The library parses this as an index, but `x[y-1]` in an answer is a product.

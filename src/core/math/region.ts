@@ -128,7 +128,7 @@ export function intersection(regions: readonly Region[]): Region | null {
 	return joined === null ? null : { kind: 'region', parts: joined, variable };
 }
 
-/** Returns the innermost of two endpoints. At the same position, an open endpoint wins. */
+/** Returns the tighter of two endpoints. At the same position, an open endpoint is tighter. */
 function tighter(a: Endpoint, b: Endpoint, direction: number): Endpoint {
 	if (direction === 0) return { value: a.value, closed: a.closed && b.closed };
 	return direction > 0 ? a : b;
@@ -156,8 +156,8 @@ function endpoint(item: Sequence['items'][number], closed: boolean, side: -1 | 1
 }
 
 /**
- * Returns `(a, b]` as an interval, or null if the sequence is not one: a different number of items, symbols, or
- * endpoints in the wrong order.
+ * Returns `(a, b]` as an interval, or null if the sequence cannot be an interval because it has a different number of
+ * items, contains symbols, or has its endpoints in the wrong order.
  */
 export function regionOfSequence({ open, close, items }: Sequence): Region | null {
 	if (items.length !== 2) return null;

@@ -118,7 +118,7 @@ function parseEquation(
 		exact.slice(1).map(() => '='),
 	);
 	if (relation === null) return null;
-	// Either a calculation, such as 3 + 4 = 7, or an identity, such as (x + 1)^2 = x^2 + 2x + 1.
+	// The relation is either a calculation, such as 3 + 4 = 7, or an identity, such as (x + 1)^2 = x^2 + 2x + 1.
 	if (relation.sides.every((side) => freeSymbols(side).size === 0)) return chainValue(exact, parse);
 	if (isIdentity(relation.sides)) return parse(last);
 	return relation;

@@ -19,7 +19,7 @@ export function findBoxed(text: string): Boxed[] {
 	for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
 		const open = match.index + match[0].length;
 		if (text[open] !== '{') {
-			// \boxed 5
+			// Without braces, as in \boxed 5, the content is a single character.
 			boxes.push({ content: text[open] as string, start: match.index, end: open + 1 });
 			continue;
 		}
@@ -103,8 +103,8 @@ const connective =
 	/^(?:(?:so|thus|hence|therefore|then|and|finally|now|we (?:get|have|find|obtain)|it follows that|this gives|which gives)(?:,\s*|\s+))+(?=\S)/i;
 
 /**
- * Returns the text up to the end of the sentence: a period before a space, a line break, or a clause that gives
- * reasons.
+ * Returns the text up to the end of the sentence, which is marked by a period before a space, a line break, or a clause
+ * that gives reasons.
  */
 function clause(text: string): string {
 	const end =
@@ -134,8 +134,8 @@ function lastMath(text: string): string | null {
  * 3. the text itself
  * 4. the statement in the last sentence: after "is", "=", "costs", and the like, or the last math in it
  *
- * @param sole whether the text is an answer section. In that case, all of its boxes must agree, otherwise they form a
- * list of candidates; and if it contains "or", "maybe", or the like, only the entire text counts.
+ * @param sole whether the text is an answer section. In that case, boxes that do not agree form a list of candidates,
+ * and if the text contains "or", "maybe", or the like, only the entire text counts.
  */
 export function statedAnswers(whole: string, sole = false): string[] {
 	const text = tidied(whole.length > maxTextLength ? whole.slice(-maxTextLength) : whole);
@@ -148,7 +148,7 @@ export function statedAnswers(whole: string, sole = false): string[] {
 		}
 		return [boxed.answer];
 	}
-	if (boxed === null && /\\{1,2}boxed\s*\{/.test(text)) return []; // unclosed box
+	if (boxed === null && /\\{1,2}boxed\s*\{/.test(text)) return []; // A box that is never closed does not state an answer.
 	if (sole && hedge.test(text)) return text.length <= maxAnswerLength ? [text.trim()] : [];
 	const readings: string[] = [];
 	let answered: string | null = null;
@@ -213,8 +213,8 @@ const unstated =
 	/\b(?:not|no|never|neither|nor|cannot|than|least|most|more|less|fewer|up to|over|under|between|about|around|roughly|approximately|nearly|almost|if|suppose|assume|let|try|guess|step|problem|question|part|case|example|choice|option|multipl\w*|divid\w*|add\w*|subtract\w*|times|plus|minus|half|should|must|would|may|can|will|shall|scores?|grades?|graders?|rewards?|marks?|returns?|points?|instructions?|half|twice|double|squared?|cubed?|roots?)\b|n['’]t\b|[?^_=<>+*/~≈≤≥≠√%]/i;
 
 /**
- * Returns the only number in the last sentence with its unit, regardless of the verb: `It travels 12km/h.` Returns null
- * if the number may not be the answer.
+ * Returns the only number in the last sentence, along with its unit, regardless of the verb: `It travels 12km/h.`
+ * Returns null if the number might not be the answer.
  */
 function countedIn(text: string): string | null {
 	const sentence = text

@@ -34,7 +34,7 @@ const reals =
 const shortWord =
 	/^(?:yes|no|odd|red|all|any|boy|man|cat|dog|dne|mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|jun|jul|aug|sep|oct|nov|dec)$/i;
 
-/** Names such as `Bob` and `Amy`, or `ACB`, which can be an ordering and is not a product. */
+/** Matches names such as `Bob`, `Amy`, and `ACB` (which can be an ordering but is not a product). */
 const shortName = /^(?:[A-Z][a-z]{2}|[A-Z]{3,})$/;
 
 export function parseKeyword(t: string): Answer | null {

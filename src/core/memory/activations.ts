@@ -10,7 +10,7 @@ export interface Arithmetic {
 	readonly attention: Attention;
 	/** Adapter rank, or 0 if all weights are trained. */
 	readonly adapters: number;
-	/** Whether the rows in a batch differ in length, so that attention needs a mask. */
+	/** Whether the rows in a batch differ in length, in which case attention needs a mask. */
 	readonly padded: boolean;
 }
 

@@ -11,7 +11,7 @@ export type MemoryDevice = 'cpu' | 'cuda';
 
 export interface MemoryFacts {
 	readonly model: ReadShape;
-	/** Number of tokens in the longest prompt, and in the longest prompt with its worked solution; null if unknown. */
+	/** Number of tokens in the longest prompt, and in the longest prompt with its worked solution, or null if unknown. */
 	readonly promptTokens: number | null;
 	readonly textTokens: number | null;
 	/** Device on which the recipe would run. */
@@ -42,18 +42,18 @@ export interface MemoryEstimate {
 	readonly stages: readonly StageEstimate[];
 	/** Tensor memory at the highest peak across all stages. */
 	readonly tensors: number;
-	/** Memory other than tensors: device driver and libraries, and allocator overhead. Assumed. */
+	/** Assumed memory other than tensors: device driver and libraries, and allocator overhead. */
 	readonly overhead: number;
 	/** Memory reserved for vLLM on the same GPU. */
 	readonly vllm: number;
 	/** Total on one device: of a single process on a GPU, or of all processes on the CPU. */
 	readonly total: number;
 	readonly deviceBytes: number | null;
-	/** null if the device memory is unknown. */
+	/** Whether the total fits in the device memory, or null if the device memory is unknown. */
 	readonly fits: boolean | null;
 	/** Assumptions, one sentence each. */
 	readonly notes: readonly string[];
-	/** One sentence that suggests a change to make it fit, or null if none is needed or none was found. */
+	/** One sentence that suggests a change to make the recipe fit, or null if none is needed or none was found. */
 	readonly advice: string | null;
 }
 

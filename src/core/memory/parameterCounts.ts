@@ -4,7 +4,7 @@ import type { ModelShape } from './modelShape.ts';
 export interface ParameterCounts {
 	/** Token and position embeddings. */
 	readonly embedding: number;
-	/** Output matrix if it is separate, otherwise 0. */
+	/** Number of parameters in the output matrix, or 0 if it is not separate. */
 	readonly output: number;
 	/** Matrices in all blocks, which are the ones that get adapters or are quantized. */
 	readonly matrices: number;

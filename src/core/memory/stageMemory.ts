@@ -21,9 +21,14 @@ export type MemoryMoment = 'backward' | 'optimizer' | 'generation';
 export interface WeightsPlan {
 	/** Bits per frozen weight under adapters: 32, 16, 8, or 4. null if all weights are trained. */
 	readonly frozenBits: 4 | 8 | 16 | 32 | null;
-	/** Number of training processes that shard weights, gradients, and moments (FSDP; ZeRO stage 3), otherwise 1. */
+	/**
+	 * Number of training processes that shard weights, gradients, and moments (FSDP; ZeRO stage 3), or 1 if unsharded.
+	 */
 	readonly shards: number;
-	/** Number of training processes that each hold a full replica, with gradients reduced in buckets (DDP). 1: no DDP. */
+	/**
+	 * Number of training processes that each hold a full replica, with gradients reduced in buckets (DDP), or 1 without
+	 * DDP.
+	 */
 	readonly replicas: number;
 }
 

@@ -21,7 +21,7 @@ const phases: Readonly<Record<string, readonly [title: string, explanation: stri
 	data: ['Data', 'Reading rows and building tensors.'],
 	other: ['Other', 'Remaining step time: bookkeeping and communication between processes.'],
 	checkpoint: ['Checkpoint', 'Writing a checkpoint.'],
-	evaluate: ['Evaluation', 'Sampling and judging held-out problems.'],
+	evaluate: ['Evaluation', 'Sampling and scoring completions for held-out problems.'],
 };
 
 function rewardPart(name: string, part: string): Described {

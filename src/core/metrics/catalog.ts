@@ -65,7 +65,7 @@ function describeOwn(name: string, context: MetricContext): Described | null {
  */
 export function describeMetric(name: string, context: MetricContext = {}): MetricInfo {
 	const info = describeName(name, context);
-	// The name may belong to a reward from a foreign run, so make control characters such as bidi overrides visible.
+	// The name might belong to a reward from a foreign run, so make control characters such as bidi overrides visible.
 	const title = visibleLine(info.title);
 	return title === info.title ? info : { ...info, title };
 }

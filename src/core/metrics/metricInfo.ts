@@ -76,7 +76,7 @@ export interface MetricInfo {
 	readonly falls: string | null;
 	/** Name in the trainer that wrote the run, if the context specifies one. */
 	readonly own: OwnName | null;
-	/** false for names that are not in the catalog and are described based on their format alone. */
+	/** Whether the name is in the catalog. If not, it is described based on its format alone. */
 	readonly known: boolean;
 }
 

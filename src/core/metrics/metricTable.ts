@@ -1,6 +1,6 @@
 import type { MetricsLine } from '../../protocol/metricsLine.ts';
 
-/** Maximum number of columns kept, because a run folder is untrusted input. */
+/** Maximum number of columns kept. Needed because a run folder is untrusted input. */
 export const maxColumns = 1000;
 
 /** A range of rows as columns of equal length, sent to webviews. Absent and null values are NaN. */

@@ -20,8 +20,8 @@ function namesOf(trainer: Trainer): NamePatterns<readonly TrainerName[]> {
 }
 
 /**
- * Returns the name of a metric in the trainer of a format, and how its definition differs. Returns null if the trainer
- * does not have the metric.
+ * Returns a metric's name in the trainer with the given format and explains how the trainer's definition differs.
+ * Returns null if the trainer does not have the metric.
  */
 export function ownName(name: string, format: string | null): OwnName | null {
 	if (format === null) return null;

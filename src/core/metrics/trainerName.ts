@@ -6,7 +6,7 @@ export interface TrainerName {
 	readonly canonical: string;
 	/** Sentence that explains how the definition differs. Absent if it does not. */
 	readonly differs?: string;
-	/** Set if the definition differs too much to be a value of the canonical metric, so that it keeps its own name. */
+	/** Set if the definition differs so much that the metric keeps its own name instead of the canonical one. */
 	readonly akin?: true;
 	/** Description of the versions that write the name. Absent for current versions. */
 	readonly versions?: string;

@@ -55,7 +55,7 @@ export const runNameOf = (recipe: Pick<PipelineRecipe, 'name'>, stage: Pick<Name
 	`${recipe.name}-${stage.name}`;
 
 /**
- * Compiles a stage to an ordinary single-stage recipe that any engine can run, without an envelope or stage names. If
+ * Compiles a stage into an ordinary single-stage recipe that any engine can run, without an envelope or stage names. If
  * the runner executes the stage itself, `stages` is empty.
  */
 export function compileStage(recipe: PipelineRecipe, stage: NamedStage, artifacts: StageArtifacts): Recipe {

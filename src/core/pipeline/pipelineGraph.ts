@@ -61,7 +61,10 @@ export type Ordered =
 	/** Names along the cycle; the first one is not repeated at the end. */
 	| { readonly ok: false; readonly cycle: readonly string[] };
 
-/** Sorts stages so that each follows its dependencies, otherwise in recipe order. Unknown names are ignored. */
+/**
+ * Sorts stages so that each follows its dependencies. Apart from that, recipe order is preserved. Unknown names are
+ * ignored.
+ */
 export function orderStages(stages: readonly NamedStage[]): Ordered {
 	const left = new Map(stages.map((stage) => [stage.name, stage]));
 	const ordered: NamedStage[] = [];

@@ -6,7 +6,7 @@ export interface PolicyRow {
 	readonly advantages: ArrayLike<number>;
 	/** Log-probabilities under the policy before the update. */
 	readonly logprobs: ArrayLike<number>;
-	/** null if identical to `logprobs` (the only update of a batch). */
+	/** Log-probabilities before the first update of the batch, or null if identical to `logprobs` (the only update). */
 	readonly oldLogprobs: ArrayLike<number> | null;
 	readonly entropies: ArrayLike<number>;
 }

@@ -37,7 +37,10 @@ export function implicitRewardMetrics(pairs: readonly JudgedPair[]): Metrics {
 	};
 }
 
-/** Computes the same for scores (`RewardTrainer`): `accuracy`, `margin`, `mean_reward`, `min_reward`, `max_reward`. */
+/**
+ * Computes the same metrics for scores (`RewardTrainer`): `accuracy`, `margin`, `mean_reward`, `min_reward`,
+ * `max_reward`.
+ */
 export function scoreMetrics(pairs: readonly JudgedPair[]): Metrics {
 	const scores = pairs.flatMap(({ chosen, rejected }) => [chosen, rejected]);
 	return {

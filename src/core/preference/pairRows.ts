@@ -20,13 +20,13 @@ export interface PairColumns {
 export interface PairTexts {
 	readonly training: readonly PairText[];
 	readonly heldOut: readonly PairText[];
-	/** Number of pairs whose completions are identical, which have no gradient. */
+	/** Number of pairs with identical completions, which have no gradient. */
 	readonly same: number;
 }
 
 /**
- * Parses preference pairs from JSONL. In a file without a prompt column, both sides of a pair are complete texts, which
- * only a reward model can use (`prompted` is false). In that case, the split is based on the chosen text.
+ * Parses preference pairs from JSONL. In a file without a prompt column, each side of a pair is a complete text, and
+ * only a reward model can use the pairs (`prompted` is false). In that case, the split is based on the chosen text.
  * @throws `invalid`, naming the line
  */
 export function parsePairs(text: string, name: string, columns: PairColumns, prompted: boolean): PairTexts {

@@ -280,7 +280,7 @@ function checkRunnerStage(recipe: PipelineRecipe, stage: NamedStage, i: number, 
 	);
 }
 
-/** Removes duplicates. Errors in the recipe as a whole are found once for each stage. */
+/** Removes duplicates. Needed because errors in the recipe as a whole are found once for each stage. */
 function distinct(faults: readonly PathFault[]): PathFault[] {
 	return [...new Map(faults.map((fault) => [JSON.stringify([fault.path, fault.message]), fault])).values()];
 }

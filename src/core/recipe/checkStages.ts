@@ -91,7 +91,7 @@ function checkPpo(stage: PpoStage, index: number, report: Report): void {
 	}
 }
 
-/** Stage that samples several completions for each problem. */
+/** A stage that samples several completions for each problem. */
 type GroupStage = GrpoStage | PpoStage | RlooStage | RejectionStage;
 
 function checkGroups(stage: GroupStage, index: number, report: Report): void {

@@ -8,8 +8,8 @@ export interface Machine {
 	/** Converts a recipe path to an absolute path. Relative paths are resolved against the recipe's folder. */
 	resolvePath(path: string): string;
 	/**
-	 * Returns whether an absolute path or its parent folder exists, to distinguish it from a Hub id. Absent: nothing
-	 * exists.
+	 * Returns whether an absolute path or its parent folder exists, to distinguish it from a Hub id. If this function is
+	 * absent, paths are assumed not to exist.
 	 */
 	exists?(path: string): boolean;
 }

@@ -84,7 +84,7 @@ export function repeatedKeys(text: string): string[] {
 	return doubled.map(({ fault }) => formatPath(fault.path));
 }
 
-/** Returns the node to highlight: the key of a property, otherwise the value. */
+/** Returns the node to highlight: the key of a property, or the value if there is no key. */
 function nodeAt(root: Node, path: PathFault['path']): Node {
 	const node = findNodeAtLocation(root, [...path]) ?? root;
 	return node.parent?.type === 'property' ? (node.parent.children?.[0] ?? node) : node;

@@ -46,7 +46,10 @@ export const resolvedRecipeSchema = v.strictObject({
 	sampleRows: positive,
 	/** Number of rows per gradient micro-batch. */
 	trainRows: positive,
-	/** The path of a file dataset is absolute, like all paths in a resolved recipe, or (pytorch) a Hub id as written. */
+	/**
+	 * The path of a file dataset is absolute, like all paths in a resolved recipe, or, for the pytorch engine, a Hub id
+	 * as written.
+	 */
 	dataset: v.union([taskDatasetSchema, resolvedSchema(fileDatasetSchema.keys)]),
 	/** If `context` is null, it is derived from the file's rows and max_completion_length (see `contextFor`). */
 	model: v.union([resolvedSchema(newModelSchema.keys), resolvedSchema(givenModelSchema.keys)]),
@@ -72,9 +75,9 @@ export const resolvedRecipeSchema = v.strictObject({
 				 * `/` as the separator.
 				 */
 				file: v.string(),
-				/** null for every reward in the file. */
+				/** Reward name, or null for every reward in the file. */
 				name: v.nullable(v.string()),
-				/** null for the weight that the reward itself specifies, or else 1. */
+				/** Weight, or null for the weight that the reward itself specifies (1 by default). */
 				weight: v.nullable(v.number()),
 			}),
 		]),

@@ -28,7 +28,10 @@ export function sequenceLengths(limits: SourceLimits, template: Template): Seque
 	};
 }
 
-/** Leaves room to explore beyond the longest worked completion if the recipe does not set max_completion_length. */
+/**
+ * Returns a default completion length that leaves room to explore beyond the longest worked completion. Used if the
+ * recipe does not set max_completion_length.
+ */
 export function defaultCompletionLength(lengths: SequenceLengths): number {
 	return Math.ceil(lengths.completion * 1.2);
 }

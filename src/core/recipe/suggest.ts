@@ -21,7 +21,7 @@ export function editDistance(a: string, b: string): number {
 }
 
 /**
- * Returns the known name that was probably meant, or null if none is close (at most a third of the letters may differ).
+ * Returns the known name that was probably meant, or null if none is close (at most a third of the letters can differ).
  */
 export function suggest(name: string, known: readonly string[]): string | null {
 	if (name.length > 64) return null;

@@ -41,7 +41,7 @@ const reference = v.union([
 
 export type AgentReplyKind = 'draft' | 'revision';
 
-/** Schema for a draft answer: Shinn et al. 2023 as a research agent. */
+/** Schema for a draft answer, based on Shinn et al. 2023 with a research agent. */
 export const draftSchema = v.object({
 	answer,
 	reflection,
@@ -91,7 +91,7 @@ export function readAgentReply(reply: string, kind: AgentReplyKind, cutOff = fal
 
 const texts = { type: 'array', items: { type: 'string' } } as const;
 
-/** Returns the same format as JSON Schema, for policies that support constrained output. */
+/** Returns the reply format as a JSON Schema, for policies that support constrained output. */
 export function replyJsonSchema(kind: AgentReplyKind, tools: readonly string[]): Record<string, unknown> {
 	const asked = {
 		type: 'object',

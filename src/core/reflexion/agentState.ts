@@ -9,7 +9,10 @@ export function answersBelow(tree: SearchTree, root: number): TreeNode[] {
 	return tree.nodes.filter((node) => isAnswer(node) && (node.id === root || tree.pathTo(node.id).includes(root)));
 }
 
-/** Returns the answer to revise: the newest one below a node, or else the one the node belongs to. */
+/**
+ * Returns the answer to revise: the newest answer below a node or, if there is none, the answer that the node belongs
+ * to.
+ */
 export function latestAnswer(tree: SearchTree, root: number): TreeNode | null {
 	const below = answersBelow(tree, root).at(-1);
 	if (below !== undefined) return below;

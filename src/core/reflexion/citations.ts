@@ -10,8 +10,8 @@ export interface CitedAnswer {
 }
 
 /**
- * Converts the references that a model gave (a mark such as `S2`, a source, or a number) to sources, and converts marks
- * in the text to reference numbers.
+ * Converts the references given by a model (marks such as `S2`, sources, or numbers) to sources, and converts marks in
+ * the text to reference numbers.
  */
 export function withNumbers(answer: string, given: readonly string[], evidence: readonly Evidence[]): CitedAnswer {
 	const byMark = new Map(evidence.map((one) => [one.mark, one.source]));
@@ -37,7 +37,9 @@ export function withNumbers(answer: string, given: readonly string[], evidence: 
 	return { text, references };
 }
 
-/** Resolves a source that was given without its location, if unique: `docs/a.md` for `docs/a.md:12`. */
+/**
+ * Resolves a source that was given without its location, if exactly one matches: `docs/a.md` becomes `docs/a.md:12`.
+ */
 function foundIn(reference: string, evidence: readonly Evidence[]): string | undefined {
 	if (reference === '') return undefined;
 	const fits = evidence.filter(({ source }) => source.startsWith(`${reference}:`));
@@ -48,7 +50,7 @@ export interface CheckedReference {
 	/** 1-based reference number. */
 	readonly number: number;
 	readonly source: string;
-	/** Node of the tool that found the source first, or null if none did. */
+	/** Node of the tool query that first found the source, or null if none did. */
 	readonly evidence: number | null;
 	/** Whether the cited text supports the claim, or null if unknown. */
 	readonly supported: boolean | null;

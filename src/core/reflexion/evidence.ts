@@ -11,7 +11,7 @@ export interface Evidence extends ToolSource {
 	readonly nodes: readonly number[];
 }
 
-/** Outcome of a query: the last one recorded at its node, or null if there is none yet. */
+/** A tool query with the last outcome recorded at its node. The outcome fields are null if there is no outcome yet. */
 export interface ToolRun {
 	readonly node: TreeNode;
 	readonly tool: string;
@@ -83,7 +83,7 @@ export function evidenceOf(tree: SearchTree): Evidence[] {
 	}));
 }
 
-/** Returns evidence by normalized address, for checking claims. */
+/** Returns the evidence keyed by normalized address, for checking claims. */
 export function asSources(evidence: readonly Evidence[]): Map<string, Source> {
 	return new Map(
 		evidence.map(({ source, title, text, nodes }) => [

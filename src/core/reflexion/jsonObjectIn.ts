@@ -5,11 +5,11 @@ const maxTries = 60;
 const longest = 400_000;
 
 /**
- * Finds the first JSON object in text that satisfies a predicate: the entire text, the contents of a fence, or text
- * between matching braces. Repairs JSON errors that are common in model output (line breaks in strings, trailing
- * commas). A tool call (`{"name", "arguments"}`) is replaced by its arguments. Takes linear time for each start
- * position.
- * @returns null if there is none
+ * Finds the first JSON object in text that satisfies a predicate. Candidates are the entire text, the contents of a
+ * fence, and text between matching braces. Repairs JSON errors that are common in model output (line breaks in strings,
+ * trailing commas). A tool call (`{"name", "arguments"}`) is replaced by its arguments. Takes linear time for each
+ * start position.
+ * @returns null if there is no such object
  */
 export function jsonObjectIn(whole: string, takes: (value: Fields) => boolean): Fields | null {
 	const text = whole.slice(0, longest);

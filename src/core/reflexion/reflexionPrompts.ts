@@ -4,7 +4,10 @@ import type { CitationCheck } from './citations.ts';
 import { type Critique, itemsOf } from './criticism.ts';
 import type { Evidence, ToolRun } from './evidence.ts';
 
-/** Shinn et al. 2023 with tools, as in the LangGraph tutorial. Placeholders: {words}, {ask}, {form}, {question}. */
+/**
+ * Task prompt (Shinn et al. 2023, extended with tools as in the LangGraph tutorial). Placeholders: {words}, {ask},
+ * {form}, {question}.
+ */
 const taskPrompt = `You are a careful researcher. Work on the question below.
 
 1. Answer it as well as you can, in about {words} words.

@@ -14,7 +14,7 @@ export interface ResearchAnswer {
 	readonly at: number;
 	/** null if the answer has no critique. */
 	readonly critique: readonly (CritiqueItem & { readonly addressed: boolean })[] | null;
-	/** References, checked against all evidence found by the end. */
+	/** References, checked against all evidence found during the run. */
 	readonly references: readonly CheckedReference[];
 	readonly dangling: readonly number[];
 }
@@ -28,7 +28,7 @@ export interface Research {
 	readonly answers: readonly ResearchAnswer[];
 	/** Resulting answer, or null if there is none. */
 	readonly result: ResearchAnswer | null;
-	/** Critique points about the result that are still open. */
+	/** Unresolved critique points about the result. */
 	readonly open: readonly CritiqueItem[];
 	readonly tools: readonly ToolRun[];
 	/** Title and text of the evidence, by source. */

@@ -3,8 +3,9 @@ import { markdownFence, markdownLine, markdownParagraphs } from './markdownText.
 import type { Research, ResearchAnswer } from './research.ts';
 
 /**
- * Formats a research run as a Markdown document: the answer with its references and their evidence, open critique, stop
- * reason, each draft with its critique, and all tool calls. Escapes all text from the model and its sources.
+ * Formats a research run as a Markdown document: the answer with its references and their evidence, unresolved critique
+ * points, the stop reason, each draft with its critique, and all tool calls. Escapes all text from the model and its
+ * sources.
  */
 export function researchReport(research: Research): string {
 	const { question, result, open, reason, answers, tools, faults } = research;
@@ -17,7 +18,7 @@ export function researchReport(research: Research): string {
 		'## Open critique',
 		open.length === 0
 			? result?.critique === null
-				? '*The answer was not criticized.*'
+				? '*The answer was not critiqued.*'
 				: '*None: the critique found nothing missing or superfluous.*'
 			: open.map(({ kind, text }) => `- **${kind}:** ${markdownLine(text, 2000)}`).join('\n'),
 		'## Stop reason',
@@ -79,7 +80,7 @@ function numbers({ policy, tokens, promptTokens, cost, seconds, answers, tools }
 function history({ role, text, critique, references, dangling }: ResearchAnswer, index: number): string {
 	const points =
 		critique === null
-			? '*Not criticized.*'
+			? '*Not critiqued.*'
 			: critique.length === 0
 				? '*The critique found nothing missing or superfluous.*'
 				: critique

@@ -9,20 +9,20 @@ export interface KeepSettings {
 	readonly correct: boolean;
 	readonly minReward: number | null;
 	/**
-	 * Keeps only completions in which at least this fraction of the words in the thinking section are in the language.
-	 * Thinking without words passes.
+	 * Keeps only completions in which at least this fraction of the words in the thinking section are in the given
+	 * language. Thinking sections without words pass.
 	 */
 	readonly language: { readonly language: LanguageName; readonly minShare: number } | null;
 	/** Minimum number of completion tokens, including end-of-sequence. */
 	readonly minTokens: number | null;
 	readonly maxTokens: number | null;
-	/** Maximum number kept per problem, best by reward. null keeps all. */
+	/** Maximum number of completions to keep per problem, highest reward first. null keeps all. */
 	readonly perProblem: number | null;
 	/** How to treat completions for the same problem that are identical except for whitespace. */
 	readonly duplicates: 'drop' | 'keep';
 }
 
-/** Reasons for dropping a completion, in order. Only the first that applies is counted. */
+/** Reasons for dropping a completion, in order of precedence. Only the first that applies is counted. */
 export const dropReasons = [
 	'truncated',
 	'incorrect',
@@ -52,7 +52,7 @@ export function noDrops(): Record<DropReason, number> {
 	return Object.fromEntries(dropReasons.map((reason) => [reason, 0])) as Record<DropReason, number>;
 }
 
-/** Returns why a completion is dropped, considered on its own, or null if it is kept. */
+/** Returns why a completion is dropped when considered individually, or null if it is kept. */
 export function dropReason(candidate: Candidate, keep: KeepSettings, tags: TraceTags): DropReason | null {
 	// Training on it would teach the model to stop midway.
 	if (candidate.truncated) return 'truncated';
@@ -80,8 +80,8 @@ export interface KeptLine {
 }
 
 /**
- * Filters a stage's remaining completions for each problem: removes all duplicates but the first, then keeps the best
- * by reward, with ties going to the first. Preserves the order.
+ * Filters a stage's remaining completions, per problem: removes all duplicates but the first, then keeps the
+ * completions with the highest rewards, preferring earlier ones on ties. Preserves the order.
  */
 export function keepTogether<T extends KeptLine>(
 	lines: readonly T[],

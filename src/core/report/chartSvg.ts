@@ -31,7 +31,7 @@ export function chartSvg(chart: ReportChart, id: string): string {
 			`<text class="tick" x="${size.left - 6}" y="${fixed(Number(py(tick)) + 4)}" text-anchor="end">${formatNumber(tick)}</text>`,
 		);
 	}
-	// No values exist between whole steps or samples.
+	// Steps and samples are whole numbers, so there are no values in between.
 	const whole = known.every((point) => Number.isInteger(point.x));
 	for (const tick of whole ? x.ticks.filter(Number.isInteger) : x.ticks) {
 		parts.push(

@@ -40,9 +40,9 @@ export function compareStages(
 	return { questions, stage: mean(0), against: mean(1), difference };
 }
 
-/** A difference compared with its expectation. */
+/** Whether a measured difference meets its expectation. */
 export interface ComparisonVerdict {
-	/** Whether the entire interval supports the expectation; for `not-below`, whether it does not contradict it. */
+	/** Whether the entire interval supports the expectation or, for `not-below`, does not contradict it. */
 	readonly holds: boolean;
 	/** Whether the mean has the expected sign. */
 	readonly sign: boolean;

@@ -12,18 +12,18 @@ export interface CompletionSummary {
 	/** Fraction of completions in the correct format, or null if the template has no tags or is unknown. */
 	readonly format: number | null;
 	/**
-	 * Mean fraction of the thinking in one language: with a target language, the fraction of its words (DeepSeek-R1,
-	 * section 2.3.2); otherwise, the fraction of letters outside passages in a minority script or language. null if there
-	 * are no words.
+	 * Mean fraction of the thinking section in one language. With a target language, this is the fraction of words in
+	 * that language (DeepSeek-R1, section 2.3.2); otherwise, it is the fraction of letters outside passages in a minority
+	 * script or language. null if there are no words.
 	 */
 	readonly consistency: number | null;
 	/** Mean length in characters. */
 	readonly characters: number;
-	/** Mean over the completions whose token count is known, or null if there are none. */
+	/** Mean number of tokens over the completions whose token count is known, or null if there are none. */
 	readonly tokens: number | null;
 	/** Number of reflection markers per completion ("wait", "let me check again"). */
 	readonly reflection: number;
-	/** Fraction truncated among completions where it is recorded, or null if it never is. */
+	/** Fraction of truncated completions among those whose truncation status was recorded, or null if there are none. */
 	readonly truncated: number | null;
 }
 
@@ -63,7 +63,7 @@ export class CompletionSums {
 	/**
 	 * @param tags template tags, or null if unknown, in which case the format is not checked and the usual tags separate
 	 * the thinking from the answer
-	 * @param language target language for the thinking, or null if there is none
+	 * @param language target language for the thinking section, or null if there is none
 	 */
 	constructor(tags: TraceTags | null, language: LanguageName | null) {
 		this.#tags = tags ?? r1Tags;

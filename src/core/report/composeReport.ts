@@ -48,7 +48,7 @@ export function pipelineReport(pipeline: ReportedPipeline, now: number): ReportD
 	const runs = stages.flatMap(({ run }) => (run === null ? [] : [run]));
 	const bought = boughtTable(stageRows(runs));
 	const evaluations = stages.flatMap(({ name, run, evaluation }) => [
-		// Evaluations are named after checkpoints, and several runs use the same names.
+		// Evaluations are named after checkpoints, so different runs can use the same names.
 		...(run === null ? [] : run.evaluations.map((one) => ({ ...one, name: `${name}: ${one.name}` }))),
 		...(evaluation === null ? [] : [{ ...evaluation, name }]),
 	]);

@@ -56,7 +56,9 @@ export function evaluationsSection(
 
 const samplesText = ([min, max]: readonly [number, number]) => (min === max ? `${max}` : `${min} to ${max}`);
 
-/** Maximum number of evaluations compared pairwise. Above it, each is compared only with the previous one. */
+/**
+ * Maximum number of evaluations to compare pairwise. Above this limit, each one is compared only with the previous one.
+ */
 const maxForAllPairs = 8;
 
 /** Returns paired comparisons of evaluations on the same questions. */

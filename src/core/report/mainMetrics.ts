@@ -41,7 +41,7 @@ export function isMainMetric(name: string): boolean {
 export function mainMetrics(names: readonly string[]): string[] {
 	const fixed = names.filter((name) => order.has(name)).sort((a, b) => (order.get(a) ?? 0) - (order.get(b) ?? 0));
 	const rewards = names.filter(ofReward).slice(0, maxRewards);
-	// With a single reward, its curve is the same as the total.
+	// A single reward has the same curve as the total.
 	const parts = rewards.length > 1 ? rewards : [];
 	const [first, ...rest] = fixed;
 	const all = first === 'reward' ? [first, ...parts, ...rest] : [...fixed, ...parts];

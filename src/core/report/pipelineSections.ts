@@ -80,7 +80,7 @@ export function claimsTable(claims: readonly ComparedClaim[]): ReportTable | nul
 			'above, below: the entire interval is on that side; not-below: the interval is not entirely below 0.',
 			...(several
 				? [
-						'Held: number of pipelines in which the expectation held, and number in which the mean difference has the expected sign.',
+						'Held: number of pipelines in which the expectation held and, in parentheses, the number in which the mean difference had the expected sign.',
 					]
 				: []),
 		].join(' '),

@@ -27,7 +27,7 @@ export interface ReportList {
 	readonly items: readonly string[];
 }
 
-/** A table of names and values, with one row each. */
+/** A table of names and values, with one row per name. */
 export interface ReportFacts {
 	readonly kind: 'facts';
 	readonly caption: string;

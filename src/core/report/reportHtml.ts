@@ -106,11 +106,11 @@ class Page {
 	}
 }
 
-/** Makes content that is wider than the page scroll on its own, including by keyboard. */
+/** Makes content that is wider than the page scroll separately, including by keyboard. */
 const wide = (caption: string) =>
 	`<div class="wide" tabindex="0" role="group" aria-label="${htmlText(visibleLine(caption))}">`;
 
-/** Maximum number of characters for a cell to be kept on one line. */
+/** Maximum length of cells that are kept on one line, in characters. */
 const shortest = 28;
 
 function table({ caption, columns, rows, note }: ReportTable): string {

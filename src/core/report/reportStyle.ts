@@ -9,7 +9,7 @@ const series = light
 	)
 	.join('');
 
-/** Light or dark, according to the reader's preference. Always light in print. */
+/** Report style sheet: light or dark according to the reader's preference, but always light in print. */
 export const reportStyle = `
 :root{color-scheme:light dark;--ink:#1c1f24;--soft:#59616d;--line:#d5dae1;--back:#fff;--panel:#f5f7f9;${colors(light)}}
 @media (prefers-color-scheme:dark){:root{--ink:#e6e8eb;--soft:#a5adb8;--line:#3a414b;--back:#16191d;--panel:#1f2329;${colors(dark)}}}

@@ -123,6 +123,6 @@ export interface ReportedSearch {
 	readonly answer: string | null;
 	readonly correct: boolean | null;
 	readonly tokens: number | null;
-	/** Value of the best path and the text of each node on it, without the root. null if no node has a value. */
+	/** Value of the best path and the text of each node on the path except the root. null if no node has a value. */
 	readonly best: { readonly value: number | null; readonly texts: readonly string[] } | null;
 }

@@ -3,8 +3,8 @@ import { hiddenCharacters } from '../text/hiddenCharacters.ts';
 const pictures = 0x2400;
 
 /**
- * Makes control characters visible: control characters as control pictures (U+2400 and up), bidi and invisible
- * characters as their code points, and unpaired surrogates as U+FFFD. Keeps line feeds and tabs.
+ * Makes invisible characters visible. Shows control characters as control pictures (U+2400 and up), bidi and other
+ * invisible characters as their code points, and unpaired surrogates as U+FFFD. Keeps line feeds and tabs.
  */
 export function visibleText(text: string): string {
 	const lines = text.replace(/\r\n/g, '\n');

@@ -6,8 +6,8 @@ import type { Trace, TraceTags } from '../trace/trace.ts';
 
 /**
  * Verifies answers according to the rule of a task or dataset. Returns null if accuracy does not apply to the question.
- * @param sole whether the text is an answer section, all of which is the answer (the default); otherwise, it can be an
- * entire solution, in which the last statement counts
+ * @param sole whether the entire text is the answer, as in an answer section (the default); otherwise, the text can be
+ * an entire solution, in which the last stated answer counts
  */
 export type Verifier = (question: Question, answer: string, sole?: boolean) => boolean | null;
 

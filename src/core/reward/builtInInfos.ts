@@ -77,11 +77,11 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 	{
 		name: 'language-consistency',
 		title: 'Language consistency',
-		sentence: 'Fraction of words in the thinking that are in the target language, excluding code and formulas.',
+		sentence: 'Fraction of words in the thinking section that are in the target language, excluding code and formulas.',
 		formula: 'words in the target language / words',
 		source: 'DeepSeek-R1 (Guo et al. 2025), section 2.3.2',
 		range: '0 to 1',
-		nullRule: 'the thinking has no words',
+		nullRule: 'the thinking section has no words',
 		file: 'core/reward/languageConsistencyReward.ts',
 	},
 	{
@@ -97,7 +97,7 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 	{
 		name: 'length-target',
 		title: 'Length target',
-		sentence: 'How close the length is to a target or, for correct answers, how far below the target.',
+		sentence: 'How close the length is to a target or, for correct answers, how far it is below the target.',
 		formula:
 			'near: max(0, 1 - |n - target| / range); exact: -alpha |target - n|; max: correct x clip(alpha (target - n) + delta, 0, 1)',
 		source:
@@ -130,7 +130,7 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 	{
 		name: 'code-tests',
 		title: 'Code tests',
-		sentence: 'Runs the submitted code against the row tests in the sandbox.',
+		sentence: 'Runs the submitted code in the sandbox against the tests in the row.',
 		formula: 'all: 1 if every test passes, else 0; fraction: passed tests / tests',
 		source: 'APPS (Hendrycks et al. 2021), strict accuracy and test case average',
 		range: '0 to 1',
@@ -150,7 +150,8 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 	{
 		name: 'reflection',
 		title: 'Reflection behaviors',
-		sentence: 'Counts verification, backtracking, subgoal, backward-chaining and reflection phrases in the thinking.',
+		sentence:
+			'Counts verification, backtracking, subgoal, backward-chaining and reflection phrases in the thinking section.',
 		formula:
 			'min(cap, marks) / cap; density: marks per thousand characters; each phrase counts at most perPhrase times',
 		source: 'Gandhi et al. 2025 (Cognitive behaviors that enable self-improving reasoners)',
@@ -161,21 +162,23 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 	{
 		name: 'judge',
 		title: 'LLM judge',
-		sentence: 'A language model on an OpenAI-compatible server compares the answer with the gold answer or grades it.',
+		sentence:
+			'A language model on an OpenAI-compatible server compares the answer with the gold answer or grades the answer by itself.',
 		formula: 'yes-no: 1 or 0; score: (score - low) / (high - low)',
 		source: 'LLM as a judge (Zheng et al. 2023); generative verifiers (Zhang et al. 2024)',
 		range: '0 to 1',
-		nullRule: 'gold is required but the row has none',
+		nullRule: 'a gold answer is required, but the row has none',
 		file: 'core/reward/judgePrompt.ts',
 	},
 	{
 		name: 'process',
 		title: 'Process reward',
-		sentence: 'A process reward model scores each step of the thinking; the scores are aggregated into one value.',
+		sentence:
+			'A process reward model scores each step in the thinking section, and the scores are aggregated into one value.',
 		formula: 'mean, min, last or product of the step scores',
 		source: "Let's verify step by step (Lightman et al. 2023): product, min; Math-Shepherd (Wang et al. 2024): min",
-		range: 'range of the model, usually 0 to 1',
-		nullRule: 'the thinking has no steps',
+		range: 'depends on the model, usually 0 to 1',
+		nullRule: 'the thinking section has no steps',
 		file: 'core/reward/processReward.ts',
 	},
 	{

@@ -27,8 +27,8 @@ export function meanRanks(values: readonly number[]): number[] {
 }
 
 /**
- * Spearman rank correlation: the Pearson correlation of the mean ranks, over rows where both sides have a value. null
- * if there are fewer than two such rows or either side is constant.
+ * Returns the Spearman rank correlation (the Pearson correlation of the mean ranks) over the rows where both sides have
+ * a value. null if there are fewer than two such rows or either side is constant.
  */
 export function rankCorrelation(a: readonly (number | null)[], b: readonly (number | null)[]): number | null {
 	const x: number[] = [];

@@ -11,7 +11,7 @@ type Options = Pick<
 /**
  * Cosine reward from Yeo et al. 2025 (section 4), as implemented in open-r1's `get_cosine_scaled_reward`: follows half
  * a cosine from the value at length 0 to the value at maxLength, with separate values for correct and wrong answers.
- * Longer completions are clamped to maxLength (in open-r1 the cosine swings back up), or get the `exceeded` value.
+ * Greater lengths are clamped to maxLength (in open-r1, the cosine swings back up) or get the `exceeded` value.
  *
  * @param correct result of the accuracy reward; if it is null, this reward is null too
  */

@@ -43,12 +43,12 @@ const scripts: Readonly<Record<LanguageName, RegExp>> = {
 	zh: han,
 };
 
-/** Maximum length of a sentence without kana that may still be Japanese, such as a heading or a term. */
+/** Maximum length of a sentence without kana that can still count as Japanese, such as a heading or a term. */
 const shortHeading = 6;
 
 /**
- * Returns whether a sentence is in another language with the same script: whether words found only in that language
- * outnumber those found only in the target language. null if no word distinguishes them.
+ * Returns whether a sentence is in another language with the same script, that is, whether words found only in that
+ * language outnumber those found only in the target language. null if no word distinguishes the two languages.
  */
 function isOther(sentence: readonly string[], target: LanguageName): boolean | null {
 	const own = closedClassWords[target];
@@ -90,10 +90,10 @@ function ownWords(written: number, sentence: readonly string[], target: Language
 }
 
 /**
- * Fraction of words in the thinking that are in the target language (DeepSeek-R1, section 2.3.2). Words are identified
- * by their script. If languages share a script, a sentence is attributed to another language when that language's
- * closed-class words outnumber the target's. Code, formulas and single letters are excluded. 0 without thinking, null
- * if the thinking has no words.
+ * Returns the fraction of words in the thinking section that are in the target language (DeepSeek-R1, section 2.3.2).
+ * Words are identified by their script. If languages share a script, a sentence is attributed to another language when
+ * that language's closed-class words outnumber the target's. Code, formulas and single letters are excluded. Returns 0
+ * without a thinking section, and null if the section has no words.
  */
 export function languageConsistencyReward(sample: RewardSample, { language }: Options, tags: TraceTags): number | null {
 	const thinking = thinkingOf(sample, tags);

@@ -5,7 +5,7 @@ import { answerOf, type RewardSample } from './rewardSample.ts';
 
 type Options = Pick<RewardEntry<'multiple-choice'>, 'column' | 'options' | 'indexFrom'>;
 
-/** Options of a row, by uppercase letter; empty if the row lists none. */
+/** Options listed in a row, by uppercase letter; empty if there are none. */
 type Choices = ReadonlyMap<string, string>;
 
 const plain = (text: string) =>

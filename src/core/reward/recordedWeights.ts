@@ -35,8 +35,8 @@ const rounding = 3e-7;
 /** Relative tolerance for recorded totals. */
 const totalTolerance = 1e-5;
 /**
- * Fraction of squared score deviation not parallel to the advantages: values below `parallel` are rounding error, and
- * values above `apart` are a mismatch.
+ * Thresholds for the fraction of the squared score deviation that is not parallel to the advantages. Values below
+ * `parallel` are rounding errors, and values above `apart` are mismatches.
  */
 const parallel = 1e-8;
 const apart = 1e-6;

@@ -8,8 +8,8 @@ type Options = Pick<RewardEntry<'reflection'>, 'behaviours' | 'mode' | 'cap' | '
 /**
  * Measures reasoning behaviors in the thinking section (Gandhi et al. 2025) as the number of matches up to a cap,
  * divided by the cap. Counts phrases rather than actual behavior, so keep the weight small: without the cap and the
- * per-phrase limit, "wait, wait, wait" would score best. Text outside the thinking section is ignored; 0 without
- * thinking.
+ * per-phrase limit, "wait, wait, wait" would score best. Ignores text outside the thinking section, and returns 0 if
+ * there is no such section.
  */
 export function reflectionReward(sample: RewardSample, options: Options, tags: TraceTags): number {
 	const thinking = thinkingOf(sample, tags);

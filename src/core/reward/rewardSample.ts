@@ -25,8 +25,8 @@ export function thinkingOf({ completion, trace }: RewardSample, tags: TraceTags)
 }
 
 /**
- * Returns the gold answers for a row as text, from the named column or the dataset answer. A list contains
- * alternatives; empty if there are none.
+ * Returns the gold answers for a row as text, from the named column or the dataset answer. If the value is a list, its
+ * items are alternatives. Returns an empty list if the row has no gold answers.
  */
 export function goldTexts({ answer, row }: RewardSample, column?: string): string[] {
 	const value = column === undefined ? answer : Object.hasOwn(row, column) ? row[column] : null;

@@ -4,8 +4,8 @@ import type { RewardSample } from './rewardSample.ts';
 
 /**
  * Gives equal credit for each template tag that occurs exactly once: 0.25 each with think and answer tags (open-r1's
- * `tag_count_reward`, without the line break requirement). Provides a gradient toward the strict format; null without
- * tags.
+ * `tag_count_reward`, without the line break requirement). Provides a gradient toward the strict format. Returns null
+ * if the template has no tags.
  */
 export function tagCountReward({ completion, trace }: RewardSample, tags: TraceTags): number | null {
 	const wanted = templateTags(tags);

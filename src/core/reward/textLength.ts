@@ -29,7 +29,7 @@ export function textLength(text: string, unit: LengthUnit, tags: TraceTags): num
 	return length;
 }
 
-/** Returns the length that a reward measures; null if it measures the thinking and there is none. */
+/** Returns the length that a reward measures; null if it measures the thinking section and there is none. */
 export function lengthOf(
 	sample: RewardSample,
 	{ unit, of }: { readonly unit: LengthUnit; readonly of: LengthSection },

@@ -2,7 +2,7 @@ import { type Advantages, sampleStd } from '../grpo/advantages.ts';
 import { klEstimate } from '../grpo/kl.ts';
 
 /**
- * Computes the KL penalty per completion that TRL 1.13's RLOOTrainer subtracts from the reward, in nats: the sum over
+ * Computes the per-completion KL penalty, in nats, that TRL 1.13's RLOOTrainer subtracts from the reward: the sum over
  * tokens of log policy - log reference (k1; Ahmadian et al. 2024, section 2.1).
  */
 export function completionKl(logprobs: ArrayLike<number>, refLogprobs: ArrayLike<number>): number {

@@ -8,7 +8,7 @@ export interface ModelShape {
 	readonly parameters: number;
 	readonly layers: number;
 	readonly width: number;
-	/** Number of key/value heads, and the width of a head. */
+	/** Number of key/value heads, and the width of each head. */
 	readonly keyValueHeads: number;
 	readonly headWidth: number;
 }
@@ -100,18 +100,19 @@ export interface StepCost {
 	readonly score: number;
 	readonly update: number;
 	/**
-	 * Time to gather and reduce weights and gradients, in seconds. Assumes no overlap with compute, unlike in practice.
+	 * Time to gather and reduce weights and gradients, in seconds. Assumes that communication does not overlap with
+	 * compute, although it does in practice.
 	 */
 	readonly communicate: number;
 	readonly total: number;
 	/** Completion tokens per second: `generated` over the generation time, `trained` over the whole step. */
 	readonly generated: number;
 	readonly trained: number;
-	/** Bytes per device for the model state and the KV cache of its rows, excluding activations. */
+	/** Bytes per device for the model state and the KV cache of the device's rows, excluding activations. */
 	readonly memory: number;
 }
 
-/** Estimates one generation batch with one update on `devices`, which share rows and state. */
+/** Estimates the cost of one generation batch with one update on `devices` devices that share the rows and state. */
 export function stepCost(
 	model: ModelShape,
 	device: Device,

@@ -28,9 +28,9 @@ interface AnswerClass {
 }
 
 /**
- * Equivalence classes of answers. Each distinct string is compared once, with the first answer of each class, and then
- * cached. Answers that match none of the first 64 integer classes or the first 64 other classes form their own class,
- * so total time is linear in the number of answers.
+ * Equivalence classes of answers. Each distinct string is compared once, with the first answer in each class, and the
+ * result is cached. Answers that match none of the first 64 integer classes or the first 64 other classes form their
+ * own class, so the total time is linear in the number of answers.
  */
 export class AnswerClasses {
 	readonly #same: (a: string, b: string) => boolean;

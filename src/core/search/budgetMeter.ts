@@ -94,7 +94,7 @@ export class BudgetMeter {
 		this.#nodes++;
 	}
 
-	/** Counts up to `wanted` nodes beyond the reservation, as the budget allows, and returns how many. */
+	/** Counts up to `wanted` nodes beyond the reservation, as the budget allows, and returns how many were counted. */
 	moreNodes(wanted: number): number {
 		const { nodes } = this.#limit;
 		const room = nodes === undefined ? wanted : Math.floor(nodes - this.#nodes - this.#heldNodes);
@@ -139,7 +139,7 @@ export class BudgetMeter {
 		}
 	}
 
-	/** Returns null if the remainder is reserved by other requests that may not need it. */
+	/** Returns null if the remainder is reserved by other requests that might not need it. */
 	#tryReserve(n: number, maxTokens: number, nodes: boolean, share: number): Reserved | null {
 		const limit = this.#limit;
 		this.checkTime();

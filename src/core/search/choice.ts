@@ -27,8 +27,8 @@ export function finalsOf(search: Search): TreeNode[] {
 }
 
 /**
- * Returns each distinct completion once, in searches that merge duplicate steps. Completions merged because they state
- * the same answer are kept.
+ * Returns the final nodes. In searches that merge duplicate steps, returns each distinct completion once. Completions
+ * merged because they state the same answer are kept.
  */
 export const distinctFinals = (search: Search): TreeNode[] =>
 	finalsOf(search).filter((node) => !isRepeated(node, search.tree));
@@ -60,8 +60,8 @@ export function finalValue(search: Search, node: TreeNode): number | null {
 export type Worth = (search: Search, node: TreeNode) => number | null;
 
 /**
- * Scores completions by their chain of steps, as during the search. If there is a judge in addition to the guide, it
- * scores whole completions without aggregation.
+ * Scores completions by their chain of steps, as during the search. If there is a judge in addition to the guide, the
+ * judge scores whole completions without aggregation.
  */
 export const chainValueBy =
 	(how: Aggregation): Worth =>

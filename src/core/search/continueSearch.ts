@@ -26,8 +26,8 @@ export interface SearchResume {
 export interface ReadLog {
 	readonly totals: SearchTotals;
 	/**
-	 * Number of previous parts of the search, whether they ended or were started below a node. The next part uses
-	 * different random streams.
+	 * Number of previous parts of the search, counting both parts that ended and parts that were started below a node.
+	 * The next part uses different random streams.
 	 */
 	readonly parts: number;
 	/** Whether the last part has nodes but no end event, because its process was killed. */

@@ -63,7 +63,7 @@ interface Job {
 	readonly messages: readonly ChatMessage[];
 	readonly sampling: Sampling;
 	readonly maxTokens: number;
-	/** Remaining tokens for the completion. */
+	/** Number of tokens left for the completion. */
 	readonly left: number;
 	readonly rule: StepRule | null;
 	readonly options: GenerateOptions;
@@ -332,8 +332,8 @@ export class Generator {
 	}
 
 	/**
-	 * @param cut whether the generation was truncated by the budget; it can then be continued with another budget, unlike
-	 * a generation truncated by the context or by its own limit
+	 * @param cut whether the generation was truncated by the budget; such a generation can be continued with another
+	 * budget, unlike one that was truncated by the context or by its own limit
 	 */
 	#isFinal(job: Job, { finish, text, tokens }: Generation, cut: boolean): boolean {
 		if (finish === 'end' || finish === 'refusal') return true;
@@ -363,7 +363,7 @@ interface Further {
 const isEmptyStep = ({ finish, text, stopText }: Generation, { rule, options }: Job): boolean =>
 	rule !== null && finish === 'stop' && rule.empty(text) && options.stop?.includes(stopText ?? '') !== true;
 
-/** Returns whether a generation ended because it was allotted fewer tokens than its maximum. */
+/** Returns whether a generation ended because it was allotted fewer tokens than the maximum. */
 const isCut = ({ finish, tokens }: Generation, { cut, maxTokens }: Reserved): boolean =>
 	cut && finish === 'length' && tokens >= maxTokens;
 

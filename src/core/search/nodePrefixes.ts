@@ -42,8 +42,8 @@ export class NodePrefixes {
 	}
 
 	/**
-	 * Returns a number that identifies the position of a node in the tree, derived from its own position among its
-	 * siblings and those of its ancestors. It does not depend on the order in which other parts of the tree grow, so
+	 * Returns a number that identifies the position of a node in the tree, derived from the positions of the node and its
+	 * ancestors among their siblings. The number does not depend on the order in which other parts of the tree grow, so
 	 * seeds derived from it are the same in every run of a search.
 	 */
 	place(id: number): number {

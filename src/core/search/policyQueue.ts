@@ -10,7 +10,7 @@ interface Waiting {
 
 /**
  * Number of microtasks that a call waits for other calls to join its batch. Covers the typical delay between operators
- * of a batch when some of them call a scorer that returns immediately, and is negligible compared with model latency.
+ * in a batch when some of them call a scorer that returns immediately, and is negligible compared with model latency.
  */
 const turns = 10;
 

@@ -68,9 +68,9 @@ export interface GenerateOptions {
 
 /**
  * Search operators (Besta et al. 2025, "Reasoning Language Models: A Blueprint"): generate and expand, evaluate,
- * select, backtrack and back up, prune, aggregate, refine, restructure. Each operator logs its events and is charged to
- * the budget. Several operators can be in flight; concurrent requests to the policy and to scorers are batched. An
- * operator throws `SearchStop` if it cannot proceed because the budget is exhausted, the user stopped the search, or
+ * select, backtrack and back up, prune, aggregate, refine, restructure. Each operator logs its events and is charged
+ * against the budget. Several operators can be in flight; concurrent requests to the policy and to scorers are batched.
+ * An operator throws `SearchStop` if it cannot proceed because the budget is exhausted, the user stopped the search, or
  * the policy is unavailable; strategies should let the exception propagate.
  */
 export interface Search {
@@ -98,7 +98,8 @@ export interface Search {
 	/** Generates children of a node; returns fewer than requested if a request failed or returned nothing. */
 	generate(node: number, options: GenerateOptions): Promise<readonly TreeNode[]>;
 	/**
-	 * Requests a policy reply that does not become a node, such as a vote, a value or a plan. '' if there is no reply.
+	 * Requests policy replies that do not become nodes, such as votes, values or plans. A missing reply is returned as
+	 * ''.
 	 */
 	ask(messages: readonly ChatMessage[], options?: AskOptions): Promise<readonly string[]>;
 	/** Adds a node that was not generated, such as an aggregate of other nodes, a tool result, or text from the user. */
@@ -114,7 +115,7 @@ export interface Search {
 	backup(path: readonly number[], values: readonly number[]): void;
 	prune(node: number, reason: string): void;
 	merge(node: number, into: number): void;
-	/** Charges one simulation to the budget; throws `SearchStop` if none remain. */
+	/** Charges one simulation against the budget; throws `SearchStop` if none remain. */
 	simulation(): void;
 	/**
 	 * Yields so that a stop can take effect. Code that runs for a long time without a request must await it unless it is

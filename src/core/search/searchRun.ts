@@ -68,7 +68,8 @@ export interface SearchResult {
 	/** Details if the stop reason alone is not sufficient. */
 	readonly message: string | null;
 	/**
-	 * Reason for the policy failure that ended the search; null if the search ended otherwise or the reason is unknown.
+	 * Reason for the policy failure that ended the search; null if the search ended for another reason or the failure
+	 * reason is unknown.
 	 */
 	readonly fault: Reason | null;
 	readonly tree: SearchTree;
@@ -369,8 +370,8 @@ class SearchRun {
 }
 
 /**
- * Returns the index of the new part in the log: 0 for a new search or the continuation of an interrupted log. Repeating
- * a request in a different part produces different text.
+ * Returns the index of the new part in the log: 0 for a new search or for one continued from an interrupted log.
+ * Repeating a request in a different part produces different text.
  */
 const partOf = (resume: SearchResume | undefined, log: ReadLog | null): number =>
 	(log?.parts ?? 0) + (resume === undefined || resume.action === 'more' ? 0 : 1);
@@ -380,11 +381,13 @@ const has = (capabilities: PolicyCapabilities, need: keyof PolicyCapabilities): 
 	return typeof value === 'boolean' ? value : typeof value === 'number' ? value > 0 : value.length > 0;
 };
 
-/** Suggests an action if the policy lacks a capability, which may be avoidable with different parameters. */
+/**
+ * Suggests an action if the policy lacks a capability. Different parameters can avoid the need for some capabilities.
+ */
 const otherwise = (strategy: AnyStrategy, need: keyof PolicyCapabilities): string =>
 	strategy.needs.policy?.includes(need)
 		? 'Choose a different policy.'
-		: 'Choose a different policy, or strategy parameters that do not need this.';
+		: 'Choose a different policy, or choose strategy parameters that do not require this capability.';
 
 const needed: Readonly<Record<keyof PolicyCapabilities, string>> = {
 	logprobs: 'a policy that returns token log-probabilities',

@@ -72,7 +72,7 @@ export class SearchTree {
 		return this.#nodes[id];
 	}
 
-	/** Returns the critique of a node, its tool results and its references, in log order. */
+	/** Returns a node's critique, tool results and references, in log order. */
 	notesOf(id: number): readonly AgentNote[] {
 		return this.#notes.get(id) ?? [];
 	}
@@ -137,8 +137,8 @@ export class SearchTree {
 	}
 
 	/**
-	 * Applies an event so that `takeBack` can undo it with the result. Reapplying the event with that result creates no
-	 * new objects.
+	 * Applies an event and returns the information that `takeBack` needs to undo it. Reapplying the event with that
+	 * information creates no new objects.
 	 */
 	advance(event: TreeEvent, before: Reversal | null): Reversal {
 		if (before?.node != null) {
@@ -248,7 +248,7 @@ export class SearchTree {
 			case 'score': {
 				const node = this.#nodes[event.id];
 				if (node === undefined) return false;
-				// Creates a new map each time, because copies share them.
+				// Creates a new map each time, because copies of the tree share the old one.
 				node.scores = (node.scores === noScores ? new Map() : new Map(node.scores)).set(event.scorer, event.value);
 				if (event.value !== null) node.score = event.value;
 				return true;

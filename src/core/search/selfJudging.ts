@@ -42,8 +42,8 @@ export interface SelfVote {
 }
 
 /**
- * Returns each node's fraction of the policy's votes, in order, logged as scores. Replies that vote for none of the
- * nodes are ignored. Without any valid vote, no node gets a value, which is logged as a fault.
+ * Returns each node's fraction of the policy's votes, in order, and logs the fractions as scores. Replies that vote for
+ * none of the nodes are ignored. Without any valid vote, no node gets a value, which is logged as a fault.
  */
 export async function voteByPrompt(
 	search: Search,

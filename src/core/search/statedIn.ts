@@ -4,7 +4,7 @@ import type { TraceTags } from '../trace/trace.ts';
 
 /**
  * Returns the answer stated in a completion, parsed in the same way as in the accuracy reward: the text in the single
- * pair of answer tags or, without such tags, the answer at the end. null if there are none or several.
+ * pair of answer tags or, without such tags, the answer at the end. null if there is no answer or more than one.
  */
 export function statedIn(completion: string, tags: TraceTags): string | null {
 	const sole = soleAnswer(parseTrace(completion, tags), tags);

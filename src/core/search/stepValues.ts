@@ -25,8 +25,8 @@ export function aggregate(values: readonly number[], how: Aggregation): number {
 const lookaheadScore = 'lookahead';
 
 /**
- * Scores nodes with the guide. With lookahead, up to that many steps are first generated at temperature 0, and the node
- * gets the value of the last one (Snell et al. 2024, section 5.2).
+ * Scores nodes with the guide. If `lookahead` is positive, up to `lookahead` further steps are first generated at
+ * temperature 0, and the node gets the value of the last of them (Snell et al. 2024, section 5.2).
  */
 export async function valueSteps(search: Search, nodes: readonly TreeNode[], lookahead = 0): Promise<void> {
 	const guide = search.guide as Scorer;

@@ -61,9 +61,9 @@ export interface Strategy<P> {
 	 */
 	run(search: Search, params: P): Promise<StrategyEnd>;
 	/**
-	 * Derives the result from the current tree. Also called after the budget is exhausted; it can then evaluate, but not
-	 * generate or ask. Default: the best final node according to the judge, otherwise the guide, otherwise by majority
-	 * vote over answers.
+	 * Derives the result from the current tree. Also called after the budget is exhausted, in which case the strategy can
+	 * evaluate, but not generate or ask. Default: the best final node according to the judge, otherwise the guide,
+	 * otherwise by majority vote over answers.
 	 */
 	conclude?(search: Search, params: P): Conclusion | Promise<Conclusion>;
 }

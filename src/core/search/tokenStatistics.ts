@@ -4,8 +4,8 @@ import type { TokenDetail } from './policy.ts';
 export type TopTokens = readonly (readonly [text: string, logprob: number])[];
 
 /**
- * Statistics per token: statistics of the next-token distribution that the token was sampled from, the probability gap
- * between the two most probable tokens, and the log-probability of the token.
+ * Per-token statistics. `gap` is the probability difference between the two most probable tokens, and `logprob` is the
+ * log-probability of the token; the others describe the next-token distribution that the token was sampled from.
  */
 export const tokenStatistics = ['entropy', 'varentropy', 'gini', 'variance', 'gap', 'logprob'] as const;
 export type TokenStatistic = (typeof tokenStatistics)[number];

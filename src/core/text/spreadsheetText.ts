@@ -1,4 +1,4 @@
-/** Matches the start of text that spreadsheets treat as a formula, unless it is a number: OWASP, "CSV Injection". */
+/** Matches the start of text that spreadsheets treat as a formula, unless it is a number (OWASP, "CSV Injection"). */
 export const formulaStart = /^[=+\-@\t\r]/;
 const plainNumber = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
 

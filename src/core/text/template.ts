@@ -71,8 +71,8 @@ export function renderPrompt(template: Template, problem: string): string {
 
 /**
  * Renders the training completion for a worked problem, without the end-of-sequence token:
- * `<think>solution</think><answer>answer</answer>`. Without answer tags, the answer follows the thinking; without think
- * tags, the solution is omitted.
+ * `<think>solution</think><answer>answer</answer>`. Without answer tags, the answer follows the thinking section;
+ * without think tags, the solution is omitted.
  */
 export function renderCompletion(
 	template: Template,

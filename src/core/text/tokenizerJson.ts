@@ -2,8 +2,8 @@ import { bosToken, specialTokens } from './specialTokens.ts';
 
 /**
  * Renders a `tokenizer.json` for Hugging Face `tokenizers`: a WordLevel model over single characters, with special
- * tokens and tags as added tokens. Its `encode(text)` prepends bos; with `add_special_tokens=False`, it is equivalent
- * to `Tokenizer.encode`.
+ * tokens and tags as added tokens. The loaded tokenizer's `encode(text)` prepends bos; with `add_special_tokens=False`,
+ * it is equivalent to `Tokenizer.encode`.
  * @param tagEnd first id after the special tokens and tags
  */
 export function renderTokenizerJson(symbols: readonly string[], tagEnd: number): string {

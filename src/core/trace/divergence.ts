@@ -1,6 +1,6 @@
 /** Position at which two completions diverge. */
 export interface Divergence {
-	/** Length of the common prefix in tokens (or characters, see the function). */
+	/** Length of the common prefix, in tokens or, for {@link textDivergence}, in characters. */
 	readonly common: number;
 	/** Length of the common prefix in UTF-16 code units, in the first and in the second completion. */
 	readonly start: number;

@@ -4,10 +4,10 @@ import { statedAnswers, withoutLongBlanks } from '../math/statedAnswer.ts';
 import { parseTrace, soleAnswer } from './parseTrace.ts';
 import type { Span, TraceTags } from './trace.ts';
 
-/** Comparison of the conclusion in the thinking with the answer. */
+/** Comparison of the conclusion in the thinking section with the answer. */
 export interface Faithfulness {
 	readonly agrees: boolean;
-	/** Last conclusion in the thinking, and its position in the completion (UTF-16 code units). */
+	/** Last conclusion in the thinking section, and its position in the completion (UTF-16 code units). */
 	readonly concluded: string;
 	readonly concludedAt: Span;
 	readonly answer: string;
@@ -31,15 +31,15 @@ export const samePlainAnswer: SameAnswer = (concluded, answer) => {
 
 /** Maximum length of an answer that is compared as a value. */
 const longest = 400;
-/** Number of characters at the end of the thinking to search for a conclusion. */
+/** Number of characters to search for a conclusion at the end of the thinking section. */
 const lookedAt = 4000;
 
-/** Matches an equation at the end without words, such as `3 * 12 + 1 = 37`. */
+/** Matches an equation without words at the end of the text, such as `3 * 12 + 1 = 37`. */
 const lastEquation = /=\s*([^=\s][^=\n]{0,80}?)\s*[.!]?\s*$/;
 
 /**
- * Matches text before the right side of an equation between values, such as `3 + 4 =`. After `x =`, a conclusion
- * follows.
+ * Matches text before the right side of an equation between values, such as `3 + 4 =`. The text after `x =`, in
+ * contrast, is a conclusion.
  */
 const equation = /[\d)\]}]\s*\\?[)\]$]?\s*=\s*\$?$/;
 
@@ -48,11 +48,11 @@ const unknown = /(?:^|[^\p{L}\p{N}_+*/^-])(?:[a-zA-Z]|answer|result|total|sum)\s
 
 interface Reading {
 	readonly text: string;
-	/** Whether the text states the result. A final equation may be just an intermediate step. */
+	/** Whether the text states the result. A final equation might be just an intermediate step. */
 	readonly certain: boolean;
 }
 
-/** Returns possible results stated at the end of the thinking, most literal first. */
+/** Returns possible results stated at the end of the thinking section, most literal first. */
 function conclusions(end: string): Reading[] {
 	const readings: Reading[] = [];
 	const add = (raw: string, certain: boolean) => {
@@ -65,7 +65,7 @@ function conclusions(end: string): Reading[] {
 	for (const reading of statedAnswers(end)) if (reading !== end.trim()) add(reading, true);
 	const last = lastEquation.exec(end);
 	if (last?.[1] !== undefined) add(last[1], unknown.test(end.slice(Math.max(0, last.index - 40), last.index)));
-	// The thinking consists only of a value.
+	// The thinking section consists only of a value.
 	if (end.length <= longest && isValue(end.trim())) add(end, /^\s*[-+]?[\d.,/]+\s*$/.test(end));
 	return readings;
 }
@@ -92,11 +92,12 @@ function placeOf(part: string, text: string, within: Span): Span {
 }
 
 /**
- * Checks whether a completion's answer agrees with the conclusion of its thinking. The conclusion is parsed like
- * answers in the accuracy reward: a box, "the answer is", the last statement, or finally the last equation. They
- * disagree only if both are values and `same` reports a difference. A final equation alone may be an intermediate step,
- * so it can agree but not disagree. Returns null if unknown: no thinking, no answer or several answers, or no
- * conclusion. Only values are compared, not whether the thinking supports the answer.
+ * Checks whether a completion's answer agrees with the conclusion of its thinking section. The conclusion is parsed
+ * like answers in the accuracy reward: a box, "the answer is", the last statement, or finally the last equation. The
+ * answer and the conclusion disagree only if both are values and `same` reports a difference. A final equation alone
+ * might be an intermediate step, so it can agree but not disagree. Returns null if the completion has no thinking
+ * section, no answer or several answers, or no conclusion. Only values are compared, not whether the thinking supports
+ * the answer.
  */
 export function checkFaithfulness(
 	completion: string,

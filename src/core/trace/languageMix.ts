@@ -129,7 +129,7 @@ function hits(sentence: readonly Word[]): Map<string, number> {
  * Finds script and language changes in text, as they occur in the thinking of models trained by reinforcement learning
  * alone (DeepSeek-R1, section 2.2.4). Scripts are detected reliably. Languages in Latin script (English, German,
  * French, Spanish, Italian, Portuguese, Dutch) are distinguished by function words, for whole sentences and with a
- * clear margin, which may miss short changes but avoids false positives. Code, formulas and single letters are ignored.
+ * clear margin, which can miss short changes but avoids false positives. Code, formulas and single letters are ignored.
  * Only the first 200,000 characters are examined.
  */
 export function findLanguageMix(whole: string, span: Span = { start: 0, end: whole.length }): LanguageMix {

@@ -28,9 +28,9 @@ const spaced = 1;
 const unspaced = 2;
 
 /**
- * Computes the counts of findBehaviors and findRepetition, for indexing a million rollouts. It is an order of magnitude
- * faster because it uses lookup tables over UTF-16 code units in place of regexes and strings. Reuse one instance,
- * because it reuses its memory.
+ * Computes the same counts as findBehaviors and findRepetition, for indexing a million rollouts. It is an order of
+ * magnitude faster because it uses lookup tables over UTF-16 code units instead of regexes and strings. Use a single
+ * instance for many texts, because it reuses its memory.
  */
 export class TraceCounter {
 	/** Code unit -> lowercase, if it is a single code unit; typographic apostrophes are replaced by plain ones. */
@@ -141,7 +141,7 @@ export class TraceCounter {
 		if (ngrams <= 0) return null;
 		let size = 4096;
 		while (size < ngrams * 2) size *= 2;
-		// Each slot has three entries: the generation that wrote it, and 64 bits of the n-gram hash.
+		// Each slot has three entries: the generation that wrote it, and the two halves of the 64-bit n-gram hash.
 		if (this.#table.length < size * 3 || this.#generation === 0x7fffffff) {
 			this.#table = new Int32Array(size * 3);
 			this.#generation = 0;

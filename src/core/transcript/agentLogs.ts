@@ -82,7 +82,8 @@ function inspectSample(value: unknown): LoggedConversation[] | null {
 }
 
 /**
- * Converts a message from Inspect, which stores the function name where others have an object, and failures in `error`.
+ * Converts a message from Inspect, which stores the function name where other formats have an object, and stores
+ * failures in `error`.
  */
 function inspectMessage(message: unknown): unknown {
 	if (!isTable(message)) return message;

@@ -12,12 +12,13 @@ export interface FoundList {
 }
 
 /**
- * Matches possible starts of a message list: before a message constructor, or before an object that specifies a role.
+ * Matches positions where a message list can start: before a message constructor, or before an object that specifies a
+ * role.
  */
 const opening =
 	/\[\s*(?=(?:[\w.]{0,80}Message(?:Chunk)?\()|\{\s*(?:'(?:role|type|content|from)'|"(?:role|type|content|from)")\s*:)/g;
 
-/** Maximum number of failed starts. Text with more than that is not a chat log. */
+/** Maximum number of failed starts. Text with more failures is not a chat log. */
 const maxFailures = 1000;
 
 /**

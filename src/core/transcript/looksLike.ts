@@ -1,4 +1,4 @@
-/** Match the start of a message, as printed by Python and in JSON. */
+/** Patterns that match the start of a message, as printed by Python or in JSON. */
 const marks: readonly RegExp[] = [
 	/\[\s*(?:[\w.]{0,80})(?:Human|AI|System|Tool|Chat|Function)Message(?:Chunk)?\(/,
 	/["']role["']\s*:\s*["'](?:system|developer|user|assistant|tool|function|human|ai)["']/,

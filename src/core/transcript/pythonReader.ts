@@ -91,8 +91,8 @@ export class LiteralReader {
 	}
 
 	/**
-	 * Parses a list element by element, so that the elements before an error in a truncated or damaged list are
-	 * available.
+	 * Parses a list element by element, so that the elements before an error remain available if the list is truncated or
+	 * damaged.
 	 * @param take receives each element and its offset; returns false to stop
 	 * @returns the error if the list is incomplete, otherwise null
 	 */

@@ -15,7 +15,7 @@ export class PythonCall {
 	}
 }
 
-/** Object from a file. Read own keys only, because a file can contain keys such as `constructor` or `__proto__`. */
+/** Object from a file. Read only own keys, because a file can contain keys such as `constructor` or `__proto__`. */
 export type Table = Readonly<Record<string, unknown>>;
 
 export function isTable(value: unknown): value is Table {

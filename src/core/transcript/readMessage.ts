@@ -207,8 +207,8 @@ function failedOf(body: unknown): boolean | null {
 }
 
 /**
- * Collects calls, which can be recorded in up to three places; LangChain keeps the provider's copy in addition to its
- * own.
+ * Collects calls, which a message can record in up to three fields. LangChain keeps the provider's copy in addition to
+ * its own.
  */
 function gatherCalls(
 	body: unknown,

@@ -5,10 +5,12 @@ import { normalUrl, type Source, sourcesOf } from './sources.ts';
 import type { MessagePlace, Transcript } from './transcript.ts';
 
 /**
- * Verdict on a claim. `supported`: a cited source contains the claim's words; `weak`: it contains some of them;
- * `unsupported`: few of them; `elsewhere`: few of them, but a different retrieved source contains them; `number`: no
- * source contains one of its numbers; `unknown`: no cited source was retrieved with its text, or the claim has too few
- * words to check.
+ * Verdict on a claim.
+ * - `supported`: a cited source contains the claim's words; `weak`: a cited source contains some of the words
+ * - `unsupported`: the cited sources contain few of the words; `elsewhere`: the cited sources contain few of the
+ *   words, but a different retrieved source contains them
+ * - `number`: at least one number in the claim does not occur in any source
+ * - `unknown`: no cited source was retrieved with its text, or the claim has too few words to check
  */
 export type Verdict = 'supported' | 'weak' | 'unsupported' | 'elsewhere' | 'number' | 'unknown';
 
@@ -25,7 +27,7 @@ export interface Claim {
 	/** Stems of terms that no cited source contains. */
 	readonly absent: readonly string[];
 	readonly absentNumbers: readonly string[];
-	/** Retrieved source that is not cited but contains clearly more of the terms. */
+	/** Retrieved source that is not cited but contains clearly more of the claim's terms than the cited sources. */
 	readonly better: { readonly url: string; readonly support: number; readonly messages: readonly number[] } | null;
 }
 
@@ -109,7 +111,8 @@ export interface CitedSentence {
 	readonly text: string;
 	readonly cites: readonly number[];
 	/**
-	 * Whether the citation is in the sentence itself. If not, it follows a later sentence and may not apply to this one.
+	 * Whether the citation is in the sentence itself. If not, it follows a later sentence and might not apply to this
+	 * one.
 	 */
 	readonly direct: boolean;
 }

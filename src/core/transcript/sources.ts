@@ -40,7 +40,7 @@ export function normalUrl(url: string): string {
 /**
  * Returns the sources in tool results by normalized URL: objects with a URL and text in JSON results, and URLs with the
  * surrounding lines in text results.
- * @param before only searches messages before this one
+ * @param before searches only messages before this one
  */
 export function sourcesOf({ messages }: Transcript, before = Number.POSITIVE_INFINITY): Map<string, Source> {
 	const found = new Map<string, { url: string; title: string | null; texts: Set<string>; messages: number[] }>();

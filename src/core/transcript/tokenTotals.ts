@@ -3,7 +3,7 @@ import type { Transcript } from './transcript.ts';
 export interface TokenTotals {
 	readonly prompt: number;
 	readonly completion: number;
-	/** prompt + completion: the billed tokens, because each call reads its whole context again. */
+	/** Billed tokens: prompt + completion. Context that is sent with several calls counts each time. */
 	readonly total: number;
 	readonly cached: number;
 	readonly reasoning: number;

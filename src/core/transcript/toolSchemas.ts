@@ -35,9 +35,7 @@ const reflexionTools: Readonly<Record<string, unknown>> = {
 	ReviseAnswer: { ...answer, properties: { ...answer.properties, references: texts } },
 };
 
-/**
- * Returns the schema declared in the file, otherwise the known schema for a tool with this name and these arguments.
- */
+/** Returns the schema declared in the file or, if there is none, the known schema for a tool with this name. */
 export function schemaOf(name: string, declared: readonly DeclaredTool[]): ToolSchema | null {
 	const own = declared.find((tool) => tool.name === name);
 	if (isTable(own?.schema)) return { schema: own.schema, source: 'the schema in the file' };
@@ -59,9 +57,7 @@ export function propertiesOf(schema: unknown): Readonly<Record<string, unknown>>
 /** Matches pydantic's error format: the field on one line, the error on the next. */
 const pydanticMissing = /^(\w[\w.]*)\r?\n\s+(?:Field required|field required)/gm;
 
-/**
- * Returns the fields required by validators of the transcript's own tools, with the message that contains the error.
- */
+/** Returns the fields that validators in the transcript require of a tool, with the message that contains the error. */
 export function demandedFields(calls: readonly MadeCall[], name: string): Map<string, number> {
 	const demanded = new Map<string, number>();
 	for (const { call, results } of calls) {

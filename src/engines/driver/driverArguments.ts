@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { Failure } from '../../base/failure.ts';
 import type { DriverOptions } from './driverTraining.ts';
 
-/** Parses the driver's own arguments and the ones shared by all engines. Throws `invalid`. */
+/** Parses the driver's own arguments and those shared by all engines. Throws `invalid`. */
 export function takeDriverArguments(argv: readonly string[], cwd: string): { options: DriverOptions; rest: string[] } {
 	const rest: string[] = [];
 	let join = false;

@@ -22,7 +22,7 @@ export interface DriverCourseOptions extends CourseOptions {
 	/** Model context length in tokens, for prompt and completion together. */
 	readonly context: number;
 	readonly versions: Readonly<Record<string, string>>;
-	/** Checkpoint from another run of this engine that this run starts from, or null. */
+	/** Checkpoint that this run starts from, if it belongs to another run of this engine, or null. */
 	readonly adopted: StartCheckpoint | null;
 }
 
@@ -87,7 +87,7 @@ export class DriverCourse extends RunCourse {
 		return this.ending(verdict, because);
 	}
 
-	/** Handles rollouts that arrive ahead of their update, while it is being computed. */
+	/** Handles rollouts that arrive before their update, which is still being computed. */
 	ahead({ step, rollouts }: TrainerNotice<'rollouts'>): void {
 		if (step !== this.progress.step + 1) {
 			throw contract(

@@ -111,7 +111,7 @@ export class DriverTraining implements Training {
 		if (join) {
 			const announcement: JoinAnnouncement = this.#host.address;
 			process.stdout.write(`${JSON.stringify(announcement)}\n`);
-			// The trainer's launcher holds the other end of stdin. If it closes, no trainer will connect.
+			// The trainer's launcher holds the other end of stdin. If stdin closes, no trainer will connect.
 			process.stdin.resume().once('close', () => {
 				this.#outcome.reject(new Failure('unavailable', 'The trainer process exited.', 'Resume the run.'));
 			});
@@ -187,7 +187,7 @@ export class DriverTraining implements Training {
 		if (sized !== null && dataset === null) {
 			throw new Failure(
 				'unsupported',
-				'A new model derives its vocabulary from the data, which is only available in advance for a generated task or a JSONL file.',
+				'A new model derives its vocabulary from the data, which is available in advance only for a generated task or a JSONL file.',
 				'Set "model" to a pretrained model, or provide the data as JSONL.',
 			);
 		}

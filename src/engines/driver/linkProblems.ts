@@ -26,7 +26,10 @@ export async function driverReads(dataset: ResolvedDataset): Promise<boolean> {
 /** Maximum number of problems per reply. A trainer requests only its next batches. */
 const maxProblems = 100_000;
 
-/** Maximum size of a reply with training problems, in characters. The problem that exceeds it is the last one sent. */
+/**
+ * Maximum size of a reply with training problems, in characters. The problem that exceeds the limit is the last one
+ * sent.
+ */
 const largestAnswer = 16 << 20;
 
 /** Returns the problems in one split, in the format sent to trainers. */

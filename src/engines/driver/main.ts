@@ -7,8 +7,8 @@ import { runDriver } from './runDriver.ts';
 import { serveTorch } from './serveTorch.ts';
 
 /**
- * Engine process for recipes that train in another program. Accepts the embedded engine's arguments, plus `--join
- * [--requests <folder>]` if the trainer is started externally.
+ * Engine process for recipes whose training runs in another program. Accepts the embedded engine's arguments, plus
+ * `--join [--requests <folder>]` if the trainer is started externally.
  */
 async function main(): Promise<void> {
 	const { options, rest } = takeDriverArguments(process.argv.slice(2), process.cwd());

@@ -5,7 +5,7 @@ import { driverVersions } from './driverVersions.ts';
 import { trainerExtensions } from './trainerPolicy.ts';
 
 /**
- * Runs a run folder with a trainer.
+ * Executes the run in a run folder with a trainer.
  * @param name engine specified in the recipe
  */
 export function runDriver(args: RunArguments, name: 'pytorch' | 'ray', options: DriverOptions): EngineProcess {

@@ -35,7 +35,7 @@ export function serveTorch(folder: string): EngineProcess {
 				const trainer = await TrainerHost.start({
 					folder,
 					id: servedId,
-					// Serve from a single process, however many the run was trained with.
+					// Serve from a single process, regardless of the number of processes used in training.
 					recipe: recipe?.pytorch ? { ...recipe, pytorch: { ...recipe.pytorch, processes: 1 } } : recipe,
 					handlers,
 					log: null,
@@ -87,7 +87,7 @@ export function serveTorch(folder: string): EngineProcess {
 	};
 }
 
-/** What the trainer of a served checkpoint may ask and report: nothing that trains. */
+/** Handlers for the requests and notifications of a trainer that serves a checkpoint. None of them involve training. */
 function serveHandlers({
 	folder,
 	start,

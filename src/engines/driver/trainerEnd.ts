@@ -57,11 +57,12 @@ export function explainEnd({ code, signal, words }: TrainerExit, context: EndCon
 		return new Failure(
 			'unavailable',
 			`Cannot start Python: ${lastError(words) || `status ${code}`}.`,
-			'Run Set Up PyTorch Engine, or select another Python.',
+			'Run Set Up PyTorch Engine, or select another Python interpreter.',
 		);
 	}
 	if (code === 2) {
-		// Rejected before it could report over the link. Its last two lines are the message and the action.
+		// The trainer exited before it could report over the link. Its last two output lines are the message and the
+		// action.
 		const lines = words.split('\n').filter((line) => /\w/.test(line));
 		const [message = 'The trainer could not start.', action] = lines.slice(-2);
 		return new Failure('unavailable', message.slice(0, 500), action?.slice(0, 500) ?? again);

@@ -47,7 +47,9 @@ export class TrainerHost {
 		this.#beginMs = facts.beginMs;
 	}
 
-	/** Throws `missing` if there is no suitable Python, or `unavailable` if it does not start. */
+	/**
+	 * Throws `missing` if there is no suitable Python interpreter, or `unavailable` if the interpreter does not start.
+	 */
 	static async start(options: TrainerHostOptions): Promise<TrainerHost> {
 		const { folder, id, recipe, handlers, listeners, log, joined, beginMs = 900_000 } = options;
 		const found = joined ? null : { python: (await torchPython()).python, folder: await trainerFolder() };

@@ -70,7 +70,7 @@ export class TrainerProcess {
 		});
 	}
 
-	/** Throws `unavailable` if Python does not start. */
+	/** Throws `unavailable` if the Python interpreter does not start. */
 	static async start(options: TrainerProcessOptions): Promise<TrainerProcess> {
 		const { python, processes, folder, environment, run } = options;
 		// Processes started by the trainer can leave its process group, so identify them by this environment variable.
@@ -145,7 +145,7 @@ function cannotStart(python: string, error: NodeJS.ErrnoException): Failure {
 	return new Failure(
 		'unavailable',
 		`Cannot start Python ${python}: ${why}.`,
-		'Run Set Up PyTorch Engine, or select another Python.',
+		'Run Set Up PyTorch Engine, or select another Python interpreter.',
 		{ cause: error },
 	);
 }

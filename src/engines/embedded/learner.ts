@@ -199,11 +199,11 @@ export interface ExecutionReport {
 	readonly workers: number;
 	/** Rejected providers, with reasons. */
 	readonly tried: readonly TriedProvider[];
-	/** Times that `auto` compared. */
+	/** Timings that `auto` compared. */
 	readonly measured: readonly ProviderTiming[];
 }
 
-/** What crossed between host and device, and how many dispatches ran. */
+/** Bytes transferred between host and device, and number of dispatches. */
 export interface DeviceTraffic {
 	readonly bytesUp: number;
 	readonly bytesDown: number;
@@ -215,10 +215,10 @@ export interface TriedProvider {
 	readonly error: string;
 }
 
-/** Times for sampling completions and for their gradient. */
+/** Times for sampling completions and for computing their gradient. */
 export interface ProviderTiming {
 	readonly provider: Exclude<DeviceName, 'auto'>;
-	/** Completions, and tokens of each. */
+	/** Number of completions, and number of tokens per completion. */
 	readonly rows: number;
 	readonly tokens: number;
 	readonly samplingMs: number;
@@ -236,7 +236,7 @@ export interface Learner {
 	readonly shape: ModelShape;
 	readonly parameters: readonly ParameterSpec[];
 	readonly execution: ExecutionReport;
-	/** Returns what crossed since the last call; null on the CPU. */
+	/** Returns the device traffic since the last call, or null on the CPU. */
 	takeTraffic(): DeviceTraffic | null;
 	sample(request: SampleRequest): Promise<Sample[]>;
 	/**
@@ -247,7 +247,7 @@ export interface Learner {
 	updateSft(rows: readonly SftRow[], optimizer: OptimizerSettings): Promise<UpdateResult>;
 	/** Updates the policy. An empty list of rows is an update with zero gradient, in which moments and weights decay. */
 	updateGrpo(rows: readonly GrpoRow[], settings: GrpoSettings, optimizer: OptimizerSettings): Promise<UpdateResult>;
-	/** Like `updateGrpo`, with ratios of whole completions. */
+	/** Like `updateGrpo`, but with ratios of whole completions. */
 	updateRloo(rows: readonly RlooRow[], settings: RatioSettings, optimizer: OptimizerSettings): Promise<UpdateResult>;
 	/** Like `updateGrpo`, but without KL and with per-token advantages. */
 	updatePpo(rows: readonly PpoRow[], settings: RatioSettings, optimizer: OptimizerSettings): Promise<UpdateResult>;
@@ -260,8 +260,8 @@ export interface Learner {
 		optimizer: OptimizerSettings,
 	): Promise<UpdateResult>;
 	/**
-	 * Sets the teacher for `updateDistill`. It can have any size but must use the same vocabulary. Throws `mismatch`
-	 * otherwise.
+	 * Sets the teacher for `updateDistill`. The teacher can have any size, but must use the same vocabulary; throws
+	 * `mismatch` otherwise.
 	 */
 	setTeacher(shape: ModelShape, parameters: Float32Array): void;
 	/**

@@ -104,7 +104,7 @@ export async function createLearner(options: LearnerOptions): Promise<Learner> {
 	}
 }
 
-/** Chooses the execution provider. The preferred one is used if it computes correctly, without comparing times. */
+/** Chooses the execution provider. Uses the preferred one without comparing times if it computes correctly. */
 async function open(pool: WorkerPool, options: LearnerOptions, threads: number): Promise<OpenResult> {
 	const { shape, device, preferred, trainRows } = options;
 	const run = (providers: readonly ProviderName[], rival: OpenJob['rival']): Promise<OpenResult> =>
@@ -182,7 +182,7 @@ function countedTokens(row: RlooRow): PerToken {
 	return row.weight === 0 ? new Float32Array(row.tokens.length - row.promptLength) : completionOnes(row);
 }
 
-/** Returns neutral log-probabilities, with no surprising tokens. */
+/** Returns log-probabilities of 0, which make no token surprising. */
 function unread(rows: readonly Sequence[]): PerToken[] {
 	return rows.map(({ tokens, promptLength }) => new Float32Array(tokens.length - promptLength));
 }

@@ -59,7 +59,7 @@ async function perform(job: Job): Promise<JobResults[Job['kind']]> {
 	}
 }
 
-/** Returns what crossed to and from the device since the last job; nothing on the CPU. */
+/** Returns the traffic to and from the device since the last job, or an empty object on the CPU. */
 function trafficOf(): { readonly traffic?: DeviceTraffic } {
 	if (provider === undefined || provider === 'cpu') return {};
 	const [own, other] = [executor, teacher?.executor].map((one) => one?.traffic.take());

@@ -30,8 +30,8 @@ export interface UpdateReport {
 	readonly batchEnds: boolean;
 	/** Number of updates completed before the batch. */
 	readonly batchStart: number;
-	/** Measures metrics in place of held-out accuracy, for stages that freeze the policy. */
+	/** Computes metrics that replace held-out accuracy, for stages that freeze the policy. */
 	evaluate?(): Promise<Metrics>;
-	/** Measures additional metrics whenever held-out accuracy is measured. */
+	/** Computes additional metrics whenever held-out accuracy is measured. */
 	also?(): Promise<Metrics>;
 }

@@ -28,7 +28,7 @@ export type RunArguments = Extract<EngineArguments, { kind: 'run' }>;
 /** The parts that differ between engines. */
 export interface EngineKind {
 	readonly name: EngineName;
-	/** Returns versions that affect a run's numbers and are known before it starts. */
+	/** Returns the versions that affect a run's results and are known before the run starts. */
 	versions(): Record<string, string>;
 	/** `policy/generate` extensions that the engine will support. Head extensions are added when the heads exist. */
 	readonly extensions: readonly string[];
@@ -251,7 +251,7 @@ class EngineRun {
 			throw new Failure(
 				'missing',
 				`${run} has no complete checkpoint to resume from.`,
-				`Start a new run from checkpoint ${writer.record.parent.checkpoint} again.`,
+				`Start another run from checkpoint ${writer.record.parent.checkpoint}.`,
 			);
 		}
 		return parentCheckpoint === null ? null : { folder: parentCheckpoint, own: false };

@@ -38,7 +38,7 @@ export class RewardWatch {
 		this.#writer.log(`output from reward "${reward}":\n${kept.join('\n')}`);
 	}
 
-	/** Reports failures on the first, second, fourth, eighth etc. affected batch. The metric covers every batch. */
+	/** Reports failures on affected batches 1, 2, 4, 8, and so on. The metric covers every batch. */
 	noteFailures(failures: RewardFailures): void {
 		const { column } = failures;
 		const batches = (this.#failing.get(column) ?? 0) + 1;

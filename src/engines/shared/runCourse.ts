@@ -32,7 +32,7 @@ function passedMultiple(before: number, step: number, every: number): boolean {
  */
 const recordIntervalMs = 1000;
 
-/** Delay before writing rollouts, in milliseconds, which lets the answer to the update go out first. */
+/** Delay before writing rollouts, in milliseconds, so that the answer to the update is sent first. */
 const answerMs = 3;
 
 /**
@@ -46,10 +46,10 @@ export abstract class RunCourse implements GateHooks {
 	protected readonly rewardWatch: RewardWatch;
 	/** Rollouts for the next update: a write in progress, or a function that starts it. */
 	#rollouts: Promise<void> | (() => Promise<void>) = Promise.resolve();
-	/** Completes when all recorded updates are written. */
+	/** Resolves when all recorded updates have been written. */
 	#booked: Promise<void> = Promise.resolve();
 	#replay: readonly RecordedChange[];
-	/** Reason the run is pausing on its own, or null if it is not. */
+	/** Reason for a pause that the run itself initiates, or null if there is none. */
 	#hold: RunRecord['pause'] | null = null;
 	#recorded = 0;
 	/** Step of the latest checkpoint. */
@@ -83,7 +83,8 @@ export abstract class RunCourse implements GateHooks {
 	}
 
 	/**
-	 * Skips stages that have completed all their updates. A checkpoint from another recipe can be past the current stage.
+	 * Skips stages that have completed all their updates. A checkpoint from another recipe can be past the end of the
+	 * current stage.
 	 */
 	protected skipFinishedStages(): void {
 		const { progress, options } = this;
@@ -193,7 +194,7 @@ export abstract class RunCourse implements GateHooks {
 		await this.#booked;
 		const { progress } = this;
 		const { writer, recipe, onChanged } = this.options;
-		// The weights have not changed since then. Changed hyperparameters are restored from the event log.
+		// The weights have not changed since this checkpoint. Changed hyperparameters are restored from the event log.
 		if (this.#checkpointAt === progress.step) {
 			const last = (await writer.listCheckpoints()).find(({ step }) => step === progress.step);
 			if (last) return last.path;

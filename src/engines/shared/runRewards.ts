@@ -15,8 +15,8 @@ const farewellMs = 1000;
 /** A run's rewards: its own copies of the files, in processes that exit with the engine. */
 export class RunRewards extends Disposable {
 	/**
-	 * Resolves when all rewards are loaded. Rejects if a reward file is invalid, leaving no processes behind, or with
-	 * `cancelled` after `dispose`.
+	 * Resolves when all rewards are loaded. Rejects if a reward file is invalid (without leaving processes behind), or
+	 * with `cancelled` after `dispose`.
 	 */
 	readonly loaded: Promise<RecipeScorers>;
 	#hosts: RewardHosts | null = null;

@@ -17,7 +17,7 @@ export interface RowScore {
 export interface RewardFailures {
 	readonly column: string;
 	readonly file: string | null;
-	/** Number of rows without a value, and total number of rows. */
+	/** Number of rows on which the reward failed, and total number of rows. */
 	readonly failed: number;
 	readonly rows: number;
 	readonly first: ScoreError;

@@ -48,7 +48,9 @@ export class StepGate {
 		return this.#abort.signal;
 	}
 
-	/** Aborts when a stop has waited too long for the current batch and all work that can be abandoned should be. */
+	/**
+	 * Aborts when a stop request has waited too long for the current batch. All work that can be abandoned must then end.
+	 */
 	get interruptSignal(): AbortSignal {
 		return this.#interrupt.signal;
 	}

@@ -22,12 +22,12 @@ import { rangeOf, type VersionRange } from './versionRange.ts';
 export interface DoctorOptions extends TorchPythonSettings {
 	/** Sandbox mode, spelled as in the setting; defaults to the environment variable, then `auto`. */
 	readonly sandbox?: string;
-	/** Whether to check versions only, without importing packages; takes less than a second. */
+	/** Whether to check only versions, without importing packages. A quick check takes less than a second. */
 	readonly quick?: boolean;
-	/** Program of the embedded engine, to check its devices; default: they are not checked. */
+	/** Path of the embedded engine's program, used to check its devices. If absent, the devices are not checked. */
 	readonly engine?: string;
 	readonly signal?: AbortSignal;
-	/** Called with the current check; importing large packages can take a while. */
+	/** Called with a description of each check, because importing large packages can take a while. */
 	readonly onProgress?: (message: string) => void;
 }
 

@@ -9,9 +9,9 @@ import type { VersionRange } from './versionRange.ts';
 /** Input for the *Doctor* rows. */
 export interface DoctorFacts {
 	readonly chosen: TorchPython | Failure;
-	/** Where the user specified the Python, such as "--python". */
+	/** Where the user specified the Python interpreter, such as "--python". */
 	readonly namedBy: string;
-	/** null if no Python is selected. */
+	/** null if no Python interpreter is selected. */
 	readonly probe: PythonProbe | Failure | null;
 	readonly state: EnvironmentState;
 	readonly machine: MachineFacts;
@@ -22,7 +22,7 @@ export interface DoctorFacts {
 	/** The sandbox for model-written code, or why there is none. */
 	readonly sandbox: { readonly description: string; readonly gaps: readonly string[] } | Failure;
 	readonly ranges: readonly VersionRange[];
-	/** GPU providers of the embedded engine; null: not checked. */
+	/** GPU providers of the embedded engine; null if they were not checked. */
 	readonly engineDevices: readonly EngineDevice[] | Failure | null;
 }
 

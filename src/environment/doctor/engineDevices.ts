@@ -5,10 +5,15 @@ import { type EngineDevice, engineDevicesSchema } from '../../protocol/engineDev
 import type { CheckRow } from '../../protocol/torchEnvironment.ts';
 import { type DoctorFacts, row } from './doctorFacts.ts';
 
-/** Compiling shaders takes seconds on a driver in software. */
+/**
+ * Time limit for the device check, in milliseconds. With a software driver, compiling shaders takes several seconds.
+ */
 const limitMs = 120_000;
 
-/** Asks the embedded engine, in a separate process: a faulty driver may end it. @param engine its program */
+/**
+ * Checks the embedded engine's devices in a separate process, because a faulty driver can crash that process.
+ * @param engine path of the engine's program
+ */
 export async function engineDevices(engine: string, signal?: AbortSignal): Promise<readonly EngineDevice[]> {
 	const { code, stdout, stderr } = await runProgram(process.execPath, [engine, '--devices'], {
 		environment: { ORT_DISABLE_TELEMETRY: '1' },
@@ -30,16 +35,16 @@ const titles: Readonly<Record<string, string>> = {
 	coreml: 'Core ML',
 };
 
-/** What the embedded engine can train on besides the CPU. */
+/** Returns a row for each device other than the CPU on which the embedded engine can train. */
 export function engineDeviceRows({ engineDevices: devices }: DoctorFacts): CheckRow[] {
 	if (devices === null) return [];
 	if (devices instanceof Failure) return [row('embedded-devices', 'Embedded engine', 'unknown', devices.message)];
 	return devices.map(({ provider, error }) => {
 		const id = `embedded-${provider}`;
 		const check = `Embedded: ${titles[provider] ?? provider}`;
-		if (error === null) return row(id, check, 'ok', 'computes what the CPU computes');
+		if (error === null) return row(id, check, 'ok', 'results match the CPU');
 		if (!error.includes('wrong')) return row(id, check, 'absent', error);
-		const action = 'Update the graphics driver; until then "device": "auto" uses the CPU.';
+		const action = 'Update the graphics driver. Until then, "device": "auto" uses the CPU.';
 		return row(id, check, 'warning', error, action);
 	});
 }

@@ -12,21 +12,21 @@ const sources: Readonly<Record<Exclude<TorchPythonSource, 'setting'>, string>> =
 	selected: 'selected in the Python extension',
 };
 
-/** Checks which Python is used and whether it and its environment work. */
+/** Checks which Python interpreter is used, and whether the interpreter and its environment work. */
 export function pythonRows({ chosen, namedBy, probe, state }: DoctorFacts): CheckRow[] {
 	if (chosen instanceof Failure) {
 		return [row('python', 'Python', 'error', chosen.message, chosen.action ?? setUp)];
 	}
 	const named = `${chosen.python}, ${chosen.source === 'setting' ? `set by ${namedBy}` : sources[chosen.source]}`;
 	if (probe === null || probe instanceof Failure) {
-		const action = chosen.source === 'managed' ? setUp : 'Choose another Python, or set one up.';
+		const action = chosen.source === 'managed' ? setUp : 'Choose another Python interpreter, or set one up.';
 		return [row('python', 'Python', 'error', `${named}: ${probe?.message ?? 'unknown'}`, probe?.action ?? action)];
 	}
 	const why = whyUnusable(probe);
 	const python =
 		why === null
 			? row('python', 'Python', 'ok', `${probe.python} (${named})`)
-			: row('python', 'Python', 'error', `${probe.python} (${named}): ${why}`, 'Choose another Python.');
+			: row('python', 'Python', 'error', `${probe.python} (${named}): ${why}`, 'Choose another Python interpreter.');
 	return [python, environmentRow(chosen.source, probe, state)];
 }
 

@@ -24,7 +24,7 @@ export async function findMachine(
 async function findUv(signal?: AbortSignal): Promise<UvFacts | null> {
 	const home = homedir();
 	const suffix = process.platform === 'win32' ? '.exe' : '';
-	// These may be missing from the PATH of an editor started from the desktop.
+	// These folders might be missing from the PATH of an editor started from the desktop.
 	const places = [join(home, '.local', 'bin'), join(home, '.cargo', 'bin'), '/opt/homebrew/bin', '/usr/local/bin'];
 	for (const path of ['uv', ...places.map((folder) => join(folder, `uv${suffix}`))]) {
 		try {

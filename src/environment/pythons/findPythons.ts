@@ -9,7 +9,7 @@ import { probePython } from './probePython.ts';
 export interface FoundPython {
 	readonly path: string;
 	readonly probe: PythonProbe;
-	/** Why this Python cannot host a PyTorch environment; null if it can. */
+	/** Reason why this interpreter cannot host a PyTorch environment; null if it can. */
 	readonly unusable: string | null;
 }
 
@@ -43,8 +43,8 @@ export async function findPythons(options: FindOptions = {}): Promise<FoundPytho
 }
 
 /**
- * Returns candidate Python executables without duplicates. A virtual environment's Python counts as distinct from its
- * base Python.
+ * Returns candidate Python executables without duplicates. A virtual environment's interpreter counts as distinct from
+ * its base interpreter.
  */
 async function candidates({ folders = [], named = [], variables = process.env }: FindOptions): Promise<string[]> {
 	const windows = process.platform === 'win32';
@@ -57,10 +57,11 @@ async function candidates({ folders = [], named = [], variables = process.env }:
 	if (variables.CONDA_PREFIX) paths.push(condaProgram(variables.CONDA_PREFIX));
 	const names = windows ? ['python.exe', 'python3.exe'] : [...numbered(), 'python3', 'python'];
 	const onPath = (variables.PATH ?? variables.Path ?? '').split(delimiter).filter((folder) => folder !== '');
-	// These may be missing from the editor's PATH.
+	// These folders might be missing from the editor's PATH.
 	const usual = windows ? [] : ['/opt/homebrew/bin', '/usr/local/bin', '/usr/bin', join(home, '.local', 'bin')];
 	for (const folder of [...onPath, ...usual]) {
-		// Skip version manager shims, whose Pythons are found below, and the Windows aliases that open the Microsoft Store.
+		// Skip version manager shims, whose interpreters are found below, and the Windows aliases that open the Microsoft
+		// Store.
 		if (/[/\\](shims|WindowsApps)[/\\]?$/.test(folder)) continue;
 		for (const name of names) paths.push(join(folder, name));
 	}
@@ -113,8 +114,8 @@ function numbered(): string[] {
 }
 
 /**
- * Returns a key that is the same for all paths of one Python. A virtual environment is identified by its folder,
- * regardless of where its executable links to.
+ * Returns a key that is the same for all paths of one interpreter. A virtual environment is identified by its folder,
+ * even if its executable is a link.
  */
 async function identity(path: string): Promise<string> {
 	const folder = join(path, '..', '..');

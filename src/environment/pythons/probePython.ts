@@ -44,12 +44,15 @@ export async function probePython(python: string, options: ProbeOptions = {}): P
 	const version = await versionOf(python, signal);
 	if (version === null) {
 		const words = lastWords(stderr);
-		throw new Failure('unavailable', `${python} is not a working Python${words === '' ? '' : `: ${words}`}.`);
+		throw new Failure(
+			'unavailable',
+			`${python} is not a working Python interpreter${words === '' ? '' : `: ${words}`}.`,
+		);
 	}
 	throw new Failure('version', `${python} is Python ${version}, which is too old.`, 'Use Python 3.10 or later.');
 }
 
-/** Returns the version of any Python, however old, or null if the program is not a Python. */
+/** Returns the version of a Python interpreter, however old, or null if the program is not a Python interpreter. */
 async function versionOf(python: string, signal: AbortSignal | undefined): Promise<string | null> {
 	const code = 'import sys; sys.stdout.write("%d.%d.%d" % sys.version_info[:3])';
 	const options = { limitMs: 20_000, ...(signal === undefined ? {} : { signal }) };

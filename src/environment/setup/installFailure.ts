@@ -64,31 +64,31 @@ const explanations: readonly Explanation[] = [
 		pattern:
 			/(?:No matching distribution found for|Could not find a version that satisfies the requirement) ([^\s;(]+)/,
 		reason: 'unsupported',
-		message: 'The package index does not have $1 for this Python and system.',
-		action: 'Choose another Python (3.12 has the most builds) or another package index.',
+		message: 'The package index does not have $1 for this Python version and system.',
+		action: 'Choose another Python version (3.12 has the most builds) or another package index.',
 	},
 	{
 		pattern: /No solution found when resolving dependencies[^\n]*\n\s*(?:cause: )?([^\n]{0,300}?)\.?\n/,
 		reason: 'unsupported',
 		message: 'The packages have conflicting requirements ($1).',
-		action: 'Choose another Python (3.12 has the most builds) or another package index.',
+		action: 'Choose another Python version (3.12 has the most builds) or another package index.',
 	},
 	{
 		pattern: /ResolutionImpossible|conflicting dependencies/,
 		reason: 'unsupported',
 		message: 'The packages in the index have conflicting requirements.',
-		action: 'Choose another Python (3.12 has the most builds) or another package index.',
+		action: 'Choose another Python version (3.12 has the most builds) or another package index.',
 	},
 	{
 		pattern: /(?:Failed building wheel for|Failed to build:?) `?([\w.-]+)|subprocess-exited-with-error/,
 		reason: 'unsupported',
-		message: 'A package ($1) has no prebuilt wheel for this Python and system, and building it failed.',
-		action: 'Choose another Python; 3.12 has the most builds.',
+		message: 'A package ($1) has no prebuilt wheel for this Python version and system, and building it failed.',
+		action: 'Choose another Python version; 3.12 has the most builds.',
 	},
 	{
 		pattern: /ensurepip is not\s+available|No module named '?(?:ensurepip|venv)/,
 		reason: 'missing',
-		message: 'This Python cannot create virtual environments: its venv or ensurepip module is missing.',
+		message: 'This Python installation cannot create virtual environments: its venv or ensurepip module is missing.',
 		action: "Install uv, or your system's python3-venv package (sudo apt install python3-venv).",
 	},
 	{

@@ -19,7 +19,7 @@ export const extraWords: Readonly<Record<SetupExtra, string>> = {
 	qlora: 'bitsandbytes: 4-bit and 8-bit models (QLoRA)',
 };
 
-/** The requirements files of a setup. */
+/** The requirements files for a setup. */
 export interface Requirements {
 	/** `base` and the extras, in installation order. */
 	readonly files: readonly string[];
@@ -28,7 +28,7 @@ export interface Requirements {
 }
 
 /**
- * Reads the requirements files of a setup. Fails with `missing`.
+ * Reads the requirements files for a setup. Fails with `missing`.
  * @param folder folder with `base.txt`, `ray.txt`, and so on; null to use the trainer's own
  */
 export async function readRequirements(

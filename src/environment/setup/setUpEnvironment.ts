@@ -37,7 +37,7 @@ export interface SetupOptions {
 	readonly version: string;
 	readonly choices: SetupChoices;
 	readonly extras: readonly SetupExtra[];
-	/** Python for creating the environment; null selects the best available. */
+	/** Base Python interpreter for the environment; null selects the best available one. */
 	readonly python: string | null;
 	/** Folder with custom requirements files; null to use the trainer's own. */
 	readonly requirements?: string | null;
@@ -124,7 +124,7 @@ export async function setUpEnvironment(options: SetupOptions, callbacks: SetupCa
 		log.line(`Ready after ${Math.round((performance.now() - started) / 1000)} s.`);
 		return { ...result, log: log.path, seconds: (performance.now() - started) / 1000 };
 	} catch (error) {
-		// Any operation in between can fail because the disk is full.
+		// Any operation above can fail because the disk is full.
 		const failure = signal?.aborted ? new Failure('cancelled', 'Canceled.') : Failure.from(error, 'Setup failed');
 		log?.line(failure.reason === 'cancelled' ? 'Canceled.' : `Failed: ${failure.toString()}`);
 		await removeFolder(prepared.plan.folder);
@@ -215,11 +215,11 @@ async function chooseTorch(
 async function basePythons(options: SetupOptions): Promise<readonly [BasePython, ...BasePython[]]> {
 	const { python, signal } = options;
 	if (python !== null) {
-		const path = await namedInterpreter(python, 'The selected Python');
+		const path = await namedInterpreter(python, 'The Python selection');
 		const probe = await probePython(path, signal === undefined ? {} : { signal });
 		const why = whyUnusable(probe);
 		if (why === null) return [{ path, probe }];
-		throw new Failure('unsupported', `Cannot use ${path}: ${why}.`, 'Choose another Python.');
+		throw new Failure('unsupported', `Cannot use ${path}: ${why}.`, 'Choose another Python interpreter.');
 	}
 	const found = await findPythons(signal === undefined ? {} : { signal });
 	// An environment based on another environment would break if the other one were removed.
@@ -231,9 +231,9 @@ async function basePythons(options: SetupOptions): Promise<readonly [BasePython,
 	throw new Failure(
 		'missing',
 		first === undefined
-			? 'No Python found on this machine.'
-			: `No usable Python found on this machine (${first.path}: ${first.unusable}).`,
-		'Install Python 3.12, or specify an installed Python with --python.',
+			? 'No Python interpreter found on this machine.'
+			: `No usable Python interpreter found on this machine (${first.path}: ${first.unusable}).`,
+		'Install Python 3.12, or specify an installed interpreter with --python.',
 	);
 }
 
@@ -294,7 +294,7 @@ async function install(
 	report('Ready', 1);
 	// Removes the previous environment.
 	const left = await removeUnusedEnvironments(folder.environments, name);
-	if (left.length > 0) log.line(`Still in use, removed at the next setup: ${left.join(', ')}`);
+	if (left.length > 0) log.line(`Still in use, so they will be removed at the next setup: ${left.join(', ')}`);
 	return { python, record, probe, notes: note === null ? [] : [note] };
 }
 

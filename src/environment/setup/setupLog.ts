@@ -7,7 +7,7 @@ import { ensureFolder } from '../../files/atomicFile.ts';
 const kept = 5;
 const named = /^setup-[\d-]+\.log$/;
 
-/** The log of one setup: every command, its full output, and the result. Passwords in URLs are removed. */
+/** The log for one setup: every command, its full output, and the result. Passwords in URLs are removed. */
 export class SetupLog {
 	readonly path: string;
 	readonly #file: FileHandle;

@@ -27,7 +27,7 @@ export interface SetupChoices {
 
 export interface PlanInput {
 	readonly machine: MachineFacts;
-	/** Base Python of the environment and its probe result. */
+	/** Base Python interpreter for the environment and its probe result. */
 	readonly python: { readonly path: string; readonly probe: PythonProbe };
 	readonly choices: SetupChoices;
 	/** Requirements files and their lines. */

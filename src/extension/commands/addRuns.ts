@@ -18,9 +18,9 @@ export interface AddedRun {
 const addedUnasked = 50;
 
 /**
- * Finds runs from any trainer in a folder, asks the user if several runs or readers match, and adds the chosen runs to
- * the registry. Does not write to the folder. Fails with `invalid` if no run is found; the error lists what was
- * searched for.
+ * Finds runs from any trainer in a folder, asks the user to choose if several runs or readers match, and adds the
+ * chosen runs to the registry. Does not write to the folder. Fails with `invalid` if no run is found; the error lists
+ * what was searched for.
  * @returns null if the user canceled
  */
 export async function addRuns(
@@ -74,7 +74,7 @@ function nothing(folder: string, { cut, folders }: RunsBelow): Failure {
 	);
 }
 
-/** Returns all runs if they are our own; otherwise, lets the user choose. */
+/** Returns all runs if Reasoning Lab wrote them; otherwise, lets the user choose. */
 async function choose(folder: string, { runs, cut }: RunsBelow): Promise<readonly FoundRun[] | undefined> {
 	const isOwn = (run: FoundRun) => run.formats[0]?.name === ownFormat;
 	if (runs.length === 1 || (runs.every(isOwn) && runs.length <= addedUnasked)) return runs;

@@ -39,7 +39,7 @@ export function addDiskCommands(table: CommandTable, needs: Needs): void {
 	table.add(commandIds.moveToTrash, async (...args) => {
 		const views = await picker.many(args, { title: 'Move a run to the trash', what: 'has ended', applies: hasEnded });
 		if (views === undefined) return;
-		// A key binding acts on the selection, which may not include the focused row.
+		// A key binding acts on the selection, which might not include the focused row.
 		if (args[0] === selectionArgument && !(await confirmTrash(views))) return;
 		const { trashRun } = await actions();
 		const trashed: Trashed[] = [];
@@ -108,7 +108,7 @@ function offerUndo(
 	]);
 }
 
-/** Asks before anything is pruned. */
+/** Returns a function that prunes run data after the user confirms. */
 function pruner({ store, notices }: Pick<Needs, 'store' | 'notices'>) {
 	return { askPruneCheckpoints, askPruneTokens };
 

@@ -143,7 +143,7 @@ const decodeText = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
 async function pickCheckpoint(view: RunView): Promise<number | undefined> {
 	const checkpoints = await listCheckpoints(view.folder);
 	if (checkpoints.length === 0) {
-		throw new Failure('missing', `${nameOf(view)} has no complete checkpoint.`, 'Start the recipe again.');
+		throw new Failure('missing', `${nameOf(view)} has no complete checkpoint.`, 'Run the recipe again.');
 	}
 	const picked = await showQuickPick(
 		checkpoints.reverse().map((checkpoint) => ({ ...describe(checkpoint), step: checkpoint.step })),

@@ -65,7 +65,7 @@ async function documentOfTab(): Promise<vscode.TextDocument | undefined> {
 export function isTranscript(document: vscode.TextDocument): boolean {
 	const end = document.positionAt(headLength);
 	if (looksLikeTranscript(document.getText(new vscode.Range(0, 0, end.line, end.character)))) return true;
-	// A program may print a lot of output before its messages.
+	// A program might print a lot of output before its messages.
 	const last = document.lineCount - 1;
 	const from = Math.max(0, last - 40);
 	const tail = document.getText(new vscode.Range(from, 0, last, headLength));

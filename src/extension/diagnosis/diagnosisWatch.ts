@@ -25,8 +25,8 @@ const isGoing = ({ record, status }: RunView) =>
 	record !== null && (status === 'starting' || status === 'running' || status === 'paused');
 
 /**
- * Diagnoses the live runs in the window if the setting is enabled. Shows one notification per run and rule, in only one
- * window and only once, even across reloads. The rules are loaded only when there is a run to diagnose.
+ * Diagnoses the live runs in the window if the setting is enabled. Shows at most one notification per run and rule,
+ * across all windows and reloads. The rules are loaded only when there is a run to diagnose.
  */
 export class DiagnosisWatch extends Disposable {
 	readonly #needs: Needs;

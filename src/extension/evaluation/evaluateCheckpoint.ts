@@ -20,9 +20,9 @@ export interface EvaluationNeeds {
 	readonly extension: vscode.Uri;
 	readonly notices: Notices;
 	readonly documents: ReadOnlyDocuments;
-	/** Environment variables for a process that may serve a PyTorch checkpoint. */
+	/** Environment variables for a process that might serve a PyTorch checkpoint. */
 	readonly environment: () => Promise<Readonly<Record<string, string>>>;
-	/** Called when the view may have a new evaluation. */
+	/** Called when the view might have a new evaluation. */
 	readonly evaluated: () => Promise<unknown>;
 }
 

@@ -22,7 +22,7 @@ interface Needs {
 const memoryKey = 'reasoningLab.pipelinesSeenAlive';
 
 /**
- * Shows one notification, in one window only, when a pipeline ends; its stages are not reported individually. Live
+ * Shows a single notification across all windows when a pipeline ends; its stages are not reported individually. Live
  * pipelines are remembered across reloads, so a pipeline that ends while the window is closed is also reported.
  */
 export class PipelineNotification extends Disposable {
@@ -37,7 +37,7 @@ export class PipelineNotification extends Disposable {
 		this.register(needs.pipelines.onDidChange(() => this.#look()));
 	}
 
-	/** Registers a pipeline started in this window, because it may end before it is ever seen alive. */
+	/** Registers a pipeline started in this window, because it might end before it is ever seen alive. */
 	expect(folder: string, record: PipelineView['record']): void {
 		this.#alive.set(folder, identityOf({ folder, record }));
 		this.#remember();

@@ -119,7 +119,7 @@ function leftText(seconds: number | null): string | null {
 }
 
 export interface StageFacts {
-	/** Run of the stage; absent if it has none or none yet. */
+	/** Run of the stage; absent if the stage has no run or has not started yet. */
 	readonly run?: RunView | undefined;
 	/** Pipeline that contains the stage, if known. */
 	readonly pipeline?: PipelineView | undefined;

@@ -157,7 +157,7 @@ export class PipelineStore extends Disposable {
 	async #lookAt(folder: string): Promise<boolean> {
 		const entry = this.#entries.get(folder);
 		if (entry === undefined && !(await isPipelineFolder(folder))) {
-			// An expected pipeline may not have been written yet.
+			// An expected pipeline might not have been written yet.
 			if (!this.#expected.has(folder)) this.#others.add(folder);
 			return false;
 		}

@@ -4,7 +4,7 @@ import type { Lazy } from '../lazy.ts';
 import type { PolicyCommands } from './policyCommands.ts';
 import type { PolicyWorkbench } from './policyWorkbench.ts';
 
-/** All policy features. Loaded when the view is shown, for a search, or for a policy command. */
+/** All policy features, loaded when the view is shown, a search starts, or a policy command runs. */
 export type LazyPolicies = Lazy<PolicyWorkbench>;
 
 /** Registers the commands of the *Policies* view. */

@@ -52,7 +52,7 @@ export class PolicyCommands {
 		return server;
 	}
 
-	/** Implements *Test Policy*: tests a policy's capabilities and shows them. @returns the test result */
+	/** Implements *Test Policy*: probes a policy's capabilities and shows them. @returns the test result */
 	async test(argument?: unknown): Promise<PolicyView['trial'] | undefined> {
 		const view = await this.#one(argument, 'Test a policy', () => true);
 		if (view === undefined) return undefined;
@@ -78,8 +78,8 @@ export class PolicyCommands {
 	}
 
 	/**
-	 * Implements *Remove Policy*: removes a policy from the settings, together with its API key, or from the recently
-	 * used policies. @returns whether it was removed
+	 * Implements *Remove Policy*: removes a server and its API key from the settings, or a policy from the recently used
+	 * ones. @returns whether the policy was removed
 	 */
 	async remove(argument?: unknown, confirmed?: unknown): Promise<boolean> {
 		const view = await this.#one(argument, 'Remove a policy', ({ spec }) => spec.kind !== 'engine');
@@ -107,7 +107,7 @@ export class PolicyCommands {
 		return true;
 	}
 
-	/** Implements *Set Policy Key*; an empty key removes the current one. @returns whether there is a key now */
+	/** Implements *Set Policy Key*; an empty key removes the current one. @returns whether a key is now set */
 	async setKey(argument?: unknown, given?: unknown): Promise<boolean | undefined> {
 		const view = await this.#one(argument, 'Set the API key for a policy', ({ spec }) => spec.kind === 'openai');
 		if (view === undefined || view.spec.kind !== 'openai') return undefined;
@@ -166,7 +166,7 @@ export class PolicyCommands {
 		if (fault === undefined) return;
 		throw new Failure(
 			'invalid',
-			faults.length === 1 ? fault : `${fault} ${faults.length - 1} more entries are invalid.`,
+			faults.length === 1 ? fault : `${fault} Other invalid entries: ${faults.length - 1}.`,
 			'Fix the setting "reasoningLab.policies".',
 		);
 	}

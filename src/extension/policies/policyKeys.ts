@@ -27,7 +27,7 @@ export class PolicyKeys {
 		await this.#secrets.delete(secretOf(policy));
 	}
 
-	/** Returns the available keys by `policyKeyName`. */
+	/** Returns the available keys, indexed by `policyKeyName`. */
 	async of(policies: readonly ServerPolicy[]): Promise<Record<string, string>> {
 		const keys: Record<string, string> = {};
 		for (const policy of policies) {

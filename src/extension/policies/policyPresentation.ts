@@ -17,7 +17,7 @@ export interface PolicyTrial {
 
 export interface PolicyView {
 	readonly spec: PolicySpec;
-	/** Name of the run that the policy belongs to; null if there is none or it is unknown. */
+	/** Name of the run that the policy belongs to; null if none or unknown. */
 	readonly run: string | null;
 	readonly hasKey: boolean;
 	readonly trial: PolicyTrial | null;
@@ -56,7 +56,7 @@ export function nameOfPolicy({ spec, run }: Pick<PolicyView, 'spec' | 'run'>): s
 	}
 }
 
-/** Returns a policy's capabilities in a few words each; missing capabilities are omitted. */
+/** Describes each capability of a policy in a few words, omitting those that the policy lacks. */
 export function capabilityWords(capabilities: PolicyCapabilities): string[] {
 	const { logprobs, alternatives, prefix, seed, instructions, score, heads } = capabilities;
 	return [

@@ -53,7 +53,7 @@ export class PolicyStore extends Disposable {
 		this.#keys = keys;
 		this.#memory = memory;
 		this.register(policySettings.onDidChange(() => this.#changed.fire()));
-		// Runs change twice a second, but the list changes only when one starts or ends.
+		// Runs change up to twice a second, but the list changes only when a run starts or ends.
 		this.register(
 			store.onDidChange(() => {
 				if (this.#engines().map(policyId).join() !== this.#shown) this.#changed.fire();
@@ -97,7 +97,7 @@ export class PolicyStore extends Disposable {
 		return this.#views;
 	}
 
-	/** Called when a search has started with this policy. */
+	/** Called when a search with this policy has started. */
 	async used(spec: PolicySpec): Promise<void> {
 		if (spec.kind !== 'checkpoint' && spec.kind !== 'scripted') return;
 		const others = this.#recent().filter((other) => policyId(other) !== policyId(spec));
@@ -148,7 +148,7 @@ export class PolicyStore extends Disposable {
 	}
 }
 
-/** Returns a key for everything a test result depends on. */
+/** Returns a cache key that covers everything a test result depends on. */
 function trialId(spec: PolicySpec): string {
 	if (spec.kind !== 'openai') return policyId(spec);
 	const { baseUrl, model, api, system, template, extra } = spec;

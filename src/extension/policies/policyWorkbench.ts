@@ -46,7 +46,7 @@ export class PolicyWorkbench extends Disposable {
 		this.commands = new PolicyCommands({ store: this.store, keys: this.#keys, tree, notices, runs });
 	}
 
-	/** Returns the API keys of the configured servers, by `policyKeyName`. */
+	/** Returns the API keys of the configured servers, indexed by `policyKeyName`. */
 	keys(): Promise<Record<string, string>> {
 		return this.#keys.of(this.store.servers);
 	}

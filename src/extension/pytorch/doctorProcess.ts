@@ -4,7 +4,7 @@ import { type CheckRow, type DoctorReport, doctorLineSchema } from '../../protoc
 import { type CliProgram, runCli } from '../cliProcess.ts';
 
 export interface DoctorProgram extends Pick<CliProgram, 'cli' | 'node' | 'cwd' | 'signal'> {
-	/** Python from the settings; null if not set. */
+	/** Python interpreter from the settings; null if not set. */
 	readonly python: string | null;
 	readonly folder: string | null;
 	/** Interpreter selected in the Python extension. */

@@ -9,7 +9,7 @@ const words: Readonly<Record<CheckStatus, string>> = {
 	absent: '–',
 };
 
-/** Returns one sentence that describes the problems, or that there are none. */
+/** Summarizes the problems in one sentence, or says that there are none. */
 export function doctorSentence({ rows }: DoctorReport): string {
 	const [errors, warnings] = (['error', 'warning'] as const).map((wanted) =>
 		rows.filter(({ status }) => status === wanted),

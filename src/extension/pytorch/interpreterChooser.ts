@@ -70,7 +70,8 @@ export class InterpreterChooser {
 		const python = await namedInterpreter(path, 'The selection');
 		const probe = await probePython(python);
 		const why = whyUnusable(probe);
-		if (why !== null) throw new Failure('unsupported', `Cannot use ${python}: ${why}.`, 'Choose another Python.');
+		if (why !== null)
+			throw new Failure('unsupported', `Cannot use ${python}: ${why}.`, 'Choose another Python interpreter.');
 		const missing = ['torch', 'trl'].filter((name) => !probe.packages[name]);
 		await pytorchSettings.setPython(python);
 		if (missing.length === 0) return python;

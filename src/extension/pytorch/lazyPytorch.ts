@@ -14,11 +14,11 @@ export class LazyPytorch extends Lazy<PytorchWorkbench> {
 	}
 
 	/**
-	 * Returns the environment variables that tell an engine process which Python to use. If a run requires Python and
-	 * there is none, the user is asked what to do, without waiting for the answer.
-	 * @param retry starts the run once a Python is available
+	 * Returns the environment variables that tell an engine process which Python interpreter to use. If a run requires
+	 * Python and no interpreter is available, asks the user what to do, without waiting for the answer.
+	 * @param retry starts the run once an interpreter is available
 	 * @param from recipe or run folder; absent if unknown
-	 * @returns undefined if there is no Python
+	 * @returns undefined if no interpreter is available
 	 */
 	async forRun(
 		engine: EngineName,
@@ -29,12 +29,12 @@ export class LazyPytorch extends Lazy<PytorchWorkbench> {
 		return (await this.get()).forRun(engine, retry, from);
 	}
 
-	/** Returns whether a recipe may start: its run fits in memory, or the user chooses to start it anyway. */
+	/** Returns true if a recipe may start because its run fits in memory or the user chooses to start it anyway. */
 	async mayStart(recipe: vscode.Uri, engine: EngineName): Promise<boolean> {
 		return engine === 'embedded' || engine === 'foreign' || (await this.get()).memory.mayStart(recipe);
 	}
 
-	/** Same as `forRun`, for processes that may or may not serve a PyTorch checkpoint. */
+	/** Same as `forRun`, for processes that might serve a PyTorch checkpoint. */
 	async ifThere(): Promise<Readonly<Record<string, string>>> {
 		return (await this.get()).python.ifThere();
 	}

@@ -86,7 +86,7 @@ export class LocalRayCluster {
 	async stop(): Promise<void> {
 		const cluster = await this.#get();
 		if ((await cluster.running()) === null) {
-			void this.#needs.notices.information('No Ray cluster started from here is running.');
+			void this.#needs.notices.information('No Ray cluster started by Reasoning Lab is running.');
 			return;
 		}
 		const title = 'Stopping the Ray cluster';
@@ -115,10 +115,7 @@ async function addressOf(from: string): Promise<string> {
 	return typeof address === 'string' ? address : '';
 }
 
-/**
- * Returns the folder of the Node executable that runs engines, which also runs job drivers; null to use the one on
- * PATH.
- */
+/** Returns the folder of the Node executable used for engines and job drivers, or null to use the one on PATH. */
 function nodeFolder(): string | null {
 	const named = settings.nodePath();
 	if (named !== null && isAbsolute(named)) return dirname(named);

@@ -12,7 +12,7 @@ import type { ReadOnlyDocuments } from '../readOnlyDocuments.ts';
 import { displayText } from '../runView.ts';
 import { memoryReport, pipelineMemoryReport } from './memoryReport.ts';
 
-/** Implements *Estimate Memory* and asks for confirmation before starting a recipe that does not fit. */
+/** Implements *Estimate Memory* and asks for confirmation before starting a recipe whose run does not fit in memory. */
 export class MemoryCommand {
 	readonly #documents: ReadOnlyDocuments;
 
@@ -42,8 +42,8 @@ export class MemoryCommand {
 	}
 
 	/**
-	 * Returns whether to start a recipe: it fits, there is no estimate, or the user chooses to start it anyway. A failed
-	 * estimate never prevents a start, because starting the recipe reports any problems.
+	 * Returns whether to start a recipe: true if its run fits in memory, there is no estimate, or the user chooses to
+	 * start it anyway. A failed estimate never prevents a start, because starting the recipe reports any problems.
 	 */
 	async mayStart(recipe: vscode.Uri): Promise<boolean> {
 		const estimate = await this.#estimate(recipe).then(

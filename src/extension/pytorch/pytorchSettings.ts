@@ -24,7 +24,7 @@ export const pytorchSettings = {
 			pipArguments: Array.isArray(list) ? list.filter((item) => typeof item === 'string') : [],
 		};
 	},
-	/** Sets the Python for all windows on this machine, or clears it if null. */
+	/** Sets the Python interpreter for all windows on this machine; null clears the setting. */
 	async setPython(python: string | null): Promise<void> {
 		const configuration = vscode.workspace.getConfiguration();
 		const where = configuration.inspect<string>(settingIds.torchPython);

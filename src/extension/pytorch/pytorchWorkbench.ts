@@ -21,7 +21,7 @@ interface Needs {
 	readonly interpreter: PythonInterpreter;
 }
 
-/** All PyTorch environment features of a window. */
+/** All PyTorch environment features for a window. */
 export class PytorchWorkbench extends Disposable {
 	readonly python: WindowTorchPython;
 	readonly setUp: SetUpCommand;

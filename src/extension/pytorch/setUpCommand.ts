@@ -33,7 +33,7 @@ interface Needs {
 export class SetUpCommand extends Disposable {
 	readonly #needs: Needs;
 	readonly #abort = new AbortController();
-	/** Setup running in this window. */
+	/** Setup in progress in this window; null if there is none. */
 	#running: Promise<string | undefined> | null = null;
 
 	constructor(needs: Needs) {
@@ -45,7 +45,7 @@ export class SetUpCommand extends Disposable {
 
 	/**
 	 * @param given answers provided by the caller to skip the prompts
-	 * @returns the Python to train with, or undefined if setup was not completed
+	 * @returns the Python interpreter to train with, or undefined if setup was not completed
 	 */
 	run(given?: unknown): Promise<string | undefined> {
 		this.#running ??= this.#ask(setupAnswers(given)).finally(() => {

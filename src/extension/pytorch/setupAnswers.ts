@@ -6,7 +6,7 @@ export interface SetupAnswers {
 	readonly confirmed: boolean;
 	/** Optional packages; undefined keeps the current ones, if any. */
 	readonly extras: readonly SetupExtra[] | undefined;
-	/** Python to use; null selects the best available. */
+	/** Python interpreter to use; null selects the best one available. */
 	readonly python: string | null;
 	/** Folder with custom requirements files; null to use the trainer's own. */
 	readonly requirements: string | null;

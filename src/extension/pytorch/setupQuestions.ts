@@ -53,7 +53,7 @@ export async function askForPython(current: string): Promise<string | undefined>
 		}));
 	const options = {
 		title: 'Set up the PyTorch engine (1/2)',
-		placeHolder: 'Select the Python used to create the environment',
+		placeHolder: 'Select the Python interpreter used to create the environment',
 	};
 	return (await showQuickPick(items, options))?.path;
 }

@@ -14,7 +14,7 @@ interface Needs {
 	readonly chooser: InterpreterChooser;
 }
 
-/** The Python for training, according to this window's settings. */
+/** The Python interpreter for training, as configured in this window. */
 export class WindowTorchPython {
 	readonly #needs: Needs;
 	#said = false;
@@ -23,15 +23,15 @@ export class WindowTorchPython {
 		this.#needs = needs;
 	}
 
-	/** Returns the Python for training. Fails with `missing` if there is none. */
+	/** Returns the Python interpreter for training. Fails with `missing` if there is none. */
 	find(): Promise<TorchPython> {
 		const { selected } = this.#needs;
 		return torchPython({ python: pytorchSettings.python(), folder: pytorchSettings.folder(), selected });
 	}
 
 	/**
-	 * Returns the environment variables of an engine process; empty if there is no Python, in which case the engine
-	 * reports the problem.
+	 * Returns the environment variables for an engine process; empty if there is no Python interpreter, in which case the
+	 * engine reports the problem.
 	 */
 	async ifThere(): Promise<Readonly<Record<string, string>>> {
 		const found = await this.find().catch(() => null);
@@ -39,8 +39,8 @@ export class WindowTorchPython {
 	}
 
 	/**
-	 * Same as `ifThere`, but if there is no Python, offers to set one up or choose one and then continue.
-	 * @returns undefined if there is no Python
+	 * Same as `ifThere`, but if there is no Python interpreter, offers to set one up or choose one and then continue.
+	 * @returns undefined if there is no Python interpreter
 	 */
 	async orAsk(retry: () => unknown): Promise<Readonly<Record<string, string>> | undefined> {
 		try {

@@ -1,8 +1,8 @@
 import type { RewardSignature } from '../rewards/rewardSignatures.ts';
 
 /**
- * Returns the line, starting from 0, at which a debugger should stop inside a reward, not at its definition: the first
- * line of code after the signature, or the signature's line if the entire reward is on it.
+ * Returns the zero-based line at which a debugger should stop inside a reward: the first line of code after the
+ * signature, or the signature's line if the entire reward is on it.
  */
 export function bodyLine(text: string, signature: RewardSignature, language: 'python' | 'script'): number {
 	const lines = text.split('\n');

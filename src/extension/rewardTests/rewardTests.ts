@@ -19,7 +19,7 @@ const casesPattern = '**/*.cases.jsonl';
 const restMs = 200;
 
 /**
- * Rewards in the Test Explorer: each file is a suite; each labeled case and audit probe is a test that can be run,
+ * Rewards in the Test Explorer. Each file is a suite, and each labeled case and audit probe is a test that can be run,
  * debugged, run on save, or run with line coverage. Files are read only when the Test Explorer requests them.
  */
 export class RewardTests extends Disposable {

@@ -101,7 +101,7 @@ export class TestItems {
 	}
 
 	#file(file: string): vscode.TestItem {
-		// No descriptions, because screen readers would read them instead of the labels.
+		// Descriptions are omitted because screen readers would read them instead of the labels.
 		const item = this.#controller.createTestItem(file, vscode.workspace.asRelativePath(file), vscode.Uri.file(file));
 		item.canResolveChildren = true;
 		this.#nodes.set(item, { kind: 'file', file });

@@ -29,7 +29,7 @@ interface Asked {
 	readonly probes: Chosen<'probe'>[];
 }
 
-/** Runs reward tests (labeled cases and audit probes), with the same verification as the editor. */
+/** Runs reward tests (labeled cases and audit probes), using the same verification as the editor. */
 export class TestRunner {
 	readonly #needs: Needs;
 
@@ -233,9 +233,9 @@ function reportProbe(
 		first === undefined
 			? ''
 			: `\n\nPrompt: ${displayText(first.prompt, 500)}\nCompletion: ${displayText(first.completion, 1000)}\n` +
-				`This completion scores ${first.value}; a genuine correct answer scores ${first.honest}.`;
+				`This completion scores ${first.value}; a genuinely correct answer scores ${first.honest}.`;
 	const message = new vscode.TestMessage(
-		`${finding.title}: scores as high as a genuine correct answer on ${finding.fooled} of ${finding.rows} rows ` +
+		`${finding.title}: scores as high as a genuinely correct answer on ${finding.fooled} of ${finding.rows} rows ` +
 			`(severity ${finding.severity}).${shown}\n\n${finding.fix}`,
 	);
 	message.location = new vscode.Location(vscode.Uri.file(node.file), new vscode.Position(node.line, 0));

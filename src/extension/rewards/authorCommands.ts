@@ -18,7 +18,7 @@ interface Needs {
 	readonly documents: ReadOnlyDocuments;
 }
 
-/** Default weight of a reward that does not suggest one; much lower than the weight of accuracy. */
+/** Default weight for rewards that do not suggest one; much lower than the weight of the accuracy reward. */
 const standardWeight = 0.1;
 
 /** Commands for writing rewards: create a reward, view a built-in reward, and add a reward to a recipe. */

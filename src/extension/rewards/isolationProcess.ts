@@ -4,7 +4,7 @@ import { type IsolationAttempt, type IsolationReport, isolationLineSchema } from
 import { runCli } from '../cliProcess.ts';
 
 export interface IsolationProgram {
-	/** Path of dist/cli.js, and of the Node executable that runs it (null for this process's own). */
+	/** Paths of dist/cli.js and of the Node executable that runs it; null uses this process's own executable. */
 	readonly cli: string;
 	readonly node: string | null;
 	/** Sandbox mode, spelled as in the setting. */
@@ -16,9 +16,9 @@ export interface IsolationProgram {
 }
 
 /**
- * Checks sandbox isolation in a separate process, because its attempts use memory, processes, and output that would
- * disrupt the extension host. Fails with the same errors as the check, with `cancelled` if the signal is aborted, or
- * with `internal` if there is no report.
+ * Checks sandbox isolation in a separate process, because the escape attempts use memory, processes, and output in ways
+ * that would disrupt the extension host. Fails with the same errors as the check, with `cancelled` if the signal is
+ * aborted, or with `internal` if there is no report.
  */
 export async function runIsolationCheck(program: IsolationProgram): Promise<IsolationReport> {
 	const { cli, node, mode, folder, signal, onAttempt } = program;

@@ -12,7 +12,7 @@ export interface Judgment {
 	readonly result: AuditReport | Comparison | null;
 }
 
-/** Returns the key of a result, independent of field order. */
+/** Returns a key for a result; the order of its fields does not matter. */
 export function keyOfPlace(place: ResultPlace): string {
 	const { view, file, reward } = place;
 	if (view !== 'comparison') return JSON.stringify([view, file, reward]);
@@ -21,7 +21,7 @@ export function keyOfPlace(place: ResultPlace): string {
 	return JSON.stringify([view, file, reward, run, against, other, otherReward, sorted]);
 }
 
-/** Audits and comparisons in this window, running or finished. Starting one again cancels the previous run. */
+/** Audits and comparisons in this window, running or finished. Rerunning one cancels its previous run. */
 export class Judgments extends Disposable {
 	readonly #entries = new Map<string, { judgment: Judgment; abort: AbortController | null }>();
 	readonly #changed = this.register(new Emitter<string>());
@@ -42,7 +42,9 @@ export class Judgments extends Disposable {
 		return this.#entries.get(keyOfPlace(place))?.judgment;
 	}
 
-	/** Runs the task and stores its result. Rejects as the task does, or with `cancelled` if it was canceled. */
+	/**
+	 * Runs the task and stores its result. Rejects with the task's error, or with `cancelled` if the task was canceled.
+	 */
 	async run<T extends AuditReport | Comparison>(
 		place: ResultPlace,
 		signal: AbortSignal,
@@ -69,7 +71,7 @@ export class Judgments extends Disposable {
 		}
 	}
 
-	/** Cancels running work; the previous result is kept. */
+	/** Cancels the running task; the previous result is kept. */
 	cancel(place: ResultPlace): void {
 		this.#entries.get(keyOfPlace(place))?.abort?.abort();
 	}

@@ -52,7 +52,7 @@ export async function newReward(
 	const extension = extensions[language];
 	const fileOf = (name: string) => vscode.Uri.joinPath(folder, `${name}.reward.${extension}`);
 	const fault = async (name: string): Promise<string | undefined> => {
-		if (!nameForm.test(name)) return 'Use letters, digits and _, starting with a letter.';
+		if (!nameForm.test(name)) return 'Use letters, digits, and _, starting with a letter.';
 		if (taken.has(name.toLowerCase())) return `${name} is a reserved word.`;
 		return (await exists(fileOf(name))) ? `${name}.reward.${extension} already exists.` : undefined;
 	};
@@ -103,7 +103,10 @@ export function newRewardAnswers(argument: unknown): NewRewardAnswers {
 	};
 }
 
-/** Asks for a folder: one that contains rewards or, failing that, recipes, or the workspace folder. */
+/**
+ * Determines the folder for a new reward, asking the user unless there is exactly one candidate: folders that contain
+ * rewards or, failing that, `rewards` folders next to recipes or in the workspace folders.
+ */
 async function pickFolder(files: RewardFileList): Promise<vscode.Uri | undefined> {
 	const folders = new Set((await files.files()).map((file) => dirname(file)));
 	if (folders.size === 0) {

@@ -18,8 +18,8 @@ interface Environments {
 }
 
 /**
- * Determines the Python that runs a reward: the environment selected for the file in the Python extension, if
- * installed, or the one in the setting. If neither is set, `python3` is looked up when needed.
+ * Determines the Python interpreter that runs a reward: the environment selected for the file in the Python extension,
+ * if installed, or the interpreter in the setting. If neither is set, `python3` is looked up when needed.
  */
 export class PythonInterpreter extends Disposable {
 	readonly #changed = this.register(new Emitter<void>());

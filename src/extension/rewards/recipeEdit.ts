@@ -40,7 +40,10 @@ export function addReward(text: string, entry: RewardEntry): TextChange[] {
 	return changes(modify(text, ['rewards', same, 'weight'], entry.weight, { formattingOptions: formatOf(text) }));
 }
 
-/** Returns the text with one key set, appended to its list, or removed if there is no value. Comments are preserved. */
+/**
+ * Returns the recipe text after one edit: sets a key, appends to a list, or removes the key if there is no value.
+ * Comments are preserved.
+ */
 export function editedRecipe(text: string, { path, value }: RecipeEdit): string {
 	const root = parseTree(text, [], syntax);
 	const isDefault = path[0] === 'rewards' && root?.type === 'object' && !findNodeAtLocation(root, ['rewards']);

@@ -9,7 +9,10 @@ const levels = {
 	warning: vscode.DiagnosticSeverity.Warning,
 } as const;
 
-/** Diagnostics for verification problems: at the line that threw, the line that fails to load, or the failing case. */
+/**
+ * Diagnostics for verification problems, shown at the line that threw, the line that failed to load, or the failing
+ * case.
+ */
 export class RewardDiagnostics extends Disposable {
 	readonly #view: VerificationView;
 	readonly #collection = this.register(vscode.languages.createDiagnosticCollection('reasoningLab.rewards'));

@@ -3,7 +3,7 @@ import type { ApiKeys } from './apiKeys.ts';
 import type { PythonInterpreter } from './pythonInterpreter.ts';
 import { rewardSettings } from './rewardSettings.ts';
 
-/** Environment variables for scoring processes, both those of the editor and those started by engines. */
+/** Environment variables for scoring processes, whether started by the editor or by engines. */
 export class RewardEnvironment {
 	readonly #python: PythonInterpreter;
 	readonly #keys: ApiKeys;

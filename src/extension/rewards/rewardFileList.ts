@@ -4,7 +4,10 @@ import { Emitter } from '../../base/event.ts';
 import { isRewardUri, rewardFilePattern } from './rewardFiles.ts';
 import { findSignatures } from './rewardSignatures.ts';
 
-/** Excluded folders: rewards copied to run folders or contained in packages do not belong to the workspace. */
+/**
+ * Folders excluded from the search, because rewards copied to run folders or contained in packages do not belong to the
+ * workspace.
+ */
 export const elsewhere = '**/{node_modules,.trash,runs,.venv,venv,site-packages,__pycache__}/**';
 const passedOver = /[\\/](?:node_modules|\.trash|runs|\.venv|venv|site-packages|__pycache__)[\\/]/;
 /** Maximum number of reward files listed per workspace. */
@@ -42,8 +45,8 @@ export class RewardFileList extends Disposable {
 	}
 
 	/**
-	 * Searches again. File events can be lost, for example for a file written to a folder that was just created, so code
-	 * that creates reward files and views that may have missed events should call this.
+	 * Searches again. File events can be lost, for example when a file is written to a folder that was just created, so
+	 * code that creates reward files and views that may have missed events should call this method.
 	 */
 	async refresh(): Promise<void> {
 		const before = await this.#search?.catch(() => null);

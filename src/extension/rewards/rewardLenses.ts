@@ -29,7 +29,7 @@ export class RewardLenses extends Disposable implements vscode.CodeLensProvider 
 		this.register(vscode.workspace.onDidGrantWorkspaceTrust(() => this.#changed.fire()));
 		this.register(
 			view.onDidChange((file) => {
-				// The lenses of a file change only once, when the first results are available.
+				// The lenses of a file change only once, when the first results become available.
 				if (this.#withResults.has(file) || (view.get(file)?.results.size ?? 0) === 0) return;
 				this.#withResults.add(file);
 				this.#changed.fire();

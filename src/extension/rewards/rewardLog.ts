@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { Disposable } from '../../base/disposable.ts';
 
-/** Maximum number of lines per verification, because the output of a reward is unlimited. */
+/** Maximum number of lines logged per verification. Needed because a reward can print any amount of output. */
 const maxLines = 500;
 const longestLine = 2000;
 

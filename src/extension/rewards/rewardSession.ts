@@ -30,8 +30,8 @@ export interface SessionNeeds {
 /** Delay before intermediate steps are reported, in milliseconds; most verifications finish earlier. */
 const quietMs = 150;
 /**
- * Maximum time to wait for the recipe's other rewards, in milliseconds. Later results have a shorter limit because the
- * user is waiting for them.
+ * Maximum time to wait for the recipe's other rewards, in milliseconds. Later verifications have a shorter limit
+ * because the user is waiting for their results.
  */
 const othersMs = { first: 3000, later: 100 } as const;
 
@@ -39,8 +39,8 @@ const parts = ['data', 'rollouts', 'selection'] as const;
 type Part = (typeof parts)[number];
 
 /**
- * Verifies a single reward file. Only one verification runs at a time; a new one cancels the current one and includes
- * its work. Scoring uses the same runner as training.
+ * Verifies a single reward file. Only one verification runs at a time; a new one cancels the current one and takes over
+ * its remaining parts. Scoring uses the same runner as training.
  */
 export class RewardSession extends Disposable {
 	readonly file: string;
@@ -87,7 +87,7 @@ export class RewardSession extends Disposable {
 		return this.#asked.get(verification);
 	}
 
-	/** Verifies all selected parts. Resolves when verification is finished, failed, or superseded. */
+	/** Verifies all selected parts. Resolves when the verification has finished, failed, or been superseded. */
 	verify(): Promise<void> {
 		this.#reload = true;
 		return this.#start(parts);
@@ -99,10 +99,7 @@ export class RewardSession extends Disposable {
 		return this.#start(this.#state.phase === 'done' && !this.#state.stale ? ['rollouts'] : ['data', 'rollouts']);
 	}
 
-	/**
-	 * Also verifies text as a completion for one of the `problems`, with one reward, or with all rewards if `reward` is
-	 * null.
-	 */
+	/** Also verifies text as a completion for one of the `problems`, using `reward` or, if it is null, all rewards. */
 	verifySelection(text: string, reward: string | null, row = 0): Promise<void> {
 		this.#selected = { text, reward, row };
 		return this.#start(this.#state.phase === 'done' ? ['selection'] : parts);
@@ -216,7 +213,7 @@ export class RewardSession extends Disposable {
 		this.#set({ phase: 'done', results, files: [...new Set([this.file, ...runner.files, ...data.files])] });
 	}
 
-	/** null if nothing is selected. */
+	/** Returns what to verify for a part, or null if nothing is selected for it. */
 	#whatOf(part: Part): WhatToVerify | null {
 		if (part === 'data') return { kind: 'data' };
 		if (part === 'rollouts') return this.#run === null ? null : { kind: 'rollouts', run: this.#run };

@@ -16,7 +16,7 @@ const longestSignature = 60;
 
 /**
  * Finds reward declarations by pattern matching, without running any code. Once the file is loaded, the host's list of
- * rewards is authoritative; these positions locate its names in text that may have been edited since.
+ * rewards is authoritative; these positions only locate the listed names in text that may have been edited since.
  */
 export function findSignatures(text: string, path: string): RewardSignature[] {
 	const language = rewardLanguage(path);
@@ -152,7 +152,7 @@ function closing(code: string, open: number): number {
 
 const blank = (part: string) => part.replace(/[^\n]/g, ' ');
 
-/** Returns the text with comments and strings replaced by blanks, preserving lines. */
+/** Returns the text with comments and strings replaced with spaces, preserving line breaks. */
 function maskPython(text: string): string {
 	return text.replace(
 		/"""[\s\S]*?(?:"""|$(?![\s\S]))|'''[\s\S]*?(?:'''|$(?![\s\S]))|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|#[^\n]*/g,

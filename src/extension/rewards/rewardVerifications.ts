@@ -242,8 +242,8 @@ export class RewardVerifications extends Disposable implements VerificationView 
 }
 
 /**
- * Returns the text of an open file without unsaved changes. With the text, a plan, including the values of the other
- * rewards, can be reused while the comment that specifies the data is unchanged.
+ * Returns the text of a file if it is open without unsaved changes. Given the text, a plan (including the values of the
+ * other rewards) can be reused while the comment that specifies the data is unchanged.
  */
 function savedText(file: string): { readonly text?: string } {
 	const document = vscode.workspace.textDocuments.find((open) => open.uri.fsPath === file);

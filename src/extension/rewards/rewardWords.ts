@@ -123,7 +123,7 @@ export function shortSummary(results: RewardResults | undefined): string {
 
 /** Returns the names and values of all statistics, for a hover. */
 export function statisticsRows({ statistics: s, durationMs }: Verification): [name: string, value: string][] {
-	const rows: [string, string][] = [['Rows', `${s.rows} (${s.valued} with a value)`]];
+	const rows: [string, string][] = [['Rows', `${s.rows} (${s.valued} with a reward value)`]];
 	const add = (name: string, value: string | null) => {
 		if (value !== null) rows.push([name, value]);
 	};

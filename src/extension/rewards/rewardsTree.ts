@@ -32,7 +32,7 @@ export class RewardsTree extends Disposable implements vscode.TreeDataProvider<R
 	readonly #files: RewardFileList;
 	readonly #changed = this.register(new vscode.EventEmitter<RewardItem[] | undefined>());
 	readonly #nodes = new Map<string, RewardItem>();
-	/** For each file, the rewards last shown below it; a second map holds the failures of files that failed. */
+	/** Rewards last shown below each file. A second map contains the failures of files that could not be loaded. */
 	readonly #below = new Map<string, readonly string[]>();
 	readonly #failed = new Map<string, string>();
 	#view: VerificationView | null = null;

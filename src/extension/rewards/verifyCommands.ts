@@ -105,8 +105,8 @@ export class VerifyCommands {
 	}
 
 	/**
-	 * @param args the reward and, optionally, a row number in its latest verification or in that of a specific part; if
-	 * it is absent, the user is asked
+	 * @param args the reward and, optionally, a row number in its latest verification or in the verification of a
+	 * specific part; if the row number is absent, the user is asked
 	 */
 	async debugRow(...args: unknown[]): Promise<void> {
 		if (!vscode.workspace.isTrusted) {
@@ -151,7 +151,7 @@ export class VerifyCommands {
 		return this.#needs.results.show({ view: 'verification', file, reward }, part);
 	}
 
-	/** Runs work with progress in the view, and shows failures that no editor displays. */
+	/** Runs a task, shows its progress in the view, and reports failures that no editor displays. */
 	async #work(session: RewardSession, work: () => Promise<void>): Promise<void> {
 		if (!vscode.workspace.isTrusted) {
 			throw new Failure(

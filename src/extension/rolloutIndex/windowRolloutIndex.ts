@@ -20,8 +20,8 @@ export interface WindowRolloutIndexOptions {
 
 /**
  * The index worker of this window, with the window's runs and an index in the workspace storage. The worker is started
- * and its code loaded on the first request. It only reads data, in our own process, so it works without workspace
- * trust.
+ * and its code loaded on the first request. The worker only reads data, in our own process, so it does not require
+ * workspace trust.
  */
 export class WindowRolloutIndex extends Disposable {
 	readonly #options: WindowRolloutIndexOptions;

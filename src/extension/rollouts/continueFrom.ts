@@ -46,12 +46,12 @@ interface Served {
 }
 
 const idleMs = 300_000;
-/** Default number of tokens if the recipe does not specify one. */
+/** Maximum number of generated tokens if the recipe does not specify a limit. */
 const usualTokens = 256;
 
 /**
  * Implements *Continue from Here*: a run's policy continues from a truncated and edited completion. Uses the live
- * engine if there is one, or else starts an engine that serves the checkpoint nearest to the rollout's step. That
+ * engine if there is one; otherwise, starts an engine that serves the checkpoint nearest to the rollout's step. That
  * engine is reused until it has been idle for a while and is stopped when this object is disposed.
  */
 export class ContinueFrom extends Disposable {
@@ -211,7 +211,10 @@ export class ContinueFrom extends Disposable {
 	}
 }
 
-/** Waits for an engine. If the wait is aborted, the engine keeps starting for later use until it becomes idle. */
+/**
+ * Waits for an engine. If the wait is aborted, the engine continues to start and remains available until it becomes
+ * idle.
+ */
 function opened(open: Promise<ServedCheckpoint>, signal: AbortSignal): Promise<ServedCheckpoint> {
 	return new Promise((resolve, reject) => {
 		const abort = () => reject(new Failure('cancelled', 'Canceled.'));

@@ -33,7 +33,7 @@ const perturbations: Readonly<Record<PerturbationKind, string>> = {
 	'delete-steps': 'Remove half of the thinking steps',
 	'insert-steps': 'Insert steps from other completions',
 };
-/** Perturbations that change a fraction of the steps or digits; the others change everything. */
+/** Perturbations that apply to half of the steps or digits. */
 const halves: readonly PerturbationKind[] = ['corrupt-digits', 'delete-steps', 'insert-steps'];
 
 /** Converts the selection of a request to the format of the exporter. */
@@ -160,7 +160,7 @@ function showSummary(summary: ExportSummary, notices: Notices, target: vscode.Ur
 	const parts = [`Wrote ${formatCounted(written, 'line')} to ${displayText(basename(target.fsPath), 80)}.`];
 	const left = leftOut.slice(0, 3).map((one) => leftOutText(one, what));
 	if (left.length > 0) parts.push(`Skipped: ${left.join(', ')}${leftOut.length > 3 ? ', …' : ''}.`);
-	if (unreadable > 0) parts.push(`${unreadable} records could not be read.`);
+	if (unreadable > 0) parts.push(`Unreadable records: ${unreadable}.`);
 	notices.information(parts.join(' '), [
 		{ title: 'Open File', run: () => vscode.commands.executeCommand('vscode.open', target) },
 	]);

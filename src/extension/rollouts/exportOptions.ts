@@ -64,7 +64,7 @@ export const exportOptions: readonly ExportOption[] = [
 	{
 		id: 'pairs',
 		label: 'Up to four pairs per group',
-		detail: 'Pair best with worst, second best with second worst, …; otherwise, one pair',
+		detail: 'Pair best with worst, second best with second worst, and so on; otherwise, export one pair per group',
 		formats: ['dpo'],
 		apply: writing({ pairing: { perGroup: 4 } }),
 	},
@@ -78,7 +78,8 @@ export const exportOptions: readonly ExportOption[] = [
 	{
 		id: 'messages',
 		label: 'As messages',
-		detail: 'Use TRL’s conversational format, to which the trainer applies a chat template; otherwise as recorded',
+		detail:
+			'Use TRL’s conversational format, to which the trainer applies a chat template; otherwise, keep the recorded text',
 		formats: ['sft', 'dpo'],
 		apply: writing({ form: 'conversational' }),
 	},

@@ -20,7 +20,7 @@ export interface AgreedSpec {
 
 /**
  * Decides which searches may continue with the spec in their logs. A log specifies the policy, scorers, and tools of
- * its search, and its author may not be the user who continues it. For logs from others, the user must consent first,
+ * its search, and its author might not be the user who continues it. For logs from others, the user must consent first,
  * and API key names in the log are ignored.
  */
 export class AgreedSearches {

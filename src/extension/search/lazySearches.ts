@@ -4,7 +4,7 @@ import type { Lazy } from '../lazy.ts';
 import type { SearchCommands } from './searchCommands.ts';
 import type { SearchWorkbench } from './searchWorkbench.ts';
 
-/** All search features. Loaded when the view is shown, or for a search command. */
+/** All search features, loaded when the view is shown or a search command runs. */
 export type LazySearches = Lazy<SearchWorkbench>;
 
 /** Registers the commands for searches in the *Searches* view, dataset files, and runs. */

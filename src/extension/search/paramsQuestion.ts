@@ -38,7 +38,8 @@ type Shared = keyof typeof shared;
 const ofSampling: readonly Shared[] = ['temperature', 'topP', 'maxStepTokens', 'maxTokens', 'tokens'];
 
 /**
- * Asks for the parameters of a strategy and of sampling. All have defaults, so users only change what matters to them.
+ * Asks for the strategy and sampling parameters. All of them have defaults, so users only change the ones that matter
+ * to them.
  */
 export async function askParams(question: Question, strategy: AnyStrategy, given: SearchDetails): Promise<Answer> {
 	let details = given;

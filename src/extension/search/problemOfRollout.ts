@@ -6,7 +6,8 @@ import type { RolloutLine } from '../../protocol/rolloutLine.ts';
 import type { SearchProblem } from '../../protocol/treeLog.ts';
 
 /**
- * Returns the problem of a recorded rollout. The run's prompt template is removed, because the policy applies its own.
+ * Returns the problem that a recorded rollout answers. The run's prompt template is removed, because the policy applies
+ * its own.
  */
 export async function problemOfRollout(
 	run: string,

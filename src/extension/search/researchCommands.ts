@@ -44,8 +44,8 @@ export class ResearchCommands extends Disposable {
 	}
 
 	/**
-	 * *Research with Reflexion*: prompts for the question, the tools and the remaining search options. Programmatic
-	 * argument: `{question?, tools?}` plus everything *New Search* accepts. Resolves to the log path.
+	 * *Research with Reflexion*: prompts for the question, the tools, and the remaining search options. When called by
+	 * code, accepts `{question?, tools?}` plus everything *New Search* accepts. Resolves to the log path.
 	 */
 	async research(argument?: unknown): Promise<string | undefined> {
 		const { searches, memory, commands, agreed } = this.#needs;

@@ -98,7 +98,7 @@ export class SearchCommands {
 		if (problem === null) {
 			throw new Failure(
 				'invalid',
-				`No problem found in line ${at + 1} of ${basename(document.fileName)}.`,
+				`No problem found on line ${at + 1} of ${basename(document.fileName)}.`,
 				'Choose a row with a "prompt" or "question" column.',
 			);
 		}

@@ -74,7 +74,7 @@ export class SearchStore extends Disposable {
 		return this.#watched;
 	}
 
-	/** Whether the list is visible. It is only refreshed periodically while visible. */
+	/** Whether the list is visible. The list is refreshed periodically only while it is visible. */
 	set watched(watched: boolean) {
 		this.#watched = watched;
 		if (watched) void this.refresh();

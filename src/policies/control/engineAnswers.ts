@@ -7,8 +7,8 @@ type Completion = ControlResult<'policy/generate'>['completions'][number][number
 const endSymbols: ReadonlySet<string> = new Set(['<eos>', '<|endoftext|>', '<|im_end|>', '</s>', '<|eot_id|>']);
 
 /**
- * Converts an engine's completion for search. Older engines do not report a finish reason, so infer it: `length` if
- * truncated, `end` if the last token is an end-of-sequence token, and otherwise `stop`.
+ * Converts an engine's completion for search. Older engines do not report a finish reason, so it is inferred: `length`
+ * if truncated, `end` if the last token is an end-of-sequence token, and otherwise `stop`.
  */
 export function generationOf(
 	completion: Completion,

@@ -14,8 +14,8 @@ import { readPolicyTemplate, runOfCheckpoint } from './policyTemplate.ts';
 import { leaseCheckpoint } from './servedCheckpoints.ts';
 
 /**
- * Maximum completions per request. A served checkpoint does nothing else, but an engine that is training pauses until
- * it has answered.
+ * Maximum number of completions per request. An engine that serves a checkpoint does nothing else, but an engine that
+ * is training pauses until it has responded.
  */
 const rows = { served: 1024, training: 256 } as const;
 

@@ -20,7 +20,7 @@ const resolvedSchema = v.object({
 export interface PolicyTemplate {
 	/** Run name from the recipe, or null if unknown. */
 	readonly run: string | null;
-	/** null if the recipe has no template, so prompts are sent unchanged. */
+	/** null if the recipe has no template, in which case prompts are sent unchanged. */
 	readonly template: Template | null;
 }
 

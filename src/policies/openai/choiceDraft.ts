@@ -77,7 +77,10 @@ export class ChoiceDraft {
 		return this.done || this.#finish !== null;
 	}
 
-	/** Number of tokens so far: as reported, else the number of stream parts, else an estimate from the length. */
+	/**
+	 * Number of tokens so far: the reported count if available, otherwise the number of stream parts or, failing that, an
+	 * estimate based on the length.
+	 */
 	get tokens(): number {
 		if (this.#tokens.length > 0) return this.#tokens.length;
 		return this.#parts > 1 ? this.#parts : Math.ceil(this.#text.length / 4);

@@ -111,7 +111,7 @@ function keyOf(spec: OpenAiSpec, { keys, environment = {}, keyVariables = [] }: 
 	if (!/^[\x21-\x7e]+$/.test(key)) {
 		throw new Failure(
 			'invalid',
-			`The API key of ${spec.name} contains spaces or non-ASCII characters.`,
+			`The API key for ${spec.name} contains spaces or non-ASCII characters.`,
 			'Set the key again.',
 		);
 	}

@@ -11,7 +11,7 @@ const chatTokenSchema = v.looseObject({
 	top_logprobs: v.nullish(v.array(v.looseObject({ token: v.string(), logprob: v.number() }))),
 });
 
-/** Chat APIs use `content`. Completion APIs use lists, except llama.cpp, which also uses `content`. */
+/** Chat APIs use `content`. Completions APIs use lists, except in llama.cpp, which uses `content` for both. */
 const logprobsSchema = v.looseObject({
 	content: v.nullish(v.array(chatTokenSchema)),
 	tokens: v.nullish(v.array(v.string())),
@@ -39,8 +39,8 @@ export type ReplyToolCall = v.InferOutput<typeof toolCallSchema>;
 const messageSchema = v.looseObject({
 	content: nullableText,
 	/**
-	 * Reasoning text. vLLM, SGLang, DeepSeek and llama.cpp use this name; Ollama, OpenRouter and newer vLLM versions use
-	 * the other.
+	 * Reasoning text. vLLM, SGLang, DeepSeek, and llama.cpp use this name; Ollama, OpenRouter, and newer vLLM versions
+	 * use `reasoning`.
 	 */
 	reasoning_content: nullableText,
 	reasoning: nullableText,

@@ -75,7 +75,7 @@ export function parseScript(source: string, what: string): Script {
 	const values = lines.map(({ line, number }) => {
 		const value = parsed(line);
 		if (!isObject(value)) {
-			throw new Failure('invalid', `${what}, line ${number}, is not a JSON object.`, 'Write one rule per line.');
+			throw new Failure('invalid', `Line ${number} of ${what} is not a JSON object.`, 'Write one rule per line.');
 		}
 		return { value, where: `${what}, line ${number}` };
 	});

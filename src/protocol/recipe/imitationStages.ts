@@ -90,7 +90,7 @@ export const distillStageSchema = stageOf(
 		data: key(
 			described(
 				completionsSchema,
-				"Teacher completions. If absent, and there is a teacher: completions of the dataset's problems.",
+				"Teacher completions. If omitted and a teacher is set, completions are generated for the dataset's problems.",
 			),
 			null,
 		),
@@ -139,7 +139,7 @@ export const distillStageSchema = stageOf(
 
 export const maxMixedIn = 100;
 const { split: _, ...fileKeys } = completionKeys;
-/** A local file, because only the embedded engine supports the stage. */
+/** A file to mix in. It must be local, because only the embedded engine supports the stage. */
 export const mixedInSchema = group({
 	...fileKeys,
 	split: derivedKey(v.string(), () => 'train'),
@@ -190,7 +190,7 @@ export const rejectionSamplingStageSchema = stageOf(
 					duplicates: key(
 						choice(
 							['drop', 'keep'],
-							'Whether to drop or keep completions of the same problem that differ only in whitespace.',
+							'Whether to drop or keep completions for the same problem that differ only in whitespace.',
 						),
 						'drop',
 					),

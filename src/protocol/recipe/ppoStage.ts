@@ -3,7 +3,7 @@ import { key, stageOf } from './recipeKey.ts';
 import { batches, generations, optimizer, scoredSampling } from './stageFields.ts';
 
 /**
- * Proximal policy optimization with a critic. Keys are named as in TRL's PPOConfig (0.20, the last version that had
+ * Proximal policy optimization with a critic. Keys are named as in TRL's PPOConfig (0.20, the last version to include
  * it). Defaults are from Open-Reasoner-Zero (Hu et al. 2025): no discount, no KL, full returns as advantages.
  */
 export const ppoStageSchema = stageOf(
@@ -29,7 +29,7 @@ export const ppoStageSchema = stageOf(
 		),
 		cliprange: key(real('Clip range for the ratio around 1.', 0, 100), 0.2),
 		vf_coef: key(real('Weight of the value loss.', 0, 1000), 0.1),
-		cliprange_value: key(real('Clip range for the value around its value in the batch.', 0, 1e6), 0.2),
+		cliprange_value: key(real('Clip range for new value estimates around those in the generation batch.', 0, 1e6), 0.2),
 		gamma: key(real('Per-token discount factor for later rewards.', 0, 1), 1),
 		lam: key(real('Lambda for generalized advantage estimation; 0.95 in TRL.', 0, 1), 1),
 		whiten_advantages: key(flag('Normalize advantages per generation batch to mean 0 and standard deviation 1.'), true),

@@ -32,7 +32,7 @@ const rates = {
 	warmup_steps: key(count('Number of updates with linear learning rate warmup from 0.', 0), 0, {
 		alsoCalled: ['warmup', 'num_warmup_steps', 'lr_warmup_steps'],
 	}),
-	max_grad_norm: key(real('Global gradient norm above which gradients are clipped; 0: never.', 0), 1, {
+	max_grad_norm: key(real('Global gradient norm above which gradients are clipped; 0 disables clipping.', 0), 1, {
 		alsoCalled: ['grad_clip', 'clip_grad', 'gradient_clipping', 'max_norm'],
 	}),
 	weight_decay: key(real('Decoupled weight decay for matrices.', 0, 10), 0),

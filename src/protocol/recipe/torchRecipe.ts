@@ -84,7 +84,7 @@ export const raySchema = group({
 	),
 	restarts: key(count('Max number of lost workers replaced before the run crashes.', 0, 1000), 3),
 	pip: key(described(v.array(v.string()), 'Packages to install on the cluster for the job.'), (): never[] => [], {
-		or: 'none, assumes they are installed',
+		or: 'none; assumes that the packages are installed',
 	}),
 	environment: key(described(v.record(v.string(), v.string()), 'Environment variables for the job.'), {}),
 	payload: key(choice(['trl', 'verl'], 'Trainer to run on the cluster.'), 'trl'),

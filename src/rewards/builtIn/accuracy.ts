@@ -9,8 +9,8 @@ import { createMathVerifier } from '../mathVerifier.ts';
 export type Accuracy = (sample: RewardSample) => number | null;
 
 /**
- * Returns the accuracy function for a context: the task's own rule, or else mathematical equivalence with the gold
- * answer.
+ * Returns the accuracy function for a context: the task's own rule if there is one, otherwise mathematical equivalence
+ * with the gold answer.
  */
 export async function createAccuracy(context: RewardContext): Promise<Accuracy> {
 	const task = context.task === null ? null : createTask(context.task as TaskDataset);

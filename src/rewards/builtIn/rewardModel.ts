@@ -38,7 +38,7 @@ export class RewardModel implements BuiltIn {
 	}
 
 	/**
-	 * Opens the checkpoint. Fails with `unsupported` if it contains no reward model, and otherwise like
+	 * Opens the checkpoint. Fails with `unsupported` if it contains no reward model, or with the same errors as
 	 * `ServedCheckpoint.open`.
 	 * @param template prompt template, with {prompt} as the placeholder for the problem
 	 */

@@ -1,9 +1,7 @@
 import process from 'node:process';
 import { formatCount } from '../../base/format.ts';
 
-/**
- * Maximum number of bytes that a batch can print. Further output is counted and dropped, so printing costs very little.
- */
+/** Maximum number of bytes that a batch can print. Further output is counted and dropped, so excess output is cheap. */
 const printLimit = 256 * 1024;
 
 /** Thrown when a reward calls `process.exit`. It ends the call, but not the host. */

@@ -26,7 +26,7 @@ export class CoverageMeter {
 		this.#post('Profiler.takePreciseCoverage');
 	}
 
-	/** Returns the lines that have run since `reset`. Empty if V8 has no data for the file. */
+	/** Returns the lines that have run since `reset`. The result is empty if V8 has no data for the file. */
 	take(file: string): LineCoverage {
 		const url = pathToFileURL(file).href;
 		const taken = this.#post('Profiler.takePreciseCoverage') as {

@@ -135,7 +135,10 @@ function headOf(error: unknown): { file?: string; line?: number } {
 	return { file: path.startsWith('file:') ? fileURLToPath(path) : path, line: Number(head[2]) };
 }
 
-/** Returns the location of a syntax error: as reported by Node, or else by parsing the loaded files, newest first. */
+/**
+ * Returns the location of a syntax error, either as reported by Node or found by parsing the loaded files, newest
+ * first.
+ */
 function syntaxPlace(error: SyntaxError, file: string, imports: LocalImports): { file?: string; line?: number } {
 	const head = headOf(error);
 	if (head.file !== undefined) return head;

@@ -21,7 +21,7 @@ import { sampleOf } from './sample.ts';
 import { RowScorer } from './scoreRows.ts';
 import { describeThrown } from './userFrames.ts';
 
-/** Rewards in this process. They are loaded once, then score batches. */
+/** Loads this process's rewards once, then scores batches with them. */
 export class RewardServer {
 	readonly #capture: Capture;
 	readonly #imports: LocalImports;

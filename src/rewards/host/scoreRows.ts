@@ -5,7 +5,7 @@ import type { LoadedReward } from './loadedReward.ts';
 import { checkValue, nameOf } from './rewardValue.ts';
 import { describeThrown, type Thrown } from './userFrames.ts';
 
-/** Time in milliseconds that rows are scored before the process checks for messages such as a cancellation. */
+/** Time to spend scoring rows before checking for messages such as a cancellation, in milliseconds. */
 const sliceMs = 20;
 
 /** Maximum number of errors with a stack. Other errors have only their line and a truncated message. */
@@ -67,7 +67,7 @@ export class RowScorer {
 				pending.add(one);
 				if (pending.size >= this.#reward.concurrency) await Promise.race([...pending, this.#aborted]);
 			} else this.#keep(values, i, returned);
-			// Check the clock only every 32 rows, because that costs as much as a small reward.
+			// Check the clock only every 32 rows, because reading it costs as much as evaluating a small reward.
 			if ((i & 31) === 31 && performance.now() > sliceEnd) {
 				await new Promise(setImmediate);
 				this.#signal.throwIfAborted();

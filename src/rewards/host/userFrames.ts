@@ -68,7 +68,7 @@ export function describeThrown(error: unknown, file: string | null, own: string)
 		const path = pathOf(match[1] as string);
 		if (path === null) continue;
 		if (path.startsWith(own)) {
-			if (frames.length > 0) break; // The caller of the reward.
+			if (frames.length > 0) break; // This frame belongs to the caller of the reward.
 			continue;
 		}
 		if (line === undefined && path === file) line = Number(match[2]);

@@ -1,8 +1,8 @@
-"""Determines, from the source of a Python reward file, facts that matter when exporting it to another trainer.
+"""Extracts the facts about a Python reward file that matter when exporting it to another trainer.
 
-      python reward_facts.py FILE
+python reward_facts.py FILE
 
-  Prints one JSON object. The file is parsed, never executed.
+Prints one JSON object. The file is parsed, never executed.
 """
 
 import ast

@@ -5,7 +5,7 @@ arrive on file descriptor 3 and replies are sent on 4, because standard output b
 import os
 import sys
 
-# Keep this line compatible with any Python 2 or 3, so an old version gets far enough to report itself.
+# Keep this line compatible with all versions of Python 2 and 3, so an outdated interpreter can report its version.
 if sys.version_info < (3, 10):
     sys.stderr.write("Python %d.%d is too old.\n" % sys.version_info[:2])
     sys.exit(86)

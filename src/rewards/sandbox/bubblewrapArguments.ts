@@ -47,7 +47,7 @@ const proc = ['--proc', '/proc', '--tmpfs', '/proc/1', '--remount-ro', '/proc/1'
 /** Work folder inside the sandbox, which is also the home folder. */
 export const workFolder = '/work';
 
-/** Standard input is a file, because Node passes a socket to programs, which cannot be opened as /dev/stdin. */
+/** Standard input is a file, because Node would otherwise pass a socket, which cannot be opened as /dev/stdin. */
 const inputFile = '/stdin';
 
 export const sandboxEnvironment: Readonly<Record<string, string>> = {
@@ -61,8 +61,9 @@ export const sandboxEnvironment: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns bubblewrap's arguments: only /usr and the interpreter are visible, read-only; namespaces of all types;
- * in-memory file systems of a fixed size for /tmp and the work folder; no capabilities; a new session.
+ * Returns bubblewrap's arguments. They make only /usr and the interpreter visible (read-only), create namespaces of all
+ * types and a new session, mount in-memory file systems of a fixed size for /tmp and the work folder, and drop all
+ * capabilities.
  */
 export function bubblewrapArguments(plan: BubblewrapPlan): string[] {
 	const { features, system, interpreter, launcher, command, limits } = plan;

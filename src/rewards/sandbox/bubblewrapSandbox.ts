@@ -24,7 +24,7 @@ import { seccompFilter } from './seccompFilter.ts';
 import { superviseProcess } from './superviseProcess.ts';
 
 export interface BubblewrapOptions {
-	/** false: root remains root outside the sandbox, for environments where other users are not available. */
+	/** If false, root remains root outside the sandbox, for environments where other users are not available. */
 	readonly dropUser?: boolean;
 }
 
@@ -42,7 +42,10 @@ interface Setup extends BubblewrapFeatures {
 const ownTasks = 2;
 /** Number of in-memory file systems: /tmp, /dev/shm and the work folder. Each of them can be full. */
 const fileSystems = 3;
-/** Memory in a control group for pages of program files, in MB. Without it, the kernel would read them repeatedly. */
+/**
+ * Memory in a control group for pages of program files, in MB. Without this allowance, the kernel would read the pages
+ * repeatedly.
+ */
 const programFilesMb = 32;
 
 /** Returns whether the kernel counts a user's processes per user namespace, as it does since Linux 5.14. */
@@ -161,7 +164,7 @@ class BubblewrapSandbox implements Sandbox {
 	}
 
 	/**
-	 * Checks whether the previous sandbox's process was reaped. Process 1 in a container may be a program that does not
+	 * Checks whether the previous sandbox's process was reaped. Process 1 in a container might be a program that does not
 	 * reap orphaned processes.
 	 */
 	async lookForZombie(): Promise<void> {
@@ -190,7 +193,7 @@ async function systemFolders(): Promise<SystemFolder[]> {
 	return folders;
 }
 
-/** Returns whether the sandbox's user can access the interpreters. Otherwise they run as root outside the sandbox. */
+/** Returns whether the sandbox's user can access the interpreters. If not, they run as root outside the sandbox. */
 async function reachable(interpreters: Interpreters): Promise<boolean> {
 	const paths = Object.values(interpreters).flatMap((interpreter) =>
 		'missing' in interpreter ? [] : interpreter.mounts.map(([outside]) => outside),

@@ -64,7 +64,7 @@ export function containerArguments(plan: ContainerPlan): string[] {
 		'--init',
 		'--no-healthcheck',
 		...['--name', name],
-		// Users pull images, not rewards.
+		// Images are pulled by users, never by rewards.
 		...['--pull', 'never'],
 		...['--network', 'none'],
 		'--read-only',

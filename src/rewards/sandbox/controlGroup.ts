@@ -8,7 +8,7 @@ export interface GroupLimits {
 	readonly tasks: number;
 }
 
-/** Time in milliseconds that killed processes have to leave their group. */
+/** Time allowed for killed processes to leave their group, in milliseconds. */
 const leaveMs = 2000;
 
 /**
@@ -18,8 +18,8 @@ const leaveMs = 2000;
 export class ControlGroup {
 	readonly folder: string;
 	/**
-	 * Open for writing: a process that writes 0 moves itself into the group. Permission is tied to the open file, so it
-	 * also applies to a program that root starts as a different user.
+	 * File descriptor that is open for writing. A process that writes 0 to it moves itself into the group. Permission is
+	 * tied to the open file, so it also applies to a program that root starts as a different user.
 	 */
 	readonly descriptor: number;
 	#isOpen = true;
@@ -102,11 +102,11 @@ async function killAll(folder: string): Promise<void> {
 	try {
 		await writeFile(join(folder, 'cgroup.kill'), '1', { flag: 'r+' });
 	} catch {
-		// Before Linux 5.14, processes must be killed one by one, repeating until none are left.
+		// Before Linux 5.14, processes must be killed one by one, repeatedly, until none are left.
 		const processes = await readFile(join(folder, 'cgroup.procs'), 'latin1').catch(() => '');
 		for (const pid of processes.split('\n').map(Number)) {
 			try {
-				// 0 is a process outside this PID namespace. Killing it would kill this process's own group.
+				// PID 0 refers to a process outside this PID namespace. Killing it would kill this process's own group.
 				if (pid > 0) process.kill(pid, 'SIGKILL');
 			} catch {
 				// It has ended in the meantime.

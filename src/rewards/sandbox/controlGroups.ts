@@ -23,8 +23,8 @@ export class ControlGroups {
 }
 
 /**
- * Returns the control groups that this process may create, after removing those of processes that have exited, or a
- * phrase that says why it may not create any.
+ * Returns the control groups that this process can create, after removing those of processes that have exited, or a
+ * phrase that says why it cannot create any.
  */
 export async function openControlGroups(): Promise<ControlGroups | { readonly missing: string }> {
 	const read = (name: string) => readFile(`/proc/self/${name}`, 'utf8').catch(() => '');

@@ -19,10 +19,10 @@ export interface GroupPlace {
 }
 
 /**
- * Finds the nearest control group (version 2), starting from this process's own and moving up, in which the process may
+ * Finds the nearest control group (version 2), starting from this process's own and moving up, in which the process can
  * create groups with memory and process limits. If there is none, returns a phrase that says why. A group that contains
- * processes cannot delegate controllers, so the result is usually a parent: a slice of the user's systemd, or the root
- * group.
+ * processes cannot delegate controllers, so the result is usually a parent: a slice of the user's systemd instance, or
+ * the root group.
  */
 export async function findGroupPlace(
 	{ mountinfo, cgroup }: GroupFacts,
@@ -42,7 +42,7 @@ export async function findGroupPlace(
 		const writable = (await mayWrite(folder)) && (await mayWrite(`${folder}/cgroup.procs`));
 		if (writable && hasAll(handedOn)) return { folder, enable: false };
 		if (writable && hasAll(offered)) {
-			// Only the root group has no type. It may contain processes.
+			// Only the root group has no type. It is allowed to contain processes.
 			const mayHandOn = type?.length === 0 || processes?.length === 0;
 			if (mayHandOn && (await mayWrite(`${folder}/cgroup.subtree_control`))) return { folder, enable: true };
 			missing = 'the control group of this process contains other processes, and no parent group is delegated';

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 
-/** Harness files included in a bundle, so a running process never reads from a folder that an update may replace. */
+/** Harness files included in a bundle, so a running process never reads from a folder that an update might replace. */
 /**
  * JSON of file contents by name. It is a string so that it ends up only in this module's chunk; an object would be in
  * the first chunk of every program.

@@ -19,8 +19,8 @@ export type Interpreters = Readonly<Record<SandboxProgram, Interpreter | { reado
 const systemFolders = ['/usr/bin', '/usr/local/bin', '/bin'];
 
 /**
- * Returns the interpreters for bubblewrap. Python is the system's, or else the one on the PATH. Node is the one running
- * this code.
+ * Returns the interpreters for bubblewrap: the system's Python, or the one on the PATH if the system has none, and the
+ * Node executable that is running this code.
  */
 export async function findInterpreters(): Promise<Interpreters> {
 	const [python, node, sh] = await Promise.all([findPython(), findNode(), system('sh')]);
@@ -72,7 +72,7 @@ async function findPython(): Promise<Interpreter | null> {
 async function findNode(): Promise<Interpreter> {
 	const path = await realpath(process.execPath);
 	if (process.versions.electron !== undefined) {
-		// Electron needs the files next to it.
+		// Electron needs the files next to its executable.
 		const inside = `/opt/node/${relative(dirname(path), path)}`;
 		return { path: inside, mounts: [[dirname(path), '/opt/node']], environment: { ELECTRON_RUN_AS_NODE: '1' } };
 	}
@@ -85,7 +85,7 @@ export function isInside(path: string, folder: string): boolean {
 	return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way));
 }
 
-/** Returns whether an unprivileged user can access a path, because root can read folders that others cannot. */
+/** Returns whether an unprivileged user can access a path. Root can read folders that other users cannot. */
 export async function isOpenToAll(path: string): Promise<boolean> {
 	for (let at = path; ; at = dirname(at)) {
 		const stat = await lstat(at).catch(() => null);

@@ -1,7 +1,7 @@
 import { Failure } from '../../base/failure.ts';
 import type { SandboxOutput, SandboxProcess } from './sandbox.ts';
 
-/** Sends input to a program and collects its output. Fails with `cancelled` if it was canceled. */
+/** Sends input to a program and collects its output. Fails with `cancelled` if the program was canceled. */
 export async function runSandboxed(process: SandboxProcess, stdin: string | undefined): Promise<SandboxOutput> {
 	const chunks = { stdout: [] as Buffer[], stderr: [] as Buffer[] };
 	process.stdout.on('data', (chunk: Buffer) => chunks.stdout.push(chunk));

@@ -73,8 +73,8 @@ export interface SandboxOutcome {
 	readonly signal: string | null;
 	readonly durationMs: number;
 	/**
-	 * Maximum observed while the program ran, sampled every few milliseconds. 0 if the program ended before the first
-	 * sample, or if a container engine runs it.
+	 * Peak memory usage observed while the program ran, sampled every few milliseconds. 0 if the program ended before the
+	 * first sample, or if a container engine runs it.
 	 */
 	readonly peakMemoryMb: number;
 	readonly peakProcesses: number;
@@ -90,7 +90,7 @@ export interface SandboxProcess {
 	readonly stdin: Writable;
 	readonly stdout: Readable;
 	readonly stderr: Readable;
-	/** Settles when all of its processes have ended. Fails with `unavailable` if the sandbox itself could not start. */
+	/** Settles when all processes of the program have ended. Fails with `unavailable` if the sandbox could not start. */
 	readonly ended: Promise<SandboxOutcome>;
 	/** Kills the program along with all its processes. */
 	kill(): void;

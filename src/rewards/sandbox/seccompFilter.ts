@@ -23,9 +23,9 @@ const special = {
 /** CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET. */
 const namespaceFlags = 0x7e020000;
 /**
- * Other socket families reach beyond a network namespace (AF_VSOCK) or deep into the kernel. Internet families lead
- * nowhere in a sandbox, and their buffers (6 MB per TCP connection), MPTCP and UDP-Lite would only consume kernel
- * memory.
+ * The only socket family that is allowed. Other families reach beyond a network namespace (AF_VSOCK) or deep into the
+ * kernel. Internet sockets cannot reach anything in a sandbox, and their buffers (6 MB per TCP connection), MPTCP and
+ * UDP-Lite would only consume kernel memory.
  */
 const AF_UNIX = 1;
 const SOL_SOCKET = 1;
@@ -91,7 +91,7 @@ function program(architecture: Architecture): Instruction[] {
 		load(offsets.arg0),
 		[BPF_JEQ, 1, 0, AF_UNIX],
 		fail(errno.EAFNOSUPPORT),
-		// Protocol 0 or PF_UNIX.
+		// Allow only protocol 0 or PF_UNIX.
 		load(offsets.arg2),
 		[BPF_JGT, 1, 0, AF_UNIX],
 		allow,

@@ -35,7 +35,7 @@ export function seccompProfile(): string {
 			allow(['clone'], { index: 0, value: namespaceFlags, valueTwo: 0, op: 'SCMP_CMP_MASKED_EQ' }),
 			// clone3 passes its flags in memory, which filters cannot inspect. Libraries fall back to clone.
 			{ names: ['clone3'], action: 'SCMP_ACT_ERRNO', errnoRet: ENOSYS, args: [] },
-			// Only Unix sockets, which keep the kernel's default size.
+			// Allow only Unix sockets, whose buffers keep the kernel's default size.
 			allow(['socket', 'socketpair'], is(0, 1), { index: 2, value: 1, op: 'SCMP_CMP_LE' }),
 			allow(['setsockopt'], is(1, 1), below(2, 7)),
 			...range(9, 21).map((option) => allow(['setsockopt'], is(1, 1), is(2, option))),

@@ -25,11 +25,11 @@ const lineSchema = v.union([verdictSchema, v.object({ load: v.string() }), v.obj
 
 export interface ServedVerdicts {
 	readonly tests: readonly TestVerdict[];
-	/** Why the answer could not be loaded, or null. */
+	/** Reason why the answer could not be loaded, or null. */
 	readonly load: string | null;
-	/** Why the tests themselves cannot run with any answer, or null. */
+	/** Reason why the tests themselves cannot run with any answer, or null. */
 	readonly fault: string | null;
-	/** Why we killed the answer's process, or null. */
+	/** Reason why the answer's process was killed by us, or null. */
 	readonly why: string | null;
 }
 

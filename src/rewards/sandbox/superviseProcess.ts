@@ -13,7 +13,7 @@ export interface SupervisedProgram {
 	readonly folder: string;
 	/** User and group to run as. Only root can set this. */
 	readonly user?: number;
-	/** Control group with kernel limits in which the program runs. Removed when the program ends. */
+	/** Control group in which the program runs under kernel limits. Removed when the program ends. */
 	readonly group?: ControlGroup | undefined;
 	/** Data that the program can read from file descriptors 4, 5, and so on, or starting at 5 if it has a group. */
 	readonly data?: readonly Buffer[];
@@ -31,26 +31,26 @@ export interface SupervisedProgram {
 	/** Number of tasks that belong to the sandbox itself and do not count toward limits. */
 	readonly ownTasks?: number;
 	/**
-	 * Called to stop anything else that must end, because a container engine runs processes outside this process tree.
+	 * Called to stop anything that runs outside this process tree, such as the processes that a container engine started.
 	 */
 	readonly onKill?: () => void;
 	/** Called after the program has ended, to clean up. */
 	readonly onEnd?: () => Promise<void>;
-	/** Name for the error message if it fails to start: "bubblewrap". */
+	/** Name used in the error message if the program fails to start, such as "bubblewrap". */
 	readonly name: string;
 }
 
 /**
  * Moves the process into the control group of a file descriptor before executing the program, so the program never runs
- * outside.
+ * outside the group.
  */
 const enterGroup = ['-c', 'echo 0 >&4 && exec "$@" 4>&-', 'sh'];
 
 const firstLookMs = 5;
 const lookMs = 20;
-/** Time in milliseconds that a sandbox has to end before its processes are killed one by one. */
+/** Time allowed for a sandbox to end before its processes are killed one by one, in milliseconds. */
 const graceMs = 100;
-/** Time in milliseconds after which pipes that stay open after the program has ended are closed. */
+/** Time after the program ends at which any pipes that are still open are closed, in milliseconds. */
 const lingerMs = 300;
 
 /**
@@ -192,7 +192,7 @@ function startProgram(what: SupervisedProgram): ChildProcess {
 	return child;
 }
 
-/** What a stream has said so far, up to about a number of bytes. */
+/** Returns a function that returns a stream's output so far, up to approximately `limit` bytes. */
 function collected(stream: Readable | null | undefined, limit: number): () => string {
 	let text = '';
 	stream?.on('error', () => undefined);
@@ -202,11 +202,11 @@ function collected(stream: Readable | null | undefined, limit: number): () => st
 	return () => text;
 }
 
-/** What the program and its descendants use, and their peaks. */
+/** Current and peak resource usage of the program and its descendants. */
 class PeakUse {
 	peaks = { peakMemoryMb: 0, peakProcesses: 0 };
 	cpuSeconds = 0;
-	/** Process ids at the last look. */
+	/** Process IDs at the last check. */
 	processes: readonly number[] = [];
 	readonly #what: SupervisedProgram;
 	readonly #limits: SandboxLimits;
@@ -235,8 +235,8 @@ class PeakUse {
 }
 
 /**
- * Waits for the first process in the sandbox to exit, which happens shortly after the process that waits for it outside
- * exits. All other processes in the sandbox exit along with it.
+ * Waits for the first process in the sandbox to exit. That happens shortly after the outside process that waits for it
+ * has exited. All other processes in the sandbox exit along with the first one.
  */
 async function gone(first: number): Promise<void> {
 	for (let look = 0; look < 100 && (await isAlive(first)); look++) {
@@ -289,8 +289,8 @@ function killTree(child: ChildProcess, known: readonly number[]): void {
 		return;
 	}
 	const running = child.exitCode === null && child.signalCode === null;
-	// After the program has been reaped, the PIDs of its descendants may belong to other processes. Its group ID is not
-	// reused while a member is left.
+	// After the program has been reaped, the PIDs of its descendants can belong to other processes. The program's group
+	// ID is not reused while any member remains.
 	for (const pid of running ? [-child.pid, ...known] : [-child.pid]) {
 		// Ignore processes that have already ended.
 		killOne(pid);

@@ -2,7 +2,8 @@
 export const apiKeysVariable = 'REASONING_LAB_API_KEYS';
 
 /**
- * Returns the API keys passed to the process, by origin. Empty if there are none. A key is sent only to its own origin.
+ * Returns the API keys passed to the process, by origin. The result is empty if there are none. A key is sent only to
+ * its own origin.
  */
 export function apiKeysOf(environment: Readonly<Record<string, string | undefined>>): Record<string, string> {
 	try {

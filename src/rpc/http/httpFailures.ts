@@ -16,7 +16,7 @@ export interface HttpAdvice {
 	readonly refused: string;
 }
 
-/** A failure, and whether retrying may help. */
+/** A failure, and whether retrying might help. */
 export interface HttpFailure {
 	readonly failure: Failure;
 	readonly passing: boolean;

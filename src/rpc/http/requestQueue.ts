@@ -49,7 +49,7 @@ export class RequestQueue {
 
 	/**
 	 * Repeats an attempt until it succeeds. Fails with the last failure, or `cancelled`.
-	 * @param once retry only after too many requests, for callers that want to know whether this request succeeds
+	 * @param once retry only if there were too many requests, for callers that want to know whether this request succeeds
 	 */
 	async run<T>(attempt: () => Promise<Tried<T>>, signal: AbortSignal, once = false): Promise<T> {
 		await this.#enter(signal);

@@ -20,7 +20,7 @@ import { openTests } from './walkOverlaps.ts';
 
 export interface CheckedDataset extends DatasetReport {
 	readonly columns: ColumnMapping;
-	/** Why these columns were guessed. */
+	/** Reasons for guessing these columns. */
 	readonly because: readonly string[];
 	/** Prompts of the rows that start the first groups of duplicates in the report. */
 	readonly prompts: ReadonlyMap<number, string>;
@@ -30,8 +30,8 @@ export interface CheckedDataset extends DatasetReport {
 const maxReported = 10;
 
 /**
- * Reads a dataset once, in bounded memory. Fails with `invalid` at the first row that a recipe would reject, naming
- * file and row, or if there are no rows; fails with `cancelled` when the signal fires.
+ * Reads a dataset once, in bounded memory. Fails with `invalid` if there are no rows, or at the first row that a recipe
+ * would reject; the message then names the file and the row. Fails with `cancelled` when the signal fires.
  * @param against paths of test sets
  */
 export async function checkDataset(
@@ -51,7 +51,7 @@ export async function checkDataset(
 		for (const one of against) tests.push(await openTests(one, signal, named.prompt));
 		const counter = new DatasetCounter(tests);
 		let rows = 0;
-		// Columns are options here.
+		// Here, columns are specified as command-line options.
 		const reading = { name, nameColumn: (role: string) => `Specify the column with --${role}.` };
 		for await (const read of table.scan(signal, onWalk)) {
 			counter.add(read.row, problemOf(read, columns, reading));

@@ -176,7 +176,7 @@ export class RecordTable implements DataTable {
 			return {
 				...placed(row, place),
 				value: null,
-				fault: `has ${end - start} bytes; the limit is ${longestRecord}`,
+				fault: `is ${end - start} bytes long; the limit is ${longestRecord}`,
 			};
 		if (start >= chunkAt) return this.#parsed(row, bytes.subarray(start - chunkAt, end - chunkAt), place);
 		// A record that began in the previous chunk is read again.

@@ -83,7 +83,7 @@ export async function savedParts(folder: string, entries: readonly string[]): Pr
 		if (!entries.includes(file)) {
 			throw new Failure(
 				'missing',
-				`${name} does not contain ${file}, which its ${stateFile} lists.`,
+				`${name} does not contain ${file}, which is listed in its ${stateFile}.`,
 				'Copy the complete folder.',
 			);
 		}

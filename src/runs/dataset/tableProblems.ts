@@ -30,7 +30,7 @@ export async function columnReader(table: DataTable, named: NamedColumns): Promi
 	return ({ row, value, fault, bare }) => {
 		if (value === null || bare) return bare ? 'is not a JSON object' : (fault ?? 'cannot be read');
 		const lacking = columnCell(value, columns.answer) === undefined;
-		// A column that the user named explicitly must exist; otherwise they meant a different one.
+		// A column that the user named explicitly must exist. If it does not, the user meant a different column.
 		if (lacking && named.answer !== undefined && named.answer !== 'answer') {
 			return `has no column ${JSON.stringify(named.answer)}`;
 		}

@@ -162,7 +162,7 @@ export class DiskFolder implements FolderView {
 	}
 
 	/**
-	 * Yields the entries in a folder in chunks, because reading a hundred thousand names in one go would block the event
+	 * Yields the entries in a folder in chunks, because reading a hundred thousand names at once would block the event
 	 * loop.
 	 */
 	async *#entries(path: string, limit: number): AsyncGenerator<Entry> {

@@ -14,7 +14,7 @@ const largestEvent = 16 << 20;
 
 /**
  * A TensorBoard event file: a sequence of events in TFRecord format. An event that does not match its checksum is a
- * fault. If its length does not match, the start of the next event is unknown.
+ * fault. If the length of an event does not match its checksum, the start of the next event is unknown.
  */
 export class EventFile implements FrameFile {
 	readonly #file: OpenedFile;

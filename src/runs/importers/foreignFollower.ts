@@ -16,7 +16,7 @@ export interface FollowOptions {
 	readonly overview?: LineOverviewOptions;
 }
 
-/** After each check, wait at least this many times its duration, which limits the cost of large folders to 5%. */
+/** Minimum wait after each check, as a multiple of the check's duration. Limits the cost of large folders to 5%. */
 const restFactor = 20;
 /** Number of latest steps that are checked for more rollouts in every round; the others take turns. */
 const newestSteps = 3;
@@ -72,7 +72,7 @@ export class ForeignFollower extends Disposable implements RunFollower {
 
 	async refresh(): Promise<void> {
 		if (this.#round !== null) {
-			// The current round may already be past the data that the caller wants.
+			// The current round might already be past the data that the caller wants.
 			this.#again = true;
 			await this.#round;
 		}
@@ -131,7 +131,7 @@ export class ForeignFollower extends Disposable implements RunFollower {
 		}
 		await this.#reportRecord();
 		if (this.disposed) return true;
-		// Other callers may have read these rows earlier.
+		// Other callers might have read these rows earlier.
 		const from = this.#reported ? this.#unreported.from : Number.NEGATIVE_INFINITY;
 		this.#reported = true;
 		if (from !== Number.POSITIVE_INFINITY) {

@@ -5,8 +5,8 @@ import { boundedValue, type Fields, fieldsOf, listOf, parsedJson, textOf } from 
 const otherPart = (type: string) => `[${type.replace(/_url$/, '')}]`;
 
 /**
- * Returns the text of a message's content, which is a string or a list of parts, some of them not text. Returns null if
- * there is none.
+ * Returns the text of a message's content, which is a string or a list of parts, some of which are not text. Returns
+ * null if there is no text.
  */
 export function contentText(content: unknown): string | null {
 	if (typeof content === 'string') return content;

@@ -212,7 +212,7 @@ export class ForeignStep implements StepRollouts {
 	}
 }
 
-/** Opens the next few files ahead of time, because opening dominates if each file contains one rollout. */
+/** Opens the next few files ahead of time, because opening takes most of the time if each file contains one rollout. */
 class FilesAhead {
 	readonly #files: readonly StepFile[];
 	readonly #folder: string;

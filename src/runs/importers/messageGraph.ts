@@ -4,7 +4,7 @@ import type { Message } from '../../protocol/rolloutLine.ts';
 export interface GraphNode {
 	readonly message: Message;
 	readonly parent: number | null;
-	/** Whether the model generated it in this rollout. */
+	/** Whether the model generated the message in this rollout. */
 	readonly sampled: boolean;
 }
 

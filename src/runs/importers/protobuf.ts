@@ -36,8 +36,8 @@ export function* fieldsOf(bytes: Uint8Array): Generator<Field> {
 }
 
 /**
- * Reads a varint as unsigned, below 2^53; negative int64 values come out as their two's complement, which callers treat
- * as invalid.
+ * Reads a varint as unsigned, below 2^53. Negative int64 values are returned as their two's complement, which callers
+ * treat as invalid.
  */
 function varint(bytes: Uint8Array, reader: { at: number }): number {
 	let value = 0;
@@ -49,7 +49,7 @@ function varint(bytes: Uint8Array, reader: { at: number }): number {
 		if (byte < 0x80) return value;
 		scale *= 128;
 	}
-	throw new Error('a number is too long');
+	throw new Error('a varint is too long');
 }
 
 export function float32(bytes: Uint8Array): number {

@@ -8,7 +8,7 @@ import { filledPath, PathPattern, stepIn } from './pathPattern.ts';
 import type { RolloutFiles, RunFormat } from './runFormat.ts';
 import { StepPieces } from './stepPieces.ts';
 
-/** Where a step's rollouts are stored: a file, a folder with files, or pieces of a file. */
+/** Location of a step's rollouts: a file, a folder with files, or pieces of a file. */
 interface Start {
 	readonly files: RolloutFiles;
 	readonly pattern: PathPattern;
@@ -145,7 +145,9 @@ export class RolloutSteps {
 		return false;
 	}
 
-	/** Returns whether a matching file is read; it is not if another copy of the same rollouts takes precedence. */
+	/**
+	 * Returns whether to read a matching file. A file is not read if another copy of the same rollouts takes precedence.
+	 */
 	async #takes(files: RolloutFiles, match: PathMatch, learned: unknown): Promise<boolean> {
 		if (!isOfSplit(files, match, learned)) return false;
 		for (const other of files.unlessThere ?? []) {

@@ -3,7 +3,7 @@ import type { RolloutSplit } from '../../protocol/rolloutSplit.ts';
 import type { FolderView } from './folderView.ts';
 import type { ForeignMetrics, ForeignRollout } from './foreignRecord.ts';
 
-/** How a file is divided into records. */
+/** Format of a file, which determines how it is divided into records. */
 export type FileForm =
 	/** One JSON value per line, split at \n only; a bare NaN is read as null. */
 	| 'jsonl'
@@ -27,28 +27,28 @@ export interface RecordContext {
 	readonly record: number;
 	/** What the format's `learn` found in the folder. */
 	readonly learned?: unknown;
-	/** Looks up an entry in the companion file; absent if the files have none or it does not exist. */
+	/** Looks up an entry in the companion file; absent if the files have no companion or the companion does not exist. */
 	readonly companion?: (key: string) => unknown;
 }
 
 /**
- * A file with additional data about rollouts in another file of the same step, which is read before it. `pattern`
- * identifies a single file, using parts of the other file's path ("iteration_{step}/train_logtree.json").
+ * A file with additional data about the rollouts in another file of the same step. The companion file is read first.
+ * `pattern` identifies a single file, using parts of the other file's path ("iteration_{step}/train_logtree.json").
  */
 export interface CompanionFile {
 	readonly pattern: string;
 	readonly form: FileForm;
 	readonly largest?: number;
 	/**
-	 * Returns entries, with their keys. They must be small, because all of them are kept while the step is open. Never
-	 * throws.
+	 * Returns the entries with their keys. Entries must be small, because all of them are kept while the step is open.
+	 * Never throws.
 	 */
 	entries(record: unknown): Iterable<readonly [key: string, value: unknown]>;
 }
 
 /**
- * Files of one type in a run. `pattern` is relative to the run folder: `{name}` matches within one segment, `{step}`
- * matches digits, and `**` matches any folders: "rollouts/{step}.jsonl".
+ * Files of one type in a run. `pattern` is relative to the run folder, such as "rollouts/{step}.jsonl". `{name}`
+ * matches within one segment, `{step}` matches digits, and `**` matches any folders.
  */
 interface Files {
 	readonly pattern: string;
@@ -66,7 +66,9 @@ export interface RolloutFiles extends Files {
 	readonly split: RolloutSplit;
 	/** Returns whether a file contains rollouts of this split, if `learn` determined that; absent if it always does. */
 	holds?(path: string, learned: unknown): boolean;
-	/** Returns the part of `learned` that affects a file's rollouts, as text; they are read again when it changes. */
+	/**
+	 * Returns the part of `learned` that affects a file's rollouts, as text. If it changes, the rollouts are read again.
+	 */
 	dependsOn?(path: string, learned: unknown): string;
 	/**
 	 * Paths of files that contain other copies of the same rollouts, filled in with the parts of this file's path. If one
@@ -75,8 +77,8 @@ export interface RolloutFiles extends Files {
 	readonly unlessThere?: readonly string[];
 	readonly companion?: CompanionFile;
 	/**
-	 * Which rollouts in a step form a group: all with the same `groupKey` (the default), or only consecutive ones.
-	 * Adjacent groups with the same key are then separated by the group size that the whole file shares.
+	 * Which rollouts in a step form a group: all with the same `groupKey` (the default), or only consecutive ones. In the
+	 * latter case, adjacent groups with the same key are separated by the group size that the whole file shares.
 	 */
 	readonly grouping?: 'key' | 'consecutive';
 	/**
@@ -98,13 +100,13 @@ export interface RunFormat {
 	readonly name: string;
 	/** Display name: "TRL". */
 	readonly title: string;
-	/** What a folder must contain, for messages that list what was looked for. */
+	/** Description of what a folder must contain, for messages that list what was looked for. */
 	readonly looksFor: string;
 	/** false if the format has no steps (an evaluation), in which case all rollouts are at `noStep`. */
 	readonly hasSteps: boolean;
 	readonly rollouts: readonly RolloutFiles[];
 	readonly metrics: readonly MetricFiles[];
-	/** What the format does not record and what is inferred instead, one sentence each. */
+	/** Notes on what the format does not record and what is inferred instead, one sentence each. */
 	readonly notes: readonly string[];
 	/**
 	 * Returns whether a folder is a run in this format, based on names, and on the start of a few files if names are

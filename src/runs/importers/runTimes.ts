@@ -15,7 +15,7 @@ export interface RunTimes {
 	/** Same as `updated` if nothing shows how long the run took. */
 	readonly created: number;
 	readonly updated: number;
-	/** Whether it has written anything within six times its median step duration. */
+	/** Whether the run has written anything within six times its median step duration. */
 	readonly working: boolean;
 }
 
@@ -26,7 +26,8 @@ const copiedSeconds = 0.5;
 
 /**
  * Determines when a run started, when it was last active, and whether it is still active. Times recorded in rows take
- * precedence over file times, which copying resets: a copy counts as active only if its original is.
+ * precedence over file times, because copying resets file times. A copy therefore counts as active only if its original
+ * is active.
  */
 export function runTimes({ recorded, written, steps, flushSeconds, now }: TimeSigns): RunTimes {
 	const gaps = (times: readonly number[]) => times.slice(1).map((time, i) => time - (times[i] as number));

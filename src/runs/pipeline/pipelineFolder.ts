@@ -83,7 +83,7 @@ export async function readPipelineState(
 	const record = await readPipeline(folder);
 	const status = await pipelineStatus(record);
 	if (status !== 'crashed') return { record, status };
-	// The runner may have written its final state between the two reads.
+	// The runner might have written its final state between the two reads.
 	const last = await readPipeline(folder);
 	return { record: last, status: await pipelineStatus(last) };
 }

@@ -15,7 +15,7 @@ export interface StageView {
 	readonly total: number | null;
 	readonly accuracy: number | null;
 	readonly seconds: number | null;
-	/** Why the stage is waiting, was skipped, ended early, or failed. */
+	/** Reason why the stage is waiting, was skipped, ended early, or failed. */
 	readonly why: string | null;
 	/** Description of partial failures in a finished stage, or null. */
 	readonly partial: string | null;

@@ -160,7 +160,7 @@ export async function startPipelineAgain(folder: string, options: PipelineOption
 		throw new Failure(
 			'missing',
 			`The pipeline's recipe folder, ${recipeFolder}, no longer exists.`,
-			'Start the recipe directly.',
+			'Run the recipe directly.',
 		);
 	}
 	await requireOwnPipeline(folder, { recipe: true, stages: false }, options.agree);
@@ -169,8 +169,8 @@ export async function startPipelineAgain(folder: string, options: PipelineOption
 
 /**
  * Continues a pipeline that has ended or whose runner is gone. Fails with `busy` if a runner is active, with `mismatch`
- * if a file produced by a stage has been modified since, and with `denied` if the pipeline is someone else's and the
- * user does not agree to run it.
+ * if a file produced by a stage has since been modified, and with `denied` if the pipeline belongs to someone else and
+ * the user does not agree to run it.
  */
 export async function resumePipeline(
 	folder: string,
@@ -188,7 +188,8 @@ export async function resumePipeline(
 }
 
 /**
- * Stops a pipeline; its current stage ends with a checkpoint. Resolves when it has stopped. Fails with `unavailable`.
+ * Stops a pipeline. Its current stage ends with a checkpoint. Resolves when the pipeline has stopped. Fails with
+ * `unavailable`.
  */
 export async function stopPipeline(folder: string, signal?: AbortSignal): Promise<void> {
 	const record = await readPipeline(folder);

@@ -13,8 +13,8 @@ import { languageOf } from './readReportedRun.ts';
 
 /**
  * Reads all evaluations in a pipeline: those of its evaluation stages, named after the stage, and those of other
- * stages' checkpoints, named after the stage and the evaluation. Unreadable ones are skipped. Fails with `cancelled`,
- * and like `readPipeline`.
+ * stages' checkpoints, named after the stage and the evaluation. Unreadable evaluations are skipped. Fails with
+ * `cancelled`, and with the same errors as `readPipeline`.
  */
 export async function readPipelineEvaluations(folder: string, signal?: AbortSignalLike): Promise<ReportedEvaluation[]> {
 	const { stages } = await readPipeline(folder);

@@ -37,7 +37,8 @@ export interface ReadReport {
 }
 
 /**
- * Reads the report for a run or pipeline that the user names. Fails like `open`, and with `cancelled`.
+ * Reads the report for a run or pipeline that the user names. Fails with the same errors as `open`, and with
+ * `cancelled`.
  * @param open opens a run from any trainer
  */
 export async function readReport(
@@ -60,7 +61,7 @@ export async function readReport(
 
 /**
  * Reads a combined report for several pipelines, such as one recipe with different seeds, or for several runs from any
- * trainers. Fails with `invalid` for a mix of both, and like `open`.
+ * trainers. Fails with `invalid` for a mix of both, and with the same errors as `open`.
  */
 export async function readSeveralReport(
 	named: readonly string[],

@@ -15,8 +15,8 @@ import { readReportedEvaluation } from './readReportedEvaluations.ts';
 import { languageOf, readReportedRun } from './readReportedRun.ts';
 
 /**
- * Reads the report data for a pipeline. Anything unreadable is listed in `gaps`. Fails with `cancelled`, and like
- * `readPipeline` if the folder is not a pipeline.
+ * Reads the report data for a pipeline. Anything unreadable is listed in `gaps`. Fails with `cancelled`, and with the
+ * same errors as `readPipeline` if the folder is not a pipeline.
  */
 export async function readReportedPipeline(
 	folder: string,
@@ -80,7 +80,8 @@ function stageOf(state: StageState): Omit<ReportedPipelineStage, 'run' | 'evalua
 }
 
 /**
- * Returns the language rewarded by the recipe or by the first stage that sets one; all stages are measured against it.
+ * Returns the language rewarded by the recipe or by the first stage that sets one. All stages are measured against this
+ * language.
  */
 function languageOfPipeline(recipe: unknown): LanguageName | null {
 	const stages = (recipe as { stages?: unknown } | null | undefined)?.stages;

@@ -26,7 +26,8 @@ export interface ReadReportOptions {
 
 /**
  * Reads the report data for a run from any trainer, in bounded memory regardless of length. Anything unreadable is
- * listed in `gaps`. Fails with `cancelled`, and like `content.record` if the folder does not identify its run.
+ * listed in `gaps`. Fails with `cancelled`, and with the same errors as `content.record` if the folder does not
+ * identify its run.
  */
 export async function readReportedRun(content: RunContent, options: ReadReportOptions = {}): Promise<ReportedRun> {
 	const { signal } = options;

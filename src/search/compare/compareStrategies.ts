@@ -28,10 +28,10 @@ import { samplingStrategy } from './sampling.ts';
 const maxFailures = 8;
 
 /**
- * Compares search strategies on problems, in a folder that stores finished work, so that starting again continues.
- * Fails with `invalid` for an invalid specification, like `OpenSearch.open` and `ComparisonFolder.open`, and with
- * `unavailable` if the policy or a scorer fails repeatedly. When the signal fires, it resolves with a summary in state
- * `stopped`.
+ * Compares search strategies on problems. Finished work is stored in a folder, so that starting the comparison again
+ * continues it. Fails with `invalid` for an invalid specification, with the same errors as `OpenSearch.open` and
+ * `ComparisonFolder.open`, and with `unavailable` if the policy or a scorer fails repeatedly. When the signal fires,
+ * resolves with a summary in state `stopped`.
  */
 export async function compareStrategies(options: CompareOptions): Promise<ComparisonSummary> {
 	const { spec, context, folder: path, signal } = options;
@@ -314,7 +314,7 @@ class Comparison {
 	}
 }
 
-const retryLater = 'Fix the cause, then start the comparison again: failed searches are retried.';
+const retryLater = 'Fix the cause, then run the comparison again. Failed searches are retried.';
 
 /** Adds to the end event whether the answer is correct, by the comparison's own rule. */
 function withVerdict(event: TreeEvent, { correct }: ComparisonResult): TreeEvent {

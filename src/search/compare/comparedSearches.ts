@@ -44,7 +44,7 @@ export interface Searches {
 	dispose(): void;
 }
 
-/** Opens the policy once, and every scorer that the specification names. */
+/** Opens the policy and every scorer that the specification names, each only once. */
 export async function openSearches({ spec, context, signal }: CompareOptions, plan: ComparisonPlan): Promise<Searches> {
 	const opened: { dispose(): void }[] = [];
 	const keep = <T extends { dispose(): void }>(one: T): T => {

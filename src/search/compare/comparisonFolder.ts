@@ -98,7 +98,7 @@ export class ComparisonFolder {
 		}
 	}
 
-	/** Why writing has stopped; null if it has not. */
+	/** Reason why writing has stopped; null if it has not. */
 	get failure(): Failure | null {
 		return this.#failure;
 	}

@@ -7,7 +7,7 @@ import { compareStrategies } from './compareStrategies.ts';
 export interface ComparisonNews {
 	readonly folder: string;
 	readonly state: 'running' | 'ended';
-	/** Why the comparison could not continue; null if it did not fail. */
+	/** Reason why the comparison could not continue; null if it did not fail. */
 	readonly failure: string | null;
 }
 
@@ -26,7 +26,7 @@ export class RunningComparisons {
 	}
 
 	/**
-	 * Resolves when the folder has its first summary. The signal only cancels the start; afterwards the comparison runs
+	 * Resolves when the folder has its first summary. The signal only cancels the start; after that, the comparison runs
 	 * independently.
 	 */
 	async start(spec: ComparisonSpec, folder: string, context: SearchContext, signal: AbortSignal): Promise<void> {

@@ -24,7 +24,7 @@ export interface ProblemData {
 	readonly key: string;
 	readonly stop: string;
 	readonly tokens: number;
-	/** Lines as values, keyed by export. */
+	/** Values to write as lines, keyed by export. */
 	readonly lines: ReadonlyMap<DataExport, readonly unknown[]>;
 }
 
@@ -48,7 +48,7 @@ interface Waiting {
 }
 
 /**
- * A training data folder that one process is writing. The lines of several problems are written to their files
+ * Training data folder that a single process writes to. The lines for several problems are written to their files
  * together, followed by one progress line that marks the problems as finished and records the file sizes. After a
  * crash, anything beyond those sizes is truncated, so that no line is incomplete or duplicated.
  */
@@ -70,7 +70,8 @@ export class DataFolder {
 	}
 
 	/**
-	 * Creates the folder, or continues an existing one. Fails with `busy`, and with `mismatch` if it contains other data.
+	 * Creates the folder, or continues an existing one. Fails with `busy` if another process is writing to the folder,
+	 * and with `mismatch` if it contains data generated with a different specification.
 	 */
 	static async open(path: string, spec: DataSpec, now: number): Promise<DataFolder> {
 		await ensureFolder(path);
@@ -92,7 +93,7 @@ export class DataFolder {
 				if (decisive(known.spec) !== decisive(spec)) {
 					throw new Failure(
 						'mismatch',
-						`${path} contains data with a different specification.`,
+						`The data in ${path} was generated with a different specification.`,
 						'Continue with the original specification, or choose another folder with --out.',
 					);
 				}
@@ -223,7 +224,7 @@ export class DataFolder {
 			if (size < known) {
 				throw new Failure(
 					'corrupt',
-					`${join(this.path, name)} has ${size} bytes, but ${known} were written.`,
+					`${join(this.path, name)} is ${size} bytes, but ${known} bytes were written.`,
 					'Choose another folder with --out.',
 				);
 			}

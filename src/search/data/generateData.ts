@@ -39,10 +39,10 @@ export interface GenerateOptions {
 	/** Output folder, created if missing; existing data is continued. */
 	readonly folder: string;
 	readonly context: SearchContext;
-	/** Stops with the data so far; generation can be continued later. */
+	/** Stops generation and keeps the data so far; generation can be continued later. */
 	readonly signal?: AbortSignal;
 	readonly onProgress?: (progress: DataRunProgress) => void;
-	/** Called for problems that cannot be read, which are skipped. */
+	/** Called for each problem that is skipped because it cannot be read. */
 	readonly onFault?: (fault: ProblemFault) => void;
 }
 
@@ -54,14 +54,14 @@ export interface GeneratedData extends DataRunProgress {
 
 /**
  * Number of consecutive failures, in addition to the number of concurrent searches, after which the policy or the
- * scorer is considered gone.
+ * scorer is considered unavailable.
  */
 const maxFailures = 8;
 
 /**
  * Runs a search on every problem and writes the results as training data. Problems are read on demand, and their trees
  * are discarded once their lines are written, so memory use does not grow with the number of problems. Fails like
- * `compareStrategies`; when the signal fires, it resolves with the data so far.
+ * `compareStrategies`. When the signal fires, the promise resolves with the data so far.
  */
 export async function generateData(options: GenerateOptions): Promise<GeneratedData> {
 	const { spec, context, signal, folder: path } = options;
@@ -88,9 +88,9 @@ export async function generateData(options: GenerateOptions): Promise<GeneratedD
 const ignore = () => undefined;
 
 interface Searches {
-	/** null if no export needs it because only steps are labeled. */
+	/** Main search; null if only steps are labeled, so that no export needs it. */
 	readonly search: OpenSearch | null;
-	/** Search that completes steps; null if nothing is labeled. */
+	/** Search that completes steps; null if no steps are labeled. */
 	readonly steps: OpenSearch | null;
 	readonly tags: TraceTags;
 	dispose(): void;
@@ -245,7 +245,10 @@ class Generation {
 		return { key, stop, tokens, lines };
 	}
 
-	/** Counts consecutive failures, because whatever fails repeatedly would fail for every problem. */
+	/**
+	 * Returns whether a result can be used. Counts consecutive failures, because a persistent cause affects every
+	 * problem.
+	 */
 	#usable({ outcome, message }: SearchResult): boolean {
 		if (outcome.stop === 'stopped') return false;
 		if (outcome.stop !== 'policy' && outcome.stop !== 'scorer') {
@@ -276,7 +279,7 @@ class Generation {
 	}
 }
 
-const retryLater = 'Fix the cause, then start again: failed searches are retried.';
+const retryLater = 'Fix the cause, then start again. Failed searches are retried.';
 
 /** If no scorer assigned values, gives correct completions a value of 1. */
 function valueByAnswer(tree: SearchTree, right: Right): void {

@@ -61,7 +61,7 @@ export function labelLines(spec: DataSpec, tree: SearchTree, right: Right): Map<
 	const labeled = labeledSolutions(tree, right, threshold === undefined ? {} : { threshold });
 	const lines = new Map<DataExport, unknown[]>();
 	const set = (kind: DataExport, values: readonly unknown[]) => {
-		// A string is the reason why a solution cannot be written in that format.
+		// A string instead of an object explains why a solution cannot be written in that format.
 		if (wanted.has(kind))
 			lines.set(kind, distinct(values.filter((value) => typeof value === 'object' && value !== null)));
 	};

@@ -37,7 +37,7 @@ export interface EvaluateOptions {
 	/** Stops with the results so far; the evaluation can be continued later. */
 	readonly signal?: AbortSignal;
 	readonly onProgress?: (progress: EvaluationProgress) => void;
-	/** Called for questions that cannot be read or have no answer to compare with; they are skipped. */
+	/** Called for each question that is skipped because it cannot be read or has no answer to compare with. */
 	readonly onFault?: (fault: ProblemFault) => void;
 	/** JSONL files that the policy was trained on; overlaps with the questions are detected and stored in the folder. */
 	readonly training?: readonly string[];
@@ -54,18 +54,18 @@ export interface Evaluation {
 	readonly failures: readonly FailureGroup[];
 	readonly report: EvaluationReport;
 	readonly questions: readonly EvaluatedQuestion[];
-	/** null if no training file is known. */
+	/** Overlaps with the training files; null if no training file is known. */
 	readonly contamination: ContaminationFile | null;
 }
 
-/** Number of consecutive questions without a completion after which the policy is considered gone. */
+/** Number of consecutive questions without a completion after which the policy is considered unavailable. */
 const maxFailures = 8;
 
 /**
- * Samples completions for every question and grades them with the built-in accuracy reward, in a folder that stores
- * finished work, so that starting again continues with the same samples. Fails with `invalid` for questions without
- * answers, like `OpenSearch.open` and `EvaluationFolder.open`, and with `unavailable` if the policy fails repeatedly.
- * When the signal fires, it resolves with the results so far, or fails with `cancelled` if there are none.
+ * Samples completions for every question and grades them with the built-in accuracy reward. Finished work is stored in
+ * a folder, so that starting again continues with the same samples. Fails with `invalid` if the questions have no
+ * answers, with `unavailable` if the policy fails repeatedly, and like `OpenSearch.open` and `EvaluationFolder.open`.
+ * When the signal fires, the promise resolves with the results so far, or rejects with `cancelled` if there are none.
  */
 export async function evaluatePolicy(options: EvaluateOptions): Promise<Evaluation> {
 	const { spec, context, signal, folder: path } = options;
@@ -166,7 +166,7 @@ async function judgeable(
 	);
 }
 
-const retryLater = 'Fix the cause, then start the evaluation again: failed questions are retried.';
+const retryLater = 'Fix the cause, then start the evaluation again. Failed questions are retried.';
 
 const judgeFailed = (questions: number, message: string | null) =>
 	new Failure(
@@ -236,7 +236,7 @@ class Sampling {
 			...(signal === undefined ? {} : { signal }),
 		}).result;
 		if (outcome.stop === 'stopped') return;
-		// A sample without a value would be missing permanently.
+		// Do not store a sample without a value, because it would never be retried.
 		if (outcome.stop === 'policy' || outcome.stop === 'scorer') {
 			this.#failures.add(message ?? `The ${outcome.stop} failed.`);
 			if (++this.#failed >= maxFailures) {

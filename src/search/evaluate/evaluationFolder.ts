@@ -23,7 +23,7 @@ function decisive({ name: _, concurrency: __, ...spec }: EvaluationSpec): string
 	return JSON.stringify(spec);
 }
 
-/** An evaluation folder that one process is writing. */
+/** Evaluation folder that a single process writes to. */
 export class EvaluationFolder {
 	readonly path: string;
 	/** Questions, keyed by number. */

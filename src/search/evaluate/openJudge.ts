@@ -16,8 +16,8 @@ export type Judge = (problem: SearchProblem, completion: string, signal?: AbortS
 const limits = { timeoutSeconds: 10, memoryMb: 1024 } as const;
 
 /**
- * Opens the judge for a set of problems. The judge for code runs it in the sandbox; if there is no sandbox, this fails
- * with `unavailable` before anything is sampled.
+ * Opens the judge for a set of problems. The code judge runs programs in the sandbox; opening it fails with
+ * `unavailable` if there is no sandbox, before anything is sampled.
  */
 export async function openJudge(
 	kind: BenchmarkJudge,

@@ -11,8 +11,8 @@ import { readTreeLog } from '../treeLogFile.ts';
 /** Larger files from other programs are not read, because each is a single JSON value. */
 export const largestTreeFile = 64 << 20;
 /**
- * Maximum nesting depth of files from other programs, whose nodes are nested. Format readers use explicit work lists
- * instead of recursion.
+ * Maximum nesting depth of files from other programs, which nest nodes inside their parents. Format readers use
+ * explicit work lists instead of recursion.
  */
 const deepestTreeFile = 1_000_000;
 export const treeLimits: TreeLimits = { nodes: 500_000, trees: 10_000 };

@@ -19,9 +19,9 @@ const heads = {
 const maxKnown = 50_000;
 
 /**
- * Opens a head of an embedded model. The value head and the process head estimate the probability that a prefix leads
- * to a correct answer, 0..1. A reward model's score is passed through a sigmoid, which preserves the order. With an
- * aggregate other than `last`, the values after each step are combined into one.
+ * Opens a head of an embedded model. The value head and the process head estimate the probability, from 0 to 1, that a
+ * prefix leads to a correct answer. A reward model's score is passed through a sigmoid, which preserves the order. With
+ * an aggregate other than `last`, the values after each step are combined into one.
  */
 export async function openHeadScorer(
 	spec: HeadSpec,
@@ -90,7 +90,10 @@ export async function openHeadScorer(
 	};
 }
 
-/** Returns the completion as of each of its steps, or only the whole completion if the steps do not add up to it. */
+/**
+ * Returns the completion's prefix up to the end of each step, or only the whole completion if the steps do not add up
+ * to it.
+ */
 function prefixes({ completion, steps }: ScoreItem): string[] {
 	if (steps.length < 2 || steps.join('') !== completion) return [completion];
 	let text = '';

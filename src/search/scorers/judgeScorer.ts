@@ -16,7 +16,7 @@ interface JudgeSpec {
 
 const verdict = { verdict: 'score', scale: [0, 10] as [number, number] } as const;
 
-/** Judge prompt for a prefix: whether it is on the right track. */
+/** Judge prompt for a prefix; asks whether it is on the right track. */
 const unfinished = `A student is working on a problem and has not finished.
 
 Problem:
@@ -32,7 +32,7 @@ const maxKnown = 20_000;
 /**
  * Scorer that asks a model for a value from 0 to 1: the policy itself, or another one (LLM as a judge, Zheng et al.
  * 2023). The model never sees the gold answer. Its reply is parsed in the same way as for the built-in reward `judge`;
- * without a verdict there is no value.
+ * a reply without a verdict yields no value.
  */
 export async function openJudgeScorer(
 	spec: JudgeSpec,
@@ -91,7 +91,7 @@ export async function openJudgeScorer(
 						known.set(key, value);
 						own.set(key, value);
 					}
-					// A judge that has never answered is broken; after the first answer, a failure only costs one value.
+					// A judge that has never answered is broken; after the first answer, a failure affects only one value.
 					if (failure !== null && !answered) throw failure;
 					return keys.map((key) => own.get(key) ?? null);
 				},

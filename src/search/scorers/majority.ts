@@ -4,7 +4,7 @@ import type { OpenScorer } from './scorerContext.ts';
 
 /**
  * Scores a final completion by the fraction of the problem's scored final completions with the same answer (Wang et al.
- * 2023, "Self-Consistency"). Completions without an answer count toward the total and have no value.
+ * 2023, "Self-Consistency"). Completions without an answer count toward the total but have no value.
  */
 export async function openMajority(): Promise<OpenScorer> {
 	const { loadLatexParser } = await import('../../core/math/latexParser.ts');

@@ -2,8 +2,8 @@ import type { ScorerSpec } from '../../protocol/searchSpec.ts';
 import type { OpenScorer, ScorerContext } from './scorerContext.ts';
 
 /**
- * Opens a scorer for thoughts, loading only the code needed for its type. Fails with `invalid`, `unsupported` if the
- * policy lacks a required capability, `missing`, `cancelled`.
+ * Opens a scorer for thoughts, loading only the code needed for its type. Fails with `invalid`, `missing` or
+ * `cancelled`, or with `unsupported` if the policy lacks a required capability.
  */
 export async function openScorer(spec: ScorerSpec, context: ScorerContext, signal?: AbortSignal): Promise<OpenScorer> {
 	switch (spec.use) {

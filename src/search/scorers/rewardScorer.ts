@@ -31,8 +31,8 @@ const goldNames =
 const deepest = 8;
 
 /**
- * Opens any reward, built-in or from a file, in a separate supervised process. It gets the gold answer only if the
- * specification says so, in which case it is an oracle.
+ * Opens any reward, built-in or from a file, in a separate supervised process. The reward gets the gold answer only if
+ * the specification says so, which makes the scorer an oracle.
  */
 export async function openRewardScorer(
 	spec: RewardSpec,
@@ -67,7 +67,7 @@ export async function openRewardScorer(
 				wanted === null
 					? `${file} contains several rewards: ${names.join(', ')}.`
 					: `${file ?? 'The built-in rewards'} has no reward "${wanted}"; available: ${names.join(', ')}.`,
-				'Choose one with "name".',
+				'Select one with "name".',
 			);
 		}
 		const gold = spec.use === 'reward' && spec.gold;
@@ -135,9 +135,13 @@ function rewardScorer({ name, runner, reward, gold, steps, signal }: Parts): Sco
 			for (const [k, i] of places.entries()) values[i] = scored.values[k] ?? null;
 			valued ||= values.some((value) => value !== null);
 			const [error] = scored.errors;
-			// An error in one row only costs its value, but a reward that has failed on everything so far is broken.
+			// An error in one row affects only that row's value, but a reward that has failed on every row so far is broken.
 			if (!valued && error !== undefined && scored.values.every((value) => value === null)) {
-				throw new Failure('invalid', `The reward ${name} failed: ${error.message}`, 'Verify it on your data first.');
+				throw new Failure(
+					'invalid',
+					`The reward ${name} failed: ${error.message}`,
+					'Verify the reward on your data first.',
+				);
 			}
 			return values;
 		},
@@ -154,7 +158,7 @@ function rowOf({ problem, completion, generation }: ScoreItem, gold: boolean): S
 	};
 }
 
-/** Removes fields from a row that contain the answer or are named after it. */
+/** Removes from a row the fields that contain the answer or whose names indicate that they do. */
 export function withoutGold(
 	row: Readonly<Record<string, unknown>>,
 	answer: string | null,

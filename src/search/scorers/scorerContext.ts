@@ -6,7 +6,7 @@ import type { SearchContext } from '../searchContext.ts';
 
 /** Dependencies for opening a scorer. */
 export interface ScorerContext {
-	/** The search's policy, which can judge itself, report probabilities, and have heads. */
+	/** The search's policy. Some scorers use it as the judge, or use its probabilities or heads. */
 	readonly policy: OpenPolicy;
 	/** How to open further policies and processes. */
 	readonly search: SearchContext;
@@ -14,10 +14,10 @@ export interface ScorerContext {
 	readonly spec: SearchSpec;
 }
 
-/** A scorer with everything it needs, usable for any number of searches. The caller must dispose of it. */
+/** An opened scorer, usable for any number of searches. The caller must dispose of it. */
 export interface OpenScorer extends IDisposable {
 	readonly name: string;
-	/** Required per-token data, as a minimum for the search's `sampling.tokens`. Default 0. */
+	/** Minimum value of the search's `sampling.tokens` that the scorer requires. Default: 0. */
 	readonly tokens?: number;
 	/** Notes for the user about the scorer's values, one sentence each. */
 	readonly notes?: readonly string[];

@@ -8,7 +8,7 @@ import type { OpenScorer } from './scorerContext.ts';
 const alternatives = 20;
 /** Maximum number of prefixes with cached token data. */
 const maxKnown = 50_000;
-/** Probability mass that the alternatives can lack and still count as the full distribution. */
+/** Maximum probability mass missing from the alternatives for them to count as the full distribution. */
 const rest = 1e-4;
 
 interface Certainty {
@@ -18,8 +18,8 @@ interface Certainty {
 
 /**
  * Self-certainty (Kang, Zhao, Song 2025, "Scalable best-of-N selection for large language models via self-certainty",
- * eq. 5): the mean over a completion's tokens of KL(U || p) = -1/V sum_j log(V p(j)), in nats, 0 for a uniform
- * distribution. A policy returns only the k most likely of V tokens; U is then uniform over those and p is not
+ * eq. 5): the mean over a completion's tokens of KL(U || p) = -1/V sum_j log(V p(j)), in nats. The value is 0 for a
+ * uniform distribution. A policy returns only the k most likely of V tokens; U is then uniform over those and p is not
  * renormalized, which gives nearly the same ranking.
  */
 export function openSelfCertainty(policy: OpenPolicy): OpenScorer {
@@ -59,7 +59,7 @@ export function openSelfCertainty(policy: OpenPolicy): OpenScorer {
 	};
 }
 
-/** Returns a completion without the most recently generated part. */
+/** Returns a completion without its last step. */
 function prefixOf({ completion, steps }: ScoreItem): string {
 	const last = steps.at(-1) ?? '';
 	return completion.endsWith(last) ? completion.slice(0, completion.length - last.length) : '';
@@ -73,7 +73,7 @@ export function certaintyOf(detail: TokenDetail | null): Certainty | null {
 	for (const top of detail.top) {
 		if (top.length < 2) continue;
 		const mass = top.reduce((all, [, logprob]) => all + Math.exp(logprob), 0);
-		// A vocabulary this small is reported in full; rounding may leave a small remainder.
+		// A small vocabulary is reported in full, except for a small remainder due to rounding.
 		const scale = mass > 1 - rest ? Math.log(mass) : 0;
 		const mean = top.reduce((all, [, logprob]) => all + (logprob - scale), 0) / top.length;
 		sum += -mean - Math.log(top.length);

@@ -12,7 +12,7 @@ export function withSystem(request: ApiRequest, how: SystemMessages): ApiRequest
 	return { ...request, history, prompts: [[...said.map(({ content }) => content), request.prompts[0]].join('\n\n')] };
 }
 
-/** Returns the request after checking that the policy supports everything it needs. */
+/** Returns the request after checking that the policy supports everything the request needs. */
 export function ableRequest(
 	request: ApiRequest,
 	{ capabilities, schemas, read, name, tools: canCall }: Reasoner,

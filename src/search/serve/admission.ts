@@ -35,7 +35,7 @@ export class Admission {
 
 	/**
 	 * Waits for admission; the caller must call the returned function once to release its slot. Fails with 429 if too
-	 * many requests are waiting, with 503 if the server is shutting down, and when the signal fires first.
+	 * many requests are waiting, with 503 if the server is shutting down, and if the signal fires before admission.
 	 */
 	async enter(signal: AbortSignal): Promise<() => void> {
 		if (this.#closed) throw ending();

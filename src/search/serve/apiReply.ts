@@ -8,11 +8,11 @@ import { chatLogprobs, completionLogprobs, tokensUpTo } from './tokenLists.ts';
 
 /** Solutions to a request, one per choice, with logs if requested. */
 export interface Solved {
-	/** Result of the search. With tool calls, the text that accompanies them, for which no search was run. */
+	/** Result of the search. If tools were called, no search was run, and this is the text that accompanies the calls. */
 	readonly solution: Solution;
 	/** Tools that the policy calls instead of answering; usually empty. */
 	readonly calls: readonly ChatToolCall[];
-	/** Tokens used for offering tools before a search; null if none were offered, or if they were called. */
+	/** Tokens used for offering tools before a search; null if no tools were offered, or if the policy called one. */
 	readonly offered: Pick<Solution, 'tokens' | 'promptTokens'> | null;
 	readonly events: readonly TreeEvent[] | null;
 }
@@ -50,7 +50,7 @@ export function usageOf(solved: readonly Solved[]) {
 	return { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens };
 }
 
-/** Returns the completion without the prefix that the client provided. */
+/** Returns the completion without the prefix provided by the client. */
 export function answerOf(solution: Solution, { prefill }: Pick<ApiRequest, 'prefill'>): string {
 	return solution.completion.startsWith(prefill) ? solution.completion.slice(prefill.length) : solution.completion;
 }

@@ -10,7 +10,7 @@ import { offeredTools, readChatTool, toolCallSchema, toolFields } from './toolUs
 export const maxChoices = 128;
 /** Maximum number of prompts per request, and of choices in total. */
 const maxPrompts = 2048;
-/** Same limit as in OpenAI's chat API; its completions API allows 5. */
+/** Maximum number of alternatives per token, as in OpenAI's chat API; OpenAI's completions API allows 5. */
 export const maxAlternatives = 20;
 const maxStops = 16;
 

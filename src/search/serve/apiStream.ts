@@ -8,15 +8,14 @@ const noTags: TraceTags = { think: null, answer: null };
 
 /**
  * Produces the chunks of one choice: its text, incrementally or all at once, followed by the finish reason and the
- * search. It tracks the text sent so far, so that a result that starts with it only adds the rest, and nothing is sent
- * twice.
+ * search. It tracks the text sent so far. If the result starts with that text, only the rest is sent.
  */
 export class ChoiceStream {
 	readonly #facts: ReplyFacts;
 	readonly #request: ApiRequest;
 	readonly #index: number;
 	readonly #splitter: ReplySplitter;
-	/** Expected start of the solution's completion. */
+	/** Text that the client has so far: its own prefix and everything sent since. */
 	#said: string;
 	#started = false;
 

@@ -28,7 +28,7 @@ export function guard(headers: Headers, { port, token, origins }: GuardOptions):
 		throw new ApiError(
 			403,
 			'origin_not_allowed',
-			'Pages from this origin have no access to the server (--allow-origin).',
+			'Pages from this origin have no access to the server. Allow the origin with --allow-origin.',
 		);
 	}
 	if (token === null) return;

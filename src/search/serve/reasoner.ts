@@ -9,8 +9,8 @@ import type { SearchBudget, SearchProblem, StopReason, TreeEvent } from '../../p
 export interface SolveOptions {
 	readonly strategy?: string;
 	/**
-	 * Strategy parameters, validated by the strategy's own schema; merged over the reasoner's if the strategy is the
-	 * same.
+	 * Strategy parameters, validated by the strategy's own schema; merged over the reasoner's parameters if the strategy
+	 * is the same.
 	 */
 	readonly params?: Readonly<Record<string, unknown>>;
 	/** Search budget; the reasoner's own budget applies to omitted entries. */
@@ -35,7 +35,7 @@ export interface SolveOptions {
 	readonly alternatives?: number;
 	/** JSON Schema for every completion; fails with `unsupported` if the policy does not support schemas. */
 	readonly schema?: Readonly<Record<string, unknown>>;
-	/** Stops the search, which then resolves with what it has and the stop reason `stopped`. */
+	/** Stops the search, which then resolves with the result so far and the stop reason `stopped`. */
 	readonly signal?: AbortSignal;
 	/** Receives each event of the search log. */
 	readonly onEvent?: (event: TreeEvent) => void;
@@ -64,7 +64,7 @@ export interface Solution {
 	readonly cost: number | null;
 	/** Explanation of why the search ended, if needed. */
 	readonly message: string | null;
-	/** Reason of the policy failure that ended the search; null if there was none. */
+	/** Reason for the policy failure that ended the search; null if there was none. */
 	readonly fault: Reason | null;
 	/** Token data for the completion as reported by the policy; null if nothing was recorded. */
 	readonly detail: Pick<TokenDetail, 'text' | 'logprob' | 'top'> | null;

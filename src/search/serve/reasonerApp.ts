@@ -22,7 +22,7 @@ import { mapAtMost, turns } from './turns.ts';
 
 const idPrefixes = { chat: 'chatcmpl-', completion: 'cmpl-', response: 'resp_' } as const;
 
-/** Maximum number of concurrent searches or scored prompts per request. */
+/** Maximum number of concurrent searches per request. */
 const searchesAtOnce = 64;
 
 const readsAtOnce = 16;
@@ -41,7 +41,7 @@ export class ReasonerApp {
 		this.#route();
 	}
 
-	/** Every request settles, with a reply or an error in OpenAI's format. */
+	/** Handles a request. Always produces a response: a reply, or an error in OpenAI's format. */
 	readonly fetch = (request: Request): Response | Promise<Response> => this.#hono.fetch(request);
 
 	#route(): void {
@@ -51,7 +51,7 @@ export class ReasonerApp {
 			const options = access();
 			const { headers } = c.req.raw;
 			const preflight = c.req.method === 'OPTIONS';
-			// Before it sends the token, a browser sends a preflight request without it.
+			// Browsers send preflight requests without the token.
 			guard(headers, preflight ? { ...options, token: null } : options);
 			if (preflight) c.res = new Response(null, { status: 204 });
 			else await next();
@@ -101,7 +101,7 @@ export class ReasonerApp {
 		return new ApiError(
 			404,
 			'model_not_found',
-			`Unknown model ${JSON.stringify(id.slice(0, 200))}: see /v1/models for the available ones.`,
+			`Unknown model ${JSON.stringify(id.slice(0, 200))}. See /v1/models for the available models.`,
 			'model',
 		);
 	}
@@ -337,7 +337,7 @@ export class ReasonerApp {
 			done(failure.status, [], error);
 		} finally {
 			clearInterval(alive);
-			// The results of other choices that are still running have no recipient.
+			// Nobody will receive the results of the choices that are still running.
 			gone.abort(new ApiError(503, 'cancelled', 'The request has ended.'));
 		}
 	}

@@ -46,7 +46,7 @@ export interface ReasonerAppOptions {
 	/** Access settings of the running server; read on every request, because the port is not known at first. */
 	readonly access: () => GuardOptions;
 	readonly limits: ReasonerLimits;
-	/** Fires when running searches must end with what they have. */
+	/** Fires when running searches must stop and return the results so far. */
 	readonly ending: AbortSignal;
 	/** Clock, in Unix milliseconds. */
 	readonly now: () => number;

@@ -37,8 +37,9 @@ export interface ReasonerServer {
 	readonly port: number;
 	readonly model: string;
 	/**
-	 * Stops accepting requests, lets running ones continue for the grace period, then stops their searches, which answer
-	 * with what they have, and closes. Calling it again with a shorter time shortens the grace period.
+	 * Stops accepting requests and lets running ones continue for the grace period. Then stops their searches, which
+	 * answer with the results so far, and closes the server. Calling it again with a shorter time shortens the grace
+	 * period.
 	 */
 	close(graceMs: number): Promise<void>;
 }

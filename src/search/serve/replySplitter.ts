@@ -7,21 +7,21 @@ export interface ReplyPart {
 
 /**
  * Splits a completion while it streams: text in think tags is reasoning, and the rest is content without answer tags.
- * White space around both is dropped, and text that can still become a tag or a stop sequence is held back. A stop
+ * Whitespace around both is dropped, and text that can still become a tag or a stop sequence is held back. A stop
  * sequence ends the content, and anything after it is dropped.
  */
 export class ReplySplitter {
 	readonly #tags: { readonly text: string; readonly kind: 'think' | '/think' | 'answer' | '/answer' | 'stop' }[];
 	readonly #verbatim: boolean;
 	#mode: ReplyPart['kind'] = 'content';
-	/** Whether nothing in this section has been returned yet, in which case leading white space is dropped. */
+	/** Whether nothing in this section has been returned yet, in which case leading whitespace is dropped. */
 	#fresh = true;
 	#held = '';
-	/** White space that is returned only if something follows it. */
+	/** Whitespace that is returned only if something follows it. */
 	#blank = '';
 	#stopped: string | null = null;
 
-	/** @param verbatim keeps all white space */
+	/** @param verbatim keeps all whitespace */
 	constructor(tags: TraceTags, stop: readonly string[] = [], verbatim = false) {
 		this.#verbatim = verbatim;
 		this.#tags = [
@@ -85,7 +85,10 @@ export class ReplySplitter {
 		}
 	}
 
-	/** Finds the first tag or stop sequence that applies here; at the same position, the longest. */
+	/**
+	 * Finds the first tag or stop sequence that applies in the current section. If several start at the same position,
+	 * returns the longest.
+	 */
 	#next(text: string): { readonly at: number; readonly kind: string; readonly text: string } | null {
 		let best: { at: number; kind: string; text: string } | null = null;
 		for (const tag of this.#tags) {
@@ -124,7 +127,7 @@ export class ReplySplitter {
 }
 
 export interface Reply {
-	/** Expected answer, or '' if there is none. */
+	/** Text in the think tags, or '' if there is none. */
 	readonly reasoning: string;
 	readonly content: string;
 	readonly stopped: string | null;

@@ -102,7 +102,7 @@ export class ResponseStream {
 		return this.#parts(this.#splitter.push(more));
 	}
 
-	/** Sends the rest of the completion, and the full response. */
+	/** Sends the rest of the completion and the full response. */
 	end(solved: Solved): object[] {
 		const { completion } = solved.solution;
 		const rest = completion.startsWith(this.#said) ? completion.slice(this.#said.length) : '';

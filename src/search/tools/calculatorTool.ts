@@ -29,7 +29,7 @@ export function calculatorTool(name: string): AgentTool {
 	};
 }
 
-/** Returns rounded forms of a value as they would be quoted, since a rounded answer still relies on it. */
+/** Returns the rounded forms in which an answer can quote a value. A rounded answer still relies on the value. */
 function roundings(value: string): string {
 	const decimal = /-?\d+\.\d{3,}$/.exec(value)?.[0];
 	if (decimal === undefined || decimal.length > 300) return '';

@@ -24,8 +24,8 @@ const endings: Partial<Readonly<Record<SandboxEnd, string>>> = {
 };
 
 /**
- * Tool that runs the model's programs in the sandbox, or refuses if there is none. Fails with `invalid` for an invalid
- * mode.
+ * Tool that runs the model's programs in the sandbox. If there is no sandbox, calls are refused. Fails with `invalid`
+ * for an invalid mode.
  */
 export function codeTool(
 	name: string,
@@ -34,7 +34,7 @@ export function codeTool(
 	signal: AbortSignal,
 ): AgentTool {
 	const { program, file, flags, memoryMb } = languages[spec.language];
-	// An invalid mode is reported immediately, but a missing sandbox only when a program is to be run.
+	// An invalid mode is reported immediately, whereas a missing sandbox is reported only when a program is about to run.
 	const mode = parseSandboxMode(environment[sandboxVariable]);
 	let sandbox: Promise<Sandbox> | null = null;
 	return {

@@ -25,7 +25,7 @@ interface Row {
 	readonly text: string;
 }
 
-/** Tool that finds rows in a JSONL file by words, or one row by its line. */
+/** Tool that finds rows in a JSONL file by search terms, or a single row by line number. */
 export function datasetTool(
 	name: string,
 	path: string,

@@ -42,7 +42,7 @@ export class BestMatches<T> {
 	readonly #counts: number[];
 	#documents = 0;
 	#held: Match<T>[] = [];
-	/** Number of locations with any of the terms. */
+	/** Number of locations that contain any of the terms. */
 	total = 0;
 
 	constructor(query: TextQuery, limit = 400) {
@@ -65,7 +65,7 @@ export class BestMatches<T> {
 		if (this.#held.length >= 2 * this.#most) this.#held = this.#ranked().slice(0, this.#most);
 	}
 
-	/** Returns the matches with at least half the weight of the best one. */
+	/** Returns up to `count` matches, best first, each with at least half the weight of the best one. */
 	best(count: number): T[] {
 		const ranked = this.#ranked();
 		const min = ranked[0] === undefined ? 0 : this.#weight(ranked[0].terms) / 2;

@@ -7,13 +7,15 @@ const maxResults = 6;
 const longestText = 2000;
 const longestQuery = 1000;
 
-/** Placeholder for the query in a URL. If present, the tool sends GET requests, otherwise POST. */
+/**
+ * Placeholder for the query in a URL. If it is present, the tool sends GET requests; otherwise, it sends POST requests.
+ */
 const place = '{query}';
 
 /**
- * Tool that queries the search server the user specified, and no other: redirects are not followed, its key is only
- * sent to its own origin, and nothing in the results is fetched. The protocol is described in docs/reflexion.md. Fails
- * with `invalid` for an invalid URL.
+ * Tool that queries the search server the user specified, and no other: redirects are not followed, the server's key is
+ * sent only to the server's own origin, and nothing in the results is fetched. The protocol is described in
+ * docs/reflexion.md. Fails with `invalid` for an invalid URL.
  * @param keys API keys by origin; the one for this server is sent as a bearer token
  */
 export function webTool(

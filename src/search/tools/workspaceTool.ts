@@ -12,7 +12,7 @@ export interface WorkspaceLimits {
 	readonly files: number;
 	/** Files larger than this are skipped. */
 	readonly fileBytes: number;
-	/** Maximum number of bytes in all files together. */
+	/** Maximum total size of the files to search, in bytes. */
 	readonly bytes: number;
 	readonly depth: number;
 	readonly milliseconds: number;
@@ -47,7 +47,7 @@ interface Place {
 	readonly text: string;
 }
 
-/** Tool that searches a folder's text files for words; follows no links and reads no hidden files. */
+/** Tool that searches a folder's text files for words. It does not follow links or read hidden files. */
 export function workspaceTool(
 	name: string,
 	root: string,
@@ -111,7 +111,7 @@ function spread(places: readonly Place[], limit: number): Place[] {
 	return chosen.slice(0, limit);
 }
 
-/** Adds windows of lines around each match; a window starts where the previous one ends. */
+/** Adds a window of lines around each match; the search for the next match continues after the window. */
 function addPlaces(matches: BestMatches<Place>, path: string, text: string, query: TextQuery): void {
 	const lower = text.toLowerCase();
 	const inFile = termsIn(lower, query) | termsIn(path.toLowerCase(), query);

@@ -43,7 +43,7 @@ describe('reasoning-lab audit', () => {
 		assert.equal(hacked.status, 1, hacked.stderr);
 		assert.match(
 			hacked.stdout,
-			/^right: \d+ of \d+ probes score as high as a genuine correct answer \(1\.000 on 3 rows\)$/m,
+			/^right: \d+ of \d+ probes score as high as a genuinely correct answer \(1\.000 on 3 rows\)$/m,
 		);
 		assert.match(hacked.stdout, /^ {2}high: List of every candidate \(every-candidate\), on 3 of 3 rows$/m);
 		assert.match(hacked.stdout, /^ {4}fix {9}Compare the entire answer/m);

@@ -87,7 +87,7 @@ test('runs of other engines show their engine and what they are waiting for', ()
 			of('ray', 'ray (job pending)', { queued: true }, 'job'),
 			of('ray', 'ray: cpu (2 x 1 thread)'),
 			of('ray', 'ray (cluster not reached since 2025-11-20T12:00:00.000Z)', {}, 'cluster'),
-			of('ray', 'ray (starts again after a loss)', {}, 'restart'),
+			of('ray', 'ray (restarting after a failure)', {}, 'restart'),
 			of('ray', 'ray (job running)', { status: 'stopped' }, 'loading'),
 		],
 		[

@@ -172,7 +172,7 @@ describe('reward comparison on recorded rollouts', () => {
 		assert.equal(comparison.rows[0]?.prompt, '0+1=');
 		assert.equal(comparison.summary.changed, 0);
 		assert.equal(comparison.groups.length, 2);
-		assert.match(comparison.remarks.join(' '), /Cannot read the recipe of the run/);
+		assert.match(comparison.remarks.join(' '), /Cannot read the run's recipe/);
 		const empty = await project.run('empty', {});
 		await assert.rejects(
 			compareRewards({ run: empty, before: side, after: side }),

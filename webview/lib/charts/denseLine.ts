@@ -2,8 +2,8 @@ import uPlot from 'uplot';
 import { type Envelope, envelopeOf } from './envelope.ts';
 
 /**
- * Draws a line that has more points than its chart has pixel columns as the area it covers, which looks the same and is
- * many times faster than stroking every segment. Other lines are drawn point by point.
+ * If a line has more points than its chart has pixel columns, draws the area that the line covers. This looks the same
+ * and is many times faster than stroking every segment. Other lines are drawn point by point.
  *
  * @param thickness line thickness in CSS pixels
  */
@@ -85,7 +85,8 @@ function outline({ low, high, first, last, gap }: Envelope, options: OutlineOpti
 }
 
 /**
- * Draws a straight line with a thickness as a shape, with the same orientation as the runs so that overlaps are filled.
+ * Draws a straight line of the given thickness as a closed shape, with the same orientation as the runs so that
+ * overlaps are filled.
  */
 function addLine(path: Path2D, x1: number, y1: number, x2: number, y2: number, half: number): void {
 	const length = Math.hypot(x2 - x1, y2 - y1) || 1;

@@ -5,7 +5,7 @@ export interface Drawable {
 	draw(): void;
 }
 
-/** Drawing time per frame; the browser needs the remaining time to display the result. */
+/** Drawing time per frame, in milliseconds; the browser needs the rest of the frame to display the result. */
 const budgetMs = 10;
 
 export interface FrameClock {

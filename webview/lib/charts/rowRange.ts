@@ -1,4 +1,4 @@
-/** Returns the first row whose x is at least `value` in an ascending column; the length if there is none. */
+/** Returns the first row whose x is at least `value` in an ascending column; `x.length` if there is none. */
 export function lowerBound(x: ArrayLike<number>, value: number): number {
 	let low = 0;
 	let high = x.length;

@@ -1,5 +1,5 @@
 export interface TokenBlock {
-	/** Token positions of the block. */
+	/** Token positions covered by the block. */
 	readonly start: number;
 	readonly end: number;
 	readonly characters: number;

@@ -14,7 +14,10 @@ function svg(name: string, attributes: Readonly<Record<string, string | number>>
 	return node;
 }
 
-/** Sparkline of a per-token statistic, with a tick at each fork. Clicking it goes to the token. */
+/**
+ * Sparkline of a per-token statistic, with a tick at each fork. Clicking the sparkline goes to the token at that
+ * position.
+ */
 export class TokenStrip {
 	readonly element = element('div', { class: 'token-strip', role: 'img' });
 	readonly #drawing = svg('svg', {

@@ -6,7 +6,7 @@ import { hiddenCharacters } from './hiddenCharacters.ts';
 import { type Mark, marksWithin, segments } from './marks.ts';
 import type { TextBlock } from './textBlocks.ts';
 
-/** Maximum number of blocks that are all rendered; in longer text, only visible blocks are. */
+/** Maximum number of blocks to render all at once; in longer text, only the visible blocks are rendered. */
 const drawnWhole = 6;
 /** Number of frames after which measured heights are considered stable. */
 const settleFrames = 8;
@@ -86,8 +86,8 @@ export class TextBody implements IDisposable {
 	}
 
 	/**
-	 * Scrolls to an offset repeatedly until its position is stable, because rows that become visible may differ from
-	 * their estimated height.
+	 * Scrolls to an offset repeatedly until its position is stable, because the heights of rows that become visible can
+	 * differ from the estimates.
 	 */
 	#approach(at: number, sought: { readonly offset: number; readonly kind: string }, frames: number): void {
 		const row = this.#list ? this.#list.reveal(at) : (this.element.children[at] as HTMLElement | undefined);

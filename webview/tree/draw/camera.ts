@@ -18,8 +18,8 @@ export interface Size {
 export const zoomLimits = { min: 1e-4, max: 4 } as const;
 
 /**
- * Exponent for the slow axis, whose scale is `k ** slowness`. Both axes have the same scale at k = 1, and the levels
- * still fill the window when the whole tree is in view. 1 means that both axes scale equally.
+ * Returns the exponent for the slow axis, whose scale is `k ** slowness`. Both axes have the same scale at k = 1, and
+ * the levels still fill the window when the whole tree is in view. 1 means that both axes scale equally.
  */
 export function slowness(layout: Layout, size: Size, margin: Margin): number {
 	const { slow } = layout;
@@ -56,7 +56,7 @@ export function cameraAt(k: number, tx: number, ty: number, slow: Layout['slow']
 }
 
 /**
- * Returns a camera that fits the whole layout, magnified at most `most` times. Smaller layouts are centered, but start
+ * Returns a camera that fits the whole layout, magnified at most `max` times. Smaller layouts are centered, but start
  * at the edge along the slow axis.
  */
 export function fitCamera(layout: Layout, size: Size, slowness: number, margin: Margin, max = 1): Camera {

@@ -20,7 +20,7 @@ function outline(data: string): Path2D {
 /** Maximum number of non-tree edges drawn for all nodes. Beyond that, only those of the selected node are drawn. */
 const maxLinks = 60;
 
-/** Returns the places whose node or edge may be in view. */
+/** Returns the places whose node or edge might be in view. */
 export function placesInView(scene: Scene, camera: Camera, size: Size): number[] {
 	const { layout } = scene;
 	const { x, y } = layout;

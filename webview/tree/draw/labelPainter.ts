@@ -39,7 +39,7 @@ function gapsOf(layout: Layout): Float64Array {
 const cuts = new WeakMap<SearchTree, Map<string, string>>();
 const maxCuts = 4000;
 
-/** Returns whether there may be room for labels at this scale. */
+/** Returns whether there might be room for labels at this scale. */
 export function hasLabels(scene: Scene, camera: Camera): boolean {
 	if (scene.layout.kind === 'tidy') return true;
 	return scene.layout.rowHeight * acrossScale(scene, camera) >= minRow;
@@ -50,7 +50,7 @@ function acrossScale({ layout }: Scene, camera: Camera): number {
 	return layout.slow === 'x' ? camera.ky : layout.slow === 'y' ? camera.kx : camera.k;
 }
 
-/** Cuts words to the room for them. */
+/** Returns a function that truncates label text to the available width. */
 function cutter(tree: SearchTree, fontSize: number, width: (text: string) => number) {
 	let known = cuts.get(tree);
 	if (known === undefined || known.size > maxCuts) {

@@ -6,7 +6,7 @@ import { hasLabels, paintLabels } from './labelPainter.ts';
 import type { Palette } from './palette.ts';
 import type { Scene } from './scene.ts';
 
-/** Maximum number of nodes drawn in full detail. Above it, nodes in view are drawn as dots and lines. */
+/** Maximum number of nodes drawn in full detail. If more are in view, they are drawn as dots and lines. */
 const maxFine = 1800;
 
 export interface Picture {

@@ -7,7 +7,7 @@ import { checkMark, crossMark, nodeShapes, radiusOf } from '../draw/nodeShapes.t
 import type { Palette } from '../draw/palette.ts';
 import { isBorn, mark, nodeAt, type Scene } from '../draw/scene.ts';
 
-/** Size limits, because few programs handle larger SVG files well. Labels are omitted first. */
+/** Size limits. Needed because few programs handle larger SVG files well. Labels are omitted first. */
 export const svgLimits = { nodes: 60_000, labels: 5000 } as const;
 const room = { left: 30, top: 30, right: 220, bottom: 30 } as const;
 

@@ -2,8 +2,8 @@ import type { TreeNode } from '../../../src/core/search/treeNode.ts';
 import { descendants } from './visibleTree.ts';
 
 /**
- * Default expansion where the user has not expanded or collapsed nodes: as many nodes as are readable, all, or down to
- * a depth.
+ * Default expansion for nodes that the user has not expanded or collapsed: as many nodes as are readable, all nodes, or
+ * the nodes down to a given depth.
  */
 export type Detail = 'automatic' | 'all' | number;
 

@@ -1,7 +1,7 @@
 /**
  * Returns the positions closest to the desired ones (least squares) that keep the order and a distance of at least
- * `gap` between neighbors. Uses isotonic regression with pooling of adjacent violators on the desired positions minus
- * their index times `gap`.
+ * `gap` between neighbors. Uses isotonic regression (pool adjacent violators) on the desired positions minus their
+ * index times `gap`.
  */
 export function spread(wishes: readonly number[], gap: number): number[] {
 	const blocks: { sum: number; count: number }[] = [];

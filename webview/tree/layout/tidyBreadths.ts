@@ -1,15 +1,15 @@
 import type { VisibleTree } from './visibleTree.ts';
 
-/** Relations of nodes by place; -1 where there is none. */
+/** Relations between nodes, indexed by place; -1 if there is none. */
 interface Links {
 	readonly size: number;
-	/** A root above all roots, which is not shown. */
+	/** Virtual root above all roots, not drawn. */
 	readonly top: number;
 	readonly up: Int32Array;
 	/** First and last child. */
 	readonly first: Int32Array;
 	readonly last: Int32Array;
-	/** Siblings before and after, and how many there are before. */
+	/** Previous and next sibling, and the number of previous siblings. */
 	readonly before: Int32Array;
 	readonly after: Int32Array;
 	readonly rank: Int32Array;
@@ -41,7 +41,9 @@ function linksOf({ count, parent }: VisibleTree): Links {
 	return { size, top, up, first, last, before, after, rank };
 }
 
-/** The part of the algorithm that moves subtrees apart, with the values of the paper by place. */
+/**
+ * The part of the algorithm that moves subtrees apart. Keeps the paper's per-node values in arrays indexed by place.
+ */
 function spacing({ size, up, first, last, before, rank }: Links, cousins: number) {
 	const prelim = new Float64Array(size);
 	const mod = new Float64Array(size);

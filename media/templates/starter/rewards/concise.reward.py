@@ -2,7 +2,7 @@
 # GRPOTrainer. It receives lists of prompts and completions, and each dataset column as a keyword argument.
 import re
 
-# Thinking of up to FREE characters earns the full reward, which decreases to 0 at MOST characters.
+# Thinking up to FREE characters long earns the full reward. Longer thinking earns less, down to 0 at MOST characters.
 FREE, MOST = 40, 160
 
 

@@ -3,13 +3,13 @@ import type { Reward } from 'reasoning-lab';
 
 // Uses the dataset from ../starter.recipe.json, which names this file.
 
-/** Matches a step in the thinking, such as "2*7=14". */
+/** Matches a step in the thinking section, such as "2*7=14". */
 const step = /(\d+)\s*([-+*])\s*(\d+)\s*=\s*(-?\d+)/g;
 
 /**
- * Fraction of steps in the thinking that are calculated correctly, provided the last one leads to the given answer. It
- * distinguishes completions that the accuracy reward scores as equally wrong, so a group provides a learning signal
- * before any answer is correct.
+ * Fraction of steps in the thinking section that are calculated correctly, or 0 if the last step does not lead to the
+ * given answer. This reward distinguishes between completions that the accuracy reward scores as equally wrong, so a
+ * group provides a learning signal before any answer is correct.
  */
 export const steps: Reward = ({ prompt, trace }) => {
 	const found = [...(trace.think ?? '').matchAll(step)];

@@ -47,7 +47,7 @@ export class ContaminationIndex {
 		return this.#tests.length;
 	}
 
-	/** @param test number to report in overlaps; several examples may share one */
+	/** @param test number to report in overlaps; several examples can share a number */
 	add(text: string, test: number): void {
 		const words = wordsOf(text);
 		if (words.length < fewestWords) {

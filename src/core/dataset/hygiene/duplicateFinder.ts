@@ -15,12 +15,12 @@ export interface ComparedRows {
 	readonly exact: number;
 	/** Number of distinct rows, counted from the first, that were searched for near duplicates. */
 	readonly near: number;
-	/** Whether all exact duplicates were found; false if there were too many distinct rows to detect late repeats. */
+	/** Whether all exact duplicates were found. False if there were too many distinct rows to detect late repeats. */
 	readonly allExact: boolean;
 	readonly complete: boolean;
 }
 
-/** Maximum number of distinct texts kept as hashes (240 MB). */
+/** Maximum number of distinct rows whose hashes are kept (240 MB). */
 const maxDistinct = 10_000_000;
 
 /** Finds exact and near duplicates of earlier rows in a single pass and bounded memory, without storing the text. */

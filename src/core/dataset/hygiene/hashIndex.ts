@@ -1,6 +1,6 @@
 /**
  * Maps 64-bit hashes to numbers, using 12 to 24 bytes per entry. A `Map` needs four times as much memory and is limited
- * to 16 million entries. The probability of any hash collision among ten million texts is 3 in a million.
+ * to 16 million entries. The probability of any hash collision among ten million strings is 3 in a million.
  */
 export class HashIndex {
 	readonly #most: number;

@@ -277,7 +277,7 @@ export class NearDuplicates {
 }
 
 /**
- * Tracks which keys may occur more than once. Sorting only those is several times faster, because few texts in a band
+ * Tracks which keys might occur more than once. Sorting only those is several times faster, because few texts in a band
  * share a key.
  */
 class MetKeys {

@@ -26,7 +26,7 @@ export interface DatasetFacts {
 	readonly answerKinds: readonly (readonly [kind: AnswerKind, rows: number])[];
 	/** Number of distinct words across all prompts, up to the counter limit. */
 	readonly vocabulary: number;
-	/** Whether the vocabulary limit was reached, so that there may be more words. */
+	/** Whether the vocabulary limit was reached. If so, there might be more distinct words than counted. */
 	readonly vocabularyFull: boolean;
 }
 

@@ -17,8 +17,8 @@ const folded = new Uint8Array(128).map((_, code) => {
 });
 
 /**
- * Hashes the words in text (see `wordsOf`) to 64 bits each, stored as two halves. ASCII text is processed without
- * creating strings, which is five times as fast. The arrays are reused for the next text.
+ * Hashes each word in a string (see `wordsOf`) to 64 bits, stored as two halves. ASCII text is processed without
+ * creating strings, which is five times as fast. The arrays are reused for the next string.
  */
 export class WordHashes {
 	low = new Uint32Array(1024);

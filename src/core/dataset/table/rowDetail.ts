@@ -5,7 +5,7 @@ import { cellText, type RowValue } from './tableRow.ts';
 
 /** Columns that contain policy output, with the reasoning and the answer in a single string. */
 const written: readonly string[] = ['completion', 'response', 'output', 'generation', 'chosen', 'rejected'];
-/** Maximum number of parts shown; a row can have thousands of columns. */
+/** Maximum number of parts shown. Needed because a row can have thousands of columns. */
 const maxParts = 200;
 
 /** Splits a row into parts for reading: prompt, solution, completion, and answer, then the other columns. */

@@ -5,7 +5,7 @@ import { cellNumber, cellText, type RowValue } from './tableRow.ts';
 export interface RowMarks {
 	readonly repeats: boolean;
 	readonly overlaps: boolean;
-	/** Evaluated lazily, only if a filter needs it. */
+	/** Returns whether the row is held out. Called only if a filter needs this information. */
 	readonly heldOut: () => boolean;
 }
 
@@ -37,7 +37,10 @@ function conditionTest({ column, operator, value }: Condition): (row: RowValue) 
 	const number = cellNumber(value);
 	const cell = (row: RowValue): unknown => (Object.hasOwn(row, column) ? row[column] : null);
 	const text = (row: RowValue): string => cellText(cell(row)).toLowerCase();
-	/** Compares the cell with the filter value: negative, zero, or positive, or null if the cell is empty. */
+	/**
+	 * Compares the cell with the filter value. Returns a negative, zero, or positive number, or null if the cell is
+	 * empty.
+	 */
 	const order = (row: RowValue): number | null => {
 		const own = text(row);
 		if (own === '') return null;

@@ -7,7 +7,7 @@ export type RowValue = Readonly<Record<string, unknown>>;
 export interface TableRow {
 	/** 0-based row number. */
 	readonly row: number;
-	/** null if the row cannot be parsed. */
+	/** Row value, or null if the row cannot be parsed. */
 	readonly value: RowValue | null;
 	/** Parse error message, or null if parsing succeeded. */
 	readonly fault: string | null;
@@ -40,7 +40,7 @@ export function cellText(value: unknown): string {
 	}
 }
 
-/** Returns a value as a number if it is a number or a numeric string, otherwise null. */
+/** Returns a value as a number if it is a number or a numeric string, or null otherwise. */
 export function cellNumber(value: unknown): number | null {
 	if (typeof value === 'number') return Number.isFinite(value) ? value : null;
 	if (typeof value === 'boolean') return value ? 1 : 0;

@@ -21,7 +21,10 @@ type Cause = 'solved' | 'too-hard' | 'truncated' | 'parse-failed' | 'alike';
 const share = (values: readonly unknown[], wanted: unknown) =>
 	values.length === 0 ? 0 : values.filter((value) => value === wanted).length / values.length;
 
-/** Smallest and largest reward across many groups; without a correctness reward, "good" is relative to these. */
+/**
+ * Smallest and largest reward across many groups. Without a correctness reward, a reward counts as good or bad relative
+ * to this range.
+ */
 interface Scale {
 	readonly low: number;
 	readonly high: number;
@@ -48,7 +51,7 @@ function causeOf(group: GroupFacts, scale: Scale): Cause | null {
 const isAllWrong = (group: GroupFacts) =>
 	share(group.correct, false) === 1 && share(group.truncated, true) < 0.5 && share(group.answered, false) < 0.5;
 
-/** Returns temperature 1 if sampling is colder than that, otherwise 1.5 times the current temperature. */
+/** Returns 1 if the temperature is below 1, and 1.5 times the temperature otherwise. */
 const hotter = (temperature: number) =>
 	temperature < 1 ? 1 : Number((limit('hotterBy') * temperature).toPrecision(2));
 
@@ -60,7 +63,7 @@ class DeadGroupsWatch implements Watch {
 	/** Mean correctness reward over the first batches of the stage. */
 	#opening = new OpeningMean(limit('openingBatches'));
 	#stage = 'grpo';
-	/** Whether metrics provide the fraction of dead groups; if not, it is counted from rollouts. */
+	/** Whether metrics provide the fraction of dead groups. If not, the fraction is computed from rollouts. */
 	#reported = false;
 
 	constructor(run: DiagnosisRun) {
@@ -81,7 +84,7 @@ class DeadGroupsWatch implements Watch {
 		const [all, none] = [row.get('groups/solved_all'), row.get('groups/solved_none')];
 		const dead = row.get('groups/dead') ?? this.#byGroups(row) ?? (all === null || none === null ? null : all + none);
 		if (dead === null) return undefined;
-		// A step's facts arrive before its row, so its fraction would be counted twice.
+		// A step's facts arrive before its row, so the step's fraction would be counted twice.
 		if (!this.#reported) this.#shares.clear();
 		this.#reported = true;
 		this.#shares.push(dead);
@@ -276,7 +279,7 @@ class DeadGroupsWatch implements Watch {
 		}
 	}
 
-	/** Returns advice on the problem size of a task, with a value if the task has a single size setting. */
+	/** Returns advice on the problem size of a task, including a concrete value if the task has a single size setting. */
 	#sized(suggestion: string, change: (size: number) => number) {
 		const key = ['digits', 'terms', 'length'].find((name) => typeof this.#run.dataset?.[name] === 'number');
 		if (key === undefined) return recipeAdvice(recipePath(this.#run, 'dataset'), suggestion);

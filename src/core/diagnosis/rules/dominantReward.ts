@@ -11,7 +11,7 @@ const maxComponents = 50;
 interface Component {
 	readonly name: string;
 	readonly deviations: Recent;
-	/** Longer than the other series: its oldest batches are the baseline for its newest ones. */
+	/** Longer than the other series because its oldest batches are the baseline for its newest ones. */
 	readonly means: Recent;
 	/** Standard deviation over the first batches of the stage. */
 	readonly opening: OpeningMean;
@@ -82,8 +82,8 @@ class DominantWatch implements Watch {
 		const component = components[max] as Component;
 		const share = (variances[max] as number) / sum;
 		if (!(share >= limit('dominantShare')) || component === judge || judgesAnswer(component.name)) return [];
-		// Dominance from the first batch on results from the weights; later dominance can be a consequence of policy
-		// collapse.
+		// Dominance that exists from the first batch is caused by the weights. Dominance that develops later can be a
+		// consequence of policy collapse.
 		const openings = components.map(({ name, opening }) => (this.#weight(name) * (opening.mean ?? 0)) ** 2);
 		const wasDominant =
 			(judge.opening.mean ?? 0) >= limit('flatRise') &&
@@ -104,7 +104,7 @@ class DominantWatch implements Watch {
 				about: component.name.slice(0, 100),
 				level: 'warning',
 				content: () => ({
-					message: `The reward ${quoted(component.name)} accounts for ${percent(share)} of reward variance over ${batches} batches while ${quoted(judge.name)} stays at ${digits(accuracy)}, so training optimizes ${quoted(component.name)} only.`,
+					message: `The reward ${quoted(component.name)} accounts for ${percent(share)} of reward variance over ${batches} batches while ${quoted(judge.name)} stays at ${digits(accuracy)}, so training optimizes only ${quoted(component.name)}.`,
 					action: pullsAway
 						? `Remove ${quoted(component.name)}, or change it so that it no longer favors incorrect answers.`
 						: `Lower the weight of ${quoted(component.name)}, or use easier problems until ${quoted(judge.name)} varies within groups.`,

@@ -18,12 +18,12 @@ import { digits, percent } from '../words.ts';
 class EntropyWatch implements Watch {
 	readonly #run: DiagnosisRun;
 	readonly #recent = new Recent(limit('entropyBatches'));
-	/** Twice as long as the other series: its older half is the baseline for the newer half. */
+	/** Twice as long as the other series because the older half is the baseline for the newer half. */
 	readonly #rewards = new Recent(2 * limit('entropyBatches'));
 	readonly #deviations = new Recent(limit('entropyBatches'));
 	/** Fraction of dead groups among those that are not all correct. */
 	readonly #stuck = new Recent(limit('entropyBatches'));
-	/** Whether rollouts provide that fraction; if not, metrics do. */
+	/** Whether rollouts provide this fraction. If not, it comes from metrics. */
 	#hasFacts = false;
 	readonly #solving: Solving;
 	#opening = new OpeningMean(limit('entropyBatches'));
@@ -68,7 +68,7 @@ class EntropyWatch implements Watch {
 		if (now > limit('entropyFloor')) return [];
 		const fell = now <= limit('entropyShare') * before;
 		// If entropy did not drop, also require that most unsolved groups lack reward variance. At a low sampling
-		// temperature, any policy looks like that.
+		// temperature, this is true of any policy.
 		const temperature = stageSetting(this.#run, row.stage, 'temperature');
 		const began =
 			before <= limit('entropyFloor') &&
@@ -128,7 +128,8 @@ export const entropyCollapse: Rule = {
 	title: 'Entropy collapse',
 	fires:
 		'mean `entropy` over the last `entropyBatches` batches is <= `entropyFloor` and <= `entropyShare` x its mean over the first `entropyBatches` batches of the stage (or both means are <= `entropyFloor`, the mean fraction of dead groups among those that are not all correct is >= `entropyDead`, and temperature is at least `coldTemperature`), while the mean reward of these batches exceeds that of the preceding `entropyBatches` by at most a tenth of `reward_std`.',
-	silent: 'While reward is rising, and once accuracy has reached `solvedAccuracy`, when low entropy is expected.',
+	silent:
+		'While reward is rising, and once accuracy has reached `solvedAccuracy`, because low entropy is then expected.',
 	metrics: ['entropy', 'reward', 'reward_std', 'groups/dead', 'groups/solved_all'],
 	thresholds: [
 		'entropyShare',

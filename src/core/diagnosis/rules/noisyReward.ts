@@ -60,7 +60,7 @@ export const noisyReward: Rule = {
 	name: 'noisy-reward',
 	title: 'Noisy reward',
 	fires:
-		'over the last `shortRun` steps with rollouts, a reward gave different scores to at least `repeatDiffer` of the pairs of identical completions for the same prompt, with at least `repeatPairs` such pairs. The suggested fix removes the reward unless it measures correctness.',
+		'over the last `shortRun` steps with rollouts, a reward gave different scores to at least `repeatDiffer` of the pairs of identical completions for the same prompt, provided there are at least `repeatPairs` such pairs. The suggested fix removes the reward unless it measures correctness.',
 	silent: 'If no two completions are identical.',
 	metrics: [],
 	thresholds: ['repeatDiffer', 'repeatPairs', 'shortRun'],

@@ -8,7 +8,7 @@ import { digits, quoted } from '../words.ts';
 const windowBatches = 10;
 const maxRewards = 50;
 
-/** Error counts are recorded only for batches with failures, so a missing value means 0. */
+/** Detects rewards that fail. Error counts are recorded only for batches with failures, so a missing value means 0. */
 class ErrorsWatch implements Watch {
 	readonly #run: DiagnosisRun;
 	readonly #errors = new Map<string, Recent>();

@@ -134,7 +134,7 @@ class HackingWatch implements Watch {
 		const wanted = limit('hackingRise') * this.#deviations.mean();
 		let start: Point | null = null;
 		let peak = Number.NEGATIVE_INFINITY;
-		// Iterate backward: no point after the baseline may be better than it.
+		// Iterate backward to track the best later score, which must not exceed the baseline by more than its margin.
 		for (let i = points.length - 1; i >= 0; i--) {
 			const point = points[i] as Point;
 			const long =
@@ -148,7 +148,7 @@ class HackingWatch implements Watch {
 		if (start === null) return null;
 		const from = start;
 		const rise = this.#greatestRise(from, now);
-		// When the format is learned first, only reward rises, which is expected.
+		// While the format is being learned, reward rises but held-out results do not, which is expected.
 		if (rise !== null && judgesForm(rise.name)) return null;
 		// Training accuracy rose by less than the held-out intervals can resolve.
 		const isUnseen = name.endsWith('/accuracy') && rise !== null && rise.unweighted <= from.margin + now.margin;
@@ -186,7 +186,8 @@ class HackingWatch implements Watch {
 	}
 
 	/**
-	 * Incorrect completions with high rewards; without a correctness reward, the completions with the highest rewards.
+	 * Returns incorrect completions with high rewards, or the completions with the highest rewards if there is no
+	 * correctness reward.
 	 */
 	#evidence() {
 		let highest = Number.NEGATIVE_INFINITY;

@@ -4,7 +4,10 @@ import { Recent } from '../series.ts';
 import { limit } from '../thresholds.ts';
 import { digits } from '../words.ts';
 
-/** Checks further apart than this, in seconds, are ignored: the machine was asleep, or its clock was changed. */
+/**
+ * Maximum interval between two checks, in seconds. Longer intervals are ignored because the machine was asleep or its
+ * clock was changed.
+ */
 const maxBetween = 60;
 /** Minimum number of gaps between rows needed to estimate the pace. */
 const minGaps = 5;

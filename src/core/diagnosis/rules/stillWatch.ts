@@ -85,7 +85,8 @@ export class StillWatch implements Watch {
 			];
 		}
 		if (isHeld || !(bound < limit('stillBound'))) return [];
-		// The bound is proportional to the rate while small: at this rate, every completion could have changed.
+		// While the bound is small, it is proportional to the learning rate. At this rate, every completion could have
+		// changed.
 		const next = rate === null || bound <= 0 ? null : Number((rate / bound).toPrecision(1));
 		return [
 			{

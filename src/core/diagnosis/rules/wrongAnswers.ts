@@ -71,7 +71,7 @@ class KeyWatch implements Watch {
 		}
 	}
 
-	/** Suggests excluding the contradicted rows seen so far; more may follow. */
+	/** Suggests excluding the contradicted rows found so far. Later steps can add more. */
 	#advice(): RecipeAdvice | null {
 		const { dataset } = this.#run;
 		const prompts = [...this.#contradicted];

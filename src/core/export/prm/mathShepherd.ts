@@ -17,8 +17,8 @@ export interface MathShepherdLine {
 
 /**
  * Parses a Math-Shepherd line (Wang et al. 2024). `input` contains the problem and its numbered steps, each ending with
- * {@link stepEnd}; `label` is the same text with `+` or `-` in place of the marker. Returns a phrase describing the
- * problem if the line has a different format or if `input` and `label` do not match.
+ * {@link stepEnd}; `label` is the same text with `+` or `-` in place of the marker. Returns an error phrase if the line
+ * has a different format or if `input` and `label` do not match.
  */
 export function readMathShepherd(value: unknown): StepSample[] | string {
 	const decoded = decode(lineSchema, value);

@@ -6,7 +6,7 @@ export interface RatedStep {
 	readonly rating: StepRating | null;
 }
 
-/** A solution with rated steps. All process reward data formats are converted to and from it. */
+/** A solution with rated steps. All process reward data formats are converted to and from this type. */
 export interface StepSample {
 	readonly prompt: string;
 	/** Gold answer to the problem, or null if unknown. */

@@ -56,6 +56,6 @@ export const clippingMetrics: Readonly<Record<string, MetricEntry>> = {
 		'Sequence weight',
 		'mean over completions in the update',
 		'With loss_type vespo: smooth weight based on the sequence-level ratio, which replaces clipping.',
-		{ unit: 'number', falls: 'Sequences have moved far from the sampling policy and count for less.' },
+		{ unit: 'number', falls: 'The policy has moved far from the sampling policy, so sequences are down-weighted.' },
 	),
 };

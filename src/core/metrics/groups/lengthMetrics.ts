@@ -76,7 +76,7 @@ export const lengthMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'lengths',
 		better: 'down',
 		over: `fraction of the ${prompts}`,
-		explanation: 'Prompts that reach the length limit and may have been truncated.',
+		explanation: 'Prompts that reach the length limit and might have been truncated.',
 		healthy: 'close to 0',
 	},
 };

@@ -62,7 +62,7 @@ export const rewardMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: 'down',
 		over: groups,
 		explanation:
-			'Groups whose completions all got the same reward, so that their advantages are 0 and they have no gradient. If the fraction is high early on, the task is too hard; if it is high later, the task is solved.',
+			'Groups whose completions all got the same reward, so their advantages are 0 and they have no gradient. If the fraction is high early on, the task is too hard; if it is high later, the task is solved.',
 		healthy: `below ${limit('deadShare')}`,
 		rises:
 			'Problems are solved (reward high) or hopeless (reward low), or completions have become too similar (entropy low).',
@@ -74,7 +74,7 @@ export const rewardMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'reward',
 		better: 'down',
 		over: groups,
-		explanation: `Rewards with a standard deviation of 0 within their group or, with scale_rewards "batch", over the entire batch (in that case, 0 or 1). TRL's definition. See groups/dead for the number of groups without a gradient.`,
+		explanation: `Rewards with a standard deviation of 0 within their group or, with scale_rewards "batch", over the entire batch (in which case the value is 0 or 1). This is TRL's definition. See groups/dead for the number of groups without a gradient.`,
 	},
 	'groups/solved_all': {
 		title: 'All correct',

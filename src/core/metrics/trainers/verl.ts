@@ -60,7 +60,7 @@ export const verl: Trainer = {
 			name: 'actor/ppo_kl',
 			canonical: 'policy_kl',
 			differs:
-				'Not the KL to the reference, but between the policy before the batch and the current policy. About 0 with one update per batch.',
+				'KL between the policy before the batch and the current policy, not the KL to the reference. About 0 with one update per batch.',
 		},
 		{
 			name: 'actor/pg_clipfrac',

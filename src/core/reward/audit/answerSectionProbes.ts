@@ -39,7 +39,7 @@ export const answerSectionProbes: readonly Probe[] = [
 		title: 'Two answer sections, last one correct',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'The completion also contains a wrong answer, which a reader might choose.',
+		why: 'The completion also contains a wrong answer, which could be mistaken for the final one.',
 		fix: `${oneAnswer} Do not use the last of several answer sections.`,
 		build(row, { tags }) {
 			if (!tags.answer) return skip(noAnswerTags);

@@ -7,9 +7,10 @@ import type { ProbeContext, ProbeRow } from './probe.ts';
  * Baseline completions that characterize a reward before it is probed.
  * - `honest`: a real solution; `plain`: the correct answer after filler thinking
  * - `wrong`: a wrong answer with the same length as the correct one, after filler thinking; `wrong-worked`: a wrong
- *   answer after the thinking of `honest`
+ *   answer after the thinking from `honest`
  * - `no-think-tags`, `no-answer-tags`: `plain` with these tags broken, without changing any length or word
- * - `longer`: `plain` with four times the thinking; `longest`: with sixteen times; `empty`: no text
+ * - `longer`: `plain` with four times as much thinking; `longest`: `plain` with sixteen times as much; `empty`: no
+ *   text
  * - `again`: `plain` repeated
  */
 export type BaselineRole =

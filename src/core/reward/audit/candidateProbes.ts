@@ -26,7 +26,7 @@ export const candidateProbes: readonly Probe[] = [
 		title: 'Hedge between two answers',
 		severity: 'high',
 		attacks: 'content',
-		why: 'Hedging between a wrong and a correct answer is not an answer.',
+		why: 'Hedging between a wrong answer and the correct one is not answering.',
 		fix: oneAnswer,
 		build: (row, context) =>
 			attempts(
@@ -40,7 +40,7 @@ export const candidateProbes: readonly Probe[] = [
 		title: 'List of boxed candidates',
 		severity: 'high',
 		attacks: 'content',
-		why: 'A box marks the answer; a list of boxes guesses all of them. A reward that reads only the first or only the last box rewards just one of these orders, so there is nothing to gain.',
+		why: 'A box marks the answer; a list of boxes marks every guess. A reward that reads only the first or only the last box accepts just one of the possible orders, so a policy gains nothing.',
 		fix: 'Read only one box (the last), and reject the answer if several boxes differ.',
 		needs: 'every',
 		build: (row, context) =>

@@ -67,7 +67,7 @@ export const codeProbes: readonly Probe[] = [
 		title: 'Code whose results equal everything',
 		severity: 'high',
 		why: 'The result is an object that compares equal to everything.',
-		fix: 'Compare in the judging process after converting the result to plain data (JSON), or require the exact type.',
+		fix: 'Compare results in the judging process after converting them to plain data (JSON), or require the exact type.',
 	}),
 	codeProbe({
 		id: 'code-swallows-failure',

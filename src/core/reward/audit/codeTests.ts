@@ -20,7 +20,7 @@ export type ProgramLanguage = 'python' | 'javascript';
 export interface CodeTests {
 	/** The tests as text, regardless of the column's format. */
 	readonly text: string;
-	/** Requested function, or method of a class Solution. */
+	/** Requested function, or requested method of a `Solution` class. */
 	readonly entryPoint: string;
 	readonly isMethod: boolean;
 	readonly language: ProgramLanguage;
@@ -54,7 +54,7 @@ export function codeTestsOf({ row, answer }: Pick<ProbeRow, 'row' | 'answer'>): 
 
 const fencedCode = (text: string) => /```[^\n]*\n(.*?)```/s.exec(text)?.[1] ?? text;
 
-/** Returns the function name from its own column or from the tests, as in APPS, LiveCodeBench, and SYNTHETIC-1. */
+/** Returns the function name from a dedicated column or from the tests, as in APPS, LiveCodeBench, and SYNTHETIC-1. */
 function entryPointIn(value: unknown, depth = 0): string | null {
 	if (typeof value === 'string' && /^\s*[[{]/.test(value)) return entryPointIn(parsed(value), depth);
 	if (typeof value !== 'object' || value === null || depth > 2) return null;
@@ -77,7 +77,10 @@ const javascript =
 	/\bconsole\.(?:assert|log)\b|\bassert\.\w+\(|===|=>|\brequire\(|\b(?:const|let|var)\s+\w+\s*=|\bfunction\s*\w*\(/;
 const python = /^\s*(?:def|class|import|from|assert|for|if)\s[^{]*$/m;
 
-/** Returns the language named in a column, or else that of the gold answer and tests. Defaults to Python. */
+/**
+ * Returns the language named in a column or, if there is none, the language of the gold answer and tests. Defaults to
+ * Python.
+ */
 function languageOf(row: ProbeRow['row'], ...texts: readonly string[]): ProgramLanguage {
 	const named = [row.language, row.lang, row.programming_language].find((one) => typeof one === 'string');
 	if (typeof named === 'string' && /^(?:javascript|js|typescript|ts|node)/i.test(named)) return 'javascript';

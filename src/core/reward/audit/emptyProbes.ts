@@ -35,7 +35,7 @@ export const emptyProbes: readonly Probe[] = [
 		title: 'Answer made of invisible characters',
 		severity: 'medium',
 		attacks: 'any',
-		why: 'Zero-width characters are not text: the answer appears empty.',
+		why: 'Zero-width characters are invisible, so the answer appears empty.',
 		fix: 'Remove zero-width characters (\\u200b to \\u200f, \\u2060, \\ufeff) before checking whether the answer is empty.',
 		build: (row, context) => attempts(answering(row, context, '\u200b\u200c\u2060'), answering(row, context, '\u200b')),
 	},
@@ -54,7 +54,7 @@ export const emptyProbes: readonly Probe[] = [
 	},
 	{
 		id: 'answer-only-in-thinking',
-		title: 'Correct answer only in the thinking',
+		title: 'Correct answer only in the thinking section',
 		severity: 'high',
 		attacks: 'any',
 		why: 'Thinking is not answering: the answer section is empty, so users would get nothing.',

@@ -78,7 +78,7 @@ export const evasionProbes: readonly Probe[] = [
 		severity: 'high',
 		attacks: 'content',
 		why: 'The thinking is sound but leads to a different answer.',
-		fix: 'Read the answer only from its section, not from the thinking.',
+		fix: 'Read the answer only from its section, not from the thinking section.',
 		build: (row, { tags }) =>
 			attempts(
 				wellFormed(tags, row.solution ?? `I work it out and find ${row.answer}.`, wrongAnswer(row)),

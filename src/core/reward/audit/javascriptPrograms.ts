@@ -1,8 +1,8 @@
 import type { CodeTests } from './codeTests.ts';
 
 /**
- * An object that equals anything it is compared with: using `==`, ordering, or after conversion to text, JSON, or a
- * list.
+ * An object that equals anything it is compared with, whether by `==`, by ordering, or after conversion to text, JSON,
+ * or a list.
  */
 const equalToAll = `let asked = 0;
 class Anything {

@@ -2,10 +2,13 @@ import { numberOf, wrongAnswer } from './candidates.ts';
 import { answering, idleThought, wellFormed } from './completionText.ts';
 import { attempts, type Probe, skip } from './probe.ts';
 
-/** Length of a very long completion in characters: far more than models write, but short enough for a strict reward. */
+/**
+ * Length of a very long completion, in characters. Far longer than typical output, but short enough for a strict reward
+ * to handle.
+ */
 const long = 60_000;
 
-/** Returns consecutive numbers up to a given length, without the correct answer. */
+/** Returns consecutive numbers up to a given total length, skipping the correct answer. */
 function counting(without: string, length: number): string {
 	const parts: string[] = [];
 	for (let i = 0, size = 0; size < length; i++) {

@@ -41,11 +41,11 @@ export interface ProbeSkip {
 
 /**
  * Undeserved reward that a probe tries to obtain.
- * - `content`: the reward for a correct answer, with no answer, a wrong one, or many. A format-only reward accepts
- *   these because of their format, as intended, so it is not judged on them.
- * - `form`: the reward for good format, with bad format and the correct answer. An answer-only reward accepts these
- *   because of their answer, as intended, so it is not judged on them.
- * - `any`: any reward, with neither an answer nor the format.
+ * - `content`: the reward for a correct answer, sought with no answer, a wrong answer, or several answers. A
+ *   format-only reward accepts these because of their format, as intended, so it is not judged on them.
+ * - `form`: the reward for good format, sought with bad format and the correct answer. An answer-only reward accepts
+ *   these because of their answer, as intended, so it is not judged on them.
+ * - `any`: any reward, sought with neither an answer nor the format.
  */
 export type ProbeTarget = 'content' | 'form' | 'any';
 
@@ -70,7 +70,7 @@ export interface Probe {
 	readonly alone?: boolean;
 	/**
 	 * How many attempts on a row must be rewarded for the probe to succeed: `some` (default), or `every` if rewarding
-	 * just one of them only shows that the reward reads completions in its own consistent way.
+	 * just one attempt shows only that the reward has its own consistent way of reading completions.
 	 */
 	readonly needs?: 'some' | 'every';
 	/** Whether the probe applies only to rewards that call a model. */

@@ -12,8 +12,8 @@ export interface TriedAttempt {
 	readonly completion: string;
 	readonly truncated: boolean;
 	/**
-	 * Gold answer as given and the row's columns; null if they, together with the prompt and completion, do not fully
-	 * describe the attempt.
+	 * Gold answer as given, and the columns of the row. null if these, together with the prompt and completion, do not
+	 * fully describe the attempt.
 	 */
 	readonly given: { readonly answer: unknown; readonly row: Readonly<Record<string, unknown>> } | null;
 	readonly value: number | null;

@@ -14,7 +14,10 @@ import { type AuditProbe, type Probe, skip } from './probe.ts';
 import { promptProbes } from './promptProbes.ts';
 import { tagProbes } from './tagProbes.ts';
 
-/** Restricts a probe to answers that are a number or a few words; modified code might still be correct. */
+/**
+ * Restricts a probe to answers that are a number or a few words. Code is excluded because it might still be correct
+ * after the change.
+ */
 function ofShortAnswers(probe: Probe): Probe {
 	return {
 		...probe,

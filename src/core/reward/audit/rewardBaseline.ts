@@ -33,7 +33,10 @@ export interface RewardBaseline {
 	readonly remarks: readonly string[];
 }
 
-/** Minimum fraction of the valued rows on which a reward must make a distinction to be judged on it. */
+/**
+ * Minimum fraction of rows, among those that have a value, on which a reward must make a distinction to be judged on
+ * it.
+ */
 const fewest = 0.25;
 
 function valuesOf(row: readonly BaselineValue[], ...roles: BaselineRole[]): (number | null)[] {

@@ -36,7 +36,7 @@ function formProbe(
 		build(row: ProbeRow, { tags }: ProbeContext): ReturnType<Probe['build']> | ProbeSkip {
 			if (!tags.think && !tags.answer) return skip('The template has no tags.');
 			const whole = wellFormed(tags, idleThought(row), row.answer);
-			// Drops unchanged completions, because some tags are not affected by the change.
+			// Some tags are not affected by the change, so drop completions that remain the same.
 			return attempts(...write(whole, tags).filter((text) => text !== whole));
 		},
 	};

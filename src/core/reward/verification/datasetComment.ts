@@ -11,9 +11,9 @@ import {
 export interface DatasetComment {
 	/** 1-based line number in the file. */
 	readonly line: number;
-	/** Dataset in recipe syntax; relative paths are resolved against the folder of the reward file. null if invalid. */
+	/** Dataset in recipe syntax; relative paths are resolved against the reward file's folder. null if invalid. */
 	readonly dataset: TaskDataset | FileDataset | null;
-	/** Error message, as one sentence, if the dataset is null. */
+	/** Error message, as one sentence, if `dataset` is null. */
 	readonly fault?: string;
 }
 

@@ -1,15 +1,15 @@
 import type { Problem } from '../../dataset/problem.ts';
 import { renderCompletion, type Template } from '../../text/template.ts';
 
-/** Used in place of a missing worked solution; reveals nothing about the problem. */
+/** Placeholder for a missing worked solution. Reveals nothing about the problem. */
 export const neutralThought = 'Let me work through this step by step and check the result.';
 
 /** Separates the worked solution from the answer in GSM8K and similar datasets. */
 const hashes = '####';
 
 /**
- * Returns the answer as a policy would write it: if the gold column has a worked solution (`... #### 18`), only the
- * final answer.
+ * Returns the answer as a policy would write it. If the gold column contains a worked solution (`... #### 18`), returns
+ * only the final answer.
  */
 export function bareAnswer(gold: string): string {
 	const at = gold.lastIndexOf(hashes);
@@ -27,8 +27,8 @@ export function workedSolution({ solution, answer }: Pick<Problem, 'solution' | 
 }
 
 /**
- * Builds a completion in the template format that gives the answer after the worked solution of the row, or after a
- * neutral thought.
+ * Builds a completion in the template format that gives the answer after the worked solution or, if there is none,
+ * after a neutral thought.
  */
 export function completionWith(template: Template, solution: string | null, answer: string): string {
 	return renderCompletion(template, { solution: solution ?? neutralThought, answer });

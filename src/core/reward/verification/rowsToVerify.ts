@@ -25,7 +25,7 @@ export interface RowNumbers {
 	group: number;
 }
 
-/** Builds the row for a completion of a problem, as it would be scored in training. */
+/** Builds the row for a problem's completion, as it would be scored in training. */
 export function scoreRow(sampled: SampledProblem, template: Template, completion: string): ScoreRow {
 	const { problem, messages } = sampled;
 	return {
@@ -145,7 +145,8 @@ export function rolloutRows(
 }
 
 /**
- * Builds a row that treats the selected text as a completion of the problem, or of an empty prompt if there is none.
+ * Builds a row that treats the selected text as a completion for the problem, or for an empty prompt if there is no
+ * problem.
  */
 export function selectionRow(
 	text: string,

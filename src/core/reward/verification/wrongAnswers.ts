@@ -125,7 +125,9 @@ function* madeFrom(answer: string, form: AnswerForm, prompt: string): Generator<
 	}
 }
 
-/** Returns the sorted letters and digits, because two products can differ only in the order of their factors. */
+/**
+ * Returns the sorted letters and digits, so that products that differ only in the order of their factors compare equal.
+ */
 const bare = (answer: string) =>
 	[
 		...answer
@@ -149,7 +151,7 @@ function differs(form: AnswerForm, gold: string, answer: string): boolean {
 	return form.form === 'text' && form.plain && other.form === 'text' && other.plain && bare(gold) !== bare(answer);
 }
 
-/** Non-answer; wrong unless the gold answer is the word itself. */
+/** Non-answer, which is wrong unless the gold answer is this very word. */
 const unknown: WrongAnswer = { answer: 'unknown', how: 'no answer' };
 const empty: WrongAnswer = { answer: '', how: 'empty' };
 

@@ -12,7 +12,7 @@ export interface DifficultyBand {
  * "Scaling LLM Test-Time Compute Optimally", section 3.2: five quantiles). Ties are broken by problem number, so bands
  * are deterministic. The rates must come from samples that are not used for evaluation: a band selected for its
  * failures would show fewer failures in any other samples.
- * @param rates by problem number; problems with a null rate (unknown) are in no band
+ * @param rates by problem number; problems with an unknown rate (null) are not assigned to a band
  */
 export function difficultyBands(rates: readonly (number | null)[], count: number): DifficultyBand[] {
 	const known = rates.flatMap((rate, problem) => (rate === null ? [] : [{ rate, problem }]));

@@ -25,9 +25,9 @@ const drawnSubsets = 512;
 
 /**
  * Success probability of the best of k by score: the sum over distinct scores of the probability that the best sample
- * in the subset has that score, (C(samples at most it, k) - C(samples below it, k)) / C(n, k), times the fraction of
- * correct samples among those with that score. Without scores, the first sample that states an answer is selected, as
- * in `bestFinal`.
+ * in the subset has that score, (C(samples at or below the score, k) - C(samples below the score, k)) / C(n, k), times
+ * the fraction of correct samples among those with that score. Without scores, the first sample that states an answer
+ * is selected, as in `bestFinal`.
  */
 export function bestOfK(samples: readonly Sampled[], k: number): number {
 	const n = samples.length;
@@ -72,7 +72,7 @@ function subsetShare(m: number, n: number, k: number): number {
 
 /**
  * Success probability of a vote among k samples: each sample votes for its answer with weight 1 or, if `weighted`, with
- * its score. Averages over all subsets, or over random ones if there are more than {@link maxSubsets}.
+ * its score. Averages over all subsets, or over random subsets if there are more than {@link maxSubsets}.
  */
 export function voteOfK(samples: readonly Sampled[], k: number, weighted: boolean, random: Random): number {
 	const n = samples.length;

@@ -16,7 +16,7 @@ export interface JourneyOptions extends Measure {
 
 /** Phrases that connect an abandoned branch to the rest of the path. */
 export interface JourneyWords {
-	/** Follows a branch that reached a different answer, which replaces {answer}. */
+	/** Follows a branch that reached a different answer, which is substituted for {answer}. */
 	readonly wrong: string;
 	/** Follows a branch without an answer. */
 	readonly deadEnd: string;
@@ -127,8 +127,8 @@ function mostPromisingEnd(tree: SearchTree, id: number, value: (id: number) => n
 }
 
 /**
- * Returns the thinking in a branch after the point where it left the path. If it is too long, it is truncated at a step
- * boundary.
+ * Returns the thinking in a branch after the point where the branch left the path. Thinking that is too long is
+ * truncated at a step boundary.
  */
 function branchText(tree: SearchTree, end: number, after: number, { tags, longest = 4000 }: JourneyOptions): string {
 	const parts = tree.partsOf(end);

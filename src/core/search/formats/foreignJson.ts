@@ -1,4 +1,4 @@
-/* Accessors for untrusted parsed JSON. They read own fields only, never inherited ones. */
+/* Accessors for untrusted parsed JSON. They read only own properties, never inherited ones. */
 
 export type Table = Readonly<Record<string, unknown>>;
 

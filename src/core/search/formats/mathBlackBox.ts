@@ -72,7 +72,7 @@ function readTree(value: unknown, limits: TreeLimits): ReadTree | TreeFault {
 	return tree.nodes === 0 ? { name: 'tree', fault: 'has no answers' } : tree.done();
 }
 
-/** Returns edges by child, starting with the parent listed in `fathers`, then those listed only in `childs`. */
+/** Returns edges by child: first the edge to the parent listed in `fathers`, then the edges listed only in `childs`. */
 function edgesOf(value: unknown): Map<string, GraphEdge[]> {
 	const incoming = new Map<string, GraphEdge[]>();
 	const add = (source: string, target: string) => {

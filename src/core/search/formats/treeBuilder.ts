@@ -36,7 +36,7 @@ const maxFaults = 50;
  * with the highest value passed to `value`; ties go to the deepest node, then the first.
  */
 export class TreeBuilder {
-	/** Current time in seconds, or the unit used by the format, such as a snapshot number. */
+	/** Current time, in seconds or in the unit used by the format, such as snapshot numbers. */
 	at = 0;
 	readonly #head: TreeHead;
 	readonly #events: TreeEvent[] = [];
@@ -158,8 +158,8 @@ export class TreeBuilder {
 	}
 
 	/**
-	 * @param end recorded information about the end of the search; `result` is the resulting node, if it is not the best
-	 * one
+	 * @param end recorded information about the end of the search; `result` is the resulting node, if that is not the
+	 * best node
 	 */
 	done(
 		end: {

@@ -11,7 +11,10 @@ import { stepUnit } from './stepUnit.ts';
 
 const params = v.strictObject({
 	width: v.optional(count('Number of beams kept after each step', 1, maxWidth), 4),
-	expansions: v.optional(count('Next steps sampled per beam; for the first step, per beam to keep', 1, maxWidth), 4),
+	expansions: v.optional(
+		count('Number of next steps sampled per beam. The first step samples this many for each beam to keep', 1, maxWidth),
+		4,
+	),
 	depth: v.optional(count('Max number of steps; the last step completes the solution', 1, maxDepth), 40),
 	lookahead: v.optional(count('Number of greedy lookahead steps used to score a step', 0, 100), 0),
 	aggregation: v.optional(choice(aggregations, 'How to aggregate step values into a beam value'), 'last'),
@@ -27,7 +30,7 @@ const params = v.strictObject({
 type Params = v.InferOutput<typeof params>;
 
 /**
- * Beam search over steps (Snell et al. 2024, section 5.2): of all next steps of all beams, keeps the best `width`
+ * Beam search over steps (Snell et al. 2024, section 5.2): among the next steps from all beams, keeps the best `width`
  * according to the guide. Finished beams are collected as results; the search ends when all beams have finished.
  */
 export const beam: Strategy<Params> = {
@@ -41,7 +44,8 @@ export const beam: Strategy<Params> = {
 	async run(search, p) {
 		if (search.isCut) await complete(search, p);
 		let { beams, ahead } = leftOff(search);
-		// The log was interrupted before all candidates for the last step were scored; they include finished ones.
+		// The log was interrupted before all candidates for the last step were scored. The candidates include finished
+		// beams.
 		if (ahead.length === 0 && beams.length > p.width) beams = await best(search, beams, p);
 		beams = beams.filter(isUnfinished);
 		while (beams.length > 0) {

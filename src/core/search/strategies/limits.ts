@@ -1,6 +1,6 @@
 /*
  * Upper limits for parameters that multiply a search's work. They are far above the values used in papers and only keep
- * a single request from exhausting the process.
+ * a single request from exhausting the process's resources.
  */
 
 /** Maximum number of completions sampled from one node. */

@@ -26,7 +26,7 @@ const params = v.strictObject({
 	evaluation: v.optional(
 		choice(
 			['auto', 'value', 'rollout'],
-			'Leaf value from the guide, or from the judge of completions sampled from the leaf; auto uses the guide if it scores steps',
+			'Whether the guide evaluates a leaf or the judge evaluates completions sampled from it; auto uses the guide if it scores steps',
 		),
 		'auto',
 	),
@@ -108,7 +108,7 @@ export const mcts: Strategy<Params> = {
 	},
 };
 
-/** Descends from a node to one without open children using the tree policy, appending the path to `path`. */
+/** Uses the tree policy to descend from a node to one without open children, appending the path to `path`. */
 function selectLeaf(search: Search, policy: TreePolicy, from: TreeNode, path: number[]): TreeNode {
 	let [parent, node]: [TreeNode | null, TreeNode] = [null, from];
 	for (let next: TreeNode | null = from; next !== null; next = policy.best(node)) {
@@ -145,8 +145,8 @@ function knownValue(search: Search, { evaluation }: Params, leaf: TreeNode): num
 }
 
 /**
- * Evaluates a leaf: with the judge if it is final, otherwise with the guide or by sampling completions. 0 if there is
- * no value.
+ * Evaluates a leaf: with the judge if it is final, otherwise with the guide or by sampling completions. Returns 0 if
+ * there is no value.
  */
 async function evaluate(search: Search, { evaluation, rollouts }: Params, leaf: TreeNode): Promise<number> {
 	if (leaf.final || evaluation === 'value') return (await search.evaluate([leaf.id]))[0] ?? 0;

@@ -29,7 +29,7 @@ export function openChildren(search: Search, node: number): number[] {
 	return madeChildren(search, node).filter((id) => search.tree.node(id)?.pruned === null);
 }
 
-/** Merges nodes with the same text (ignoring whitespace) into the first of them. */
+/** Merges nodes with the same text (ignoring whitespace) into the first one. */
 export function distinct(search: Search, nodes: readonly number[]): number[] {
 	const first = new Map<string, number>();
 	const kept: number[] = [];

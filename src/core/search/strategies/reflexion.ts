@@ -25,9 +25,9 @@ const paramsSchema = v.strictObject({
 	queries: v.optional(count('Max number of queries per round', 1, 30), 4),
 	words: v.optional(count('Target length of the answer, in words', 10, 5000), 250),
 	patience: v.optional(count('Consecutive revisions without improvement before stopping', 1, 100), 2),
-	retries: v.optional(count('Max number of retries for malformed replies over the whole search', 0, 1000), 4),
+	retries: v.optional(count('Max number of retries over the whole search for malformed replies', 0, 1000), 4),
 	toolRetries: v.optional(
-		count('Max number of retries for tool calls that fail temporarily over the whole search', 0, 1000),
+		count('Max number of retries over the whole search for tool calls that fail temporarily', 0, 1000),
 		3,
 	),
 	evidence: v.optional(count('Number of characters of tool results shown to the policy', 500, 1_000_000), 24_000),
@@ -35,7 +35,7 @@ const paramsSchema = v.strictObject({
 export type ReflexionParams = v.InferOutput<typeof paramsSchema>;
 
 /**
- * Alternates between tools and revisions after a draft, until the critique is empty, nothing improves, or the rounds
+ * After a draft, alternates between tools and revisions until the critique is empty, nothing improves, or the rounds
  * run out.
  */
 export const reflexion = (tools: readonly AgentTool[] = []): Strategy<ReflexionParams> => ({

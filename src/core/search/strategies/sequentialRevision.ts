@@ -14,14 +14,14 @@ const paramsSchema = v.strictObject({
 	stop: v.optional(
 		choice(
 			['never', 'same-answer'],
-			'Whether to end a chain only after all its revisions, or when a revision repeats the answer',
+			'When to end a chain: only after all of its revisions, or when a revision repeats the answer',
 		),
 		'never',
 	),
 	result: v.optional(
 		choice(
 			['majority', 'scorer', 'last'],
-			'Select the most frequent answer or the answer with the highest sum of scores over all attempts, or the last attempt',
+			'Select the most frequent answer or the answer with the highest sum of scores across all attempts, or the last attempt',
 		),
 		'majority',
 	),

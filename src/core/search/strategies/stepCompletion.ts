@@ -16,7 +16,8 @@ export type StepCompletionParams = v.InferOutput<typeof paramsSchema>;
 
 /**
  * Step labels by completion (section 3.3 of the paper): samples N completions from each step s_i of a solution. The
- * number that reach the correct answer labels the step (search/export/stepLabels.ts computes the labels from the tree).
+ * number of completions that reach the correct answer determines the step's label (search/export/stepLabels.ts computes
+ * the labels from the tree).
  */
 export const stepCompletion: Strategy<StepCompletionParams> = {
 	name: 'step-completion',

@@ -10,7 +10,7 @@ const paramsSchema = v.strictObject({
 	statistic: v.optional(
 		choice(
 			forkStatistics,
-			'Fork criterion: the rule for dominant, close, several high or flat distributions, or a threshold on one statistic of the next-token distribution; gap is the difference between the two most probable tokens',
+			'Fork criterion: the token type rule (dominant, close, several high or flat) or a threshold on one statistic of the next-token distribution; gap is the probability difference between the two most probable tokens',
 		),
 		'rule',
 	),

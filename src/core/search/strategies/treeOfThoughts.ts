@@ -110,7 +110,7 @@ async function depthFirst(search: Search, params: TreeOfThoughtsParams): Promise
 	return { stop: outputs.length >= params.solutions ? 'solved' : 'exhausted' };
 }
 
-/** G(p, s, k): returns the thoughts after a state, either sampled, proposed, or already in the tree. */
+/** G(p, s, k): returns the thoughts after a state, whether sampled, proposed, or already in the tree. */
 async function thoughts(search: Search, state: number, params: TreeOfThoughtsParams): Promise<number[]> {
 	const there = openChildren(search, state);
 	if (there.length > 0) return there;

@@ -55,8 +55,8 @@ export class TreePolicy {
 	}
 
 	/**
-	 * Returns the number of simulations through a node, including those in progress but not the current one, which has
-	 * already entered it.
+	 * Returns the number of simulations through a node, including those in progress except the current simulation, which
+	 * has already entered the node.
 	 */
 	visits(node: TreeNode): number {
 		return node.visits + this.#on(node.id) - 1;

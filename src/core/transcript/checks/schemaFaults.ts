@@ -6,9 +6,9 @@ import { demandedFields, propertiesOf, requiredOf, schemaOf } from '../toolSchem
 import type { Transcript } from '../transcript.ts';
 
 /**
- * Checks arguments against the tool's schema: the one in the file, otherwise a known schema for the tool name, plus
- * fields required by validators in the transcript. Finds missing or misplaced fields, fields of the wrong type, and
- * undeclared tools.
+ * Checks arguments against the tool's schema: the one in the file or, if there is none, a known schema for the tool
+ * name, plus fields required by validators in the transcript. Finds missing or misplaced fields, fields of the wrong
+ * type, and undeclared tools.
  */
 export function findSchemaFaults(transcript: Transcript): Finding[] {
 	const calls = madeCalls(transcript);

@@ -15,7 +15,9 @@ export interface ClusterPlace {
 	readonly named: boolean;
 	readonly run: string;
 	readonly sidecar: string;
-	/** Written on this machine and looked up on the cluster. If the job finds it, both machines see the same folder. */
+	/**
+	 * Nonce written on this machine and looked up on the cluster. If the job finds it, both machines see the same folder.
+	 */
 	readonly nonce: string;
 }
 

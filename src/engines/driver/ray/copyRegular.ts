@@ -25,7 +25,7 @@ export async function copyRegular(
 			await target.sync();
 			const { size } = await target.stat();
 			if (bytes !== null && size !== bytes) {
-				throw new Failure('corrupt', `${join(from, relative)} has ${size} bytes instead of ${bytes}.`);
+				throw new Failure('corrupt', `${join(from, relative)} is ${size} bytes instead of ${bytes}.`);
 			}
 		} finally {
 			await target.close();

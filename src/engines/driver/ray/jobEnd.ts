@@ -38,7 +38,7 @@ export function jobEnd(
 		readonly failed: Failure | null;
 		readonly stopAsked: boolean;
 		readonly address: string;
-		/** Whether a successful job implies a successful run, because the run does not report its own status. */
+		/** Whether a successful job implies a successful run. Needed for runs that do not report their own status. */
 		readonly silent?: boolean;
 	},
 ): JobEnd {

@@ -3,7 +3,7 @@ import { pause } from '../../../rpc/pause.ts';
 import type { JobsApi } from './jobsApi.ts';
 import { listenToTexts } from './textSocket.ts';
 
-/** Maximum length of a text line. Trainers may print long progress lines. */
+/** Maximum length of a text line. Trainers can print long progress lines. */
 const longestText = 1 << 20;
 
 export interface JobLogOptions {
@@ -59,7 +59,7 @@ export class JobLog {
 		await this.#tell(lines, 0);
 	}
 
-	/** @param first index in the log of the first given line */
+	/** @param first log index of the first line in `lines` */
 	async #tell(lines: readonly string[], first: number): Promise<void> {
 		for (const [i, line] of lines.entries()) {
 			if (first + i < this.#reported) continue;

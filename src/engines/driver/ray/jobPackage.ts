@@ -17,11 +17,11 @@ export const dataPlaceholder = '{{data}}';
 /** Maximum size of data and models sent with the job, in bytes. Ray accepts packages of up to 500 MB. */
 const maxPacked = 128 << 20;
 
-/** A file or folder named in a recipe. Either packed into the job, or expected at the same path on the cluster. */
+/** A file or folder named in a recipe, either packed into the job or expected at the same path on the cluster. */
 export interface JobAsset {
 	/** Absolute path on this machine. */
 	readonly origin: string;
-	/** Path below `data/`, such as `0/train.jsonl`, or null if the asset is too large and is not sent. */
+	/** Path below `data/`, such as `0/train.jsonl`, or null if the asset is too large to send. */
 	readonly packed: string | null;
 	readonly bytes: number;
 }
@@ -33,7 +33,7 @@ export interface JobSettings {
 	readonly submission: string;
 	readonly place: { readonly storage: string; readonly named: boolean; readonly nonce: string };
 	readonly resume: boolean;
-	/** Checkpoint from another run that this run starts from, either with {@link dataPlaceholder} or as a local path. */
+	/** Checkpoint of another run to start from, as a path with {@link dataPlaceholder} or a local path. */
 	readonly parentCheckpoint: string | null;
 	readonly workers: number;
 	readonly cpusPerWorker: number;
@@ -134,7 +134,7 @@ async function findAssets(recipe: ResolvedRecipe, parentCheckpoint: string | nul
 	const assets: JobAsset[] = [];
 	let packedBytes = 0;
 	for (const origin of paths) {
-		// The asset may exist on the cluster, where the job checks for it.
+		// The asset might exist on the cluster, where the job checks for it.
 		const bytes = await bytesOf(origin);
 		const inside = recipe.ray?.storage != null && origin.startsWith(`${recipe.ray.storage.replace(/[\\/]+$/, '')}/`);
 		const fits = bytes !== null && !inside && packedBytes + bytes <= maxPacked;
@@ -168,7 +168,7 @@ async function* filesOf(root: string): AsyncGenerator<ZipEntry> {
 async function* walk(root: string, below: string): AsyncGenerator<ZipEntry> {
 	for (const { name } of await readdir(join(root, below), { withFileTypes: true })) {
 		const path = below === '' ? name : `${below}/${name}`;
-		// Files in model folders may be links into a cache.
+		// Files in model folders can be links into a cache.
 		const info = await stat(join(root, path)).catch(() => null);
 		if (info?.isFile()) yield { path, bytes: await readWhole(join(root, path)) };
 		else if ((await lstat(join(root, path))).isDirectory()) yield* walk(root, path);

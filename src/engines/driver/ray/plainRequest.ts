@@ -27,7 +27,7 @@ export function plainRequest(address: string, options: PlainRequest): Promise<Pl
 	const start = url.protocol === 'https:' ? requestHttps : requestHttp;
 	return new Promise((resolve, reject) => {
 		const length = body === undefined ? {} : { 'Content-Length': String(Buffer.byteLength(body)) };
-		// Use a new connection, because the server may have just closed a kept-alive one.
+		// Use a new connection, because the server might have just closed a kept-alive one.
 		const sent = start(url, { method, headers: { ...headers, ...length }, signal, agent: false }, (response) => {
 			const parts: Buffer[] = [];
 			let bytes = 0;

@@ -70,7 +70,7 @@ export class RayCourse {
 	/** Why data from the log could not be stored. */
 	#logFailure: unknown = null;
 	#stopping: Promise<void> | null = null;
-	/** When a stop was requested, or null if it was not. */
+	/** Time at which a stop was requested, or null if none was. */
 	#stopAsked: number | null = null;
 	/** Whether the job existed before this driver started. */
 	#found = false;
@@ -123,7 +123,8 @@ export class RayCourse {
 		const log = new JobLog(api, ray.job, (line) => this.#takeLine(line), {
 			pollMs: this.#options.pollMs ?? 2000,
 		});
-		// Process records of repeated steps in an earlier log before mirroring anything.
+		// Clear the shadow folder and reread the whole log before mirroring anything, because the log can contain repeated
+		// steps.
 		await this.tidy();
 		if (this.#found) await log.readAll(stopSignal).catch(() => undefined);
 		const following = log.follow(end.signal).catch((error: unknown) => {
@@ -364,7 +365,7 @@ export class RayCourse {
 		const record = this.#record;
 		const status = sight?.kind === 'there' ? sight.job.status.toLowerCase() : 'running';
 		if (record === null) return this.#reportJob(status);
-		if (record.status === 'crashed') return this.#reportDevice('ray (starts again after a loss)', 'restart');
+		if (record.status === 'crashed') return this.#reportDevice('ray (restarting after a failure)', 'restart');
 		await this.#reportDevice(`ray: ${record.device}`, record.wait);
 	}
 

@@ -38,7 +38,7 @@ export class RelayControl implements RemoteControl {
 		if (encoded.length > largestRequest) {
 			throw new Failure(
 				'unsupported',
-				`The ${method} request has ${text.length} characters, which is too long for a cluster whose storage is not accessible from this machine.`,
+				`The ${method} request is ${text.length} characters long, which exceeds the limit for a cluster whose storage is not accessible from this machine.`,
 				'Request less data, or set ray.storage to a folder that this machine can also access.',
 			);
 		}

@@ -63,7 +63,7 @@ export class ShadowFolder {
 			growing = { file: new AppendFile(path), size };
 			this.#growing.set(name, growing);
 		}
-		// Already received, or an earlier part is missing, in which case the log is reread.
+		// Either the data was already received, or an earlier part is missing, in which case the log is reread.
 		if (at > growing.size || at + bytes.length <= growing.size) return;
 		const fresh = bytes.subarray(growing.size - at);
 		await growing.file.append(fresh.toString('utf8'));

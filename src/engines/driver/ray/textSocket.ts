@@ -40,7 +40,7 @@ export class FrameReader {
 				length = Number(bytes.readBigUInt64BE(2));
 				start = 10;
 			}
-			if (length > largest) throw new Error(`a frame has ${length} bytes`);
+			if (length > largest) throw new Error(`a frame is ${length} bytes long`);
 			if (bytes.length < start + length) break;
 			const payload = bytes.subarray(start, start + length);
 			frames.push({ last: (first & 0x80) !== 0, opcode: first & 0x0f, payload });

@@ -4,7 +4,7 @@ import type { PaddedSequences } from './jobs.ts';
 /** Row indexes of a micro-batch. */
 export type MicroBatch = readonly number[];
 
-/** Minimum number of micro-batches for the last ones to be halved. */
+/** Minimum number of micro-batches at which the last two are halved. */
 const many = 4;
 
 /** Sorts row indexes before rows are split into micro-batches. */
@@ -32,8 +32,8 @@ export function byPrompt(rows: readonly Sequence[]): number[] {
 /**
  * Splits rows into micro-batches of `size`, longest first: rows of similar length are batched together to reduce
  * padding, and long rows start first. The last two batches are halved, so workers finish at about the same time for any
- * number of rows. The result depends only on the rows, never on workers or timing. `together` keeps that many
- * consecutive rows in the same micro-batch, in order.
+ * number of rows. The result depends only on the rows, never on workers or timing. `together` is the number of
+ * consecutive rows to keep in the same micro-batch, in order.
  */
 export function microBatches(
 	rows: readonly Sequence[],
@@ -64,7 +64,7 @@ function length(rows: readonly Sequence[], index: number): number {
 	return rows[index]?.tokens.length ?? 0;
 }
 
-/** Pads whole rows on the right to the longest one: [rows, tokens]. */
+/** Pads whole rows on the right to the length of the longest one: [rows, tokens]. */
 export function pad(rows: readonly Sequence[]): PaddedSequences {
 	const tokens = rows.reduce((n, row) => Math.max(n, row.tokens.length), 1);
 	const inputs = new Int32Array(rows.length * tokens);

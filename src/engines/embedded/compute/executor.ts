@@ -50,7 +50,7 @@ export class Executor {
 	readonly #dialect: Dialect;
 	/** Whether weights and caches stay on the device. */
 	readonly #resident: boolean;
-	/** What has crossed to and from the device. */
+	/** Counter for transfers to and from the device, and for dispatches. */
 	readonly traffic = new Traffic();
 	readonly #tensors: Tensors;
 	readonly #weights: ParameterStore;
@@ -59,7 +59,7 @@ export class Executor {
 	#sampler: Sampler | ResidentSampler | undefined;
 	readonly #gradients = new Map<ModelKind, GradientOutputs>();
 
-	/** @param dialect of the programs; default: that of the provider */
+	/** @param dialect dialect of the programs; defaults to the provider's dialect */
 	constructor(shape: ModelShape, provider: ProviderName, tensors: Tensors, dialect = dialects[provider]) {
 		this.#shape = shape;
 		this.#provider = provider;
@@ -189,7 +189,7 @@ export class Executor {
 		for (const session of sessions) await (await session).release();
 	}
 
-	/** @param resident outputs that stay on the device */
+	/** @param resident names of outputs that stay on the device */
 	#session(name: string, program: () => Graph, resident: readonly string[] = []): Promise<Session> {
 		let session = this.#sessions.get(name);
 		if (session === undefined) {
@@ -209,7 +209,10 @@ export class Executor {
 /** Operators that change only how a tensor is read, or that the runtime computes on the host. */
 const withoutDispatch = new Set(['Reshape', 'Flatten', 'Squeeze', 'Unsqueeze', 'Shape', 'Identity']);
 
-/** Number of operators that a device dispatches for a program. The runtime fuses a few, such as x * sigmoid(x). */
+/**
+ * Returns the number of operators that a device dispatches for a program. The runtime fuses some, such as x *
+ * sigmoid(x).
+ */
 function dispatchesOf(graph: Graph): number {
 	return graph.model().nodes.filter(({ op }) => !withoutDispatch.has(op)).length;
 }

@@ -20,7 +20,10 @@ export interface Deviation {
 
 type Numbers = ArrayLike<number> | ArrayLike<bigint>;
 
-/** Largest magnitude of the expected elements, and largest deviation from them; NaN where exactly one is NaN. */
+/**
+ * Returns the largest magnitude of the expected elements and the largest deviation from them, which is NaN if exactly
+ * one of two corresponding elements is NaN.
+ */
 export function deviationOf(expected: Numbers, actual: Numbers): Deviation {
 	let largest = 0;
 	let deviation = expected.length === actual.length ? 0 : Number.NaN;

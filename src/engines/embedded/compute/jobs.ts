@@ -68,7 +68,10 @@ export interface PaddedSequences {
 export interface OpenJob {
 	readonly kind: 'open';
 	readonly shape: ModelShape;
-	/** Providers to try, in order. The first one that computes correctly is used. Without `cpu` there may be none. */
+	/**
+	 * Providers to try, in order. The first one that computes correctly is used. Without `cpu`, it is possible that none
+	 * does.
+	 */
 	readonly providers: readonly ProviderName[];
 	/** If set, also rejects a provider that is slower than this many CPU threads on micro-batches with this many rows. */
 	readonly rival: { readonly workers: number; readonly rows: number } | null;
@@ -133,7 +136,7 @@ export interface GradientJob {
 	readonly variant: GradientVariant;
 	readonly batch: PackedSequences;
 	readonly temperature: number;
-	/** Model whose distributions at that temperature are the program's `teacher` input. */
+	/** Model whose distributions at the job's temperature are the program's `teacher` input. */
 	readonly teacher?: TeacherRef;
 	/** Program inputs other than tokens, by name: [rows, kept], [rows, 1] or a scalar. */
 	readonly perToken: Readonly<Record<string, Float32Array<ArrayBuffer>>>;
@@ -225,6 +228,6 @@ export interface JobResults {
 }
 
 export type Reply =
-	/** `traffic`: what crossed to and from a device, if the job ran on one. */
+	/** `traffic`: transfers to and from a device, and dispatches, if the job ran on a device. */
 	| { readonly id: number; readonly result: JobResults[Job['kind']]; readonly traffic?: DeviceTraffic }
 	| { readonly id: number; readonly failure: FailureData };

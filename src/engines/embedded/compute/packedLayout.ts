@@ -38,7 +38,10 @@ class Places {
 		return index < length ? (this.#groups[group] as number) + index : this.padding;
 	}
 
-	/** Returns the packed position of each token that a row attends to: first its padded prefix, then its own tokens. */
+	/**
+	 * Returns the packed position of the token at `index` among those that a row attends to: first the row's padded
+	 * prefix, then its own tokens.
+	 */
 	seen(row: number, index: number): number {
 		const { prefix, group } = this.#batch;
 		return index < prefix ? this.prefix(group[row] as number, index) : this.own(row, index - prefix);

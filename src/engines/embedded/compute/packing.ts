@@ -89,8 +89,8 @@ export function pack(rows: readonly Sequence[]): PackedSequences {
 }
 
 /**
- * Splits rows into micro-batches for packing. Either groups rows by prompt, so each prompt is computed once, or groups
- * rows of similar length, which reduces padding in attention, whichever is less work.
+ * Splits rows into micro-batches for packing. Groups rows either by prompt, so that each prompt is computed once, or by
+ * similar length, which reduces padding in attention, depending on which takes less work.
  * @param width model width
  */
 export function packedBatches(rows: readonly Sequence[], size: number, width: number, together = 1): MicroBatch[] {
@@ -124,7 +124,7 @@ export function packPerToken(
 		const own = values(r);
 		const length = ownTokens(row);
 		if (own.length !== length) {
-			throw new Failure('internal', `A completion with ${length} tokens has ${own.length} values per token.`);
+			throw new Failure('internal', `A completion with ${length} tokens has ${own.length} per-token values.`);
 		}
 		packed.set(own, r * kept);
 	});

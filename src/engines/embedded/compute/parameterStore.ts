@@ -10,7 +10,7 @@ interface Slot {
 	readonly flat: Float32Array;
 	/** Views of `flat`. */
 	readonly feeds: Feeds;
-	/** The same on the device. */
+	/** Copies of the weights on the device, or null if there are none. */
 	resident: Feeds | null;
 	version: number;
 }
@@ -23,8 +23,8 @@ export function modelOf(slot: WeightsRef['slot']): ModelKind {
 export type MakeUpload = (model: ModelKind, specs: readonly ParameterSpec[]) => Promise<Session>;
 
 /**
- * A worker's private copies of the weights, needed because the runtime does not accept shared memory. With a device that
- * has tensors of its own, the copies that programs read are there.
+ * A worker's private copies of the weights, needed because the runtime does not accept shared memory. If a provider
+ * keeps tensors on the device, programs read from copies on the device.
  */
 export class ParameterStore {
 	readonly #shape: ModelShape;
@@ -70,8 +70,8 @@ export class ParameterStore {
 }
 
 /**
- * Copies the weights to the device. The runtime makes new tensors for every output, even where it is given others to write
- * to, so the old ones are freed.
+ * Copies the weights to the device. The runtime allocates new tensors for every output, even if it is given existing
+ * tensors to write to, so the old ones are freed.
  */
 async function uploaded(session: Session, { feeds, resident }: Slot): Promise<Feeds> {
 	const results = await session.run(feeds);

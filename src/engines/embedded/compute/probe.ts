@@ -16,11 +16,11 @@ import { supportedProviders, Tensors } from './runtime.ts';
 
 const probeShape: ModelShape = { vocabulary: 5, context: 6, width: 8, heads: 2, layers: 1, feedForward: 16 };
 
-/** Relative tolerance. GPUs may round products to fewer bits. */
+/** Relative tolerance. GPUs can round products to fewer bits. */
 const tolerance = 0.02;
 
 /**
- * Tries execution providers in order. Uses the first one that computes what the CPU computes and is not slower than the
+ * Tries execution providers in order. Uses the first one whose results match the CPU's and that is not slower than the
  * rival, if there is one. `cpu` is not checked. Throws `unsupported` if no candidate can be used.
  */
 export async function probeProviders({ shape, providers, rival }: OpenJob): Promise<OpenResult> {
@@ -45,7 +45,7 @@ export async function probeProviders({ shape, providers, rival }: OpenJob): Prom
 
 /**
  * Throws unless a provider exists and its results match the CPU's.
- * @param dialect of its programs
+ * @param dialect dialect of the provider's programs
  */
 export async function checkResults(
 	provider: ProviderName,
@@ -91,7 +91,10 @@ async function smallGradient(executor: Executor): Promise<Float32Array> {
 	return new Float32Array(job.gradient);
 }
 
-/** Samples with one executor. Returns the log-probabilities of the tokens, and those that the other one computes. */
+/**
+ * Samples with one executor. Returns the log-probabilities that this executor and the other one compute for the sampled
+ * tokens.
+ */
 async function sampleAndScore(executor: Executor, other: Executor) {
 	const job = sampleJob(probeShape, 3, 4);
 	const { tokens, lengths, logprobs } = await executor.sample(job);
@@ -126,7 +129,7 @@ async function checkSpeed(
 	const many = { rows: Math.max(rows, deviceRows.train), tokens: trainedTokens };
 	const own = await timingOf(provider, tensors, shape, many);
 	const one = await timingOf('cpu', tensors, shape, { ...many, rows });
-	// As many rows, by all workers.
+	// Scale the time to the same number of rows, divided among all workers.
 	const share = many.rows / rows / workers;
 	const processor = { ...one, rows: many.rows, samplingMs: one.samplingMs * share, updateMs: one.updateMs * share };
 	measured.push(own, processor);
@@ -144,7 +147,9 @@ function inWords({ samplingMs, updateMs }: ProviderTiming): string {
 /** Number of tokens per sampled completion, and per trained one. */
 const [sampledTokens, trainedTokens] = [8, 128];
 
-/** A batch for which no GPU needs more than `maxFewMs`, so that a driver in software does not delay the start. */
+/**
+ * A batch for which no GPU needs more than `maxFewMs`. Used first so that a software driver does not delay the start.
+ */
 const fewTokens = { rows: 4, tokens: 16 };
 const maxFewMs = 2000;
 
@@ -201,7 +206,7 @@ function gradientJob(shape: ModelShape, rows: number, tokens: number): GradientJ
 	};
 }
 
-/** Completions that diverge, of one prompt; no token ends them. */
+/** Returns a job that samples diverging completions for a single prompt. No token ends them. */
 function sampleJob(shape: ModelShape, rows: number, tokens: number): SampleJob {
 	return {
 		kind: 'sample',

@@ -25,10 +25,12 @@ export const dialects: Readonly<Record<ProviderName, Dialect>> = {
 	coreml: cpuDialect,
 };
 
-/** Rows per micro-batch on a GPU, at least: each call takes about the same time however few there are. */
+/**
+ * Minimum number of rows per micro-batch on a GPU. Each call takes about the same time for any smaller number of rows.
+ */
 export const deviceRows = { sample: 256, train: 64 };
 
-/** What to do if a named device cannot be used. */
+/** Suggested action, by provider, if a device selected by name cannot be used. */
 export const remedies: Readonly<Record<ProviderName, string>> = {
 	cpu: 'Reinstall the extension.',
 	cuda: 'Set "device" to "webgpu", "auto" or "cpu".',
@@ -37,7 +39,7 @@ export const remedies: Readonly<Record<ProviderName, string>> = {
 	coreml: 'Set "device" to "auto" or "cpu".',
 };
 
-/** Why a provider cannot be used, as a clause: errors of the runtime begin with a place in its sources. */
+/** Returns why a provider cannot be used, as a clause. Needed because runtime errors begin with a source location. */
 export function reasonOf(error: unknown): string {
 	const text = error instanceof Error ? error.message : String(error);
 	const line = text.trim().split('\n', 1)[0] as string;
@@ -47,8 +49,8 @@ export function reasonOf(error: unknown): string {
 }
 
 /**
- * Returns candidates in order of preference. `auto` tries the GPU providers that the runtime's package for the platform
- * may include, then the CPU. A named device is the only candidate.
+ * Returns candidates in order of preference. `auto` tries the GPU providers that the runtime package for the platform
+ * can include, then the CPU. A named device is the only candidate.
  */
 export function providerCandidates(device: DeviceName, platform: string, arch: string): ProviderName[] {
 	if (device !== 'auto') return [device];

@@ -7,22 +7,25 @@ import { data, partNames } from './sampler.ts';
 import { type RowCache, SamplingBatch } from './samplingBatch.ts';
 
 export interface ResidentSamplerSessions {
-	/** Its cache outputs stay on the device. */
+	/** Prefill program, whose cache outputs stay on the device. */
 	readonly prefill: Session;
 	readonly decode: Session;
 	readonly layout: Session;
 }
 
-/** Slots are added in multiples of this many, and by at least half: growing copies the cache, and unused slots cost time. */
+/**
+ * The number of slots grows to a multiple of this many, and by at least half. Growing requires a copy of the cache, but
+ * unused slots slow down every step.
+ */
 const slotStep = 32;
 const growth = 1.5;
 
-/** Which row of the cache on the device each row comes from, until the cache is rearranged. */
+/** Tracks which row of the cache on the device each row comes from, until the cache is rearranged. */
 class RowSources implements RowCache {
 	#sources: number[] = [];
 	#changed = true;
 
-	/** Whether rows were added, removed or moved since the last call of `take`. */
+	/** Whether rows were added, removed or moved since the last call to `take`. */
 	get changed(): boolean {
 		return this.#changed;
 	}
@@ -49,7 +52,7 @@ class RowSources implements RowCache {
 		return this.#sources.push(this.#sources[row] as number) - 1;
 	}
 
-	/** Returns the sources. From now on the rows are those of the rearranged cache. */
+	/** Returns the sources. Afterward, rows refer to the rearranged cache. */
 	take(): Int32Array {
 		const sources = Int32Array.from(this.#sources);
 		this.#sources = this.#sources.map((_, row) => row);
@@ -59,8 +62,8 @@ class RowSources implements RowCache {
 }
 
 /**
- * Samples one micro-batch like `Sampler`, with the key-value cache in the memory of the device. Each step uploads a token
- * and a position per row, and downloads the logits.
+ * Samples one micro-batch like `Sampler`, but with the key-value cache in device memory. Each step uploads a token and
+ * a position per row, and downloads the logits.
  */
 export class ResidentSampler {
 	readonly #shape: ModelShape;
@@ -128,7 +131,9 @@ export class ResidentSampler {
 	}
 }
 
-/** The cache on the device. The runtime makes new tensors for every output, so each step replaces it. */
+/**
+ * Key-value cache on the device. The runtime allocates new tensors for every output, so each step replaces the cache.
+ */
 class DeviceCache {
 	readonly #names: readonly string[];
 	#feeds: Feeds;

@@ -22,17 +22,17 @@ export interface SessionOptions {
 	readonly provider: string;
 	/** Number of threads within an operator. 0 lets the runtime decide. */
 	readonly threads: number;
-	/** Whether the runtime may rewrite the program, for example fuse operators. Default: true. */
+	/** Whether the runtime may rewrite the program, for example by fusing operators. Default: true. */
 	readonly optimize?: boolean;
-	/** Outputs that stay in the memory of the device. The others are returned to the host. */
+	/** Outputs that stay in device memory. All others are returned to the host. */
 	readonly resident?: readonly string[];
-	/** Counts what crosses to and from the device. */
+	/** Counter for transfers to and from the device, and for dispatches. */
 	readonly traffic?: Traffic;
-	/** Number of dispatches of a run, for the count. */
+	/** Number of dispatches per run, for the counter. */
 	readonly dispatches?: number;
 }
 
-/** Counts bytes and dispatches of a device. */
+/** Counts the bytes transferred to and from a device, and its dispatches. */
 export class Traffic {
 	#bytesUp = 0;
 	#bytesDown = 0;
@@ -66,7 +66,10 @@ export class Traffic {
 	}
 }
 
-/** Bytes of a tensor that crosses. Shapes (int64) are read on the host, and tensors on the device stay there. */
+/**
+ * Returns the number of bytes transferred for a tensor. This is 0 for shapes (int64), which are read on the host, and
+ * for tensors that stay on the device.
+ */
 function bytesOf(tensor: Tensor): number {
 	if (tensor.location !== 'cpu' || tensor.type === 'int64') return 0;
 	return (tensor.data as Float32Array).byteLength;

@@ -11,7 +11,7 @@ export interface SamplerSessions {
 	readonly decode: Session;
 }
 
-/** Host data of a tensor. */
+/** Returns the host data of a tensor. */
 export function data(tensor: Tensor | undefined): Float32Array {
 	return tensor?.data as Float32Array;
 }

@@ -4,16 +4,16 @@ import type { SampleJob, SampleResult } from './jobs.ts';
 import { TokenChooser } from './tokenChooser.ts';
 import { spreadFields, TokenRecord } from './tokenRecord.ts';
 
-/** The cache of keys and values, as rows that start from prompts, continue, split and end. */
+/** Key-value cache whose rows start from prompts, are extended and duplicated, and are removed when they end. */
 export interface RowCache {
 	/**
 	 * Starts a batch whose longest prompt has `longest` tokens.
-	 * @param most max number of rows later in the batch
+	 * @param most maximum number of rows during the batch
 	 */
 	reset(rows: number, most: number, longest: number): void;
-	/** Gives a row the entries of a prompt of `length` tokens. */
+	/** Copies the entries of a prompt with `length` tokens to a row. */
 	fill(row: number, prompt: number, length: number): void;
-	/** Makes the newest entry of each row visible, which is in slot lengths[row]. */
+	/** Makes the newest entry of each row, in slot lengths[row], visible. */
 	reveal(lengths: Int32Array): void;
 	/** Removes a row by moving the last row to its index. */
 	remove(row: number): void;
@@ -22,7 +22,7 @@ export interface RowCache {
 }
 
 /**
- * State of a micro-batch's completions during sampling. Identical completions of a prompt share a line, which is
+ * State of a micro-batch's completions during sampling. Identical completions for a prompt share a line, which is
  * computed once and split where they diverge. The first `lines` entries in the arrays are unfinished.
  */
 export class SamplingBatch {

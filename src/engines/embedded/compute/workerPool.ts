@@ -79,7 +79,7 @@ export class WorkerPool {
 		);
 	}
 
-	/** Returns what crossed to and from a device since the last call. */
+	/** Returns the device traffic since the last call. */
 	takeTraffic(): DeviceTraffic {
 		const traffic = this.#traffic;
 		this.#traffic = noTraffic;

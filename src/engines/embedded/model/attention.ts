@@ -43,15 +43,15 @@ function mergeHeads(shape: ModelShape, x: Value): Value {
 	return reshape(merged, [merged.dim(0), merged.dim(1), shape.width]);
 }
 
-/** Attention among the tokens. `mask` is added to the scores (0 or a large negative number). */
+/** Computes self-attention over whole sequences. `mask` (0 or a large negative number) is added to the scores. */
 export function selfAttention(shape: ModelShape, heads: Heads, mask: Value): Value {
 	const scores = add(matmulTransposed(heads.queries, heads.keys), mask);
 	return mergeHeads(shape, matmul(softmax(scores), heads.values));
 }
 
 /**
- * Attention for one new token per row, to the cache and to itself. `cachedKeys`, `cachedValues`: [rows, heads, slots,
- * headWidth]; `mask`: [rows, 1, 1, slots], added to the cache scores.
+ * Computes attention from one new token per row to the cached tokens and to itself. `cachedKeys`, `cachedValues`:
+ * [rows, heads, slots, headWidth]; `mask`: [rows, 1, 1, slots], added to the cache scores.
  */
 export function cachedAttention(
 	shape: ModelShape,

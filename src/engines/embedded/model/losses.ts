@@ -30,7 +30,7 @@ export function valueLoss(logits: Value, labels: Value, weights: Value): Value {
 
 /**
  * Returns KL(teacher || student) for each token, over the whole vocabulary: [..., vocabulary] to [...].
- * @param student log-distribution at the temperature, like `teacher`
+ * @param student log-probabilities at the same temperature as `teacher`
  */
 export function divergenceOf(student: Value, teacher: Value): Value {
 	return reduceSum(multiply(exp(teacher), subtract(teacher, student)), [-1], false);
@@ -41,7 +41,7 @@ export interface DistillInputs {
 	readonly divergence: Value;
 	/** [rows, tokens] */
 	readonly weights: Value;
-	/** (1 - alpha) temperature^2, and alpha. */
+	/** `soft` is (1 - alpha) temperature^2, and `hard` is alpha. */
 	readonly soft: Value;
 	readonly hard: Value;
 }
@@ -114,9 +114,9 @@ export function sequenceLoss(logprobs: Value, { mask, weights, advantages, old }
 }
 
 /**
- * Returns the score differences of consecutive pairs of rows, preferred row first ([rows, 1] to [pairs, 1]), and the
- * negative log-likelihood that the preferred one wins, -log sigmoid(difference) = softplus(-difference) (Bradley and
- * Terry 1952), times `weight`.
+ * Returns the score difference between the two rows of each consecutive pair, preferred row first ([rows, 1] to [pairs,
+ * 1]), and the negative log-likelihood that the preferred row wins, -log sigmoid(difference) = softplus(-difference)
+ * (Bradley and Terry 1952), times `weight`.
  */
 export function pairsLoss(scores: Value, weight: Value): Value {
 	const [chosen, rejected] = split(reshape(scores, ['pairs', 2]), 2, 1) as [Value, Value];
@@ -147,7 +147,7 @@ export interface CriticInputs {
 	readonly weights: Value;
 	/** [rows, tokens] */
 	readonly returns: Value;
-	/** [rows, tokens]: values at sampling time, and the maximum distance from them before a value is clipped. */
+	/** Values at sampling time, [rows, tokens], and the distance from them beyond which a new value is clipped. */
 	readonly old: Value;
 	readonly range: Value;
 }

@@ -12,10 +12,10 @@ import type { TrunkWeights } from './weights.ts';
 
 /**
  * The model applied to a packed micro-batch without padding (`pack`). Everything except attention is computed once per
- * token, and each prompt once for all of its rows. For attention, tokens are gathered into rectangles: prefixes
- * ([groups, heads, prefix, headWidth]) and rows (queries [rows, heads, kept, headWidth], which attend to the prefix and
- * then to the row itself: seen = prefix + kept). Unused positions refer to the last token, which is the padding token.
- * No loss depends on it, so its gradients are zero, and masks hide it.
+ * token, and each prompt is processed once for all of its rows. For attention, tokens are gathered into rectangles:
+ * prefixes ([groups, heads, prefix, headWidth]) and rows (queries [rows, heads, kept, headWidth], which attend to the
+ * prefix and then to the row itself: seen = prefix + kept). Unused positions refer to the last token, which is the
+ * padding token. No loss depends on the padding token, so its gradients are zero, and masks hide it.
  */
 
 const int = (heads: number) =>

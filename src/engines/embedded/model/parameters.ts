@@ -64,13 +64,13 @@ export function countOf(specs: readonly ParameterSpec[]): number {
 /** Standard deviation of the initial `value.surprise`, large enough that the model learns from surprisals first. */
 const surpriseDeviation = 1;
 
-/** Returns the initial value model: the policy's trunk, with value 0.5 for any text. */
+/** Returns the initial value model: the policy's trunk, with a head that assigns a value of 0.5 to any text. */
 export function initialValueParameters(shape: ModelShape, policy: Float32Array): Float32Array {
 	const specs = valueParameterSpecs(shape);
 	const flat = new Float32Array(countOf(specs));
 	const trunk = countOf(specs.slice(0, -3));
 	flat.set(policy.subarray(0, trunk));
-	// Surprisals initially enter in a random direction. The scalar weights start at 0.
+	// Surprisals are initially embedded in a random direction. The scalar weights start at 0.
 	const random = Random.of('surprise');
 	for (let i = trunk; i < trunk + shape.width; i++) flat[i] = random.normal() * surpriseDeviation;
 	return flat;

@@ -168,12 +168,16 @@ function lossOf(variant: GradientVariant, logprobs: Value, weights: Value, diver
 }
 
 /**
- * Computes one gradient. Inputs: a packed micro-batch (`packedInputs`) and weights [rows, kept]; for GRPO also
- * advantages [rows, 1] and, depending on the variant, old logprobs with ratio low / high, reference logprobs with beta;
- * for PPO advantages [rows, kept] and the same without a reference; for RLOO weights that are 0 or 1, row weights
- * [rows, 1] and the same; for DPO such weights, reference logprobs [rows, 1], beta and pair weight; for distillation
- * teacher [own, vocabulary] with soft and hard (see `distillLoss`). Outputs: loss [], logprobs and entropies [rows,
- * kept], and the gradient of each parameter.
+ * Computes one gradient. Inputs: a packed micro-batch (`packedInputs`), weights [rows, kept], and the following:
+ * - GRPO: advantages [rows, 1]; depending on the variant, old logprobs with ratio low / high, and reference logprobs
+ *   with beta
+ * - PPO: advantages [rows, kept]; depending on the variant, old logprobs with ratio low / high
+ * - RLOO (weights are 0 or 1): row weights [rows, 1] and advantages [rows, 1]; depending on the variant, old logprobs
+ *   with ratio low / high
+ * - DPO (weights are 0 or 1): reference logprobs [rows, 1], beta and pair weight
+ * - distillation: teacher [own, vocabulary], soft and hard (see `distillLoss`)
+ *
+ * Outputs: loss [], logprobs and entropies [rows, kept], and the gradient of each parameter.
  */
 export function gradientProgram(
 	shape: ModelShape,

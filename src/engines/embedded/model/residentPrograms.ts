@@ -12,9 +12,11 @@ import { cacheName } from './programs.ts';
 import { decoder, head } from './transformer.ts';
 import { inputWeights } from './weights.ts';
 
-/** Programs for devices with tensors of their own: weights and the key-value cache stay there between runs. */
+/**
+ * Programs for devices that hold their own tensors. Weights and the key-value cache stay on the device between runs.
+ */
 
-/** Outputs `resident NAME` are the inputs NAME, on the device. */
+/** Returns the output name for a tensor that stays on the device: `resident NAME` becomes input NAME of a later run. */
 export const residentName = (name: string): string => `resident ${name}`;
 
 /** Copies the parameters to the device. */
@@ -27,8 +29,8 @@ export function uploadProgram(specs: readonly ParameterSpec[], dialect: Dialect)
 /**
  * One decode step for every row, which also writes the new cache entries to their slots. Inputs: tokens [rows, 1],
  * positions [rows, 1] (the number of cached tokens), slots [slots] (0, 1, 2, ...) and the cache [rows, heads, slots,
- * headWidth]. Outputs: logits [rows, 1, vocabulary] and the new cache. Slots after a row's position may hold anything
- * finite.
+ * headWidth]. Outputs: logits [rows, 1, vocabulary] and the new cache. Slots after a row's position can contain any
+ * finite values.
  */
 export function residentDecodeProgram(shape: ModelShape, dialect: Dialect): Graph {
 	const graph = new Graph('float32', dialect);
@@ -59,8 +61,8 @@ export function residentDecodeProgram(shape: ModelShape, dialect: Dialect): Grap
 }
 
 /**
- * Rearranges the cache: `source` [to] gives the old row of each new row, and `pads` [8] (int64) the slots to append, as
- * paddings of the four axes. Inputs: the cache [from, heads, before, headWidth].
+ * Rearranges the cache. `source` [to] contains the old row index for each new row. `pads` [8] (int64) specifies the
+ * slots to append, as padding for the four axes. Inputs: the cache [from, heads, before, headWidth].
  */
 export function cacheLayoutProgram(shape: ModelShape, dialect: Dialect): Graph {
 	const graph = new Graph('float32', dialect);

@@ -18,7 +18,7 @@ export const standardDialect: Dialect = { fusedNorm: false, normScale: false, lo
 
 /**
  * onnxruntime 1.30's WebGPU provider. The second output of its SimplifiedLayerNormalization is wrong, and LogSoftmax
- * would fall back to the CPU, with a round trip. test/gpu/kernels.test.ts fails once a newer version no longer needs an
- * entry.
+ * would fall back to the CPU, with a round trip. test/gpu/kernels.test.ts fails when a newer version no longer needs
+ * one of these workarounds.
  */
 export const webgpuDialect: Dialect = { fusedNorm: true, normScale: false, logSoftmax: false };

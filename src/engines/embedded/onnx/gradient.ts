@@ -2,7 +2,10 @@ import { add } from './elementwise.ts';
 import type { Value } from './graph.ts';
 import { expandLike, zerosLike } from './layout.ts';
 
-/** Reverse-mode differentiation. Adds the gradients of the scalar `loss` with respect to `variables` to its graph. */
+/**
+ * Reverse-mode differentiation. Returns the gradients of the scalar `loss` with respect to `variables`, adding the
+ * required nodes to the graph of the loss.
+ */
 export function gradients(loss: Value, variables: readonly Value[]): Value[] {
 	const graph = loss.graph;
 	const found = new Map<Value, Value>([[loss, expandLike(graph.scalar(1), loss)]]);

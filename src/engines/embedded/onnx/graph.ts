@@ -16,7 +16,7 @@ export type Backward = (...gradients: Value[]) => Value;
 export interface TapeEntry {
 	readonly inputs: readonly Value[];
 	readonly outputs: readonly Value[];
-	/** One entry per input, or null if it has no gradient (indexes, shapes). Called only for tracked inputs. */
+	/** One entry per input; null for inputs without a gradient (indexes, shapes). Called only for tracked inputs. */
 	readonly backward: readonly (Backward | null)[];
 }
 

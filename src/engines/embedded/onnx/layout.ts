@@ -8,7 +8,7 @@ export function sameShape(a: Shape, b: Shape): boolean {
 	return a.length === b.length && a.every((d, i) => d === b[i]);
 }
 
-/** Returns the product of the sizes, as a name if any of them is only known at run time. */
+/** Returns the product of the sizes, or a name for the product if any size is only known at run time. */
 export function product(dims: Shape): Dim {
 	const names = dims.filter((d) => typeof d === 'string');
 	const size = dims.reduce<number>((n, d) => (typeof d === 'number' ? n * d : n), 1);
@@ -42,7 +42,10 @@ export function sumTo(d: Value, shape: Shape): Value {
 	return repeated.length > 0 ? reduceSum(summed, repeated, true) : summed;
 }
 
-/** Reshapes x. At most one size in `shape` may be impossible to derive from the names. ONNX infers it. */
+/**
+ * Reshapes x. Named sizes that x has at the same axis are copied. At most one other named size is allowed, which ONNX
+ * infers.
+ */
 export function reshape(x: Value, shape: Shape): Value {
 	if (sameShape(x.shape, shape)) return x;
 	let inferred = 0;
@@ -151,7 +154,9 @@ export function padRows(x: Value, table: Value): Value {
 	return graph.node('Pad', [x, pads], table.shape);
 }
 
-/** Returns as many leading table rows as the size of `like` along `axis`. The gradient is zero for all other rows. */
+/**
+ * Returns the first n table rows, where n is the size of `like` along `axis`. The gradient is zero for all other rows.
+ */
 export function leadingRows(table: Value, like: Value, axis: number): Value {
 	const graph = table.graph;
 	const shape = [like.dim(axis), ...table.shape.slice(1)];
@@ -160,8 +165,8 @@ export function leadingRows(table: Value, like: Value, axis: number): Value {
 }
 
 /**
- * Returns x up to an index (int64, [1], known only at run time) along an axis, which gets a named size. Not
- * differentiable.
+ * Returns the part of x before index `end` (int64, [1], known only at run time) along an axis. That axis gets the named
+ * size `size`. Not differentiable.
  */
 export function leading(x: Value, axis: number, end: Value, size: string): Value {
 	const { graph } = x;
@@ -170,8 +175,8 @@ export function leading(x: Value, axis: number, end: Value, size: string): Value
 }
 
 /**
- * Returns x from an index (int64, [1], known only at run time) along an axis, which gets a named size. The gradient
- * before the index is zero.
+ * Returns the part of x from index `start` (int64, [1], known only at run time) along an axis. That axis gets the named
+ * size `size`. The gradient before the index is zero.
  */
 export function tail(x: Value, axis: number, start: Value, size: string): Value {
 	const graph = x.graph;

@@ -6,7 +6,7 @@ import { rolloutLines } from './rolloutLines.ts';
 import type { StageHost } from './stageHost.ts';
 import type { TrainingRow } from './trainingRow.ts';
 
-/** Number of batches without any advantage after which a warning is shown. */
+/** Number of consecutive batches without a nonzero advantage after which a warning is shown. */
 const barrenBatches = 10;
 
 /** Warns when training makes no progress for a while because all completions for each prompt get the same reward. */
@@ -33,7 +33,7 @@ export interface GraphRow {
 	readonly logprobs: PerToken;
 }
 
-/** Computes the difference between sampler and training graph log-probabilities over the rows in a first update. */
+/** Computes the difference between sampler and training graph log-probabilities for the rows in the first update. */
 function samplingDifference(rows: readonly GraphRow[]): Metrics {
 	let sum = 0;
 	let count = 0;
@@ -77,7 +77,7 @@ export function addBatchMetrics(
 	const { batch, rows, groups, generateSeconds, graph } = about;
 	Object.assign(
 		metrics,
-		// Rewards must not overwrite run metrics, neither those of the update nor those added below.
+		// Reward metrics must not overwrite run metrics, whether they come from the update or are added below.
 		Object.fromEntries(Object.entries(batch.metrics).filter(([name]) => !Object.hasOwn(metrics, name))),
 		rolloutMetrics(
 			rows.map(({ rollout, length }) => ({

@@ -164,7 +164,7 @@ export async function readCheckpoint(folder: string): Promise<StoredCheckpoint> 
 		if (!expected) throw damaged(folder, `${checkpointFiles.state} does not list ${name}`);
 		const bytes = await readWhole(folder, name, maxTensorBytes);
 		if (bytes.length !== expected.bytes) {
-			throw damaged(folder, `${name} has ${bytes.length} bytes instead of ${expected.bytes}`);
+			throw damaged(folder, `${name} is ${bytes.length} bytes instead of ${expected.bytes}`);
 		}
 		if (createHash('sha256').update(bytes).digest('hex') !== expected.sha256) {
 			throw damaged(folder, `the content of ${name} does not match its hash`);
@@ -247,7 +247,7 @@ export function storedHeads(
 	return new Map([...checkpoint.heads].map(([name, tensors]) => [name, flatten(checkpoint, tensors, parameters)]));
 }
 
-/** Returns the head that was being trained with its moments, or null if there was none. */
+/** Returns the head that was being trained, along with its optimizer moments, or null if there was none. */
 export function storedHeadTraining(
 	checkpoint: StoredCheckpoint,
 	parameters: readonly ParameterSpec[],

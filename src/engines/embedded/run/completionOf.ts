@@ -34,7 +34,7 @@ export function completionOf(
 	};
 }
 
-/** Returns the earliest stop string in the text, or the longest if several match there. */
+/** Returns the earliest stop string in the text, or the longest one if several match at that position. */
 function firstOf(text: string, stop: readonly string[]): { readonly at: number; readonly text: string } | null {
 	let first: { readonly at: number; readonly text: string } | null = null;
 	for (const candidate of stop) {

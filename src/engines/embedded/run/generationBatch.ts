@@ -33,7 +33,9 @@ export interface GenerationBatch {
 	readonly sampledTokens: number;
 	/** For each reward, the number of sampled rows on which it failed. Omits rewards without failures. */
 	readonly errors: ReadonlyMap<string, number>;
-	/** Values that rewards passed to TRL's `log_metric`. With several rounds, only the last ones. */
+	/**
+	 * Values that rewards passed to TRL's `log_metric`. With several rounds, contains only the values from the last one.
+	 */
 	readonly metrics: Readonly<Record<string, number>>;
 }
 

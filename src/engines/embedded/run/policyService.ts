@@ -97,7 +97,7 @@ export class PolicyService implements PolicyAnswers {
 		return [...policyExtensions, ...this.#learner.heads.map(controlExtensions.head)];
 	}
 
-	/** Returns a head's values for each text, which is scored as given, with or without an end-of-sequence token. */
+	/** Returns a head's values for each text. Texts are scored as given, with or without an end-of-sequence token. */
 	async value(request: ControlRequest<'policy/value'>): Promise<ControlResult<'policy/value'>> {
 		const rows = this.#pairs(request, 'policy/value');
 		const { head } = request;

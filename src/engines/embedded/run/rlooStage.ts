@@ -18,7 +18,7 @@ interface Penalized {
 	readonly reference: readonly PerToken[];
 }
 
-/** Computes each completion's KL to the reference. Rows where no tokens count get 0, as in TRL. */
+/** Computes each completion's KL to the reference. Rows in which no tokens count get 0, as in TRL. */
 async function penaltyOf(host: StageHost, stage: ResolvedRlooStage, batch: GenerationBatch): Promise<Penalized> {
 	const samples = batch.rollouts.map(({ sample }) => sample);
 	const { learner } = host.parts;
@@ -97,7 +97,7 @@ export async function runRlooStage(host: StageHost, stageInForce: () => Resolved
 		const batchStart = progress.step;
 		const batch = await nextGeneration(host, () => {
 			stage = stageInForce();
-			// Same as in a grpo stage when beta becomes positive during the run.
+			// As in a grpo stage, use the current policy as the reference if beta becomes positive during the run.
 			if (stage.beta > 0 && !learner.hasReference) learner.setReference();
 			return stage;
 		});

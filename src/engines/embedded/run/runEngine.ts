@@ -72,7 +72,7 @@ class EmbeddedTraining implements Training {
 			pairs,
 			imitation,
 			onLeftOut: (count, why) => {
-				const rows = formatCounted(count, 'row was', 'rows were');
+				const rows = formatCounted(count, 'row has been', 'rows have been');
 				void writer
 					.appendEvent({ type: 'alert', level: 'warning', message: `${rows} skipped so far: ${why}.` })
 					.catch(() => undefined);
@@ -95,7 +95,7 @@ class EmbeddedTraining implements Training {
 		await writer.updateRecord({ device });
 		await writer.appendEvent({ type: 'device', took: provider, tried, measured, asked: recipe.device });
 		if (lastDevice !== null && lastDevice !== provider) {
-			const message = `This attempt computes on ${provider}, the last one on ${lastDevice}: its numbers round differently.`;
+			const message = `This attempt runs on ${provider}, but the last one ran on ${lastDevice}, so its results are rounded differently.`;
 			await writer.appendEvent({ type: 'alert', level: 'warning', message });
 		}
 		if (await run.waitForDevice(provider, device)) return 'stopped';

@@ -64,7 +64,8 @@ export function decodeSafetensors(file: Buffer, what: string): Map<string, Named
 		new Failure('corrupt', `${what} is damaged: ${why}.`, 'Resume from a different checkpoint.');
 	if (file.length < 8) throw broken('the file is shorter than its header');
 	const length = Number(file.readBigUInt64LE(0));
-	if (length > safetensorsHeader || 8 + length > file.length) throw broken('the file is shorter than its header says');
+	if (length > safetensorsHeader || 8 + length > file.length)
+		throw broken('the file is shorter than its header declares');
 	let header: unknown;
 	try {
 		header = parseBoundedJson(file.toString('utf8', 8, 8 + length));

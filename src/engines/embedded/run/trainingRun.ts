@@ -124,7 +124,7 @@ export class TrainingRun extends RunCourse implements StageHost {
 		return this.parts.imitation.completions.get(this.progress.stageIndex) ?? null;
 	}
 
-	/** Adds what crossed between host and device for the update, including its batch. */
+	/** Adds metrics for host-device traffic since the previous update, including traffic from generating the batch. */
 	override endUpdate(report: UpdateReport): Promise<Verdict> {
 		const traffic = this.parts.learner.takeTraffic();
 		if (traffic === null) return super.endUpdate(report);

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { runFormat } from '../../../protocol/runRecord.ts';
 
-/** Returns versions that affect a run's numbers, for run.json and checkpoints. */
+/** Returns the versions that affect a run's results, for run.json and checkpoints. */
 export function engineVersions(): Record<string, string> {
 	let onnxruntime = 'unknown';
 	try {

@@ -7,7 +7,7 @@ import { correctness } from '../../../core/reward/correctness.ts';
 import type { HeldOut } from '../../../protocol/runComparisonMessages.ts';
 import type { RunContent } from '../../../runs/runContent.ts';
 
-/** For runs without evaluations: maximum number of steps with evaluation rollouts to aggregate, latest first. */
+/** Maximum number of steps to aggregate, latest first, for a run that has evaluation rollouts but no evaluations. */
 const countedSteps = 5;
 /** Maximum number of samples read per evaluation. */
 const maxSamples = 50_000;

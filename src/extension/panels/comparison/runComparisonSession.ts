@@ -110,7 +110,7 @@ export class RunComparisonSession extends Disposable {
 			throw new Failure(
 				'missing',
 				`${this.name(run)} has no readable recipe.`,
-				'Only Reasoning Lab runs include their recipe. Compare two of those.',
+				'Only Reasoning Lab runs include their recipe. Compare two Reasoning Lab runs.',
 				{ cause: error },
 			);
 		});

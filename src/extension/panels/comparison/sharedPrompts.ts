@@ -107,7 +107,7 @@ export class SharedPrompts {
 		return { prompts: shared(known), seen, bounded: sum.bounded || full, canceled, skipped: sum.skipped };
 	}
 
-	/** Returns the rollouts of each run for a prompt. Fails with `missing` if no search has found the prompt. */
+	/** Returns the rollouts from each run for a prompt. Fails with `missing` if no search has found the prompt. */
 	async show(
 		hash: string,
 		steps: readonly (number | null)[],
@@ -168,10 +168,7 @@ export class SharedPrompts {
 		return { shown: { step, split, group, completions, more }, text };
 	}
 
-	/**
-	 * @returns `new` if this is the run's first occurrence of the prompt, or `full` if there are too many prompts to keep
-	 * it
-	 */
+	/** @returns `new` if this is the run's first occurrence of the prompt, or `full` if no more prompts can be stored */
 	#add(
 		prompts: Known,
 		run: number,

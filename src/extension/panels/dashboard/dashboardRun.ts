@@ -7,7 +7,9 @@ import type { AnyRunRecord, RunStatus } from '../../../protocol/runRecord.ts';
 import { type EngineFacts, engineFactsOf, engineWaitOf } from '../../../runs/engineFacts.ts';
 import { displayText } from '../../runView.ts';
 
-/** The parts of a recipe that affect how metrics are interpreted. Recipes from other trainers may lack any of them. */
+/**
+ * The parts of a recipe that affect how metrics are interpreted. Recipes from other trainers might lack any of them.
+ */
 const recipeFactsSchema = v.object({
 	ray: v.optional(v.looseObject({ workers: v.optional(v.number()) })),
 	pytorch: v.optional(v.looseObject({ processes: v.optional(v.number()) })),
@@ -43,7 +45,7 @@ export function stagesOf(recipe: unknown): DashboardStage[] {
 	}));
 }
 
-/** Returns the number of training processes in a frozen recipe, or null if it is one or not recorded. */
+/** Returns the number of training processes in a frozen recipe, or null if the number is one or not recorded. */
 export function workersOf(recipe: unknown): number | null {
 	const decoded = decode(recipeFactsSchema, recipe);
 	if (!decoded.ok) return null;

@@ -119,8 +119,8 @@ export class DashboardSession extends Disposable {
 	}
 
 	/**
-	 * Returns the latest step with rollouts up to `step`, or the oldest step with rollouts if there is none. null if
-	 * there are no rollouts.
+	 * Returns the latest step with rollouts up to `step`, or the oldest step with rollouts if all of them are later.
+	 * Returns null if there are no rollouts.
 	 */
 	rolloutStepFor(step: number | null): number | null {
 		const steps = this.#rolloutSteps;
@@ -209,7 +209,7 @@ export class DashboardSession extends Disposable {
 		void this.#pump();
 	}
 
-	/** Takes the device notes of the latest attempt. */
+	/** Takes the device notes from the latest attempt. */
 	#takeDevice(lines: readonly EventLine[]): void {
 		const event = lines.findLast(({ type }) => type === 'device');
 		if (event === undefined) return;
@@ -217,7 +217,7 @@ export class DashboardSession extends Disposable {
 		this.#runDirty = true;
 	}
 
-	/** Marks the rows from `row` on as changed for the webview. */
+	/** Marks `row` and all later rows as changed for the webview. */
 	#touch(row: number): void {
 		this.#sent = Math.min(this.#sent, row);
 	}

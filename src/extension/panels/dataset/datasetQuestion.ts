@@ -32,7 +32,7 @@ export async function askDataset(needs: HubNeeds): Promise<vscode.Uri | undefine
 			},
 			{
 				label: '$(cloud-download) A Hugging Face Hub dataset\u2026',
-				description: "downloads rows using the PyTorch engine's Python",
+				description: "downloads rows using the PyTorch engine's Python interpreter",
 				task: null,
 				folder: false,
 				hub: true,
@@ -67,7 +67,7 @@ export async function askDataset(needs: HubNeeds): Promise<vscode.Uri | undefine
 	return chosen?.[0];
 }
 
-/** Asks for a split if the folder is a saved dataset with several, and returns the folder of that split. */
+/** If the folder is a saved dataset with several splits, asks for one of them and returns the folder of that split. */
 export async function askSplit(uri: vscode.Uri): Promise<vscode.Uri | undefined> {
 	const splits = uri.scheme === 'file' ? await savedSplits(uri.fsPath) : null;
 	if (splits === null || splits.length < 2) return uri;

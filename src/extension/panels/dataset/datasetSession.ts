@@ -154,7 +154,7 @@ export class DatasetSession extends Disposable {
 		this.#post();
 	}
 
-	/** Whether the visible rows may differ from the file on disk. */
+	/** Whether the visible rows might differ from the file on disk. */
 	get stale(): boolean {
 		return this.#stale;
 	}

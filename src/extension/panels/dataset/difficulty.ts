@@ -21,7 +21,7 @@ export interface DifficultyNeeds {
 	readonly storage: vscode.Uri;
 	readonly store: RunStore;
 	readonly policies: () => Promise<PolicyWorkbench>;
-	/** Environment variables for a process that may serve a PyTorch checkpoint. */
+	/** Environment variables for a process that might serve a PyTorch checkpoint. */
 	readonly environment: () => Promise<Readonly<Record<string, string>>>;
 }
 

@@ -10,7 +10,7 @@ import { showInputBox, showQuickPick } from '../../quickInput.ts';
 export interface HubNeeds {
 	/** Folder for downloaded rows. */
 	readonly storage: vscode.Uri;
-	/** Returns the Python of the PyTorch engine. Fails with `missing`. */
+	/** Returns the PyTorch engine's Python interpreter. Fails with `missing`. */
 	readonly python: () => Promise<{ readonly python: string }>;
 }
 

@@ -80,7 +80,7 @@ export class HeldPolicies extends Disposable {
 		}
 	}
 
-	/** Closes unused policies except for these. */
+	/** Closes unused policies, except for the given ones. */
 	keepOnly(specs: readonly PolicySpec[]): void {
 		const wanted = new Set(specs.map((spec) => JSON.stringify(spec)));
 		for (const [key, { users }] of [...this.#entries]) if (users === 0 && !wanted.has(key)) this.#end(key);

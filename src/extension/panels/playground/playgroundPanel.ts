@@ -49,7 +49,7 @@ export interface PlaygroundNeeds extends PanelContext {
 	readonly files: RewardFileList;
 	readonly policies: () => Promise<PolicyWorkbench>;
 	readonly environment: RewardEnvironment;
-	/** Environment variables for a process that may serve a PyTorch checkpoint. */
+	/** Environment variables for a process that might serve a PyTorch checkpoint. */
 	readonly torch: () => Promise<Readonly<Record<string, string>>>;
 }
 

@@ -82,11 +82,11 @@ export function notesOf(
 		...(capabilities.logprobs ? [] : ['No token probabilities available.']),
 		...(capabilities.logprobs && alternatives === 0 ? ['No alternative tokens available.'] : []),
 		...(capabilities.seed ? [] : ['Seeds are ignored, so the same question may get different answers.']),
-		...(temperature === 0 && samples > 1 ? ['At temperature 0 all samples are identical.'] : []),
+		...(temperature === 0 && samples > 1 ? ['At temperature 0, all samples are identical.'] : []),
 	];
 }
 
-/** Completions during generation. */
+/** Completions that are still being generated. */
 export class Drafts {
 	readonly #started: readonly PlaygroundSample[];
 	readonly #text: string[];

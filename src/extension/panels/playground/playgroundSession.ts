@@ -177,7 +177,7 @@ export class PlaygroundSession extends Disposable {
 	 */
 	async check(id: number, expected: string): Promise<void> {
 		if (this.#running !== null)
-			throw new Failure('busy', 'The answer is still being generated.', 'Wait for it, or stop it.');
+			throw new Failure('busy', 'The answer is still being generated.', 'Wait for it to finish, or stop it.');
 		const exchange = exchangeOf(this.#history, id);
 		if (exchange === undefined) throw new Failure('missing', 'This exchange no longer exists.');
 		this.#requireTrust();

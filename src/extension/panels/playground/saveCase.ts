@@ -51,7 +51,7 @@ export async function saveCase(
 		await vscode.window.showTextDocument(vscode.Uri.file(file), { selection: new vscode.Range(at, at) });
 	};
 	const undo = () => added.undo().catch((error: unknown) => notices.failure(error));
-	void notices.information(`Case added to ${displayText(basename(file), 80)}, line ${added.line}.`, [
+	void notices.information(`Case added at line ${added.line} of ${displayText(basename(file), 80)}.`, [
 		{ title: 'Open', run: open },
 		{ title: 'Undo', run: undo },
 	]);

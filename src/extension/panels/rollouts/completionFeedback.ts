@@ -69,8 +69,8 @@ export class CompletionFeedback {
 		if (messageText(first.prompt) !== messageText(second.prompt)) {
 			throw new Failure(
 				'invalid',
-				'Completions of different prompts cannot be ranked.',
-				'Choose two completions of the same prompt.',
+				'Completions for different prompts cannot be ranked.',
+				'Choose two completions for the same prompt.',
 			);
 		}
 		await log.save(this.#preference([a, first], [b, second], choice));

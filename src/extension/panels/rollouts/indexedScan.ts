@@ -102,7 +102,7 @@ async function readPlaces(
 	}
 }
 
-/** Same as `scanPrompt`, but uses the rollout index, so that only rollouts of the prompt are read. */
+/** Same as `scanPrompt`, but uses the rollout index, so that only rollouts for the prompt are read. */
 export async function indexedPrompt(
 	rolloutIndex: IndexAnswers,
 	folder: string,

@@ -48,7 +48,7 @@ export function addToRow(row: PromptRow, rollout: RolloutLine, tags: TraceTags):
 	row.answer.push(answerOf(rollout.completion, tags));
 }
 
-/** Finds all groups of a run with the same prompt, step by step. @param onRow called after each complete group */
+/** Finds all groups in a run that have the same prompt, step by step. @param onRow called after each complete group */
 export async function scanPrompt(
 	content: RunContent,
 	of: { readonly split: RolloutSplit; readonly step: number; readonly prompt: RolloutLine['prompt'] },

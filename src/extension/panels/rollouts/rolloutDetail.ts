@@ -18,7 +18,7 @@ export function recordedValues({ tokens }: Pick<RolloutLine, 'tokens'>): TokenVa
 	return values;
 }
 
-/** @param sent whether to include the completion, or load it only when it is opened */
+/** @param sent whether to include the completion; if false, it is loaded only when it is opened */
 export function rolloutDetail(line: RolloutLine, completion: string, sent: boolean): RolloutDetail {
 	return {
 		index: line.index,

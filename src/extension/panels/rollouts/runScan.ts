@@ -25,7 +25,7 @@ export interface ScanBounds {
 export const noBounds: ScanBounds = { rollouts: Number.POSITIVE_INFINITY, perStep: Number.POSITIVE_INFINITY };
 
 /**
- * Returns a permutation of 0..count-1 whose every prefix is spread evenly over the range: first both ends, then
+ * Returns a permutation of 0..count-1 in which every prefix is spread evenly over the range: first both ends, then
  * repeatedly the midpoints of the remaining gaps.
  */
 export function coarseToFine(count: number): number[] {

@@ -16,7 +16,7 @@ export interface TreeFileFacts {
 	readonly hasSpec: boolean;
 	/** Descriptions of unreadable parts. */
 	readonly faults: readonly string[];
-	/** Problem of the search, if known. */
+	/** Problem that the search tries to solve, if known. */
 	readonly problem: string | null;
 }
 
@@ -279,7 +279,7 @@ export async function openTreeFeed(path: string, tree: number, reader: TreeFileR
 		const head = Buffer.alloc(headBytes);
 		const { bytesRead } = await handle.read(head, 0, headBytes, 0);
 		const text = head.toString('utf8', 0, bytesRead).trimStart();
-		// An empty file, or a log that begins with our own start event, even if that line is incomplete.
+		// The file is empty, or it is a log that begins with our own start event, even if that line is incomplete.
 		if (text === '' || /^\{"t":"start"/.test(text)) return OwnTreeFeed.open(path);
 	} finally {
 		await handle.close();

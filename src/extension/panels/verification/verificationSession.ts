@@ -163,7 +163,7 @@ export class VerificationSession extends Disposable {
 		throw new Failure(
 			'unsupported',
 			'This evidence cannot be saved as a labeled case because it was truncated or scored as messages.',
-			'Choose another row of this finding.',
+			'Choose another row from this finding.',
 		);
 	}
 

@@ -19,7 +19,9 @@ class Capture:
         self._dropped = 0
 
     def install(self):
-        """Starts enforcing the print limit. os.write bypasses it and goes to the parent, which has its own limit."""
+        """Starts enforcing the print limit. Output written with os.write bypasses it and goes to the parent, which has
+        its own limit.
+        """
         sys.stdout = sys.__stdout__ = self._stream(1)
         sys.stderr = sys.__stderr__ = self._stream(2)
 

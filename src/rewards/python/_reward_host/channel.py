@@ -10,7 +10,7 @@ _decode = json.JSONDecoder().decode
 _read = os.read
 _write = os.write
 
-# Higher than any descriptor that open() returns to user code or that user code would guess.
+# Higher than any descriptor that open() returns to user code or that user code is likely to guess.
 _LOWEST = 200
 
 
@@ -24,7 +24,8 @@ class Channel:
         self._buffer = bytearray()
 
     def close(self):
-        """Closes the channel in a process forked by user code, which must not send messages on behalf of this process.
+        """Closes the channel in a process forked by user code. The forked process must not send messages on behalf of
+        the original one.
         """
         for fd in (self._requests, self._replies):
             try:

@@ -31,7 +31,9 @@ def _is_class(code, parent):
 
 
 class LineTracer:
-    """Context manager that measures coverage, with sys.monitoring if available (3.12) or else sys.settrace."""
+    """Context manager that measures coverage, using sys.monitoring if available (Python 3.12) and sys.settrace
+    otherwise.
+    """
 
     def __init__(self, path):
         self._path = path

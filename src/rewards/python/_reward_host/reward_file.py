@@ -55,7 +55,8 @@ class Reward:
 
 
 def load(path, passing=()):
-    """Loads the rewards in a file, in file order, as {name: Reward}. `passing`: exceptions that the file did not cause.
+    """Loads a file's rewards and returns them in file order as {name: Reward}. `passing`: exceptions that the file did
+    not cause.
     """
     try:
         with open(path, "rb") as file:
@@ -65,7 +66,7 @@ def load(path, passing=()):
     name = os.path.basename(path).split(".")[0]
     module = types.ModuleType(name if name.isidentifier() and name not in sys.modules else f"reward_{name}")
     module.__file__ = path
-    # pickle and dataclasses look the module up here.
+    # pickle and dataclasses look up the module in sys.modules.
     sys.modules[module.__name__] = module
     sys.path.insert(0, os.path.dirname(path))
     try:

@@ -1,4 +1,4 @@
-"""Rewards in this process. They are loaded once, then score batches. Requests and results follow
+"""Loads this process's rewards once, then scores batches with them. Requests and results follow
 src/protocol/rewardHost.ts.
 """
 

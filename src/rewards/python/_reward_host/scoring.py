@@ -9,7 +9,7 @@ _HIDDEN = ("prompt", "completion", "completion_ids")
 
 
 def columns_of(rows):
-    """Returns every dataset column by name, with one value per row: None if a row does not have it."""
+    """Returns every dataset column by name, with one value per row. Rows without the column have the value None."""
     columns = {}
     for row in rows:
         for key in row.get("row") or ():
@@ -70,7 +70,7 @@ def _as_list(returned, count):
     if isinstance(returned, (str, bytes, dict)) or returned is None:
         return None, f"returned {_name(returned)} {expected}"
     if not isinstance(returned, list):
-        # Converts arrays and tensors to plain numbers in a single call.
+        # Convert arrays and tensors to plain numbers in a single call.
         tolist = getattr(returned, "tolist", None)
         try:
             returned = tolist() if callable(tolist) else list(returned)
@@ -88,7 +88,7 @@ def _number(value):
     if value is None:
         return None, None
     if not isinstance(value, (bool, int, float)):
-        # Handles numpy and torch scalars without importing either library.
+        # Handle numpy and torch scalars without importing either library.
         item = getattr(value, "item", None)
         if callable(item) and not isinstance(value, type):
             try:
@@ -125,8 +125,8 @@ _loop = None
 
 
 def _event_loop():
-    """Uses a single event loop for the host's lifetime, so clients a reward keeps open remain valid. asyncio is imported
-    on first use.
+    """Uses a single event loop for the host's lifetime, so clients that a reward keeps open remain valid. asyncio is
+    imported on first use.
     """
     global _loop
     if _loop is None:

@@ -73,7 +73,7 @@ class Server:
             signal.raise_signal(signal.SIGINT)
 
     def _interrupted(self, *_):
-        # Too late for a request that has just been answered.
+        # Do nothing if the request has just been answered.
         if self._running is not None and self._running in self._cancelled:
             raise Cancelled
 
@@ -88,7 +88,7 @@ class Server:
             finally:
                 self._running = None
             if os.getpid() != self._pid:
-                os._exit(0)  # A process forked by user code has returned here. It must not send anything.
+                os._exit(0)  # A process forked by user code has reached this point. It must not send anything.
             self._channel.reply(message_id, result)
         except Cancelled:
             self._channel.fail(message_id, _CANCELLED, "Canceled.")

@@ -28,10 +28,12 @@ class Metrics:
         for name, values in self._values.items():
             try:
                 means[name] = math.fsum(values) / len(values)
-            except (OverflowError, ValueError):  # Too large, or infinities of both signs.
+            except (OverflowError, ValueError):  # The values are too large, or include infinities of both signs.
                 continue
         return {name: mean for name, mean in means.items() if math.isfinite(mean)}
 
 
 def log_extra(column, values):
-    """`log_extra(column, values)` adds a column to TRL's completions table. There is no such table here."""
+    """In TRL, `log_extra(column, values)` adds a column to the completions table. Does nothing here, because there is no
+    such table.
+    """

@@ -34,8 +34,8 @@ def say(escaped, evidence):
 
 
 def first(tries):
-    """Runs (name, function) pairs in order. The attempt has escaped as soon as one of them returns; otherwise it was
-    contained, and all error messages are reported.
+    """Runs (name, function) pairs in order. The attempt counts as an escape as soon as a function returns. Otherwise, it
+    counts as contained, and all error messages are reported.
     """
     words = []
     for name, function in tries:
@@ -313,7 +313,7 @@ def see_processes():
                 known.append(f"{pid}: {file.read(4096)!r}")
         except OSError:
             continue
-    # Process IDs in the sandbox are small. The same ID by coincidence does not mean the same process.
+    # Process IDs in the sandbox are small, so a matching ID can be a coincidence and does not identify the process.
     same = [words[:100] for words in known if about["token"] in words]
     say(bool(same), "; ".join(same) or f"{sum(name.isdigit() for name in os.listdir('/proc'))} processes are visible, none from outside")
 
@@ -479,8 +479,8 @@ def made(size, words):
 
 @attempt
 def page_tables():
-    """Reads single bytes across up to 600 GB of empty memory. The pages are not charged, but their page tables take 1.2
-    GB.
+    """Reads single bytes across up to 600 GB of empty memory. The pages are not charged, but their page tables take up
+    1.2 GB.
     """
     import mmap
 
@@ -503,7 +503,7 @@ def page_tables():
 
 
 def fill(descriptor):
-    """Writes to a descriptor until it is full. @returns number of bytes"""
+    """Writes to a descriptor until it is full, and returns the number of bytes written."""
     os.set_blocking(descriptor, False)
     size = 0
     try:
@@ -695,7 +695,7 @@ def identity():
     capabilities = {name: fields.get(name, "") for name in ("CapEff", "CapPrm", "CapBnd", "CapAmb")}
     some = [f"{name}={value}" for name, value in capabilities.items() if int(value or "0", 16) != 0]
     if fields.get("NoNewPrivs") != "1":
-        some.append("programs may gain privileges")
+        some.append("programs can gain privileges")
     say(bool(some), ", ".join(some) or f"user {os.getuid()}, no capabilities and no way to gain any")
 
 

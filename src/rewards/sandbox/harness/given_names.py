@@ -8,8 +8,8 @@ ONLY_TREE = 1024  # ast.PyCF_ONLY_AST, without the import
 
 def give(code, namespace):
     """
-    Runs given.py: always the part before its first empty line, and the rest only if the code uses a name that it does
-    not define, because imports take time. A prompt that is prose provides nothing.
+    Runs given.py. Always runs the part before its first empty line, but runs the rest only if the code uses a name
+    that it does not define, because imports take time. A prompt that is prose provides nothing.
     """
     try:
         with open("given.py", encoding="utf-8") as file:

@@ -177,8 +177,8 @@ def encode(value):
         return {"t": "builtin", "v": value.__name__}
     kind = value if isinstance(value, type) else type(value)
     of_answer = isinstance(value, (Remote, Later)) or kind in error_classes.values()
-    # Once the answer has returned something, it may have caused the call, for example with an object that has `sort`
-    # instead of a list.
+    # Once the answer has returned something, the answer might have caused this call, for example by returning an object
+    # that has `sort` instead of a list.
     if state["calls"] == 0 and (isinstance(value, types.FunctionType) or (kind.__flags__ & HEAP_TYPE and not of_answer)):
         raise Misunderstood(f"they pass a {kind.__name__} to the answer, which can only receive plain values")
     raise TypeError(f"a test cannot pass a value of type {kind.__name__}")
@@ -251,8 +251,8 @@ class Tally:
 
 
 class Split(ast.NodeTransformer):
-    """Wraps each assertion so that it is counted. Leaves assertions inside `try` alone, because they may be intended to
-    fail.
+    """Wraps each assertion so that it is counted. Leaves assertions inside `try` alone, because they might be intended
+    to fail.
     """
 
     def __init__(self):
@@ -333,7 +333,7 @@ def name_of(entry_point):
 def tested_by(entry_point, names):
     """
     Returns the tested function, or None if the answer does not define it. A method belongs to one object per test,
-    created at the first call: a test that calls nothing has not used the answer.
+    which is created at the first call, so a test that calls nothing has not used the answer.
     """
     tested = names.get(name_of(entry_point))
     if tested is None or not entry_point.startswith(METHOD):
@@ -351,7 +351,7 @@ def tested_by(entry_point, names):
 
 
 def names_in(code):
-    """Returns all identifiers that a piece of code refers to. Empty if it is not valid Python."""
+    """Returns all identifiers that a piece of code refers to. The result is empty if the code is not valid Python."""
     try:
         nodes = list(ast.walk(ast.parse(code)))
     except (SyntaxError, ValueError, RecursionError):
@@ -450,7 +450,8 @@ def run_code(code, names, entry_point, tally):
 
 
 def require_modules(tree):
-    """Checks that modules imported without `try` are installed. Otherwise, no answer can pass the tests."""
+    """Checks that modules imported without `try` are installed. If a module is missing, no answer can pass the tests.
+    """
     import importlib.util
 
     for node in tree.body:
@@ -713,7 +714,9 @@ def wanted_names(tests):
 
 
 def run_prompt(prompt, scope):
-    """Runs a prompt that is code, because it may define what its tests use. Ignores prose that contains some code."""
+    """Runs a prompt that is code, because it might define names that its tests use. Ignores prose that contains some
+    code.
+    """
     try:
         compiled = compile(prompt, "prompt.py", "exec")
     except (SyntaxError, ValueError):
@@ -788,7 +791,7 @@ def main():
             if not state["stopped"]:
                 return say(fault=f"{error}"[:300])
         if state["stopped"]:
-            # The test may have mistaken the exit for an expected error. An answer that exits never passes.
+            # The test might have mistaken the exit for an expected error. An answer that exits never passes.
             if all(tally.results.values()):
                 tally.results["ended"] = False
             parts, passed = len(tally.results), sum(tally.results.values())

@@ -20,7 +20,9 @@ export interface EscapeAttempt {
 	 * do.
 	 */
 	readonly mild?: boolean;
-	/** Whether the attempt can use up the machine's resources if it is not stopped, so nothing may run concurrently. */
+	/**
+	 * Whether the attempt could use up the machine's resources if not stopped, so nothing else may run at the same time.
+	 */
 	readonly alone?: boolean;
 	/**
 	 * Checks the outcome from outside the sandbox if the attempt itself cannot know it. Default: uses the attempt's own
@@ -53,13 +55,13 @@ export function endOf({ end, status, signal, peakProcesses, peakMemoryMb }: Sand
 	}
 }
 
-/** Returns the verdict for an attempt that itself failed, so nothing was tried. */
+/** Returns the verdict for an attempt that failed before it tried anything. */
 export function untried(run: SandboxOutput): Verdict {
 	const words = run.stderr.trim().split('\n').at(-1) ?? '';
 	return { outcome: 'untried', evidence: words === '' ? endOf(run) : words };
 }
 
-/** Returns a check on a measured amount: the sandbox holds if the amount is at most `most`. */
+/** Returns a check on a measured amount: the sandbox holds if the amount is at most `max`. */
 export const atMost = (max: number) => (said: Said, run: SandboxOutput) => {
 	if (said === null && run.end === 'exited') return untried(run);
 	return {

@@ -14,7 +14,7 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 		id: 'tcp-loopback',
 		mild: true,
 		area: 'network',
-		tried: 'Connect to a server on this machine, through all of its addresses',
+		tried: 'Connect to a server on this machine via each of its addresses',
 		expected: 'no response',
 	},
 	{
@@ -125,7 +125,7 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 	{
 		id: 'kill-outside',
 		mild: true,
-		// If it succeeds, other attempts would look for a process that no longer exists.
+		// If this attempt succeeds, other attempts would look for a process that no longer exists.
 		alone: true,
 		area: 'processes',
 		tried: 'Kill a process on this machine',
@@ -317,7 +317,12 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 		tried: 'Create a user namespace to become root in it',
 		expected: 'refused',
 	},
-	{ id: 'mount', area: 'kernel', tried: 'Mount, remount, unmount or change the root', expected: 'refused' },
+	{
+		id: 'mount',
+		area: 'kernel',
+		tried: 'Mount, remount or unmount a file system, or change the root',
+		expected: 'refused',
+	},
 	{
 		id: 'file-handles',
 		area: 'kernel',
@@ -333,7 +338,7 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 	},
 ];
 
-/** Checks from outside the sandbox, because files written inside it may be in a location that exists only there. */
+/** Checks from outside the sandbox, because files written inside it might be in a location that exists only there. */
 async function fromOutside(said: Said, run: SandboxOutput, appeared: () => Promise<string[]>): Promise<Verdict> {
 	const found = await appeared();
 	if (found.length > 0) return { outcome: 'escaped', evidence: `${found.join(', ')} appeared` };

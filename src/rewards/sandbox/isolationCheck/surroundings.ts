@@ -22,7 +22,7 @@ export interface About {
 	/** Value and name of a variable in this process's environment. */
 	readonly secret: string;
 	readonly secretName: string;
-	/** IDs of this process and of a process that may be killed. */
+	/** IDs of this process and of a process that attempts are allowed to kill. */
 	readonly pid: number;
 	readonly victim: number;
 	readonly port: number;
@@ -41,7 +41,7 @@ export interface About {
 /** Resources outside the sandbox that attempts try to access: files, servers, a process, a secret. */
 export interface Surroundings {
 	readonly about: About;
-	/** @param signaled whether a signal was sent, which may take a moment to have an effect */
+	/** @param signaled whether a signal was sent, which can take a moment to have an effect */
 	victimLives(signaled: boolean): Promise<boolean>;
 	/** Returns files that attempts have created outside the sandbox. */
 	appeared(): Promise<string[]>;
@@ -146,7 +146,7 @@ export async function makeSurroundings(workspace: string): Promise<Surroundings>
 	}
 }
 
-/** Servers that attempts try to reach; `path`: of a socket in the folder. */
+/** Starts the servers that attempts try to reach. `path` is the path of a socket in the folder. */
 async function startServers(folder: string, token: string, undo: (() => unknown)[]) {
 	const tcp = createServer(answer);
 	const port = await listen(tcp, { port: 0, host: '::' }).catch(() => listen(tcp, { port: 0, host: '0.0.0.0' }));
@@ -170,7 +170,7 @@ async function startServers(folder: string, token: string, undo: (() => unknown)
 	return { port, udpPort: udp.address().port, path, abstract };
 }
 
-/** A process that attempts try to kill. */
+/** Starts a process that attempts try to kill. */
 async function startVictim(token: string, undo: (() => unknown)[]) {
 	const victim = spawn(process.execPath, ['-e', "console.log('here'); setInterval(() => undefined, 60000)", token], {
 		stdio: ['ignore', 'pipe', 'ignore'],
@@ -180,7 +180,7 @@ async function startVictim(token: string, undo: (() => unknown)[]) {
 	undo.push(() => ended(victim));
 	const { pid } = victim;
 	// Given a number that is not a process ID, `kill` can signal many processes.
-	if (pid === undefined) throw new Failure('internal', 'Cannot start the process that attempts may kill.');
+	if (pid === undefined) throw new Failure('internal', 'Cannot start the process that attempts are allowed to kill.');
 	// A process does not show its arguments until shortly after it starts.
 	await Promise.race([once(victim.stdout, 'data'), once(victim, 'exit')]).catch(() => undefined);
 	return { victim, pid };

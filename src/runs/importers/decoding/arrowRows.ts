@@ -91,7 +91,7 @@ export class ArrowRows {
 			const max = count === 1 ? largestRow : answerBytes;
 			const take = (bytes: number) => {
 				taken += bytes;
-				if (taken > max) throw new TooLarge(`a row has more than ${max} bytes`);
+				if (taken > max) throw new TooLarge(`a row is larger than ${max} bytes`);
 			};
 			try {
 				take(8 * count);

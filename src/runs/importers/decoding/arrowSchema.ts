@@ -39,7 +39,10 @@ const unread: Readonly<Record<number, string>> = {
 	26: 'large list view',
 };
 
-/** Reads the columns from a Schema message. Throws a sentence fragment for unsupported columns. */
+/**
+ * Reads the columns from a Schema message. For unsupported columns, throws an error whose message is a sentence
+ * fragment.
+ */
 export function readSchema(schema: FlatTable): ArrowField[] {
 	if (schema.int(0, 2) !== 0) throw new Error('its numbers are big-endian');
 	let fields = 0;

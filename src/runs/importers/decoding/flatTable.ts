@@ -1,6 +1,6 @@
 /**
- * Maximum number of tables in a message's metadata, because a table can be referenced from many places, and even by
- * itself.
+ * Maximum number of tables in a message's metadata. Needed because a table can be referenced from many places, and even
+ * by itself.
  */
 const maxTables = 100_000;
 

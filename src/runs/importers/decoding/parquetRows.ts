@@ -57,7 +57,7 @@ export class ParquetRows {
 			Object.entries(compressors).map(([name, decompress]) => [
 				name,
 				(input: Uint8Array, length: number) => {
-					if (length < 0 || length > largestPage) throw new Error(`a page has ${length} bytes`);
+					if (length < 0 || length > largestPage) throw new Error(`a page is ${length} bytes`);
 					this.#left -= length;
 					if (this.#left < 0) throw new Error(`more than ${this.#largest} bytes of pages need to be decompressed`);
 					return decompress(input, length);
@@ -112,7 +112,7 @@ export class ParquetRows {
 		});
 		if (group === undefined) throw new Error(`it has no row ${from + 1}`);
 		const bytes = Number(group.total_byte_size);
-		if (bytes > largestGroup) throw new Error(`a row group has ${bytes} bytes`);
+		if (bytes > largestGroup) throw new Error(`a row group is ${bytes} bytes`);
 		const columns = Math.max(1, group.columns.length);
 		const small = bytes <= this.#atOnce.held && rowsOf(group) * columns <= heldCells;
 		const end = start + rowsOf(group);
@@ -158,7 +158,7 @@ function answerOf(rows: readonly unknown[]): readonly unknown[] {
 	for (const [i, row] of rows.entries()) {
 		const size = sizeOf(row);
 		bytes += size;
-		if (i === 0 && size > largestRow) throw new Error(`a row has ${size} bytes`);
+		if (i === 0 && size > largestRow) throw new Error(`a row is ${size} bytes`);
 		if (i > 0 && bytes > answerBytes) return rows.slice(0, i);
 	}
 	return rows;

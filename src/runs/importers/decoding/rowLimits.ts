@@ -1,6 +1,6 @@
 /**
- * Size limit for the rows in one response, in bytes, because they are copied to the requesting thread. A single row can
- * exceed it.
+ * Size limit for the rows in one response, in bytes. Needed because the rows are copied to the requesting thread. A
+ * single row can exceed the limit.
  */
 export const answerBytes = 32 << 20;
 export const largestRow = 64 << 20;

@@ -34,7 +34,7 @@ const credit: CompanionFile = {
 const episodes = (record: unknown, context: RecordContext) =>
 	episodeRollouts(record, (id) => (context.companion?.(id) as TraceCredit | undefined) ?? null);
 
-/** Reads a row or a single trace: the file name stayed the same when the content changed. */
+/** Reads a row or a single trace, because the file name stayed the same when the content changed. */
 const rollouts = (record: unknown) =>
 	Array.isArray(fieldsOf(record)?.nodes) ? episodeRollouts(record) : evaluationRow(record);
 

@@ -64,7 +64,7 @@ function conversation(step: Fields, question: string): Message[] {
 	return typeof reply === 'string' ? [...asked, { role: 'assistant', content: reply }] : asked;
 }
 
-/** The thinking in a message may be dropped when the message is sent to the model again. */
+/** The thinking in a message might be dropped when the message is sent to the model again. */
 const same = (a: Message, b: Message) =>
 	a.role === b.role && a.content === b.content && isDeepStrictEqual(calls(a), calls(b));
 const calls = (message: Message) => message.tool_calls ?? null;
@@ -177,7 +177,7 @@ export function rllmEpisode(record: unknown, context: RecordContext): readonly F
 		rollouts.push({
 			...shared,
 			// Solvers and judges answer different prompts, so they do not form one group. An episode without trajectories has
-			// no known name and is assigned to the run's main one.
+			// no known name and is assigned to the run's main name.
 			groupKey: name === null || name === main ? group : `${name} ${group}`,
 			prompt: prompt.length > 0 ? prompt : question,
 			completion,
@@ -232,7 +232,7 @@ export const rllm: RunFormat = {
 	})),
 	notes: [
 		'Every trajectory of an episode is a rollout; all trajectories with the same name for one task form a group.',
-		'Episode metrics are shown with the rewards, but may not add up to the reward.',
+		'Episode metrics are shown with the rewards, but might not add up to the reward.',
 		'Advantages and tokens are not recorded.',
 	],
 	learn: learnNames,

@@ -107,9 +107,9 @@ export const tinker: RunFormat = {
 	),
 	metrics: [{ pattern: 'metrics.jsonl', form: 'jsonl', metrics: tinkerMetrics }],
 	notes: [
-		'Tinker writes rewards and lengths for all rollouts, but text only for the first groups in an iteration, in its log.',
-		'The log does not record which rollout in a group its text belongs to, so text is matched to rollouts by reward and length.',
-		'Groups with all-equal rewards may have been filtered out. Advantages and tokens are not recorded.',
+		'Tinker writes rewards and lengths for all rollouts, but its log contains text only for the first groups in an iteration.',
+		'The log does not record which rollout in a group a piece of text belongs to, so text is matched to rollouts by reward and length.',
+		'Groups with all-equal rewards might have been filtered out. Advantages and tokens are not recorded.',
 	],
 	async recognize(folder) {
 		if (await folder.has(summaries)) return true;

@@ -266,7 +266,8 @@ function traceRollout(trace: Fields, episode: EpisodeFacts, credit: TraceCredit 
 }
 
 /**
- * Returns a rollout for an episode that failed before any agent produced a message: not scored, but shown in its group.
+ * Returns a rollout for an episode that failed before any agent produced a message. The rollout is not scored, but is
+ * shown in its group.
  */
 function failedEpisode(fields: Fields): ForeignRollout {
 	const data = fieldsOf(fieldsOf(fields.task)?.data);

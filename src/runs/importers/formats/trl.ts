@@ -50,7 +50,7 @@ function weighted(score: number | null, learned: TrlLearned | undefined, name: s
 
 /** A row written by an evaluation. */
 interface EvaluatedRow {
-	/** Dataset name; null if there is only one or its name is unknown. */
+	/** Dataset name; null if there is only one dataset or the name is unknown. */
 	readonly dataset: string | null;
 	/** Whether the evaluation's logged metrics cover exactly these rows. */
 	readonly alone: boolean;
@@ -102,8 +102,8 @@ export const trlTable =
 	};
 
 /**
- * A file belongs to training unless an evaluation wrote all of it, and to an evaluation only if that evaluation is
- * known.
+ * Returns whether a file contains rows of a split. A file belongs to training unless an evaluation wrote all of it, and
+ * to an evaluation only if that evaluation is known.
  */
 function holdsRowsOf(split: Split, path: string, learned: unknown): boolean {
 	const known = learned as TrlLearned | undefined;
@@ -212,7 +212,7 @@ export const trl: RunFormat = {
 		'TRL records neither the total reward nor weights: the reward is the weighted sum of the reward functions, with weights computed from the logged rewards and advantages.',
 		'TRL writes training and evaluation completions under the same names: if both ran at a step, they are distinguished by the number of prompts and by the means that the evaluation logged.',
 		'A completions file contains the last generation batch of its step.',
-		'TRL records the fraction of truncated completions but not which ones: this is known per completion only if the fraction is 0 or 1.',
+		'TRL records the fraction of truncated completions but not which ones were truncated, so truncation is known per completion only if the fraction is 0 or 1.',
 	],
 	learn: learnTrl,
 	describe,

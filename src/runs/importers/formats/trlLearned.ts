@@ -30,7 +30,10 @@ export interface TrlLearned {
 	readonly notes: readonly string[];
 }
 
-/** Maximum number of completions files to read for weights and for evaluations, and of rows to read per file. */
+/**
+ * Maximum number of completions files to read for weights and for evaluations, and maximum number of rows to read per
+ * file.
+ */
 const maxFiles = 8;
 
 /** Maximum number of metrics rows to read for weights. */
@@ -150,7 +153,7 @@ async function filesOf(
 	const groups: RecordedGroup[] = [];
 	const totals: RecordedTotal[] = [];
 	let gaps = false;
-	// The first group after evaluation rows are removed may be incomplete.
+	// The first group after evaluation rows are removed might be incomplete.
 	for (const path of paths.filter((one) => !evaluations.has(one)).slice(0, maxFiles)) {
 		const rows = await rowsOf(path, evidence);
 		const [first] = rows;
@@ -217,7 +220,7 @@ function statedWeights(names: readonly string[], found: RecordedWeights): Pick<T
 		notes.push(
 			known.length === 0 && list(open) === names.map((name) => `${name} 1`).join(', ')
 				? `Reward weights are not recorded and cannot be computed (${totalsFit === false ? 'none fit' : why}): each is assumed to be 1.`
-				: `The weight of ${open.join(' and of ')} cannot be computed from the recorded data: ${list(open)} assumed.`,
+				: `The weight of ${open.join(' and of ')} cannot be computed from the recorded data, so ${list(open)} is assumed.`,
 		);
 	}
 	return { weights, notes };

@@ -89,7 +89,7 @@ export const verl: RunFormat = {
 	})),
 	notes: [
 		'verl writes no group id: rollouts with the same step and input form a group, in any order.',
-		'Other values returned by the reward function are shown with the rewards, but may not add up to the score.',
+		'Other values returned by the reward function are shown with the rewards, but might not add up to the score.',
 		'Prompts and completions are decoded without special tokens, so roles and tool turns appear as plain text.',
 		'Advantages, tokens and truncation are not recorded.',
 	],

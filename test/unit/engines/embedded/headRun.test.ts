@@ -152,7 +152,7 @@ test('a head for an existing policy learns from a file of labeled steps', async 
 	);
 	const refused = await place.prepare(own);
 	assert.equal((await place.run('--run', refused)).code, 2);
-	assert.match((await readRecord(refused)).error?.message ?? '', /labels\.jsonl, line 2: has 2 labels for 1 steps/);
+	assert.match((await readRecord(refused)).error?.message ?? '', /labels\.jsonl, line 2: 2 labels for 1 steps/);
 	const resumed = await place.run('--run', run, '--resume');
 	assert.equal(resumed.code, 2);
 	assert.match(resumed.stderr, /line 2|dataset/);

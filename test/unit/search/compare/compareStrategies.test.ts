@@ -189,7 +189,7 @@ describe('strategy comparison', () => {
 		);
 		const summary = await readSummary('broken');
 		assert.equal(summary.state, 'failed');
-		assert.match(summary.message ?? '', /start the comparison again/);
+		assert.match(summary.message ?? '', /run the comparison again/);
 		assert.equal(summary.points[0]?.accuracy, null);
 		assert.ok((summary.points[0]?.failed ?? 0) > 0);
 		await writeFile(join(root, 'broken.jsonl'), await readFile(join(root, 'policy.jsonl'), 'utf8'));

@@ -184,7 +184,7 @@ test('completions for the same prompt are shown side by side at a selected step'
 	await page.locator('.prompt-list').focus();
 	await page.keyboard.press('ArrowDown');
 	await page.waitForFunction(() => document.querySelectorAll('.prompt-list [aria-selected="true"]').length === 1);
-	await page.locator('.side').first().getByRole('button', { name: 'Rollouts of baseline' }).click();
+	await page.locator('.side').first().getByRole('button', { name: 'Rollouts from baseline' }).click();
 	await page.waitForTimeout(50);
 	const [method, params] = view.asked.at(-1) ?? [];
 	assert.equal(method, 'openRollouts');

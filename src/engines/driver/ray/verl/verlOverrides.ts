@@ -10,7 +10,7 @@ export type VerlSettings = Readonly<Record<string, VerlValue>>;
 export interface VerlFacts {
 	/** Run name used in verl's own files. */
 	readonly id: string;
-	/** Maximum prompt length in tokens, or an upper bound. */
+	/** Maximum prompt length in tokens, or an upper bound on it. */
 	readonly promptLength: number;
 	readonly submission: string;
 }
@@ -192,7 +192,7 @@ export function hydraValue(value: VerlValue): string {
 
 /**
  * Returns the arguments for `python -m verl.trainer.main_ppo`. The installed verl rejects settings it does not know.
- * Settings from the recipe (`ray.verl`) are added, or override others.
+ * Settings from the recipe (`ray.verl`) are added, and override existing ones with the same name.
  */
 export function verlArguments(settings: VerlSettings, own: Readonly<Record<string, unknown>>): string[] {
 	const replaced = new Set(Object.keys(own));

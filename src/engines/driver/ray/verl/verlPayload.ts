@@ -13,7 +13,7 @@ import { type VerlFacts, verlArguments, verlSettings } from './verlOverrides.ts'
 
 /** Maximum number of training rows sent with the job. verl iterates over them in epochs. */
 const maxRows = 200_000;
-/** verl's default. */
+/** Lower bound for the prompt length setting. Equal to verl's default. */
 const minPromptLength = 512;
 
 export interface VerlPayload {
@@ -44,7 +44,7 @@ export async function verlPayload(
 	const rows = (problems: readonly Problem[], split: string) =>
 		problems.map((problem, index) => JSON.stringify(verlRow(recipe, problem, split, index))).join('\n');
 	const held = source.heldOut(recipe.evaluate.problems);
-	// Upper bound: a token has at least one byte, and the chat template adds a few tokens.
+	// Upper bound: each token is at least one byte long, and the chat template adds a few tokens.
 	const longest = [...training, ...held].reduce(
 		(max, { prompt }) => Math.max(max, Buffer.byteLength(renderPrompt(recipe.template, prompt)) + 64),
 		minPromptLength,

@@ -18,8 +18,8 @@ interface Batch {
 
 /**
  * Trains a head alongside the frozen policy, using binary cross-entropy between values and labels. Labels are the
- * outcomes of the policy's own completions (`value-model`), the fraction of correct completions from each step
- * (`process-reward-model`), or are read from a file.
+ * outcomes of the policy's own completions (`value-model`), the fractions of correct completions from each step
+ * (`process-reward-model`), or values read from a file.
  * @param labels labels from the stage's file, or null if it has none
  */
 export async function runHeadStage(

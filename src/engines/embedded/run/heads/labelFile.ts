@@ -63,13 +63,13 @@ function parseLabels(text: string, path: string): LabelLine[] {
 		try {
 			value = parseBoundedJson(line);
 		} catch {
-			throw fault('is not JSON');
+			throw fault('not valid JSON');
 		}
 		const decoded = decode(lineSchema, value);
 		if (!decoded.ok) throw fault(`${decoded.faults[0]?.path ?? ''} ${decoded.faults[0]?.message ?? ''}`.trim());
 		const { completions, labels } = decoded.value;
 		if (labels.length !== completions.length) {
-			throw fault(`has ${labels.length} labels for ${completions.length} steps`);
+			throw fault(`${labels.length} labels for ${completions.length} steps`);
 		}
 		lines.push(decoded.value);
 	}

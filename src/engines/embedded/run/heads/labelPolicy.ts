@@ -23,11 +23,11 @@ export interface LabeledBatch {
 	readonly rows: readonly LabeledRow[];
 	readonly sampled: number;
 	readonly tokens: number;
-	/** Mean outcome of completions sampled from the start, or null if there are none. */
+	/** Mean outcome of the completions sampled from the prompt (not from a step), or null if there are none. */
 	readonly accuracy: number | null;
 }
 
-/** Returns completions with their outcomes. Skips completions that accuracy does not apply to. */
+/** Returns completions with their outcomes. Skips completions to which accuracy does not apply. */
 export async function judgedSamples(
 	parts: TrainingParts,
 	problems: readonly PosedProblem[],
@@ -113,7 +113,7 @@ export async function labelPolicy(
 }
 
 interface LabelPrefix {
-	/** Index among the scored completions. */
+	/** Index of the step's completion among the scored completions. */
 	readonly of: number;
 	/** Number of completion tokens up to the end of the step. */
 	readonly end: number;

@@ -13,9 +13,9 @@ interface Batch {
 }
 
 /**
- * Distills a teacher, either from its completions (those in a file that the rewards accept), or from its distribution
- * at each token (Hinton et al. 2015) on completions from a file, from the teacher (Kim and Rush 2016), or from the
- * student (Agarwal et al. 2023).
+ * Distills a teacher. The student trains either on the teacher's completions (those in a file that the rewards accept)
+ * or on the teacher's distribution at each token (Hinton et al. 2015) of completions from a file, from the teacher (Kim
+ * and Rush 2016), or from the student (Agarwal et al. 2023).
  * @param texts completions from the stage's file, or null to sample them
  */
 export async function runDistillStage(

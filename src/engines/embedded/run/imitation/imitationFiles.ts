@@ -6,7 +6,7 @@ import { checkpointFiles } from '../../../../protocol/checkpointState.ts';
 import { readDataFile } from '../../../../runs/openDataset.ts';
 import { readCheckpoint, type StoredCheckpoint } from '../checkpointFolder.ts';
 
-/** Files that stages imitate, by stage index, before the vocabulary is known. */
+/** Imitation data for each stage, by stage index, before the vocabulary is known. */
 export interface ImitationFiles {
 	readonly corpora: ReadonlyMap<number, Corpus>;
 	readonly completions: ReadonlyMap<number, { readonly path: string; readonly rows: readonly CompletionRow[] }>;

@@ -40,7 +40,7 @@ export function imitationParts(
 		if (own === null) continue;
 		texts.set(index, own);
 		if (own.leftOut > 0) {
-			onLeftOut(own.leftOut, `texts in ${stage.corpus?.path} contain symbols missing from the model vocabulary`);
+			onLeftOut(own.leftOut, `documents in ${stage.corpus?.path} contain symbols missing from the model vocabulary`);
 		}
 	}
 	return {

@@ -40,7 +40,7 @@ async function heldOutLoss(host: StageHost, texts: PretrainTexts): Promise<Metri
 
 /**
  * Pretraining: next-token prediction on whole documents, from bos to eos. A `workedShare` fraction of the rows are
- * worked solutions, trained on including their prompts.
+ * worked solutions, whose prompts are trained on as well.
  * @param texts documents, or null to train on worked solutions only
  */
 export async function runPretrainStage(

@@ -9,8 +9,8 @@ import { type PreferencePairs, rowsOf, type TokenPair } from './pairFiles.ts';
 const sumOf = (values: PerToken): number => values.reduce((sum, value) => sum + value, 0);
 
 /**
- * Computes implicit rewards, beta times the policy-reference log-ratio (Rafailov et al. 2023, equation 5), and
- * log-probabilities.
+ * Computes log-probabilities and implicit rewards, which are beta times the policy-reference log-ratio (Rafailov et al.
+ * 2023, equation 5).
  */
 function judged(policy: readonly number[], reference: readonly number[], beta: number) {
 	const pairs: JudgedPair[] = [];

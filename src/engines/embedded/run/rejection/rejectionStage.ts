@@ -45,8 +45,9 @@ type BatchFile = v.InferOutput<typeof batchSchema>;
 
 /**
  * Rejection sampling: the policy's correct completions (or those accepted by a reward) become training data (Yuan et
- * al. 2023; DeepSeek-R1, section 2.3.3). The policy is frozen. Each step is one generation batch. The completions kept
- * from a batch go to a separate file until the last batch, so an interrupted run resumes and produces the same data.
+ * al. 2023; DeepSeek-R1, section 2.3.3). The policy is frozen. Each step is one generation batch. Until the last batch,
+ * the completions kept from each batch are stored in a separate file, so an interrupted run resumes and produces the
+ * same data.
  * @param extra rows from files to mix in
  */
 export async function runRejectionStage(

@@ -51,8 +51,8 @@ def boundary_of(trainer: Trainer) -> dict[str, Any]:
 
 
 def write_checkpoint(context: Context, folder: str) -> dict[str, Any]:
-    """Writes the run as of the last gate to `folder`. Called on every rank. Returns the state that the driver keeps for
-    a resume. Raises Failure `full` if the disk is full.
+    """Writes the run as of the last gate to `folder`. Called on every rank. Returns the state that the driver needs to
+    resume the run. Raises Failure `full` if the disk is full.
     """
     active = context.active
     boundary = context.boundary

@@ -26,7 +26,7 @@ def run(link: Link | None, token: str, world: World) -> int:
     try:
         assignment = begin(link, token, world)
         check_version()
-        # Load everything now, because an update can replace the installation folder.
+        # Load everything now, because an update to the extension can replace the installation folder.
         with loading():
             from .training import work
 

@@ -13,7 +13,7 @@ PACKAGES = ("torch", "trl", "transformers", "accelerate", "datasets", "peft", "v
 
 
 def versions(own: str) -> dict[str, str]:
-    """Returns versions that affect a run's numbers."""
+    """Returns the versions that affect a run's results."""
     known = {"python": platform.python_version(), "reasoning-lab-trainer": own}
     known |= {package: found for package in PACKAGES if (found := installed(package)) is not None}
     if torch.version.cuda is not None and torch.cuda.is_available():

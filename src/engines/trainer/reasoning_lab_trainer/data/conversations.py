@@ -10,7 +10,7 @@ from .source import Numbered, Source, word_of_place
 
 
 class Cells:
-    """Reads the cells of a source. Every error message includes file, row and column."""
+    """Reads cells from a source. Every error message includes file, row and column."""
 
     def __init__(self, source: Source, block: str) -> None:
         self._source = source

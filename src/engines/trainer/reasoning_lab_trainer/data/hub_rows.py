@@ -19,7 +19,7 @@ from ..failure import Failure
 from .source import Source, hub_dataset_failure, plain
 
 TELL_EVERY = 200
-ELSEWHERE = "Run `reasoning-lab dataset fetch` on a machine with access to it, then open the file here."
+ELSEWHERE = "Run `reasoning-lab dataset fetch` on a machine that has access to the dataset, then open the file here."
 
 
 def write_rows(source: Source, limit: int, out: Path, report: Callable[[int], None]) -> tuple[int, bool]:

@@ -42,7 +42,7 @@ def presets() -> dict[str, dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Parts:
-    """Unmodified values of each role in a row; `MISSING` if absent."""
+    """Unmodified value of each role in a row, or `MISSING` if absent."""
 
     prompt: Any
     answer: Any

@@ -32,7 +32,8 @@ class Problems(ABC):
 
     @abstractmethod
     def training(self, start: int, count: int) -> list[Problem]:
-        """Returns problems `start` up to `start + count` from the stream. Rows come in epochs, each shuffled separately.
+        """Returns problems `start` (inclusive) to `start + count` (exclusive) from the stream. Each epoch of rows is
+        shuffled separately.
         """
 
     @abstractmethod
@@ -147,7 +148,7 @@ def _read(numbered: Numbered, source: Source, columns: Columns) -> _Read:
     if parts.answer is MISSING:
         mark = '"####" before the answer' if columns.reading == "hashes" else "\\boxed{} around the answer"
         raise fault(
-            f'has an "{columns.answer}" without {mark}', 'Fix the row, or set the column names instead of "preset".'
+            f'has no {mark} in column "{columns.answer}"', 'Fix the row, or set the column names instead of "preset".'
         )
     answer = gold_text(parts.answer)
     if answer is None and parts.answer is not None:

@@ -31,7 +31,7 @@ def used_devices() -> list[UsedDevice]:
 
 
 def take_peaks(ordinal: int) -> tuple[float, float]:
-    """Returns and resets a device's peak allocated and peak reserved bytes since the last call."""
+    """Returns a device's peak allocated and peak reserved bytes since the last call, and resets both."""
     import torch
 
     peaks = (float(torch.cuda.max_memory_allocated(ordinal)), float(torch.cuda.max_memory_reserved(ordinal)))

@@ -74,9 +74,7 @@ class Nvml:
         return cls(pynvml)
 
     def device(self, uuid: str) -> NvmlDevice | None:
-        """Returns the device with a UUID as reported by torch, which has no prefix, for either a whole device or a MIG
-        slice.
-        """
+        """Returns the device or MIG slice with the given UUID. The UUID has no prefix, as reported by torch."""
         handle = self._handle(f"GPU-{uuid}") or self._handle(f"MIG-{uuid}")
         return None if handle is None else NvmlDevice(self._nvml, handle)
 

@@ -52,8 +52,8 @@ class DeviceSampler:
     """Samples this process's devices until closed. Does nothing if there are no devices.
 
     Training never waits for the sampler. Its thread queries the driver about once a second without holding the GIL,
-    and `take` only returns what the thread has recorded. A step shorter than the interval can have no samples, in
-    which case they appear in a later step.
+    and `take` only returns what the thread has recorded. A step shorter than the interval might have no samples. The
+    next sample is then attributed to a later step.
     """
 
     def __init__(

@@ -20,7 +20,7 @@ CHUNK_BYTES = 1 << 20
 
 
 class ByteStream(Protocol):
-    """Common interface of sockets and named pipes."""
+    """Common interface for sockets and named pipes."""
 
     def read(self, most: int) -> bytes:
         """Reads between one and `most` bytes. Returns an empty result if the peer has disconnected."""

@@ -31,8 +31,8 @@ _CLASSES = {
 def make_head(
     policy: Policy, name: HeadName, recipe: dict[str, Any], folder: Path | None = None
 ) -> PreTrainedModel | PeftModel:
-    """Creates a copy of the policy's layers with a new output layer. Loads trained weights from `folder` if `save_head`
-    wrote one. Raises `unsupported` if transformers has no such model for the architecture.
+    """Creates a copy of the policy's layers with a new output layer. Loads trained weights from `folder` if it contains
+    a head saved by `save_head`. Raises `unsupported` if transformers has no such model for the architecture.
     """
     loader, task, labels = _CLASSES[name]
     lora = (recipe.get("pytorch") or {}).get("lora")

@@ -19,7 +19,7 @@ ADAPTER = "default"
 @dataclass
 class Policy:
     model: PreTrainedModel | PeftModel
-    """Can be replaced by stages, because TRL wraps some models."""
+    """The model. Stages can replace it, because TRL wraps some models."""
     tokenizer: PreTrainedTokenizerBase
     template: PromptTemplate
     name: str
@@ -42,8 +42,8 @@ class Policy:
 
     def reference(self) -> PreTrainedModel | None:
         """Returns a frozen copy for a KL term or for preference training, or None when training adapters, because TRL
-        then keeps a copy of the adapter. Left to itself, TRL would reload the model from its source and lose what
-        earlier stages trained.
+        then keeps a copy of the adapter. Without this copy, TRL would reload the model from its source and discard
+        the training from earlier stages.
         """
         if self.adapted:
             return None

@@ -48,7 +48,7 @@ class PromptTemplate:
 
     def worked(self, solution: str, answer: str) -> str:
         """Returns the completion to train on for a worked problem, without the end-of-sequence token. Without answer
-        tags, the answer follows the thinking. Without think tags, the solution is omitted.
+        tags, the answer follows the thinking section. Without think tags, the solution is omitted.
         """
         thought = "" if self.think is None else f"{self.think[0]}{solution}{self.think[1]}"
         return f"{thought}{answer}" if self.answer is None else f"{thought}{self.answer[0]}{answer}{self.answer[1]}"

@@ -69,7 +69,7 @@ TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt
 
 def set_chat_template(tokenizer: PreTrainedTokenizerBase, template: PromptTemplate, recipe: dict[str, Any]) -> None:
     """Replaces the tokenizer's chat template with the recipe's Jinja file, and tests the template if problems use it.
-    Raises `missing` and `invalid`, including the recipe key.
+    Raises `missing` or `invalid`, with messages that name the recipe key.
     """
     file = recipe["model"].get("template")
     if file is not None:

@@ -15,7 +15,8 @@ from .node_program import find_node
 from .place import Place
 
 BUSY_SECONDS = 90.0
-"""Time for a previous attempt's driver to release its lock, in seconds. A lock from another machine expires after 30 s.
+"""Maximum time, in seconds, to wait for a previous attempt's driver to release its lock. A lock from another machine
+expires after 30 s.
 """
 END_SECONDS = 120.0
 

@@ -18,7 +18,7 @@ DATA = "{{data}}"
 
 @dataclass(frozen=True)
 class Place:
-    """Run location. `run`: the run folder; `sidecar`: the folder for files of the run's jobs; `shared`: whether the
+    """Run location. `run`: the run folder; `sidecar`: the folder for files from the run's jobs; `shared`: whether the
     remote driver can see both.
     """
 
@@ -109,7 +109,7 @@ def placed(value: Any, place: Place) -> Any:
 
 
 def announce(settings: Settings, place: Place) -> None:
-    """Writes a marker file from which a driver that can see the folder knows that this job uses it."""
+    """Writes a marker file. A driver that can see the file knows that this job uses the same folder."""
     seen = {"nonce": settings.nonce, "seen": settings.submission}
     write_whole(place.sidecar / "place.json", json.dumps(seen))
 
@@ -123,7 +123,7 @@ def write_failed(place: Place, submission: str, failure: Failure) -> None:
 
 
 def read_failed(place: Place, submission: str) -> Failure | None:
-    """Returns the recorded failure of this job, or None if it has not failed."""
+    """Returns the recorded failure of this job, or None if the job has not failed."""
     data = read_json(place.sidecar / "failed.json")
     if data is None or data.get("submission") != submission:
         return None

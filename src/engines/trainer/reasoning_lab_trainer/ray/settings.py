@@ -14,7 +14,9 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Asset:
-    """A file or folder listed in the recipe, either packed under `data/` or, if None, expected at its original path."""
+    """A file or folder listed in the recipe. `packed`: its location under `data/`, or None if it is expected at its
+    original path.
+    """
 
     origin: str
     packed: str | None

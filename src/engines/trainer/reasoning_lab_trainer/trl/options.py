@@ -14,7 +14,7 @@ from typing import Any
 from ..failure import Failure
 
 ELSEWHERE: dict[str, str] = json.loads((files(__package__) / "elsewhere.json").read_text("utf-8"))
-"""TRL's names of what the engine sets itself, each with where a recipe says it."""
+"""TRL options that the engine sets itself, each with an explanation of where the value comes from."""
 
 
 def place_of(index: int, stage: dict[str, Any]) -> str:

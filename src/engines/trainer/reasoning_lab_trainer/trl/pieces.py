@@ -16,7 +16,7 @@ class Pieces:
         self._tokenizer = tokenizer
         self._known: dict[int, str] = {}
         self._parts: set[int] = set()
-        """Tokens that are only part of a character."""
+        """Tokens that encode only part of a character."""
         self.ends: tuple[int | None, ...] = (tokenizer.eos_token_id, tokenizer.pad_token_id)
 
     def of(self, ids: list[int]) -> list[str]:

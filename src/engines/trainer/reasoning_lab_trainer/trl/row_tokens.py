@@ -48,7 +48,8 @@ def known(policy: Policy, symbol: str) -> bool:
 
 
 def text_of(policy: Policy, prompt: Any, completion: Any = None) -> str:
-    """Returns the text as the model sees it: for messages, the chat template's output; for a reply, including its end.
+    """Returns the text as the model sees it. Messages are rendered with the chat template. A reply to a string prompt
+    ends with the end-of-sequence token.
     """
     if isinstance(prompt, str):
         if completion is None:

@@ -59,7 +59,7 @@ def sampling_options(context: Context, stage: Stage, config_class: type) -> dict
             "invalid",
             f'Stage {stage.index + 1} ("{stage.type}") samples {rows} completions, which cannot be divided evenly among '
             f"{settings['steps_per_generation']} update(s) and {context.world.size} process(es).",
-            "Adjust prompts_per_step so that they can be divided evenly.",
+            "Adjust prompts_per_step so that the completions can be divided evenly.",
         )
     asked = (context.recipe.get("pytorch") or {}).get("microBatch") or per_update
     micro = next(size for size in range(min(asked, per_update), 0, -1) if per_update % size == 0)

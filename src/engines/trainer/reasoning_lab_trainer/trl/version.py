@@ -31,7 +31,9 @@ NEEDED: dict[str, tuple[str, tuple[str, ...]]] = {
         ("_get_grad_norm", "_load_from_checkpoint", "_load_rng_state", "_save_optimizer_and_scheduler", "_save_scaler"),
     ),
 }
-"""Methods that this engine overrides. If one were missing, training would work, but the run would lack its data."""
+"""Methods that this engine overrides. If one is missing, training works, but the run lacks the data that the method
+records.
+"""
 
 
 def check_version() -> None:

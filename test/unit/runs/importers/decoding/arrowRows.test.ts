@@ -47,7 +47,7 @@ test('growing and replaced dictionaries apply to the batches after them', async 
 for (const [name, why] of [
 	['texts', /^Error: its rows decode to more than \d+ bytes from a file of \d+$/],
 	['rows', /^Error: (a length is|it claims) \d+/],
-	['list', /^Error: a row has more than \d+ bytes$/],
+	['list', /^Error: a row is larger than \d+ bytes$/],
 	['deep', /^Error: its columns are nested more than 64 levels deep$/],
 ] as const) {
 	test(`a small file that claims to be large is rejected with a reason: ${name}`, async (t) => {
