@@ -133,7 +133,7 @@ test('rollouts from another trainer, from our own run, and hostile ones, side by
 		await step('the steps of a completion are labeled by keys', async () => {
 			await rollouts.cards().nth(1).click();
 			await frame.locator('body').press('s');
-			const list = frame.getByRole('listbox', { name: 'Steps in the completion' });
+			const list = frame.getByRole('listbox', { name: 'Steps of the completion' });
 			await list.getByRole('option').first().waitFor();
 			await list.focus();
 			await list.press('Home');

@@ -69,7 +69,7 @@ export const badRewards: Readonly<Record<string, BadReward>> = {
 	'the end of its process at once': {
 		python: python('os._exit(3)'),
 		node: node('process.reallyExit(3);'),
-		says: /process exited with status 3/,
+		says: /process exited with code 3/,
 	},
 	'prints of 1 GB': {
 		python: python('for i in range(10_000): os.write(1, b"y" * 99_999 + b"\\n")'),

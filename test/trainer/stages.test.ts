@@ -101,7 +101,7 @@ describe('pytorch engine stages', { skip, timeout: 280_000 }, async () => {
 		assert.ok((await readEvaluations(run)).some(({ step, problems }) => step === 12 && problems > 0));
 		const said = (await readEvents(run)).map((event) => String((event as { message?: unknown }).message ?? ''));
 		assert.ok(
-			said.some((text) => /Training on 50 of 100 completions with a reward of at least 1/.test(text)),
+			said.some((text) => /50 of 100 completions have a reward of at least 1 and are used for training/.test(text)),
 			said.join('\n'),
 		);
 		const last = (await listCheckpoints(run)).at(-1)?.path as string;

@@ -122,7 +122,8 @@ export class SearchList {
 		);
 		if (this.#head.parentElement !== this.element) fill(this.element, this.#head, this.#body);
 		// Keep the height while rows are replaced, so the page does not jump twice.
-		this.#body.style.minHeight = summaryEvent === null && this.#failure === null ? `${this.#body.offsetHeight}px` : '';
+		this.#body.style.minHeight =
+			summaryEvent === null && this.#failure === null ? `${this.#body.getBoundingClientRect().height}px` : '';
 		fill(
 			this.#body,
 			point.shared

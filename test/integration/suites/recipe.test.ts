@@ -91,14 +91,14 @@ suite('recipes', () => {
 			dataset: { path: 'data/nothing.jsonl' },
 		});
 		const [fault] = await until('the diagnostic', () => faults(document).length > 0 && faults(document));
-		assert.match(fault?.message ?? '', /no file "data\/nothing\.jsonl"/);
+		assert.match(fault?.message ?? '', /The file "data\/nothing\.jsonl" does not exist/);
 		assert.equal(document.getText(fault?.range), '"data/nothing.jsonl"');
 	});
 
 	test('an invalid recipe is not started: its errors are flagged and no run is created', async () => {
 		const document = await open('unstartable.recipe.json', { ...recipe, learning_rat: 1 });
 		assert.equal(await vscode.commands.executeCommand(commandIds.startRun, document.uri), undefined);
-		assert.match(faults(document)[0]?.message ?? '', /"learning_rat" is not a key/);
+		assert.match(faults(document)[0]?.message ?? '', /"learning_rat" is not a valid key/);
 		assert.ok(!(await readdir(folder)).includes('runs'));
 	});
 });

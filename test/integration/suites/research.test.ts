@@ -71,7 +71,7 @@ suite('research', () => {
 			text,
 			/^# What is the baseline of GRPO\?\n\n## Answer\n\nThe baseline of GRPO is the mean reward of its group \\\[1\\\]\./,
 		);
-		assert.match(text, /\*\*\\\[1\\\]\*\* grpo\.md:1 \(query 1 of the log\): supports the citation/);
+		assert.match(text, /\*\*\\\[1\\\]\*\* grpo\.md:1 \(query 1 in the log\): supports the citation/);
 		const editor = vscode.window.activeTextEditor;
 		assert.deepEqual([editor?.document.uri.fsPath, editor?.document.languageId], [target, 'markdown']);
 		// Other searches have no report.

@@ -107,7 +107,7 @@ def test_beta_cannot_begin_in_the_middle(model: str) -> None:
     )
     train(driver)
     alerts = [alert["message"] for alert in driver.of("alert")]
-    assert len(alerts) == 1 and "beta stays 0" in alerts[0]
+    assert len(alerts) == 1 and "beta remains 0" in alerts[0]
 
 
 def test_a_stage_ends_by_what_was_measured(model: str) -> None:

@@ -84,7 +84,7 @@ def test_no_memory_left(where: str, model: str, tmp_path: Path, monkeypatch: pyt
     assert run(driver.link, "token", World()) == 2
     fault = fault_of(driver)
     assert fault["reason"] == "full"
-    assert "not enough memory" in fault["message"]
+    assert "not have enough memory" in fault["message"]
     for setting in ("microBatch", "gradientCheckpointing", "max_completion_length", "lora"):
         assert setting in fault["action"]
     # A partial optimizer update is neither the old weights nor the new ones, so it is not offered.

@@ -56,11 +56,11 @@ def test_takes_parameters_that_are_written_already() -> None:
 def test_refuses_what_is_no_message() -> None:
     with fails("corrupt", "an invalid message"):
         MessageReader(Bytes(b"x" * (HEADER_BYTES + 1), 4096)).read()
-    with fails("corrupt", "without a length"):
+    with fails("corrupt", "without a Content-Length"):
         MessageReader(Bytes(b"Hello: you\r\n\r\n", 4096)).read()
-    with fails("corrupt", "without a length"):
+    with fails("corrupt", "without a Content-Length"):
         MessageReader(Bytes(b"Content-Length: 99999999999999\r\n\r\n", 4096)).read()
-    with fails("corrupt", "not JSON"):
+    with fails("corrupt", "not valid JSON"):
         MessageReader(Bytes(b"Content-Length: 2\r\n\r\n{x", 4096)).read()
 
 
@@ -74,7 +74,7 @@ def test_tells_what_the_driver_refuses_and_that_it_is_gone() -> None:
     link = Link(Bytes(answers, 64))
     with fails("full", "The disk is full.", "Go."):
         link.call("step", {})
-    with fails("unavailable", "gone"):
+    with fails("unavailable", "connection to the driver was lost"):
         link.call("step", {})
 
 

@@ -144,7 +144,7 @@ def test_refuses_what_does_not_fit(llama: Context) -> None:
         generate(llama, {"prompts": ["1", "1+1=" * 200]})
     with fails("invalid", '"n" has 1 entries for 2 prompts'):
         generate(llama, {"prompts": ["1", "2"], "n": [1]})
-    with fails("invalid", "5000 completions"):
+    with fails("invalid", "Too many completions in one request: 5000"):
         generate(llama, {"prompts": ["1"] * 5, "n": 1000})
     assert generate(llama, {"prompts": []}) == {"completions": [], "promptTokens": []}
 

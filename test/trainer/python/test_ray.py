@@ -78,10 +78,10 @@ def test_what_a_run_needs_is_brought_once(tmp_path: Path) -> None:
 def test_what_is_missing_on_the_cluster_is_said(tmp_path: Path) -> None:
     asset = {"origin": str(tmp_path / "large.parquet"), "packed": None, "bytes": 3_000_000_000}
     settings = job(tmp_path, assets=[asset])
-    with pytest.raises(Failure, match=r"large\.parquet is not on the cluster and is too large to be sent \(3000 MB\)"):
+    with pytest.raises(Failure, match=r"large\.parquet is not on the cluster and is too large to transfer \(3000 MB\)"):
         prepare(settings, find_place(settings, home=tmp_path / "home"), tmp_path / "package")
     again = job(tmp_path, resume=True)
-    with pytest.raises(Failure, match=r"no longer in"):
+    with pytest.raises(Failure, match=r"no longer exists at"):
         prepare(again, find_place(again, home=tmp_path / "home"), tmp_path / "package")
     file = tmp_path / "file"
     file.write_text("")

@@ -365,19 +365,19 @@ class TestBadInput:
         files = self.write(tmp_path, [{"prompt": "1+1=", "chosen": "2", "rejected": "3"}])
         driver = train(make_recipe([stage_of("reward-model", 2, files)]), new_model)
         assert len(driver.steps) == 2
-        assert any("too few prompts to hold some out" in alert["message"] for alert in driver.of("alert"))
+        assert any("too few prompts to hold any out" in alert["message"] for alert in driver.of("alert"))
 
     def test_pairs_of_equals(self, tmp_path: Path, new_model: Json) -> None:
         files = self.write(tmp_path, [{"prompt": "1+1=", "chosen": "2", "rejected": "2"}] * 3)
-        self.fault(make_recipe([stage_of("dpo", 2, files)]), new_model, "are identical")
+        self.fault(make_recipe([stage_of("dpo", 2, files)]), new_model, "every pair consists of two identical completions")
 
     def test_labels(self, tmp_path: Path, new_model: Json) -> None:
         recipe = make_recipe([stage_of("process-reward-model", 2, {"pairs": "", "teacher": "", "steps": ""})])
         good = {"prompt": "1+1=", "completions": ["1", "2"], "labels": [True, 0.4]}
         for broken, words in (
             ({"labels": [True]}, "has 1 labels for 2 steps"),
-            ({"labels": [True, 2]}, '"labels" that are not true, false or 0 to 1'),
-            ({"completions": "1"}, '"completions" that are not a list of strings'),
+            ({"labels": [True, 2]}, '"labels" that are not true, false or numbers from 0 to 1'),
+            ({"completions": "1"}, '"completions" value that is not a list of strings'),
             ({"prompt": None}, '"prompt" that is not a string'),
         ):
             path = self.write(tmp_path, [good, {**good, **broken}])["steps"]
@@ -389,7 +389,7 @@ class TestBadInput:
 
     def test_no_completion_is_accepted(self, files: dict[str, str], new_model: Json) -> None:
         recipe = make_recipe([stage_of("distill", 2, files, minReward=2)])
-        self.fault(recipe, new_model, "no completion has a reward of at least 2", "the best has 1")
+        self.fault(recipe, new_model, "no completion has a reward of at least 2", "the highest is 1")
 
     def test_teacher_without_answers(self, tmp_path: Path, new_model: Json) -> None:
         files = self.write(tmp_path, [{"prompt": "1+1=", "completion": "2"}] * 3)
@@ -399,7 +399,7 @@ class TestBadInput:
     def test_symbols_that_the_vocabulary_lacks(self, tmp_path: Path, new_model: Json) -> None:
         files = self.write(tmp_path, [{"prompt": "1+1=", "completion": "tw\u00f6"}] * 3)
         recipe = make_recipe([stage_of("distill", 2, files)])
-        self.fault(recipe, new_model, "contain the symbol 't'", "U+0074")
+        self.fault(recipe, new_model, "contain the character 't'", "U+0074")
 
     def test_prompts_longer_than_the_context(self, tmp_path: Path, new_model: Json) -> None:
         long = {"prompt": "1+" * 40 + "1=", "completion": "2"}
@@ -410,8 +410,8 @@ class TestBadInput:
         )
         driver = train(make_recipe([stage_of("distill", 2, files)]), new_model)
         messages = [alert["message"] for alert in driver.of("alert")]
-        assert any("left out 1 of 3 rows" in message for message in messages)
-        assert any("1 of 2 rows are longer than 48 tokens and are truncated" in message for message in messages)
+        assert any("skipped 1 of 3 rows" in message for message in messages)
+        assert any("1 of 2 rows are longer than 48 tokens and will be truncated" in message for message in messages)
 
     def test_problems_without_solutions(self, new_model: Json, files: dict[str, str]) -> None:
         recipe = make_recipe([stage_of("sft", 2, files)])
@@ -429,7 +429,7 @@ class TestBadInput:
 
         stage = Stage(0, "sft", {"batch_size": 9}, 0, 0, 0)
         context: Any = SimpleNamespace(world=SimpleNamespace(size=2), recipe={})
-        with fails("invalid", "9 rows per batch do not divide among 2 processes"):
+        with fails("invalid", "9 rows per batch cannot be divided evenly among 2 processes"):
             batch_options(context, stage)
 
 
@@ -450,7 +450,7 @@ class TestOptions:
         for name, value, words in (
             ("assistant_only_loss", "yes", "must be true or false, not 'yes'"),
             ("neftune_noise_alpha", True, "must be a number or null, not true"),
-            ("dataloader_num_workers", 1.5, "must be a whole number, not 1.5"),
+            ("dataloader_num_workers", 1.5, "must be an integer, not 1.5"),
             ("dataset_text_field", 3, "must be a text, not 3"),
         ):
             with fails("invalid", f'"{name}"', words):
@@ -458,13 +458,13 @@ class TestOptions:
 
     def test_names_with_another_place(self) -> None:
         for name, words in (
-            ("max_steps", '"steps" of the stage'),
+            ("max_steps", '"steps" in the stage'),
             ("bf16", '"precision"'),
-            ("output_dir", "run directory"),
+            ("output_dir", "run directories have a fixed location and format"),
         ):
             with fails("invalid", f'"{name}"', words):
                 trainer_options(SFTConfig, {name: 1}, {}, self.WHERE)
-        with fails("invalid", "key of the stage itself"):
+        with fails("invalid", "is a stage-level setting"):
             trainer_options(SFTConfig, {"learning_rate": 1}, {"learning_rate": 2}, self.WHERE)
 
     def test_what_trl_itself_refuses(self, files: dict[str, str], new_model: Json) -> None:
@@ -493,8 +493,8 @@ class TestRefusals:
     def test_stages_of_other_engines(self) -> None:
         self.refused({"type": "value-model"}, "does not train value models", '"engine": "embedded"')
         self.refused({"type": "ppo"}, "PPO", "grpo or rloo")
-        self.refused({"type": "dance"}, 'no stage "dance"', "distill, dpo, grpo")
-        self.refused({"type": "process-reward-model", "labels": None}, "labeled steps only", '"labels"')
+        self.refused({"type": "dance"}, 'does not support the "dance" stage', "distill, dpo, grpo")
+        self.refused({"type": "process-reward-model", "labels": None}, "only train process rewards on labeled steps", '"labels"')
         self.refused({"type": "grpo", "dynamic_sampling": True}, "dynamic_sampling", '"embedded"')
 
     def test_new_models(self) -> None:
@@ -510,7 +510,7 @@ class TestRefusals:
         import trl.experimental.prm as prm
 
         monkeypatch.delattr(prm, "PRMTrainer")
-        with fails("unsupported", "no trainer for the stage", "trl==1.13", '"engine": "embedded"'):
+        with fails("unsupported", 'no trainer for the "process-reward-model" stage', "trl==1.13", '"engine": "embedded"'):
             find_trainer("process-reward-model")
 
     def test_all_stages_are_checked_before_any_work(self, files: dict[str, str]) -> None:

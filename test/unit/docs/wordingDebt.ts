@@ -12,7 +12,7 @@ export const allowed: Readonly<Record<string, Readonly<Record<string, number>>>>
 		'says so': 3,
 	},
 	webview: {
-		'-our, -ise': 5,
+		'-our, -ise': 6,
 	},
 	docs: {
 		'-our, -ise': 2,

@@ -131,7 +131,7 @@ test('a file that cannot be copied is reported by name, and no run folder is cre
 	const cases: [Record<string, string>, RegExp][] = [
 		[{ 'x.reward.ts': '// @file gone.txt' }, /x\.reward\.ts, line 1: "@file gone\.txt" does not refer to a file/],
 		[{ 'x.reward.ts': "import '../../../../../../../../../../../../usr/bin/env'" }, /is outside its project/],
-		[{ 'x.reward.ts': 'x'.repeat((16 << 20) + 1) }, /is 16777217 bytes long; the limit is/],
+		[{ 'x.reward.ts': 'x'.repeat((16 << 20) + 1) }, /is 16777217 bytes; the limit is/],
 	];
 	if (process.platform === 'linux') cases[1]?.[0] && assert.ok((await readFile('/usr/bin/env')).length > 0);
 	else cases.splice(1, 1);

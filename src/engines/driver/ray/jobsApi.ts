@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { setTimeout as pause } from 'node:timers/promises';
 import * as v from 'valibot';
 import { parseBoundedJson } from '../../../base/boundedJson.ts';
 import { Failure } from '../../../base/failure.ts';
@@ -36,6 +37,11 @@ const stoppedSchema = v.looseObject({ stopped: v.boolean() });
 
 /** Request timeouts in milliseconds. Job submission waits for the cluster's agents. */
 const patience = { usual: 30_000, submit: 120_000, upload: 600_000, last: 5000 };
+/** Returns whether a submission failed because no agent of the cluster can take jobs yet (ray/dashboard/modules/job/job_head.py). */
+const isAgentMissing = (error: unknown): boolean =>
+	error instanceof Failure && error.reason === 'unavailable' && error.message.includes('No available agent');
+/** Interval between submissions to a cluster whose agents are not ready yet. */
+const agentRetryMs = 1000;
 /** Maximum number of characters read from an error response. */
 const longestWords = 2000;
 /** Maximum response size. Logs are returned as a single string. */
@@ -76,7 +82,20 @@ export class JobsApi {
 
 	async submit(request: JobRequest, signal?: AbortSignal): Promise<void> {
 		const body = JSON.stringify(request);
-		await this.#ask('POST', '/api/jobs/', { body, signal, patienceMs: patience.submit });
+		const deadline = Date.now() + patience.submit;
+		for (;;) {
+			try {
+				await this.#ask('POST', '/api/jobs/', { body, signal, patienceMs: patience.submit });
+				return;
+			} catch (error) {
+				// A cluster that has just started rejects jobs until its first agent is ready. The submission id keeps a
+				// repeated request from starting a second job.
+				if (!isAgentMissing(error) || Date.now() > deadline) throw error;
+				await pause(agentRetryMs, undefined, { signal }).catch(() => {
+					throw new Failure('cancelled', 'Canceled.');
+				});
+			}
+		}
 	}
 
 	/** Returns null if the cluster does not know the job. */

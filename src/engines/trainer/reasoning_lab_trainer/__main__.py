@@ -13,7 +13,9 @@ from .link.messages import SOCKET_VARIABLE, TOKEN_VARIABLE
 from .link.transport import connect
 from .loading import loading
 
-USAGE = f"The trainer must be started by an engine, which sets {SOCKET_VARIABLE} and {TOKEN_VARIABLE} in its environment."
+USAGE = (
+    f"The trainer must be started by an engine, which sets {SOCKET_VARIABLE} and {TOKEN_VARIABLE} in its environment."
+)
 
 
 def main() -> int:

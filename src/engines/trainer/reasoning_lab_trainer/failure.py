@@ -26,7 +26,8 @@ reasons: frozenset[str] = frozenset(get_args(Reason))
 
 
 class Failure(Exception):
-    """An error with a sentence that says what failed and where (`message`), and one that says how to fix it (`action`).
+    """An error with a sentence that says what failed and where (`message`), and one that says how to fix it
+    (`action`).
     """
 
     def __init__(self, reason: Reason, message: str, action: str | None = None) -> None:

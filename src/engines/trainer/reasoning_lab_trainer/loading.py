@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Disables garbage collection during imports, which create about a million permanent objects. Scanning these objects
-    repeatedly would account for a sixth of the import time.
+    """Disables garbage collection during imports, which create about a million permanent objects. Scanning these
+    objects repeatedly would account for a sixth of the import time.
     """
     enabled = gc.isenabled()
     gc.disable()

@@ -22,9 +22,7 @@ def open_regular(path: Path) -> BinaryIO:
     except FileNotFoundError as error:
         raise Failure("missing", f"The file {path} does not exist.", 'Correct the "path".') from error
     except PermissionError as error:
-        raise Failure(
-            "denied", f"Cannot read {path}: permission denied.", "Change the file permissions."
-        ) from error
+        raise Failure("denied", f"Cannot read {path}: permission denied.", "Change the file permissions.") from error
     except OSError as error:
         raise Failure("invalid", f"{path} is not a regular file.", "Use a file.") from error
     if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -34,7 +32,8 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def read_regular(path: Path, largest: int) -> bytes:
-    """Reads an entire file. Raises the same failures as `open_regular`, and `unsupported` if the file exceeds the limit.
+    """Reads an entire file. Raises the same failures as `open_regular`, and `unsupported` if the file exceeds the
+    limit.
     """
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size

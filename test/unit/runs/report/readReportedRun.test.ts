@@ -249,7 +249,7 @@ describe('reading a run for its report', () => {
 		await write('recipe.json', 'invalid JSON');
 		const run = await readReportedRun(await openRun(folder));
 		assert.equal(run.recipe, undefined);
-		assert.match(run.gaps.join('\n'), /The recipe: .*is not JSON/);
+		assert.match(run.gaps.join('\n'), /The recipe: .*is not valid JSON/);
 		assert.equal(run.stages.length, 2);
 		await write('recipe.json', recipe);
 	});

@@ -165,7 +165,7 @@ test('recipe differences are listed by key and open in the diff editor', options
 	await lone.page.waitForSelector('.run');
 	await tab(lone, 'Recipes');
 	await lone.page.waitForSelector('.empty');
-	assert.match(await lone.page.locator('.empty').innerText(), /has no readable recipe/);
+	assert.match(await lone.page.locator('.empty').innerText(), /has no recipe/);
 });
 
 test('completions for the same prompt are shown side by side at a selected step', options, async (t) => {

@@ -67,7 +67,9 @@ def write_checkpoint(context: Context, folder: str) -> dict[str, Any]:
         context.world.barrier()
     except OSError as error:
         if error.errno == 28:
-            raise Failure("full", f"Not enough disk space for checkpoint {folder}.", "Free up some disk space.") from error
+            raise Failure(
+                "full", f"Not enough disk space for checkpoint {folder}.", "Free up some disk space."
+            ) from error
         raise
     stage = None if active is None else active.stage
     return {

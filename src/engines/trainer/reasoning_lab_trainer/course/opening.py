@@ -31,8 +31,8 @@ def open_policy(context: Context) -> Policy:
 
 
 def make_whole(context: Context, trainer: Any) -> None:
-    """Replaces a model that is sharded across ranks with an unsharded one, which the next stage copies and shards again.
-    Called on every rank.
+    """Replaces a model that is sharded across ranks with an unsharded one, which the next stage copies and shards
+    again. Called on every rank.
     """
     policy, world = context.policy, context.world
     if not trainer.is_fsdp_enabled or trainer.accelerator.unwrap_model(trainer.model) is not policy.model:

@@ -10,7 +10,8 @@ import torch
 
 
 class Stopwatch:
-    """Seconds per phase. The time of a nested phase is subtracted from the enclosing phase, so nothing is counted twice.
+    """Seconds per phase. The time of a nested phase is subtracted from the enclosing phase, so nothing is counted
+    twice.
     """
 
     def __init__(self) -> None:

@@ -90,8 +90,8 @@ class Random:
 
 
 class Epochs:
-    """An endless stream of row indices, divided into epochs. Each epoch is shuffled separately. The same seed yields the
-    same order on every machine.
+    """An endless stream of row indices, divided into epochs. Each epoch is shuffled separately. The same seed yields
+    the same order on every machine.
     """
 
     def __init__(self, rows: int, *seeds: int | str) -> None:

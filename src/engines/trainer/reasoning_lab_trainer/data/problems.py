@@ -117,8 +117,7 @@ class _Read:
 
 
 def read_problems(source: Source, columns: Columns) -> list[_Read]:
-    """Reads all problems from a source. Raises the same failures as `read_rows`, and `invalid` for the first bad row.
-    """
+    """Reads all problems from a source. Raises the same failures as `read_rows`, or `invalid` for the first bad row."""
     return [_read(numbered, source, columns) for numbered in read_rows(source)]
 
 
@@ -138,7 +137,10 @@ def _read(numbered: Numbered, source: Source, columns: Columns) -> _Read:
     parts = row_parts(row, columns)
     if not isinstance(parts.prompt, str):
         if columns.reading == "countdown":
-            raise fault(f'has a "{columns.prompt}" that is not a list of integers', "Write the numbers as a list, such as [3, 4, 5].")
+            raise fault(
+                f'has a "{columns.prompt}" that is not a list of integers',
+                "Write the numbers as a list, such as [3, 4, 5].",
+            )
         raise fault(
             f'has a "{columns.prompt}" that is neither a string nor a list of system and user messages',
             'Write the prompt as a string, or as [{"role": "user", "content": ...}].',
@@ -170,8 +172,8 @@ def _read(numbered: Numbered, source: Source, columns: Columns) -> _Read:
 
 
 def split_rows(rows: Sequence[_Read], held_rows: Sequence[_Read] | None, share: float) -> tuple[list, list]:
-    """Splits problems into training and held-out. If there is a held-out file, its prompts are removed from the training
-    rows; otherwise a hash of the prompt decides. The held-out split contains each prompt only once.
+    """Splits problems into training and held-out. If there is a held-out file, its prompts are removed from the
+    training rows; otherwise a hash of the prompt decides. The held-out split contains each prompt only once.
     """
     if held_rows is None:
         tests = held_out([row.key for row in rows], share)

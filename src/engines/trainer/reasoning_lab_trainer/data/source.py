@@ -106,9 +106,7 @@ def _from_file(source: Source) -> list[Numbered]:
     except Failure:
         raise
     except PermissionError as error:
-        raise Failure(
-            "denied", f"Cannot read {path}: permission denied.", "Change the file permissions."
-        ) from error
+        raise Failure("denied", f"Cannot read {path}: permission denied.", "Change the file permissions.") from error
     except (OSError, ValueError, EOFError, pa.ArrowException, datasets.exceptions.DatasetGenerationError) as error:
         cause = error.__cause__ or error
         raise Failure(
@@ -174,7 +172,11 @@ def _text_of(path: Path) -> str:
                 "Train on part of it, or convert it to Parquet.",
             )
     elif path.suffix.lower() == ".zst":
-        raise Failure("unsupported", f"{path} is compressed with zstd, which is not supported.", "Decompress it, or compress it with gzip.")
+        raise Failure(
+            "unsupported",
+            f"{path} is compressed with zstd, which is not supported.",
+            "Decompress it, or compress it with gzip.",
+        )
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -183,7 +185,8 @@ def _text_of(path: Path) -> str:
         raise Failure(
             "invalid",
             f"{path}, line {line}, is not valid UTF-8.",
-            f"The encoding looks like {encoding}. Convert the file to UTF-8, for example with iconv -f {encoding} -t UTF-8 FILE > NEW.",
+            f"The encoding looks like {encoding}. Convert the file to UTF-8, for example with iconv -f "
+            f"{encoding} -t UTF-8 FILE > NEW.",
         ) from error
 
 
@@ -239,7 +242,9 @@ def _of_csv(text: str, path: Path, delimiter: str) -> list[Numbered]:
             if names is None:
                 names = cells
                 if len(set(names)) < len(names):
-                    raise Failure("invalid", f"{path} has duplicate column names in its first line.", "Rename one of the columns.")
+                    raise Failure(
+                        "invalid", f"{path} has duplicate column names in its first line.", "Rename one of the columns."
+                    )
             elif len(cells) != len(names):
                 raise Failure(
                     "invalid",

@@ -42,7 +42,8 @@ def open_steps(context: Context, spec: dict[str, Any]) -> Steps:
     if soft > 0:
         context.alert(
             "info",
-            f"{source.name}: {soft} labels are between 0 and 1. TRL uses two classes, so labels of 0.5 and above count as correct.",
+            f"{source.name}: {soft} labels are between 0 and 1. TRL uses two classes, so labels of 0.5 and "
+            "above count as correct.",
         )
     tests = held_out([prompt_key(row["prompt"]) for row in rows], spec["heldOutShare"])
     training = [row for row, test in zip(rows, tests, strict=True) if not test]

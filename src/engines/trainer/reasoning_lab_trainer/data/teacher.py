@@ -23,9 +23,9 @@ class TeacherRow:
 
 
 def open_teacher(context: Context, spec: dict[str, Any], scored: bool) -> tuple[list[TeacherRow], str]:
-    """Returns the rows for a resolved stage and the source's display name. A string prompt is rendered with the recipe's
-    template, as a problem would be. `scored`: whether the answer column is required. Raises the same failures as
-    `read_rows`, and `invalid` with file, row and column.
+    """Returns the rows for a resolved stage and the source's display name. A string prompt is rendered with the
+    recipe's template, as a problem would be. `scored`: whether the answer column is required. Raises the same
+    failures as `read_rows`, and `invalid` with file, row and column.
     """
     source = Source(spec["path"], None, spec["split"])
     cells = Cells(source, "data")

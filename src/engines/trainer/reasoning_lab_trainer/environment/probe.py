@@ -1,11 +1,11 @@
 """Reports what is installed in a Python environment as a JSON object, even if parts of the environment are broken.
 
-      python probe.py [--import NAME]... [--torch] [--seconds LIMIT]
+    python probe.py [--import NAME]... [--torch] [--seconds LIMIT]
 
-  Runs as a script on Python 3.7 or newer, so it uses only the standard library and no recent syntax. Versions come from
-  package metadata, which does not require importing anything. Imports run in a separate process with a time limit, so a
-  package that exits, hangs or prints becomes an entry in the report instead of breaking it. The report's schema is
-  `pythonProbeSchema` in src/protocol/torchEnvironment.ts.
+Runs as a script on Python 3.7 or newer, so it uses only the standard library and no recent syntax. Versions come from
+package metadata, which does not require importing anything. Imports run in a separate process with a time limit, so a
+package that exits, hangs or prints becomes an entry in the report instead of breaking it. The report's schema is
+`pythonProbeSchema` in src/protocol/torchEnvironment.ts.
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ def main() -> None:
 
 
 def report(names: list[str], torch: bool, seconds: float) -> dict[str, object]:
-    """Returns the full report. Imports `names` with a limit of `seconds` each and, with `torch`, lists torch's devices.
+    """Returns the full report. Imports `names` with a limit of `seconds` each and, with `torch`, lists torch's
+    devices.
     """
     versions, broken = package_versions()
     imports: dict[str, object] = {}

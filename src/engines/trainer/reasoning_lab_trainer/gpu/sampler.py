@@ -63,8 +63,7 @@ class DeviceSampler:
         interval: float = INTERVAL,
         peaks: Callable[[int], tuple[float, float]] | None = take_peaks,
     ) -> None:
-        """`peaks` returns the peak memory that torch used on a device since the last call; None to omit these metrics.
-        """
+        """`peaks` returns the peak memory that torch used on a device since the last call, or None to omit it."""
         self._devices = list(devices)
         self._peaks = peaks
         self._interval = interval
@@ -82,8 +81,7 @@ class DeviceSampler:
 
     @classmethod
     def start(cls) -> DeviceSampler:
-        """Starts sampling the devices that torch currently uses. Call this when the weights are on their final device.
-        """
+        """Starts sampling the devices that torch uses. Call this when the weights are on their final device."""
         return cls(used_devices())
 
     def take(self) -> list[DeviceTake]:

@@ -17,9 +17,7 @@ def check_model_folder(folder: Path) -> None:
     try:
         files = sorted(file for file in folder.iterdir() if file.suffix in READ)
     except OSError as error:
-        raise Failure(
-            "denied", f"Cannot read the folder {folder}.", "Change the folder permissions."
-        ) from error
+        raise Failure("denied", f"Cannot read the folder {folder}.", "Change the folder permissions.") from error
     for file in files:
         if file.is_dir():
             continue
@@ -28,7 +26,9 @@ def check_model_folder(folder: Path) -> None:
                 header = int.from_bytes(opened.read(8), "little")
                 if header > WEIGHTS_HEADER:
                     raise Failure(
-                        "corrupt", f"{file} is damaged: its header claims to be {header} bytes long.", "Copy the weights again."
+                        "corrupt",
+                        f"{file} is damaged: its header claims to be {header} bytes long.",
+                        "Copy the weights again.",
                     )
             elif file.suffix != ".bin" and file.stat().st_size > MODEL_FILE:
                 raise Failure(

@@ -115,7 +115,8 @@ def load_lab_checkpoint(folder: Path, dtype: torch.dtype = torch.float32) -> Lab
 
 
 def save_lab_weights(model: LabForCausalLM, file: Path) -> None:
-    """Saves the weights as an embedded-engine `model.safetensors`, using that engine's tensor names and layout, in f32.
+    """Saves the weights as an embedded-engine `model.safetensors`, using that engine's tensor names and layout, in
+    f32.
     """
     own = model.state_dict()
     tensors = {

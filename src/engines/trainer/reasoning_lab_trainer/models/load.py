@@ -193,8 +193,8 @@ def _check_class(config: PreTrainedConfig, path: str) -> None:
 
 
 def _quantization(recipe: dict[str, Any], dtype: torch.dtype) -> BitsAndBytesConfig | None:
-    """Returns the QLoRA quantization config (Dettmers et al. 2023): 4-bit NormalFloat, double quantization, computing in
-    `dtype`.
+    """Returns the QLoRA quantization config (Dettmers et al. 2023): 4-bit NormalFloat, double quantization, computing
+    in `dtype`.
     """
     kind = ((recipe.get("pytorch") or {}).get("lora") or {}).get("quantize", "none")
     if kind == "none":
@@ -257,7 +257,11 @@ def _load_failure(error: Exception, path: str) -> Failure:
             "Use a folder whose weights match its config.json.",
         )
     if "Error no file named" in text:
-        return Failure("missing", f"The model folder {path} does not contain any weights.", "Copy its .safetensors files to that folder.")
+        return Failure(
+            "missing",
+            f"The model folder {path} does not contain any weights.",
+            "Copy its .safetensors files to that folder.",
+        )
     if is_folder(path) and ("safetensors" in text.lower() or "header" in text.lower() or "pytorch_model" in text):
         return Failure("corrupt", f"Cannot read the weights in {path}: {first_line(error)}.", "Copy the files again.")
     return hub_failure(error, "model", path)

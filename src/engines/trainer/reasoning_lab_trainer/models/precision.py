@@ -39,8 +39,8 @@ def weights_dtype(recipe: dict[str, Any], precision: Precision) -> torch.dtype:
 
 
 def attention_of(recipe: dict[str, Any], device: torch.device, precision: Precision) -> str:
-    """Returns the Hugging Face name of the attention implementation. `auto` selects flash attention if it works, or else
-    PyTorch's built-in attention (sdpa). Raises `unsupported`.
+    """Returns the Hugging Face name of the attention implementation. `auto` selects flash attention if it works, or
+    else PyTorch's built-in attention (sdpa). Raises `unsupported`.
     """
     asked: str = (recipe.get("pytorch") or {}).get("attention", "auto")
     lacks = _no_flash_attention(device, precision)

@@ -22,7 +22,9 @@ def lab_tokenizer(text: str, what: str = "tokenizer.json") -> PreTrainedTokenize
     try:
         tokenizer = Tokenizer.from_str(text)
     except Exception as error:  # The tokenizers library raises plain Exception.
-        raise Failure("corrupt", f"{what} is not a valid tokenizer ({error}).", "Use a different checkpoint.") from error
+        raise Failure(
+            "corrupt", f"{what} is not a valid tokenizer ({error}).", "Use a different checkpoint."
+        ) from error
     for id, token in enumerate((PAD, BOS, EOS)):
         if tokenizer.token_to_id(token) != id:
             raise Failure("invalid", f"{what} was not written by this engine: token {id} is not {token}.")

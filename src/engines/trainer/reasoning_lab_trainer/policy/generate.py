@@ -1,5 +1,4 @@
-"""Implements `policy/generate` from `src/protocol/control.ts`, including `generate.many` and `generate.distribution`.
-"""
+"""Serves `policy/generate` from `src/protocol/control.ts`, including `generate.many` and `generate.distribution`."""
 
 from __future__ import annotations
 

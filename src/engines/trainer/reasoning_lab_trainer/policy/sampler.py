@@ -31,7 +31,8 @@ class Wish:
 
 @dataclass
 class Sample:
-    """Sampled tokens including end-of-sequence, with one entry per token for each requested detail. Values are in nats.
+    """Sampled tokens including end-of-sequence, with one entry per token for each requested detail. Values are in
+    nats.
     """
 
     tokens: list[int] = field(default_factory=list)

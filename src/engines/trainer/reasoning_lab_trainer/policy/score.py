@@ -76,7 +76,8 @@ def score_together(
 
 
 def reference_of(context: Context, model: Any) -> tuple[Any, Any]:
-    """Returns the reference model and a context manager to use it in. Raises Failure `unsupported` if the run has none.
+    """Returns the reference model and a context manager to use it in. Raises Failure `unsupported` if the run has
+    none.
     """
     trainer = None if context.active is None else context.active.trainer
     reference = getattr(trainer, "ref_model", None)

@@ -11,8 +11,7 @@ class Stop(NamedTuple):
 
 
 def first_stop(text: str, stop: list[str], start: int = 0) -> Stop | None:
-    """Returns the earliest stop string at or after `start`, or the longest one if several match at the same position.
-    """
+    """Returns the earliest stop string at or after `start`, or the longest one if several match there."""
     found = [Stop(place, candidate) for candidate in stop if (place := text.find(candidate, start)) >= 0]
     return min(found, key=lambda one: (one.at, -len(one.text)), default=None)
 

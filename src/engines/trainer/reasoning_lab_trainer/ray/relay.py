@@ -32,7 +32,9 @@ def ask(folder: Path, method: str, params: Any, seconds: float = SECONDS) -> dic
             if found is not None:
                 return found
             time.sleep(0.2)
-        return {"error": {"reason": "timeout", "message": f"The run did not respond to {method} within {seconds:.0f} s."}}
+        return {
+            "error": {"reason": "timeout", "message": f"The run did not respond to {method} within {seconds:.0f} s."}
+        }
     finally:
         request.unlink(missing_ok=True)
         answer.unlink(missing_ok=True)

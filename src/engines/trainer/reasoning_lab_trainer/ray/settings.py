@@ -25,8 +25,8 @@ class Asset:
 
 @dataclass(frozen=True)
 class Settings:
-    """Job settings. `storage`: the run's location, as named on the driver's machine; `nonce`: identifies the same folder
-    across machines.
+    """Job settings. `storage`: the run's location, as named on the driver's machine; `nonce`: identifies the same
+    folder across machines.
     """
 
     id: str
@@ -48,7 +48,9 @@ def read_settings(package: Path) -> Settings:
     try:
         value: dict[str, Any] = json.loads((package / "job.json").read_text("utf-8"))
         if value["format"] != FORMAT:
-            raise Failure("version", f"The job uses format {value['format']}, but this trainer supports format {FORMAT}.")
+            raise Failure(
+                "version", f"The job uses format {value['format']}, but this trainer supports format {FORMAT}."
+            )
         return Settings(
             id=value["id"],
             submission=value["submission"],

@@ -71,7 +71,9 @@ def bring(settings: Settings, place: Place, package: Path) -> None:
     if not settings.resume:
         prepare(settings, place, package)
     elif not (place.run / "recipe.json").exists():
-        raise Failure("missing", f"The run to resume no longer exists at {place.run} on the cluster.", "Start a new run.")
+        raise Failure(
+            "missing", f"The run to resume no longer exists at {place.run} on the cluster.", "Start a new run."
+        )
     for name in ("rollouts", "validation", "metrics", "checkpoints", "data"):
         (place.run / name).mkdir(exist_ok=True)
     for source in (package / "payload").glob("*.py"):
@@ -113,8 +115,7 @@ def run_verl(settings: Settings, place: Place, package: Path) -> None:
 
 
 def generations(root: Path) -> Iterator[str]:
-    """Yields verl's completed rollout and validation files. verl writes each file in one go before starting the next.
-    """
+    """Yields verl's completed rollout and validation files. verl writes one complete file after another."""
     for folder in ("rollouts", "validation"):
         for name in names_in(root / folder):
             if not re.fullmatch(r"\d{1,15}\.jsonl", name):

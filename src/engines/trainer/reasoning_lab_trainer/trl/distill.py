@@ -29,8 +29,8 @@ def run_stage(context: Context, stage: Stage) -> None:
 
 
 def accepted(context: Context, stage: Stage, rows: list[TeacherRow], name: str) -> list[TeacherRow]:
-    """Returns the rows with a reward of at least `minReward`. The selection is made at the start of the stage and stored
-    in checkpoints: rewards can change later, and a resumed run must use the same rows.
+    """Returns the rows with a reward of at least `minReward`. The selection is made at the start of the stage and
+    stored in checkpoints: rewards can change later, and a resumed run must use the same rows.
     """
     least = float(stage.settings["minReward"])
     before = context.memory.get(f"accepted/{stage.index}")
@@ -46,8 +46,8 @@ def accepted(context: Context, stage: Stage, rows: list[TeacherRow], name: str) 
     without = sum(reward is None for reward in rewards)
     context.alert(
         "info",
-        f"{name}: {sum(passed)} of {len(rows)} completions have a reward of at least {least:g} and are used for training"
-        + (f"; {without} have no reward." if without else "."),
+        f"{name}: {sum(passed)} of {len(rows)} completions have a reward of at least {least:g} and are used for "
+        "training" + (f"; {without} have no reward." if without else "."),
     )
     if not any(passed):
         best = max((reward for reward in rewards if reward is not None), default=None)

@@ -45,8 +45,8 @@ def restore_adapters(context: Context, saved: Path | None) -> None:
 
 @contextmanager
 def reference_made_for(context: Context, saved: Path | None, module: str) -> Iterator[None]:
-    """Context manager in which TRL's `module` uses `reference_policy` as its reference model. TRL would otherwise reload
-    the model from its source, which does not exist for a new model or one trained in an earlier stage.
+    """Context manager in which TRL's `module` uses `reference_policy` as its reference model. TRL would otherwise
+    reload the model from its source, which does not exist for a new model or one trained in an earlier stage.
     """
 
     def of_policy(*_: Any, **__: Any) -> Any:

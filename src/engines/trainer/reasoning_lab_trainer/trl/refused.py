@@ -47,7 +47,9 @@ def find_trainer(stage: str) -> tuple[type, type]:
             return getattr(found, trainer), getattr(found, config)
     if stage not in PLACES:
         raise Failure(
-            "unsupported", f'The pytorch engine does not support the "{stage}" stage.', f"Supported stages: {', '.join(sorted(PLACES))}."
+            "unsupported",
+            f'The pytorch engine does not support the "{stage}" stage.',
+            f"Supported stages: {', '.join(sorted(PLACES))}.",
         )
     embedded = (
         ', set "engine": "embedded", which supports it,' if stage in ("sft", "grpo", "process-reward-model") else ""

@@ -14,8 +14,8 @@ RewardFunction = Callable[..., list[float | None]]
 
 
 class RewardColumns:
-    """TRL calls the functions one after another with the same completions. The first call in a batch scores all columns.
-    If a reward fails, the driver replies only after the reward has been fixed.
+    """TRL calls the functions one after another with the same completions. The first call in a batch scores all
+    columns. If a reward fails, the driver replies only after the reward has been fixed.
     """
 
     def __init__(self, context: Context, first_step: int) -> None:

@@ -87,8 +87,8 @@ class GenerationBatch:
         return {"pieces": list(places), "text": in_base64(np.array([places[text] for text in texts], "<u4"))}
 
     def _numbers(self) -> dict[str, str]:
-        """Returns token values. Log-probabilities come from the sampler or, if it does not provide them, from the policy
-        before the first update on the batch. Values that TRL did not compute are NaN or absent.
+        """Returns token values. Log-probabilities come from the sampler or, if it does not provide them, from the
+        policy before the first update on the batch. Values that TRL did not compute are NaN or absent.
         """
         lengths = np.array([len(ids) for ids in self.completion_ids], dtype=np.int64)
         width = int(lengths.max(initial=0))

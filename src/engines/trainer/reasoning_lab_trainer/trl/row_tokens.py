@@ -33,7 +33,8 @@ def encoded(policy: Policy, texts: Sequence[str], what: str, special: bool = Tru
         if lacking is not None:
             raise Failure(
                 "invalid",
-                f"{what} contain the character {lacking!r} (U+{ord(lacking):04X}), which is not in the model vocabulary.",
+                f"{what} contain the character {lacking!r} (U+{ord(lacking):04X}), which is not in the model "
+                "vocabulary.",
                 "Use only characters that occur in the training data, or a model with a larger vocabulary.",
             ) from error
         raise Failure("invalid", f"{what} cannot be tokenized: {first_line(error)}.") from error
@@ -87,9 +88,9 @@ def fitting(context: Context, rows: list[dict[str, Any]], replies: Sequence[str]
 
 
 def imitated(context: Context, rows: list[dict[str, Any]], what: str, packing: bool) -> Dataset:
-    """Returns tokens and labels for prompts and completions, with only the completion and its end labeled. The result is
-    the same as in TRL's SFTTrainer, but computed for all rows at once instead of one by one. Truncates rows that are
-    too long, unless rows are packed.
+    """Returns tokens and labels for prompts and completions, with only the completion and its end labeled. The result
+    is the same as in TRL's SFTTrainer, but computed for all rows at once instead of one by one. Truncates rows that
+    are too long, unless rows are packed.
     """
     policy, longest = context.policy, longest_row(context)
     prompts = row_ids(policy, rows, None, f"Prompts in {what}")
@@ -117,7 +118,9 @@ def report(context: Context, what: str, rows: int, kept: int, cut: int) -> None:
             f"{what}: skipped {rows - kept} of {rows} rows because their prompts alone have {longest} tokens or more.",
         )
     if cut > 0:
-        context.alert("warning", f"{what}: {cut} of {kept} rows are longer than {longest} tokens and will be truncated.")
+        context.alert(
+            "warning", f"{what}: {cut} of {kept} rows are longer than {longest} tokens and will be truncated."
+        )
     if kept == 0:
         raise Failure(
             "invalid",

@@ -66,7 +66,8 @@ def batch_options(context: Context, stage: Stage) -> dict[str, Any]:
     if rest or share == 0:
         raise Failure(
             "invalid",
-            f'Stage {stage.index + 1} ("{stage.type}"): {rows} rows per batch cannot be divided evenly among {size} processes.',
+            f'Stage {stage.index + 1} ("{stage.type}"): {rows} rows per batch cannot be divided evenly among '
+            f"{size} processes.",
             f'Set "batch_size" to a multiple of {size}.',
         )
     asked = (context.recipe.get("pytorch") or {}).get("microBatch") or share
@@ -86,8 +87,8 @@ def longest_row(context: Context) -> int:
 
 
 def lay_out(trainer: Any, context: Context, stage: Stage, order: list[int] | None = None) -> None:
-    """Arranges the trainer's prepared rows in training order: `order` if given, or else epochs that are each shuffled by
-    seed and stage. Raises `invalid` if no rows remain.
+    """Arranges the trainer's prepared rows in training order: `order` if given, or else epochs that are each shuffled
+    by seed and stage. Raises `invalid` if no rows remain.
     """
     rows = len(trainer.train_dataset)
     if rows == 0:

@@ -120,7 +120,8 @@ class Sampling(Gated):
             prompt = text_of_prompt(policy.tokenizer, prompts[lengths.index(longest)])
             raise Failure(
                 "invalid",
-                f"The prompt {prompt[:80]!r} has {longest} tokens. Together with {self.max_completion_length} completion tokens, "
+                f"The prompt {prompt[:80]!r} has {longest} tokens. Together with {self.max_completion_length} "
+                "completion tokens, "
                 f"this exceeds the context of {policy.name}, which is {policy.context} tokens.",
                 "Lower max_completion_length, remove long problems, or use a model with a longer context.",
             )

@@ -57,7 +57,8 @@ def sampling_options(context: Context, stage: Stage, config_class: type) -> dict
     if rest:
         raise Failure(
             "invalid",
-            f'Stage {stage.index + 1} ("{stage.type}") samples {rows} completions, which cannot be divided evenly among '
+            f'Stage {stage.index + 1} ("{stage.type}") samples {rows} completions, which cannot be divided '
+            "evenly among "
             f"{settings['steps_per_generation']} update(s) and {context.world.size} process(es).",
             "Adjust prompts_per_step so that the completions can be divided evenly.",
         )

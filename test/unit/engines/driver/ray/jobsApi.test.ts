@@ -94,6 +94,27 @@ test('each failure is one sentence with an action', async (context) => {
 	await assert.rejects(api.version(stopped.signal), { reason: 'cancelled' });
 });
 
+test('a job is submitted again until the cluster has an agent, and not after other errors', async (context) => {
+	const request = { entrypoint: 'x', submission_id: 'a', runtime_env: {}, metadata: {} };
+	let requests = 0;
+	const starting = await serve(context, (_, response) => {
+		requests++;
+		if (requests === 1) response.writeHead(500).end('No available agent to submit job, please try again later.');
+		else response.end(JSON.stringify({ submission_id: 'a' }));
+	});
+	await starting.api.submit(request);
+	assert.equal(requests, 2);
+	let failures = 0;
+	const broken = await serve(context, (_, response) => {
+		failures++;
+		response.writeHead(500).end('RuntimeError: disk full');
+	});
+	await assert.rejects(broken.api.submit(request), /disk full/);
+	assert.equal(failures, 1);
+	const { api } = await serve(context, (_, response) => response.writeHead(500).end('No available agent'));
+	await assert.rejects(api.submit(request, AbortSignal.timeout(100)), { reason: 'cancelled' });
+});
+
 test('only dashboard addresses are accepted', () => {
 	assert.equal(clusterAddress('http://head:8265/', {}), 'http://head:8265');
 	assert.equal(clusterAddress(null, { RAY_ADDRESS: 'https://head/ray/' }), 'https://head/ray');
