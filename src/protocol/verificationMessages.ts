@@ -20,7 +20,7 @@ const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(1000));
 const path = v.pipe(v.string(), v.minLength(1), v.maxLength(4096));
 
-/** Row sources of a verification: the dataset and cases, recorded rollouts, or selected text. */
+/** Where the rows for a verification come from: the dataset and cases, recorded rollouts, or selected text. */
 export const resultParts = ['data', 'rollouts', 'selection'] as const;
 export const resultPartSchema = v.picklist(resultParts);
 export type ResultPart = v.InferOutput<typeof resultPartSchema>;

@@ -7,9 +7,9 @@ import { runtimeFolder } from '../runs/runtimeFolder.ts';
 export type HostLanguage = 'node' | 'python';
 
 /**
- * Snapshots of the reward host programs, taken when the programs are first needed. The snapshots are kept in memory and
- * started from copies in the per-user runtime folder, which are named after their contents. Updating the extension
- * therefore does not affect processes that are already running.
+ * Snapshots of the reward host programs, taken when the programs are first needed and kept in memory. The programs are
+ * launched from copies in the per-user runtime folder that are named by content hash. Updating the extension therefore
+ * does not affect processes that are already running.
  */
 export class HostPrograms {
 	readonly #folder: string;

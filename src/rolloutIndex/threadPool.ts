@@ -140,7 +140,7 @@ class Thread {
 			let canceled: NodeJS.Timeout | undefined;
 			const cancel = () => {
 				this.#send({ kind: 'cancel' });
-				// A thread that is running a backtracking expression does not respond to messages.
+				// A thread that is running a backtracking regex does not respond to messages.
 				canceled = setTimeout(() => this.end(new Failure('cancelled', 'Canceled.')), 500);
 			};
 			const watching =

@@ -84,7 +84,7 @@ export function foreignCodeWords({ folder, uses }: ForeignCode): string {
 	return `You have not started ${folder} on this machine, or its recipe has changed since then. Continuing will use ${shown.join(', ')}.`;
 }
 
-/** Records that this user starts the run with its current recipe. */
+/** Records that this user started the run with its current recipe. */
 export async function markStarted(run: string, registry = new RunRegistry()): Promise<void> {
 	await registry.add(run, undefined, startMark(await readResolvedRecipe(run)));
 }

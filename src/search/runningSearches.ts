@@ -41,7 +41,7 @@ export class RunningSearches extends Disposable {
 	}
 
 	/**
-	 * Resolves when the log has its first lines. The signal only cancels the start; afterwards the search runs
+	 * Resolves when the log has its first lines. The signal can cancel only the startup; after that, the search runs
 	 * independently.
 	 */
 	async start({ spec, problem, log, keys, environment }: Params<'start'>, signal: AbortSignal): Promise<void> {

@@ -39,6 +39,6 @@ test('the check at the start accepts the provider, and rejects a wrong kernel by
 	await checkResults('webgpu', tensors);
 	await assert.rejects(
 		checkResults('webgpu', tensors, { ...cpuDialect, logSoftmax: false }),
-		/wrong gradient for a small model; the first wrong result is that of the operator SimplifiedLayerNormalization$/,
+		/incorrect gradient for a small model; the first incorrect result comes from the operator SimplifiedLayerNormalization$/,
 	);
 });

@@ -220,7 +220,7 @@ export class CompareView extends Disposable {
 		const { common, unit, start } = parting;
 		const shared =
 			common === 0
-				? `Different from the first ${unit} on.`
+				? `The completions differ from the first ${unit} onward.`
 				: `Identical for ${formatCounted(common, unit)}${unit === 'token' ? ` (${formatCounted(start, 'character')})` : ''}, then`;
 		const goesOn = (side: Side, at: number, letter: string): HTMLElement => {
 			const word = partingWord(side, parting, at);

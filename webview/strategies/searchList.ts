@@ -9,7 +9,7 @@ import type { StrategiesModel } from './strategiesModel.ts';
 type Which = 'all' | 'right' | 'wrong';
 const words: Readonly<Record<Which, string>> = { all: 'All searches', right: 'Correct', wrong: 'Incorrect' };
 
-/** Searches for a point, each with a link to its tree. */
+/** The searches behind a plotted point, each with a link to its tree. */
 export class SearchList {
 	readonly element = element('section', { class: 'searches', aria: { label: 'Searches for this point' } });
 	readonly #model: StrategiesModel;

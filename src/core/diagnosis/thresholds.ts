@@ -44,7 +44,7 @@ export const thresholds = {
 	deadShare: threshold(
 		0.8,
 		'of the groups',
-		'If four in five groups have no gradient, a batch costs five times as much as it contributes. DAPO (Yu et al. 2025, section 3.2) saw this fraction grow throughout training and resamples because of it; below this limit, it is normal for a task that is being learned.',
+		'If four in five groups have no gradient, a batch costs five times as much as it contributes. DAPO (Yu et al. 2025, section 3.2) observed this fraction growing throughout training and resamples for that reason; below this limit, it is normal for a task that is being learned.',
 	),
 	deadBatches: threshold(20, 'batches', 'A single batch has few groups, so its fraction is noisy.'),
 	deadCauseShare: threshold(0.5, 'of the dead groups', 'A cause is reported if it explains most of the dead groups.'),
@@ -146,7 +146,7 @@ export const thresholds = {
 	dominantLookback: threshold(
 		100,
 		'batches',
-		'By then, even slow learning has produced a visible rise. If there is none, one is unlikely to follow.',
+		'By then, even slow learning should have produced a visible increase. If it has not, it probably will not.',
 	),
 	balancedShare: threshold(
 		0.1,

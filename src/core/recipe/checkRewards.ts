@@ -30,7 +30,7 @@ function optionFault(
 			if (reward.target === undefined && reward.column === undefined)
 				return [null, 'The reward "length-target" requires a target length. Add "target" or "column".'];
 			return reward.mode === 'near' && reward.target === 0 && reward.range === undefined
-				? ['target', '"target" 0 leaves no range over which the reward can fall off. Add "range".']
+				? ['target', 'With "target" set to 0, there is no range over which the reward can fall off. Add "range".']
 				: null;
 		case 'json-schema':
 			return reward.schema === undefined && reward.column === undefined

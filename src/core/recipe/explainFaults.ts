@@ -126,7 +126,7 @@ function explainChoice(node: Node, value: unknown, path: Path, out: PathFault[])
 		explainVariant(node, node.key, value, path, out);
 		return;
 	}
-	// One option can itself be a variant, identified by its key: {"use": ...} or {"file": ...}.
+	// An alternative can itself be a union whose members are identified by their key: {"use": ...} or {"file": ...}.
 	const variant = options.find((option) => option.key !== undefined);
 	if (variant?.key !== undefined) {
 		const key = variant.key;

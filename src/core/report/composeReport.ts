@@ -331,7 +331,7 @@ function diagnosisSection(diagnosis: Verdict | null): ReportSection {
 			{ kind: 'paragraph', text },
 			{
 				kind: 'table',
-				caption: 'Alerts, ranked by likely cause (docs/diagnosis.md)',
+				caption: 'Alerts, most likely cause first (docs/diagnosis.md)',
 				columns: [
 					{ title: 'rule' },
 					{ title: 'level' },

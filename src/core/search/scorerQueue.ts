@@ -29,7 +29,7 @@ export class ScorerQueue {
 		return answer.promise;
 	}
 
-	/** Rejects all waiting calls; later replies from the scorer are discarded. */
+	/** Rejects all pending calls; later replies from the scorer are discarded. */
 	stop(stop: SearchStop): void {
 		const left = [...this.#underWay, ...this.#waiting.splice(0).map(({ answer }) => answer)];
 		this.#underWay.clear();

@@ -91,7 +91,7 @@ export async function readStartCheckpoint(folder: string): Promise<StartCheckpoi
 	if ((await readManifest(folder)) === null) throw damaged(folder, 'files are missing or truncated');
 	for (const [name, { bytes, sha256 }] of Object.entries(state.files)) {
 		const info = await lstat(join(folder, name)).catch(() => null);
-		if (info?.size !== bytes) throw damaged(folder, `${name} does not have its original size of ${bytes} bytes`);
+		if (info?.size !== bytes) throw damaged(folder, `${name} is no longer its original size (${bytes} bytes)`);
 		if ((await sha256Of(folder, name)) !== sha256)
 			throw damaged(folder, `the content of ${name} does not match its hash`);
 	}

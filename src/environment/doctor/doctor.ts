@@ -46,7 +46,7 @@ export async function examine(options: DoctorOptions = {}): Promise<DoctorReport
 	};
 }
 
-/** Converts facts to check rows. */
+/** Converts the collected facts to rows of check results. */
 export function doctorRows(facts: DoctorFacts): CheckRow[] {
 	return [
 		...pythonRows(facts),

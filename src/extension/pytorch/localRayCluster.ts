@@ -76,7 +76,7 @@ export class LocalRayCluster {
 			return undefined;
 		}
 		void this.#needs.notices.information(
-			`A Ray cluster is running at ${displayText(at)}. It keeps running when this window closes.`,
+			`A Ray cluster is running at ${displayText(at)}. It will keep running after this window closes.`,
 			[{ title: 'Stop Cluster', run: () => this.stop() }],
 		);
 		return at;

@@ -36,7 +36,7 @@ export interface EnginePolicyOptions {
 	readonly name: string;
 	readonly model: string;
 	readonly template: PolicyTemplate;
-	/** Whether to send problems verbatim, using only the tags from the template. Default: false. */
+	/** Whether to send problems verbatim and use the template only for its tags. Default: false. */
 	readonly raw?: boolean;
 	/** Context length in tokens, or null if unknown. */
 	readonly context: number | null;

@@ -27,7 +27,7 @@ export const ppoStageSchema = stageOf(
 			),
 			0,
 		),
-		cliprange: key(real('Clip range for the ratio around 1.', 0, 100), 0.2),
+		cliprange: key(real('Clip range around 1 for the probability ratio.', 0, 100), 0.2),
 		vf_coef: key(real('Weight of the value loss.', 0, 1000), 0.1),
 		cliprange_value: key(real('Clip range for new value estimates around those in the generation batch.', 0, 1e6), 0.2),
 		gamma: key(real('Per-token discount factor for later rewards.', 0, 1), 1),

@@ -57,7 +57,7 @@ export class TaskTable implements DataTable {
 	}
 }
 
-/** Converts a problem to a dataset row; additional fields of its row become separate columns. */
+/** Converts a problem to a dataset row; extra fields become separate columns. */
 export function problemRow({ prompt, answer, solution, row }: Problem): RowValue {
 	return { ...row, prompt, answer, solution };
 }

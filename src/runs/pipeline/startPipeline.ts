@@ -153,7 +153,7 @@ export async function startPipeline(
 	return launchPipeline(folder, {}, options);
 }
 
-/** Starts a new pipeline with the recipe of an existing one, which is not modified. */
+/** Starts a new pipeline using an existing pipeline's recipe. The existing pipeline is left unchanged. */
 export async function startPipelineAgain(folder: string, options: PipelineOptions): Promise<StartedPipeline> {
 	const { recipeFolder } = await readPipeline(folder);
 	if (!(await stat(recipeFolder).catch(() => null))?.isDirectory()) {
@@ -270,7 +270,7 @@ async function launchPipeline(
 		}
 		if (over !== null) throw await whyEnded(folder, start, over);
 		if (options.signal?.aborted)
-			throw new Failure('cancelled', 'Waiting for the pipeline was canceled; it is still starting.');
+			throw new Failure('cancelled', 'Stopped waiting for the pipeline, which is still starting.');
 		if (Date.now() > deadline) {
 			throw new Failure(
 				'timeout',

@@ -50,7 +50,7 @@ export async function openJudgeScorer(
 		throw new Failure(
 			'unsupported',
 			`${policy.name} does not follow instructions, so it cannot be used as a judge.`,
-			'Choose a policy with the chat API, or a different scorer.',
+			'Choose a policy that uses the chat API, or a different scorer.',
 		);
 	}
 	const name = spec.use === 'judge' ? `judge ${policy.name}` : spec.use;

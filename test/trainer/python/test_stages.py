@@ -369,7 +369,8 @@ class TestBadInput:
 
     def test_pairs_of_equals(self, tmp_path: Path, new_model: Json) -> None:
         files = self.write(tmp_path, [{"prompt": "1+1=", "chosen": "2", "rejected": "2"}] * 3)
-        self.fault(make_recipe([stage_of("dpo", 2, files)]), new_model, "every pair consists of two identical completions")
+        recipe = make_recipe([stage_of("dpo", 2, files)])
+        self.fault(recipe, new_model, "every pair consists of two identical completions")
 
     def test_labels(self, tmp_path: Path, new_model: Json) -> None:
         recipe = make_recipe([stage_of("process-reward-model", 2, {"pairs": "", "teacher": "", "steps": ""})])
@@ -494,7 +495,8 @@ class TestRefusals:
         self.refused({"type": "value-model"}, "does not train value models", '"engine": "embedded"')
         self.refused({"type": "ppo"}, "PPO", "grpo or rloo")
         self.refused({"type": "dance"}, 'does not support the "dance" stage', "distill, dpo, grpo")
-        self.refused({"type": "process-reward-model", "labels": None}, "only train process rewards on labeled steps", '"labels"')
+        unlabeled = {"type": "process-reward-model", "labels": None}
+        self.refused(unlabeled, "only train process rewards on labeled steps", '"labels"')
         self.refused({"type": "grpo", "dynamic_sampling": True}, "dynamic_sampling", '"embedded"')
 
     def test_new_models(self) -> None:
@@ -510,7 +512,8 @@ class TestRefusals:
         import trl.experimental.prm as prm
 
         monkeypatch.delattr(prm, "PRMTrainer")
-        with fails("unsupported", 'no trainer for the "process-reward-model" stage', "trl==1.13", '"engine": "embedded"'):
+        said = 'no trainer for the "process-reward-model" stage'
+        with fails("unsupported", said, "trl==1.13", '"engine": "embedded"'):
             find_trainer("process-reward-model")
 
     def test_all_stages_are_checked_before_any_work(self, files: dict[str, str]) -> None:

@@ -75,7 +75,7 @@ describe('reward audit', () => {
 		assert.deepEqual(content.outcomes, ['held', 'held', 'skipped', 'held']);
 		assert.match(
 			content.remarks,
-			/Baseline only: an honest correct answer scores higher than a plain wrong one\. Format makes no difference/,
+			/Baseline check: an honest correct answer scores higher than an ordinary wrong one\. Format makes no difference/,
 		);
 		const form = await outcomes('tagsSomewhere');
 		assert.deepEqual(form.outcomes, ['held', 'skipped', 'finding', 'skipped']);
@@ -84,10 +84,10 @@ describe('reward audit', () => {
 		assert.deepEqual(both.outcomes, ['held', 'held', 'finding', 'held']);
 		assert.match(
 			both.remarks,
-			/^Baseline only: an honest correct answer scores higher than a plain wrong one, and good format scores higher than bad format/,
+			/^Baseline check: an honest correct answer scores higher than an ordinary wrong one, and good formatting scores higher than bad/,
 		);
 		for (const [reward, remark] of [
-			['constant', /is always 0\.5, regardless of whether answer and format are correct/],
+			['constant', /is always 0\.5, whether or not the answer and format are correct/],
 			['never', /does not return a value on any row/],
 			[
 				'brevity',

@@ -39,7 +39,10 @@ export class TokensTab implements DetailTab {
 		if (key === this.#drawn) return;
 		const event = eventsOfNode(side.events, 'tokens', node.id, side.events.length).at(-1);
 		if (event === undefined || event.text.length === 0) {
-			const why = node.parents.length === 0 ? 'The problem was not generated.' : 'The policy returned no token data.';
+			const why =
+				node.parents.length === 0
+					? 'The problem is input, so it has no token data.'
+					: 'The policy returned no token data.';
 			this.#say(`${why} To record tokens, set "tokens" in the search’s sampling settings to 1 or more.`);
 			return;
 		}

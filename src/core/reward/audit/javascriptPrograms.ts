@@ -13,7 +13,7 @@ class Anything {
   *[Symbol.iterator]() {}
 }`;
 
-/** Wrong JavaScript programs, by probe. They are harmless to run. */
+/** Incorrect JavaScript programs, by probe. They are harmless to run. */
 export const javascriptPrograms: Readonly<Record<string, (tests: CodeTests) => readonly string[]>> = {
 	'code-exit': ({ entryPoint }) => [
 		'process.exit(0);',

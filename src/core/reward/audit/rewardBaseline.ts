@@ -108,11 +108,11 @@ function remarksOf(
 	}
 	if (content && form) {
 		remarks.push(
-			'Baseline only: an honest correct answer scores higher than a plain wrong one, and good format scores higher than bad format, so all probes were evaluated.',
+			'Baseline check: an honest correct answer scores higher than an ordinary wrong one, and good formatting scores higher than bad, so all probes were evaluated.',
 		);
 	} else if (content) {
 		remarks.push(
-			'Baseline only: an honest correct answer scores higher than a plain wrong one. Format makes no difference, so format probes were skipped.',
+			'Baseline check: an honest correct answer scores higher than an ordinary wrong one. Format makes no difference, so format probes were skipped.',
 		);
 	} else if (form) {
 		remarks.push(

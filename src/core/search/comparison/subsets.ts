@@ -7,7 +7,7 @@ export interface Sampled {
 	readonly class: number | null;
 	/** Whether the sample finished; unfinished samples are neither selected nor counted. */
 	readonly final: boolean;
-	/** Score from the selecting scorer; null if there is none. */
+	/** Score from the scorer used for selection; null if there is none. */
 	readonly score: number | null;
 }
 

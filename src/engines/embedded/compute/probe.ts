@@ -61,7 +61,7 @@ export async function checkResults(
 	try {
 		if (differs(deviationOf(await smallGradient(cpu), await smallGradient(executor)), tolerance)) {
 			const operator = await wrongOperator(provider, tensors, dialect);
-			throw new Error(`it computed a wrong gradient for a small model${operator}`);
+			throw new Error(`it computed an incorrect gradient for a small model${operator}`);
 		}
 		const { sampled, scored } = await sampleAndScore(executor, cpu);
 		if (differs(deviationOf(scored, sampled), tolerance)) {

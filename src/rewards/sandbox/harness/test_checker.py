@@ -332,8 +332,8 @@ def name_of(entry_point):
 
 def tested_by(entry_point, names):
     """
-    Returns the tested function, or None if the answer does not define it. A method belongs to one object per test,
-    which is created at the first call, so a test that calls nothing has not used the answer.
+    Returns the tested function, or None if the answer does not define it. For a method,
+    one instance is created per test, on the first call, so a test that makes no calls never uses the answer.
     """
     tested = names.get(name_of(entry_point))
     if tested is None or not entry_point.startswith(METHOD):

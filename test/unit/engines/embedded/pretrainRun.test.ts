@@ -61,7 +61,7 @@ test('worked solutions alone are enough, and a dataset without text reports what
 	assert.equal(code, 0, stderr);
 	const lines = await readMetrics(alone);
 	assert.ok(lines.every(({ values }) => values['eval/text/loss'] === undefined));
-	await assert.rejects(place.prepare({ ...tinyRecipe, stages: [bare] }), /"addition" has no plain texts.*"corpus"/);
+	await assert.rejects(place.prepare({ ...tinyRecipe, stages: [bare] }), /"addition" has no plain text.*"corpus"/);
 	await writeFile(
 		join(place.folder, 'rows.jsonl'),
 		Array.from({ length: 50 }, (_, i) => JSON.stringify({ prompt: `${i}+1=`, answer: i + 1 })).join('\n'),

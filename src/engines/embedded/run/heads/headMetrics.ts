@@ -16,7 +16,7 @@ export function updateQuality(rows: readonly LabeledRow[], values: readonly PerT
 	};
 }
 
-/** Measures the quality of values on held-out text, over all labeled prefixes and over whole completions. */
+/** Measures the accuracy of value predictions on held-out text, over all labeled prefixes and over whole completions. */
 export function heldOutQuality(rows: readonly LabeledRow[], values: readonly PerToken[]): Metrics {
 	const all = labeledValues(rows, values);
 	const quality = headQuality(all.values, all.labels);

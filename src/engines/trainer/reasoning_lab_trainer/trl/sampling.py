@@ -121,8 +121,7 @@ class Sampling(Gated):
             raise Failure(
                 "invalid",
                 f"The prompt {prompt[:80]!r} has {longest} tokens. Together with {self.max_completion_length} "
-                "completion tokens, "
-                f"this exceeds the context of {policy.name}, which is {policy.context} tokens.",
+                f"completion tokens, this exceeds the {policy.context}-token context window of {policy.name}.",
                 "Lower max_completion_length, remove long problems, or use a model with a longer context.",
             )
         return tokenized
