@@ -113,10 +113,10 @@ describe('the dashboard in a browser', { skip }, () => {
 			await drawn(view);
 			await looksRightNow(view, 'dashboard-320');
 			await view.page.setViewportSize({ width: 2200, height: 900 });
-			const columns = await view.page.evaluate(
-				() => getComputedStyle(document.querySelector('.grid') as Element).gridTemplateColumns.split(' ').length,
+			// The grid gets its number of columns once its new width is observed.
+			await view.page.waitForFunction(
+				() => getComputedStyle(document.querySelector('.grid') as Element).gridTemplateColumns.split(' ').length >= 5,
 			);
-			assert.ok(columns >= 5, `${columns}`);
 			await view.page.waitForFunction(() => {
 				const plot = document.querySelector('[data-chart="reward"] .plot');
 				const canvas = plot?.querySelector('canvas');
