@@ -33,6 +33,12 @@ export interface OpenRow {
 	readonly failure: string | null;
 }
 
+/** Filter and sort order of the rows. */
+export type RequestedView = Pick<DatasetSnapshot['view'], 'filter' | 'sort'>;
+
+const isSameView = (a: RequestedView | null, { filter, sort }: RequestedView): boolean =>
+	a !== null && JSON.stringify([a.filter, a.sort]) === JSON.stringify([filter, sort]);
+
 export const portionRows = 100;
 const keptPortions = 40;
 
@@ -43,6 +49,8 @@ export class DatasetModel extends Disposable {
 	readonly onChange = this.#changed.event;
 	#state: SavedState;
 	#snapshot: DatasetSnapshot | null = null;
+	/** Requested view that no snapshot shows yet; null if there is none. */
+	#requested: RequestedView | null = null;
 	readonly #portions = new Map<number, readonly ShownRow[]>();
 	readonly #asked = new Set<string>();
 	#open: OpenRow | null = null;
@@ -63,6 +71,11 @@ export class DatasetModel extends Disposable {
 		return this.#snapshot;
 	}
 
+	/** Filter and sort order as last requested, even if the host has not applied them yet. null before the first snapshot. */
+	get wanted(): RequestedView | null {
+		return this.#requested ?? this.#snapshot?.view ?? null;
+	}
+
 	get open(): OpenRow | null {
 		return this.#open;
 	}
@@ -74,6 +87,7 @@ export class DatasetModel extends Disposable {
 	receive(snapshot: DatasetSnapshot): void {
 		const before = this.#snapshot;
 		this.#snapshot = snapshot;
+		if (before?.version !== snapshot.version || isSameView(this.#requested, snapshot.view)) this.#requested = null;
 		const other = before?.version !== snapshot.version || before.view.number !== snapshot.view.number;
 		if (other) {
 			this.#portions.clear();
@@ -141,9 +155,8 @@ export class DatasetModel extends Disposable {
 
 	/** Cycles the sort order of a column: descending, ascending, none. */
 	sortBy(column: string): void {
-		const view = this.#snapshot?.view;
-		if (view === undefined) return;
-		const { sort, filter } = view;
+		if (this.wanted === null) return;
+		const { sort, filter } = this.wanted;
 		this.show(
 			filter,
 			sort?.column !== column ? { column, descending: true } : sort.descending ? { column, descending: false } : null,
@@ -153,8 +166,11 @@ export class DatasetModel extends Disposable {
 	/** Sends a command whose result is part of the saved state. */
 	post(command: DatasetCommand): void {
 		this.#port.post(command);
-		if (command.type === 'show') this.#set({ filter: command.filter, sort: command.sort });
-		else if (command.type === 'map') this.#set({ mapping: command.mapping });
+		if (command.type === 'show') {
+			const { filter, sort } = command;
+			this.#requested = { filter, sort };
+			this.#set({ filter, sort });
+		} else if (command.type === 'map') this.#set({ mapping: command.mapping });
 		else if (command.type === 'share') this.#set({ share: command.share });
 	}
 

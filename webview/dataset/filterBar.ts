@@ -189,6 +189,6 @@ export class FilterBar {
 	#send(): void {
 		clearTimeout(this.#timer);
 		this.#timer = undefined;
-		this.#model.show(this.#filter, this.#model.snapshot?.view.sort ?? null);
+		this.#model.show(this.#filter, this.#model.wanted?.sort ?? null);
 	}
 }

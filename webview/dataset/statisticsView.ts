@@ -57,8 +57,8 @@ export class StatisticsView {
 					attributes: { type: 'button' },
 					on: {
 						click: () => {
-							const view = this.#model.snapshot?.view;
-							if (view === undefined) return;
+							const view = this.#model.wanted;
+							if (view === null) return;
 							const change = filter === 'duplicates' ? { duplicates: 'only' as const } : { side: 'held out' as const };
 							this.#model.show({ ...view.filter, ...change }, view.sort);
 						},

@@ -76,7 +76,7 @@ export class TestsView {
 						attributes: { type: 'button' },
 						on: {
 							click: () => {
-								const view = this.#model.snapshot?.view;
+								const view = this.#model.wanted;
 								if (view) this.#model.show({ ...view.filter, overlaps: 'only' }, view.sort);
 							},
 						},

@@ -61,7 +61,7 @@ test('a run is rescored: equal values pass, and a difference from the record exi
 	assert.deepEqual(one?.steps, [4]);
 	const none = await place.run(context, 'rescore', run, '--steps', '100-200');
 	assert.equal(none.status, 2);
-	assert.match(none.stderr, /has no rollouts of steps 100 to 200/);
+	assert.match(none.stderr, /has no rollouts for steps 100 to 200/);
 	// The same run on another machine: its reward files do not run without permission.
 	const elsewhere = await Workplace.make(context, place.folder);
 	const asked = await elsewhere.run(context, 'rescore', run);
