@@ -110,13 +110,20 @@ export async function readNamed(
 	}
 }
 
+/** Thrown instead of reading a file that is larger than the limit. */
+export class FileTooLarge extends Failure {
+	constructor(path: string, size: number, largest: number) {
+		super('invalid', `${path} is ${size} bytes, which exceeds the limit of ${largest}.`);
+	}
+}
+
 /** Reads a whole file as text, after checking its size. */
 export async function readSmallFile(root: string, relative: string, largest = largestSmallFile): Promise<string> {
 	const handle = await openRegular(root, relative);
 	try {
 		const { size } = await handle.stat();
 		if (size > largest) {
-			throw new Failure('invalid', `${join(root, relative)} is ${size} bytes, which exceeds the limit of ${largest}.`);
+			throw new FileTooLarge(join(root, relative), size, largest);
 		}
 		const buffer = Buffer.alloc(size);
 		let filled = 0;

@@ -5,7 +5,7 @@ import type { ReadTree, TreeFormat, TreeLimits } from '../../core/search/formats
 import { findTreeFormat, treeFormats } from '../../core/search/formats/treeFormats.ts';
 import { parseLine } from '../../files/jsonLines.ts';
 import { parseLooseJson } from '../../files/looseJson.ts';
-import { openRegular, readSmallFile } from '../../files/safeFile.ts';
+import { FileTooLarge, openRegular, readSmallFile } from '../../files/safeFile.ts';
 import { readTreeLog } from '../treeLogFile.ts';
 
 /** Larger files from other programs are not read, because each is a single JSON value. */
@@ -96,10 +96,9 @@ async function beginsAsOwnLog(path: string): Promise<boolean> {
 }
 
 function tooLarge(error: unknown, name: string): Failure {
-	const failure = Failure.from(error);
-	return failure.message.includes('more than the')
+	return error instanceof FileTooLarge
 		? new Failure('unsupported', `${name} is larger than the limit of ${largestTreeFile >> 20} MiB.`)
-		: failure;
+		: Failure.from(error);
 }
 
 const wanted = (): string => `Supported formats: Reasoning Lab logs; ${treeFormats.map((f) => f.looksFor).join('; ')}.`;

@@ -27,7 +27,10 @@ test('limits depth and number of values, ignoring brackets in strings', () => {
 	const pad = ' '.repeat(1000);
 	const deep = (n: number) => `${pad}${'['.repeat(n)}${']'.repeat(n)}`;
 	parseBoundedJson(deep(10), { depth: 10 });
-	assert.throws(() => parseBoundedJson(deep(11), { depth: 10 }), /SyntaxError: values are nested more than 10 levels$/);
+	assert.throws(
+		() => parseBoundedJson(deep(11), { depth: 10 }),
+		/SyntaxError: values are nested more than 10 levels deep$/,
+	);
 	const many = (n: number) => `${pad}[${Array(n).fill('[]').join()}]`;
 	parseBoundedJson(many(100), { values: 300 });
 	assert.throws(() => parseBoundedJson(many(300), { values: 300 }), /SyntaxError: more than 300 values/);

@@ -40,7 +40,7 @@ test('check describes a dataset and reports duplicates and test contamination', 
 	assert.match(found.stdout, /Against test\.jsonl \(1 row\): 1 row overlaps/);
 	assert.match(
 		found.stdout,
-		/row 3 overlaps with test\.jsonl, row 1: "a train leaves the station at noon and goes forty"/,
+		/row 3 overlaps with row 1 of test\.jsonl: "a train leaves the station at noon and goes forty"/,
 	);
 	const table = join(folder, 'test.csv');
 	await writeFile(table, `question,answer\n"${question}",2\n`);

@@ -64,7 +64,7 @@ test('a pipeline needs as much memory as its largest stage, and each stage uses 
 	assert.match(result.stdout, /\nmeasure +evaluate +- +- +-\n/);
 	assert.match(
 		result.stdout,
-		/\nThe stages need up to about \d+ GiB, in rl, but only 80\.0 GiB is available\. Not all stages fit\.\n/,
+		/\nThe stages need up to about \d+ GiB \(in rl\), but only 80\.0 GiB is available\. Not all stages fit\.\n/,
 	);
 	assert.match(result.stdout, /\nThe recipe limits some stages to 12\.5 minutes in total; the other stages/);
 	assert.match(result.stdout, /\nrl: It would fit with "microBatch": \d+/);

@@ -64,9 +64,7 @@ test('a run that paused itself is reported once, by one window, with the availab
 	await first.shownOf(1);
 	second.see('paused', pause);
 	await second.shownOf(0);
-	assert.deepEqual(first.shown, [
-		'sums is paused: The reward "f" failed on 16 of 16 rows: [down] (command:x). Continue.',
-	]);
+	assert.deepEqual(first.shown, ['sums is paused: Reward "f" failed on 16 of 16 rows: [down] (command:x). Continue.']);
 	assert.deepEqual(second.shown, []);
 	assert.deepEqual(first.did, ['dashboard /runs/a', 'continue /runs/a', 'log /runs/a']);
 	// The run failed again after it continued.

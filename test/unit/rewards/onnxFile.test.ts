@@ -169,7 +169,10 @@ describe('an external tokenizer.json', () => {
 		);
 		assert.throws(() => checkTokenizer({ normalizer: replace('a'.repeat(1001)) }), /expands a character to more than/);
 		const split = { type: 'Split', pattern: { Regex: '(a|b)'.repeat(2001) } };
-		assert.throws(() => checkTokenizer({ pre_tokenizer: split }), /pattern in its pre_tokenizer has 10005 characters/);
+		assert.throws(
+			() => checkTokenizer({ pre_tokenizer: split }),
+			/pattern in its pre_tokenizer is 10005 characters long/,
+		);
 		let deep: object = replace('b');
 		for (let i = 0; i < 20; i++) deep = { type: 'Sequence', normalizers: [deep] };
 		assert.throws(() => checkTokenizer({ normalizer: deep }), /too deep/);

@@ -398,7 +398,7 @@ test('labels are exported in every format, and published data is converted betwe
 	assert.deepEqual(
 		summary.faults.map(({ line, message }) => [line, message]),
 		[
-			[3, 'not valid JSON'],
+			[3, 'is not JSON'],
 			[4, 'is not in a supported step label format'],
 		],
 	);

@@ -127,7 +127,7 @@ test('a huge file is rejected by its size before it is read', async (context) =>
 		// Sparse, so it takes no disk space.
 		await truncate(join(folder, name), 40 * 2 ** 30);
 	}
-	await assert.rejects(readRecord(folder), { reason: 'invalid', message: /has 42949672960 bytes/ });
+	await assert.rejects(readRecord(folder), { reason: 'invalid', message: /is 42949672960 bytes/ });
 	await assert.rejects(readResolvedRecipe(folder), { reason: 'invalid' });
 });
 
@@ -148,7 +148,7 @@ test('a newer format is reported, an unknown field is kept, and wrong types are 
 	}
 	const folder = await runFolder(context);
 	await writeFile(join(folder, 'run.json'), '{"format": 1,');
-	await assert.rejects(readRecord(folder), { reason: 'corrupt', message: /is not JSON/ });
+	await assert.rejects(readRecord(folder), { reason: 'corrupt', message: /is not valid JSON/ });
 	await mkdir(join(folder, 'annotations'));
 	await writeFile(join(folder, 'annotations', 'person.json'), '{"format": 9}');
 	await assert.rejects(readAnnotation(folder), { reason: 'version' });

@@ -66,7 +66,7 @@ describe('a search log written by someone else', () => {
 			const before = await readFile(foreign, 'utf8');
 			await assert.rejects(continueSearch({ log: foreign, context: search, ...more }), {
 				reason: 'denied',
-				message: /You did not start .+ on this machine, or it has changed since/,
+				message: /You did not start .+ on this machine, or the log has changed since/,
 			});
 			assert.equal(await readFile(foreign, 'utf8'), before, name);
 		}

@@ -126,7 +126,7 @@ describe('Rollouts over the link', () => {
 		refused({ numbers: { logprob: '?'.repeat(11) } }, /"logprob"/);
 		refused({ text: base64([1]) }, /1 values for "text" but 2 tokens/);
 		refused({ pieces: ['a'] }, /has no text/);
-		assert.throws(() => rolloutsFile([{ lines: [line(0, 1e15)], tokens: result }]), /for 1000000000000000 tokens/);
+		assert.throws(() => rolloutsFile([{ lines: [line(0, 1e15)], tokens: result }]), /but 1000000000000000 tokens/);
 		assert.throws(() => rolloutsFile([{ lines }]), /have no token data/);
 		assert.throws(() => rolloutsFile([{ lines }]), /violated the protocol/);
 	});

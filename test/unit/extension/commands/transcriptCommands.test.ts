@@ -57,7 +57,7 @@ test('any other argument is rejected with a reason', async () => {
 	await assert.rejects(place('chat.json'), /chat\.json is not an absolute path/);
 	await assert.rejects(
 		place({ kind: 'rollout', run: 'a', split: 'train', step: 3, group: 1, index: 0 }),
-		/is not absolute/,
+		/is not an absolute path/,
 	);
 	await assert.rejects(place({ kind: 'rollout' }), /requires a file or a rollout/);
 });

@@ -175,7 +175,7 @@ test('a file is one object or JSON Lines, and errors have a location', async () 
 		const context = { engine: '', client: 'test', folder };
 		const policy = await openPolicy({ kind: 'scripted', file: 'adder.jsonl' }, context);
 		assert.deepEqual([policy.name, policy.tags?.answer], ['Adder', ['<a>', '</a>']]);
-		assert.throws(() => parseScript('{"say":"a"}\n{"say":', 'x'), /x, line 2, is not a JSON object/);
+		assert.throws(() => parseScript('{"say":"a"}\n{"say":', 'x'), /Line 2 of x is not a JSON object/);
 		assert.throws(() => parseScript('{"say":"a","times":0}', 'x'), /x, line 1 is not valid at times/);
 		assert.throws(() => parseScript('{"rules":[{"delayMs":-1}]}', 'x'), /x is not valid at rules\[0\].delayMs/);
 		await assert.rejects(openPolicy({ kind: 'scripted', file: 'none.json' }, context), /none\.json/);

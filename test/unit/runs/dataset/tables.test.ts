@@ -115,7 +115,7 @@ test('a file without rows is rejected with one sentence', async (t) => {
 	assert.deepEqual(await scanned(await opened(t, at('linked.jsonl'))), [{ a: 1 }]);
 	await writeFile(at('odd.jsonl'), '{"a":\n[1]\nnull\n"x"\n{"torn": ');
 	assert.deepEqual(await scanned(await opened(t, at('odd.jsonl'))), [
-		'not valid JSON',
+		'is not JSON',
 		{ value: [1] },
 		{ value: null },
 		{ value: 'x' },

@@ -168,7 +168,7 @@ describe('training data from searches', () => {
 		await assert.rejects(generate('plain', { trees: true, most: 2 }), /different specification/);
 		const path = join(root, 'best', 'solutions.jsonl');
 		await writeFile(path, (await readFile(path, 'utf8')).slice(0, 100));
-		await assert.rejects(generate('best', { keep: 'best' }), /has 100 bytes/);
+		await assert.rejects(generate('best', { keep: 'best' }), /is 100 bytes/);
 	});
 
 	test('stops if the policy is unavailable, and failed problems are retried later', async () => {
