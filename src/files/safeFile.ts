@@ -95,7 +95,7 @@ export async function readNamed(
 	try {
 		const { size } = await handle.stat();
 		if (size > largest) {
-			throw new Failure('unsupported', `${what} is ${size} bytes, which exceeds the limit of ${largest}.`);
+			throw new FileTooLarge('unsupported', what, size, largest);
 		}
 		const buffer = Buffer.alloc(size);
 		let filled = 0;
@@ -112,8 +112,8 @@ export async function readNamed(
 
 /** Thrown instead of reading a file that is larger than the limit. */
 export class FileTooLarge extends Failure {
-	constructor(path: string, size: number, largest: number) {
-		super('invalid', `${path} is ${size} bytes, which exceeds the limit of ${largest}.`);
+	constructor(reason: 'invalid' | 'unsupported', path: string, size: number, largest: number) {
+		super(reason, `${path} is ${size} bytes, which exceeds the limit of ${largest}.`);
 	}
 }
 
@@ -123,7 +123,7 @@ export async function readSmallFile(root: string, relative: string, largest = la
 	try {
 		const { size } = await handle.stat();
 		if (size > largest) {
-			throw new FileTooLarge(join(root, relative), size, largest);
+			throw new FileTooLarge('invalid', join(root, relative), size, largest);
 		}
 		const buffer = Buffer.alloc(size);
 		let filled = 0;

@@ -17,6 +17,17 @@ const deviceEventSchema = v.looseObject({
 	measured: v.optional(v.array(timingSchema), []),
 });
 
+/** Formats the times of a device's measurement. */
+export function timingText({
+	samplingMs,
+	updateMs,
+}: {
+	readonly samplingMs: number;
+	readonly updateMs: number;
+}): string {
+	return `sampling ${Math.round(samplingMs)} ms and update ${Math.round(updateMs)} ms`;
+}
+
 /**
  * Returns sentences about the devices that were tried but not used, followed by the measurements; empty if neither was
  * recorded.
@@ -29,8 +40,8 @@ export function deviceNotes(event: EventLine): string[] {
 	// If a device was rejected for its speed, that message already includes the times.
 	if (measured.length === 0 || !measured.some(({ provider }) => provider === took && took !== 'cpu')) return rejected;
 	const times = measured.map(
-		({ provider, rows, tokens, samplingMs, updateMs }) =>
-			`Measured ${provider}: sampling ${Math.round(samplingMs)} ms and update ${Math.round(updateMs)} ms for ${rows} completions of ${tokens} tokens.`,
+		({ provider, rows, tokens, ...times }) =>
+			`Measured ${provider}: ${timingText(times)} for ${rows} completions of ${tokens} tokens.`,
 	);
 	return [...rejected, ...times];
 }

@@ -2,8 +2,11 @@ import * as v from 'valibot';
 
 /** Output of the embedded engine for `--devices`. */
 export const engineDevicesSchema = v.object({
-	devices: v.array(v.object({ provider: v.string(), error: v.nullable(v.string()) })),
+	devices: v.array(v.object({ provider: v.string(), error: v.nullable(v.string()), faulty: v.boolean() })),
 });
 
-/** A GPU provider for the embedded engine. `error` says why the provider cannot be used. */
+/**
+ * A GPU provider for the embedded engine. `error` says why the provider cannot be used. `faulty` is true if its results
+ * differ from the CPU's.
+ */
 export type EngineDevice = v.InferOutput<typeof engineDevicesSchema>['devices'][number];

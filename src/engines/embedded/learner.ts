@@ -210,9 +210,12 @@ export interface DeviceTraffic {
 	readonly dispatches: number;
 }
 
+/** A provider that cannot be used. */
 export interface TriedProvider {
 	readonly provider: Exclude<DeviceName, 'auto'>;
 	readonly error: string;
+	/** Whether its results differ from the CPU's. */
+	readonly faulty: boolean;
 }
 
 /** Times for sampling completions and for computing their gradient. */

@@ -129,7 +129,7 @@ export async function checkDevices(): Promise<EngineDevice[]> {
 			if (provider === 'cpu') continue;
 			const job: OpenJob = { kind: 'open', shape, providers: [provider, 'cpu'], rival: null };
 			const { tried } = await pool.run(() => ({ job, transfer: [] }));
-			checks.push({ provider, error: tried[0]?.error ?? null });
+			checks.push(tried[0] ?? { provider, error: null, faulty: false });
 		}
 		return checks;
 	} finally {

@@ -39,11 +39,11 @@ const titles: Readonly<Record<string, string>> = {
 export function engineDeviceRows({ engineDevices: devices }: DoctorFacts): CheckRow[] {
 	if (devices === null) return [];
 	if (devices instanceof Failure) return [row('embedded-devices', 'Embedded engine', 'unknown', devices.message)];
-	return devices.map(({ provider, error }) => {
+	return devices.map(({ provider, error, faulty }) => {
 		const id = `embedded-${provider}`;
 		const check = `Embedded: ${titles[provider] ?? provider}`;
 		if (error === null) return row(id, check, 'ok', 'results match the CPU');
-		if (!/^it computed/.test(error)) return row(id, check, 'absent', error);
+		if (!faulty) return row(id, check, 'absent', error);
 		const action = 'Update the graphics driver. Until then, "device": "auto" uses the CPU.';
 		return row(id, check, 'warning', error, action);
 	});

@@ -237,9 +237,9 @@ describe('devices of the embedded engine', () => {
 	it('are usable, missing or faulty', () => {
 		const found = rows({
 			engineDevices: [
-				{ provider: 'webgpu', error: null },
-				{ provider: 'cuda', error: 'onnxruntime-node for linux x64 does not include it' },
-				{ provider: 'directml', error: 'it computed an incorrect gradient for a small model' },
+				{ provider: 'webgpu', error: null, faulty: false },
+				{ provider: 'cuda', error: 'onnxruntime-node for linux x64 does not include it', faulty: false },
+				{ provider: 'directml', error: 'it computed an incorrect gradient for a small model', faulty: true },
 			],
 		});
 		const seen = ['webgpu', 'cuda', 'directml'].map((provider) => found.get(`embedded-${provider}`));

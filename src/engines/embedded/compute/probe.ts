@@ -1,4 +1,5 @@
 import { Failure } from '../../../base/failure.ts';
+import { timingText } from '../../../protocol/deviceEvent.ts';
 import type { ModelShape } from '../../shared/modelShape.ts';
 import type { ProviderTiming, TriedProvider } from '../learner.ts';
 import { initialParameters } from '../model/parameters.ts';
@@ -15,6 +16,9 @@ import { deviceRows, dialects, type ProviderName, reasonOf, remedies, runtimeNam
 import { supportedProviders, Tensors } from './runtime.ts';
 
 const probeShape: ModelShape = { vocabulary: 5, context: 6, width: 8, heads: 2, layers: 1, feedForward: 16 };
+
+/** Thrown if a provider's results differ from the CPU's. */
+class WrongResult extends Error {}
 
 /** Relative tolerance. GPUs can round products to fewer bits. */
 const tolerance = 0.02;
@@ -35,7 +39,7 @@ export async function probeProviders({ shape, providers, rival }: OpenJob): Prom
 			return { provider, tried, measured };
 		} catch (error) {
 			await releaseDevice(provider);
-			tried.push({ provider, error: reasonOf(error) });
+			tried.push({ provider, error: reasonOf(error), faulty: error instanceof WrongResult });
 		}
 	}
 	const [only] = tried;
@@ -61,11 +65,11 @@ export async function checkResults(
 	try {
 		if (differs(deviationOf(await smallGradient(cpu), await smallGradient(executor)), tolerance)) {
 			const operator = await wrongOperator(provider, tensors, dialect);
-			throw new Error(`it computed an incorrect gradient for a small model${operator}`);
+			throw new WrongResult(`it computed an incorrect gradient for a small model${operator}`);
 		}
 		const { sampled, scored } = await sampleAndScore(executor, cpu);
 		if (differs(deviationOf(scored, sampled), tolerance)) {
-			throw new Error('it computed wrong log-probabilities while sampling from a small model');
+			throw new WrongResult('it computed wrong log-probabilities while sampling from a small model');
 		}
 	} finally {
 		await executor.release();
@@ -124,7 +128,9 @@ async function checkSpeed(
 	const few = await timingOf(provider, tensors, shape, fewTokens);
 	if (few.samplingMs + few.updateMs > maxFewMs) {
 		measured.push(few);
-		throw new Error(`it is too slow for this model (${few.rows} completions of ${few.tokens} tokens: ${inWords(few)})`);
+		throw new Error(
+			`it is too slow for this model (${few.rows} completions of ${few.tokens} tokens: ${timingText(few)})`,
+		);
 	}
 	const many = { rows: Math.max(rows, deviceRows.train), tokens: trainedTokens };
 	const own = await timingOf(provider, tensors, shape, many);
@@ -136,12 +142,8 @@ async function checkSpeed(
 	const [a, b] = [own, processor].map(({ samplingMs, updateMs }) => samplingMs + updateMs) as [number, number];
 	if (a <= b) return;
 	throw new Error(
-		`the CPU is faster for this model (${many.rows} completions of ${own.tokens} tokens: ${inWords(own)}, CPU ${inWords(processor)})`,
+		`the CPU is faster for this model (${many.rows} completions of ${own.tokens} tokens: ${timingText(own)}, CPU ${timingText(processor)})`,
 	);
-}
-
-function inWords({ samplingMs, updateMs }: ProviderTiming): string {
-	return `sampling ${Math.round(samplingMs)} ms and update ${Math.round(updateMs)} ms`;
 }
 
 /** Number of tokens per sampled completion, and per trained one. */
@@ -165,10 +167,13 @@ async function timingOf(
 	const few = Math.min(sampledTokens, tokens);
 	const gradient = gradientJob(shape, rows, tokens + 1);
 	const sample = sampleJob(shape, rows, few);
-	const updateMs = await secondTime(() => executor.gradient(gradient));
-	const samplingMs = (await secondTime(() => executor.sample(sample))) * (tokens / few);
-	await executor.release();
-	return { provider, rows, tokens, samplingMs, updateMs };
+	try {
+		const updateMs = await secondTime(() => executor.gradient(gradient));
+		const samplingMs = (await secondTime(() => executor.sample(sample))) * (tokens / few);
+		return { provider, rows, tokens, samplingMs, updateMs };
+	} finally {
+		await executor.release();
+	}
 }
 
 async function secondTime(run: () => Promise<unknown>): Promise<number> {

@@ -34,37 +34,24 @@ export interface SessionOptions {
 
 /** Counts the bytes transferred to and from a device, and its dispatches. */
 export class Traffic {
-	#bytesUp = 0;
-	#bytesDown = 0;
-	#dispatches = 0;
+	#total: DeviceTraffic = noTraffic;
 
 	add(feeds: Feeds, results: Readonly<Record<string, Tensor>>, dispatches: number): void {
-		for (const tensor of Object.values(feeds)) this.#bytesUp += bytesOf(tensor);
-		for (const tensor of Object.values(results)) this.#bytesDown += bytesOf(tensor);
-		this.#dispatches += dispatches;
+		let { bytesUp, bytesDown } = this.#total;
+		for (const tensor of Object.values(feeds)) bytesUp += bytesOf(tensor);
+		for (const tensor of Object.values(results)) bytesDown += bytesOf(tensor);
+		this.#total = { bytesUp, bytesDown, dispatches: this.#total.dispatches + dispatches };
 	}
 
 	/** Returns the counts since the last call. */
 	take(): DeviceTraffic {
-		const { bytesUp, bytesDown, dispatches } = this;
-		this.#bytesUp = 0;
-		this.#bytesDown = 0;
-		this.#dispatches = 0;
-		return { bytesUp, bytesDown, dispatches };
-	}
-
-	get bytesUp(): number {
-		return this.#bytesUp;
-	}
-
-	get bytesDown(): number {
-		return this.#bytesDown;
-	}
-
-	get dispatches(): number {
-		return this.#dispatches;
+		const total = this.#total;
+		this.#total = noTraffic;
+		return total;
 	}
 }
+
+const noTraffic: DeviceTraffic = { bytesUp: 0, bytesDown: 0, dispatches: 0 };
 
 /**
  * Returns the number of bytes transferred for a tensor. This is 0 for shapes (int64), which are read on the host, and

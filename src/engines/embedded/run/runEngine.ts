@@ -93,7 +93,8 @@ class EmbeddedTraining implements Training {
 		const { provider, workers, tried, measured } = parts.learner.execution;
 		const device = deviceInWords(provider, workers);
 		await writer.updateRecord({ device });
-		await writer.appendEvent({ type: 'device', took: provider, tried, measured, asked: recipe.device });
+		const rejected = tried.map(({ provider, error }) => ({ provider, error }));
+		await writer.appendEvent({ type: 'device', took: provider, tried: rejected, measured, asked: recipe.device });
 		if (lastDevice !== null && lastDevice !== provider) {
 			const message = `This attempt runs on ${provider}, but the last one ran on ${lastDevice}, so its results are rounded differently.`;
 			await writer.appendEvent({ type: 'alert', level: 'warning', message });
