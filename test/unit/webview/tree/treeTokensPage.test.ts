@@ -181,9 +181,9 @@ describe('node tokens in a browser', { skip }, () => {
 			/^Top-two gap over 13 tokens: .*3 forks$/,
 		);
 		await view.say({ type: 'reveal', node: 2 });
-		await page.getByText('returned no token data').waitFor();
+		await page.getByText('The policy returned no token data').waitFor();
 		await view.say({ type: 'reveal', node: 0 });
-		await page.getByText('was not generated').waitFor();
+		await page.getByText('The problem is input, so it has no token data').waitFor();
 		await view.say({ type: 'reveal', node: 1 });
 		await page.locator('.token-strip[aria-label^="Top-two gap"]').waitFor();
 	});
