@@ -220,7 +220,7 @@ export class DriverCourse extends RunCourse {
 	}
 
 	/** Does nothing, because the trainer prepares its own stages. */
-	protected prepareStage(): void {}
+	protected async prepareStage(): Promise<void> {}
 }
 
 /** Runs a task that can issue orders while the trainer waits. Resolves with the next orders. */

@@ -276,20 +276,20 @@ export interface Learner {
 		settings: DistillSettings,
 		optimizer: OptimizerSettings,
 	): Promise<UpdateResult & { readonly divergence: number }>;
-	/** Copies the current weights to the reference. */
-	setReference(): void;
+	/** Copies the current weights to the reference. Rejects with `busy` during another operation, as do the following. */
+	setReference(): Promise<void>;
 	readonly hasReference: boolean;
 	/** Returns a copy. */
-	referenceParameters(): Float32Array | null;
-	restoreReference(parameters: Float32Array): void;
-	resetOptimizer(): void;
-	state(): LearnerState;
-	restore(state: LearnerState): void;
+	referenceParameters(): Promise<Float32Array | null>;
+	restoreReference(parameters: Float32Array): Promise<void>;
+	resetOptimizer(): Promise<void>;
+	state(): Promise<LearnerState>;
+	restore(state: LearnerState): Promise<void>;
 	/** Value models in addition to the policy, each with its own trunk. */
 	readonly heads: readonly HeadName[];
 	readonly headParameters: readonly ParameterSpec[];
 	/** Adds a head, either initialized from the policy's trunk with value 0.5 for any text, or with the given weights. */
-	addHead(head: HeadName, parameters?: Float32Array): void;
+	addHead(head: HeadName, parameters?: Float32Array): Promise<void>;
 	/**
 	 * Returns the head's values for each row: after the prompt, and after each completion token.
 	 * @param logprobs log-probabilities of completion tokens under the policy, if known; not used by reward models
@@ -305,9 +305,9 @@ export interface Learner {
 		optimizer: OptimizerSettings,
 	): Promise<ValueUpdateResult>;
 	/** Returns a head's state. Moments exist only after the first update or a restore. */
-	headState(head: HeadName): LearnerState;
-	headWeights(head: HeadName): Float32Array;
-	restoreHead(head: HeadName, state: LearnerState): void;
-	resetHeadOptimizer(head: HeadName): void;
+	headState(head: HeadName): Promise<LearnerState>;
+	headWeights(head: HeadName): Promise<Float32Array>;
+	restoreHead(head: HeadName, state: LearnerState): Promise<void>;
+	resetHeadOptimizer(head: HeadName): Promise<void>;
 	dispose(): Promise<void>;
 }

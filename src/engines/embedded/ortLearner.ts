@@ -374,19 +374,20 @@ class OrtLearner implements Learner {
 		return { shape: this.#teacher.shape, weights: this.#teacher.weights.ref };
 	}
 
-	setReference(): void {
-		this.restoreReference(this.#policy.flat);
+	setReference(): Promise<void> {
+		return this.restoreReference(this.#policy.flat);
 	}
 
 	get hasReference(): boolean {
 		return this.#reference !== null;
 	}
 
-	referenceParameters(): Float32Array | null {
+	async referenceParameters(): Promise<Float32Array | null> {
+		this.#checkIdle();
 		return this.#reference === null ? null : Float32Array.from(this.#reference.flat);
 	}
 
-	restoreReference(parameters: Float32Array): void {
+	async restoreReference(parameters: Float32Array): Promise<void> {
 		this.#checkIdle();
 		this.#checkLength(parameters);
 		if (this.#reference === null) {
@@ -397,12 +398,12 @@ class OrtLearner implements Learner {
 		}
 	}
 
-	resetOptimizer(): void {
+	async resetOptimizer(): Promise<void> {
 		this.#checkIdle();
 		this.#optimizer.reset();
 	}
 
-	state(): LearnerState {
+	async state(): Promise<LearnerState> {
 		this.#checkIdle();
 		return {
 			parameters: Float32Array.from(this.#policy.flat),
@@ -412,7 +413,7 @@ class OrtLearner implements Learner {
 		};
 	}
 
-	restore(state: LearnerState): void {
+	async restore(state: LearnerState): Promise<void> {
 		this.#checkIdle();
 		for (const vector of [state.parameters, state.firstMoments, state.secondMoments]) this.#checkLength(vector);
 		this.#policy.flat.set(state.parameters);
@@ -426,7 +427,7 @@ class OrtLearner implements Learner {
 		return [...this.#heads.keys()];
 	}
 
-	addHead(head: HeadName, parameters = initialValueParameters(this.shape, this.#policy.flat)): void {
+	async addHead(head: HeadName, parameters = initialValueParameters(this.shape, this.#policy.flat)): Promise<void> {
 		this.#checkIdle();
 		const count = countOf(this.headParameters);
 		if (parameters.length !== count) {
@@ -499,21 +500,22 @@ class OrtLearner implements Learner {
 		});
 	}
 
-	headState(head: HeadName): LearnerState {
+	async headState(head: HeadName): Promise<LearnerState> {
 		this.#checkIdle();
 		return this.#head(head).state();
 	}
 
-	headWeights(head: HeadName): Float32Array {
+	async headWeights(head: HeadName): Promise<Float32Array> {
+		this.#checkIdle();
 		return Float32Array.from(this.#head(head).weights.flat);
 	}
 
-	restoreHead(head: HeadName, state: LearnerState): void {
-		this.addHead(head, state.parameters);
+	async restoreHead(head: HeadName, state: LearnerState): Promise<void> {
+		await this.addHead(head, state.parameters);
 		this.#head(head).restore(state);
 	}
 
-	resetHeadOptimizer(head: HeadName): void {
+	async resetHeadOptimizer(head: HeadName): Promise<void> {
 		this.#checkIdle();
 		this.#head(head).resetOptimizer();
 	}

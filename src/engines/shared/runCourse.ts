@@ -70,7 +70,7 @@ export abstract class RunCourse implements GateHooks {
 	/** Writes everything needed to resume, including state.json, to an empty folder. */
 	protected abstract fillCheckpoint(folder: string): Promise<void>;
 	/** Called before the first update of a new stage. */
-	protected abstract prepareStage(stage: ResolvedStage): void;
+	protected abstract prepareStage(stage: ResolvedStage): Promise<void>;
 
 	/** Returns the stage of the next update as specified in the recipe. */
 	protected stage(): ResolvedStage {
@@ -269,7 +269,7 @@ export abstract class RunCourse implements GateHooks {
 			if (past.announcedStage !== index) {
 				await writer.appendEvent({ type: 'stage', name: stage.type, index, step });
 			}
-			this.prepareStage(stage);
+			await this.prepareStage(stage);
 			if (measuredBefore.includes(stage.type)) await this.#evaluateBefore(stage);
 		}
 		onChanged();

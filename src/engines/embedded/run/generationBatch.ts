@@ -101,11 +101,14 @@ async function sampleGroups(
  * Returns the next batch for a stage. If rewards failed on too many rows, the batch is retried when the user continues.
  * If it was dropped for an external request, it is retried after the request. Returns `stop` if it will not be retried.
  */
-export async function nextGeneration(host: StageHost, stage: () => SamplingStage): Promise<GenerationBatch | 'stop'> {
+export async function nextGeneration(
+	host: StageHost,
+	stage: () => SamplingStage | Promise<SamplingStage>,
+): Promise<GenerationBatch | 'stop'> {
 	for (;;) {
 		let verdict: Verdict;
 		try {
-			return await sampleBatch(host, stage());
+			return await sampleBatch(host, await stage());
 		} catch (error) {
 			// The weights are unchanged, so sampling again gives the same batch.
 			if (error instanceof ScoringFailed) verdict = await host.holdBatch(error.failures);

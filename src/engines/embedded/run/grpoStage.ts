@@ -90,10 +90,10 @@ export async function runGrpoStage(host: StageHost, stageInForce: () => Resolved
 		let start = performance.now();
 		let stage = stageInForce();
 		const batchStart = progress.step;
-		const batch = await nextGeneration(host, () => {
+		const batch = await nextGeneration(host, async () => {
 			stage = stageInForce();
 			// Runs without KL have no reference. If a KL term is added during a run, use the current policy.
-			if (stage.beta > 0 && !parts.learner.hasReference) parts.learner.setReference();
+			if (stage.beta > 0 && !parts.learner.hasReference) await parts.learner.setReference();
 			return stage;
 		});
 		if (batch === 'stop') return 'stop';

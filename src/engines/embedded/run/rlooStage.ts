@@ -95,10 +95,10 @@ export async function runRlooStage(host: StageHost, stageInForce: () => Resolved
 		let start = performance.now();
 		let stage = stageInForce();
 		const batchStart = progress.step;
-		const batch = await nextGeneration(host, () => {
+		const batch = await nextGeneration(host, async () => {
 			stage = stageInForce();
 			// As in a grpo stage, use the current policy as the reference if beta becomes positive during the run.
-			if (stage.beta > 0 && !learner.hasReference) learner.setReference();
+			if (stage.beta > 0 && !learner.hasReference) await learner.setReference();
 			return stage;
 		});
 		if (batch === 'stop') return 'stop';

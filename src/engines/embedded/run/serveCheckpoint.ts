@@ -32,8 +32,8 @@ export function serveCheckpoint(folder: string): EngineProcess {
 				trainRows: rows,
 			});
 			const reference = storedReference(checkpoint, specs);
-			if (reference) learner.restoreReference(reference);
-			for (const [name, flat] of storedHeads(checkpoint, learner.headParameters)) learner.addHead(name, flat);
+			if (reference) await learner.restoreReference(reference);
+			for (const [name, flat] of storedHeads(checkpoint, learner.headParameters)) await learner.addHead(name, flat);
 			const lock = await lockServed(folder);
 			const turns = new Sequencer();
 			const policy = new PolicyService(learner, tokenizer, (task) => turns.queue(task));

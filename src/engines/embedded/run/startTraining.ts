@@ -127,14 +127,14 @@ export async function startTraining(options: StartOptions): Promise<StartedTrain
 	const imitation = imitationParts(recipe, source, options.imitation, model, options.onLeftOut);
 	const learner = await makeLearner(options, model, weights);
 	if (weights !== null) {
-		for (const [name, flat] of storedHeads(weights, learner.headParameters)) learner.addHead(name, flat);
+		for (const [name, flat] of storedHeads(weights, learner.headParameters)) await learner.addHead(name, flat);
 	}
 	if (checkpoint !== null) {
 		const trained = storedHeadTraining(checkpoint, learner.headParameters);
-		if (trained !== null) learner.restoreHead(trained.name, trained.state);
-		learner.restore(storedLearnerState(checkpoint, learner.parameters));
+		if (trained !== null) await learner.restoreHead(trained.name, trained.state);
+		await learner.restore(storedLearnerState(checkpoint, learner.parameters));
 		const reference = storedReference(checkpoint, learner.parameters);
-		if (reference) learner.restoreReference(reference);
+		if (reference) await learner.restoreReference(reference);
 	}
 	const feed = new ProblemFeed({
 		source,

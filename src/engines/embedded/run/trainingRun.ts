@@ -13,6 +13,7 @@ import {
 	type ResolvedSftStage,
 	type ResolvedStage,
 } from '../../../core/recipe/resolvedRecipe.ts';
+import type { HeadName } from '../../../protocol/control.ts';
 import { headOfStage, trainsHead } from '../../../protocol/recipe/headStages.ts';
 import type { OrderlyEnd } from '../../../protocol/runRecord.ts';
 import type { CourseOptions, UpdateReport } from '../../shared/courseOptions.ts';
@@ -153,13 +154,13 @@ export class TrainingRun extends RunCourse implements StageHost {
 		this.rewardWatch.noteFailures(failures);
 	}
 
-	protected prepareStage(stage: ResolvedStage): void {
+	protected async prepareStage(stage: ResolvedStage): Promise<void> {
 		const { learner } = this.parts;
 		const warning = this.parts.imitation.teachers.get(this.progress.stageIndex)?.warning ?? null;
 		if (warning !== null) this.alert('warning', warning);
-		learner.resetOptimizer();
-		if (trainsHead(stage.type)) learner.addHead(headOfStage[stage.type]);
-		if (needsReference(stage)) learner.setReference();
+		await learner.resetOptimizer();
+		if (trainsHead(stage.type)) await learner.addHead(headOfStage[stage.type]);
+		if (needsReference(stage)) await learner.setReference();
 	}
 
 	protected evaluate(settings: EvaluationSettings): Promise<Evaluation> {
@@ -168,7 +169,7 @@ export class TrainingRun extends RunCourse implements StageHost {
 
 	protected async fillCheckpoint(folder: string): Promise<void> {
 		const { progress, parts, options } = this;
-		const learner = parts.learner.state();
+		const learner = await parts.learner.state();
 		await writeCheckpointFiles(folder, parts.learner.parameters, {
 			state: {
 				run: { id: options.writer.record.id, name: options.writer.record.name },
@@ -185,22 +186,24 @@ export class TrainingRun extends RunCourse implements StageHost {
 				versions: engineVersions(),
 			},
 			learner,
-			reference: parts.learner.referenceParameters(),
-			heads: this.#headContents(),
+			reference: await parts.learner.referenceParameters(),
+			heads: await this.#headContents(),
 			tokenizer: parts.tokenizer.toTokenizerJson(),
 		});
 	}
 
 	/** Returns all heads. The head in training includes its optimizer moments. */
-	#headContents(): HeadContents {
+	async #headContents(): Promise<HeadContents> {
 		const { learner, recipe } = this.parts;
 		const stage = recipe.stages[this.progress.stageIndex];
 		const inTraining = stage !== undefined && this.progress.stageStep > 0 && trainsHead(stage.type);
 		const name = inTraining ? headOfStage[stage.type as keyof typeof headOfStage] : null;
+		const weights = new Map<HeadName, Float32Array>();
+		for (const head of learner.heads) weights.set(head, await learner.headWeights(head));
 		return {
 			parameters: learner.headParameters,
-			weights: new Map(learner.heads.map((head) => [head, learner.headWeights(head)])),
-			training: name === null ? null : { name, state: learner.headState(name) },
+			weights,
+			training: name === null ? null : { name, state: await learner.headState(name) },
 		};
 	}
 }

@@ -27,7 +27,7 @@ async function learner(workers: number): Promise<Learner> {
 	}
 	const parameters = initialParameters(tinyShape, 1);
 	const zeros = new Float32Array(parameters.length);
-	shared.restore({ parameters, firstMoments: zeros, secondMoments: zeros, updates: 0 });
+	await shared.restore({ parameters, firstMoments: zeros, secondMoments: zeros, updates: 0 });
 	return shared;
 }
 
@@ -73,8 +73,8 @@ test('samples, updates and weights are bit-identical with 1, 2 and 3 workers', a
 	for (const workers of [1, 2, 3]) {
 		const policy = await learner(workers);
 		assert.equal(policy.execution.workers, workers);
-		policy.setReference();
-		results.push({ outcome: await train(policy), state: policy.state() });
+		await policy.setReference();
+		results.push({ outcome: await train(policy), state: await policy.state() });
 	}
 	assert.deepEqual(results[1], results[0]);
 	assert.deepEqual(results[2], results[0]);
@@ -82,26 +82,26 @@ test('samples, updates and weights are bit-identical with 1, 2 and 3 workers', a
 
 test('restored state continues bit-identically', async () => {
 	const one = await learner(2);
-	one.setReference();
+	await one.setReference();
 	await train(one, 0, 1);
-	const state = one.state();
-	const reference = one.referenceParameters() as Float32Array;
+	const state = await one.state();
+	const reference = (await one.referenceParameters()) as Float32Array;
 	const expected = await train(one, 1, 3);
 	const other = await createLearner({ ...common, seed: 99, workers: 1 });
-	other.restoreReference(reference);
-	other.restore(state);
+	await other.restoreReference(reference);
+	await other.restore(state);
 	assert.deepEqual(await train(other, 1, 3), expected);
-	assert.deepEqual(other.state(), one.state());
+	assert.deepEqual(await other.state(), await one.state());
 	await other.dispose();
 	// Restore into the same learner too, when its workers hold the later weights.
 	await one.sample(request(1));
-	one.restore(state);
+	await one.restore(state);
 	assert.deepEqual(await train(one, 1, 3), expected);
 });
 
 test('sampler log-probabilities match those of the training graph', async () => {
 	const policy = await learner(2);
-	policy.setReference();
+	await policy.setReference();
 	for (const temperature of [1, 0.7]) {
 		const samples = await policy.sample(request(7, { temperature, maxNewTokens: 50 }));
 		const exact = await policy.logprobs(samples, 'policy', temperature);
@@ -237,11 +237,11 @@ test('tokens are drawn with their probabilities, restricted to the nucleus if th
 
 test('an update without rows decays moments and weights', async () => {
 	const policy = await learner(1);
-	policy.setReference();
+	await policy.setReference();
 	await train(policy, 0, 1);
-	const before = policy.state();
+	const before = await policy.state();
 	const result = await policy.updateGrpo([], settings, adam);
-	const state = policy.state();
+	const state = await policy.state();
 	assert.equal(result.loss, 0);
 	assert.equal(result.gradNorm, 0);
 	assert.equal(state.updates, before.updates + 1);
@@ -250,9 +250,9 @@ test('an update without rows decays moments and weights', async () => {
 		before.firstMoments.map((m) => m * adam.beta1),
 	);
 	assert.notDeepEqual(state.parameters, before.parameters);
-	policy.resetOptimizer();
-	assert.equal(policy.state().updates, 0);
-	assert.ok(policy.state().firstMoments.every((m) => m === 0));
+	await policy.resetOptimizer();
+	assert.equal((await policy.state()).updates, 0);
+	assert.ok((await policy.state()).firstMoments.every((m) => m === 0));
 });
 
 test('an update with a non-finite gradient changes nothing', async () => {
@@ -260,12 +260,12 @@ test('an update with a non-finite gradient changes nothing', async () => {
 	const samples = await policy.sample(request(1));
 	const [first, ...others] = grpoRows(samples, true, []);
 	const bad: GrpoRow[] = [{ ...(first as GrpoRow), advantage: Number.NaN }, ...others];
-	const before = policy.state();
+	const before = await policy.state();
 	await assert.rejects(
 		policy.updateGrpo(bad, { ...settings, beta: 0 }, adam),
 		(error) => error instanceof Failure && error.reason === 'invalid',
 	);
-	assert.deepEqual(policy.state(), before);
+	assert.deepEqual(await policy.state(), before);
 });
 
 test('supervised updates lower the loss', async () => {
@@ -296,9 +296,10 @@ test('impossible requests are rejected with a reason', async () => {
 	assert.throws(() => policy.sample(request(0, { seeds: ['a'] })), refused('invalid'));
 	await assert.rejects(policy.logprobs([{ tokens: [...long, 3], promptLength: 1 }], 'policy', 1), refused('invalid'));
 	await assert.rejects(policy.logprobs([{ tokens: [1, 3], promptLength: 1 }], 'reference', 1), refused('missing'));
-	assert.throws(() => policy.restore({ ...policy.state(), firstMoments: new Float32Array(3) }), refused('mismatch'));
+	const short = { ...(await policy.state()), firstMoments: new Float32Array(3) };
+	await assert.rejects(policy.restore(short), refused('mismatch'));
 	const running = policy.sample(request(0));
-	assert.throws(() => policy.setReference(), refused('busy'));
+	await assert.rejects(policy.setReference(), refused('busy'));
 	await running;
 	await assert.rejects(
 		createLearner({ ...common, workers: 1, seed: 1, shape: { ...tinyShape, heads: 3 } }),

@@ -58,9 +58,9 @@ test('a student of a different size learns to match its teacher, bit-identically
 			const surprise = -logprobs.flatMap((row) => [...row]).reduce((sum, logprob) => sum + logprob, 0) / targets;
 			assert.ok(Math.abs(loss - (0.8 * 4 * divergence + 0.2 * surprise)) < 1e-5);
 		}
-		outcomes.push({ samples, results, state: learner.state() });
+		outcomes.push({ samples, results, state: await learner.state() });
 		// A teacher with the student's own weights gives no gradient.
-		learner.setTeacher(tinyShape, learner.state().parameters);
+		learner.setTeacher(tinyShape, (await learner.state()).parameters);
 		const same = await learner.updateDistill(rows, { alpha: 0, temperature: 1 }, adam);
 		assert.ok(Math.abs(same.divergence) < 1e-6 && same.gradNorm < 1e-5, `${same.divergence} ${same.gradNorm}`);
 	}

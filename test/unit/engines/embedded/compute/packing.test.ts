@@ -101,7 +101,7 @@ async function update(rows: readonly Sequence[], trainRows: number) {
 		const settings = { epsilonLow: 0.2, epsilonHigh: 0.2, beta: 0, temperature: 1 };
 		const result = await learner.updateGrpo(grpo, settings, { ...adam, maxGradNorm: 0 });
 		// After one update, a first moment is the gradient times 1 - beta1.
-		return { ...result, moments: learner.state().firstMoments };
+		return { ...result, moments: (await learner.state()).firstMoments };
 	} finally {
 		await learner.dispose();
 	}

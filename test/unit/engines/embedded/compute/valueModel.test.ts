@@ -113,10 +113,10 @@ function rowsOf(step: number): ValueRow[] {
 
 test('a new head starts from the policy trunk and predicts 0.5, learns, and leaves the policy unchanged', async () => {
 	const policy = await learner(2);
-	const before = policy.state().parameters;
+	const before = (await policy.state()).parameters;
 	assert.deepEqual(policy.heads, []);
 	await assert.rejects(policy.values(rowsOf(0), 'value'), { reason: 'missing' });
-	policy.addHead('value');
+	await policy.addHead('value');
 	assert.deepEqual(policy.heads, ['value']);
 	const first = await policy.values(rowsOf(0), 'value');
 	assert.deepEqual(
@@ -130,25 +130,29 @@ test('a new head starts from the policy trunk and predicts 0.5, learns, and leav
 	for (const [i, { labels }] of rowsOf(100).entries()) {
 		assert.equal(Math.round(values[i]?.at(-1) as number), labels.at(-1));
 	}
-	assert.deepEqual(policy.state().parameters, before);
-	assert.equal(policy.headState('value').updates, 40);
+	assert.deepEqual((await policy.state()).parameters, before);
+	assert.equal((await policy.headState('value')).updates, 40);
 });
 
 test('head updates are bit-identical with 1, 2 and 3 workers, and after a restore', async () => {
 	const outcomes: unknown[] = [];
 	for (const workers of [1, 2, 3]) {
 		const policy = await learner(workers);
-		policy.addHead('process');
+		await policy.addHead('process');
 		const results: unknown[] = [];
 		for (let step = 0; step < 4; step++) {
 			if (step === 2) {
-				const state = policy.headState('process');
+				const state = await policy.headState('process');
 				await policy.updateHead('process', rowsOf(9), adam);
-				policy.restoreHead('process', state);
+				await policy.restoreHead('process', state);
 			}
 			results.push(await policy.updateHead('process', rowsOf(step), adam));
 		}
-		outcomes.push({ results, state: policy.headState('process'), values: await policy.values(rowsOf(7), 'process') });
+		outcomes.push({
+			results,
+			state: await policy.headState('process'),
+			values: await policy.values(rowsOf(7), 'process'),
+		});
 	}
 	assert.deepEqual(outcomes[1], outcomes[0]);
 	assert.deepEqual(outcomes[2], outcomes[0]);

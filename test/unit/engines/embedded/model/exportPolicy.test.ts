@@ -16,7 +16,7 @@ const policy = await createLearner({
 after(() => policy.dispose());
 
 test('the exported file computes the same distribution as the sampler, for any batch size and length', async () => {
-	const bytes = exportPolicyOnnx(tinyShape, policy.state().parameters, { tokenizer: 'tokenizer.json' });
+	const bytes = exportPolicyOnnx(tinyShape, (await policy.state()).parameters, { tokenizer: 'tokenizer.json' });
 	const text = new TextDecoder('latin1').decode(bytes);
 	assert.ok(text.includes('tokenizer.json'));
 	// Operators specific to onnxruntime would tie the file to it.
