@@ -9,7 +9,8 @@ import { describe, readTranscript, transcriptLimits } from '../core/transcript/r
 import { findReferences } from '../core/transcript/references.ts';
 import { contextPoints, tokenTotals } from '../core/transcript/tokenTotals.ts';
 import type { Transcript } from '../core/transcript/transcript.ts';
-import { inspectArchiveText, isZip } from '../runs/inspectArchive.ts';
+import { isZip } from '../files/zipArchive.ts';
+import { inspectArchiveText } from '../runs/inspectArchive.ts';
 import { printable } from './cliOutput.ts';
 import { defineVerb } from './verb.ts';
 

@@ -1,8 +1,8 @@
 import type { AbortSignalLike } from '../base/async.ts';
+import { type ByteSource, UnreadableBytes } from './byteSource.ts';
 import type { Frame, FrameFile, FramePlace } from './frame.ts';
 import { longestLine } from './jsonLines.ts';
 import { parseLooseJson } from './looseJson.ts';
-import type { OpenedFile } from './openedFile.ts';
 import { Turns } from './turns.ts';
 
 const chunkBytes = 256 << 10;
@@ -13,10 +13,10 @@ const decoder = new TextDecoder('utf-8');
  * A file with one JSON value per line. Only \n ends a line: strings can contain U+2028, U+2029 and U+0085 unescaped.
  */
 export class LineFile implements FrameFile {
-	readonly #file: OpenedFile;
+	readonly #file: ByteSource;
 	readonly #longest: number;
 
-	constructor(file: OpenedFile, longest = longestLine) {
+	constructor(file: ByteSource, longest = longestLine) {
 		this.#file = file;
 		this.#longest = longest;
 	}
@@ -39,8 +39,19 @@ export class LineFile implements FrameFile {
 		let number = after === undefined ? 1 : after.number + 1;
 		let parts: Uint8Array[] = [];
 		let length = 0;
+		let damage: string | null = null;
 		for (let position = start; position < this.size; ) {
-			const chunk = await this.#file.read(position, Math.min(chunkBytes, this.size - position));
+			let chunk: Buffer;
+			try {
+				chunk = await this.#file.read(position, Math.min(chunkBytes, this.size - position));
+			} catch (error) {
+				if (!(error instanceof UnreadableBytes)) throw error;
+				// Lines that are partly or entirely in the damaged part count as one, up to the next newline.
+				damage = error.message;
+				length += error.end - position;
+				position = error.end;
+				continue;
+			}
 			if (chunk.length === 0) break;
 			for (let from = 0; ; ) {
 				const feed = chunk.indexOf(newline, from);
@@ -49,7 +60,7 @@ export class LineFile implements FrameFile {
 				if (length <= this.#longest) parts.push(part);
 				else parts = [];
 				if (feed === -1) break;
-				const frame = this.#frame(parts, { offset: start, length, number }, false);
+				const frame = this.#frame(parts, { offset: start, length, number }, false, damage);
 				if (frame !== null) yield frame;
 				if (turns.due) await turns.pass();
 				from = feed + 1;
@@ -57,16 +68,26 @@ export class LineFile implements FrameFile {
 				number++;
 				parts = [];
 				length = 0;
+				damage = null;
 			}
 			position += chunk.length;
 			if (turns.due) await turns.pass();
 		}
-		const last = length === 0 ? null : this.#frame(parts, { offset: start, length, number }, true);
-		if (last !== null) yield last;
+		const place = { offset: start, length, number };
+		const last = length === 0 ? null : this.#frame(parts, place, true, damage);
+		const missing = this.#file.damage;
+		if (last !== null && (missing === undefined || last.fault === null)) yield last;
+		if (missing !== undefined) yield { ...place, records: [], fault: missing, torn: true };
 	}
 
 	async frame(place: FramePlace): Promise<Frame> {
-		const bytes = await this.#file.read(place.offset, Math.min(place.length, this.#longest));
+		let bytes: Buffer;
+		try {
+			bytes = await this.#file.read(place.offset, Math.min(place.length, this.#longest));
+		} catch (error) {
+			if (!(error instanceof UnreadableBytes)) throw error;
+			return { ...place, records: [], fault: error.message, torn: false };
+		}
 		return this.#frame([bytes], place, false) ?? { ...place, records: [], fault: 'empty', torn: false };
 	}
 
@@ -79,7 +100,8 @@ export class LineFile implements FrameFile {
 	}
 
 	/** Returns null for a blank line. A last line without \n counts as a record if it is complete. */
-	#frame(parts: readonly Uint8Array[], place: FramePlace, last: boolean): Frame | null {
+	#frame(parts: readonly Uint8Array[], place: FramePlace, last: boolean, damage: string | null = null): Frame | null {
+		if (damage !== null) return { ...place, records: [], fault: damage, torn: false };
 		if (place.length > this.#longest) {
 			const fault = `longer than ${Math.floor(this.#longest / 2 ** 20)} MiB`;
 			return { ...place, records: [], fault, torn: last };

@@ -1,17 +1,15 @@
 import { type AbortSignalLike, checkAborted } from '../base/async.ts';
 import { Failure } from '../base/failure.ts';
 import { rolloutErrors } from '../core/trace/rolloutErrors.ts';
+import type { RolloutLine } from '../protocol/rolloutLine.ts';
 import type { AnyRunRecord, RunStatus } from '../protocol/runRecord.ts';
 import { ownFormat } from './annotationFolder.ts';
 import { formats } from './importers/formats.ts';
 import type { RolloutSplit, RunContent, RunFault } from './runContent.ts';
 import { runStateOf } from './runStatus.ts';
 
-/** Rollout counts for one split. */
-export interface RolloutNumbers {
-	/** null if the format has no steps. */
-	readonly steps: readonly number[] | null;
-	/** Number of groups: one per prompt and step. */
+/** Counts of some rollouts. Rollout, group and null are defined in docs/formats.md. */
+export interface RolloutCounts {
 	readonly groups: number;
 	readonly rollouts: number;
 	/** Number of rollouts without a reward. */
@@ -20,6 +18,14 @@ export interface RolloutNumbers {
 	readonly meanReward: number | null;
 	/** Number of rollouts with an error or a failed reward. */
 	readonly errored: number;
+}
+
+/** Rollout counts for one split. */
+export interface RolloutNumbers extends RolloutCounts {
+	/** null if the format has no steps. */
+	readonly steps: readonly number[] | null;
+	/** The same counts for each step, in the order of `steps`; null if the format has no steps. */
+	readonly byStep: readonly (RolloutCounts & { readonly step: number })[] | null;
 }
 
 /** An error message from the trainer, with the number of rollouts it occurred in. */
@@ -112,39 +118,68 @@ async function count(
 	progress: InspectProgress,
 ): Promise<RolloutNumbers> {
 	const steps = await run.steps(split);
-	let groups = 0;
-	let rollouts = 0;
-	let nulls = 0;
-	let errored = 0;
-	let sum = 0;
+	const all = new Counter();
+	const byStep: (RolloutCounts & { readonly step: number })[] = [];
 	for (const [i, step] of steps.entries()) {
 		checkAborted(signal);
 		progress(i, steps.length);
-		const seen = new Set<number>();
 		const opened = await run.open(step, split).catch((error: unknown) => {
 			// The rollouts were pruned while they were being read.
 			if (Failure.from(error).reason === 'missing') return null;
 			throw error;
 		});
-		if (opened === null) continue;
+		const counter = new Counter();
 		try {
-			for await (const { rollout } of opened.rollouts(signal)) {
-				if (rollout === null) continue;
-				rollouts++;
-				seen.add(rollout.group);
-				const wrong = new Set(rolloutErrors(rollout));
-				if (wrong.size > 0) errored++;
-				for (const message of wrong) {
-					if (errors.has(message) || errors.size < maxErrors) errors.set(message, (errors.get(message) ?? 0) + 1);
-				}
-				if (rollout.reward === null) nulls++;
-				else sum += rollout.reward;
+			for await (const { rollout } of opened?.rollouts(signal) ?? []) {
+				if (rollout !== null) counter.add(rollout, errors);
 			}
 		} finally {
-			await opened.close();
+			await opened?.close();
 		}
-		groups += seen.size;
+		all.merge(counter);
+		byStep.push({ step, ...counter.counts });
 	}
-	const meanReward = rollouts === nulls ? null : sum / (rollouts - nulls);
-	return { steps: run.hasSteps ? steps : null, groups, rollouts, nulls, meanReward, errored };
+	const { hasSteps } = run;
+	return { steps: hasSteps ? steps : null, ...all.counts, byStep: hasSteps ? byStep : null };
+}
+
+/** Counts the rollouts of one step, or sums the counts of several. */
+class Counter {
+	readonly #seen = new Set<number>();
+	#groups = 0;
+	#rollouts = 0;
+	#nulls = 0;
+	#errored = 0;
+	#sum = 0;
+
+	add(rollout: RolloutLine, errors: Map<string, number>): void {
+		this.#rollouts++;
+		this.#seen.add(rollout.group);
+		const wrong = new Set(rolloutErrors(rollout));
+		if (wrong.size > 0) this.#errored++;
+		for (const message of wrong) {
+			if (errors.has(message) || errors.size < maxErrors) errors.set(message, (errors.get(message) ?? 0) + 1);
+		}
+		if (rollout.reward === null) this.#nulls++;
+		else this.#sum += rollout.reward;
+	}
+
+	merge(other: Counter): void {
+		this.#groups += other.#groups + other.#seen.size;
+		this.#rollouts += other.#rollouts;
+		this.#nulls += other.#nulls;
+		this.#errored += other.#errored;
+		this.#sum += other.#sum;
+	}
+
+	get counts(): RolloutCounts {
+		const scored = this.#rollouts - this.#nulls;
+		return {
+			groups: this.#groups + this.#seen.size,
+			rollouts: this.#rollouts,
+			nulls: this.#nulls,
+			meanReward: scored === 0 ? null : this.#sum / scored,
+			errored: this.#errored,
+		};
+	}
 }

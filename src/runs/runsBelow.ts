@@ -29,7 +29,7 @@ export interface RunsBelow {
 	readonly folders: number;
 }
 
-const passedOver = new Set(['node_modules', '__pycache__', 'site-packages', 'venv', 'wandb']);
+const passedOver = new Set(['node_modules', '__pycache__', 'site-packages', 'venv']);
 const maxNames = 50_000;
 /** Hidden folder in which ART stores its runs. */
 const hiddenRuns = '.art';
@@ -55,7 +55,7 @@ export async function runsBelow(
 				return { runs: found, cut: true, folders: looked };
 			}
 			looked++;
-			const formats = await formatsOf(path);
+			const formats = await formatsOf(path, i === 0);
 			if (formats.length > 0) found.push({ folder: path, formats });
 			else if (i < depth) next.push(...(await foldersIn(path)));
 		}
@@ -64,9 +64,11 @@ export async function runsBelow(
 	return { runs: found, cut: false, folders: looked };
 }
 
-async function formatsOf(path: string): Promise<FoundRun['formats']> {
+/** @param chosen whether the user chose the folder, instead of one above it */
+async function formatsOf(path: string, chosen: boolean): Promise<FoundRun['formats']> {
 	if (await isRunFolder(path)) return [{ name: ownFormat, title: 'Reasoning Lab' }];
-	return (await findFormats(path)).map(({ name, title }) => ({ name, title }));
+	const found = (await findFormats(path)).filter(({ onRequest }) => chosen || !onRequest);
+	return found.map(({ name, title }) => ({ name, title }));
 }
 
 async function foldersIn(path: string): Promise<string[]> {

@@ -24,6 +24,7 @@ import { runFiles, stepName } from '../../src/runs/runFiles.ts';
 import { root } from '../scripts/paths.ts';
 import { metricsLine, rollout } from '../unit/runs/runFixtures.ts';
 import { mutations } from './fileMutations.ts';
+import { zstdFile } from './zstdFile.ts';
 
 type Use = 'rollouts' | 'metrics' | 'companion';
 
@@ -60,6 +61,11 @@ const folderOf: Readonly<Record<string, string>> = {
 	art: 'art/.art/fixtures/models/agent-001',
 	rllm: 'rllm/logs/rllm-agent/gsm8k',
 	tinker: 'tinker/log',
+	inspect: 'inspect',
+	'lm-eval': 'lm-eval/adder',
+	trackio: 'trackio',
+	wandb: 'wandb-offline',
+	mlflow: 'mlflow',
 };
 const fixture = (name: string) => readFileSync(join(root, 'test/fixtures', name));
 
@@ -84,6 +90,14 @@ function filesOf(format: string): Map<string, Buffer> {
 		files.set('rollouts/step_8/eval_rollouts.jsonl', fixture(traces));
 		files.set('monitors/file/traces/stream.jsonl', fixture(traces));
 		files.set('monitors/file/metrics.jsonl', fixture('prime-rl/run/metrics.jsonl'));
+		const lines = fixture(traces)
+			.toString('utf8')
+			.split(/(?<=\n)/);
+		files.set('monitors/file/traces/stream/00000.jsonl.zst', zstdFile(lines, true));
+		files.set('monitors/file/traces/stream/00001.jsonl', fixture(traces));
+		const [id] = /(?<="traces":\[{"(?:version":"[^"]*",")?id":")[^"]+/.exec(lines[0] ?? '') ?? ['x'];
+		const update = { version: 1, trace_id: id, info: { advantage: 1 }, branches: [{ index: 0, entropies: [1, 2] }] };
+		files.set('monitors/file/traces/annotations/trainer/00000.jsonl', Buffer.from(`${JSON.stringify(update)}\n`));
 	} else if (format === 'art') {
 		const yaml = fixture('art/legacy-yaml/trajectories/train/0007.yaml');
 		const groups = parseYaml(yaml.toString('utf8')) as unknown[];
@@ -97,6 +111,10 @@ function filesOf(format: string): Map<string, Buffer> {
 					.repeat(3),
 			),
 		);
+	} else if (format === 'inspect') {
+		// Of the JSON files, only those that have Inspect's names or contents are read.
+		files.set('2026-11-23T09-09-37+00-00_arith-cot_id.json', fixture('inspect/arith-cot.json'));
+		files.delete('arith-cot.json');
 	} else if (format === 'verifiers') files.set('results.jsonl', fixture(traces));
 	return files;
 }
@@ -124,6 +142,14 @@ function targetsOf(format: RunFormat): Target[] {
 				});
 			}
 			targets.push({ format: format.name, path, bytes, form: spec.form, use: 'rollouts', beside });
+			for (const pattern of spec.annotations?.patterns ?? []) {
+				for (const [annotated, content] of files) {
+					if (new PathPattern(pattern).match(annotated) === null) continue;
+					const { form } = spec.annotations ?? spec;
+					const own = { [path]: bytes };
+					targets.push({ format: format.name, path: annotated, bytes: content, form, use: 'companion', beside: own });
+				}
+			}
 			break;
 		}
 		for (const spec of format.metrics) {
@@ -175,7 +201,12 @@ export const fuzzedFormats = byFormat.map(({ format, targets }) => ({
 	files: targets.length,
 }));
 
-type Outcome = { readonly kind: 'read' | 'none' | 'refused'; readonly count: number };
+type Outcome = {
+	readonly kind: 'read' | 'none' | 'refused';
+	readonly count: number;
+	/** Parts of the record that the format reports instead of returning them. */
+	readonly faulty: number;
+};
 
 /** Wraps a format so that it records the outcome for each record in a file. */
 function counting(format: RunFormat, path: string): { format: RunFormat; outcomes: Map<string, Outcome> } {
@@ -185,8 +216,11 @@ function counting(format: RunFormat, path: string): { format: RunFormat; outcome
 		const key = `${split} ${context.record}`;
 		// A record that is reread by its position does not know which record it is.
 		if (outcomes.has(key)) return made;
-		if (typeof made === 'string') outcomes.set(key, { kind: 'refused', count: 1 });
-		else outcomes.set(key, { kind: made.length > 0 ? 'read' : 'none', count: made.length });
+		if (typeof made === 'string') outcomes.set(key, { kind: 'refused', count: 1, faulty: 0 });
+		else {
+			const faulty = made.filter((one) => (one as { fault?: string }).fault !== undefined).length;
+			outcomes.set(key, { kind: made.length > 0 ? 'read' : 'none', count: made.length, faulty });
+		}
 		return made;
 	};
 	const counted: RunFormat = {
@@ -205,6 +239,8 @@ function counting(format: RunFormat, path: string): { format: RunFormat; outcome
 
 /** Counts the records in a file independently of the readers. Returns null if they cannot be counted. */
 function totalOf(target: Target, bytes: Buffer): number | null {
+	// Compressed lines are counted only by the reader.
+	if (target.path.endsWith('.zst')) return null;
 	switch (target.form) {
 		case 'jsonl':
 			return bytes
@@ -216,9 +252,32 @@ function totalOf(target: Target, bytes: Buffer): number | null {
 			return 1;
 		case 'parquet':
 			return parquetRows(bytes);
+		case 'zip':
+			return samplesIn(bytes);
 		case 'events':
+		case 'sqlite':
+		case 'wandb':
 			return null;
 	}
+}
+
+/** Counts the names of samples in the directory of a zip archive. Returns null if the directory is damaged. */
+function samplesIn(bytes: Buffer): number | null {
+	const end = bytes.lastIndexOf('PK\x05\x06', bytes.length, 'latin1');
+	if (end < 0 || end + 22 > bytes.length) return null;
+	const names = new Set<string>();
+	let at = bytes.readUInt32LE(end + 16);
+	for (let left = bytes.readUInt16LE(end + 10); left > 0; left--) {
+		if (at + 46 > end || bytes.toString('latin1', at, at + 4) !== 'PK\x01\x02') return null;
+		const [name, extra, comment] = [28, 30, 32].map((field) => bytes.readUInt16LE(at + field)) as [
+			number,
+			number,
+			number,
+		];
+		names.add(bytes.toString('utf8', at + 46, at + 46 + name));
+		at += 46 + name + extra + comment;
+	}
+	return [...names].filter((name) => /^samples\/[^/]+\.json$/s.test(name) && !name.startsWith('samples/.')).length;
 }
 
 function parquetRows(bytes: Buffer): number {
@@ -304,8 +363,10 @@ function checkCounts(
 		assert.ok(skipped > 0, 'a file whose numbers of rows contradict each other is a fault');
 		return null;
 	}
-	assert.equal(read.size + skipped, total, `read ${read.size} and skipped ${skipped} of ${total}`);
-	return { total, read: read.size, skipped };
+	const parts = [...outcomes.values()].reduce((sum, { faulty }) => sum + faulty, 0);
+	const lost = skipped - parts;
+	assert.equal(read.size + lost, total, `read ${read.size} and skipped ${lost} of ${total}`);
+	return { total, read: read.size, skipped: lost };
 }
 
 function isLooseJson(text: string): boolean {

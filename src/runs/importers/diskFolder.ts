@@ -3,6 +3,7 @@ import { lstat, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openRegular, readJson } from '../../files/safeFile.ts';
 import { Turns } from '../../files/turns.ts';
+import { stampOf } from './fileStamp.ts';
 import type { FolderView, FoundFile } from './folderView.ts';
 import { compareNames, type PathParts, PathPattern, stepIn } from './pathPattern.ts';
 
@@ -96,14 +97,7 @@ export class DiskFolder implements FolderView {
 
 	/** Returns a regular file, or null if the path is not one. */
 	async stat(path: string): Promise<FoundFile | null> {
-		const info = await lstat(join(this.path, path), { bigint: true }).catch(() => null);
-		if (info === null || !info.isFile()) return null;
-		return {
-			path,
-			size: Number(info.size),
-			modifiedMs: Number(info.mtimeMs),
-			stamp: `${info.dev}-${info.ino}-${info.size}-${info.mtimeNs}`,
-		};
+		return stampOf(this.path, path);
 	}
 
 	/**

@@ -22,6 +22,8 @@ export interface ForeignRollout {
 	readonly advantage?: number | null;
 	/** null or absent: not recorded. */
 	readonly truncated?: boolean | null;
+	/** Why this part of a record is invalid, such as "has no id". The part is skipped and counted. */
+	readonly fault?: string;
 	/** Defaults to `train`, or `validation` depending on the file's split. */
 	readonly stage?: string;
 }

@@ -13,7 +13,7 @@ import { learnedOf } from './learned.ts';
 import { MetricSources } from './metricSources.ts';
 import { openFrames } from './openFrames.ts';
 import { RolloutSteps } from './rolloutSteps.ts';
-import type { FileForm, RunEvidence, RunFormat } from './runFormat.ts';
+import type { FileShape, RunEvidence, RunFormat } from './runFormat.ts';
 
 export interface ForeignOptions {
 	/**
@@ -114,7 +114,11 @@ export class ForeignRun implements RunContent {
 	/** Returns the current files of a step without opening them. */
 	async stepFiles(step: number, split: RolloutSplit): Promise<FoundFile[]> {
 		const files = await this.#steps.files(step, split, await this.#learned());
-		return files.flatMap(({ found, companion }) => (companion === null ? [found] : [found, companion]));
+		return files.flatMap(({ found, companion, annotated }) => [
+			found,
+			...(companion === null ? [] : [companion]),
+			...annotated,
+		]);
 	}
 
 	async *metrics(signal?: AbortSignalLike): AsyncGenerator<MetricsLine[]> {
@@ -165,8 +169,8 @@ export class ForeignRun implements RunContent {
 					await this.#metrics.load();
 					return [...this.#metrics.lines()].flat();
 				},
-				records: async (path, form, limit) => {
-					const read = await this.#records(path, form, limit);
+				records: async (path, shape, limit) => {
+					const read = await this.#records(path, shape, limit);
 					whole &&= read.whole;
 					return read.records;
 				},
@@ -189,10 +193,10 @@ export class ForeignRun implements RunContent {
 		return stamps.join('\n');
 	}
 
-	async #records(path: string, form: FileForm, limit: number): Promise<{ records: unknown[]; whole: boolean }> {
+	async #records(path: string, shape: FileShape, limit: number): Promise<{ records: unknown[]; whole: boolean }> {
 		const records: unknown[] = [];
 		let whole = true;
-		const frames = await openFrames(this.folder, path, form, undefined).catch(() => null);
+		const frames = await openFrames(this.folder, path, shape).catch(() => null);
 		if (frames === null) return { records, whole };
 		try {
 			for await (const frame of frames.frames()) {

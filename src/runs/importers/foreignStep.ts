@@ -5,13 +5,15 @@ import { type Frame, type FrameFile, freshMs, type KnownPiece } from '../../file
 import type { RolloutLine } from '../../protocol/rolloutLine.ts';
 import type { FaultList } from '../faultList.ts';
 import type { PlacedRollout, RolloutPlace, RunFault, StepRollouts } from '../runContent.ts';
+import type { Annotations } from './annotations.ts';
 import type { PathMatch } from './diskFolder.ts';
 import type { FoundFile } from './folderView.ts';
 import type { ForeignRollout } from './foreignRecord.ts';
 import { GroupNumbers, GroupSize, type Numbered } from './groupNumbers.ts';
 import { openFrames } from './openFrames.ts';
 import { stepIn } from './pathPattern.ts';
-import type { FileForm, RecordContext, RolloutFiles } from './runFormat.ts';
+import { type Companion, fullContext, type RecordExtras, understood } from './recordContext.ts';
+import type { CompanionFile, RolloutFiles } from './runFormat.ts';
 
 /** Maximum number of rollouts per Parquet row that a location can refer to. */
 const maxInRow = 64;
@@ -26,6 +28,10 @@ export interface StepFile {
 	readonly pieces: readonly KnownPiece[] | null;
 	/** Companion file with more data about the rollouts; null if there is none. */
 	readonly companion: FoundFile | null;
+	/** Records about the rollouts that were written later; null if the format has none. */
+	readonly annotations: Annotations | null;
+	/** Files of the annotations. */
+	readonly annotated: readonly FoundFile[];
 }
 
 export interface StepOptions {
@@ -84,14 +90,15 @@ export class ForeignStep implements StepRollouts {
 	}
 
 	async rollout(place: RolloutPlace): Promise<RolloutLine> {
-		const file = this.#files.find(({ match }) => match.path === place.file);
+		const file = this.#files.find((one) => placeFile(one) === place.file);
 		if (file === undefined) throw changed(place.file);
 		const kept = this.#open.get(place.file);
-		const frames = kept ?? (await openFrames(this.#options.folder, place.file, file.files.form, file.files.largest));
+		const frames = kept ?? (await openFrames(this.#options.folder, file.match.path, file.files));
 		if (kept === undefined) this.#keep(place.file, frames);
 		const { number, item } = pieceOf(place, file.files);
 		const frame = await frames.frame({ offset: place.offset, length: place.length, number });
-		const foreign = rolloutsIn(frame, file, item, await this.#companion(file), this.#options.learned).at(item);
+		const extras = await this.#extras(file);
+		const foreign = (await rolloutsIn(frame, file, item, extras).finally(() => extras.annotations?.close())).at(item);
 		if (foreign === undefined) throw changed(place.file);
 		return lineOf(foreign, file, this.#options.step, place);
 	}
@@ -102,12 +109,16 @@ export class ForeignStep implements StepRollouts {
 		for (const file of open) await file.close().catch(() => undefined);
 	}
 
+	async #extras(file: StepFile, signal?: AbortSignalLike): Promise<RecordExtras> {
+		const annotations = file.annotated.length === 0 ? null : ((await file.annotations?.open(signal)) ?? null);
+		return { companion: await this.#companion(file, signal), annotations, learned: this.#options.learned };
+	}
+
 	async #companion({ files, companion }: StepFile, signal?: AbortSignalLike): Promise<Companion> {
 		if (companion === null || files.companion === undefined) return null;
-		const { form, largest, entries } = files.companion;
 		let known = this.#companions.get(companion.path);
 		if (known === undefined) {
-			known = this.#readCompanion(companion.path, form, largest, entries, signal);
+			known = this.#readCompanion(companion.path, files.companion, signal);
 			this.#companions.set(companion.path, known);
 			// If reading was aborted, the next caller reads the file again.
 			known.catch(() => this.#companions.delete(companion.path));
@@ -118,9 +129,7 @@ export class ForeignStep implements StepRollouts {
 
 	async #readCompanion(
 		path: string,
-		form: FileForm,
-		largest: number | undefined,
-		entries: (record: unknown) => Iterable<readonly [string, unknown]>,
+		kind: CompanionFile,
 		signal: AbortSignalLike | undefined,
 	): Promise<ReadonlyMap<string, unknown>> {
 		const map = new Map<string, unknown>();
@@ -128,18 +137,18 @@ export class ForeignStep implements StepRollouts {
 			this.#options.faults.add({ file: path, line, message, records: 1 });
 		let frames: FrameFile;
 		try {
-			frames = await openFrames(this.#options.folder, path, form, largest);
+			frames = await openFrames(this.#options.folder, path, kind);
 		} catch (error) {
 			fault(null, Failure.from(error).message);
 			return map;
 		}
 		try {
 			for await (const frame of frames.frames(signal)) {
-				const line = form === 'jsonl' ? frame.number : null;
+				const line = kind.form === 'jsonl' ? frame.number : null;
 				if (frame.fault !== null) fault(line, frame.fault);
 				for (const record of frame.records) {
 					try {
-						for (const [key, value] of entries(record)) map.set(key, value);
+						for (const [key, value] of kind.entries(record)) map.set(key, value);
 					} catch (error) {
 						fault(line, `is invalid (${(error as Error).message})`);
 					}
@@ -171,18 +180,19 @@ export class ForeignStep implements StepRollouts {
 		signal: AbortSignalLike | undefined,
 		opened?: Promise<FrameFile>,
 	): AsyncGenerator<ReadRollout> {
-		const { folder, step, live, learned } = this.#options;
+		const { folder, step, live } = this.#options;
 		const { match, files } = file;
 		let frames: FrameFile;
 		try {
-			frames = await (opened ?? openFrames(folder, match.path, files.form, files.largest));
+			frames = await (opened ?? openFrames(folder, match.path, files));
 		} catch (error) {
 			yield { fault: { file: match.path, line: null, message: Failure.from(error).message, records: 1 } };
 			return;
 		}
+		let extras: RecordExtras | null = null;
 		try {
 			let record = 0;
-			const companion = await this.#companion(file, signal);
+			extras = await this.#extras(file, signal);
 			for await (const frame of framesOf(frames, file.pieces, signal)) {
 				if (frame.fault !== null) {
 					const fresh = Math.abs(Date.now() - frames.modifiedMs) < freshMs;
@@ -191,7 +201,7 @@ export class ForeignStep implements StepRollouts {
 				}
 				let item = 0;
 				for (const value of frame.records) {
-					const read = understood(files, value, contextOf(file, record++, companion, learned));
+					const read = understood(files, value, await fullContext(match, value, record++, extras));
 					if (typeof read === 'string') {
 						yield { fault: faultOf(file, frame, read) };
 						continue;
@@ -207,6 +217,7 @@ export class ForeignStep implements StepRollouts {
 				}
 			}
 		} finally {
+			await extras?.annotations?.close();
 			await frames.close().catch(() => undefined);
 		}
 	}
@@ -227,7 +238,7 @@ class FilesAhead {
 		for (let i = index; i < Math.min(index + openAhead, this.#files.length); i++) {
 			const { files, match } = this.#files[i] as StepFile;
 			if (this.#opened.has(i)) continue;
-			const opened = openFrames(this.#folder, match.path, files.form, files.largest);
+			const opened = openFrames(this.#folder, match.path, files);
 			// The error is reported when the file's turn comes.
 			opened.catch(() => undefined);
 			this.#opened.set(i, opened);
@@ -264,59 +275,34 @@ async function* framesOf(
 	}
 }
 
-type Companion = ((key: string) => unknown) | null;
-
-export function contextOf(
-	{ match }: Pick<StepFile, 'match'>,
-	record: number,
-	companion: Companion = null,
-	learned?: unknown,
-): RecordContext {
-	const context = { file: match.path, parts: match.parts, step: stepIn(match.parts), record, learned };
-	return companion === null ? context : { ...context, companion };
-}
-
-/** Lets a format interpret a record; an exception counts as a fault in the record. */
-export function understood(
-	files: RolloutFiles,
-	record: unknown,
-	context: RecordContext,
-): readonly ForeignRollout[] | string {
-	try {
-		return files.rollouts(record, context);
-	} catch (error) {
-		return `is invalid (${error instanceof Error ? error.message : String(error)})`;
-	}
-}
-
 export function faultOf({ match, files }: Pick<StepFile, 'match' | 'files'>, frame: Frame, message: string): RunFault {
 	const line = files.form === 'jsonl' ? frame.number : null;
-	const piece = { parquet: 'row', events: 'event' }[files.form as string];
+	const piece = { parquet: 'row', sqlite: 'row', events: 'event' }[files.form as string];
 	const where = piece !== undefined && frame.fault === null ? `${piece} ${frame.number} ` : '';
 	return { file: match.path, line, message: `${where}${message}`, records: frame.lost ?? 1 };
 }
 
-function rolloutsIn(
-	frame: Frame,
-	file: StepFile,
-	item: number,
-	companion: Companion,
-	learned: unknown,
-): ForeignRollout[] {
+async function rolloutsIn(frame: Frame, file: StepFile, item: number, extras: RecordExtras): Promise<ForeignRollout[]> {
 	const rollouts: ForeignRollout[] = [];
 	let record = file.files.form === 'parquet' ? frame.number - 1 : 0;
 	for (const value of frame.records) {
 		if (rollouts.length > item) break;
-		const read = understood(file.files, value, contextOf(file, record++, companion, learned));
+		const read = understood(file.files, value, await fullContext(file.match, value, record++, extras));
 		if (typeof read !== 'string') rollouts.push(...read);
 	}
 	return rollouts;
 }
 
-function placeOf({ match, files }: StepFile, frame: Frame, item: number): Omit<RolloutPlace, 'group' | 'index'> {
+/** Returns the file in a rollout's location. Tables of one database are distinguished by their names. */
+function placeFile({ match, files }: StepFile): string {
+	return files.table === undefined ? match.path : `${match.path}#${files.table}`;
+}
+
+function placeOf(file: StepFile, frame: Frame, item: number): Omit<RolloutPlace, 'group' | 'index'> {
+	const { files } = file;
 	const { offset, length, number } = frame;
 	const row = files.form === 'parquet' ? (number - 1) * maxInRow : 0;
-	return { file: match.path, offset, length, item: row + item };
+	return { file: placeFile(file), offset, length, item: row + item };
 }
 
 function pieceOf(place: RolloutPlace, { form }: RolloutFiles): { readonly number: number; readonly item: number } {
@@ -325,7 +311,8 @@ function pieceOf(place: RolloutPlace, { form }: RolloutFiles): { readonly number
 }
 
 /** Describes what makes a rollout unusable, or returns null if it is usable. */
-function faultIn({ prompt, completion, groupKey }: ForeignRollout): string | null {
+function faultIn({ prompt, completion, groupKey, fault }: ForeignRollout): string | null {
+	if (fault !== undefined) return fault;
 	if (typeof prompt !== 'string' && !Array.isArray(prompt)) return 'has no prompt';
 	if (typeof completion !== 'string' && !Array.isArray(completion)) return 'has no completion';
 	return typeof groupKey === 'string' || typeof groupKey === 'number' ? null : 'has no group';
@@ -359,9 +346,10 @@ export function finite(value: unknown): number | null {
 
 function identityOf(files: readonly StepFile[], learned: unknown): string {
 	const hash = createHash('sha256');
-	for (const { match, found, companion, files: kind } of files) {
+	for (const { match, found, companion, annotated, files: kind } of files) {
 		const learnedOf = kind.dependsOn?.(match.path, learned) ?? '';
-		hash.update(`${match.path}\n${found.stamp}\n${companion?.stamp ?? ''}\n${learnedOf}`);
+		const others = [companion, ...annotated].map((file) => file?.stamp ?? '').join(' ');
+		hash.update(`${match.path}\n${found.stamp}\n${others}\n${learnedOf}`);
 	}
 	return hash.digest('base64');
 }

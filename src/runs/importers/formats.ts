@@ -1,4 +1,5 @@
 import { art } from './formats/art.ts';
+import { inspect } from './formats/inspect.ts';
 import { nemoRl } from './formats/nemoRl.ts';
 import { openRlhf } from './formats/openRlhf.ts';
 import { primeRl } from './formats/primeRl.ts';
@@ -19,6 +20,7 @@ export const formats: readonly RunFormat[] = [
 	primeRl,
 	verifiers,
 	verifiersLegacy,
+	inspect,
 	nemoRl,
 	skyRl,
 	art,

@@ -50,7 +50,7 @@ export class MetricSource {
 		if (found.stamp === this.stamp) return Number.POSITIVE_INFINITY;
 		let frames: FrameFile;
 		try {
-			frames = await openFrames(this.#folder, this.match.path, this.files.form, this.files.largest);
+			frames = await openFrames(this.#folder, this.match.path, this.files);
 		} catch (error) {
 			faults.add({ file: this.match.path, line: null, message: Failure.from(error).message, records: 1 });
 			this.stamp = found.stamp;

@@ -1,31 +1,68 @@
+import { Failure } from '../../base/failure.ts';
 import type { FrameFile } from '../../files/frame.ts';
 import { LineFile } from '../../files/lineFile.ts';
 import { OpenedFile } from '../../files/openedFile.ts';
+import { ZstdBytes } from '../../files/zstdBytes.ts';
 import { EventFile } from './eventFile.ts';
 import { ParquetFile } from './parquetFile.ts';
-import type { FileForm } from './runFormat.ts';
+import type { FileForm, FileShape } from './runFormat.ts';
+import { SqliteRows } from './sqliteRows.ts';
+import { WandbFile } from './wandbFile.ts';
 import { WholeFile } from './wholeFile.ts';
+import { ZipFile } from './zipFile.ts';
 
-/** Largest file to read whole, in bytes. */
-const largestWhole = { json: 64 << 20, yaml: 8 << 20 } as const;
+/** Largest file, or member of an archive, to read whole, in bytes. */
+const largestWhole = { json: 64 << 20, yaml: 8 << 20, zip: 64 << 20 } as const;
 
 /** Opens a run file for reading. Fails with `missing`, or with `invalid` if it is not a regular file. */
-export async function openFrames(
-	folder: string,
-	path: string,
-	form: FileForm,
-	largest: number | undefined,
-): Promise<FrameFile> {
-	const file = await OpenedFile.open(folder, path);
+export async function openFrames(folder: string, path: string, shape: FileShape): Promise<FrameFile> {
+	const { form, largest, members = '**', table = '', lastOf } = shape;
+	if (form === 'sqlite') return openedTable(folder, path, { table, lastOf });
+	const { file, compressed } = await openedFile(folder, path, form);
 	switch (form) {
 		case 'jsonl':
-			return new LineFile(file);
+			return new LineFile(compressed ? await decompressed(file) : file);
 		case 'events':
 			return new EventFile(file);
 		case 'parquet':
 			return new ParquetFile(file);
+		case 'zip':
+			return new ZipFile(file, members, largest ?? largestWhole.zip);
+		case 'wandb':
+			return new WandbFile(file);
 		case 'json':
 		case 'yaml':
 			return new WholeFile(file, form, largest ?? largestWhole[form]);
+	}
+}
+
+/** Opens a file, or its compressed copy if it was sealed in the meantime, in which lines have the same positions. */
+async function openedFile(folder: string, path: string, form: FileForm) {
+	if (path.endsWith('.zst')) return { file: await OpenedFile.open(folder, path), compressed: true };
+	try {
+		return { file: await OpenedFile.open(folder, path), compressed: false };
+	} catch (error) {
+		if (form !== 'jsonl' || Failure.from(error).reason !== 'missing') throw error;
+		const sealed = await OpenedFile.open(folder, `${path}.zst`).catch(() => null);
+		if (sealed === null) throw error;
+		return { file: sealed, compressed: true };
+	}
+}
+
+async function decompressed(file: OpenedFile): Promise<ZstdBytes> {
+	try {
+		return await ZstdBytes.open(file);
+	} catch (error) {
+		await file.close();
+		throw error;
+	}
+}
+
+async function openedTable(folder: string, path: string, shape: Parameters<typeof SqliteRows.open>[2]) {
+	try {
+		return await SqliteRows.open(folder, path, shape);
+	} catch (error) {
+		if (error instanceof Failure) throw error;
+		throw new Failure('corrupt', `${path} cannot be read: ${(error as Error).message}.`);
 	}
 }

@@ -1,11 +1,12 @@
 import type { AbortSignalLike } from '../../base/async.ts';
 import type { FaultList } from '../faultList.ts';
 import type { RolloutSplit } from '../runContent.ts';
+import { Annotations } from './annotations.ts';
 import { type DiskFolder, type PathMatch, sortMatches } from './diskFolder.ts';
 import type { FoundFile } from './folderView.ts';
 import type { StepFile } from './foreignStep.ts';
 import { filledPath, PathPattern, stepIn } from './pathPattern.ts';
-import type { RolloutFiles, RunFormat } from './runFormat.ts';
+import type { AnnotationFiles, RolloutFiles, RunFormat } from './runFormat.ts';
 import { StepPieces } from './stepPieces.ts';
 
 /** Location of a step's rollouts: a file, a folder with files, or pieces of a file. */
@@ -25,6 +26,7 @@ export class RolloutSteps {
 	readonly #faults: FaultList;
 	readonly #patterns: ReadonlyMap<RolloutFiles, PathPattern>;
 	readonly #pieces = new Map<string, StepPieces>();
+	readonly #annotations = new Map<AnnotationFiles, Annotations>();
 
 	constructor(disk: DiskFolder, format: RunFormat, faults: FaultList) {
 		this.#disk = disk;
@@ -60,7 +62,9 @@ export class RolloutSteps {
 					const own = pieces === null ? null : [...(pieces.get(step) ?? [])];
 					if (own !== null && own.length === 0) continue;
 					const companion = await this.#companionOf(files, match);
-					found.push({ files, match, found: stat, pieces: own, companion });
+					const annotations = this.#annotationsOf(files);
+					const annotated = (await annotations?.files()) ?? [];
+					found.push({ files, match, found: stat, pieces: own, companion, annotations, annotated });
 				}
 			}
 		}
@@ -162,8 +166,15 @@ export class RolloutSteps {
 		return path === null ? null : this.#disk.stat(path);
 	}
 
+	#annotationsOf({ annotations: spec }: RolloutFiles): Annotations | null {
+		if (spec === undefined) return null;
+		const known = this.#annotations.get(spec) ?? new Annotations(this.#disk, spec, this.#faults);
+		this.#annotations.set(spec, known);
+		return known;
+	}
+
 	#piecesOf(files: RolloutFiles, match: PathMatch, stat: FoundFile, signal: AbortSignalLike | undefined) {
-		const key = `${files.split}\n${files.pattern}\n${match.path}`;
+		const key = `${files.split}\n${files.pattern}\n${files.table ?? ''}\n${match.path}`;
 		const pieces = this.#pieces.get(key) ?? new StepPieces(this.#disk.path, files, match);
 		this.#pieces.set(key, pieces);
 		return pieces.read(stat, this.#faults, signal);

@@ -13,7 +13,29 @@ export type FileForm =
 	/** One record a row: an object by column. */
 	| 'parquet'
 	/** TensorBoard event file: one record an event, `{ step, time, tag, value | text }`. */
-	| 'events';
+	| 'events'
+	/** Zip archive: one record per JSON file in it that matches `members`. */
+	| 'zip'
+	/** SQLite database: one record per row of `table`, an object by column. */
+	| 'sqlite'
+	/** Transaction log of a W&B run: one record per entry. */
+	| 'wandb';
+
+/** How a file is divided into records. */
+export interface FileShape {
+	readonly form: FileForm;
+	/**
+	 * Maximum file size; larger files are reported as faults. The default depends on the form. Line-based files, archives
+	 * and Parquet are read in chunks regardless of size; for archives, this is the maximum size of a decoded record.
+	 */
+	readonly largest?: number;
+	/** Pattern for the records in a zip archive, such as "samples/{name}.json". */
+	readonly members?: string;
+	/** Table in an SQLite database. */
+	readonly table?: string;
+	/** Column whose value in the newest row of the table is added to each record, as `newest`. */
+	readonly lastOf?: string;
+}
 
 /** Context for reading one record. */
 export interface RecordContext {
@@ -29,16 +51,16 @@ export interface RecordContext {
 	readonly learned?: unknown;
 	/** Looks up an entry in the companion file; absent if the files have no companion or the companion does not exist. */
 	readonly companion?: (key: string) => unknown;
+	/** Returns the annotations for one of the record's keys, oldest first; absent if there are none. */
+	readonly annotations?: (key: string) => readonly unknown[];
 }
 
 /**
  * A file with additional data about the rollouts in another file of the same step. The companion file is read first.
  * `pattern` identifies a single file, using parts of the other file's path ("iteration_{step}/train_logtree.json").
  */
-export interface CompanionFile {
+export interface CompanionFile extends FileShape {
 	readonly pattern: string;
-	readonly form: FileForm;
-	readonly largest?: number;
 	/**
 	 * Returns the entries with their keys. Entries must be small, because all of them are kept while the step is open.
 	 * Never throws.
@@ -47,17 +69,26 @@ export interface CompanionFile {
 }
 
 /**
+ * Files with records about rollouts that were written after the rollouts, for the whole run. Unlike a companion's, their
+ * contents are read only for the rollouts that are read.
+ */
+export interface AnnotationFiles extends FileShape {
+	/** Patterns of the files, in the order in which their records apply. */
+	readonly patterns: readonly string[];
+	/** Returns whether to read a matching file; absent if all of them are read. */
+	accepts?(path: string): boolean;
+	/** Returns the key of the rollout that an annotation refers to, or null if it does not name one. Never throws. */
+	key(annotation: unknown): string | null;
+	/** Returns the keys whose annotations a rollout record needs. Never throws. */
+	keysOf(record: unknown): Iterable<string>;
+}
+
+/**
  * Files of one type in a run. `pattern` is relative to the run folder, such as "rollouts/{step}.jsonl". `{name}`
  * matches within one segment, `{step}` matches digits, and `**` matches any folders.
  */
-interface Files {
+interface Files extends FileShape {
 	readonly pattern: string;
-	readonly form: FileForm;
-	/**
-	 * Maximum file size; larger files are reported as faults. The default depends on the form. Line-based files and
-	 * Parquet are read in chunks regardless of size.
-	 */
-	readonly largest?: number;
 	/** Returns whether to read a matching file; absent if all of them are read. */
 	accepts?(parts: Readonly<Record<string, string>>): boolean;
 }
@@ -76,6 +107,7 @@ export interface RolloutFiles extends Files {
 	 */
 	readonly unlessThere?: readonly string[];
 	readonly companion?: CompanionFile;
+	readonly annotations?: AnnotationFiles;
 	/**
 	 * Which rollouts in a step form a group: all with the same `groupKey` (the default), or only consecutive ones. In the
 	 * latter case, adjacent groups with the same key are separated by the group size that the whole file shares.
@@ -104,6 +136,11 @@ export interface RunFormat {
 	readonly looksFor: string;
 	/** false if the format has no steps (an evaluation), in which case all rollouts are at `noStep`. */
 	readonly hasSteps: boolean;
+	/**
+	 * Whether data files that are not runs can match too, such as datasets. Such a format is used for a folder that the
+	 * user chose, but not for the folders found below it.
+	 */
+	readonly onRequest?: boolean;
 	readonly rollouts: readonly RolloutFiles[];
 	readonly metrics: readonly MetricFiles[];
 	/** Notes on what the format does not record and what is inferred instead, one sentence each. */
@@ -127,7 +164,7 @@ export interface RunEvidence {
 	/** Returns all metrics rows, merged by step. */
 	metrics(): Promise<readonly MetricsLine[]>;
 	/** Returns the first records in a readable file. */
-	records(path: string, form: FileForm, limit: number): Promise<readonly unknown[]>;
+	records(path: string, shape: FileShape, limit: number): Promise<readonly unknown[]>;
 }
 
 export interface RunFacts {

@@ -4,8 +4,9 @@ import type { FrameFile, KnownPiece } from '../../files/frame.ts';
 import type { FaultList } from '../faultList.ts';
 import type { PathMatch } from './diskFolder.ts';
 import type { FoundFile } from './folderView.ts';
-import { contextOf, faultOf, understood } from './foreignStep.ts';
+import { faultOf } from './foreignStep.ts';
 import { openFrames } from './openFrames.ts';
+import { plainContext, understood } from './recordContext.ts';
 import type { RolloutFiles } from './runFormat.ts';
 
 /** Maps steps to pieces of a file whose name contains no step. Requires reading the file once. */
@@ -50,7 +51,7 @@ export class StepPieces {
 		if (this.#stamp === found.stamp) return this.#byStep;
 		let frames: FrameFile;
 		try {
-			frames = await openFrames(this.#folder, this.#match.path, this.#files.form, this.#files.largest);
+			frames = await openFrames(this.#folder, this.#match.path, this.#files);
 		} catch (error) {
 			// The run's other files are unaffected.
 			this.#clear(faults);
@@ -77,7 +78,7 @@ export class StepPieces {
 				}
 				this.#last = place;
 				for (const record of frame.records) {
-					const context = contextOf({ match: this.#match }, this.#records++);
+					const context = plainContext(this.#match, this.#records++);
 					const read = understood(this.#files, record, context);
 					if (typeof read === 'string') {
 						faults.add(faultOf({ match: this.#match, files: this.#files }, frame, read));

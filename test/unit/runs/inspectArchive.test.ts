@@ -2,51 +2,14 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { crc32, deflateRawSync, zstdCompressSync } from 'node:zlib';
 import type { Failure } from '../../../src/base/failure.ts';
 import { readTranscript } from '../../../src/core/transcript/readTranscript.ts';
 import { openTranscriptText } from '../../../src/extension/panels/transcript/transcriptSource.ts';
-import { inspectArchiveText, isZip, withoutZstd } from '../../../src/runs/inspectArchive.ts';
+import { isZip } from '../../../src/files/zipArchive.ts';
+import { withoutZstd } from '../../../src/files/zstdFrames.ts';
+import { inspectArchiveText } from '../../../src/runs/inspectArchive.ts';
 import { root } from '../../scripts/paths.ts';
-
-interface Member {
-	readonly name: string;
-	readonly text: string;
-	readonly method?: number;
-	/** Size claimed in the directory, instead of the actual length. */
-	readonly size?: number;
-}
-
-/** Builds a minimal zip archive (APPNOTE.TXT 4.3), without fields that are not read. */
-function zip(members: readonly Member[]): Buffer {
-	const parts: Buffer[] = [];
-	const directory: Buffer[] = [];
-	let at = 0;
-	for (const { name, text, method = 8, size } of members) {
-		const plain = Buffer.from(text);
-		const body = method === 93 ? zstdCompressSync(plain) : method === 8 ? deflateRawSync(plain) : plain;
-		const fields = Buffer.alloc(26);
-		fields.writeUInt16LE(20, 0);
-		fields.writeUInt16LE(method, 4);
-		fields.writeUInt32LE(crc32(plain), 10);
-		fields.writeUInt32LE(body.length, 14);
-		fields.writeUInt32LE(size ?? plain.length, 18);
-		fields.writeUInt16LE(name.length, 22);
-		const local = Buffer.concat([Buffer.from('PK\x03\x04', 'latin1'), fields, Buffer.from(name), body]);
-		const tail = Buffer.alloc(14);
-		tail.writeUInt32LE(at, 10);
-		directory.push(Buffer.concat([Buffer.from('PK\x01\x02\x14\x00', 'latin1'), fields, tail, Buffer.from(name)]));
-		parts.push(local);
-		at += local.length;
-	}
-	const list = Buffer.concat(directory);
-	const end = Buffer.alloc(22);
-	end.write('PK\x05\x06', 'latin1');
-	end.writeUInt16LE(members.length, 10);
-	end.writeUInt32LE(list.length, 12);
-	end.writeUInt32LE(at, 16);
-	return Buffer.concat([...parts, list, end]);
-}
+import { zipFile as zip } from '../../support/zipFile.ts';
 
 const sample = (id: number, more: object = {}) =>
 	JSON.stringify({ id, epoch: 1, input: 'q', output: {}, messages: [{ role: 'user', content: `q${id}` }], ...more });
@@ -81,7 +44,11 @@ describe('an Inspect .eval file', () => {
 	});
 
 	test('is read with every compression method, ignoring everything but its samples', async () => {
-		const members = [0, 8, 93].map((method, i) => ({ name: `samples/${i}_epoch_1.json`, text: sample(i), method }));
+		const members = ([0, 8, 93] as const).map((method, i) => ({
+			name: `samples/${i}_epoch_1.json`,
+			text: sample(i),
+			method,
+		}));
 		const text = await inspectArchiveText(zip([{ name: 'header.json', text: '{' }, ...members]), 'a.eval');
 		assert.deepEqual(
 			readTranscript(text, 'a').transcripts.map(({ messages }) => messages[0]?.text),
@@ -104,16 +71,10 @@ describe('an Inspect .eval file', () => {
 		await refuses(whole.subarray(0, 60), /no end record/);
 		const many = Buffer.from(whole);
 		many.writeUInt16LE(30_000, many.length - 12);
-		await refuses(many, /30000 entries/);
-		const missing = Buffer.from(whole);
-		missing.writeUInt16LE(5, missing.length - 12);
-		await refuses(missing, /entry 2 in its directory is missing/);
+		await refuses(many, /entry 2 in its directory is missing/);
 	});
 
 	test('is rejected with an action if Zstandard is not available', () => {
-		assert.match(
-			withoutZstd('a.eval', '22.14.0').toString(),
-			/Node\.js 22\.14\.0 does not support.*inspect log convert/s,
-		);
+		assert.match(withoutZstd('22.14.0').toString(), /not supported by Node\.js 22\.14\.0.*inspect log convert/s);
 	});
 });

@@ -3,8 +3,9 @@ import { type FileHandle, lstat, open } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { Failure } from '../../../base/failure.ts';
 import { transcriptLimits } from '../../../core/transcript/readTranscript.ts';
+import { isZip } from '../../../files/zipArchive.ts';
 import type { TranscriptPlace } from '../../../protocol/transcriptMessages.ts';
-import { inspectArchiveText, isZip } from '../../../runs/inspectArchive.ts';
+import { inspectArchiveText } from '../../../runs/inspectArchive.ts';
 import type { RolloutPlace, StepRollouts } from '../../../runs/runContent.ts';
 
 /** Text that is read in pieces. */

@@ -124,7 +124,7 @@ async function learnNames(folder: FolderView, evidence: RunEvidence): Promise<{ 
 	const counts = new Map<string, number>();
 	for (const place of places) {
 		for (const { path } of await folder.some(episodes(place, '{mode}'), maxNamed)) {
-			const [record] = await evidence.records(path, 'json', 1);
+			const [record] = await evidence.records(path, { form: 'json' }, 1);
 			const name = textOf(fieldsOf(listOf(fieldsOf(record)?.trajectories)[0])?.name);
 			if (name !== null) counts.set(name, (counts.get(name) ?? 0) + 1);
 		}

@@ -17,6 +17,7 @@ import {
 	truncatedBy,
 } from '../foreignValues.ts';
 import { type GraphNode, splitGraph } from '../messageGraph.ts';
+import { type FoldedUpdates, foldUpdates } from './traceUpdates.ts';
 
 /*
  * Episodes and traces from verifiers v1 (verifiers/v1/{episode,trace,graph}.py), which prime-rl writes too. A trace is
@@ -28,6 +29,8 @@ export interface TraceCredit {
 	readonly advantage: number | null;
 	/** Credits by node. */
 	readonly tokens: readonly (TokenCredit | null)[] | null;
+	/** Updates that were written after the trace, oldest first. */
+	readonly updates?: readonly unknown[];
 }
 
 /** Credit of a node's trained tokens: one entry per token, or usually a single value shared by all `count` of them. */
@@ -102,6 +105,7 @@ function tokensOf(
 	nodes: readonly TraceNode[],
 	kept: readonly number[],
 	credit: TraceCredit | null,
+	updates: FoldedUpdates | null,
 ): Tokens | undefined {
 	const text: string[] = [];
 	const columns = new Map<string, { values: (number | null)[]; any: boolean }>();
@@ -115,7 +119,8 @@ function tokensOf(
 			const column = columns.get(name);
 			if (!column) continue;
 			const credited = name === 'advantage' ? credit?.tokens?.[index] : null;
-			const values = tokens.stream(foreign) ?? creditedTokens(credited, tokens.ids.length);
+			const updated = updates?.nodes.get(index)?.[foreign];
+			const values = updated ?? tokens.stream(foreign) ?? creditedTokens(credited, tokens.ids.length);
 			if (values && values.length > 0) column.any = true;
 			for (let at = 0; at < tokens.ids.length; at++) column.values.push(values?.[at] ?? null);
 		}
@@ -209,7 +214,10 @@ function groupKey(trace: Fields, episode: EpisodeFacts, prompt: unknown): string
 	return episode.severalAgents ? `${textOf(agentOf(trace)?.name) ?? ''} ${id}` : id;
 }
 
+/** Returns the step at which a rollout arrived or, if that is not recorded, was dispatched. */
 function stepOf(trace: Fields, episode: Fields): number | null {
+	const arrival = integerOf(fieldsOf(fieldsOf(trace.info)?.arrival)?.step);
+	if (arrival !== null) return arrival;
 	for (const run of [fieldsOf(episode.run), fieldsOf(trace.run), fieldsOf(fieldsOf(trace.info)?.run)]) {
 		const step = integerOf(fieldsOf(run?.work)?.step) ?? integerOf(run?.step);
 		if (step !== null) return step;
@@ -220,6 +228,10 @@ function stepOf(trace: Fields, episode: Fields): number | null {
 /** Returns whether a record is from `train` or `eval`, if it states that. */
 export function workOf(record: unknown): string | null {
 	const episode = fieldsOf(record);
+	for (const trace of listOf(episode?.traces)) {
+		const kind = textOf(fieldsOf(fieldsOf(trace)?.info)?.kind);
+		if (kind === 'train' || kind === 'eval') return kind;
+	}
 	const run = fieldsOf(episode?.run);
 	return textOf(fieldsOf(run?.work)?.type) ?? textOf(run?.type);
 }
@@ -235,7 +247,13 @@ function traceRollout(trace: Fields, episode: EpisodeFacts, credit: TraceCredit 
 	if (!nodes) return 'has a node without a message';
 	const { prompt, completion, parents, nodes: kept } = splitGraph(nodes);
 	const data = fieldsOf((fieldsOf(trace.task) ?? fieldsOf(episode.fields.task))?.data);
-	const tokens = tokensOf(nodes, kept, credit);
+	const updates = credit?.updates
+		? foldUpdates(
+				credit.updates,
+				nodes.map((node) => node.fields),
+			)
+		: null;
+	const tokens = tokensOf(nodes, kept, credit, updates);
 	const errors = [...errorsOf(episode.fields), ...errorsOf(trace)];
 	const env = fieldsOf(episode.fields.env);
 	return {
@@ -244,7 +262,12 @@ function traceRollout(trace: Fields, episode: EpisodeFacts, credit: TraceCredit 
 		prompt: prompt.length > 0 ? prompt : (textOf(data?.prompt) ?? ''),
 		completion,
 		...rewardsOf(trace),
-		advantage: numberOf(fieldsOf(trace.info)?.advantage) ?? credit?.advantage ?? traceCredit(trace)?.advantage ?? null,
+		advantage:
+			updates?.advantage ??
+			numberOf(fieldsOf(trace.info)?.advantage) ??
+			credit?.advantage ??
+			traceCredit(trace)?.advantage ??
+			null,
 		truncated: truncatedOf(trace),
 		...given('answer', boundedValue(data?.answer ?? null)),
 		...given('row', integerOf(data?.idx) ?? textOf(data?.name) ?? textOf(data?.idx)),

@@ -53,10 +53,10 @@ export async function tablesOf(folder: FolderView): Promise<Tables> {
 
 export async function rowsOf(path: string, evidence: RunEvidence): Promise<readonly Fields[]> {
 	if (!path.endsWith('.json')) {
-		const records = await evidence.records(path, 'parquet', maxRows);
+		const records = await evidence.records(path, { form: 'parquet' }, maxRows);
 		return records.map(fieldsOf).filter((row) => row !== null);
 	}
-	const [record] = await evidence.records(path, 'json', 1);
+	const [record] = await evidence.records(path, { form: 'json' }, 1);
 	return tableRows(record)?.slice(0, maxRows) ?? [];
 }
 

@@ -37,6 +37,7 @@ describe('fixture numbers', () => {
 		'prime-rl',
 		'verifiers-v1',
 		'verifiers-legacy',
+		'inspect',
 		'nemo-rl',
 		'skyrl',
 		'art',

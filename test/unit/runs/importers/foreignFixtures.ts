@@ -15,6 +15,7 @@ export const fixtures = [
 		folder: 'verifiers-legacy/outputs/evals/gsm8k--Qwen--Qwen3-0.6B/3f9a1c2e',
 		format: 'verifiers-legacy',
 	},
+	{ name: 'inspect', folder: 'inspect', format: 'inspect' },
 	{ name: 'nemo-rl', folder: 'nemo-rl/exp_001', format: 'nemo-rl' },
 	{ name: 'openrlhf', folder: 'openrlhf/tensorboard/ppo_0820T1000', format: 'openrlhf' },
 	{ name: 'skyrl', folder: 'skyrl', format: 'skyrl' },

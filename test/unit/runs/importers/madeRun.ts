@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { MetricsLine } from '../../../../src/protocol/metricsLine.ts';
 import type { RolloutLine } from '../../../../src/protocol/rolloutLine.ts';
+import type { AnyRunRecord } from '../../../../src/protocol/runRecord.ts';
 import { openRun } from '../../../../src/runs/openRun.ts';
 import type { RunContent, RunFault } from '../../../../src/runs/runContent.ts';
 import { readAll } from './foreignFixtures.ts';
@@ -24,6 +25,7 @@ export async function writeFiles(folder: string, files: Files): Promise<void> {
 
 export interface MadeRun {
 	readonly run: RunContent;
+	readonly record: AnyRunRecord;
 	readonly train: readonly RolloutLine[];
 	readonly validation: readonly RolloutLine[];
 	readonly metrics: readonly MetricsLine[];
@@ -40,7 +42,7 @@ export async function madeRun(files: Files, format?: string): Promise<MadeRun> {
 		const [train, validation] = [await lines('train'), await lines('validation')];
 		const metrics: MetricsLine[] = [];
 		for await (const portion of run.metrics()) metrics.push(...portion);
-		return { run, train, validation, metrics, faults: run.faults };
+		return { run, record: await run.record(), train, validation, metrics, faults: run.faults };
 	} finally {
 		await rm(folder, { recursive: true, force: true });
 	}

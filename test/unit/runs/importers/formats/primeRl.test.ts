@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { RolloutLine } from '../../../../../src/protocol/rolloutLine.ts';
+import { zstdFile } from '../../../../support/zstdFile.ts';
 import { groupsIn, madeRun } from '../madeRun.ts';
 
 const all = 'rollouts/step_1/train/all/traces.jsonl';
@@ -197,7 +198,7 @@ describe('prime-rl', () => {
 				at(1, 'train', 'd'),
 			],
 			'monitors/file/traces/stream.index.jsonl': [{ id: 'a', offset: 0 }],
-			'monitors/file/traces/annotations/trainer.jsonl': [{ trace: 'a' }],
+			'monitors/file/traces/annotations/trainer.jsonl': [{ trace_id: 'a' }],
 			'monitors/file/metrics.jsonl': [{ step: 1, time: 5, 'optim/loss': 2 }],
 		});
 		assert.deepEqual(
@@ -258,5 +259,98 @@ describe('prime-rl', () => {
 			faults.map(({ file, line }) => [file, line]),
 			[[effective, 1]],
 		);
+	});
+
+	const stream = (chunk: number) => `monitors/file/traces/stream/0000${chunk}.jsonl`;
+	const updates = (producer: string) => `monitors/file/traces/annotations/${producer}/00000.jsonl`;
+	const jsonl = (rows: readonly unknown[]) => rows.map((row) => `${JSON.stringify(row)}\n`);
+	const arrived = (id: string, step: number, kind: string, fields: object = {}) =>
+		episode([trace({ id, info: { kind, arrival: { step, time: 1 } }, ...fields })], {
+			run: { work: { type: kind, step: 0 } },
+		});
+
+	it('reads streams in numbered files, compressed or not, at the step when rollouts arrived', async () => {
+		const { run, record, train, validation } = await madeRun({
+			[`${stream(0)}.zst`]: zstdFile(jsonl([arrived('a', 1, 'train'), arrived('b', 2, 'train')]), true),
+			// The original of a chunk that has just been compressed.
+			[stream(1)]: [arrived('c', 2, 'train'), arrived('d', 3, 'eval')],
+			[`${stream(1)}.zst`]: zstdFile(jsonl([arrived('c', 2, 'train'), arrived('d', 3, 'eval')])),
+			[`${stream(1)}.zst.tmp`]: 'in progress',
+			[stream(2)]: [arrived('e', 3, 'train')],
+			'monitors/file/traces/stream.index.jsonl': [{ id: 'a', chunk: 0, offset: 0 }],
+			'monitors/file/traces/live/f.jsonl': [{ open: {}, trace: 'f' }],
+			'monitors/file/traces/live/pending/g.json': {},
+			'monitors/file/metrics.jsonl': [{ step: null, time: 1, queued: 2 }],
+		});
+		assert.deepEqual(run.faults, []);
+		assert.deepEqual(
+			train.map(({ step, index }) => [step, index]),
+			[
+				[1, 0],
+				[2, 0],
+				[2, 1],
+				[3, 0],
+			],
+		);
+		assert.deepEqual(
+			validation.map(({ step }) => step),
+			[3],
+		);
+		const notes = record.foreign?.notes ?? [];
+		assert.ok(notes.some((note) => note.startsWith('1 rollout was in flight')));
+	});
+
+	it('adds annotations to the trained tokens of their branch', async () => {
+		const sampled = (parent: number, ids: number[], mask: boolean[]) =>
+			node('assistant', 'a', { parent, token_ids: ids, mask, logprobs: mask.filter(Boolean).map(() => -1) });
+		// Two branches after the first answer: 0-1-2-3 and 0-1-4.
+		const nodes = [
+			node('user', 'q', { token_ids: [1, 2], mask: [false, false] }),
+			sampled(0, [3, 4], [false, true]),
+			node('user', 'more', { parent: 1, token_ids: [5], mask: [false] }),
+			sampled(2, [6, 7], [true, true]),
+			sampled(1, [8], [true]),
+		];
+		const branches = [
+			{ index: 0, advantages: [0, 0, 0, 0.5, 0, 0.25, 0.75], entropies: [null, null, null, 2, null, 1, null] },
+			{ index: 1, advantages: [0, 0, 0, 0.5, -1], trainer_logprobs: [null, null, null, -0.5, -0.25] },
+			{ index: 9, advantages: [1] },
+		];
+		const { run, train } = await madeRun({
+			[stream(0)]: [arrived('a', 1, 'train', { nodes }), arrived('b', 1, 'train')],
+			[`${updates('orch')}.zst`]: zstdFile(
+				jsonl([
+					{ version: 1, trace_id: 'a', info: { effective: true, advantage: 0.125 }, branches: branches.slice(0, 1) },
+					{ version: 1, trace_id: 'gone', info: { advantage: 9 } },
+				]),
+			),
+			[updates('trainer')]: [{ version: 1, trace_id: 'a', info: {}, branches: branches.slice(1) }, { version: 1 }],
+			'monitors/file/traces/annotations/trainer.index.jsonl': [{ trace_id: 'a', info: { advantage: 5 } }],
+		});
+		assert.deepEqual(
+			train.map(({ advantage }) => advantage),
+			[0.125, null],
+		);
+		assert.deepEqual(train[0]?.tokens, {
+			text: ['#4', '#6', '#7', '#8'],
+			logprob: [-1, -1, -1, -1],
+			oldLogprob: [-0.5, null, null, -0.25],
+			// A node takes a stream only if all its trained tokens have values.
+			entropy: [2, null, null, null],
+			advantage: [0.5, 0.25, 0.75, -1],
+		});
+		assert.deepEqual(
+			run.faults.map(({ file, line, message }) => [file, line, message]),
+			[[updates('trainer'), 2, 'does not name a rollout']],
+		);
+	});
+
+	it('reads what is intact in a truncated chunk, and reports the rest', async () => {
+		const rows = jsonl([arrived('a', 1, 'train'), arrived('b', 1, 'train')]);
+		const whole = zstdFile([rows[0] ?? '', rows[1] ?? '']);
+		const { train, faults } = await madeRun({ [`${stream(0)}.zst`]: whole.subarray(0, whole.length - 5) });
+		assert.equal(train.length, 1);
+		assert.equal(faults.length, 1);
+		assert.match(faults[0]?.message ?? '', /^the compressed file is truncated/);
 	});
 });

@@ -1,0 +1,15 @@
+/** Signature of the header in front of each member. */
+export const localMark = 0x04034b50;
+
+/** A file in a zip archive. */
+export interface ZipMember {
+	readonly name: string;
+	readonly method: number;
+	/** Compressed size. */
+	readonly packed: number;
+	readonly size: number;
+	readonly crc: number;
+	/** Position of the member's own header. */
+	readonly offset: number;
+	readonly encrypted: boolean;
+}

@@ -1,0 +1,197 @@
+import { type ByteSource, UnreadableBytes } from './byteSource.ts';
+import type { OpenedFile } from './openedFile.ts';
+import { decodeZstdFrame, type ZstdFrame, zstdFrameAt } from './zstdFrames.ts';
+import { seekTable } from './zstdSeekTable.ts';
+
+/** Largest decompressed frame. Writers of seekable files use frames of a few megabytes. */
+const largestFrame = 64 << 20;
+const searchBytes = 1 << 20;
+const magic = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
+
+/** A frame and the position of its contents. */
+interface Piece {
+	readonly frame: Pick<ZstdFrame, 'offset' | 'length'>;
+	readonly start: number;
+	/** Decompressed size; 1 if it is unknown because the frame is damaged. */
+	readonly content: number;
+	/** Whether the frame is truncated, in which case its complete blocks are used. */
+	readonly partial: boolean;
+	/** Why the frame cannot be decoded, if that is known already. */
+	readonly fault: string | null;
+}
+
+/**
+ * The decompressed contents of a file with Zstandard frames, which are decoded one at a time. A damaged frame does not
+ * affect the others.
+ */
+export class ZstdBytes implements ByteSource {
+	readonly #file: OpenedFile;
+	readonly #pieces: readonly Piece[];
+	readonly size: number;
+	readonly damage: string | undefined;
+	#decoded: { readonly piece: Piece; readonly bytes: Buffer } | null = null;
+
+	private constructor(file: OpenedFile, pieces: readonly Piece[], damage: string | undefined) {
+		this.#file = file;
+		this.#pieces = pieces;
+		this.damage = damage;
+		const last = pieces.at(-1);
+		this.size = last === undefined ? 0 : last.start + last.content;
+	}
+
+	/** Locates the frames. Fails with Failure `unsupported` if this Node.js lacks Zstandard. */
+	static async open(file: OpenedFile): Promise<ZstdBytes> {
+		const finder = new FrameFinder(file);
+		const table = await seekTable(file);
+		if (table !== null) for (const frame of table) finder.add(frame, frame.content);
+		else await finder.walk();
+		return new ZstdBytes(file, finder.pieces, finder.damage);
+	}
+
+	get modifiedMs(): number {
+		return this.#file.modifiedMs;
+	}
+
+	get stamp(): string {
+		return this.#file.stamp;
+	}
+
+	async read(offset: number, length: number): Promise<Buffer> {
+		const parts: Buffer[] = [];
+		const end = Math.min(this.size, offset + length);
+		for (let at = offset; at < end; ) {
+			const piece = this.#pieceAt(at);
+			if (piece === undefined) break;
+			let bytes: Buffer;
+			try {
+				bytes = await this.#contents(piece);
+			} catch (error) {
+				if (parts.length > 0) break;
+				throw error;
+			}
+			const part = bytes.subarray(at - piece.start, Math.min(piece.content, end - piece.start));
+			parts.push(part);
+			at += part.length;
+		}
+		return parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
+	}
+
+	async bytesBefore(position: number): Promise<Buffer> {
+		const start = Math.max(0, position - 64);
+		try {
+			return await this.read(start, position - start);
+		} catch (error) {
+			if (error instanceof UnreadableBytes) return Buffer.alloc(0);
+			throw error;
+		}
+	}
+
+	close(): Promise<void> {
+		this.#decoded = null;
+		return this.#file.close();
+	}
+
+	#pieceAt(position: number): Piece | undefined {
+		let [low, high] = [0, this.#pieces.length - 1];
+		while (low < high) {
+			const middle = (low + high + 1) >>> 1;
+			if ((this.#pieces[middle] as Piece).start <= position) low = middle;
+			else high = middle - 1;
+		}
+		return this.#pieces[low];
+	}
+
+	async #contents(piece: Piece): Promise<Buffer> {
+		if (this.#decoded?.piece === piece) return this.#decoded.bytes;
+		const { frame, start, content, partial } = piece;
+		const where = `bytes ${frame.offset} to ${frame.offset + frame.length} of the compressed file`;
+		const unreadable = (why: string) => new UnreadableBytes(`${where} are unreadable (${why})`, start + content);
+		if (piece.fault !== null) throw unreadable(piece.fault);
+		let bytes: Buffer;
+		try {
+			bytes = await decodeZstdFrame(await this.#file.read(frame.offset, frame.length), content, partial);
+		} catch (error) {
+			throw unreadable((error as Error).message);
+		}
+		if (bytes.length !== content) throw unreadable(`${bytes.length} bytes instead of ${content}`);
+		this.#decoded = { piece, bytes };
+		return bytes;
+	}
+}
+
+/** Finds the frames of a file and the sizes of their contents. */
+class FrameFinder {
+	readonly #file: OpenedFile;
+	readonly pieces: Piece[] = [];
+	damage: string | undefined;
+	#position = 0;
+
+	constructor(file: OpenedFile) {
+		this.#file = file;
+	}
+
+	add(frame: Piece['frame'], content: number, { partial = false, fault = null as string | null } = {}): void {
+		const large = content > largestFrame ? `larger than ${largestFrame >> 20} MiB` : null;
+		this.pieces.push({ frame, start: this.#position, content, partial, fault: fault ?? large });
+		this.#position += content;
+	}
+
+	/** Finds frames by their headers, for files without a usable seek table. */
+	async walk(): Promise<void> {
+		const { size } = this.#file;
+		const read = (offset: number, length: number) => this.#file.read(offset, length);
+		for (let at = 0; at < size; ) {
+			let frame: ZstdFrame | null;
+			try {
+				frame = await zstdFrameAt(read, at, size);
+			} catch (error) {
+				const next = await this.#nextFrame(at + 1);
+				this.add({ offset: at, length: next - at }, 1, { fault: (error as Error).message });
+				at = next;
+				continue;
+			}
+			if (frame === null) {
+				await this.#addTruncated(at);
+				return;
+			}
+			if (!frame.skippable) await this.#addWhole(frame);
+			at += frame.length;
+		}
+	}
+
+	async #addWhole(frame: ZstdFrame): Promise<void> {
+		if (frame.content !== null) {
+			if (frame.content > 0) this.add(frame, frame.content);
+			return;
+		}
+		try {
+			const bytes = await decodeZstdFrame(await this.#file.read(frame.offset, frame.length), largestFrame);
+			if (bytes.length > 0) this.add(frame, bytes.length);
+		} catch (error) {
+			this.add(frame, 1, { fault: (error as Error).message });
+		}
+	}
+
+	async #addTruncated(offset: number): Promise<void> {
+		const frame = { offset, length: this.#file.size - offset };
+		this.damage = `the compressed file is truncated: its last frame, at byte ${offset}, is incomplete`;
+		if (frame.length > largestFrame) return;
+		try {
+			const bytes = await decodeZstdFrame(await this.#file.read(offset, frame.length), largestFrame, true);
+			if (bytes.length > 0) this.add(frame, bytes.length, { partial: true });
+		} catch {
+			// Nothing of the frame is readable, which `damage` reports.
+		}
+	}
+
+	/** Returns the position of the next frame's magic number, or the end of the file. */
+	async #nextFrame(from: number): Promise<number> {
+		const { size } = this.#file;
+		for (let at = from; at < size; at += searchBytes) {
+			const bytes = await this.#file.read(at, Math.min(searchBytes + magic.length - 1, size - at));
+			const found = bytes.indexOf(magic);
+			if (found >= 0) return at + found;
+		}
+		return size;
+	}
+}
