@@ -1,4 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { rmSync } from 'node:fs';
 import { chmod, open, rm } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import {
@@ -60,7 +61,6 @@ export class ControlServer extends Disposable {
 	/** Requests that have not been answered. */
 	readonly #open = new Set<Promise<unknown>>();
 	readonly #server: Server;
-	#tokenRemoved: Promise<void> | null = null;
 
 	private constructor(options: ControlServerOptions) {
 		super();
@@ -98,7 +98,13 @@ export class ControlServer extends Disposable {
 			toDisposable(() => {
 				server.#server.close();
 				for (const socket of server.#sockets) socket.destroy();
-				server.#tokenRemoved = rm(tokenPath, { force: true }).catch(() => undefined);
+				// Synchronous, because a later removal could hit the token of the next server in the same folder, and the process
+				// may exit immediately.
+				try {
+					rmSync(tokenPath, { force: true });
+				} catch {
+					// A token that stays is useless without its server.
+				}
 			}),
 		);
 		return server;
@@ -126,8 +132,6 @@ export class ControlServer extends Disposable {
 		await Promise.race([this.#settled(), late]);
 		clearTimeout(timer);
 		this.dispose();
-		// The process might exit immediately afterward.
-		await this.#tokenRemoved;
 	}
 
 	async #settled(): Promise<void> {

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
-import { enginesUnder, Laboratory } from '../e2e/laboratory.ts';
+import { enginesUnder, isAlive, Laboratory, recordOf, stepsOf, waitUntil } from '../e2e/laboratory.ts';
 import { DashboardPage } from '../e2e/pages/dashboardPage.ts';
+import { demoRecipe, smallRecipe } from '../e2e/smallRecipe.ts';
 import { makePackage } from '../scripts/package.ts';
 import { cache } from '../scripts/paths.ts';
 import { skip } from '../support/chromium.ts';
@@ -51,4 +52,25 @@ test('the demo learns when run from the installed package', { skip }, async (t) 
 	await workbench.screenshot('installed-demo');
 	await page.action('Stop').click();
 	await page.status(/stopped/);
+});
+
+test('one notification reports the end of a run, and none after a reload', { skip }, async (t) => {
+	// Run without the test driver to get the user's workbench, including notifications.
+	const lab = await Laboratory.open(t, 'installed', { vsix, testDriver: false });
+	lab.write(demoRecipe, smallRecipe(100));
+	const workbench = await lab.workbench({ installed: true });
+	const toast = workbench.toasts().filter({ hasText: /addition/ });
+	await workbench.command('Reasoning Lab: Start Demo Run');
+	await new DashboardPage(await workbench.app('dashboard')).status(/running|finished/);
+	const [run = ''] = lab.runs();
+	await waitUntil(() => recordOf(run).status === 'finished', 'the run finishes');
+	assert.equal(stepsOf(run).length, 160);
+	await waitUntil(() => !isAlive(recordOf(run).pid), 'the engine ends');
+	await toast.first().waitFor();
+	assert.equal(await toast.count(), 1);
+	await workbench.screenshot('installed-finished');
+	await workbench.reload();
+	await new DashboardPage(await workbench.app('dashboard')).status(/finished/);
+	await workbench.page.waitForTimeout(2000);
+	assert.equal(await toast.count(), 0);
 });

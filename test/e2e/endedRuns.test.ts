@@ -4,7 +4,6 @@ import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import { skip } from '../support/chromium.ts';
-import { violations } from './accessibility.ts';
 import { inOrder, isAlive, Laboratory, recordOf, stepsOf, waitUntil } from './laboratory.ts';
 import { DashboardPage } from './pages/dashboardPage.ts';
 import { RolloutsPage } from './pages/rolloutsPage.ts';
@@ -110,7 +109,6 @@ test('runs that finish, crash or go wrong', { skip }, async (t) => {
 			assert.match(await frame.locator('[data-alert="overlong"]').innerText(), /\d+% of the completions .* 4 tokens/);
 			await frame.locator('[data-alert="dead-groups:truncated"]').waitFor();
 			await workbench.screenshot('diagnosis');
-			assert.deepEqual(await violations(frame), []);
 		});
 
 		await step('the line of the recipe is one click away', async () => {

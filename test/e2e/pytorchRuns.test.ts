@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { findTestPython } from '../scripts/pythonEnvironment.ts';
 import { skip as noBrowser } from '../support/chromium.ts';
-import { violations } from './accessibility.ts';
 import { inOrder, isAlive, Laboratory, readLines, recordOf, stepsOf, waitUntil } from './laboratory.ts';
 import { DashboardPage } from './pages/dashboardPage.ts';
 import { RolloutsPage } from './pages/rolloutsPage.ts';
@@ -71,7 +70,6 @@ test('PyTorch engine recipes run from the editor', { skip }, async (t) => {
 		await page.status(/running/);
 		await page.legend('Reward').filter({ hasText: /\d/ }).waitFor();
 		await page.card('Time per phase').waitFor();
-		assert.deepEqual(await violations(page.frame), []);
 		await workbench.screenshot('pytorch-dashboard');
 	});
 

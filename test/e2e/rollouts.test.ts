@@ -111,7 +111,6 @@ test('rollouts from another trainer, from our own run, and hostile ones, side by
 			await frame.getByText(/^Identical for \d+ (characters|tokens)/).waitFor();
 			assert.ok((await overflow(frame)) <= 0);
 			await workbench.screenshot('foreign-compare');
-			assert.deepEqual(await violations(frame), []);
 			await frame.evaluate(() => {
 				document.body.dataset.seen = 'before';
 			});
@@ -140,7 +139,6 @@ test('rollouts from another trainer, from our own run, and hostile ones, side by
 			await list.press('-');
 			await waitUntil(() => labels().at(-1)?.steps[0]?.rating === -1, 'the label is kept');
 			await workbench.screenshot('foreign-label');
-			assert.deepEqual(await violations(frame), []);
 			await list.press('u');
 			await waitUntil(() => labels().at(-1)?.steps[0]?.rating === null, 'the label is taken back');
 			await list.press('Home');

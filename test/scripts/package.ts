@@ -35,7 +35,7 @@ const sources = [...copied, 'src', 'webview', 'esbuild.mjs', 'package.json', 'pa
 const packagingMs = 300_000;
 
 /** Rebuilds the cached VSIX if a source is newer. Concurrent callers wait for it. @returns its path */
-export async function packageIfStale(): Promise<string> {
+async function packageIfStale(): Promise<string> {
 	mkdirSync(cache, { recursive: true });
 	const lock = await FileLock.acquire(`${keptPackage}.lock`, keptPackage, packagingMs);
 	try {

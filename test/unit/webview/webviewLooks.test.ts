@@ -4,7 +4,7 @@ import { after, before, type TestContext, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { launchChromium, skip } from '../../support/chromium.ts';
 import { type ThemeName, themes } from './vscodeThemes.ts';
-import { looksRight } from './webviewLooks.ts';
+import { looksRight, looksRightNow } from './webviewLooks.ts';
 import { openWebview, type Webview } from './webviewPage.ts';
 
 let browser: Browser;
@@ -84,6 +84,6 @@ test('a control without a name at a narrow width fails', { skip }, async (t) => 
 		document.querySelector('#planted')?.append(button);
 	});
 	await style(view, '.unnamed { display: none; } @media (max-width: 400px) { .unnamed { display: inline; } }');
-	await looksRight(view, 'wide');
+	await looksRightNow(view, 'wide');
 	await assert.rejects(looksRight(view, 'narrow', [340]), /button-name/);
 });
