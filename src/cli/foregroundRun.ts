@@ -5,11 +5,12 @@ import { engineReleased } from '../runs/engineRelease.ts';
 import { failureOf } from '../runs/launchEngine.ts';
 import { readRecord } from '../runs/runReader.ts';
 import type { StartedRun, StartOptions } from '../runs/startRun.ts';
+import { stopEngine } from '../runs/stopRun.ts';
 import type { CliOutput } from './cliOutput.ts';
+import { endEngineNow } from './endEngine.ts';
 import { followRun } from './followRun.ts';
 import { onInterrupt } from './interrupts.ts';
 import { summarizeRun } from './runSummary.ts';
-import { endEngineNow, stopEngine } from './stopEngine.ts';
 
 export interface ForegroundOptions {
 	readonly output: CliOutput;

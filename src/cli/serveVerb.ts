@@ -1,16 +1,14 @@
-import { basename, dirname, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { formatClock } from '../base/format.ts';
-import { readSmallFile } from '../files/safeFile.ts';
 import type { RequestRecord, SystemMessages } from '../search/serve/reasonerAppOptions.ts';
 import { printable } from './cliOutput.ts';
 import { cliSearchContext } from './cliSearchContext.ts';
 import { onInterrupt } from './interrupts.ts';
-import { choice, flag, group, integer, type Options, path, repeatable, text } from './options.ts';
+import { choice, flag, group, integer, type Options, repeatable, text } from './options.ts';
 import { searchOptions, searchSpecOf } from './searchArguments.ts';
+import { tokenFileOption, tokenOf } from './serverToken.ts';
 import { defineVerb } from './verb.ts';
 
-const tokenVariable = 'REASONING_LAB_TOKEN';
 const defaults = { port: 8420, timeout: 300, nodes: 10_000, grace: 30 } as const;
 
 const options = {
@@ -35,10 +33,7 @@ const options = {
 		'max-body': integer('BYTES', 'Max request size (default 1048576).'),
 	}),
 	...group('Access', {
-		'token-file': path(
-			'FILE',
-			`File with the token that clients must send (default: the environment variable ${tokenVariable}, or else a new token that is printed at startup).`,
-		),
+		...tokenFileOption,
 		token: text('TEXT', 'The token itself. Other users of this machine might be able to see it in the process list.'),
 		'no-token': flag('Do not require a token. Any program run by any user of this machine gets access.'),
 		'allow-origin': repeatable(text('URL', 'Web origin that is allowed to use the API.')),
@@ -63,8 +58,9 @@ export const serveVerb = defineVerb({
 			budget: { seconds: values.timeout ?? defaults.timeout, nodes: defaults.nodes, ...given.budget },
 		};
 		const graceMs = (values.grace ?? defaults.grace) * 1000;
-		const [{ createReasoner }, { newToken, serveReasoner }, { defaultReasonerLimits: limits }] = await Promise.all([
+		const [{ createReasoner }, { newToken }, { serveReasoner }, { defaultReasonerLimits: limits }] = await Promise.all([
 			import('../search/createReasoner.ts'),
+			import('../rpc/http/loopbackGuard.ts'),
 			import('../search/serve/reasonerServer.ts'),
 			import('../search/serve/reasonerAppOptions.ts'),
 		]);
@@ -129,42 +125,9 @@ export const serveVerb = defineVerb({
 	},
 });
 
-/** Returns the user-supplied token, null if no token is required, or undefined if no option was given. */
-async function tokenOf(values: {
-	readonly token?: string;
-	readonly 'token-file'?: string;
-	readonly 'no-token'?: boolean;
-}): Promise<string | null | undefined> {
-	const file = values['token-file'];
-	if (file !== undefined && (values.token !== undefined || values['no-token'])) {
-		throw new Failure(
-			'invalid',
-			'--token-file cannot be combined with --token or --no-token.',
-			'Use only one of them.',
-		);
-	}
-	if (values['no-token']) {
-		if (values.token !== undefined) {
-			throw new Failure('invalid', '--token and --no-token cannot be combined.', 'Use only one of them.');
-		}
-		return null;
-	}
-	const token = file === undefined ? (values.token ?? process.env[tokenVariable]) : await readToken(resolve(file));
-	if (token === undefined || /^\S{8,}$/.test(token)) return token;
-	throw new Failure(
-		'invalid',
-		'The token is too short or contains spaces.',
-		'Use at least 8 characters without spaces.',
-	);
-}
-
 function systemMessagesOf(how: string | undefined): SystemMessages | undefined {
 	if (how === undefined || how === 'keep' || how === 'prepend' || how === 'drop') return how;
 	throw new Failure('invalid', `Invalid --system-messages value "${how}".`, 'Use keep, prepend, or drop.');
-}
-
-async function readToken(file: string): Promise<string> {
-	return (await readSmallFile(dirname(file), basename(file), 4096)).trim();
 }
 
 function requestLine({ path, status, strategy, tokens, seconds, message }: RequestRecord): string {

@@ -1,9 +1,10 @@
 import { endingMs } from '../files/lockTimes.ts';
 import { engineReleased } from '../runs/engineRelease.ts';
 import { claimsLife, readRunState } from '../runs/runStatus.ts';
+import { stopEngine } from '../runs/stopRun.ts';
+import { endEngineNow } from './endEngine.ts';
 import { findRun } from './findRun.ts';
 import { flag } from './options.ts';
-import { endEngineNow, stopEngine } from './stopEngine.ts';
 import { defineVerb } from './verb.ts';
 
 export const stopVerb = defineVerb({

@@ -41,6 +41,7 @@ const verbs: Readonly<Record<string, () => Promise<Verb>>> = {
 	report: async () => (await import('./reportVerb.ts')).reportVerb,
 	export: async () => (await import('./exportVerb.ts')).exportVerb,
 	mcp: async () => (await import('./mcpVerb.ts')).mcpVerb,
+	'cite-check': async () => (await import('./citeCheckVerb.ts')).citeCheckVerb,
 	feedback: async () => (await import('./feedbackVerb.ts')).feedbackVerb,
 	'export-onnx': async () => (await import('./exportOnnxVerb.ts')).exportOnnxVerb,
 	rescore: async () => (await import('./rescoreVerb.ts')).rescoreVerb,

@@ -1,4 +1,6 @@
 import { readFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { controlVersion } from '../protocol/control.ts';
 import { runFormat } from '../protocol/runRecord.ts';
 import { defineVerb } from './verb.ts';
@@ -15,13 +17,19 @@ export const versionVerb = defineVerb({
 	},
 });
 
-/** Reads the version from package.json, which is above the program both in a clone and in an installed package. */
-export async function packageVersion(): Promise<string> {
-	for (const relative of ['../package.json', '../../package.json']) {
-		const text = await readFile(new URL(relative, import.meta.url), 'utf8').catch(() => null);
+export const packageVersion = async (): Promise<string> => (await packageFacts()).version;
+
+/**
+ * Reads the version from package.json, which is above the program both in a clone and in an installed package, and
+ * returns it with the folder of the package.
+ */
+export async function packageFacts(): Promise<{ readonly version: string; readonly folder: string }> {
+	for (const relative of ['../', '../../']) {
+		const url = new URL(relative, import.meta.url);
+		const text = await readFile(new URL('package.json', url), 'utf8').catch(() => null);
 		if (text === null) continue;
 		const { name, version } = JSON.parse(text) as { name?: string; version?: string };
-		if (name === 'reasoning-lab' && version) return version;
+		if (name === 'reasoning-lab' && version) return { version, folder: fileURLToPath(url) };
 	}
-	return 'unknown';
+	return { version: 'unknown', folder: dirname(fileURLToPath(import.meta.url)) };
 }

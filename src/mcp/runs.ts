@@ -1,6 +1,7 @@
 import { realpath } from 'node:fs/promises';
-import { basename, isAbsolute, resolve, sep } from 'node:path';
+import { basename, isAbsolute, relative, resolve, sep } from 'node:path';
 import { Failure } from '../base/failure.ts';
+import { indexFolder } from '../rolloutIndex/queryFolder.ts';
 import { RolloutIndex } from '../rolloutIndex/rolloutIndex.ts';
 import { openRun } from '../runs/openRun.ts';
 import type { RunContent } from '../runs/runContent.ts';
@@ -13,12 +14,17 @@ export interface KnownRun {
 	readonly folder: string;
 }
 
+/** Memory limit of the index, in MB. A server has half a gigabyte in all. */
+const indexMb = 160;
+
 /** How long a run list is cached. */
 const listedMs = 5000;
 
 /** Runs that the server exposes: those in its folders, plus those the user has registered. */
 export class Runs {
 	readonly #folders: readonly string[];
+	/** Real paths of the folders, as far as they have been resolved. */
+	readonly #roots = new Set<string>();
 	readonly #registry: RunRegistry | null;
 	#listed: { readonly at: number; readonly runs: Promise<readonly KnownRun[]> } | null = null;
 	readonly #opened = new Map<string, Promise<RunContent>>();
@@ -28,6 +34,11 @@ export class Runs {
 	constructor(folders: readonly string[], registry: RunRegistry | null = new RunRegistry()) {
 		this.#folders = folders;
 		this.#registry = registry;
+	}
+
+	/** Folders that the server was started for. */
+	get folders(): readonly string[] {
+		return this.#folders;
 	}
 
 	/** Lists runs in the folders, nearest first, then registered runs, newest first. */
@@ -71,6 +82,12 @@ export class Runs {
 		throw new Failure('missing', `Unknown run "${named.slice(0, 200)}".`, 'Call list_runs to list run names.');
 	}
 
+	/** Returns a run that was created just now. */
+	async added(folder: string): Promise<KnownRun> {
+		this.#listed = null;
+		return (await this.list()).find((run) => run.folder === folder) ?? { name: basename(folder), folder };
+	}
+
 	async open(named: string): Promise<{ readonly run: KnownRun; readonly content: RunContent }> {
 		const run = await this.find(named);
 		let content = this.#opened.get(run.folder);
@@ -82,11 +99,26 @@ export class Runs {
 		return { run, content: await content };
 	}
 
-	/** Updates the rollout index for the given runs and returns it. The index is kept while the server runs. */
+	/**
+	 * Updates the rollout index for the given runs and returns it. The index is saved in the user's data folder, so that
+	 * the next server for the same folders only reads what has changed.
+	 */
 	async index(runs: readonly KnownRun[], signal: AbortSignal): Promise<RolloutIndex> {
-		this.#index ??= RolloutIndex.open({ storage: null });
+		this.#index ??= this.#openIndex();
+		this.#index.catch(() => {
+			this.#index = null;
+		});
 		const index = await this.#index;
 		for (const { folder } of runs) await index.index(folder, signal);
+		return index;
+	}
+
+	async #openIndex(): Promise<RolloutIndex> {
+		const storage = await indexFolder(`mcp ${this.#folders.join('\0')}`).catch(() => null);
+		const index = await RolloutIndex.open({ storage, memoryMb: indexMb });
+		// Runs that are gone are removed now; the others are read when a call needs them.
+		index.pause(true);
+		await index.setRuns((await this.list()).map(({ folder }) => folder));
 		return index;
 	}
 
@@ -99,6 +131,7 @@ export class Runs {
 		for (const folder of this.#folders) {
 			const root = await realpath(folder).catch(() => null);
 			if (root === null) continue;
+			this.#roots.add(root);
 			const real = await realpath(resolve(root, path)).catch(() => null);
 			if (real?.startsWith(root.endsWith(sep) ? root : root + sep)) return real;
 		}
@@ -111,6 +144,12 @@ export class Runs {
 			);
 		}
 		throw new Failure('missing', `${path} was not found in the server's folders.`);
+	}
+
+	/** Returns a path that `fileWithin` resolved, relative to its folder and with `/` as the separator. */
+	relativePath(path: string): string {
+		const near = [...this.#roots].map((root) => relative(root, path)).find((one) => !one.startsWith('..'));
+		return (near ?? path).replaceAll(sep, '/');
 	}
 
 	async dispose(): Promise<void> {

@@ -1,10 +1,28 @@
 import type * as v from 'valibot';
 import type { Runs } from './runs.ts';
+import type { Searches } from './searches.ts';
+
+/**
+ * What calling a tool can do besides reading: run code from the project (`code`), or start or stop a run (`control`).
+ * Both are available only if the user allows actions.
+ */
+export type ToolEffect = 'none' | 'code' | 'control';
+
+/** What tools need to act. */
+export interface ActionContext {
+	/** Path of the embedded engine's program. */
+	readonly engine: string;
+	/** Python for reward files; null for the default. */
+	readonly python: string | null;
+}
 
 /** Resources available to tools. */
 export interface ToolContext {
 	readonly runs: Runs;
+	readonly searches: Searches;
 	readonly signal: AbortSignal;
+	/** null if the user does not allow actions, in which case no tool with an effect is called. */
+	readonly actions: ActionContext | null;
 }
 
 /** An MCP tool: its declaration for clients and its implementation. */
@@ -14,15 +32,31 @@ export interface Tool {
 	readonly title: string;
 	/** Description for the model that selects tools. */
 	readonly description: string;
+	readonly effect: ToolEffect;
+	/** Whether a call can end work that cannot be continued without loss. */
+	readonly destructive: boolean;
 	readonly input: v.ObjectSchema<v.ObjectEntries, undefined>;
 	/** @param input arguments decoded by `input` */
 	run(input: never, context: ToolContext): Promise<object>;
 }
 
-interface Declaration<T extends v.ObjectEntries> extends Omit<Tool, 'input' | 'run'> {
+type Said<T extends v.ObjectEntries> = v.InferOutput<v.ObjectSchema<T, undefined>>;
+interface Declaration<T extends v.ObjectEntries> extends Pick<Tool, 'name' | 'title' | 'description'> {
 	readonly input: v.ObjectSchema<T, undefined>;
-	run(input: v.InferOutput<v.ObjectSchema<T, undefined>>, context: ToolContext): Promise<object>;
+}
+interface Reading<T extends v.ObjectEntries> extends Declaration<T> {
+	run(input: Said<T>, context: ToolContext): Promise<object>;
+}
+interface Acting<T extends v.ObjectEntries> extends Declaration<T> {
+	readonly effect: Exclude<ToolEffect, 'none'>;
+	readonly destructive?: true;
+	run(input: Said<T>, context: ToolContext & { readonly actions: ActionContext }): Promise<object>;
 }
 
-/** Checks that the tool function accepts the type its schema produces. */
-export const defineTool = <T extends v.ObjectEntries>(declared: Declaration<T>): Tool => declared as unknown as Tool;
+/** Declares a read-only tool. Checks that the tool function accepts the type its schema produces. */
+export const defineTool = <T extends v.ObjectEntries>(declared: Reading<T>): Tool =>
+	({ ...declared, effect: 'none', destructive: false }) as unknown as Tool;
+
+/** Declares a tool that acts. */
+export const defineAction = <T extends v.ObjectEntries>(declared: Acting<T>): Tool =>
+	({ destructive: false, ...declared }) as unknown as Tool;

@@ -73,9 +73,13 @@ function unread(run: string, error: unknown): IndexProgress {
 	return { run, state: 'failed', done: 0, total: 0, rollouts: 0, skipped: 0, message: failure.toString() };
 }
 
-async function indexFolder(path: string): Promise<string> {
+/**
+ * Returns the folder of a saved index in the user's data folder, created if necessary.
+ * @param key what the index is for, such as the path of the folder with the runs
+ */
+export async function indexFolder(key: string): Promise<string> {
 	const all = join(labHome(), 'indexes');
-	const own = join(all, createHash('sha256').update(path).digest('hex').slice(0, 32));
+	const own = join(all, createHash('sha256').update(key).digest('hex').slice(0, 32));
 	await mkdir(own, { recursive: true });
 	const now = new Date();
 	await utimes(own, now, now).catch(() => undefined);

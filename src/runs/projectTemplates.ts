@@ -57,6 +57,9 @@ export interface TemplateFile {
 /** Type declarations for templates with TypeScript reward files, shared by all of them. */
 const types = { folder: 'rewards/', name: 'reasoning-lab.d.ts' };
 
+/** Configuration with which agents that read `.mcp.json` start the MCP server. Part of every template. */
+const agents = { folder: 'mcp', name: 'mcp.json', path: '.mcp.json' };
+
 /** Returns the files of a template; `templates` is media/templates. Fails with `missing` if there are none. */
 export async function templateFiles(templates: string, id: ProjectTemplate['id']): Promise<TemplateFile[]> {
 	const files: TemplateFile[] = [];
@@ -75,6 +78,7 @@ export async function templateFiles(templates: string, id: ProjectTemplate['id']
 	if (files.some(({ path }) => path.startsWith(types.folder) && path.endsWith('.ts'))) {
 		files.push({ source: join(templates, '..', 'types', types.name), path: `${types.folder}${types.name}` });
 	}
+	files.push({ source: join(templates, '..', agents.folder, agents.name), path: agents.path });
 	return files;
 }
 

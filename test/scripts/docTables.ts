@@ -16,6 +16,7 @@ import { taskNames } from '../../src/protocol/recipe/recipe.ts';
 import { formats } from '../../src/runs/importers/formats.ts';
 import { cliTables } from './cliTables.ts';
 import { exportTables } from './exportExamples.ts';
+import { mcpTables } from './mcpTables.ts';
 import { queryTables } from './queryTables.ts';
 import { ruleTables } from './ruleTables.ts';
 import { searchTables } from './searchTables.ts';
@@ -457,4 +458,5 @@ export const tabled: readonly (readonly [path: string, tables: () => Record<stri
 	['docs/pipelines.md', pipelineTables],
 	['docs/cli.md', cliTables],
 	['docs/settings.md', settingsTables],
+	['docs/mcp.md', mcpTables],
 ];

@@ -22,7 +22,7 @@ interface Manifest {
 }
 
 /** Files and folders in the repository that are included unchanged. */
-const copied = ['LICENSE', 'README.md', 'CHANGELOG.md', 'media', 'syntaxes'];
+const copied = ['LICENSE', 'README.md', 'CHANGELOG.md', 'docs', 'media', 'syntaxes'];
 
 /** Packages excluded from the bundles: the native libraries and their runtime dependencies. */
 const external = ['onnxruntime-node', 'onnxruntime-common', '@duckdb/node-api', '@duckdb/node-bindings', 'detect-libc'];

@@ -18,6 +18,7 @@ const areas: Readonly<Record<string, readonly string[]>> = {
 	Rewards: ['rewards', 'sandbox'],
 	Search: ['searches', 'policies', 'research'],
 	'PyTorch engine': ['pytorch'],
+	Agents: ['mcp'],
 };
 
 const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('\n', ' ');

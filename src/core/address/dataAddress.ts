@@ -1,7 +1,7 @@
 import { Failure } from '../../base/failure.ts';
 import type { RolloutSplit } from '../../protocol/rolloutSplit.ts';
 
-/** Location in a run's data, as cited in answers and reports. `run` is the run's folder name. */
+/** Location in data, as cited in answers and reports. `run` is the run's folder name. */
 export type DataAddress =
 	| { readonly kind: 'run'; readonly run: string }
 	| { readonly kind: 'metric'; readonly run: string; readonly metric: string; readonly step: number | null }
@@ -22,14 +22,42 @@ export type DataAddress =
 			readonly completion: number;
 			/** Zero-based indices of the first and last tokens, or null for the whole completion. */
 			readonly tokens: readonly [number, number] | null;
+	  }
+	| { readonly kind: 'evaluation'; readonly run: string; readonly name: string; readonly step: number }
+	/** A file in the run's folder, by relative path, from a byte offset. */
+	| { readonly kind: 'file'; readonly run: string; readonly path: string; readonly offset: number }
+	| {
+			readonly kind: 'search';
+			/** null for a file that does not belong to a run. */
+			readonly run: string | null;
+			/** File name in the run's `searches` folder; without a run, a path relative to the project folder. */
+			readonly search: string;
+			/** Number of the tree in the file, from 1. */
+			readonly tree: number;
+			/** null for the whole tree. */
+			readonly node: number | null;
 	  };
 
 const longest = 2000;
 
-/** Formats `rl://RUN/step/12/group/3/completion/5#tokens=40-60`; evaluation rollouts add `?split=validation`. */
+/**
+ * Formats `rl://RUN/step/12/group/3/completion/5#tokens=40-60`; evaluation rollouts add `?split=validation`. A tree
+ * node is `rl://RUN/search/LOG/node/5`.
+ */
 export function formatAddress(address: DataAddress): string {
-	const run = `rl://${encodeURIComponent(address.run)}`;
+	const run = `rl://${encodeURIComponent(address.run ?? '')}`;
 	if (address.kind === 'run') return run;
+	if (address.kind === 'evaluation')
+		return `${run}/evaluation/${encodeURIComponent(address.name)}?step=${address.step}`;
+	if (address.kind === 'file') {
+		const offset = address.offset === 0 ? '' : `?offset=${address.offset}`;
+		return `${run}/file/${encodeURIComponent(address.path)}${offset}`;
+	}
+	if (address.kind === 'search') {
+		const node = address.node === null ? '' : `/node/${address.node}`;
+		const tree = address.tree === 1 ? '' : `?tree=${address.tree}`;
+		return `${run}/search/${encodeURIComponent(address.search)}${node}${tree}`;
+	}
 	if (address.kind === 'metric') {
 		const step = address.step === null ? '' : `?step=${address.step}`;
 		return `${run}/metric/${encodeURIComponent(address.metric)}${step}`;
@@ -48,57 +76,130 @@ export function parseAddress(text: string): DataAddress {
 	const wrong = (what: string) =>
 		new Failure('invalid', `"${text.slice(0, 200)}" is not a valid run data address: ${what}.`, `Use ${form}.`);
 	if (text.length > longest) throw wrong(`it exceeds ${longest} characters`);
-	const match = /^rl:\/\/([^/?#]+)((?:\/[^?#]*)?)(?:\?([^#]*))?(?:#(.*))?$/s.exec(text);
+	const match = /^rl:\/\/([^/?#]*)((?:\/[^?#]*)?)(?:\?([^#]*))?(?:#(.*))?$/s.exec(text);
 	if (match === null) throw wrong('it does not start with rl:// followed by a run name');
 	const [, rawRun = '', path = '', query, fragment] = match;
-	const decoded = (part: string) => {
+	const reader = new AddressReader(path, query, wrong);
+	const { kinds } = reader;
+	if (rawRun === '' && !kinds.startsWith('search')) throw wrong('it does not start with rl:// followed by a run name');
+	const run = reader.decoded(rawRun);
+	if ((rawRun !== '' && run === '') || run === '.' || run === '..' || /[/\\\0]/.test(run))
+		throw wrong('the run name is not a valid folder name');
+	if (fragment !== undefined && kinds !== 'step/group/completion')
+		throw wrong('only completion addresses can include a token range');
+	switch (kinds) {
+		case '':
+			reader.only();
+			return { kind: 'run', run };
+		case 'metric': {
+			reader.only('step');
+			return { kind: 'metric', run, metric: reader.name(0), step: reader.parameter('step') };
+		}
+		case 'evaluation': {
+			reader.only('step');
+			const step = reader.parameter('step');
+			if (step === null) throw wrong('the step of the evaluation is missing');
+			return { kind: 'evaluation', run, name: reader.name(0), step };
+		}
+		case 'file': {
+			reader.only('offset');
+			const path = reader.name(0);
+			if (!isRelative(path)) throw wrong('the path is not inside the run folder');
+			return { kind: 'file', run, path, offset: reader.parameter('offset') ?? 0 };
+		}
+		case 'search':
+		case 'search/node': {
+			reader.only('tree');
+			const search = reader.name(0);
+			if (!isRelative(search) || (run !== '' && search.includes('/')))
+				throw wrong('the search is not a valid file name');
+			const tree = reader.parameter('tree') ?? 1;
+			if (tree < 1) throw wrong('trees are numbered from 1');
+			const node = kinds === 'search' ? null : reader.whole(1, 'the node');
+			return { kind: 'search', run: run === '' ? null : run, search, tree, node };
+		}
+		case 'step':
+		case 'step/group':
+		case 'step/group/completion': {
+			reader.only('split');
+			const place = { run, split: reader.split(), step: reader.whole(0, 'the step') };
+			if (kinds === 'step') return { kind: 'step', ...place };
+			const group = reader.whole(1, 'the group');
+			if (kinds === 'step/group') return { kind: 'group', ...place, group };
+			const completion = reader.whole(2, 'the completion');
+			return { kind: 'completion', ...place, group, completion, tokens: tokensOf(fragment, wrong) };
+		}
+		default:
+			throw wrong('the path is not recognized');
+	}
+}
+
+const form =
+	'rl://RUN/step/12/group/3/completion/5#tokens=40-60, rl://RUN/metric/NAME?step=12, or rl://RUN/search/LOG/node/5';
+
+/** Whether a path stays inside the folder that it is relative to. */
+const isRelative = (path: string) =>
+	path !== '' && !/[\\\0]/.test(path) && !path.split('/').some((part) => part === '' || part === '.' || part === '..');
+
+/** Path and query of an address. Every method throws for a part that is malformed. */
+class AddressReader {
+	/** Names in the path, without their values: `step/group`. */
+	readonly kinds: string;
+	readonly #values: readonly string[];
+	readonly #parameters: ReadonlyMap<string, string>;
+	readonly #wrong: (what: string) => Failure;
+
+	constructor(path: string, query: string | undefined, wrong: (what: string) => Failure) {
+		this.#wrong = wrong;
+		const parameters = parametersOf(query);
+		if (parameters === null) throw wrong('the query after "?" must consist of name=value pairs');
+		this.#parameters = parameters;
+		const parts = path.split('/').slice(1);
+		if (parts.length > 0 && parts.at(-1) === '') throw wrong('it ends with "/"');
+		if (parts.length % 2 === 1) throw wrong('the path is not recognized');
+		this.kinds = parts.filter((_, i) => i % 2 === 0).join('/');
+		this.#values = parts.filter((_, i) => i % 2 === 1);
+	}
+
+	decoded(part: string): string {
 		try {
 			return decodeURIComponent(part);
 		} catch {
-			throw wrong(`"${part.slice(0, 40)}" has invalid percent-encoding`);
+			throw this.#wrong(`"${part.slice(0, 40)}" has invalid percent-encoding`);
 		}
-	};
-	const whole = (part: string | undefined, name: string) => {
-		if (part === undefined || !/^\d{1,15}$/.test(part)) throw wrong(`${name} must be a whole number`);
-		return Number(part);
-	};
-	const run = decoded(rawRun);
-	if (run === '' || run === '.' || run === '..' || /[/\\\0]/.test(run))
-		throw wrong('the run name is not a valid folder name');
-	const parameters = parametersOf(query);
-	if (parameters === null) throw wrong('the query after "?" must consist of name=value pairs');
-	const only = (...names: string[]) => {
-		for (const name of parameters.keys())
-			if (!names.includes(name)) throw wrong(`"${name}" is not a supported parameter`);
-	};
-	const parts = path.split('/').slice(1);
-	if (parts.length > 0 && parts.at(-1) === '') throw wrong('it ends with "/"');
-	const kinds = parts.filter((_, i) => i % 2 === 0).join('/');
-	if (fragment !== undefined && kinds !== 'step/group/completion')
-		throw wrong('only completion addresses can include a token range');
-	if (kinds === '') {
-		only();
-		return { kind: 'run', run };
 	}
-	if (kinds === 'metric' && parts.length === 2) {
-		only('step');
-		const step = parameters.get('step');
-		const metric = decoded(parts[1] ?? '');
-		return { kind: 'metric', run, metric, step: step === undefined ? null : whole(step, 'the step') };
-	}
-	if (!['step', 'step/group', 'step/group/completion'].includes(kinds)) throw wrong('the path is not recognized');
-	only('split');
-	const split = parameters.get('split') ?? 'train';
-	if (split !== 'train' && split !== 'validation') throw wrong('the split must be train or validation');
-	const step = whole(parts[1], 'the step');
-	if (kinds === 'step') return { kind: 'step', run, split, step };
-	const group = whole(parts[3], 'the group');
-	if (kinds === 'step/group') return { kind: 'group', run, split, step, group };
-	const completion = whole(parts[5], 'the completion');
-	return { kind: 'completion', run, split, step, group, completion, tokens: tokensOf(fragment, wrong) };
-}
 
-const form = 'rl://RUN/step/12/group/3/completion/5#tokens=40-60, or rl://RUN/metric/NAME?step=12';
+	name(at: number): string {
+		return this.decoded(this.#values[at] ?? '');
+	}
+
+	whole(at: number, name: string): number {
+		return this.#wholeOf(this.#values[at], name);
+	}
+
+	#wholeOf(part: string | undefined, name: string): number {
+		if (part === undefined || !/^\d{1,15}$/.test(part)) throw this.#wrong(`${name} must be a whole number`);
+		return Number(part);
+	}
+
+	/** Returns the parameter, or null if it is missing. */
+	parameter(name: string): number | null {
+		const value = this.#parameters.get(name);
+		return value === undefined ? null : this.#wholeOf(value, `the ${name}`);
+	}
+
+	split(): RolloutSplit {
+		const split = this.#parameters.get('split') ?? 'train';
+		if (split !== 'train' && split !== 'validation') throw this.#wrong('the split must be train or validation');
+		return split;
+	}
+
+	only(...names: string[]): void {
+		for (const name of this.#parameters.keys()) {
+			if (!names.includes(name)) throw this.#wrong(`"${name}" is not a supported parameter`);
+		}
+	}
+}
 
 function parametersOf(query: string | undefined): Map<string, string> | null {
 	const found = new Map<string, string>();

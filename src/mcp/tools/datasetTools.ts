@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { checkDataset } from '../../runs/dataset/checkDataset.ts';
 import { openTable } from '../../runs/dataset/openTable.ts';
 import { quote } from '../answer.ts';
 import * as input from '../inputs.ts';
@@ -36,5 +37,62 @@ export const readDataset = defineTool({
 		} finally {
 			await table.close();
 		}
+	},
+});
+
+/** Maximum number of groups of duplicates and of contaminated rows per answer. */
+const maxListed = 20;
+
+export const profileDataset = defineTool({
+	name: 'profile_dataset',
+	title: 'Profile a dataset',
+	description:
+		'Profile a dataset file: columns, lengths, answer formats, exact and near duplicates, and overlap with test sets. Reads the whole file.',
+	input: v.object({
+		path: input.text('Absolute path, or relative to a server folder.'),
+		against: v.optional(
+			input.described(
+				v.pipe(v.array(v.pipe(v.string(), v.maxLength(4096))), v.maxLength(8)),
+				'Test set files to search for overlaps.',
+			),
+			[],
+		),
+		prompt: v.optional(input.text('Prompt column. Default: detected.', 200)),
+		answer: v.optional(input.text('Answer column. Default: detected.', 200)),
+		solution: v.optional(input.text('Worked solution column. Default: detected.', 200)),
+	}),
+	async run({ path, against, prompt, answer, solution }, { runs, signal }) {
+		const file = await runs.fileWithin(path);
+		const tests = await Promise.all(against.map((test) => runs.fileWithin(test)));
+		const named = { prompt, answer, solution };
+		const { facts, duplicates, compared, distinct, contaminated, ...report } = await checkDataset(file, named, tests, {
+			signal,
+		});
+		const { exact, near } = duplicates;
+		const first = (groups: readonly (readonly number[])[]) => ({
+			groups: groups.length,
+			first_groups: groups.slice(0, maxListed).map((rows) => ({
+				rows: rows.slice(0, maxListed),
+				...(rows.length > maxListed ? { more_rows: rows.length - maxListed } : {}),
+				prompt: quote(report.prompts.get(rows[0] ?? -1) ?? '', 200),
+			})),
+		});
+		return {
+			path: file,
+			rows: facts.rows,
+			distinct_rows: distinct,
+			columns: report.columns,
+			columns_chosen_because: report.because,
+			lengths_in_characters: { prompt: facts.prompt, answer: facts.answer, solution: facts.solution },
+			rows_with_solution: facts.withSolution,
+			answer_formats: Object.fromEntries(facts.answerKinds),
+			distinct_words: facts.vocabulary,
+			distinct_words_complete: !facts.vocabularyFull,
+			exact_duplicates: first(exact),
+			near_duplicates: first(near),
+			near_duplicates_complete: compared.complete,
+			against: report.against,
+			overlaps: contaminated.slice(0, maxListed).map(({ words, ...place }) => ({ ...place, words: quote(words, 400) })),
+		};
 	},
 });

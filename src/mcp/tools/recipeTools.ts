@@ -1,21 +1,29 @@
 import * as v from 'valibot';
 import { Failure } from '../../base/failure.ts';
 import { recipeDiff } from '../../core/comparison/recipeDiff.ts';
+import { explainKey, recipeKeyPaths } from '../../core/recipe/explainKey.ts';
 import { parseRecipe } from '../../core/recipe/parseRecipe.ts';
-import { readJson } from '../../files/safeFile.ts';
+import { didYouMean } from '../../core/recipe/suggest.ts';
+import { readJson, readNamed } from '../../files/safeFile.ts';
 import { runFiles } from '../../runs/runFiles.ts';
+import { pageOf } from '../answer.ts';
 import * as input from '../inputs.ts';
 import { readColumns } from '../metricColumns.ts';
 import { summarize } from '../metricSummary.ts';
+import type { Runs } from '../runs.ts';
 import { defineTool } from '../tool.ts';
 
 export const checkRecipe = defineTool({
 	name: 'check_recipe',
 	title: 'Check a recipe',
 	description:
-		'Check the text of a recipe (JSON with comments) and list errors with line, column and suggested fix. Does not start anything.',
-	input: v.object({ text: input.text('Recipe text.', 200_000) }),
-	async run({ text }) {
+		'Check a recipe (JSON with comments), given as text or as a file, and list errors with line, column and suggested fix. Does not start anything.',
+	input: v.object({
+		text: v.optional(input.text('Recipe text.', 200_000)),
+		path: v.optional(input.text('Recipe file: absolute path, or relative to a server folder.')),
+	}),
+	async run(given, { runs }) {
+		const text = await recipeText(given, runs);
 		const parsed = parseRecipe(text);
 		if (!parsed.ok) return { valid: false, errors: parsed.faults.slice(0, 50) };
 		const { recipe, pipeline } = parsed;
@@ -27,6 +35,35 @@ export const checkRecipe = defineTool({
 				...('name' in stage ? { name: stage.name } : {}),
 			})),
 		};
+	},
+});
+
+async function recipeText({ text, path }: { text?: string | undefined; path?: string | undefined }, runs: Runs) {
+	if ((text === undefined) === (path === undefined)) {
+		throw new Failure('invalid', 'A recipe is either a text or a file.', 'Pass text or path.');
+	}
+	if (text !== undefined) return text;
+	const file = await runs.fileWithin(path as string);
+	return (await readNamed(file, { largest: largestRecipe })).toString('utf8');
+}
+
+export const explainRecipeKey = defineTool({
+	name: 'explain_recipe_key',
+	title: 'Explain a recipe key',
+	description:
+		'Explain a recipe key: meaning, allowed values, default, engines that do not support it, and whether it can change during a run. Accepts names from other trainers, such as kl_coef.',
+	input: v.object({
+		key: input.text('Name or path: beta, grpo.beta, pytorch.lora.r.', 200),
+		limit: input.limit(20),
+		cursor: input.cursor,
+	}),
+	async run({ key, limit, cursor }) {
+		const found = explainKey(key);
+		if (found.length > 0) return { key, ...pageOf(found, cursor, limit) };
+		const names = [...new Set(recipeKeyPaths().map((path) => path.split('.').at(-1) as string))];
+		const hint = didYouMean(key.split('.').at(-1) ?? key, names);
+		const message = `No recipe key is named "${key}".${hint === null ? '' : ` ${hint}`}`;
+		throw new Failure('missing', message, 'docs/recipe.md lists all keys.');
 	},
 });
 

@@ -1,4 +1,4 @@
-import type { GuardOptions } from './guard.ts';
+import type { GuardOptions } from '../../rpc/http/loopbackGuard.ts';
 import type { Reasoner } from './reasoner.ts';
 
 export interface ReasonerLimits {

@@ -1,9 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import type { Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import { deferred } from '../../base/async.ts';
 import { Failure } from '../../base/failure.ts';
+import { listenFailure } from '../../rpc/http/listenFailure.ts';
 import { modelName } from './modelName.ts';
 import type { Reasoner } from './reasoner.ts';
 import { ReasonerApp } from './reasonerApp.ts';
@@ -43,8 +43,6 @@ export interface ReasonerServer {
 	 */
 	close(graceMs: number): Promise<void>;
 }
-
-export const newToken = () => randomBytes(24).toString('base64url');
 
 /** How long stopped searches have to send their answers, in milliseconds. */
 const lastWordsMs = 5000;
@@ -153,16 +151,5 @@ class Countdown {
 
 	stop(): void {
 		clearTimeout(this.#timer);
-	}
-}
-
-function listenFailure(error: NodeJS.ErrnoException, port: number): Failure {
-	switch (error.code) {
-		case 'EADDRINUSE':
-			return new Failure('busy', `Port ${port} is in use.`, 'Choose a different port, or use --port 0 for a free one.');
-		case 'EACCES':
-			return new Failure('denied', `Permission denied for port ${port}.`, 'Choose a port above 1023, or use --port 0.');
-		default:
-			return Failure.from(error, `Cannot listen on port ${port}`);
 	}
 }

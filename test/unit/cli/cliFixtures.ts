@@ -90,7 +90,7 @@ export class Workplace {
 }
 
 /** Stops a test's engines, which would otherwise outlive it. */
-async function endEngines(runs: string): Promise<void> {
+export async function endEngines(runs: string): Promise<void> {
 	for (const run of await runsIn(runs)) {
 		const record = await readRecord(run).catch(() => null);
 		if (record !== null && (await processState(record)) === 'alive') process.kill(record.pid, 'SIGKILL');

@@ -1,14 +1,13 @@
 /** Tests the MCP server as a separate process with the official client. */
 import assert from 'node:assert/strict';
-import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { parseAddress } from '../../../src/core/address/dataAddress.ts';
-import { tools as declared } from '../../../src/mcp/tools.ts';
-import { root } from '../../scripts/paths.ts';
+import { toolsFor } from '../../../src/mcp/tools.ts';
+import { makeMcpFolder, mcpEnvironment, mcpSearch, mcpTree } from '../../support/mcpFolder.ts';
 import { builtProgram } from '../../support/programs.ts';
 import { makeBatch, writeRun } from '../webview/rollouts/rolloutsFixture.ts';
 
@@ -17,22 +16,13 @@ let folder = '';
 let client: Client;
 
 before(async () => {
-	folder = await mkdtemp(join(tmpdir(), 'mcp-'));
-	await mkdir(join(folder, 'work/runs'), { recursive: true });
-	await writeRun(join(folder, 'work/runs/sums'), [1, 2, 3, 4], { groups: 3, size: 4 });
-	await writeRun(join(folder, 'work/runs/other'), [1, 2], { groups: 2, size: 2, seed: 9 });
-	await cp(join(root, 'test/fixtures/trl-run'), join(folder, 'work/trl'), { recursive: true });
-	const rows = Array.from({ length: 25 }, (_, i) => JSON.stringify({ prompt: `${i}+1=`, answer: `${i + 1}` }));
-	await writeFile(join(folder, 'work/train.jsonl'), `${rows.join('\n')}\n{"broken\n`);
-	await writeFile(join(folder, 'secret.jsonl'), '{"secret":1}\n');
-	await symlink(join(folder, 'secret.jsonl'), join(folder, 'work/link.jsonl'));
+	folder = await makeMcpFolder();
 	client = new Client({ name: 'test', version: '1' });
-	const home = join(folder, 'home');
 	await client.connect(
 		new StdioClientTransport({
 			command: process.execPath,
 			args: [program, 'mcp', '--folder', join(folder, 'work')],
-			env: { ...process.env, REASONING_LAB_HOME: home } as Record<string, string>,
+			env: mcpEnvironment(folder),
 		}),
 	);
 });
@@ -72,7 +62,7 @@ describe('MCP server', () => {
 		const { tools } = await client.listTools();
 		assert.deepEqual(
 			tools.map(({ name }) => name),
-			declared.map(({ name }) => name),
+			toolsFor(false).map(({ name }) => name),
 		);
 		for (const { name, description, inputSchema, annotations } of tools) {
 			assert.ok((description ?? '').length > 40, name);
@@ -184,6 +174,113 @@ describe('MCP server', () => {
 		assert.ok(rows[25]?.error);
 		for (const path of [join(folder, 'secret.jsonl'), '../secret.jsonl', 'link.jsonl', '/etc/passwd']) {
 			await assert.rejects(call('read_dataset', { path }), /"(denied|missing)"/, path);
+		}
+	});
+
+	it('reads trees by value, their nodes, and evaluations', async () => {
+		const nodes = await pages('read_tree', { run: 'sums', search: mcpSearch, order: 'value' }, 10);
+		const values = nodes.map(({ q }) => (q as number | null) ?? Number.NEGATIVE_INFINITY);
+		assert.deepEqual(
+			values,
+			values.toSorted((a, b) => b - a),
+		);
+		const leaf = nodes.find(({ children }) => children === 0) as { node: number; address: string };
+		const address = parseAddress(leaf.address);
+		assert.ok(address.kind === 'search' && address.run === 'sums' && address.node === leaf.node);
+		const node = await call('read_tree_node', { run: 'sums', search: mcpSearch, node: leaf.node });
+		const path = node.path as number[];
+		assert.deepEqual([path[0], path.at(-1)], [0, leaf.node]);
+		const thoughts = mcpTree.flatMap((event) =>
+			event.t === 'node' && path.slice(1).includes(event.id) ? [event.text] : [],
+		);
+		assert.equal((node.completion as { quoted_text: string }).quoted_text, thoughts.join(''));
+		await assert.rejects(call('read_tree_node', { run: 'sums', search: mcpSearch, node: 999 }), /no node 999/);
+		for (const search of ['../../other/run.json', '../run.json']) {
+			await assert.rejects(call('read_tree', { run: 'sums', search }), /not a file name/);
+		}
+		await assert.rejects(call('read_tree', { search: join(folder, 'secret.jsonl') }), /"denied"/);
+		const wrong = await pages('read_evaluation', { run: 'sums', name: 'heldout', step: 2, only: 'incorrect' }, 1);
+		assert.deepEqual(
+			wrong.map(({ problem, sample }) => [problem, sample]),
+			[[0, 1]],
+		);
+		await assert.rejects(call('read_evaluation', { run: 'sums', name: 'heldout', step: 3 }), /no evaluation heldout/);
+	});
+
+	it('explains recipe keys and checks recipe files', async () => {
+		const { items } = await call('explain_recipe_key', { key: 'stages[0].grpo.beta' });
+		assert.deepEqual(
+			(items as Items).map(({ path, default: usual }) => [path, usual]),
+			[['stages[grpo].beta', '0']],
+		);
+		await assert.rejects(call('explain_recipe_key', { key: 'num_generation' }), /Did you mean \\"num_generations\\"/);
+		await writeFile(join(folder, 'work/a.recipe.json'), '{"name": "x"');
+		const checked = await call('check_recipe', { path: 'a.recipe.json' });
+		assert.equal(checked.valid, false);
+		await assert.rejects(call('check_recipe', { path: join(folder, 'secret.jsonl') }), /"denied"/);
+		await assert.rejects(call('check_recipe', {}), /text or path/);
+	});
+
+	it('checks citations against the data', async () => {
+		const [line] = makeBatch({ step: 1, groups: 3, size: 4, skill: 0.4 });
+		const reward = line?.reward as number;
+		const place = 'rl://sums/step/1/group/0/completion/0';
+		const text = [
+			`A reward of ${reward} (${place}), but not ${reward + 0.1} (${place}).`,
+			`Accuracy is [75%](rl://sums/evaluation/heldout?step=2); [0.381](rl://sums/evaluation/heldout?step=2) is its lower end.`,
+			'Nothing is quoted from <rl://sums>, and `rl://sums/file/metrics.jsonl` has no 17 (rl://sums/file/metrics.jsonl).',
+			'rl://gone/step/1, rl://sums/step/99, rl://sums/metric/rewrd and rl://sums/step/x',
+		].join('\n');
+		const { items, sound, problems } = await call('check_citations', { text });
+		assert.deepEqual(
+			(items as Items).map(({ status, line }) => [line, status]),
+			[
+				[1, 'ok'],
+				[1, 'different'],
+				[2, 'ok'],
+				[2, 'ok'],
+				[3, 'no-number'],
+				[3, 'no-number'],
+				[3, 'no-data'],
+				...['unresolved', 'unresolved', 'unresolved', 'malformed'].map((status) => [4, status]),
+			],
+		);
+		assert.deepEqual([sound, problems], [false, 5]);
+	});
+
+	it('reads run files and documentation as resources, in parts', async () => {
+		const { resources } = await client.listResources();
+		const uris = resources.map(({ uri }) => uri);
+		assert.ok(uris.includes('rl://sums/file/metrics.jsonl'));
+		assert.ok(uris.includes('docs://reasoning-lab/recipe.md'));
+		const whole = async (first: string) => {
+			let text = '';
+			for (let uri: string | undefined = first; uri !== undefined; ) {
+				const { contents } = await client.readResource({ uri });
+				const [part] = contents;
+				assert.ok(part !== undefined && 'text' in part);
+				text += part.text;
+				uri = part._meta?.['reasoning-lab/next'] as string | undefined;
+			}
+			return text;
+		};
+		const large = `${'ä'.repeat(50_000)}\n${'{"a": 1}\n'.repeat(20_000)}`;
+		await writeFile(join(folder, 'work/runs/sums/notes.txt'), large);
+		assert.equal(await whole('rl://sums/file/notes.txt'), large);
+		assert.equal(await whole('docs://reasoning-lab/recipe.md'), await readFile('docs/recipe.md', 'utf8'));
+		const step = join(folder, 'work/runs/sums/rollouts/step_000001.jsonl');
+		assert.equal(await whole('rl://sums/file/rollouts%2Fstep_000001.jsonl'), await readFile(step, 'utf8'));
+		await symlink(join(folder, 'secret.jsonl'), join(folder, 'work/runs/sums/link.jsonl'));
+		for (const [uri, why] of [
+			['rl://sums/file/..%2F..%2F..%2Fsecret.jsonl', /not inside the run folder/],
+			['rl://sums/file/link.jsonl', /not a regular file/],
+			['rl://sums/file/gone.txt', /Cannot read/],
+			['rl://gone/file/run.json', /Unknown run/],
+			['rl://sums/file/run.json?offset=999999', /has only/],
+			['docs://reasoning-lab/..%2Fpackage.json', /no page/],
+			['file:///etc/passwd', /not found|unknown/i],
+		] as const) {
+			await assert.rejects(client.readResource({ uri }), why, uri);
 		}
 	});
 

@@ -15,6 +15,10 @@ function anyAddress(random: Random): DataAddress {
 		{ kind: 'metric', run, metric: random.pick(['reward', 'rewards/accuracy', 'a?b&c=d#e']), step: null },
 		{ kind: 'metric', run, metric: 'eval/pass@1', step },
 		{ kind: 'step', run, split, step },
+		{ kind: 'evaluation', run, name: random.pick(['held-out', 'a/b?c']), step },
+		{ kind: 'file', run, path: random.pick(['metrics.jsonl', 'rollouts/a b.jsonl']), offset: random.pick([0, 9]) },
+		{ kind: 'search', run, search: random.pick(['a.jsonl', 'x y#1.json']), tree: 1 + at(), node: group },
+		{ kind: 'search', run: null, search: 'searches/2026 mcts.jsonl', tree: 1, node: random.pick([null, step]) },
 		{ kind: 'group', run, split, step, group },
 		{ kind: 'completion', run, split, step, group, completion, tokens: null },
 		{ kind: 'completion', run, split, step, group, completion, tokens: [first, first + at()] },
@@ -33,6 +37,10 @@ describe('run data addresses', () => {
 		assert.equal(
 			formatAddress({ kind: 'metric', run: 'r', metric: 'rewards/format', step: 4 }),
 			'rl://r/metric/rewards%2Fformat?step=4',
+		);
+		assert.equal(
+			formatAddress({ kind: 'search', run: null, search: 'searches/a.jsonl', tree: 2, node: 5 }),
+			'rl:///search/searches%2Fa.jsonl/node/5?tree=2',
 		);
 	});
 
@@ -62,6 +70,15 @@ describe('run data addresses', () => {
 		['rl://r/step/1?split=train&split=train', /name=value/],
 		['rl://r/step/1?other=1', /"other" is not a supported parameter/],
 		['rl://r/metric/a/b', /path is not recognized/],
+		['rl://r/evaluation/held-out', /step of the evaluation is missing/],
+		['rl://r/search/a%2Fb', /search is not a valid file name/],
+		['rl://r/file/..%2F..%2Fpasswd', /not inside the run folder/],
+		['rl://r/file/%2Fetc%2Fpasswd', /not inside the run folder/],
+		['rl:///search/..%2Fb', /search is not a valid file name/],
+		['rl:///search/%2Fetc%2Fpasswd', /search is not a valid file name/],
+		['rl://r/search/a/node/x', /node must be a whole number/],
+		['rl://r/search/a?tree=0', /numbered from 1/],
+		['rl:///step/1', /start with rl:/],
 		[`rl://${'r'.repeat(3000)}`, /exceeds/],
 	] as const) {
 		it(`refuse ${text.slice(0, 60)}`, () => {

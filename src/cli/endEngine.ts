@@ -2,24 +2,10 @@ import { Failure } from '../base/failure.ts';
 import { descendantsOf, survivors } from '../processes/descendants.ts';
 import type { RunRecord } from '../protocol/runRecord.ts';
 import { engineReleased } from '../runs/engineRelease.ts';
-import { connectRun, engineProcess } from '../runs/runControl.ts';
+import { engineProcess } from '../runs/runControl.ts';
 
 /** Time limit for a killed engine, its trainer, and its reward workers to exit, in milliseconds. */
 const killedMs = 30_000;
-
-/**
- * Asks the engine to stop after its current batch and resolves once all of its processes have exited. Fails with
- * `timeout` if the engine stops but does not exit.
- */
-export async function stopEngine(folder: string, record: RunRecord, checkpoint: boolean): Promise<void> {
-	const client = await connectRun(folder, record, 'reasoning-lab');
-	try {
-		await client.request('run/stop', { checkpoint });
-	} finally {
-		client.dispose();
-	}
-	await engineReleased(folder, record);
-}
 
 /**
  * Kills the engine process immediately; files on disk are always consistent. Resolves once the engine and all processes

@@ -1,0 +1,82 @@
+import { type QuotedNumber, quotedNumbers } from './quotedNumber.ts';
+
+/** An `rl://` address in a text. */
+export interface Citation {
+	readonly address: string;
+	/** Offset of the address in the text, in UTF-16 code units. */
+	readonly offset: number;
+	/** 1-based. */
+	readonly line: number;
+	readonly column: number;
+	/** Numbers that the text attributes to the address; see {@link findCitations}. */
+	readonly numbers: readonly QuotedNumber[];
+}
+
+const addresses = /\brl:\/\/[^\s<>"'`|\\^{}]*/g;
+
+/** Number of citations after which a text is not read further. */
+export const maxCitations = 10_000;
+
+/**
+ * Finds addresses in Markdown: in links, autolinks, code and plain text. The numbers of a citation are those in the text
+ * of its link (`[0.62](rl://...)`). If there are none, it is the last number before it in the same line and sentence,
+ * unless another citation follows that number. Numbers that name a place (`step 12`, `group 3`) do not count.
+ */
+export function findCitations(text: string): Citation[] {
+	const found: Citation[] = [];
+	let start = 0;
+	for (const [i, line] of text.split('\n').entries()) {
+		let after = 0;
+		for (const match of line.matchAll(addresses)) {
+			if (found.length >= maxCitations) return found;
+			const address = trimmed(match[0]);
+			const { index } = match;
+			const numbers = linkNumbers(line, index) ?? lastNumber(line.slice(after, index));
+			found.push({ address, offset: start + index, line: i + 1, column: index + 1, numbers });
+			after = index + match[0].length;
+		}
+		start += line.length + 1;
+	}
+	return found;
+}
+
+/** Returns an address without the punctuation of the sentence or link around it. */
+function trimmed(address: string): string {
+	let end = address.length;
+	const count = (character: string) => address.slice(0, end).split(character).length - 1;
+	for (;;) {
+		const last = address[end - 1] ?? '';
+		if (/[.,;:!?*_~]/.test(last)) end--;
+		else if ((last === ')' && count(')') > count('(')) || (last === ']' && count(']') > count('['))) end--;
+		else return address.slice(0, end);
+	}
+}
+
+/** Returns the numbers in the text of a link whose target starts at `at`; null if there is no link or no number. */
+function linkNumbers(line: string, at: number): QuotedNumber[] | null {
+	const opening = /\]\(<?$/.exec(line.slice(0, at));
+	if (opening === null) return null;
+	let depth = 0;
+	for (let i = opening.index - 1; i >= 0; i--) {
+		if (line[i] === ']') depth++;
+		else if (line[i] === '[' && depth-- === 0) {
+			const numbers = values(line.slice(i + 1, opening.index));
+			return numbers.length === 0 ? null : numbers;
+		}
+	}
+	return null;
+}
+
+function lastNumber(before: string): QuotedNumber[] {
+	// A sentence ends with punctuation and a space; "0.62" and "e.g. 0.62" do not end one.
+	const sentence = before.split(/(?<=[^.\s][.!?])\s+(?=\p{Lu})/u).at(-1) ?? '';
+	return values(sentence).slice(-1);
+}
+
+const places =
+	/\b(?:steps?|groups?|completions?|nodes?|tokens?|rows?|trees?|rounds?|epochs?|seeds?|figures?|tables?)\s+(?:\d+\s*(?:to|-|\u2013|and|,)\s*)*$/i;
+
+/** Returns the numbers in a text that do not name a place. */
+function values(text: string): QuotedNumber[] {
+	return quotedNumbers(text).filter(({ offset }) => !places.test(text.slice(0, offset)));
+}

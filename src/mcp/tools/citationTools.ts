@@ -1,0 +1,27 @@
+import * as v from 'valibot';
+import { pageOf } from '../answer.ts';
+import { checkCitations } from '../citations/checkCitations.ts';
+import * as input from '../inputs.ts';
+import { defineTool } from '../tool.ts';
+
+export const checkCitationsTool = defineTool({
+	name: 'check_citations',
+	title: 'Check citations',
+	description:
+		'Check the rl:// citations of a Markdown text: whether each address resolves, and whether the number quoted next to it is what the data says. Call it before you hand over a report.',
+	input: v.object({
+		text: input.text('Markdown text.', 500_000),
+		only_problems: v.optional(
+			input.described(v.boolean(), 'Whether to list only citations that do not resolve or quote another number.'),
+			false,
+		),
+		limit: input.limit(100),
+		cursor: input.cursor,
+	}),
+	async run({ text, only_problems, limit, cursor }, context) {
+		const { citations, sound, truncated } = await checkCitations(text, context);
+		const problems = citations.filter(({ status }) => ['different', 'unresolved', 'malformed'].includes(status));
+		const page = pageOf(only_problems ? problems : citations, cursor, limit);
+		return { sound, citations: citations.length, problems: problems.length, truncated, ...page };
+	},
+});

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { findCitations } from '../../../../src/core/address/citations.ts';
+import { isRounded, quotedNumbers } from '../../../../src/core/address/quotedNumber.ts';
+
+const numbersOf = (text: string) => findCitations(text).map(({ numbers }) => numbers.map((number) => number.text));
+
+describe('quoted numbers', () => {
+	it('are read with sign, separators, exponent and percent sign', () => {
+		const text = 'from 0.62 to -1.5e-4, \u22123, 1,896 rows, 62.5%, 7 % and .5';
+		assert.deepEqual(
+			quotedNumbers(text).map(({ value, percent }) => [value, percent]),
+			[
+				[0.62, false],
+				[-1.5e-4, false],
+				[-3, false],
+				[1896, false],
+				[62.5, true],
+				[7, true],
+				[0.5, false],
+			],
+		);
+		for (const { text: written, offset } of quotedNumbers(text)) assert.ok(text.startsWith(written, offset));
+	});
+
+	it('are not part of names, versions or dates', () => {
+		assert.deepEqual(
+			quotedNumbers('gsm8k v1.2.3 2026-11-26T04 step_12 x2 addition-20261126').map(({ text }) => text),
+			[],
+		);
+	});
+
+	it('match what rounds to the written digits, and nothing else', () => {
+		const matches = (text: string, exact: number) => isRounded(quotedNumbers(text)[0] as never, exact);
+		for (const [text, exact] of [
+			['0.62', 0.6249],
+			['0.62', 0.615],
+			['62%', 0.6234],
+			['62.3%', 0.6234],
+			['1.5e-4', 1.54e-4],
+			['-3', -3.4],
+			['1,896', 1896],
+			['12%', 12],
+		] as const) {
+			assert.ok(matches(text, exact), `${text} is ${exact}`);
+		}
+		for (const [text, exact] of [
+			['0.62', 0.626],
+			['0.620', 0.6249],
+			['0.62', 62],
+			['62', 0.62],
+			['62%', 0.63],
+			['1.5e-4', 1.5],
+			['3', -3],
+		] as const) {
+			assert.ok(!matches(text, exact), `${text} is not ${exact}`);
+		}
+	});
+});
+
+describe('citations in Markdown', () => {
+	it('are found in links, autolinks, code and text, without the punctuation around them', () => {
+		const text = [
+			'See [here](rl://run/step/1), <rl://run/step/2>, `rl://run/step/3`, (rl://run/step/4) and rl://run/step/5.',
+			'**rl://run/metric/a(b)?step=1** url://x/y http://rl',
+		].join('\n');
+		assert.deepEqual(
+			findCitations(text).map(({ address, line }) => [address, line]),
+			[
+				['rl://run/step/1', 1],
+				['rl://run/step/2', 1],
+				['rl://run/step/3', 1],
+				['rl://run/step/4', 1],
+				['rl://run/step/5', 1],
+				['rl://run/metric/a(b)?step=1', 2],
+			],
+		);
+		for (const { address, offset } of findCitations(text)) assert.ok(text.startsWith(address, offset));
+	});
+
+	it('have the numbers of their link text, or the last number before them in the sentence', () => {
+		assert.deepEqual(numbersOf('KL rose to 3.1 after [0.62 to 0.7](rl://r/metric/kl).'), [['0.62', '0.7']]);
+		assert.deepEqual(numbersOf('Of 200 problems, 0.62 ([source](rl://r/metric/a)) were solved.'), [['0.62']]);
+		assert.deepEqual(numbersOf('Accuracy is 0.62. It fell (rl://r/metric/a).'), [[]]);
+		assert.deepEqual(numbersOf('Accuracy is 0.62 (rl://r/metric/a) and stable (rl://r/step/2).'), [['0.62'], []]);
+		assert.deepEqual(numbersOf('Reward 0.5, then 0.7 at step 12 (rl://r/metric/reward?step=12)'), [['0.7']]);
+		assert.deepEqual(numbersOf('Between steps 10 and 12, group 3 dies (rl://r/step/12/group/3)'), [[]]);
+		assert.deepEqual(numbersOf('0.5\n(rl://r/step/1)'), [[]]);
+	});
+
+	it('are limited, and long lines take linear time', () => {
+		assert.equal(findCitations('rl://r '.repeat(20_000)).length, 10_000);
+		assert.deepEqual(findCitations(`${'1 step '.repeat(20_000)}[${'['.repeat(20_000)}`), []);
+	});
+});

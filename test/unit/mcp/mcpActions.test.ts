@@ -1,0 +1,141 @@
+/** Tests the tools of the MCP server that act: on rewards as real programs and on runs of the real engine. */
+// @reaches engine rewardHost
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { toolsFor } from '../../../src/mcp/tools.ts';
+import { resolveRecipeFile } from '../../../src/runs/prepareRun.ts';
+import { makeMcpFolder, mcpEnvironment } from '../../support/mcpFolder.ts';
+import { builtProgram } from '../../support/programs.ts';
+import { endEngines, tinyRecipe } from '../cli/cliFixtures.ts';
+import { runRecord, writeRecord, writeRun } from '../webview/rollouts/rolloutsFixture.ts';
+
+const program = builtProgram('dist/cli.js');
+let folder = '';
+let client: Client;
+
+const reward = (wrong: number) => `// @dataset train.jsonl
+export const stated = ({ trace, answer }) => (trace.answer === null ? null : trace.answer.trim() === answer ? 1 : ${wrong});
+`;
+const rows = Array.from({ length: 12 }, (_, i) => ({ prompt: `${i}+1=`, answer: `${i + 1}` }));
+const cases = [
+	{ completion: '<answer>2</answer>', row: { answer: '2' }, expect: 1 },
+	{ completion: '<answer>3</answer>', row: { answer: '2' }, expect: 1, name: 'mistaken' },
+];
+const jsonl = (values: readonly unknown[]) => values.map((value) => `${JSON.stringify(value)}\n`).join('');
+
+before(async () => {
+	folder = await makeMcpFolder();
+	const work = join(folder, 'work');
+	await writeFile(join(work, 'train.jsonl'), jsonl(rows));
+	await writeFile(join(work, 'stated.reward.ts'), reward(0));
+	await writeFile(join(work, 'lenient.reward.ts'), reward(0.5));
+	await writeFile(join(work, 'stated.cases.jsonl'), jsonl(cases));
+	const stages = [{ type: 'sft', steps: 1_000_000, learning_rate: 0.003, batch_size: 4 }];
+	await writeFile(join(work, 'long.recipe.json'), JSON.stringify({ ...tinyRecipe, name: 'long', stages }));
+	await writeFile(join(folder, 'outside.reward.ts'), reward(0));
+	const path = join(folder, 'work/runs/foreign');
+	await writeRun(path, [1], { groups: 1, size: 2 });
+	await writeRecord(path, runRecord({ status: 'stopped', step: 1 }));
+	const resolved = await resolveRecipeFile(join(work, 'long.recipe.json'));
+	const recipe = { ...resolved, rewards: [{ file: 'rewards/evil.reward.ts', name: null, weight: null }] };
+	await writeFile(join(path, 'recipe.json'), JSON.stringify(recipe));
+	client = new Client({ name: 'test', version: '1' });
+	await client.connect(
+		new StdioClientTransport({
+			command: process.execPath,
+			args: [program, 'mcp', '--folder', work, '--allow-actions'],
+			env: mcpEnvironment(folder),
+		}),
+	);
+});
+
+after(async () => {
+	await client?.close();
+	await endEngines(join(folder, 'work/runs'));
+});
+
+async function call(name: string, args: Record<string, unknown>): Promise<Record<string, unknown>> {
+	const { content, structuredContent, isError } = await client.callTool(
+		{ name, arguments: args },
+		{ timeout: 120_000 },
+	);
+	const [block] = content;
+	if (isError) throw new Error(block?.type === 'text' ? block.text : 'no text');
+	return structuredContent as Record<string, unknown>;
+}
+
+type Items = readonly Record<string, unknown>[];
+
+describe('MCP tools that act', () => {
+	it('are marked as such', async () => {
+		const { tools } = await client.listTools();
+		const acting = toolsFor(true).filter(({ effect }) => effect !== 'none');
+		assert.equal(acting.length, 7);
+		for (const { name, annotations } of tools) {
+			const act = acting.some((tool) => tool.name === name);
+			assert.equal(annotations?.readOnlyHint, !act, name);
+			assert.equal(annotations?.destructiveHint, name === 'stop_run', name);
+		}
+	});
+
+	it('verify a reward on data, cases and rollouts, failures first', async () => {
+		const onData = await call('verify_reward', { file: 'stated.reward.ts', rows: 50 });
+		const [result] = onData.results as { statistics: { agreement: { problems: number; agreed: number } } }[];
+		assert.ok((result?.statistics.agreement.problems ?? 0) > 5);
+		assert.equal(result?.statistics.agreement.agreed, result?.statistics.agreement.problems);
+		const onCases = await call('verify_reward', { file: 'stated.reward.ts', on: 'cases', limit: 1 });
+		const [first] = onCases.items as Items;
+		assert.deepEqual([first?.passed, first?.value, first?.expected], [false, 0, 1]);
+		assert.deepEqual([onCases.total, onCases.next_cursor], [2, 1]);
+		const onRollouts = await call('verify_reward', { file: 'stated.reward.ts', on: 'rollouts', run: 'sums', rows: 12 });
+		const [rollout] = onRollouts.items as Items;
+		assert.match(String(rollout?.address), /^rl:\/\/sums\/step\/4\/group\/\d+\/completion\/\d+$/);
+	});
+
+	it('audit a reward and compare two', async () => {
+		const audit = await call('audit_reward', { file: 'lenient.reward.ts', rows: 10 });
+		const [one] = audit.audits as { probes: { outcome: string }[] }[];
+		assert.ok((one?.probes.length ?? 0) > 5);
+		const compared = await call('compare_rewards', {
+			file: 'stated.reward.ts',
+			other: 'lenient.reward.ts',
+			run: 'sums',
+		});
+		assert.ok((compared.total as number) > 0);
+		for (const { before, after } of compared.items as Items) assert.deepEqual([before, after], [0, 0.5]);
+	});
+
+	it('run only reward files and recipes inside the folders', async () => {
+		const outside = join(folder, 'outside.reward.ts');
+		await assert.rejects(call('verify_reward', { file: outside }), /"denied"/);
+		await assert.rejects(call('audit_reward', { file: '../outside.reward.ts' }), /"missing"|"denied"/);
+		await assert.rejects(call('verify_reward', { file: 'train.jsonl' }), /not a reward file/);
+		await assert.rejects(
+			call('compare_rewards', { file: 'stated.reward.ts', run: 'sums', revision: '--output=x' }),
+			/revision/,
+		);
+		await assert.rejects(call('start_run', { recipe: join(folder, 'secret.jsonl') }), /"denied"/);
+	});
+
+	it('start, pause, resume and stop a run', { timeout: 180_000 }, async () => {
+		const started = await call('start_run', { recipe: 'long.recipe.json', set: ['seed=3'] });
+		const run = started.run as string;
+		assert.match(run, /^long-/);
+		const paused = await call('pause_run', { run });
+		assert.equal(paused.status, 'paused');
+		assert.equal((await call('resume_run', { run })).status, 'running');
+		await assert.rejects(call('resume_run', { run }), /"busy"/);
+		const stopped = await call('stop_run', { run });
+		assert.equal(stopped.status, 'stopped');
+		assert.ok((stopped.step as number) >= (paused.step as number));
+		await assert.rejects(call('pause_run', { run }), /not running/);
+	});
+
+	it("do not run a folder's code that this user has never started", async () => {
+		await assert.rejects(call('resume_run', { run: 'foreign' }), /"denied"/);
+	});
+});
