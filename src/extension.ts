@@ -1,5 +1,5 @@
 import type * as vscode from 'vscode';
-import { McpServers } from './extension/agents/mcpServers.ts';
+import type { AgentFeatures } from './extension/agents/agentFeatures.ts';
 import type { Notices } from './extension/notices.ts';
 import { openAtStart } from './extension/openAtStart.ts';
 import type { DatasetEditors } from './extension/panels/dataset/datasetEditors.ts';
@@ -37,7 +37,7 @@ export interface ExtensionApi {
 	/** null immediately after activation. */
 	readonly rewardTests: RewardTests | null;
 	/** null immediately after activation. */
-	readonly mcpServers: McpServers | null;
+	readonly agents: AgentFeatures | null;
 }
 
 /** Composition root: each area of the extension depends only on areas created before it. */
@@ -54,7 +54,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	keep(new TraceFeatures());
 	const transcriptContext = keep(new TranscriptContext());
 	let rewardTests: RewardTests | null = null;
-	let mcpServers: McpServers | null = null;
+	let agents: AgentFeatures | null = null;
 	// Defer the first disk access until after activation.
 	setImmediate(() => {
 		diagnostics.start();
@@ -64,7 +64,9 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 		rewards.start();
 		transcriptContext.start();
 		keep(new RowLens());
-		mcpServers = keep(new McpServers(context.extensionUri, window.version));
+		void import('./extension/agents/agentFeatures.ts').then(({ AgentFeatures: Features }) => {
+			agents = keep(new Features(context));
+		});
 		keep(new RecipeLenses(pipelines));
 		openAtStart(context.workspaceState, async (folder) => {
 			await tree.reveal(await store.expect(folder));
@@ -76,8 +78,8 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 		get rewardTests() {
 			return rewardTests;
 		},
-		get mcpServers() {
-			return mcpServers;
+		get agents() {
+			return agents;
 		},
 	};
 }

@@ -95,6 +95,7 @@ export const commandIds = {
 	removePytorch: 'reasoningLab.removePytorch',
 	startRayCluster: 'reasoningLab.startRayCluster',
 	stopRayCluster: 'reasoningLab.stopRayCluster',
+	openAddress: 'reasoningLab.openAddress',
 } as const;
 export type CommandId = (typeof commandIds)[keyof typeof commandIds];
 
@@ -121,6 +122,7 @@ export const settingIds = {
 	searchBudget: 'reasoningLab.searches.budget',
 	searchRowLens: 'reasoningLab.searches.rowLens',
 	searchServer: 'reasoningLab.research.searchServer',
+	mcpActions: 'reasoningLab.mcp.allowActions',
 	policies: 'reasoningLab.policies',
 	torchPython: 'reasoningLab.pytorch.python',
 	torchFolder: 'reasoningLab.pytorch.folder',

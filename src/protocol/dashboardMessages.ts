@@ -185,6 +185,13 @@ export const dashboardEventSchema = v.variant('type', [
 	v.object({ type: v.literal('overview'), sequence, chunk: metricChunkSchema }),
 	/** Replaces all rows from `chunk.from` on with these. */
 	v.object({ type: v.literal('rows'), sequence, chunk: metricChunkSchema }),
+	/** Pins a step and highlights the chart with a metric, for example when a link to them is opened. */
+	v.object({
+		type: v.literal('show'),
+		sequence,
+		step: v.nullable(v.number()),
+		metric: v.nullable(v.pipe(v.string(), v.maxLength(1000))),
+	}),
 ]);
 export type DashboardEvent = v.InferOutput<typeof dashboardEventSchema>;
 

@@ -182,6 +182,8 @@ export const rolloutsEventSchema = v.variant('type', [
 		group: v.nullable(v.number()),
 		split: v.optional(v.picklist(rolloutSplits)),
 		index: v.optional(v.nullable(v.number())),
+		/** First and last token of the completion to highlight. */
+		tokens: v.optional(v.nullable(v.tuple([v.number(), v.number()]))),
 	}),
 ]);
 export type RolloutsEvent = v.InferOutput<typeof rolloutsEventSchema>;

@@ -110,6 +110,22 @@ export class ChartGrid extends Disposable {
 		fill(this.element);
 	}
 
+	/** Brings the chart with a metric into view and highlights it. Returns false if there is no such chart. */
+	reveal(metric: string): boolean {
+		for (const group of this.#groups) {
+			const spec = group.charts.find(({ lines }) => lines.some((line) => line.metric === metric));
+			const card = spec && this.#cards.get(spec.id)?.element;
+			if (card === undefined) continue;
+			if (this.#filter === '' && this.#collapsed.has(group.id)) this.#onCollapse(group.id, false);
+			this.#collapsed = new Set([...this.#collapsed].filter((id) => id !== group.id));
+			this.#layout();
+			for (const other of this.#cards.values()) other.element.classList.toggle('cited', other.element === card);
+			card.scrollIntoView({ block: 'center' });
+			return true;
+		}
+		return false;
+	}
+
 	#layout(): void {
 		const roots: HTMLElement[] = [];
 		for (const group of this.#groups) {

@@ -57,6 +57,8 @@ export class DashboardApp extends Disposable {
 	#pause: ReturnType<typeof setTimeout> | undefined;
 	#rendered = Number.NEGATIVE_INFINITY;
 	#said = '';
+	/** Metric whose chart is brought into view as soon as it exists. */
+	#wantedMetric: string | null = null;
 
 	constructor(root: HTMLElement, bridge: DashboardBridge) {
 		super();
@@ -100,6 +102,10 @@ export class DashboardApp extends Disposable {
 		this.register(
 			this.#model.onChange((change) => {
 				if (change.kind === 'reset') this.#saveAll();
+				if (change.kind === 'show') {
+					this.#wantedMetric = change.metric;
+					if (change.step !== null) this.#link.pinStep(change.step);
+				}
 				this.#schedule();
 			}),
 		);
@@ -222,6 +228,9 @@ export class DashboardApp extends Disposable {
 			),
 		);
 		this.#grid.update();
+		if (this.#wantedMetric !== null && (this.#grid.reveal(this.#wantedMetric) || !this.#model.loading)) {
+			this.#wantedMetric = null;
+		}
 		this.#header.render();
 		this.#toolbar.render();
 		this.#showEmptiness();

@@ -13,6 +13,8 @@ import { Smoother } from '../lib/charts/smoothing.ts';
 
 export type DashboardChange =
 	| { readonly kind: 'run' | 'marks' | 'alerts' | 'reset' }
+	/** A link to a step or metric was opened. */
+	| { readonly kind: 'show'; readonly step: number | null; readonly metric: string | null }
 	/** Rows from `row` on were replaced. */
 	| { readonly kind: 'rows'; readonly row: number };
 
@@ -106,6 +108,9 @@ export class DashboardModel extends Disposable implements ColumnSource {
 			case 'alerts':
 				this.#alerts = event.alerts;
 				this.#changed.fire({ kind: 'alerts' });
+				break;
+			case 'show':
+				this.#changed.fire({ kind: 'show', step: event.step, metric: event.metric });
 				break;
 			case 'rows': {
 				const { from } = event.chunk;

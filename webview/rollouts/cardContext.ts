@@ -20,6 +20,8 @@ export interface CardContext {
 	readonly largestAdvantage: number;
 	readonly search: string;
 	readonly tokenView: TokenView;
+	/** Returns the first and last token that a link refers to, or null if there are none in this completion. */
+	cited(index: number): readonly [number, number] | null;
 	loadCompletion(index: number): Promise<string>;
 	loadTokens(index: number): Promise<TokenColumns>;
 	loadTurns(index: number): Promise<TurnsContent>;
@@ -59,6 +61,9 @@ export interface CardGroup extends Pick<Place, 'split' | 'step' | 'group'> {
 	found?(index: number, findings: TextFindings): void;
 }
 
+const samePlace = (a: Place, b: Place) =>
+	a.split === b.split && a.step === b.step && a.group === b.group && a.index === b.index;
+
 export function tagsOf({ run }: RolloutsModel): CompletionTags {
 	// Some trainers record special tokens in the text, whereas our engines record the text as scored.
 	return { think: run?.think ?? null, answer: run?.answer ?? null, special: Boolean(run?.trainer) };
@@ -86,6 +91,7 @@ export function cardContext(model: RolloutsModel, group: CardGroup, say: (text: 
 		largestAdvantage,
 		search,
 		tokenView,
+		cited: (index) => (model.cited !== null && samePlace(model.cited.place, at(index)) ? model.cited.tokens : null),
 		loadCompletion: async (index) => (await model.ask('loadCompletion', at(index))).completion,
 		loadTokens: (index) => model.ask('loadTokens', at(index)),
 		loadTurns: (index) => model.ask('loadTurns', at(index)),

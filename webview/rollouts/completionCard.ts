@@ -326,9 +326,14 @@ export class CompletionCard implements IDisposable {
 		fill(this.#holder, element('p', { class: 'quiet' }, 'Loading tokens…'));
 		const tokens = await this.#context.loadTokens(index);
 		if (this.#disposed) return;
-		const body = new TokenBody(`Tokens of completion ${index}`, tokens, view, this.#context.largestAdvantage);
+		const cited = this.#context.cited(index);
+		const body = new TokenBody(`Tokens of completion ${index}`, tokens, view, {
+			largestAdvantage: this.#context.largestAdvantage,
+			...(cited === null ? {} : { cited }),
+		});
 		this.#body = body;
 		fill(this.#holder, body.element);
+		if (cited !== null) requestAnimationFrame(() => body.reveal(cited[0]));
 	}
 
 	#drawFaults({ trace }: CompletionTrace): void {

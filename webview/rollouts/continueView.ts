@@ -145,10 +145,12 @@ export class ContinueView extends Disposable {
 		this.#tokens.setValue(draft?.tokens ?? String(policy.maxTokens));
 		this.#drawCount();
 		if (tokens) {
-			this.#body = new TokenBody('Tokens of the original completion', tokens, 'logprob', 1, (token) => {
-				this.#prefix.value = tokens.text.slice(0, token).join('').slice(0, longestPrefix);
-				this.#edited();
-				this.#say(`Cut before token ${token + 1}`);
+			this.#body = new TokenBody('Tokens of the original completion', tokens, 'logprob', {
+				onPick: (token) => {
+					this.#prefix.value = tokens.text.slice(0, token).join('').slice(0, longestPrefix);
+					this.#edited();
+					this.#say(`Cut before token ${token + 1}`);
+				},
 			});
 		} else {
 			this.#body = new TextBody({

@@ -265,8 +265,10 @@ export class GroupView extends Disposable {
 		const model = this.#model;
 		const rows = model.rows();
 		const folds = model.folds();
-		const { step, group, tokenView, filters } = model;
-		const key = [step, group, tokenView, filters.text, ...rows.map((row) => row.index)].join('/');
+		const { step, group, tokenView, filters, cited } = model;
+		const key = [step, group, tokenView, filters.text, JSON.stringify(cited), ...rows.map((row) => row.index)].join(
+			'/',
+		);
 		if (key === this.#shown) {
 			this.select(false);
 			return;

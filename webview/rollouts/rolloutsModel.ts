@@ -34,7 +34,11 @@ export class RolloutsModel extends RolloutsState {
 	/** Handles an event from the panel. */
 	receive(event: RolloutsEvent): void {
 		if (event.type === 'reveal') {
-			this.show({ split: event.split ?? 'train', step: event.step, group: event.group, index: event.index ?? null });
+			const { step, group, split = 'train', index = null, tokens = null } = event;
+			this.#cite(
+				group === null || index === null || tokens === null ? null : { place: { split, step, group, index }, tokens },
+			);
+			this.show({ split, step, group, index });
 			return;
 		}
 		if (event.type === 'snapshot') {
@@ -105,6 +109,13 @@ export class RolloutsModel extends RolloutsState {
 		}
 		this.setMode('group');
 		this.selectStep(place.step, place.group);
+	}
+
+	/** Shows the tokens of a completion with those that a link refers to highlighted. */
+	#cite(cited: RolloutsState['cited']): void {
+		this.cited = cited;
+		if (cited !== null && this.tokenView === 'off') this.tokenView = 'logprob';
+		this.fire('view');
 	}
 
 	setMode(mode: Mode): void {

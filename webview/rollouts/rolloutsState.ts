@@ -77,6 +77,8 @@ export class RolloutsState extends Disposable {
 	groupOrder: GroupOrder = 'file';
 	layout: Layout = 'auto';
 	tokenView: TokenView = 'off';
+	/** Tokens that a link refers to; null if the last place that was opened by a link had none. */
+	cited: { readonly place: Place; readonly tokens: readonly [number, number] } | null = null;
 	mode: Mode = 'group';
 	split: RolloutSplit = 'train';
 	chosen = Chosen.none;

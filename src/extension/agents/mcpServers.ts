@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { Disposable } from '../../base/disposable.ts';
+import { settingIds } from '../ids.ts';
 
 /** Same ID as in package.json. */
 const providerId = 'reasoningLab.runs';
@@ -21,14 +22,29 @@ export class McpServers extends Disposable implements vscode.McpServerDefinition
 		this.register(vscode.lm.registerMcpServerDefinitionProvider(providerId, this));
 		this.register(vscode.workspace.onDidChangeWorkspaceFolders(() => this.#changed.fire()));
 		this.register(vscode.workspace.onDidGrantWorkspaceTrust(() => this.#changed.fire()));
+		this.register(
+			vscode.workspace.onDidChangeConfiguration((event) => {
+				if ([settingIds.mcpActions, settingIds.pythonPath].some((id) => event.affectsConfiguration(id))) {
+					this.#changed.fire();
+				}
+			}),
+		);
 	}
 
 	provideMcpServerDefinitions(): vscode.McpStdioServerDefinition[] {
 		const folders = (vscode.workspace.workspaceFolders ?? []).filter(({ uri }) => uri.scheme === 'file');
 		if (folders.length === 0 || !vscode.workspace.isTrusted) return [];
 		const program = vscode.Uri.joinPath(this.#extension, 'dist', 'cli.js').fsPath;
-		const args = [program, 'mcp', ...folders.flatMap(({ uri }) => ['--folder', uri.fsPath])];
+		const args = [program, 'mcp', ...folders.flatMap(({ uri }) => ['--folder', uri.fsPath]), ...actionArguments()];
 		const environment = process.versions.electron === undefined ? {} : { ELECTRON_RUN_AS_NODE: '1' };
 		return [new vscode.McpStdioServerDefinition('Reasoning Lab', process.execPath, args, environment, this.#version)];
 	}
+}
+
+/** Returns the options that let agents act, if the user's own settings allow it. */
+function actionArguments(): string[] {
+	const configuration = vscode.workspace.getConfiguration();
+	if (configuration.get<boolean>(settingIds.mcpActions) !== true) return [];
+	const python = configuration.get<string>(settingIds.pythonPath)?.trim();
+	return ['--allow-actions', ...(python ? ['--python', python] : [])];
 }

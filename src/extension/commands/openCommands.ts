@@ -6,16 +6,18 @@ import { runFiles } from '../../runs/runFiles.ts';
 import type { RunRegistry } from '../../runs/runRegistry.ts';
 import type { CommandTable } from '../commandTable.ts';
 import { commandIds } from '../ids.ts';
+import type { DashboardPlace } from '../panels/dashboard/dashboardSession.ts';
 import type { RolloutsPlace } from '../panels/rollouts/rolloutsSession.ts';
+import { showInputBox } from '../quickInput.ts';
 import { openFolder } from '../revealFolder.ts';
 import type { RunPicker } from '../runPicker.ts';
 import type { WorkspaceRuns } from '../runSources.ts';
 import type { RunStore } from '../runStore.ts';
 import { isForeign, type RunView } from '../runView.ts';
 
-/** Opens a webview panel for a run. */
-export interface PanelOpener {
-	open(runFolder: string): unknown;
+/** Opens dashboards, optionally at a step and a metric. */
+export interface DashboardOpener {
+	open(runFolder: string, place?: DashboardPlace): unknown;
 }
 
 /** Opens rollouts, optionally at a step or group, as the dashboard does. */
@@ -23,17 +25,29 @@ export interface RolloutsOpener {
 	open(runFolder: string, place?: RolloutsPlace): unknown;
 }
 
+const finite = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value);
+
+/** Returns the requested step and metric, if any. Menus pass the selected items as this argument instead. */
+function dashboardPlaceOf(argument: unknown): DashboardPlace | undefined {
+	if (typeof argument !== 'object' || argument === null || Array.isArray(argument)) return undefined;
+	const { step, metric } = argument as Readonly<Record<string, unknown>>;
+	const named = typeof metric === 'string' && metric.length <= 1000 ? metric : null;
+	if (!finite(step) && named === null) return undefined;
+	return { step: finite(step) ? step : null, metric: named };
+}
+
 /** Returns the requested position. Menus pass the selected items as this argument instead. */
 function placeOf(argument: unknown): RolloutsPlace | undefined {
 	if (typeof argument !== 'object' || argument === null || Array.isArray(argument)) return undefined;
-	const { step, group, split, index } = argument as Readonly<Record<string, unknown>>;
-	const finite = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value);
+	const { step, group, split, index, tokens } = argument as Readonly<Record<string, unknown>>;
+	const [first, last] = Array.isArray(tokens) ? tokens : [];
 	if (!finite(step)) return undefined;
 	return {
 		step,
 		...(finite(group) ? { group } : {}),
 		...(split === 'train' || split === 'validation' ? { split } : {}),
 		...(finite(group) && finite(index) ? { index } : {}),
+		...(finite(group) && finite(index) && finite(first) && finite(last) ? { tokens: [first, last] as const } : {}),
 	};
 }
 
@@ -42,7 +56,7 @@ interface Needs {
 	readonly store: RunStore;
 	readonly registry: RunRegistry;
 	readonly workspaceRuns: WorkspaceRuns;
-	readonly dashboards: PanelOpener;
+	readonly dashboards: DashboardOpener;
 	readonly rollouts: RolloutsOpener;
 }
 
@@ -54,12 +68,18 @@ export function addOpenCommands(table: CommandTable, needs: Needs): void {
 	table.add(commandIds.openDashboard, async (...args) => {
 		const question = { title: 'Open the dashboard of a run', what: 'can be read', applies: anyRun };
 		const view = await picker.one(args, question);
-		if (view !== undefined) await dashboards.open(view.folder);
+		if (view !== undefined) await dashboards.open(view.folder, dashboardPlaceOf(args[1]));
 	});
 	table.add(commandIds.openRollouts, async (...args) => {
 		const question = { title: 'Open the rollouts of a run', what: 'can be read', applies: anyRun };
 		const view = await picker.one(args, question);
 		if (view !== undefined) await rollouts.open(view.folder, placeOf(args[1]));
+	});
+	table.add(commandIds.openAddress, async (address?: unknown) => {
+		const text = typeof address === 'string' ? address : await askAddress();
+		if (text === undefined) return;
+		const { openAddress } = await import('../agents/openAddress.ts');
+		await openAddress(text, store);
 	});
 	table.add(commandIds.openRunFolder, async (...args) => {
 		const question = { title: 'Open the folder of a run', what: 'was found', applies: () => true };
@@ -98,6 +118,10 @@ export function addOpenCommands(table: CommandTable, needs: Needs): void {
 		workspaceRuns.rescan();
 		await store.refresh();
 	});
+}
+
+function askAddress(): Thenable<string | undefined> {
+	return showInputBox({ title: 'Open address', placeHolder: 'rl://RUN/step/12/group/3/completion/5#tokens=40-60' });
 }
 
 async function askFolder(): Promise<string | undefined> {

@@ -17,7 +17,7 @@ export function addSearchCommands(table: CommandTable, searches: LazySearches): 
 	add(commandIds.searchFromCheckpoint, (commands, [run, step, preset]) =>
 		commands.searchFromCheckpoint(run, step, preset),
 	);
-	add(commandIds.openSearchTree, (commands, [log]) => commands.openTree(log));
+	add(commandIds.openSearchTree, (commands, [log, place]) => commands.openTree(log, place));
 	add(commandIds.compareSearches, (commands, [log, selected]) => commands.compare(log, selected));
 	table.add(commandIds.compareStrategies, async (argument: unknown) =>
 		(await searches.get()).comparisons.run(argument),

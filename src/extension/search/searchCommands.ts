@@ -26,6 +26,7 @@ import { presentSearch, searchName } from './searchPresentation.ts';
 import { searchSettings } from './searchSettings.ts';
 import type { SearchStore, SearchView } from './searchStore.ts';
 import { chooseTreeFile, isFile } from './treeFileQuestion.ts';
+import { treePlaceOf } from './treePlaceOf.ts';
 import type { WindowSearches } from './windowSearches.ts';
 
 const lastKey = 'searches.last';
@@ -187,11 +188,11 @@ export class SearchCommands {
 	}
 
 	/** *Open Search Tree*: opens a log from the list, from a context menu, or from a picker. */
-	async openTree(argument?: unknown): Promise<void> {
+	async openTree(argument?: unknown, place?: unknown): Promise<void> {
 		const path = pathOf(argument) ?? (await chooseTreeFile())?.fsPath;
 		if (path === undefined) return;
 		if (!(await isFile(path))) throw new Failure('missing', `${path} is not a file.`, 'Choose a search log.');
-		await this.#needs.openTree({ path: normalize(path) });
+		await this.#needs.openTree({ path: normalize(path), ...treePlaceOf(place) });
 	}
 
 	/** *Compare Search Trees*: compares two selected logs, or one log with another that the user picks. */

@@ -18,7 +18,7 @@ import { settings } from '../../settings.ts';
 import { type PanelContext, type RequestHandlers, RunPanel } from '../panelBase.ts';
 import type { PanelSet } from '../panelSet.ts';
 import { runPanels } from '../runPanels.ts';
-import { DashboardSession } from './dashboardSession.ts';
+import { type DashboardPlace, DashboardSession } from './dashboardSession.ts';
 
 const app = {
 	name: 'dashboard',
@@ -117,6 +117,11 @@ export class DashboardPanel extends RunPanel<DashboardEvent, DashboardCommand, t
 		this.load(context);
 	}
 
+	/** Shows a step and a metric, immediately or once the app has started. */
+	show(place: DashboardPlace): void {
+		this.#session.show(place);
+	}
+
 	/** Starts or stops diagnosing the run, depending on the setting. */
 	async #diagnose(): Promise<void> {
 		const diagnoses = await this.#diagnosis.diagnoses();
@@ -191,6 +196,11 @@ async function save(
 }
 
 /** Creates the panel set for dashboards, with one panel per run. */
-export function dashboardPanels(context: DashboardContext): PanelSet<DashboardPanel, string> {
-	return runPanels(context, panelTypes.dashboard, (panel, folder) => new DashboardPanel(panel, context, folder));
+export function dashboardPanels(context: DashboardContext): PanelSet<DashboardPanel, string, DashboardPlace> {
+	return runPanels<DashboardPanel, DashboardPlace>(
+		context,
+		panelTypes.dashboard,
+		(panel, folder) => new DashboardPanel(panel, context, folder),
+		(panel, place) => panel.show(place),
+	);
 }

@@ -21,6 +21,12 @@ import { GivenName } from '../givenName.ts';
 import { withMarks } from './dashboardMarks.ts';
 import { dashboardRunOf, stagesOf, workersOf } from './dashboardRun.ts';
 
+/** What a dashboard should bring into view. */
+export interface DashboardPlace {
+	readonly step: number | null;
+	readonly metric: string | null;
+}
+
 type Unnumbered = DashboardEvent extends infer E ? (E extends DashboardEvent ? Omit<E, 'sequence'> : never) : never;
 
 export interface DashboardSessionOptions {
@@ -76,6 +82,8 @@ export class DashboardSession extends Disposable {
 	#runDirty = false;
 	#marksDirty = false;
 	#timer: NodeJS.Timeout | null = null;
+	/** Place to show once the webview has the run. */
+	#wanted: DashboardPlace | null = null;
 
 	constructor(folder: string, options: DashboardSessionOptions) {
 		super();
@@ -111,6 +119,12 @@ export class DashboardSession extends Disposable {
 		this.#alerts = alerts;
 		this.#alertsDirty = true;
 		this.#schedule();
+	}
+
+	/** Shows a place, immediately or once the webview has started. */
+	show(place: DashboardPlace): void {
+		this.#wanted = place;
+		if (this.#listening && this.#sequence > 0) this.#sendWanted();
 	}
 
 	/** Reads the run's files immediately. */
@@ -305,7 +319,13 @@ export class DashboardSession extends Disposable {
 			rows,
 		});
 		if (this.#overview !== null) this.#send({ type: 'overview', chunk: toMessage(this.#overview) });
+		this.#sendWanted();
 		void this.#pump();
+	}
+
+	#sendWanted(): void {
+		if (this.#wanted !== null) this.#send({ type: 'show', ...this.#wanted });
+		this.#wanted = null;
 	}
 
 	#schedule(): void {

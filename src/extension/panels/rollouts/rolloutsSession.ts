@@ -36,6 +36,8 @@ export interface RolloutsPlace {
 	readonly split?: Place['split'];
 	/** Index of a completion in the group. */
 	readonly index?: number;
+	/** First and last token of the completion to highlight. */
+	readonly tokens?: readonly [number, number];
 }
 
 const defaultListMs = 5000;
@@ -273,9 +275,16 @@ export class RolloutsSession extends Disposable {
 
 	#sendWanted(): void {
 		if (this.#wanted === null || !this.#synced) return;
-		const { step, group, split = 'train', index } = this.#wanted;
+		const { step, group, split = 'train', index, tokens } = this.#wanted;
 		this.#wanted = null;
-		this.#options.post({ type: 'reveal', step, group: group ?? null, split, index: index ?? null });
+		this.#options.post({
+			type: 'reveal',
+			step,
+			group: group ?? null,
+			split,
+			index: index ?? null,
+			tokens: tokens ? [...tokens] : null,
+		});
 	}
 
 	#scheduleNews(): void {

@@ -27,6 +27,8 @@ export interface TreePlace {
 	readonly path: string;
 	readonly tree?: number;
 	readonly other?: string | null;
+	/** Node to select. */
+	readonly node?: number;
 }
 
 export type SearchAction = SearchParams<'continue'>['action'];
@@ -97,11 +99,22 @@ export class TreePanel extends AppPanel<TreeViewEvent, TreeViewCommand, Record<s
 				for (const watcher of this.#watchers.values()) watcher.close();
 			}),
 		);
+		if (place.node !== undefined) this.show(place.node);
 		this.#follow();
 		this.load(context);
 	}
 
 	protected readonly handlers: RequestHandlers<Record<string, never>> = {};
+
+	/** Shows another tree of the file. */
+	choose(tree: number): void {
+		if (tree !== this.#session.tree) this.#settle(this.#session.choose(tree));
+	}
+
+	/** Selects a node, immediately or once the app has started. */
+	show(node: number): void {
+		this.#settle(this.#session.show(node));
+	}
 
 	/** Shows another log for comparison. */
 	compare(other: string): void {
@@ -247,8 +260,10 @@ export function treePanels(context: PanelContext, actions: TreeActions): PanelSe
 		key: ({ path }) => normalize(path),
 		title: ({ path }) => titleOf(normalize(path)),
 		create: (panel, place) => new TreePanel(panel, context, actions, { ...place, path: normalize(place.path) }),
-		reopen(panel, { other }) {
+		reopen(panel, { tree, other, node }) {
 			if (other) panel.compare(other);
+			if (tree !== undefined) panel.choose(tree);
+			if (node !== undefined) panel.show(node);
 		},
 		async restore(state) {
 			const { path, tree, other } = decodeOrThrow(treeStateSchema, state, 'The saved view state');

@@ -52,6 +52,7 @@ export class TreeSession extends Disposable {
 	#awake = false;
 	#pumping: Promise<void> | null = null;
 	#again = false;
+	#wanted: number | null = null;
 
 	constructor(options: TreeSessionOptions) {
 		super();
@@ -99,6 +100,20 @@ export class TreeSession extends Disposable {
 		return this.look();
 	}
 
+	/** Selects a node of the main tree, immediately or once it has been sent. */
+	show(node: number): Promise<void> {
+		this.#wanted = node;
+		return this.#awake ? this.look() : Promise.resolve();
+	}
+
+	async #showWanted(): Promise<void> {
+		const node = this.#wanted;
+		const main = this.#sides.get('main');
+		if (node === null || main === undefined || main.feed === null || !this.#is('main', main)) return;
+		this.#wanted = null;
+		await this.#post({ type: 'reveal', node });
+	}
+
 	async wantText(side: Side, node: number): Promise<void> {
 		const feed = this.#sides.get(side)?.feed;
 		if (!feed) return;
@@ -119,6 +134,7 @@ export class TreeSession extends Disposable {
 			do {
 				this.#again = false;
 				for (const [side, shown] of [...this.#sides]) await this.#pump(side, shown);
+				await this.#showWanted();
 			} while (this.#again && this.#awake);
 		})().finally(() => {
 			this.#pumping = null;

@@ -371,6 +371,23 @@ describe('the dashboard in a browser', { skip }, () => {
 		});
 	});
 
+	it('pins a step and highlights a metric that a link names, also before and after it has started', async () => {
+		await withRun({}, {}, async (view) => {
+			const { page, session } = view;
+			session.show({ step: 220, metric: 'clip_ratio/high_mean' });
+			await page.locator('.card.cited[data-chart]').waitFor();
+			await page.getByRole('button', { name: 'Open Rollouts at 220', exact: true }).waitFor();
+			const cited = () => page.locator('.card.cited h3').allInnerTexts();
+			assert.deepEqual(await cited(), ['Clip ratios']);
+			session.show({ step: null, metric: 'reward' });
+			await page.locator('.card.cited[data-chart="reward"]').waitFor();
+			assert.deepEqual((await cited()).length, 1);
+			session.show({ step: 230, metric: 'no such metric' });
+			await page.getByRole('button', { name: 'Open Rollouts at 230', exact: true }).waitFor();
+			assert.deepEqual((await cited()).length, 1);
+		});
+	});
+
 	it('filters charts by text and reports when none match', async () => {
 		await withRun({}, {}, async (view) => {
 			await drawn(view);

@@ -375,7 +375,7 @@ test('if there is nothing to show, the panel explains why and what to do', optio
 	assert.match((await text(unreadable, '.step-faults'))[0] ?? '', /2 unreadable lines/);
 });
 
-test('a reopened view shows the same location', options, async (t) => {
+test('a reopened view shows the same location, and a link another one', options, async (t) => {
 	const run = newRun();
 	await writeRun(run, [1, 2, 3], { groups: 3, size: 3 });
 	const first = await open(t, run);
@@ -394,6 +394,15 @@ test('a reopened view shows the same location', options, async (t) => {
 	const second = await open(t, run, { state });
 	await second.page.waitForFunction(() => document.querySelector('.group-title')?.textContent?.startsWith('Group 1'));
 	assert.equal(await second.page.locator('.slider-value').innerText(), '1');
+	// A link opens another place and highlights the tokens that it names.
+	second.session.show({ step: 2, group: 2, index: 1, tokens: [3, 5] });
+	await second.page.waitForSelector('.card.selected .token.cited');
+	const cited = await text(second, '.card .token.cited');
+	const line = makeBatch({ step: 2, groups: 3, size: 3, skill: 0.25 + (0.6 * 2) / 3 }).find(
+		({ group, index }) => group === 2 && index === 1,
+	);
+	assert.deepEqual(cited, line?.tokens?.text.slice(3, 6));
+	assert.equal(await second.page.locator('.slider-value').innerText(), '2');
 	const spoilt = await open(t, run, { state: { runFolder: 5, step: '<img>' } });
 	await spoilt.page.waitForSelector(cards);
 	assert.equal(await spoilt.page.locator('.slider-value').innerText(), '3');

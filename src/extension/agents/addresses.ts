@@ -1,0 +1,41 @@
+import * as vscode from 'vscode';
+import { Disposable } from '../../base/disposable.ts';
+import { findCitations } from '../../core/address/citations.ts';
+import { commandIds } from '../ids.ts';
+
+/** Path of URIs that open an address: `vscode://reasoning-lab.reasoning-lab/open?address=rl%3A%2F%2F...`. */
+const openPath = '/open';
+/** Longer documents have no links. */
+const maxCharacters = 2_000_000;
+
+/**
+ * Makes `rl://` addresses open at their place: as links in Markdown files, and in URIs of this extension, which other
+ * programs can open. The editor asks before it passes on the first URI.
+ */
+export class Addresses extends Disposable implements vscode.UriHandler, vscode.DocumentLinkProvider {
+	constructor() {
+		super();
+		this.register(vscode.window.registerUriHandler(this));
+		this.register(vscode.languages.registerDocumentLinkProvider({ language: 'markdown' }, this));
+	}
+
+	async handleUri(uri: vscode.Uri): Promise<void> {
+		const address = uri.path === openPath ? new URLSearchParams(uri.query).get('address') : null;
+		// The command reports what is wrong with an address, including a missing one.
+		await vscode.commands.executeCommand(commandIds.openAddress, address ?? 'rl://');
+	}
+
+	provideDocumentLinks(document: vscode.TextDocument): vscode.DocumentLink[] {
+		const text = document.getText();
+		if (text.length > maxCharacters) return [];
+		return findCitations(text).map(({ address, offset }) => {
+			const range = new vscode.Range(document.positionAt(offset), document.positionAt(offset + address.length));
+			const target = vscode.Uri.parse(
+				`command:${commandIds.openAddress}?${encodeURIComponent(JSON.stringify([address]))}`,
+			);
+			const link = new vscode.DocumentLink(range, target);
+			link.tooltip = 'Open in Reasoning Lab';
+			return link;
+		});
+	}
+}

@@ -1,0 +1,24 @@
+import type * as vscode from 'vscode';
+import { Disposable } from '../../base/disposable.ts';
+import { Addresses } from './addresses.ts';
+import { LanguageModelTools } from './languageModelTools.ts';
+import { McpServers } from './mcpServers.ts';
+
+interface Manifest {
+	readonly version: string;
+	readonly contributes?: { readonly languageModelTools?: ConstructorParameters<typeof LanguageModelTools>[1] };
+}
+
+/** Everything through which agents and their texts reach runs. Loaded after activation. */
+export class AgentFeatures extends Disposable {
+	readonly servers: McpServers;
+	readonly addresses: Addresses;
+
+	constructor({ extensionUri, extension }: vscode.ExtensionContext) {
+		super();
+		const { version, contributes } = extension.packageJSON as Manifest;
+		this.servers = this.register(new McpServers(extensionUri, version));
+		this.addresses = this.register(new Addresses());
+		this.register(new LanguageModelTools(this.servers, contributes?.languageModelTools ?? []));
+	}
+}

@@ -1,0 +1,60 @@
+import * as vscode from 'vscode';
+import { Disposable } from '../../base/disposable.ts';
+import { Failure } from '../../base/failure.ts';
+import { McpClient } from './mcpClient.ts';
+import type { McpServers } from './mcpServers.ts';
+
+/** Prefix of the names in package.json, which are shared by all extensions. */
+const prefix = 'reasoninglab_';
+
+interface DeclaredTool {
+	readonly name: string;
+	readonly displayName: string;
+}
+
+/**
+ * Offers the read-only tools of the MCP server to language models in the editor. Some editors have no language models,
+ * in which case nothing is registered.
+ */
+export class LanguageModelTools extends Disposable {
+	readonly #client: McpClient;
+
+	/** @param declared `languageModelTools` in package.json */
+	constructor(servers: McpServers, declared: readonly DeclaredTool[]) {
+		super();
+		this.#client = this.register(new McpClient(() => programOf(servers)));
+		if (typeof vscode.lm?.registerTool !== 'function') return;
+		for (const { name, displayName } of declared) {
+			if (!name.startsWith(prefix)) continue;
+			this.register(
+				vscode.lm.registerTool<object>(name, {
+					prepareInvocation: () => ({ invocationMessage: `Reasoning Lab: ${displayName}` }),
+					invoke: ({ input }, token) => this.#invoke(name.slice(prefix.length), input, token),
+				}),
+			);
+		}
+	}
+
+	async #invoke(tool: string, input: object, token: vscode.CancellationToken): Promise<vscode.LanguageModelToolResult> {
+		const abort = new AbortController();
+		const listener = token.onCancellationRequested(() => abort.abort());
+		if (token.isCancellationRequested) abort.abort();
+		try {
+			const text = await this.#client.call(tool, input, abort.signal);
+			return new vscode.LanguageModelToolResult([new vscode.LanguageModelTextPart(text)]);
+		} finally {
+			listener.dispose();
+		}
+	}
+}
+
+/** Returns the server without tools that act, whatever the settings say. */
+function programOf(servers: McpServers) {
+	const [server] = servers.provideMcpServerDefinitions();
+	if (server === undefined) {
+		throw new Failure('denied', 'Runs can be read only in a trusted workspace with a folder.', 'Open a folder.');
+	}
+	const end = server.args.indexOf('--allow-actions');
+	const args = end === -1 ? server.args : server.args.slice(0, end);
+	return { command: server.command, args, env: server.env as Record<string, string> };
+}

@@ -1,0 +1,104 @@
+import { lstat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import * as vscode from 'vscode';
+import { Failure } from '../../base/failure.ts';
+import { type DataAddress, parseAddress } from '../../core/address/dataAddress.ts';
+import { openRegular } from '../../files/safeFile.ts';
+import { runFiles } from '../../runs/runFiles.ts';
+import { commandIds } from '../ids.ts';
+import { showQuickPick } from '../quickInput.ts';
+import { presentRun } from '../runPresentation.ts';
+import type { RunStore } from '../runStore.ts';
+import type { RunView } from '../runView.ts';
+
+/**
+ * Opens the place that an `rl://` address refers to: a dashboard, rollouts, a tree or a file of a known run. Fails with
+ * `invalid` for a malformed address and with `missing` for an unknown run, without opening anything.
+ */
+export async function openAddress(text: string, store: RunStore): Promise<void> {
+	const address = parseAddress(text.trim());
+	if (address.kind === 'search' && address.run === null) {
+		await openTree(await workspaceFile(address.search), address);
+		return;
+	}
+	const view = await runOf(address.run as string, store);
+	if (view === undefined) return;
+	const { folder } = view;
+	switch (address.kind) {
+		case 'run':
+			await vscode.commands.executeCommand(commandIds.openDashboard, folder);
+			break;
+		case 'metric':
+			await openDashboard(folder, address.step, address.metric);
+			break;
+		case 'evaluation':
+			await openDashboard(folder, address.step, `eval/${address.name}/accuracy`);
+			break;
+		case 'file':
+			await openFile(folder, address.path);
+			break;
+		case 'search':
+			await openTree(join(folder, runFiles.searches, address.search), address);
+			break;
+		default:
+			await vscode.commands.executeCommand(commandIds.openRollouts, folder, placeOf(address));
+	}
+}
+
+function openDashboard(folder: string, step: number | null, metric: string): PromiseLike<unknown> {
+	return vscode.commands.executeCommand(commandIds.openDashboard, folder, { step, metric });
+}
+
+function openTree(path: string, { tree, node }: Extract<DataAddress, { kind: 'search' }>): PromiseLike<unknown> {
+	// Addresses count trees from 1.
+	const place = { tree: tree - 1, ...(node === null ? {} : { node }) };
+	return vscode.commands.executeCommand(commandIds.openSearchTree, path, place);
+}
+
+function placeOf(address: Extract<DataAddress, { kind: 'step' | 'group' | 'completion' }>): object {
+	const { step, split } = address;
+	if (address.kind === 'step') return { step, split };
+	if (address.kind === 'group') return { step, split, group: address.group };
+	const { group, completion, tokens } = address;
+	return { step, split, group, index: completion, ...(tokens === null ? {} : { tokens }) };
+}
+
+/** Finds a run by its folder name, and asks if several have it. Resolves to undefined if the user cancels. */
+async function runOf(name: string, store: RunStore): Promise<RunView | undefined> {
+	await store.ready;
+	const named = (wanted: string) => store.runs.filter(({ folder }) => basename(folder) === wanted);
+	const exact = named(name);
+	// The MCP server numbers runs whose folders have the same name.
+	const found = exact.length > 0 ? exact : named(name.replace(/~\d+$/, ''));
+	const [only] = found;
+	if (only === undefined) {
+		throw new Failure(
+			'missing',
+			`No run named "${name.slice(0, 200)}" is known here.`,
+			'Open its folder, or add it to the Runs view.',
+		);
+	}
+	if (found.length === 1) return only;
+	const now = Date.now() / 1000;
+	const items = found.map((view) => {
+		const { label, description } = presentRun(view, now, true);
+		return { label, description, detail: view.folder, view };
+	});
+	return (await showQuickPick(items, { title: 'Open address', placeHolder: `Select a run named ${name}` }))?.view;
+}
+
+/** Returns the file at a path relative to a workspace folder. */
+async function workspaceFile(path: string): Promise<string> {
+	for (const { uri } of vscode.workspace.workspaceFolders ?? []) {
+		if (uri.scheme !== 'file') continue;
+		const file = join(uri.fsPath, path);
+		if ((await lstat(file).catch(() => null))?.isFile()) return file;
+	}
+	throw new Failure('missing', `No workspace folder contains ${path.slice(0, 200)}.`, 'Open the folder of the search.');
+}
+
+async function openFile(folder: string, path: string): Promise<void> {
+	// Fails for links and for anything but a regular file.
+	await (await openRegular(folder, path)).close();
+	await vscode.window.showTextDocument(vscode.Uri.file(join(folder, path)), { preview: true });
+}

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import * as vscode from 'vscode';
+import { commandIds } from '../../../src/extension/ids.ts';
+import { mctsEvents } from '../../support/treeEvents.ts';
+import { makeBatch } from '../../unit/webview/rollouts/rolloutsFixture.ts';
+import { activated, notices, until, untilListed, workspaceFolder, writeRun } from '../support/laboratory.ts';
+
+const tabs = () => vscode.window.tabGroups.all.flatMap((group) => group.tabs.map(({ label }) => label));
+
+suite('agents in the editor', () => {
+	test('the MCP server is offered for the open folders, and its program responds', async () => {
+		const api = await activated();
+		const servers = await until('the provider is registered', () => api.agents?.servers);
+		const [server, ...others] = servers.provideMcpServerDefinitions();
+		assert.ok(server);
+		assert.deepEqual(others, []);
+		assert.deepEqual(server.args.slice(1), ['mcp', '--folder', workspaceFolder()]);
+		const env = { ...process.env, ...(server.env as Record<string, string>) };
+		const run = promisify(execFile)(server.command, server.args, { env, timeout: 60_000 });
+		const initialize = {
+			jsonrpc: '2.0',
+			id: 1,
+			method: 'initialize',
+			params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+		};
+		const { stdin, stdout } = run.child;
+		let answered = '';
+		stdout?.on('data', (chunk) => {
+			answered += chunk;
+		});
+		stdin?.write(`${JSON.stringify(initialize)}\n`);
+		await until('it answers', () => answered.includes('\n'));
+		assert.equal(JSON.parse(answered).result.serverInfo.name, 'reasoning-lab');
+		stdin?.end();
+		await run;
+	});
+
+	test('its read-only tools answer language models, and failures name the reason', async function () {
+		const api = await activated();
+		await until('the tools are registered', () => api.agents ?? undefined);
+		// Not every editor has language models.
+		if (typeof vscode.lm?.invokeTool !== 'function') this.skip();
+		const run = join(workspaceFolder(), 'agents', 'runs', 'told');
+		await writeRun(run);
+		const call = async (tool: string, input: object) => {
+			const { content } = await vscode.lm.invokeTool(`reasoninglab_${tool}`, { input, toolInvocationToken: undefined });
+			const [part] = content;
+			assert.ok(part instanceof vscode.LanguageModelTextPart);
+			return JSON.parse(part.value) as Record<string, unknown>;
+		};
+		const { metrics } = await call('read_metrics', { run, names: ['reward'] });
+		const [reward] = metrics as { last: number; count: number }[];
+		assert.deepEqual([reward?.count, reward?.last], [3, 0.75]);
+		await assert.rejects(call('describe_run', { run: '/etc' }), /Unknown run/);
+		assert.equal(
+			vscode.lm.tools.some(({ name }) => name === 'reasoninglab_start_run'),
+			false,
+		);
+	});
+
+	test('addresses in Markdown are links, and open at their place, like URIs', async () => {
+		const api = await activated();
+		const agents = await until('the features are loaded', () => api.agents ?? undefined);
+		const run = join(workspaceFolder(), 'agents', 'runs', 'cited');
+		await writeRun(run, { name: 'cited' });
+		await mkdir(join(run, 'rollouts'), { recursive: true });
+		const lines = makeBatch({ step: 2, groups: 2, size: 2 }).map((line) => JSON.stringify(line));
+		await writeFile(join(run, 'rollouts/step_000002.jsonl'), `${lines.join('\n')}\n`);
+		await mkdir(join(run, 'searches'), { recursive: true });
+		const events = mctsEvents({ nodes: 12 }).map((event) => JSON.stringify(event));
+		await writeFile(join(run, 'searches/tree.jsonl'), `${events.join('\n')}\n`);
+		await untilListed(api, run);
+		const file = vscode.Uri.file(join(workspaceFolder(), 'agents', 'report.md'));
+		const address = 'rl://cited/step/2/group/1/completion/0#tokens=1-3';
+		await writeFile(file.fsPath, `# Report\n\nIt begins [here](${address}), see rl://cited/metric/reward?step=2.\n`);
+		await vscode.workspace.openTextDocument(file);
+		const links = await vscode.commands.executeCommand<vscode.DocumentLink[]>('vscode.executeLinkProvider', file, 9);
+		const ours = links.filter(({ target }) => target?.scheme === 'command');
+		assert.deepEqual(
+			ours.map(({ target }) => JSON.parse(target?.query ?? '')),
+			[[address], ['rl://cited/metric/reward?step=2']],
+		);
+		await vscode.commands.executeCommand(commandIds.openAddress, address);
+		await until('the rollouts are shown', () => tabs().some((label) => label === 'Rollouts: cited'));
+		const open = (text: string) =>
+			agents.addresses.handleUri(
+				vscode.Uri.from({ scheme: 'vscode', path: '/open', query: `address=${encodeURIComponent(text)}` }),
+			);
+		await open('rl://cited/metric/reward?step=2');
+		await until('the dashboard is shown', () => tabs().includes('cited'));
+		await open('rl://cited/search/tree.jsonl/node/3');
+		await until('the tree is shown', () => tabs().some((label) => label.startsWith('Tree: ')));
+		const told = notices.length;
+		for (const wrong of ['rl://nowhere/step/1', 'rl://cited/file/..%2F..%2Fsecret', 'https://example.com']) {
+			await open(wrong);
+		}
+		assert.equal(notices.length - told, 3);
+		assert.match(notices.at(-3)?.text ?? '', /No run named "nowhere"/);
+		await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+	});
+});
