@@ -37,23 +37,31 @@ async function search(
 const key = ({ split, step, group, index }: Pick<TextHit, 'split' | 'step' | 'group' | 'index'>) =>
 	`${split} ${step} ${group} ${index}`;
 
-/** Finds every rollout of a run whose text matches an expression by a linear scan. */
-async function scan(run: string, expression: RegExp): Promise<string[]> {
+interface RolloutText {
+	readonly key: string;
+	readonly text: string;
+}
+
+/** Reads the text of every rollout of a run. */
+async function textsOf(run: string): Promise<RolloutText[]> {
 	const content = await openRun(run);
-	const found: string[] = [];
+	const texts: RolloutText[] = [];
 	for (const split of ['train', 'validation'] as const) {
 		for (const step of await content.steps(split)) {
 			const rollouts = await content.open(step, split);
 			for await (const { rollout, place } of rollouts.rollouts()) {
-				if (rollout === null || typeof rollout.completion !== 'string' || !expression.test(rollout.completion))
-					continue;
-				found.push(key({ split, step, group: place.group, index: place.index }));
+				if (rollout === null || typeof rollout.completion !== 'string') continue;
+				texts.push({ key: key({ split, step, group: place.group, index: place.index }), text: rollout.completion });
 			}
 			await rollouts.close();
 		}
 	}
-	return found;
+	return texts;
 }
+
+/** Returns the keys of all texts that match, by a linear scan. */
+const scan = (texts: readonly RolloutText[], expression: RegExp): string[] =>
+	texts.filter(({ text }) => expression.test(text)).map((one) => one.key);
 
 describe('text search', () => {
 	it('returns the same hits as a full scan, in the same order', async (context) => {
@@ -71,6 +79,7 @@ describe('text search', () => {
 		await appendFile(join(run, 'rollouts', 'step_000003.jsonl'), [...lines, ...escaped, ''].join('\n'));
 		const rolloutIndex = await labFor(context);
 		await rolloutIndex.setRuns([run]);
+		const all = await textsOf(run);
 		const expressions = [
 			'remaining steps',
 			'probability is \\d+/7',
@@ -88,7 +97,7 @@ describe('text search', () => {
 		for (const pattern of expressions) {
 			for (const caseSensitive of [true, false]) {
 				const { found, complete, limits } = await search(rolloutIndex, { pattern, regex: true, caseSensitive });
-				const expected = await scan(run, new RegExp(pattern, caseSensitive ? 'su' : 'sui'));
+				const expected = scan(all, new RegExp(pattern, caseSensitive ? 'su' : 'sui'));
 				assert.deepEqual(found.map(key), expected, `/${pattern}/ ${caseSensitive}`);
 				assert.ok(complete);
 				assert.deepEqual(limits, []);
@@ -130,7 +139,7 @@ describe('text search', () => {
 			const run = fixtureFolder(name);
 			const expression = /answer|[0-9]{2}/;
 			const { found } = await search(rolloutIndex, { pattern: expression.source, regex: true }, { runs: [run] });
-			const expected = await scan(run, expression);
+			const expected = scan(await textsOf(run), expression);
 			const ofMessages = found.filter((hit) => !expected.includes(key(hit)));
 			assert.deepEqual(found.filter((hit) => !ofMessages.includes(hit)).map(key), expected, name);
 			if (name === 'art') assert.ok(ofMessages.length > 0);
