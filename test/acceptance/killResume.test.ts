@@ -18,6 +18,7 @@ test('twenty kills at random moments do not change metrics, rollouts, evaluation
 	await using place = await Workplace.make();
 	await checkKillResume(place, recipe, {
 		moments: 20,
+		kills: 2,
 		seed: 20,
 		onKill: ({ kills }) => console.error(`killed after ${kills.join(' and ')} ms`),
 	});

@@ -1,4 +1,6 @@
 // @reaches pipeline
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,6 +21,7 @@ import { builtProgram } from '../../support/programs.ts';
 import { eventually } from '../engines/embedded/engineProcess.ts';
 
 const engine = builtProgram('dist/engine.js');
+const program = builtProgram('dist/pipeline.js');
 
 const tiny = {
 	name: 'tiny',
@@ -92,6 +95,22 @@ export class PipelinePlace {
 
 	resume(folder: string, changes: ResumeChanges = {}): Promise<StartedPipeline> {
 		return resumePipeline(folder, changes, this.options);
+	}
+
+	/** Starts a runner on a folder without the checks of `resumePipeline`, and waits until it ends. */
+	async runner(folder: string): Promise<{ readonly code: number | null; readonly output: string }> {
+		const child = spawn(process.execPath, [program, '--pipeline', folder, '--engine', engine], {
+			env: { ...process.env, ...this.options.environment },
+			stdio: ['ignore', 'pipe', 'pipe'],
+		});
+		let output = '';
+		for (const stream of [child.stdout, child.stderr]) {
+			stream.setEncoding('utf8').on('data', (text: string) => {
+				output += text;
+			});
+		}
+		const [code] = (await once(child, 'close')) as [number | null];
+		return { code, output };
 	}
 
 	async run(stages: readonly object[], more: object = {}): Promise<{ folder: string; record: PipelineRecord }> {

@@ -28,12 +28,6 @@ const cases: readonly Case[] = [
 		running: /--type=renderer/,
 		skip: noBrowser,
 	},
-	{
-		when: 'a workbench is open',
-		args: ['test/e2e/rollouts.test.ts'],
-		running: /type=extensionHost/,
-		skip: noBrowser,
-	},
 ];
 
 describe('an interrupt', { skip: linux }, () => {

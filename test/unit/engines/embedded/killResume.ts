@@ -26,8 +26,10 @@ export async function uninterrupted(place: Workplace, recipe: object): Promise<F
 }
 
 export interface KillOptions {
-	/** Number of runs to kill, each once or twice; default 1. */
+	/** Number of runs to kill; default 1. */
 	readonly moments?: number;
+	/** Maximum number of kills of each run; default 1. */
+	readonly kills?: number;
 	readonly seed: number;
 	/** Uninterrupted run of the recipe; default: run one. */
 	readonly whole?: FinishedRun;
@@ -41,14 +43,14 @@ export interface KillOptions {
 export async function checkKillResume(
 	place: Workplace,
 	recipe: object,
-	{ moments = 1, seed, whole, onKill }: KillOptions,
+	{ moments = 1, kills: maxKills = 1, seed, whole, onKill }: KillOptions,
 ): Promise<void> {
 	const random = Random.of(seed, 'kill');
 	const { outcome: expected, milliseconds } = whole ?? (await uninterrupted(place, recipe));
 	for (let i = 0; i < moments; i++) {
 		const run = await place.prepare(recipe);
 		const kills: number[] = [];
-		for (let attempt = 1 + random.int(2); attempt > 0; attempt--) {
+		for (let attempt = 1 + random.int(maxKills); attempt > 0; attempt--) {
 			const after = Math.round(random.next() * milliseconds);
 			const engine = place.start('--run', run, ...(kills.length === 0 ? [] : ['--resume']));
 			const timer = setTimeout(() => engine.kill('SIGKILL'), after);
