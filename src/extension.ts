@@ -1,11 +1,13 @@
 import type * as vscode from 'vscode';
 import type { AgentFeatures } from './extension/agents/agentFeatures.ts';
+import type { LazyEnvironments } from './extension/environments/lazyEnvironments.ts';
 import type { Notices } from './extension/notices.ts';
 import { openAtStart } from './extension/openAtStart.ts';
 import type { DatasetEditors } from './extension/panels/dataset/datasetEditors.ts';
 import { RecipeLenses } from './extension/pipelines/recipeLenses.ts';
 import type { LazyPolicies } from './extension/policies/lazyPolicies.ts';
 import type { LazyPytorch } from './extension/pytorch/lazyPytorch.ts';
+import { registerEnvironments } from './extension/register/registerEnvironments.ts';
 import { registerPanels } from './extension/register/registerPanels.ts';
 import { registerPytorch } from './extension/register/registerPytorch.ts';
 import { registerRewards } from './extension/register/registerRewards.ts';
@@ -30,6 +32,7 @@ export interface ExtensionApi {
 	readonly notices: Notices;
 	readonly rewards: LazyRewards;
 	readonly rewardsTree: RewardsTree;
+	readonly environments: LazyEnvironments;
 	readonly searches: LazySearches;
 	readonly policies: LazyPolicies;
 	readonly pytorch: LazyPytorch;
@@ -47,6 +50,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	const runs = { ...window, ...registerRuns(window) };
 	const python = { ...runs, ...registerPytorch(runs) };
 	const rewarded = { ...python, ...registerRewards(python) };
+	const { environments } = registerEnvironments(rewarded);
 	const searching = { ...rewarded, ...registerSearches(rewarded) };
 	const shown = { ...searching, ...registerPanels(searching) };
 	const { diagnostics } = registerTraining(shown);
@@ -62,6 +66,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 		rewardTests = keep(new RewardTests({ files: rewardFiles, workbench: () => rewards.get() }));
 		store.start();
 		rewards.start();
+		environments.start();
 		transcriptContext.start();
 		keep(new RowLens());
 		void import('./extension/agents/agentFeatures.ts').then(({ AgentFeatures: Features }) => {
@@ -74,7 +79,18 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 		});
 	});
 	return {
-		...{ runStore: store, runsTree: tree, notices, rewards, rewardsTree, searches, policies, pytorch, datasets },
+		...{
+			runStore: store,
+			runsTree: tree,
+			notices,
+			rewards,
+			rewardsTree,
+			environments,
+			searches,
+			policies,
+			pytorch,
+			datasets,
+		},
 		get rewardTests() {
 			return rewardTests;
 		},

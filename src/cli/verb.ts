@@ -11,7 +11,7 @@ export interface VerbContext {
 }
 
 /** Group headings, in help order. */
-export const verbGroups = ['Train', 'Runs', 'Rewards', 'Search and evaluate', 'Data', 'Setup'] as const;
+export const verbGroups = ['Train', 'Runs', 'Rewards', 'Environments', 'Search and evaluate', 'Data', 'Setup'] as const;
 
 /** A CLI verb. `run` returns the exit status (0 success, 1 failure) and throws on invalid input. */
 export interface Verb {

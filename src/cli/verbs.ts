@@ -49,6 +49,8 @@ const verbs: Readonly<Record<string, () => Promise<Verb>>> = {
 	verify: async () => (await import('./verifyVerb.ts')).verifyVerb,
 	audit: async () => (await import('./auditVerb.ts')).auditVerb,
 	compare: async () => (await import('./compareVerb.ts')).compareVerb,
+	'verify-environment': async () => (await import('./verifyEnvironmentVerb.ts')).verifyEnvironmentVerb,
+	'run-episodes': async () => (await import('./runEpisodesVerb.ts')).runEpisodesVerb,
 	search: async () => (await import('./searchVerb.ts')).searchVerb,
 	solve: async () => (await import('./solveVerb.ts')).solveVerb,
 	serve: async () => (await import('./serveVerb.ts')).serveVerb,

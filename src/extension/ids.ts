@@ -60,6 +60,8 @@ export const commandIds = {
 	showVerification: 'reasoningLab.showVerification',
 	refreshRewards: 'reasoningLab.refreshRewards',
 	showRewardLog: 'reasoningLab.showRewardLog',
+	newEnvironment: 'reasoningLab.newEnvironment',
+	verifyEnvironment: 'reasoningLab.verifyEnvironment',
 	setApiKey: 'reasoningLab.setApiKey',
 	removeApiKey: 'reasoningLab.removeApiKey',
 	checkSandbox: 'reasoningLab.checkSandbox',

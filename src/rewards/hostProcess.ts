@@ -76,6 +76,8 @@ export class HostProcess {
 	#killed: Promise<void> | null = null;
 	#answered = false;
 	#closed = false;
+	/** What the process runs, in messages. */
+	subject: 'reward' | 'environment' = 'reward';
 
 	constructor(command: HostCommand) {
 		this.#program = command.program;
@@ -97,8 +99,8 @@ export class HostProcess {
 		this.#watch =
 			this.#tree === null
 				? null
-				: new HostWatch(this.#tree, command.limits, windows ? 0 : 1, ({ kind, message }) => {
-						void this.kill(new HostEnd(kind, message));
+				: new HostWatch(this.#tree, command.limits, windows ? 0 : 1, ({ kind, excess }) => {
+						void this.kill(new HostEnd(kind, `The ${this.subject} ${excess}`));
 					});
 		this.#child.once('error', (error) => this.#over(new HostEnd('load', error.message)));
 		this.#child.once('exit', (code, signal) => void this.#exited(code, signal));
@@ -165,7 +167,7 @@ export class HostProcess {
 				}),
 			]);
 			this.#answered = true;
-			const value = decodeOrThrow(schema, reply, `The reward host's response to ${method}`);
+			const value = decodeOrThrow(schema, reply, `The ${this.subject} host's response to ${method}`);
 			await this.#drained();
 			return value;
 		} catch (error) {
@@ -201,7 +203,7 @@ export class HostProcess {
 	 */
 	async #broken(): Promise<HostEnd> {
 		const end = await Promise.race([this.ended, new Promise<null>((resolve) => setTimeout(resolve, lastMs, null))]);
-		return end ?? (await this.kill(new HostEnd('exited', 'The connection to the reward host was lost')));
+		return end ?? (await this.kill(new HostEnd('exited', `The connection to the ${this.subject} host was lost`)));
 	}
 
 	/** Converts an error from the host. @param file null if there is no file to blame */
@@ -215,7 +217,7 @@ export class HostProcess {
 			}
 		}
 		// User code can modify built-ins such as Array.prototype, which makes the process unusable.
-		return await this.kill(new HostEnd('exited', `The reward process stopped working (${error.message})`));
+		return await this.kill(new HostEnd('exited', `The ${this.subject} process stopped working (${error.message})`));
 	}
 
 	async #timeOut(timeoutMs: number): Promise<void> {
@@ -267,13 +269,13 @@ export class HostProcess {
 		if (code === refusedExit && !this.#answered) return new HostEnd('load', `${this.#program}: ${words.trim()}`);
 		// V8 prints one of these messages before aborting.
 		if (/JavaScript heap out of memory|Reached heap limit/.test(words)) {
-			return new HostEnd('memory', 'The reward process ran out of heap memory');
+			return new HostEnd('memory', `The ${this.subject} process ran out of heap memory`);
 		}
 		return new HostEnd(
 			'exited',
 			signal === null
-				? `The reward process exited with code ${code}`
-				: `The reward process was killed by ${signal}${signal === 'SIGKILL' ? '; memory may have run out' : ''}`,
+				? `The ${this.subject} process exited with code ${code}`
+				: `The ${this.subject} process was killed by ${signal}${signal === 'SIGKILL' ? '; memory may have run out' : ''}`,
 		);
 	}
 

@@ -11,7 +11,8 @@ export type WatchLimits = Pick<RewardLimits, 'memoryMb' | 'processes'>;
 
 export interface Excess {
 	readonly kind: 'memory' | 'processes';
-	readonly message: string;
+	/** What user code did, without a subject. */
+	readonly excess: string;
 }
 
 /**
@@ -88,14 +89,14 @@ export class HostWatch {
 	#tooMuch(mb: number): Excess {
 		return {
 			kind: 'memory',
-			message: `The reward used ${Math.round(mb)} MB of memory, exceeding its limit of ${this.limits.memoryMb} MB`,
+			excess: `used ${Math.round(mb)} MB of memory, exceeding its limit of ${this.limits.memoryMb} MB`,
 		};
 	}
 
 	#tooMany(count: number): Excess {
 		return {
 			kind: 'processes',
-			message: `The reward had ${count} processes, exceeding its limit of ${this.limits.processes}`,
+			excess: `had ${count} processes, exceeding its limit of ${this.limits.processes}`,
 		};
 	}
 }

@@ -34,6 +34,16 @@ export interface RewardHostsOptions {
 	readonly environment?: NodeJS.ProcessEnv;
 }
 
+/** Access to host processes for user code other than rewards. */
+export interface HostLease {
+	readonly language: HostLanguage;
+	/** Completes limits with the defaults. */
+	limits(limits: Partial<RewardLimits>): RewardLimits;
+	/** Returns an empty host. Fails with `missing` if the program does not exist. */
+	take(limits: RewardLimits): Promise<HostProcess>;
+	dispose(): void;
+}
+
 /** Delay before starting a replacement for a spare host, in milliseconds, so that the current load takes priority. */
 const spareDelayMs = 250;
 
@@ -43,6 +53,7 @@ export class RewardHosts extends Disposable {
 	readonly #options: RewardHostsOptions;
 	readonly #files: HostPrograms;
 	readonly #runners = new Set<HostRunner>();
+	readonly #leases = new Set<HostLease>();
 	readonly #processes = new Set<HostProcess>();
 	readonly #spares = new Map<HostLanguage, Promise<HostProcess>>();
 	readonly #supply: HostSupply;
@@ -86,6 +97,29 @@ export class RewardHosts extends Disposable {
 		return runner;
 	}
 
+	/**
+	 * Reserves host processes for user code other than rewards. While the lease is open, a spare of the language is kept
+	 * ready, as for a runner.
+	 */
+	lease(language: HostLanguage, subject: HostProcess['subject']): HostLease {
+		if (this.disposed) throw new Failure('cancelled', 'The reward hosts are closed.');
+		const lease: HostLease = {
+			language,
+			limits: (limits) => this.#limits(limits),
+			take: async (limits) => {
+				const host = await this.#take(language, limits);
+				host.subject = subject;
+				return host;
+			},
+			dispose: () => {
+				if (this.#leases.delete(lease)) this.#unused(language);
+			},
+		};
+		this.#leases.add(lease);
+		this.#keepSpare(language);
+		return lease;
+	}
+
 	/** Process ids of the running hosts, including spares. */
 	get processes(): number[] {
 		return [...this.#processes].flatMap(({ pid }) => (pid === undefined ? [] : [pid]));
@@ -122,7 +156,7 @@ export class RewardHosts extends Disposable {
 
 	#keepSpare(language: HostLanguage): void {
 		if (!this.#options.spares || this.disposed || this.#spares.has(language)) return;
-		if (![...this.#runners].some((runner) => runner.language === language)) return;
+		if (!this.#used(language)) return;
 		const spare = this.#start(language, this.#limits({}));
 		this.#spares.set(language, spare);
 		spare.catch(() => this.#spares.delete(language));
@@ -130,8 +164,16 @@ export class RewardHosts extends Disposable {
 
 	#released(runner: HostRunner): void {
 		this.#runners.delete(runner);
-		const { language } = runner;
-		if ([...this.#runners].some((other) => other.language === language)) return;
+		this.#unused(runner.language);
+	}
+
+	#used(language: HostLanguage): boolean {
+		return [...this.#runners, ...this.#leases].some((one) => one.language === language);
+	}
+
+	/** Ends the spare of a language that has lost its last user. */
+	#unused(language: HostLanguage): void {
+		if (this.#used(language)) return;
 		const spare = this.#spares.get(language);
 		this.#spares.delete(language);
 		void spare?.then(

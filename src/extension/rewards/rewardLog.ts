@@ -5,9 +5,15 @@ import { Disposable } from '../../base/disposable.ts';
 const maxLines = 500;
 const longestLine = 2000;
 
-/** Output of rewards during verification. All rewards share one output channel, created on first output. */
+/** Output of user code during verification. All files share one output channel, created on first output. */
 export class RewardLog extends Disposable {
+	readonly #name: string;
 	#channel: vscode.OutputChannel | null = null;
+
+	constructor(name = 'Reasoning Lab Rewards') {
+		super();
+		this.#name = name;
+	}
 
 	add(file: string, reward: string, lines: readonly string[]): void {
 		const name = `${vscode.workspace.asRelativePath(file)} ${reward}`;
@@ -21,7 +27,7 @@ export class RewardLog extends Disposable {
 	}
 
 	#open(): vscode.OutputChannel {
-		this.#channel ??= this.register(vscode.window.createOutputChannel('Reasoning Lab Rewards'));
+		this.#channel ??= this.register(vscode.window.createOutputChannel(this.#name));
 		return this.#channel;
 	}
 }

@@ -90,7 +90,7 @@ const untrusted: readonly (keyof typeof commandIds)[] = [
 	...(['rebuildIndex', 'pauseIndexing', 'openTranscript', 'openDataset'] as const),
 	...(['openRunFolder', 'openLog', 'renameRun', 'editTags', 'editNote', 'moveToTrash', 'showDiskUse'] as const),
 	...(['pruneCheckpoints', 'pruneTokenLogs', 'addRunFolder', 'forgetRun', 'refreshRuns'] as const),
-	...(['newProject', 'newReward', 'useReward', 'showBuiltInReward', 'showVerification'] as const),
+	...(['newProject', 'newReward', 'newEnvironment', 'useReward', 'showBuiltInReward', 'showVerification'] as const),
 	...(['refreshRewards', 'showRewardLog', 'setApiKey', 'removeApiKey'] as const),
 	...(['openSearchTree', 'compareSearches', 'stopSearch', 'openSearchLog', 'renameSearch', 'deleteSearch'] as const),
 	...(['refreshSearches', 'exportResearchReport', 'openPlayground'] as const),

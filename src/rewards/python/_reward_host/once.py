@@ -4,7 +4,7 @@ import json
 
 from . import frames
 from .capture import Capture
-from .reward_file import LoadFault
+from .module_file import LoadFault
 from .rewards import Rewards
 
 

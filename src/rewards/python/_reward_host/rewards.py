@@ -5,7 +5,7 @@ src/protocol/rewardHost.ts.
 import os
 import time
 
-from . import limits, reward_file, scoring, trainer
+from . import limits, module_file, reward_file, scoring, trainer
 from .line_coverage import LineTracer
 
 
@@ -19,8 +19,6 @@ class Rewards:
 
     def load(self, params):
         """Raises LoadFault."""
-        if self.file is not None:
-            raise reward_file.LoadFault(reason="internal", message="This host has already loaded a file")
         start = time.perf_counter()
         self.file = os.path.abspath(params["file"])
         os.environ.update(params.get("environment") or {})
@@ -28,12 +26,12 @@ class Rewards:
         try:
             os.chdir(folder)
         except OSError as error:
-            raise reward_file.LoadFault(reason="missing", message=f"Cannot use folder {folder} ({error.strerror})")
+            raise module_file.LoadFault(reason="missing", message=f"Cannot use folder {folder} ({error.strerror})")
         limits.limit_memory(params.get("memoryMb"))
         self._rewards = reward_file.load(self.file, self._passing)
         return {
             "rewards": [reward.describe() for reward in self._rewards.values()],
-            "files": reward_file.local_files(self.file),
+            "files": module_file.local_files(self.file),
             "logs": self._capture.next(),
             "durationMs": (time.perf_counter() - start) * 1000,
         }
@@ -42,7 +40,7 @@ class Rewards:
         """Scores a batch. Reward errors are part of the result."""
         reward = self._rewards.get(params["reward"])
         if reward is None:
-            raise reward_file.LoadFault(reason="missing", message=f"Reward \"{params['reward']}\" does not exist")
+            raise module_file.LoadFault(reason="missing", message=f"Reward \"{params['reward']}\" does not exist")
         rows = params["rows"]
         metrics = trainer.Metrics()
         given = scoring.arguments(reward, rows, params.get("step") or 0, metrics)

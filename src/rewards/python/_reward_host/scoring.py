@@ -41,7 +41,7 @@ def arguments(reward, rows, step, metrics):
 def call(reward, given):
     """Calls the function and returns its result. Awaits the result of an asynchronous function."""
     if reward.is_async:
-        return _event_loop().run_until_complete(reward.function(**given))
+        return event_loop().run_until_complete(reward.function(**given))
     return reward.function(**given)
 
 
@@ -57,7 +57,7 @@ def check(returned, count):
         if type(value) is float and value - value == 0.0:
             values[index] = value
             continue
-        number, fault = _number(value)
+        number, fault = number_of(value)
         if fault:
             errors.append({"index": index, "kind": "invalid", "message": fault})
         else:
@@ -68,22 +68,22 @@ def check(returned, count):
 def _as_list(returned, count):
     expected = f"instead of a list of {count} rewards"
     if isinstance(returned, (str, bytes, dict)) or returned is None:
-        return None, f"returned {_name(returned)} {expected}"
+        return None, f"returned {name_of(returned)} {expected}"
     if not isinstance(returned, list):
         # Convert arrays and tensors to plain numbers in a single call.
         tolist = getattr(returned, "tolist", None)
         try:
             returned = tolist() if callable(tolist) else list(returned)
         except TypeError:
-            return None, f"returned {_name(returned)} {expected}"
+            return None, f"returned {name_of(returned)} {expected}"
         if not isinstance(returned, list):
-            return None, f"returned {_name(returned)} {expected}"
+            return None, f"returned {name_of(returned)} {expected}"
     if len(returned) != count:
         return None, f"returned {len(returned)} rewards for {count} rows"
     return returned, None
 
 
-def _number(value):
+def number_of(value):
     """Returns (number or None, error)."""
     if value is None:
         return None, None
@@ -94,9 +94,9 @@ def _number(value):
             try:
                 value = item()
             except Exception:
-                return None, f"returned {_name(value)}, but a reward must be a number, or None if it does not apply"
+                return None, f"returned {name_of(value)}, but a reward must be a number, or None if it does not apply"
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None, f"returned {_name(value)}, but a reward must be a number, or None if it does not apply"
+        return None, f"returned {name_of(value)}, but a reward must be a number, or None if it does not apply"
     try:
         number = float(value)
     except OverflowError:
@@ -106,7 +106,7 @@ def _number(value):
     return number, None
 
 
-def _name(value):
+def name_of(value):
     """Describes a value in a few words."""
     if value is None:
         return "None"
@@ -124,7 +124,7 @@ def _name(value):
 _loop = None
 
 
-def _event_loop():
+def event_loop():
     """Uses a single event loop for the host's lifetime, so clients that a reward keeps open remain valid. asyncio is
     imported on first use.
     """

@@ -9,7 +9,8 @@ import threading
 from . import frames
 from .capture import Capture
 from .channel import Channel
-from .reward_file import LoadFault
+from .environments import Environments
+from .module_file import LoadFault
 from .rewards import Rewards
 
 _LOAD_FAILED = -31001
@@ -29,6 +30,7 @@ class Server:
         self._channel = Channel(3, 4)
         self._capture = Capture()
         self._rewards = Rewards(self._capture, (Cancelled,))
+        self._environments = Environments(self._capture, (Cancelled,))
         self._work = queue.SimpleQueue()
         self._pid = os.getpid()
         self._main = threading.main_thread().ident
@@ -58,7 +60,7 @@ class Server:
                 self._cancel(message.get("params", {}).get("id"))
             elif method == "where":
                 frame = sys._current_frames().get(self._main)
-                place = {} if self._running is None else frames.describe_frame(frame, self._rewards.file)
+                place = {} if self._running is None else frames.describe_frame(frame, self._file)
                 self._channel.reply(message.get("id"), place)
             elif "id" in message:
                 self._work.put(message)
@@ -104,12 +106,25 @@ class Server:
             self._running = None
             self._cancelled.discard(message_id)
 
+    @property
+    def _file(self):
+        return self._rewards.file or self._environments.file
+
     def _handle(self, method, params):
-        if method == "load":
-            return self._rewards.load(params)
-        if method == "score":
-            return self._rewards.score(params)
-        raise NotImplementedError
+        if method in ("load", "environment/load") and self._file is not None:
+            raise LoadFault(reason="internal", message="This host has already loaded a file")
+        handlers = {
+            "load": self._rewards.load,
+            "score": self._rewards.score,
+            "environment/load": self._environments.load,
+            "environment/reset": self._environments.reset,
+            "environment/call": self._environments.call,
+            "environment/reward": self._environments.reward,
+            "environment/end": self._environments.end,
+        }
+        if method not in handlers:
+            raise NotImplementedError
+        return handlers[method](params)
 
 
 def main():

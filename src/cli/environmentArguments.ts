@@ -1,0 +1,79 @@
+import { stat } from 'node:fs/promises';
+import { basename, relative, resolve } from 'node:path';
+import { Failure } from '../base/failure.ts';
+import { type EnvironmentData, environmentData } from '../episodes/environmentData.ts';
+import { EnvironmentRunner } from '../episodes/environmentRunner.ts';
+import { LoadFailure } from '../rewards/loadFailure.ts';
+import { openRewardHosts } from '../rewards/openRewardHosts.ts';
+import type { CliOutput } from './cliOutput.ts';
+import { onInterrupt } from './interrupts.ts';
+import { integer, number, type Options, type OptionValues, path } from './options.ts';
+
+/** Options of all commands that run an environment. */
+export const environmentOptions = {
+	dataset: path('FILE', 'JSONL rows for reset (default: the file given by @dataset).'),
+	rows: integer('N', 'Number of rows (default 50).', 1),
+	turns: integer('N', 'Maximum number of turns of the random policy (default 20).', 1),
+	seed: integer('S', 'Seed for selecting rows and for random calls (default 1).'),
+	timeout: number('SECONDS', 'Time limit for each reset, turn, and reward (default 10).'),
+	python: path('PATH', 'Python interpreter (default: REASONING_LAB_PYTHON, or python3).'),
+} as const satisfies Options;
+
+type Values = OptionValues<typeof environmentOptions>;
+
+export interface EnvironmentCall {
+	readonly runner: EnvironmentRunner;
+	readonly data: EnvironmentData;
+	readonly turns: number;
+	readonly seed: number;
+	readonly signal: AbortSignal;
+}
+
+/**
+ * Opens an environment and its rows for the duration of a command. A file that cannot be loaded fails the command with
+ * status 1; it is not a usage error.
+ */
+export async function withEnvironment(
+	written: string,
+	values: Values,
+	output: CliOutput,
+	work: (call: EnvironmentCall) => Promise<number>,
+): Promise<number> {
+	const file = resolve(written);
+	await requireEnvironment(file);
+	const { seed = 1, rows = 50, turns = 20, timeout } = values;
+	if (timeout !== undefined && !(timeout > 0)) throw new Failure('invalid', '--timeout must be greater than 0.');
+	const interrupt = new AbortController();
+	const release = onInterrupt(() => interrupt.abort());
+	const { signal } = interrupt;
+	const hosts = await openRewardHosts({ python: values.python ?? true });
+	const limits = timeout === undefined ? {} : { turnMs: 1000 * timeout };
+	const runner = new EnvironmentRunner(hosts, file, { seed, limits });
+	try {
+		const dataset = values.dataset === undefined ? {} : { dataset: resolve(values.dataset) };
+		const data = await environmentData({ file, rows, seed, signal, ...dataset });
+		return await work({ runner, data, turns, seed, signal });
+	} catch (error) {
+		if (!(error instanceof LoadFailure)) throw error;
+		output.failure(error);
+		return 1;
+	} finally {
+		runner.dispose();
+		hosts.dispose();
+		release();
+	}
+}
+
+async function requireEnvironment(file: string): Promise<void> {
+	if (!/\.env\.py$/.test(file)) {
+		throw new Failure('invalid', `${file} is not an environment file.`, 'Specify a *.env.py file.');
+	}
+	const info = await stat(file).catch(() => null);
+	if (!info?.isFile()) throw new Failure('missing', `The environment file ${file} does not exist.`, 'Check the path.');
+}
+
+/** Returns the shortest readable path with a line number, in a format that most terminals turn into a link. */
+export function environmentPlace(file: string, line: number): string {
+	const near = relative(process.cwd(), file);
+	return `${near.startsWith('..') ? basename(file) : near}:${line}`;
+}

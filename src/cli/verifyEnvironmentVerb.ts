@@ -1,0 +1,40 @@
+import { formatCounted } from '../base/format.ts';
+import { environmentLine, isSoundEnvironment } from '../core/episode/environmentSummary.ts';
+import { verifyEnvironment } from '../episodes/verifyEnvironment.ts';
+import type { EnvironmentVerification } from '../protocol/environmentVerification.ts';
+import { printable } from './cliOutput.ts';
+import { environmentOptions, environmentPlace, withEnvironment } from './environmentArguments.ts';
+import { defineVerb } from './verb.ts';
+
+export const verifyEnvironmentVerb = defineVerb({
+	name: 'verify-environment',
+	group: 'Environments',
+	arguments: [{ name: 'environment file', phrase: 'an environment file', type: 'path' }],
+	summary:
+		'Play episodes with solutions, random calls, no calls, and invalid calls. Exits with status 1 if an error is found.',
+	options: environmentOptions,
+	async run({ values, positionals, output }) {
+		return await withEnvironment(positionals[0] as string, values, output, async ({ runner, data, ...options }) => {
+			const verification = await verifyEnvironment(runner, data, options);
+			output.object(verification);
+			for (const line of reportOf(verification)) output.line(printable(line));
+			return isSoundEnvironment(verification) ? 0 : 1;
+		});
+	},
+});
+
+function reportOf(verification: EnvironmentVerification): string[] {
+	const { environment, findings, file, dataset, rows, solvable, remarks, episodes } = verification;
+	const data = dataset === null ? [] : [`on ${formatCounted(rows, 'row')} of ${dataset}, ${solvable} with a solution`];
+	const failed = episodes.filter(({ error }) => error !== undefined).length;
+	return [
+		`${environment.name}: ${environmentLine(verification)}`,
+		...findings.map(({ line, level, message, action }) => {
+			return `${environmentPlace(file, line)}: ${level}: ${message}${action === undefined ? '' : ` ${action}`}`;
+		}),
+		...data,
+		...(failed === 0 ? [] : [`${failed} of ${formatCounted(episodes.length, 'episode')} failed`]),
+		...remarks,
+		...(isSoundEnvironment(verification) ? [] : ['Failed.']),
+	];
+}

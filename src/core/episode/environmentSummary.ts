@@ -1,0 +1,56 @@
+import { formatCounted, formatDuration } from '../../base/format.ts';
+import type { EnvironmentVerification, PolicyStatistics } from '../../protocol/environmentVerification.ts';
+import { formatValue, type SummaryLevel } from '../reward/verification/verificationSummary.ts';
+
+export interface EnvironmentSummaryPart {
+	readonly text: string;
+	readonly level: SummaryLevel;
+}
+
+/** Returns the parts of the line shown after the class, omitting unknown ones. */
+export function environmentSummary(verification: EnvironmentVerification): EnvironmentSummaryPart[] {
+	const { policies, turnMs, findings } = verification;
+	const of = (name: string) => policies.find(({ policy }) => policy === name);
+	const parts: EnvironmentSummaryPart[] = [];
+	const add = (text: string, level: SummaryLevel = 'plain') => parts.push({ text, level });
+	const setup = policies.every(({ failed, episodes }) => failed < episodes);
+	add(setup ? 'setup ok' : 'setup fails', setup ? 'plain' : 'bad');
+	const gold = of('gold');
+	if (gold === undefined || gold.episodes === 0) add('no solutions', 'notice');
+	else if (gold.judged === 0) add(rewardText('gold', gold));
+	else {
+		const all = gold.successes === gold.judged;
+		add(`gold ${gold.successes} / ${gold.judged}`, all ? 'plain' : 'bad');
+	}
+	const effortless = findings.some(({ kind }) => kind === 'no-effort');
+	const random = of('random');
+	if (random !== undefined) {
+		const success = random.judged === 0 ? '' : ` (${random.successes} / ${random.judged} solved)`;
+		add(`${rewardText('random', random)}${success}`, effortless ? 'notice' : 'plain');
+	}
+	const idle = of('idle');
+	if (idle !== undefined) add(rewardText('idle', idle), effortless ? 'notice' : 'plain');
+	const longest = Math.max(0, ...policies.filter(({ policy }) => policy !== 'wrong').map(({ maxTurns }) => maxTurns));
+	if (longest > 0) add(`up to ${formatCounted(longest, 'turn')}`);
+	if (turnMs !== null) add(`${formatDuration(turnMs.mean / 1000)}/turn`);
+	const count = (level: string) => findings.filter((finding) => finding.level === level).length;
+	if (count('error') > 0) add(formatCounted(count('error'), 'error'), 'bad');
+	if (count('warning') > 0) add(formatCounted(count('warning'), 'warning'), 'notice');
+	return parts;
+}
+
+function rewardText(name: string, { mean }: PolicyStatistics): string {
+	return `${name} ${mean === null ? 'no reward' : formatValue(mean)}`;
+}
+
+/** Formats the summary: `setup ok · gold 12 / 12 · random 0.08 (1 / 12 solved) · idle 0.00 · up to 8 turns · 90 µs/turn` */
+export function environmentLine(verification: EnvironmentVerification): string {
+	return environmentSummary(verification)
+		.map(({ text }) => text)
+		.join(' · ');
+}
+
+/** Returns whether no finding is an error. */
+export function isSoundEnvironment({ findings }: EnvironmentVerification): boolean {
+	return findings.every(({ level }) => level !== 'error');
+}

@@ -1,0 +1,56 @@
+import { Random } from '../../base/random.ts';
+import type { ToolDescription } from '../../protocol/environmentHost.ts';
+import type { EpisodeTurn, ToolCall } from '../../protocol/episode.ts';
+import { randomArguments, seenValues } from './randomArguments.ts';
+
+/** Policies that need no model. */
+export const episodePolicies = ['gold', 'random', 'idle', 'wrong'] as const;
+export type EpisodePolicyName = (typeof episodePolicies)[number];
+
+/** What a policy sees of an episode. */
+export interface EpisodeView {
+	/** Text of the prompt and of the observation that reset appended. */
+	readonly prompt: string;
+	readonly turns: readonly EpisodeTurn[];
+}
+
+/** Returns the calls of the next turn, or null to end the episode. Pure: the same view always gives the same calls. */
+export type EpisodePolicy = (view: EpisodeView) => readonly ToolCall[] | null;
+
+/** Makes the calls of a script, turn by turn. */
+export function scriptPolicy(script: readonly (readonly ToolCall[])[]): EpisodePolicy {
+	return ({ turns }) => script[turns.length] ?? null;
+}
+
+/** Ends the episode without calling a tool. */
+export const idlePolicy: EpisodePolicy = () => null;
+
+/** Calls random tools with arguments that fit their schemas, until the environment says that it is done. */
+export function randomPolicy(tools: readonly ToolDescription[], ...seeds: readonly (number | string)[]): EpisodePolicy {
+	const usable = tools.flatMap(({ schema }) => (schema === null ? [] : [schema]));
+	return ({ prompt, turns }) => {
+		if (usable.length === 0 || turns.at(-1)?.done === true) return null;
+		const random = Random.of(...seeds, 'random policy', turns.length);
+		const schema = random.pick(usable);
+		const seen = seenValues([prompt, ...turns.flatMap(({ results }) => results.map(({ content }) => content))]);
+		return [{ name: schema.name, arguments: randomArguments(schema, seen, random) }];
+	};
+}
+
+/** Makes every type of invalid call once: an unknown tool, and for each tool malformed, missing and mistyped arguments. */
+export function wrongPolicy(tools: readonly ToolDescription[]): EpisodePolicy {
+	const calls: ToolCall[] = [{ name: 'no_such_tool', arguments: {} }];
+	for (const { name, schema } of tools) {
+		calls.push({ name, arguments: '{"unterminated": ' }, { name, arguments: null }, { name, arguments: [1] });
+		const names = Object.keys(schema?.parameters.properties ?? {});
+		if ((schema?.parameters.required ?? []).length > 0) calls.push({ name, arguments: {} });
+		if (names.length > 0) {
+			calls.push({ name, arguments: Object.fromEntries(names.map((one) => [one, { wrong: ['type'] }])) });
+		}
+		calls.push({ name, arguments: { no_such_argument: 1 } });
+	}
+	const script = calls.slice(0, maxWrongCalls).map((call) => [call]);
+	return scriptPolicy(script);
+}
+
+const maxWrongCalls = 40;

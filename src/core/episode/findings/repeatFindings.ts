@@ -1,0 +1,45 @@
+import type { EnvironmentFinding } from '../../../protocol/environmentVerification.ts';
+import { rows } from './errorFindings.ts';
+import { type FindingRule, lineOf } from './verificationEvidence.ts';
+
+/** Reports episodes that differ when repeated with the same row and calls. */
+export const repeatFindings: FindingRule = (evidence) => {
+	const findings: EnvironmentFinding[] = [];
+	const line = lineOf(evidence, 'reset');
+	const found = (where: string) => evidence.repeated.filter((one) => one.where === where);
+	const [unstable] = found('new');
+	if (unstable !== undefined) {
+		const hidden = unstable.difference.what === 'state';
+		findings.push({
+			kind: 'not-deterministic',
+			level: hidden ? 'warning' : 'error',
+			message: `The same row gives different episodes: ${unstable.difference.text} (${rows(found('new').map(({ row }) => row))}). The completions of a group must face the same task.`,
+			action: 'Derive everything from the row, for example with random.Random(seed) and a column "seed".',
+			line,
+			row: unstable.row,
+		});
+	}
+	const [shared] = found('beside');
+	if (shared !== undefined) {
+		findings.push({
+			kind: 'leak',
+			level: 'error',
+			message: `Instances share state: with another episode in progress, ${shared.difference.text} (${rows(found('beside').map(({ row }) => row))}).`,
+			action: 'Store state in attributes of self, and create lists and dictionaries in reset, not in the class.',
+			line,
+			row: shared.row,
+		});
+	}
+	const [kept] = found('again');
+	if (kept !== undefined) {
+		findings.push({
+			kind: 'leak',
+			level: 'error',
+			message: `State survives reset: in a reused instance, ${kept.difference.text} (${rows(found('again').map(({ row }) => row))}). Trainers create an instance once and reset it often.`,
+			action: 'Set every attribute in reset.',
+			line,
+			row: kept.row,
+		});
+	}
+	return findings;
+};

@@ -1,0 +1,102 @@
+import type { EnvironmentFinding } from '../../../protocol/environmentVerification.ts';
+import { formatValue } from '../../reward/verification/verificationSummary.ts';
+import { sameReward } from '../episodeStatistics.ts';
+import { rows } from './errorFindings.ts';
+import { type FindingRule, lineOf, type VerificationEvidence } from './verificationEvidence.ts';
+
+/** Reports rewards outside their range, solutions that do not earn the most, and rewards earned without solving. */
+export const rewardFindings: FindingRule = (evidence) => [
+	...outOfRange(evidence),
+	...failingGold(evidence),
+	...effortless(evidence),
+];
+
+function outOfRange(evidence: VerificationEvidence): EnvironmentFinding[] {
+	const range = evidence.environment.rewardRange;
+	if (range === undefined) return [];
+	const [low, high] = range;
+	const outside = evidence.episodes.filter(({ reward }) => reward !== null && (reward < low || reward > high));
+	const [first] = outside;
+	if (first === undefined) return [];
+	return [
+		{
+			kind: 'range',
+			level: 'error',
+			message: `get_reward returned ${first.reward}, outside reward_range (${low}, ${high}) (${rows(outside.map(({ row }) => row))}).`,
+			action: 'Fix the reward, or reward_range.',
+			line: lineOf(evidence, 'get_reward'),
+			row: first.row,
+		},
+	];
+}
+
+interface FailingSolution {
+	readonly row: number;
+	readonly reward: number;
+	/** What should have been earned. */
+	readonly better: string;
+}
+
+/** Returns the rows whose solution does not earn the most. */
+function failingSolutions(evidence: VerificationEvidence): FailingSolution[] {
+	const best = evidence.environment.rewardRange?.[1];
+	const failing: FailingSolution[] = [];
+	for (const [row, reward] of evidence.gold) {
+		if (best !== undefined) {
+			if (reward < best - sameReward) failing.push({ row, reward, better: `the maximum is ${formatValue(best)}` });
+			continue;
+		}
+		const rival = evidence.episodes.find((one) => one.row === row && (one.reward ?? reward) > reward + sameReward);
+		if (rival !== undefined) {
+			failing.push({ row, reward, better: `the ${rival.policy} policy earned ${formatValue(rival.reward as number)}` });
+		}
+	}
+	return failing;
+}
+
+function failingGold(evidence: VerificationEvidence): EnvironmentFinding[] {
+	const failing = failingSolutions(evidence);
+	const [first] = failing;
+	if (first === undefined) return [];
+	return [
+		{
+			kind: 'gold-fails',
+			level: 'error',
+			message: `The solution of row ${first.row + 1} earns ${formatValue(first.reward)}, but ${first.better} (${rows(failing.map(({ row }) => row))}).`,
+			action: 'Fix get_reward, or the solution.',
+			line: lineOf(evidence, 'get_reward'),
+			row: first.row,
+		},
+	];
+}
+
+/** A policy that does not try must not earn as much as the solutions do, on average over rows with a working solution. */
+function effortless(evidence: VerificationEvidence): EnvironmentFinding[] {
+	const failing = new Set(failingSolutions(evidence).map(({ row }) => row));
+	const findings: EnvironmentFinding[] = [];
+	for (const policy of ['idle', 'random', 'wrong']) {
+		const rivals = evidence.episodes.filter((one) => one.policy === policy && one.reward !== null);
+		const pairs = rivals.flatMap(({ row, reward }) => {
+			const gold = evidence.gold.get(row);
+			return gold === undefined || failing.has(row) ? [] : [{ gold, reward: reward as number }];
+		});
+		if (pairs.length === 0) continue;
+		const mean = (values: readonly number[]) => values.reduce((a, b) => a + b, 0) / values.length;
+		const [earned, needed] = [mean(pairs.map(({ reward }) => reward)), mean(pairs.map(({ gold }) => gold))];
+		if (earned < needed - sameReward) continue;
+		findings.push({
+			kind: 'no-effort',
+			level: 'error',
+			message: `${descriptions[policy]} earns ${formatValue(earned)} on average, as much as the solutions (${formatValue(needed)}).`,
+			action: 'Reward only what solves the task.',
+			line: lineOf(evidence, 'get_reward'),
+		});
+	}
+	return findings;
+}
+
+const descriptions: Readonly<Record<string, string>> = {
+	idle: 'A policy that does nothing',
+	random: 'A policy that makes random calls',
+	wrong: 'A policy that makes only invalid calls',
+};

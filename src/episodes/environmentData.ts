@@ -1,0 +1,110 @@
+import { basename, dirname, resolve } from 'node:path';
+import { parseBoundedJson } from '../base/boundedJson.ts';
+import { Failure } from '../base/failure.ts';
+import { formatCounted } from '../base/format.ts';
+import { datasetComment } from '../core/reward/verification/datasetComment.ts';
+import { drawLines } from '../rewards/datasetLines.ts';
+import { readHead } from '../rewards/rewardData.ts';
+
+export interface EnvironmentDataRequest {
+	/** Absolute path of the environment file. */
+	readonly file: string;
+	/** Text of the environment file, if an editor has it. */
+	readonly text?: string;
+	/** Absolute path of a JSONL file selected by the user. Takes precedence over the comment. */
+	readonly dataset?: string;
+	/** Maximum number of rows. */
+	readonly rows: number;
+	readonly seed: number;
+	readonly signal?: AbortSignal;
+}
+
+export type EnvironmentRow = Readonly<Record<string, unknown>>;
+
+/** Rows for an environment. */
+export interface EnvironmentData {
+	/** File name of the dataset; null without one, in which case there is a single row without columns. */
+	readonly described: string | null;
+	/** Rows and their numbers in the file, from 0, in file order. Every row has every column, null if it has no value. */
+	readonly rows: readonly { readonly row: number; readonly columns: EnvironmentRow }[];
+	readonly remarks: readonly string[];
+	/** Files that the data comes from. */
+	readonly files: readonly string[];
+}
+
+/**
+ * Reads a seeded sample of the rows for an environment: from the file that the user selected, or from that of the
+ * comment `# @dataset FILE`. Fails if the user selected a file that cannot be read; a comment only adds a remark.
+ */
+export async function environmentData(request: EnvironmentDataRequest): Promise<EnvironmentData> {
+	const { file, dataset } = request;
+	if (dataset !== undefined) return await readRows(dataset, request);
+	const comment = datasetComment(request.text ?? (await readHead(file)));
+	const without = (remarks: readonly string[], files: readonly string[] = []): EnvironmentData => ({
+		described: null,
+		rows: [{ row: 0, columns: {} }],
+		remarks,
+		files,
+	});
+	if (comment === null) {
+		return without([
+			`No dataset: reset is called without arguments. Add "# @dataset FILE" to ${basename(file)} for rows.`,
+		]);
+	}
+	const named = comment.dataset;
+	if (named === null) return without([`Line ${comment.line}: ${comment.fault ?? 'invalid comment'}`]);
+	if (!('path' in named) || typeof named.path !== 'string') {
+		return without([`Line ${comment.line}: environments use rows from a JSONL file.`]);
+	}
+	const path = resolve(dirname(file), named.path);
+	try {
+		return await readRows(path, request);
+	} catch (error) {
+		if (request.signal?.aborted) throw error;
+		return without([Failure.from(error).toString()], [path]);
+	}
+}
+
+async function readRows(
+	path: string,
+	{ rows: wanted, seed, signal }: EnvironmentDataRequest,
+): Promise<EnvironmentData> {
+	const lines = await drawLines(path, seed, signal === undefined ? {} : { signal });
+	const found: { offset: number; row: number; columns: Record<string, unknown> }[] = [];
+	let faults = 0;
+	let firstFault = '';
+	try {
+		while (found.length < wanted && faults < 100) {
+			const line = await lines.read();
+			if (line === null) break;
+			if (line.text.trim() === '') continue;
+			const columns = rowOf(line.text);
+			if (columns !== null) found.push({ offset: line.offset, row: (line.line ?? 1) - 1, columns });
+			else if (faults++ === 0) firstFault = line.line === null ? 'a line' : `line ${line.line}`;
+		}
+	} finally {
+		await lines.close();
+	}
+	const described = basename(path);
+	if (found.length === 0) throw new Failure('invalid', `${path} has no rows.`, 'Write one JSON object per line.');
+	// Datasets have the same columns in every row.
+	const names = new Set(found.flatMap(({ columns }) => Object.keys(columns)));
+	const rows = found
+		.sort((a, b) => a.offset - b.offset)
+		.map(({ row, columns }) => ({
+			row,
+			columns: Object.fromEntries([...names].map((name) => [name, columns[name] ?? null])),
+		}));
+	const remarks =
+		faults === 0 ? [] : [`${described}: ${formatCounted(faults, 'line')} skipped; ${firstFault} is not a JSON object.`];
+	return { described, rows, remarks, files: [path] };
+}
+
+function rowOf(text: string): Record<string, unknown> | null {
+	try {
+		const value = parseBoundedJson(text.replace(/^\uFEFF/, ''));
+		return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : null;
+	} catch {
+		return null;
+	}
+}

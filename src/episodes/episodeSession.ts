@@ -1,0 +1,213 @@
+import * as v from 'valibot';
+import { Failure } from '../base/failure.ts';
+import type { Schema } from '../protocol/decode.ts';
+import {
+	type CallReply,
+	callReplySchema,
+	environmentHostMethods,
+	type ResetReply,
+	type RewardReply,
+	resetReplySchema,
+	rewardReplySchema,
+} from '../protocol/environmentHost.ts';
+import type { EpisodeError, EpisodeTurn, ToolCall } from '../protocol/episode.ts';
+import { HostEnd, type HostProcess } from '../rewards/hostProcess.ts';
+
+/** What an episode needs from the runner of its environment. */
+export interface EpisodeHost {
+	/** Absolute path of the environment file. */
+	readonly file: string;
+	readonly limits: { readonly turnMs: number };
+	/** Runs a task while no other request is active. */
+	queue<T>(task: () => Promise<T>): Promise<T>;
+	/** Returns the current process, or loads the file in a new one. For use within {@link queue}. */
+	loaded(): Promise<{ readonly process: HostProcess }>;
+	/** Makes an instance available to other episodes. */
+	released(instance: number): void;
+}
+
+export interface SessionOptions {
+	/** Number of the instance that runs the episode. Default: the lowest that is free, so instances are reused as in TRL. */
+	readonly instance: number;
+	/** Whether to record a summary of the state after reset and after each turn. */
+	readonly state: boolean;
+}
+
+/** Thrown when an episode cannot continue. The session must then be ended. */
+export class EpisodeFault extends Error {
+	readonly error: EpisodeError;
+
+	constructor(error: EpisodeError) {
+		super(error.message);
+		this.error = error;
+	}
+}
+
+export interface ResetResult {
+	readonly observation: string | null;
+	readonly done: boolean | null;
+	readonly durationMs: number;
+	readonly state?: Readonly<Record<string, unknown>>;
+}
+
+const maxLogLines = 200;
+type Reply = ResetReply | CallReply | RewardReply;
+
+/**
+ * One episode in progress. If its process was replaced because another episode ended it, the episode continues in the
+ * new process: its calls are repeated, and must give the same observations.
+ */
+export class EpisodeSession {
+	/** Output printed during the episode, up to a limit. */
+	readonly logs: string[] = [];
+	readonly #runner: EpisodeHost;
+	readonly #row: Readonly<Record<string, unknown>>;
+	readonly #options: SessionOptions;
+	#process: HostProcess | null = null;
+	#observation: string | null = null;
+	readonly #past: { readonly calls: readonly ToolCall[]; readonly contents: readonly string[] }[] = [];
+
+	constructor(runner: EpisodeHost, row: Readonly<Record<string, unknown>>, options: SessionOptions) {
+		this.#runner = runner;
+		this.#row = row;
+		this.#options = options;
+	}
+
+	/** Starts the episode. @throws EpisodeFault */
+	reset(): Promise<ResetResult> {
+		return this.#runner.queue(async () => {
+			const { process } = await this.#loaded('reset');
+			const reply = await this.#reset(process);
+			this.#process = process;
+			this.#observation = reply.observation;
+			return reply;
+		});
+	}
+
+	/** Calls the tools of one turn. Failed calls are part of the result. @throws EpisodeFault */
+	call(calls: readonly ToolCall[]): Promise<EpisodeTurn> {
+		return this.#runner.queue(async () => {
+			const turn = await this.#call(await this.#current('call'), calls);
+			this.#past.push({ calls, contents: turn.results.map(({ content }) => content) });
+			return turn;
+		});
+	}
+
+	/** Returns the reward of the episode so far, or null if it does not apply. @throws EpisodeFault */
+	reward(): Promise<number | null> {
+		return this.#runner.queue(async () => {
+			const process = await this.#current('reward');
+			const reply = await this.#ask(process, 'reward', {}, rewardReplySchema as unknown as Schema<RewardReply>);
+			return reply.value ?? null;
+		});
+	}
+
+	/**
+	 * Releases the instance. The next episode reuses it, as trainers do, unless `discard` is set.
+	 */
+	async end({ discard = false }: { readonly discard?: boolean } = {}): Promise<void> {
+		this.#runner.released(this.#options.instance);
+		if (!discard) return;
+		await this.#runner.queue(async () => {
+			if (!this.#process?.alive) return;
+			const { turnMs } = this.#runner.limits;
+			const { instance } = this.#options;
+			await this.#process
+				.request(environmentHostMethods.end, { instance }, rawReply, { timeoutMs: turnMs, file: this.#runner.file })
+				.catch(() => undefined);
+		});
+	}
+
+	async #loaded(during: EpisodeError['during']): ReturnType<EpisodeHost['loaded']> {
+		try {
+			return await this.#runner.loaded();
+		} catch (error) {
+			const { reason, message } = Failure.from(error);
+			if (reason === 'cancelled') throw error;
+			throw new EpisodeFault({ during, kind: 'load', message });
+		}
+	}
+
+	/** Returns the process that has the episode's state, restoring it first if the process is new. */
+	async #current(during: EpisodeError['during']): Promise<HostProcess> {
+		const { process } = await this.#loaded(during);
+		if (process === this.#process) return process;
+		if (this.#process === null) throw new Failure('internal', 'The episode has not been reset.');
+		const same = (await this.#reset(process)).observation === this.#observation && (await this.#repeat(process));
+		if (!same) {
+			const message = 'Its process was replaced, and the same calls now give other observations';
+			throw new EpisodeFault({ during, kind: 'changed', message });
+		}
+		this.#process = process;
+		return process;
+	}
+
+	/** Repeats all calls so far. Returns whether the observations are the same. */
+	async #repeat(process: HostProcess): Promise<boolean> {
+		for (const { calls, contents } of this.#past) {
+			const { results } = await this.#call(process, calls);
+			if (results.some(({ content }, i) => content !== contents[i])) return false;
+		}
+		return true;
+	}
+
+	async #reset(process: HostProcess): Promise<ResetResult> {
+		const schema = resetReplySchema as unknown as Schema<ResetReply>;
+		const { observation, done, durationMs, state } = await this.#ask(process, 'reset', { row: this.#row }, schema);
+		return { observation: observation ?? null, done, durationMs, ...(state === undefined ? {} : { state }) };
+	}
+
+	async #call(process: HostProcess, calls: readonly ToolCall[]): Promise<EpisodeTurn> {
+		const schema = callReplySchema as unknown as Schema<CallReply>;
+		// JSON has no undefined.
+		const sent = calls.map(({ name, arguments: given }) => ({ name, arguments: given ?? null }));
+		const { results = [], done, durationMs, state } = await this.#ask(process, 'call', { calls: sent }, schema);
+		return {
+			calls: [...calls],
+			results: results.map(({ stack: _, ...result }) => result),
+			done,
+			durationMs,
+			...(state === undefined ? {} : { state }),
+		};
+	}
+
+	async #ask<T extends Reply>(
+		process: HostProcess,
+		during: EpisodeError['during'],
+		params: object,
+		schema: Schema<T>,
+	): Promise<T> {
+		const { instance, state } = this.#options;
+		try {
+			const reply = await process.request(environmentHostMethods[during], { instance, state, ...params }, schema, {
+				timeoutMs: this.#runner.limits.turnMs,
+				file: this.#runner.file,
+			});
+			this.#log(process, reply.logs ?? []);
+			if (reply.error === undefined) return reply;
+			// Memory that failed user code has allocated may never be released.
+			if (reply.error.kind === 'memory') void process.kill(new HostEnd('memory', reply.error.message));
+			throw new EpisodeFault({ during, ...reply.error });
+		} catch (error) {
+			if (error instanceof EpisodeFault) throw error;
+			this.#log(process, []);
+			if (error instanceof HostEnd) {
+				throw new EpisodeFault({ during, kind: error.kind, message: error.message, ...error.place });
+			}
+			const { reason, message } = Failure.from(error);
+			if (reason === 'cancelled') throw error;
+			// A reply that cannot be decoded: user code has written to the channel.
+			await process.kill(new HostEnd('exited', message));
+			throw new EpisodeFault({ during, kind: 'exited', message });
+		}
+	}
+
+	#log(process: HostProcess, lines: readonly string[]): void {
+		const all = [...process.log.take(), ...lines];
+		const room = maxLogLines - this.logs.length;
+		if (room > 0) this.logs.push(...all.slice(0, room));
+	}
+}
+
+/** The reply to `end` has no fields. */
+const rawReply: Schema<unknown> = v.unknown();

@@ -1,0 +1,138 @@
+import { checkAborted } from '../base/async.ts';
+import {
+	type EpisodePolicy,
+	type EpisodePolicyName,
+	episodePolicies,
+	idlePolicy,
+	randomPolicy,
+	scriptPolicy,
+	wrongPolicy,
+} from '../core/episode/episodePolicies.ts';
+import { episodeStatistics } from '../core/episode/episodeStatistics.ts';
+import { environmentFindings } from '../core/episode/findings/environmentFindings.ts';
+import { solutionOf } from '../core/episode/solution.ts';
+import type { EnvironmentDescription } from '../protocol/environmentHost.ts';
+import type { EnvironmentVerification } from '../protocol/environmentVerification.ts';
+import type { Episode } from '../protocol/episode.ts';
+import type { EnvironmentData } from './environmentData.ts';
+import type { EnvironmentRunner } from './environmentRunner.ts';
+import { repeatEpisodes } from './repeatEpisodes.ts';
+import { runEpisode } from './runEpisode.ts';
+
+export interface VerifyOptions {
+	/** Limit of turns of the random policy. */
+	readonly turns: number;
+	readonly seed: number;
+	readonly signal?: AbortSignal;
+}
+
+/** Number of episodes that may end a process before the others are skipped. Each costs up to its time limit. */
+const maxLost = 4;
+/** Limit of turns of the other policies, whose scripts end by themselves. */
+const scriptedTurns = 1000;
+
+/**
+ * Plays episodes of all built-in policies and reports what is wrong with the environment. Fails like
+ * `EnvironmentRunner.describe`, or with `cancelled`; anything else that goes wrong is a finding.
+ */
+export async function verifyEnvironment(
+	runner: EnvironmentRunner,
+	data: EnvironmentData,
+	options: VerifyOptions,
+): Promise<EnvironmentVerification> {
+	const start = performance.now();
+	const environment = await runner.describe();
+	const episodes: Episode[] = [];
+	const remarks = [...data.remarks];
+	const plan = data.rows.flatMap(({ row, columns }) =>
+		policiesOf(environment, row, columns, options.seed).map((policy) => ({ row, columns, ...policy })),
+	);
+	let lost = 0;
+	for (const { row, columns, policy, act, maxTurns } of plan) {
+		checkAborted(options.signal);
+		if (lost >= maxLost) {
+			remarks.push(
+				`${plan.length - episodes.length} of ${plan.length} episodes were skipped, because ${lost} ended their process.`,
+			);
+			break;
+		}
+		const session = runner.start(columns);
+		const { ownsReward } = environment;
+		const limit = maxTurns ?? options.turns;
+		const { signal } = options;
+		const episode = await runEpisode({ session, row, columns, policy, act, maxTurns: limit, ownsReward, signal });
+		await session.end();
+		episodes.push(episode);
+		if (endsProcess(episode)) lost++;
+	}
+	const repeated = lost > 0 ? [] : await repeatEpisodes(runner, environment, data.rows, episodes, options);
+	const { gold, policies } = statisticsOf(environment, episodes);
+	const findings = environmentFindings({
+		environment,
+		episodes,
+		policies,
+		gold,
+		repeated,
+		turnLimit: options.turns,
+		solutionFaults: data.rows.flatMap(({ row, columns }) => {
+			const { fault } = solutionOf(columns);
+			return fault === undefined ? [] : [{ row, message: fault }];
+		}),
+	});
+	return {
+		file: runner.file,
+		environment,
+		dataset: data.described,
+		rows: data.rows.length,
+		solvable: data.rows.filter(({ columns }) => solutionOf(columns).turns !== null).length,
+		policies,
+		findings,
+		turnMs: turnTimes(episodes),
+		durationMs: performance.now() - start,
+		files: [...runner.files, ...data.files],
+		remarks,
+		episodes,
+	};
+}
+
+/** Returns the policies to play on a row, the solution first. */
+export function policiesOf(
+	environment: EnvironmentDescription,
+	row: number,
+	columns: Readonly<Record<string, unknown>>,
+	seed: number,
+): { readonly policy: EpisodePolicyName; readonly act: EpisodePolicy; readonly maxTurns?: number }[] {
+	const { turns } = solutionOf(columns);
+	const { tools } = environment;
+	return [
+		...(turns === null ? [] : [{ policy: 'gold' as const, act: scriptPolicy(turns), maxTurns: scriptedTurns }]),
+		{ policy: 'random', act: randomPolicy(tools, seed, row) },
+		{ policy: 'idle', act: idlePolicy },
+		{ policy: 'wrong', act: wrongPolicy(tools), maxTurns: scriptedTurns },
+	];
+}
+
+function statisticsOf(environment: EnvironmentDescription, episodes: readonly Episode[]) {
+	const gold = new Map<number, number>();
+	for (const { policy, row, reward } of episodes) if (policy === 'gold' && reward !== null) gold.set(row, reward);
+	const best = environment.rewardRange?.[1] ?? null;
+	const policies = episodePolicies.flatMap((policy) => {
+		const played = episodes.filter((episode) => episode.policy === policy);
+		return played.length === 0 ? [] : [episodeStatistics(policy, played, gold, best)];
+	});
+	return { gold, policies };
+}
+
+function endsProcess({ error }: Episode): boolean {
+	return error !== undefined && ['timeout', 'memory', 'processes', 'exited', 'load'].includes(error.kind);
+}
+
+function turnTimes(episodes: readonly Episode[]): EnvironmentVerification['turnMs'] {
+	const times = episodes
+		.filter(({ policy }) => policy !== 'wrong')
+		.flatMap(({ turns }) => turns.filter(({ results }) => results.length > 0).map(({ durationMs }) => durationMs))
+		.sort((a, b) => a - b);
+	if (times.length === 0) return null;
+	const mean = times.reduce((a, b) => a + b, 0) / times.length;
+	return { mean, p95: times[Math.min(times.length - 1, Math.floor(0.95 * times.length))] as number };
+}

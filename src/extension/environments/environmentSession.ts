@@ -1,0 +1,112 @@
+import { Disposable, toDisposable } from '../../base/disposable.ts';
+import { Emitter } from '../../base/event.ts';
+import { Failure } from '../../base/failure.ts';
+import { environmentData } from '../../episodes/environmentData.ts';
+import { type EnvironmentLimits, EnvironmentRunner } from '../../episodes/environmentRunner.ts';
+import { verifyEnvironment } from '../../episodes/verifyEnvironment.ts';
+import type { HostLease, RewardHosts } from '../../rewards/rewardHosts.ts';
+import { type EnvironmentState, unverifiedEnvironment } from './environmentState.ts';
+
+/** Dependencies of a session, queried on each use because settings can change. */
+export interface EnvironmentNeeds {
+	/** Fails in an untrusted workspace. */
+	hosts(file: string): Promise<RewardHosts>;
+	limits(file: string): Partial<EnvironmentLimits>;
+	/** Text of the file if it is open without unsaved changes. */
+	text(file: string): string | undefined;
+	/** Logs output of the environment. */
+	log(file: string, lines: readonly string[]): void;
+}
+
+/** Rows, turns of the random policy, and seed in the editor: about 50 episodes, which take less than half a second. */
+const plan = { rows: 12, turns: 20, seed: 1 } as const;
+
+/** Verifies one environment file. Only one verification runs at a time; a new one cancels the current one. */
+export class EnvironmentSession extends Disposable {
+	readonly #needs: EnvironmentNeeds;
+	readonly #changed = this.register(new Emitter<void>());
+	readonly onDidChange = this.#changed.event;
+	#state: EnvironmentState;
+	#abort: AbortController | null = null;
+	/** Keeps a spare process ready between verifications. */
+	#lease: { readonly hosts: RewardHosts; readonly lease: HostLease } | null = null;
+	#settled: Promise<void> = Promise.resolve();
+
+	constructor(file: string, needs: EnvironmentNeeds) {
+		super();
+		this.#needs = needs;
+		this.#state = unverifiedEnvironment(file);
+		this.register(
+			toDisposable(() => {
+				this.#abort?.abort();
+				this.forgetProcess();
+			}),
+		);
+	}
+
+	get state(): EnvironmentState {
+		return this.#state;
+	}
+
+	setStale(stale: boolean): void {
+		if (this.#state.stale !== stale) this.#set({ stale });
+	}
+
+	/** Ends the spare process; the next verification starts a new one. */
+	forgetProcess(): void {
+		this.#lease?.lease.dispose();
+		this.#lease = null;
+	}
+
+	/** Resolves when the verification has finished, failed, or been superseded. */
+	verify(): Promise<void> {
+		if (this.disposed) return Promise.resolve();
+		this.#abort?.abort();
+		const abort = new AbortController();
+		this.#abort = abort;
+		this.#set({ phase: 'running' });
+		this.#settled = this.#verify(abort.signal).catch((error: unknown) => {
+			if (!abort.signal.aborted) this.#set({ phase: 'failed', failure: Failure.from(error) });
+		});
+		return this.#settled;
+	}
+
+	/** Resolves when no work is running. */
+	async settled(): Promise<void> {
+		for (let last: Promise<void> | null = null; last !== this.#settled; ) {
+			last = this.#settled;
+			await last;
+		}
+	}
+
+	async #verify(signal: AbortSignal): Promise<void> {
+		const { file } = this.#state;
+		const hosts = await this.#needs.hosts(file);
+		signal.throwIfAborted();
+		if (this.#lease?.hosts !== hosts) {
+			this.forgetProcess();
+			this.#lease = { hosts, lease: hosts.lease('python', 'environment') };
+		}
+		const { rows, turns, seed } = plan;
+		const runner = new EnvironmentRunner(hosts, file, { seed, limits: this.#needs.limits(file) });
+		const stop = () => runner.dispose();
+		signal.addEventListener('abort', stop, { once: true });
+		try {
+			const text = this.#needs.text(file);
+			const data = await environmentData({ file, rows, seed, signal, ...(text === undefined ? {} : { text }) });
+			const verification = await verifyEnvironment(runner, data, { turns, seed, signal });
+			signal.throwIfAborted();
+			this.#needs.log(file, [...runner.takeLogs(), ...verification.episodes.flatMap(({ logs }) => logs)]);
+			this.#set({ phase: 'done', verification, failure: null });
+		} finally {
+			signal.removeEventListener('abort', stop);
+			runner.dispose();
+		}
+	}
+
+	#set(change: Partial<EnvironmentState>): void {
+		if (this.disposed) return;
+		this.#state = { ...this.#state, ...change };
+		this.#changed.fire();
+	}
+}

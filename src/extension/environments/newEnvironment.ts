@@ -1,0 +1,99 @@
+import * as vscode from 'vscode';
+import { Failure } from '../../base/failure.ts';
+import { exists } from '../exists.ts';
+import { showInputBox, showQuickPick } from '../quickInput.ts';
+import { environmentClass } from './environmentFiles.ts';
+
+const templates = ['calculator', 'guess', 'word', 'grid'] as const;
+type TemplateName = (typeof templates)[number];
+
+const items: readonly (vscode.QuickPickItem & { readonly template: TemplateName })[] = [
+	{ label: 'Calculator', detail: 'Arithmetic that needs a tool; two tools, two turns', template: 'calculator' },
+	{ label: 'Number guessing', detail: 'Hints after each guess; a limited number of turns', template: 'guess' },
+	{ label: 'Word game', detail: 'Uncover a word letter by letter; state that grows', template: 'word' },
+	{ label: 'Grid world', detail: 'Find the way to a goal; a reward between 0 and 1', template: 'grid' },
+];
+
+/** Answers provided by the caller in advance; the user is asked for the rest. */
+export interface NewEnvironmentAnswers {
+	readonly template?: TemplateName;
+	readonly name?: string;
+	readonly folder?: vscode.Uri;
+}
+
+const nameForm = /^[A-Za-z][A-Za-z0-9_]{0,63}$/;
+
+/** Creates an environment file and its rows from a template. Resolves to the file, or undefined if the user canceled. */
+export async function newEnvironment(
+	extension: vscode.Uri,
+	answers: NewEnvironmentAnswers,
+): Promise<vscode.Uri | undefined> {
+	const title = 'New environment';
+	const template =
+		answers.template ?? (await showQuickPick(items, { title, placeHolder: 'Select a template' }))?.template;
+	if (template === undefined) return undefined;
+	const folder = answers.folder ?? (await pickFolder());
+	if (folder === undefined) return undefined;
+	const fileOf = (name: string) => vscode.Uri.joinPath(folder, `${name}.env.py`);
+	const rowsOf = (name: string) => vscode.Uri.joinPath(folder, `${name}.rows.jsonl`);
+	const fault = async (name: string): Promise<string | undefined> => {
+		if (!nameForm.test(name)) return 'Use letters, digits, and _, starting with a letter.';
+		for (const uri of [fileOf(name), rowsOf(name)]) {
+			if (await exists(uri)) return `${uri.path.split('/').at(-1)} already exists.`;
+		}
+		return undefined;
+	};
+	const name =
+		answers.name ??
+		(await showInputBox({
+			title,
+			prompt: 'Name of the environment and its files',
+			value: (await fault(template)) === undefined ? template : '',
+			validateInput: fault,
+		}));
+	if (name === undefined) return undefined;
+	const wrong = await fault(name);
+	if (wrong !== undefined) throw new Failure('invalid', `"${name}" is not a valid environment name. ${wrong}`);
+	const file = fileOf(name);
+	try {
+		const source = vscode.Uri.joinPath(extension, 'media', 'templates', 'environment');
+		await vscode.workspace.fs.createDirectory(folder);
+		await vscode.workspace.fs.copy(vscode.Uri.joinPath(source, `${template}.rows.jsonl`), rowsOf(name));
+		const bytes = await vscode.workspace.fs.readFile(vscode.Uri.joinPath(source, `${template}.env.py`));
+		const text = new TextDecoder()
+			.decode(bytes)
+			.replaceAll('__NAME__', name)
+			.replaceAll('__CLASS__', environmentClass(name));
+		await vscode.workspace.fs.writeFile(file, new TextEncoder().encode(text));
+	} catch (error) {
+		throw Failure.from(error, `Cannot write ${file.fsPath}`);
+	}
+	await vscode.window.showTextDocument(file, { preview: false });
+	return file;
+}
+
+export function newEnvironmentAnswers(argument: unknown): NewEnvironmentAnswers {
+	if (argument instanceof vscode.Uri) return { folder: argument };
+	if (typeof argument !== 'object' || argument === null) return {};
+	const { template, name, folder } = argument as Record<string, unknown>;
+	const known = templates.find((one) => one === template);
+	return {
+		...(known === undefined ? {} : { template: known }),
+		...(typeof name === 'string' ? { name } : {}),
+		...(folder instanceof vscode.Uri ? { folder } : {}),
+	};
+}
+
+/** Returns the folder `environments` of the workspace, or one that the user selects. */
+async function pickFolder(): Promise<vscode.Uri | undefined> {
+	const folders = (vscode.workspace.workspaceFolders ?? []).filter(({ uri }) => uri.scheme === 'file');
+	const [only] = folders;
+	if (folders.length === 1 && only !== undefined) return vscode.Uri.joinPath(only.uri, 'environments');
+	const chosen = await vscode.window.showOpenDialog({
+		canSelectFiles: false,
+		canSelectFolders: true,
+		title: 'Folder for the new environment',
+		openLabel: 'Create environment here',
+	});
+	return chosen?.[0];
+}

@@ -1,0 +1,131 @@
+import * as v from 'valibot';
+import { episodeErrorKinds } from './episode.ts';
+
+/**
+ * Requests to a host process that runs an environment. The process is that of a reward host
+ * (src/protocol/rewardHost.ts), with the same framing, limits and errors; what it loads decides what it is.
+ */
+export const environmentHostMethods = {
+	/** Loads an environment file. Can be called only once per process. */
+	load: 'environment/load',
+	/** Starts an episode in an instance, which is created on first use and reused afterwards. */
+	reset: 'environment/reset',
+	/** Calls the tools of one turn. */
+	call: 'environment/call',
+	reward: 'environment/reward',
+	/** Removes an instance. */
+	end: 'environment/end',
+} as const;
+
+/** Range of lines of a signature, 1-based. */
+const location = v.object({ line: v.number(), endLine: v.number() });
+
+/** JSON schema of a tool, as trainers pass it to a chat template. */
+export const toolSchemaSchema = v.looseObject({
+	name: v.string(),
+	description: v.string(),
+	parameters: v.looseObject({
+		type: v.literal('object'),
+		properties: v.record(v.string(), v.looseObject({})),
+		required: v.optional(v.array(v.string())),
+	}),
+	return: v.optional(v.looseObject({})),
+});
+export type ToolSchema = v.InferOutput<typeof toolSchemaSchema>;
+
+export const toolDescriptionSchema = v.object({
+	name: v.string(),
+	isAsync: v.boolean(),
+	/** null if another file defines the tool. */
+	location: v.nullable(location),
+	/** null if the tool cannot be described to a model; `fault` has the reason. */
+	schema: v.nullable(toolSchemaSchema),
+	fault: v.nullable(v.object({ kind: v.picklist(['docstring', 'types']), message: v.string() })),
+});
+export type ToolDescription = v.InferOutput<typeof toolDescriptionSchema>;
+
+export const environmentDescriptionSchema = v.object({
+	/** Name of the class. */
+	name: v.string(),
+	tools: v.array(toolDescriptionSchema),
+	/** Named parameters of `reset`, and whether it also accepts all other columns of a row. */
+	resetParameters: v.array(v.string()),
+	resetTakesAll: v.boolean(),
+	asyncReset: v.boolean(),
+	/** Whether the class has `get_reward`. */
+	ownsReward: v.boolean(),
+	/** Whether instances have a boolean `done`. */
+	reportsDone: v.boolean(),
+	/** Smallest and largest reward, if the class declares them (`reward_range`). */
+	rewardRange: v.optional(v.tuple([v.number(), v.number()])),
+	location,
+	/** Locations of `reset` and `get_reward`, if the file defines them. */
+	places: v.record(v.string(), location),
+});
+export type EnvironmentDescription = v.InferOutput<typeof environmentDescriptionSchema>;
+
+export const environmentLoadRequestSchema = v.object({
+	/** Absolute path of the environment file. */
+	file: v.string(),
+	/** Seed for the process's global random number generator. */
+	seed: v.number(),
+	memoryMb: v.optional(v.number()),
+});
+export type EnvironmentLoadRequest = v.InferOutput<typeof environmentLoadRequestSchema>;
+
+export const environmentLoadResultSchema = v.object({
+	environment: environmentDescriptionSchema,
+	/** All local files that were loaded (absolute, the environment file first). */
+	files: v.array(v.string()),
+	logs: v.array(v.string()),
+	durationMs: v.number(),
+});
+export type EnvironmentLoadResult = v.InferOutput<typeof environmentLoadResultSchema>;
+
+const hostError = v.object({
+	kind: v.picklist(episodeErrorKinds),
+	message: v.string(),
+	stack: v.exactOptional(v.string()),
+	line: v.exactOptional(v.number()),
+});
+
+/** Fields of every reply to a request about an instance. */
+const instanceReply = {
+	/** Set if user code failed; other results are then missing or incomplete. */
+	error: v.exactOptional(hostError),
+	/** Value of the instance's attribute `done`; null if it has no such boolean. */
+	done: v.nullable(v.boolean()),
+	durationMs: v.number(),
+	/** Output printed by user code, line by line. */
+	logs: v.exactOptional(v.array(v.string())),
+	/** Summary of the instance's attributes, if requested. */
+	state: v.exactOptional(v.record(v.string(), v.unknown())),
+};
+
+export const resetReplySchema = v.object({
+	...instanceReply,
+	observation: v.exactOptional(v.nullable(v.string())),
+});
+export type ResetReply = v.InferOutput<typeof resetReplySchema>;
+
+export const callReplySchema = v.object({
+	...instanceReply,
+	results: v.exactOptional(
+		v.array(
+			v.object({
+				name: v.string(),
+				content: v.string(),
+				failed: v.boolean(),
+				line: v.exactOptional(v.number()),
+				stack: v.exactOptional(v.string()),
+			}),
+		),
+	),
+});
+export type CallReply = v.InferOutput<typeof callReplySchema>;
+
+export const rewardReplySchema = v.object({
+	...instanceReply,
+	value: v.exactOptional(v.nullable(v.number())),
+});
+export type RewardReply = v.InferOutput<typeof rewardReplySchema>;

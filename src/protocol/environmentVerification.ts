@@ -1,0 +1,74 @@
+import * as v from 'valibot';
+import { environmentDescriptionSchema } from './environmentHost.ts';
+import { episodeSchema } from './episode.ts';
+
+/** Statistics of one policy's episodes. */
+export const policyStatisticsSchema = v.object({
+	policy: v.string(),
+	episodes: v.number(),
+	/** Episodes that ended with an error. */
+	failed: v.number(),
+	/** Over episodes with a reward; null without any. */
+	mean: v.nullable(v.number()),
+	min: v.nullable(v.number()),
+	max: v.nullable(v.number()),
+	/** Episodes for which success is known, and those that succeeded. */
+	judged: v.number(),
+	successes: v.number(),
+	maxTurns: v.number(),
+});
+export type PolicyStatistics = v.InferOutput<typeof policyStatisticsSchema>;
+
+export const environmentFindingKinds = [
+	'error',
+	'blocks',
+	'docstring',
+	'types',
+	'no-tools',
+	'async-reset',
+	'no-reward',
+	'gold-fails',
+	'no-effort',
+	'not-deterministic',
+	'leak',
+	'range',
+	'endless',
+	'slow',
+	'data',
+] as const;
+
+export const environmentFindingSchema = v.object({
+	kind: v.picklist(environmentFindingKinds),
+	/** `error`: training would fail or learn the wrong thing; `warning`: may need attention; `information`: good to know. */
+	level: v.picklist(['error', 'warning', 'information']),
+	/** What is wrong, in one sentence. */
+	message: v.string(),
+	/** What to do. */
+	action: v.optional(v.string()),
+	/** 1-based line in the environment file. */
+	line: v.number(),
+	/** Row in which it occurred first, from 0. */
+	row: v.optional(v.number()),
+});
+export type EnvironmentFinding = v.InferOutput<typeof environmentFindingSchema>;
+
+/** Result of verifying an environment file. */
+export const environmentVerificationSchema = v.object({
+	file: v.string(),
+	environment: environmentDescriptionSchema,
+	/** Display name of the data; null if the environment was run on one row without columns. */
+	dataset: v.nullable(v.string()),
+	rows: v.number(),
+	/** Rows with a solution. */
+	solvable: v.number(),
+	policies: v.array(policyStatisticsSchema),
+	findings: v.array(environmentFindingSchema),
+	/** Mean and 95th percentile of the time per turn, in milliseconds; null without turns. */
+	turnMs: v.nullable(v.object({ mean: v.number(), p95: v.number() })),
+	durationMs: v.number(),
+	/** Files whose change makes the result outdated. */
+	files: v.array(v.string()),
+	remarks: v.array(v.string()),
+	episodes: v.array(episodeSchema),
+});
+export type EnvironmentVerification = v.InferOutput<typeof environmentVerificationSchema>;

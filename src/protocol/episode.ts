@@ -1,0 +1,91 @@
+import * as v from 'valibot';
+
+/**
+ * Reasons why an episode failed, as opposed to a tool call that failed, which the model sees as an answer.
+ * - `threw`: reset or get_reward raised an exception; `invalid`: they, or a tool, returned something unusable
+ * - `size`: an observation exceeded the limit
+ * - `timeout`, `memory`, `processes`: user code exceeded a limit; `exited`: it ended its process
+ * - `load`: the file could not be loaded again
+ * - `changed`: after the process was replaced, the same actions gave other observations
+ */
+export const episodeErrorKinds = [
+	'threw',
+	'invalid',
+	'size',
+	'timeout',
+	'memory',
+	'processes',
+	'exited',
+	'load',
+	'changed',
+] as const;
+
+/** A tool call by a policy. `arguments` is whatever the policy wrote; only an object can be a valid call. */
+export const toolCallSchema = v.object({ name: v.string(), arguments: v.unknown() });
+export interface ToolCall {
+	readonly name: string;
+	readonly arguments: unknown;
+}
+
+export const episodeStops = [
+	// The policy called no more tools.
+	'policy',
+	// The environment's attribute `done` is true.
+	'done',
+	// The limit of turns was reached.
+	'turns',
+	// See `error`.
+	'failed',
+] as const;
+export type EpisodeStop = (typeof episodeStops)[number];
+
+export const episodeErrorSchema = v.object({
+	/** What was running. */
+	during: v.picklist(['reset', 'call', 'reward']),
+	kind: v.picklist(episodeErrorKinds),
+	message: v.string(),
+	/** 1-based line in the environment file. */
+	line: v.optional(v.number()),
+	stack: v.optional(v.string()),
+});
+export type EpisodeError = v.InferOutput<typeof episodeErrorSchema>;
+export type EpisodeErrorKind = EpisodeError['kind'];
+
+export const episodeTurnSchema = v.object({
+	calls: v.array(toolCallSchema),
+	/** The tools' answers as the model sees them, in TRL's order. Missing ones belong to a turn that failed. */
+	results: v.array(
+		v.object({
+			name: v.string(),
+			content: v.string(),
+			/** Whether the tool raised an exception, whose message is part of the content. */
+			failed: v.boolean(),
+			line: v.optional(v.number()),
+		}),
+	),
+	done: v.nullable(v.boolean()),
+	durationMs: v.number(),
+	state: v.optional(v.record(v.string(), v.unknown())),
+});
+export type EpisodeTurn = v.InferOutput<typeof episodeTurnSchema>;
+
+/** One episode, from reset to reward. */
+export const episodeSchema = v.object({
+	/** Row of the dataset, from 0. */
+	row: v.number(),
+	/** Name of the policy. */
+	policy: v.string(),
+	/** Text that `reset` appended to the prompt; null if it returned none. */
+	observation: v.nullable(v.string()),
+	/** State after `reset`. */
+	state: v.optional(v.record(v.string(), v.unknown())),
+	turns: v.array(episodeTurnSchema),
+	/** null if the reward does not apply, the environment has none, or the episode failed. */
+	reward: v.nullable(v.number()),
+	stop: v.picklist(episodeStops),
+	error: v.optional(episodeErrorSchema),
+	durationMs: v.number(),
+	/** Output printed by user code, up to a limit. */
+	logs: v.array(v.string()),
+});
+export type Episode = v.InferOutput<typeof episodeSchema>;

@@ -1,0 +1,46 @@
+"""Calls the tools of one turn as TRL's trainer does (`GRPOTrainer._tool_call_loop` in 1.13): an exception's message is
+the tool's answer, and asynchronous tools run together after the others.
+"""
+
+import inspect
+
+from . import frames, scoring
+
+
+def call_all(tools, calls, file):
+    """Returns [{name, value, failed, line?, stack?}]. Raises only what would end a trainer, and MemoryError."""
+    results, waiting = [], []
+    for call in calls:
+        name = call["name"]
+        try:
+            if name not in tools:
+                raise ValueError(f"Tool {name} not found.")
+            value = tools[name](**call["arguments"])
+            if inspect.iscoroutinefunction(tools[name]):
+                waiting.append((name, value))
+            else:
+                results.append({"name": name, "value": value, "failed": False})
+        except MemoryError:
+            raise
+        except Exception as error:
+            results.append(_failure(name, error, file))
+    if waiting:
+        results.extend(_await_all(waiting, file))
+    return results
+
+
+def _await_all(waiting, file):
+    import asyncio
+
+    async def gather():
+        return await asyncio.gather(*(one for _, one in waiting), return_exceptions=True)
+
+    for (name, _), value in zip(waiting, scoring.event_loop().run_until_complete(gather())):
+        failed = isinstance(value, Exception)
+        yield _failure(name, value, file) if failed else {"name": name, "value": value, "failed": False}
+
+
+def _failure(name, error, file):
+    place = frames.describe(error, file)
+    place.pop("message")
+    return {"name": name, "value": {"error": str(error)}, "failed": True, **place}

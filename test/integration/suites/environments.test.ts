@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import * as vscode from 'vscode';
+import type { EnvironmentState } from '../../../src/extension/environments/environmentState.ts';
+import { environmentInlineLine } from '../../../src/extension/environments/environmentWords.ts';
+import { commandIds } from '../../../src/extension/ids.ts';
+import type { ExtensionApi } from '../../../src/extension.ts';
+import { activated, notices, until, workspaceFolder } from '../support/laboratory.ts';
+
+suite('environments in the editor', () => {
+	let api: ExtensionApi;
+	let folder: string;
+
+	suiteSetup(async () => {
+		api = await activated();
+		folder = join(workspaceFolder(), 'environments');
+		await mkdir(folder, { recursive: true });
+	});
+
+	async function untilState(
+		uri: vscode.Uri,
+		what: string,
+		condition: (state: EnvironmentState) => boolean,
+	): Promise<EnvironmentState> {
+		const { verifications } = await api.environments.get();
+		return await until(what, () => {
+			const state = verifications.get(uri.fsPath);
+			return state !== undefined && condition(state) && state;
+		});
+	}
+
+	async function replace(document: vscode.TextDocument, from: string, to: string): Promise<void> {
+		const at = document.getText().indexOf(from);
+		assert.ok(at >= 0, from);
+		const edit = new vscode.WorkspaceEdit();
+		const range = new vscode.Range(document.positionAt(at), document.positionAt(at + from.length));
+		edit.replace(document.uri, range, to);
+		await vscode.workspace.applyEdit(edit);
+	}
+
+	test('a new environment is verified; a broken one is marked at its line, until it is fixed', async function () {
+		this.timeout(240_000);
+		const answers = { template: 'guess', name: 'number_game', folder: vscode.Uri.file(folder) };
+		const uri = await vscode.commands.executeCommand<vscode.Uri>(commandIds.newEnvironment, answers);
+		assert.equal(uri.fsPath, join(folder, 'number_game.env.py'));
+		const document = await vscode.workspace.openTextDocument(uri);
+		assert.match(document.getText(), /^class NumberGame:$/m);
+		const first = await untilState(uri, 'it is verified', ({ phase }) => phase === 'done' || phase === 'failed');
+		assert.deepEqual(first.verification?.findings, [], String(first.failure));
+		assert.match(
+			environmentInlineLine(first)?.text ?? '',
+			/^setup ok · gold 12 \/ 12 · random 0\.\d+ \(\d+ \/ 12 solved\)/,
+		);
+		assert.deepEqual(vscode.languages.getDiagnostics(uri), []);
+
+		await replace(document, 'return 1.0 if self.won else 0.0', 'return 1.0');
+		assert.match(
+			environmentInlineLine((await api.environments.get()).verifications.get(uri.fsPath))?.text ?? '',
+			/before the last edit$/,
+		);
+		await document.save();
+		const broken = await untilState(uri, 'it is verified again', ({ phase, verification }) => {
+			return phase === 'done' && verification !== first.verification;
+		});
+		assert.equal(environmentInlineLine(broken)?.tone, 'error');
+		const [mark] = await until('a diagnostic', () => {
+			const marks = vscode.languages.getDiagnostics(uri);
+			return marks.length > 0 && marks;
+		});
+		assert.match(mark?.message ?? '', /earns 1\.00 on average, as much as the solutions/);
+		assert.match(document.lineAt(mark?.range.start.line ?? 0).text, /def get_reward/);
+
+		await replace(document, 'return 1.0', 'return 1.0 if self.won else 0.0');
+		await document.save();
+		await until('the diagnostic is gone', () => vscode.languages.getDiagnostics(uri).length === 0);
+
+		await replace(document, 'def reset(', 'def reset((');
+		await document.save();
+		await untilState(uri, 'the error is found', ({ phase }) => phase === 'failed');
+		const line = document
+			.getText()
+			.split('\n')
+			.findIndex((text) => text.includes('def reset(('));
+		const faults = await until('the error is marked', () => {
+			const marks = vscode.languages.getDiagnostics(uri);
+			return marks.length > 0 && marks;
+		});
+		assert.match(faults[0]?.message ?? '', /SyntaxError/);
+		assert.equal(faults[0]?.range.start.line, line);
+		await vscode.commands.executeCommand('workbench.action.closeActiveEditor');
+	});
+
+	test('a name that is taken or invalid is rejected', async () => {
+		for (const name of ['number_game', '../outside', 'class name']) {
+			const answers = { template: 'guess', name, folder: vscode.Uri.file(folder) };
+			const before = notices.length;
+			assert.equal(await vscode.commands.executeCommand(commandIds.newEnvironment, answers), undefined);
+			assert.match(notices[before]?.text ?? '', /is not a valid environment name/);
+		}
+	});
+});

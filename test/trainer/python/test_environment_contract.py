@@ -1,0 +1,186 @@
+"""Plays the same actions in TRL's own trainer and in an environment host, and compares everything that a model sees."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import trl
+from datasets import Dataset
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from trl import GRPOConfig, GRPOTrainer
+
+ROOT = Path(__file__).parents[3]
+sys.path.append(str(ROOT / "src" / "rewards" / "python"))
+from _reward_host.environments import Environments  # noqa: E402
+
+TEMPLATES = ROOT / "media" / "templates" / "environment"
+NAMES = ["calculator", "guess", "word", "grid"]
+
+Call = dict[str, Any]
+
+
+def load(name: str, folder: Path) -> tuple[Path, list[dict[str, Any]]]:
+    """Returns the template's environment as a file, and its rows."""
+    path = folder / f"{name}.env.py"
+    path.write_text((TEMPLATES / path.name).read_text().replace("__CLASS__", "Made"))
+    return path, [json.loads(line) for line in (TEMPLATES / f"{name}.rows.jsonl").read_text().splitlines()]
+
+
+def script(row: dict[str, Any]) -> list[list[Call]]:
+    """Returns a solution with calls before and after it that fail in every way that a model can write."""
+    solution: list[Call] = row["calls"]
+    first = solution[0]
+    return [
+        [{"name": "no_such_tool", "arguments": {}}],
+        [{"name": first["name"], "arguments": {}}],
+        [{"name": first["name"], "arguments": {"no_such_argument": 1}}, {"name": "reset", "arguments": {}}],
+        [{"name": first["name"], "arguments": {key: {"wrong": ["type"]} for key in first["arguments"]}}],
+        *[[call] for call in solution],
+        [solution[-1]],
+    ]
+
+
+def make_tokenizer() -> PreTrainedTokenizerFast:
+    """Returns a byte-level tokenizer with Qwen3's chat template, for which TRL knows how to parse tool calls."""
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    vocabulary = {symbol: i for i, symbol in enumerate(["<|endoftext|>", "<|im_start|>", "<|im_end|>", *alphabet])}
+    plain = Tokenizer(models.BPE(vocabulary, []))
+    plain.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    plain.decoder = decoders.ByteLevel()
+    template = Path(trl.__file__).parent / "chat_templates" / "qwen3.jinja"
+    return PreTrainedTokenizerFast(
+        tokenizer_object=plain,
+        pad_token="<|endoftext|>",
+        eos_token="<|im_end|>",
+        additional_special_tokens=["<|im_start|>"],
+        chat_template=template.read_text(),
+    )
+
+
+class Scripted(GRPOTrainer):
+    """Writes what `scripts` says instead of sampling, and keeps what the tools answered."""
+
+    scripts: list[list[list[Call]]]
+
+    def _generate(self, prompts: Any) -> Any:
+        self.asked = prompts
+        return super()._generate(prompts)
+
+    def _generate_single_turn(self, prompt_ids: Any, *_: Any, **__: Any) -> Any:
+        written = []
+        for ids in prompt_ids:
+            text = self.processing_class.decode(ids)
+            turns = self.scripts[int(re.search(r"Game (\d+)", text)[1])]
+            turn = text.count("<|im_start|>assistant") - 1
+            calls = turns[turn] if turn < len(turns) else []
+            said = "".join(f"<tool_call>\n{json.dumps(call)}\n</tool_call>\n" for call in calls) or "I am done."
+            written.append(self.processing_class(said.strip() + "<|im_end|>")["input_ids"])
+        return written, None
+
+    def _tool_call_loop(self, *args: Any) -> Any:
+        result = super()._tool_call_loop(*args)
+        self.masks, self.played, self.written = result[0], result[1], result[2]
+        return result
+
+    def _calculate_rewards(self, *args: Any) -> Any:
+        self.earned = super()._calculate_rewards(*args)
+        return self.earned
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Scripted, list[dict[str, Any]], dict[str, Path]]:
+    """Plays one row of each template twice in TRL."""
+    folder = tmp_path_factory.mktemp("environments")
+    files, factories, rows = {}, {}, []
+    for number, name in enumerate(NAMES):
+        files[name], found = load(name, folder)
+        module = types.ModuleType(name)
+        exec(compile(files[name].read_text(), str(files[name]), "exec"), module.__dict__)
+        # TRL runs a reward function for each class.
+        factories[name] = module.Made
+        asked = found[number]["prompt"][0]["content"]
+        rows.append(
+            {**found[number], "prompt": [{"role": "user", "content": f"Game {number}. {asked}"}], "environment": name}
+        )
+    # Datasets have the same columns in every row.
+    columns = {key for row in rows for key in row}
+    rows = [{key: row.get(key) for key in columns} for row in rows]
+    tokenizer = make_tokenizer()
+    torch.manual_seed(1)
+    config = LlamaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=8,
+        intermediate_size=8,
+        num_hidden_layers=1,
+        num_attention_heads=1,
+        num_key_value_heads=1,
+        max_position_embeddings=16384,
+        pad_token_id=0,
+        eos_token_id=2,
+    )
+    trainer = Scripted(
+        model=LlamaForCausalLM(config),
+        args=GRPOConfig(
+            output_dir=str(folder / "out"),
+            per_device_train_batch_size=8,
+            num_generations=2,
+            max_completion_length=8192,
+            use_cpu=True,
+            bf16=False,
+            report_to=[],
+            beta=0.0,
+        ),
+        train_dataset=Dataset.from_list([{"prompt": row["prompt"]} for row in rows]),
+        processing_class=tokenizer,
+        environment_factory=factories,
+    )
+    trainer.scripts = [script(row) for row in rows]
+    twice = [row for row in rows for _ in range(2)]
+    trainer._generate_and_score_completions(twice)
+    return trainer, twice, files
+
+
+class NoCapture:
+    def next(self) -> list[str]:
+        return []
+
+
+@pytest.mark.parametrize("place", range(8))
+def test_host_gives_the_same_episode(played: Any, place: int) -> None:
+    trainer, rows, files = played
+    row = {key: value for key, value in rows[place].items() if key != "environment"}
+    host = Environments(NoCapture())
+    host.load({"file": str(files[rows[place]["environment"]]), "seed": 1})
+    # In TRL, the second completion of a group has played in an instance of its own.
+    begun = host.reset({"instance": place, "row": row})
+    assert trainer.asked[place][-1]["content"] == row["prompt"][-1]["content"] + begun["observation"]
+    messages = [message for message in trainer.played[place] if message["role"] == "tool"]
+    seen = []
+    for calls in trainer.scripts[place // 2]:
+        reply = host.call({"instance": place, "calls": calls})
+        assert "error" not in reply
+        seen += [{"role": "tool", "name": result["name"], "content": result["content"]} for result in reply["results"]]
+    assert seen == messages
+    assert len(seen) >= 8
+    earned = [value for value in trainer.earned[place].tolist() if value == value]
+    assert earned == pytest.approx([host.reward({"instance": place})["value"]])
+
+
+def test_observations_are_masked(played: Any) -> None:
+    """TRL trains on what the policy wrote and on nothing that a tool answered."""
+    trainer, _, _ = played
+    for place, (mask, ids) in enumerate(zip(trainer.masks, trainer.written, strict=True)):
+        trained = trainer.processing_class.decode([token for token, kept in zip(ids, mask, strict=True) if kept])
+        others = trainer.processing_class.decode([token for token, kept in zip(ids, mask, strict=True) if not kept])
+        assert "<tool_response>" not in trained
+        assert "<tool_call>" not in others
+        assert trained.count("<tool_call>") == sum(len(calls) for calls in trainer.scripts[place // 2])
+        assert others.count("<tool_response>") == sum(len(calls) for calls in trainer.scripts[place // 2])

@@ -1,0 +1,90 @@
+// @reaches cli rewardHost rewardPython
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { decodeOrThrow } from '../../../src/protocol/decode.ts';
+import { environmentVerificationSchema } from '../../../src/protocol/environmentVerification.ts';
+import { episodeSchema } from '../../../src/protocol/episode.ts';
+import { guessing } from '../episodes/guessingEnvironment.ts';
+import { objects, Workplace } from './cliFixtures.ts';
+
+const limit = { timeout: 120_000 };
+const rows = [3, 9, 14]
+	.map((number) => JSON.stringify({ number, calls: [{ name: 'guess', arguments: { value: number } }] }))
+	.join('\n');
+
+test('verify-environment reports a sound environment, and what is wrong with a broken one', limit, async (context) => {
+	const place = await Workplace.make(context);
+	await place.write('rows.jsonl', rows);
+	await place.write('guess.env.py', guessing);
+	const sound = await place.run(context, 'verify-environment', 'guess.env.py', '--dataset', 'rows.jsonl');
+	assert.equal(sound.status, 0, sound.stderr);
+	assert.match(sound.stdout, /^Guess: setup ok · gold 3 \/ 3 · random 0\.\d\d \(\d \/ 3 solved\) · idle 0\.00 /);
+	assert.match(sound.stdout, /^on 3 rows of rows\.jsonl, 3 with a solution$/m);
+
+	await place.write('broken.env.py', `# @dataset rows.jsonl\n${guessing.replace('if self.done else 0.0', '')}`);
+	const broken = await place.run(context, 'verify-environment', 'broken.env.py', '--turns', '2', '--seed', '4');
+	assert.equal(broken.status, 1, broken.stderr);
+	assert.match(broken.stdout, /^broken\.env\.py:31: error: A policy that does nothing earns 1\.00 on average/m);
+	assert.match(broken.stdout, /^Failed\.$/m);
+
+	const json = await place.run(context, 'verify-environment', 'broken.env.py', '--json');
+	const [found, ...others] = objects(json.stdout);
+	assert.deepEqual(others, []);
+	const verification = decodeOrThrow(environmentVerificationSchema, found, 'output');
+	assert.equal(verification.episodes.length, 12);
+	assert.equal(verification.findings[0]?.kind, 'no-effort');
+});
+
+test('run-episodes plays the solutions, or another policy', limit, async (context) => {
+	const place = await Workplace.make(context);
+	await place.write('rows.jsonl', rows);
+	await place.write('guess.env.py', `# @dataset rows.jsonl\n${guessing}`);
+	const gold = await place.run(context, 'run-episodes', 'guess.env.py', '--rows', '1');
+	assert.equal(gold.status, 0, gold.stderr);
+	assert.match(
+		gold.stdout,
+		/^row (\d), gold: Guess my number from 1 to \d+\.\n {2}> guess\(\{"value":\d+\}\)\n {2}< correct\n {2}reward 1\.00, ended by the policy\n1 episode\n$/,
+	);
+	const json = await place.run(
+		context,
+		'run-episodes',
+		'guess.env.py',
+		'--policy',
+		'random',
+		'--turns',
+		'3',
+		'--state',
+		'--json',
+	);
+	const episodes = objects(json.stdout).map((one) => decodeOrThrow(episodeSchema, one, 'output'));
+	assert.deepEqual(
+		episodes.map(({ row, policy }) => [row, policy]),
+		[0, 1, 2].map((row) => [row, 'random']),
+	);
+	assert.ok(episodes.every(({ turns }) => turns.length <= 3 && turns.every(({ state }) => state !== undefined)));
+});
+
+test('errors name the file and what to do', limit, async (context) => {
+	const place = await Workplace.make(context);
+	await place.write('fails.env.py', 'class Fails:\n    def reset(self, **row): raise KeyError("level")\n');
+	const failed = await place.run(context, 'run-episodes', 'fails.env.py', '--policy', 'idle');
+	assert.equal(failed.status, 1);
+	assert.match(failed.stdout, /failed in reset: KeyError: 'level' \(fails\.env\.py:2\)/);
+	const none = await place.run(context, 'run-episodes', 'fails.env.py');
+	assert.equal(none.status, 2);
+	assert.match(none.stderr, /No row has a solution\. Add a column "calls"/);
+	await place.write('torn.env.py', 'class Torn(:\n');
+	const torn = await place.run(context, 'verify-environment', 'torn.env.py');
+	assert.equal(torn.status, 1);
+	assert.match(torn.stderr, /torn\.env\.py:1: SyntaxError/);
+	for (const [args, message] of [
+		[['other.py'], /is not an environment file/],
+		[['missing.env.py'], /does not exist/],
+		[['fails.env.py', '--dataset', 'missing.jsonl'], /missing\.jsonl does not exist/],
+		[['fails.env.py', '--timeout', '0'], /--timeout must be greater than 0/],
+	] as const) {
+		const refused = await place.run(context, 'verify-environment', ...args);
+		assert.equal(refused.status, 2, refused.stderr);
+		assert.match(refused.stderr, message);
+	}
+});
