@@ -14,6 +14,10 @@ async function passes(code: string, of: CodeTests, language: 'python' | 'javascr
 	return passed === total;
 }
 
+/** Runs every test of a row. */
+const everyTest = (code: string, of: CodeTests, language: 'python' | 'javascript') =>
+	runCodeTests(sandbox, code, of, { timeoutSeconds: 20, memoryMb: 128, language, stopAtFailure: false });
+
 /** Values as Python and JavaScript literals, compared with expected JSON; numbers in text form come last. */
 const values: readonly (readonly [expected: string, python: string, javascript: string, same: boolean])[] = [
 	['9', 'float("inf")', 'Infinity', false],
@@ -39,44 +43,60 @@ const values: readonly (readonly [expected: string, python: string, javascript: 
 describe('the return value of a call', { skip, concurrency: 2 }, () => {
 	for (const language of ['python', 'javascript'] as const) {
 		it(`is compared in ${language} with the expected value`, async () => {
-			const list = (pick: (row: (typeof values)[number]) => string) => values.map(pick).join(', ');
-			const code =
-				language === 'python'
-					? `def solve(i):\n    return [${list((row) => row[1])}][i]`
-					: `function solve(i) { return [${list((row) => row[2])}][i]; }`;
-			const wrong: string[] = [];
-			// Combine everything in one row with one test per value.
-			const json = `{"fn_name": "solve", "inputs": [${values.map((_, i) => `[${i}]`)}], "outputs": [${list((row) => row[0])}]}`;
-			const { passed, total } = await runCodeTests(sandbox, code, tests({ input_output: json }), {
-				...{ timeoutSeconds: 20, memoryMb: 128, language, stopAtFailure: false },
-			});
-			assert.equal(total, values.length);
-			assert.equal(passed, values.filter((row) => row[3]).length);
-			for (const [expected, python, javascript, same] of values) {
-				const one = tests({ input_output: `{"fn_name": "solve", "inputs": [[0]], "outputs": [${expected}]}` });
-				const own =
-					language === 'python' ? `def solve(i): return ${python}` : `function solve(i) { return ${javascript}; }`;
-				if ((await passes(own, one, language)) !== same) wrong.push(`${expected} by ${own}`);
+			for (const same of [true, false]) {
+				const rows = values.filter((row) => row[3] === same);
+				const list = (pick: (row: (typeof values)[number]) => string) => rows.map(pick).join(', ');
+				const code =
+					language === 'python'
+						? `def solve(i):\n    return [${list((row) => row[1])}][i]`
+						: `function solve(i) { return [${list((row) => row[2])}][i]; }`;
+				// One row with one test per value.
+				const json = `{"fn_name": "solve", "inputs": [${rows.map((_, i) => `[${i}]`)}], "outputs": [${list((row) => row[0])}]}`;
+				const { passed, total } = await everyTest(code, tests({ input_output: json }), language);
+				assert.deepEqual([passed, total], [same ? rows.length : 0, rows.length]);
 			}
-			assert.deepEqual(wrong, []);
+			const single = tests({ input_output: '{"fn_name": "solve", "inputs": [[0]], "outputs": [9]}' });
+			const infinity =
+				language === 'python' ? 'def solve(i): return float("inf")' : 'function solve(i) { return Infinity; }';
+			assert.equal(await passes(infinity, single, language), false);
 		});
 
 		it(`is compared in ${language} by the rule for its benchmark`, async () => {
 			const code = language === 'python' ? 'def solve(x): return x' : 'function solve(x) { return x; }';
-			for (const [given, expected, exact, apps, other] of [
+			const given = [
 				[2.5000001, 2.5, false, true, true],
 				[2.50001, 2.5, false, true, false],
 				[2.5, 2.5, true, true, true],
 				[1e-9, 0, false, language === 'javascript', language === 'javascript'],
+			] as const;
+			for (const [benchmark, rule] of [
+				['LiveCodeBench', 2],
+				['APPS', 3],
+				['verification_info', 4],
 			] as const) {
-				const cases = [{ input: [given], output: expected, type: 'function_call', fn_name: 'solve' }];
-				const rows = [
-					{ test_cases: [{ ...cases[0], input: String(given), testtype: 'functional' }], fn_name: 'solve' },
-					{ input_output: JSON.stringify({ fn_name: 'solve', inputs: [[given]], outputs: [expected] }) },
-					{ verification_info: { test_cases: cases } },
-				];
-				const found = await Promise.all(rows.map((row) => passes(code, tests(row), language)));
-				assert.deepEqual(found, [exact, apps, other], `${given} for ${expected}`);
+				for (const same of [true, false]) {
+					const pairs = given.filter((row) => row[rule] === same);
+					const cases = pairs.map(([value, output]) => {
+						return { input: [value], output, type: 'function_call', fn_name: 'solve' };
+					});
+					const rows = {
+						LiveCodeBench: {
+							test_cases: cases.map((one) => ({ ...one, input: String(one.input[0]), testtype: 'functional' })),
+							fn_name: 'solve',
+						},
+						APPS: {
+							input_output: JSON.stringify({
+								fn_name: 'solve',
+								inputs: pairs.map(([value]) => [value]),
+								outputs: pairs.map(([, output]) => output),
+							}),
+						},
+						verification_info: { verification_info: { test_cases: cases } },
+					};
+					if (pairs.length === 0) continue;
+					const { passed, total } = await everyTest(code, tests(rows[benchmark]), language);
+					assert.deepEqual([passed, total], [same ? pairs.length : 0, pairs.length], `${benchmark}: ${same}`);
+				}
 			}
 		});
 	}

@@ -118,7 +118,7 @@ test('pausing, sampling and requested checkpoints do not change what a run learn
 	const client = await connect(run);
 	let disturbed = 0;
 	try {
-		while (disturbed < 8) {
+		while (disturbed < 4) {
 			await client.request('run/pause', {});
 			await client.request('policy/generate', { prompts: ['1+2='], n: 4 });
 			await client.request('run/checkpoint', {});

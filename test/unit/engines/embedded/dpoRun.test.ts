@@ -25,7 +25,7 @@ async function recipeOf(place: Workplace, steps: number, more: object = {}) {
 		rewards: [{ use: 'accuracy' }],
 		workers: 2,
 		model: { ...tinyRecipe.model, context: 40 },
-		evaluate: { every: 5, problems: 30 },
+		evaluate: { every: 5, problems: 8 },
 		checkpoint: { every: 3, keep: 100 },
 		stages: [{ ...stage, pairs: { path, heldOutShare: 0.2 }, ...more }],
 	};

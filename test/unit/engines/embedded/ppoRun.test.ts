@@ -71,7 +71,7 @@ test('the policy learns a dense reward and the critic learns to predict it, with
 	const stage = { type: 'ppo', num_generations: 2, prompts_per_step: 16, max_completion_length: 10 };
 	const rates = { learning_rate: 1e-2, critic_learning_rate: 2e-2, num_ppo_epochs: 2, vf_coef: 0.5 };
 	const recipe = { ...dense, checkpoint: { every: 1000 }, evaluate: { every: 1000, problems: 2 } };
-	const run = await place.prepare({ ...recipe, stages: [{ ...stage, ...rates, steps: 80 }] });
+	const run = await place.prepare({ ...recipe, stages: [{ ...stage, ...rates, steps: 60 }] });
 	const { code, stderr } = await place.run('--run', run);
 	assert.equal(code, 0, stderr);
 	const lines = (await readMetrics(run)).filter(({ values }) => values.reward != null);

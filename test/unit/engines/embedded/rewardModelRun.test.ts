@@ -27,7 +27,7 @@ async function recipeOf(place: Workplace, steps: number) {
 		rewards: [{ use: 'accuracy' }],
 		workers: 2,
 		model: { ...tinyRecipe.model, context: 40 },
-		evaluate: { every: 5, problems: 30 },
+		evaluate: { every: 5, problems: 8 },
 		checkpoint: { every: 3, keep: 100 },
 		stages: [
 			{ type: 'sft', steps: 3, learning_rate: 1e-2, batch_size: 32 },

@@ -7,7 +7,7 @@ import { ContinueFrom } from '../../../../src/extension/rollouts/continueFrom.ts
 import { connectRun, connectServed } from '../../../../src/runs/runControl.ts';
 import { listCheckpoints, readRecord, readRollouts } from '../../../../src/runs/runReader.ts';
 import { builtProgram } from '../../../support/programs.ts';
-import { eventually, tinyRecipe, Workplace } from '../../engines/embedded/engineProcess.ts';
+import { eventually, shortRecipe, tinyRecipe, Workplace } from '../../engines/embedded/engineProcess.ts';
 
 const engine = builtProgram('dist/engine.js');
 const programs = async () => ({ engine, node: process.execPath });
@@ -22,27 +22,27 @@ async function served(path: string): Promise<boolean> {
 
 test('a rollout is continued from any token by the nearest checkpoint, whose engine exits when unused', async () => {
 	await using place = await Workplace.make();
-	const run = await place.prepare({ ...tinyRecipe, checkpoint: { every: 10, keep: 20 } });
+	const run = await place.prepare(shortRecipe);
 	assert.equal((await place.run('--run', run)).code, 0);
 	const steps = (await listCheckpoints(run)).map(({ step }) => step);
 	assert.ok(steps.length >= 3, String(steps));
-	const [rollout] = await readRollouts(run, 41);
+	const [rollout] = await readRollouts(run, 10);
 	assert.ok(rollout !== undefined && typeof rollout.prompt === 'string' && typeof rollout.completion === 'string');
 	const continuing = new ContinueFrom({ ...own(run), idleMs: 300 });
 
-	const policy = await continuing.policy(41);
+	const policy = await continuing.policy(10);
 	assert.equal(policy.ready, true);
-	assert.match(policy.message, /checkpoint at step 40\b/);
+	assert.match(policy.message, /checkpoint at step 9\b/);
 	assert.equal(policy.temperature, 1);
 
 	const tokens = rollout.tokens?.text ?? [];
 	const prefix = tokens.slice(0, 2).join('');
 	const heard: string[] = [];
-	const request = { step: 41, prompt: rollout.prompt, prefix, maxTokens: 40, temperature: 0 };
+	const request = { step: 10, prompt: rollout.prompt, prefix, maxTokens: 40, temperature: 0 };
 	const first = await continuing.generate(request, (text) => heard.push(text));
 	assert.equal(heard.join(''), first.text);
 	assert.ok(first.text.length > 0);
-	const path = (await listCheckpoints(run)).find(({ step }) => step === 40)?.path as string;
+	const path = (await listCheckpoints(run)).find(({ step }) => step === 9)?.path as string;
 	assert.ok(await served(path));
 
 	// Greedy chunks must equal a single request, with nothing lost or repeated at chunk boundaries.
@@ -141,7 +141,7 @@ test('runs that cannot continue rollouts explain why', async () => {
 
 test('an engine that serves a window exits when the window is killed', async () => {
 	await using place = await Workplace.make();
-	const run = await place.prepare(tinyRecipe);
+	const run = await place.prepare(shortRecipe);
 	assert.equal((await place.run('--run', run)).code, 0);
 	const path = (await listCheckpoints(run)).at(-1)?.path as string;
 	const window = join(import.meta.dirname, 'servingWindow.ts');

@@ -160,8 +160,8 @@ describe('hostile folders and files', () => {
 		assert.deepEqual(faults, [{ file: '1.jsonl', line: 2, message: 'longer than 64 MiB', records: 1 }]);
 	});
 
-	it('handles a folder with five thousand tiny files', async () => {
-		for (let i = 0; i < 5000; i++) closeSync(openSync(join(folder, `${i}.txt`), 'w'));
+	it('handles a folder with two thousand tiny files', async () => {
+		for (let i = 0; i < 2000; i++) closeSync(openSync(join(folder, `${i}.txt`), 'w'));
 		assert.deepEqual(await runsBelow(folder), { runs: [], cut: false, folders: 1 });
 		await writeFiles(folder, { 'inner/1.jsonl': [row('a')] });
 		const { runs } = await runsBelow(folder);

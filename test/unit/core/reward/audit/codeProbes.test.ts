@@ -74,7 +74,9 @@ describe('code probes', () => {
 	}
 
 	for (const [language, problems, tried] of [
-		['python', codeProblems, [...ids, ...others]],
+		['python', codeProblems.slice(0, 1), ids],
+		// These take values from other rows.
+		['python', codeProblems, others],
 		// The others are tested more cheaply by codeTestsHacks.test.ts.
 		[
 			'javascript',
@@ -82,7 +84,7 @@ describe('code probes', () => {
 			['code-equals-everything', 'code-swallows-failure', 'code-brings-comparison'],
 		],
 	] as const) {
-		test(`none succeeds against the built-in reward that runs code in a sandbox: ${language}`, {
+		test(`none succeeds against the built-in reward that runs code in a sandbox: ${language}, ${tried[0]} to ${tried.at(-1)}`, {
 			skip: !isThere && 'no sandbox here',
 		}, async (context) => {
 			const builtIns = [{ use: 'code-tests', name: 'code', timeoutSeconds: 2, language }];
