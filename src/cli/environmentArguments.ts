@@ -49,6 +49,7 @@ export async function withEnvironment(
 	const hosts = await openRewardHosts({ python: values.python ?? true });
 	const limits = timeout === undefined ? {} : { turnMs: 1000 * timeout };
 	const runner = new EnvironmentRunner(hosts, file, { seed, limits });
+	signal.addEventListener('abort', () => runner.dispose(), { once: true });
 	try {
 		const dataset = values.dataset === undefined ? {} : { dataset: resolve(values.dataset) };
 		const data = await environmentData({ file, rows, seed, signal, ...dataset });

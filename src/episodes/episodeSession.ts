@@ -5,6 +5,8 @@ import {
 	type CallReply,
 	callReplySchema,
 	environmentHostMethods,
+	type PlayReply,
+	playReplySchema,
 	type ResetReply,
 	type RewardReply,
 	resetReplySchema,
@@ -50,6 +52,14 @@ export interface ResetResult {
 	readonly state?: Readonly<Record<string, unknown>>;
 }
 
+export interface PlayedEpisode {
+	readonly reset: ResetResult;
+	readonly turns: readonly EpisodeTurn[];
+	readonly reward: number | null;
+	/** Why the episode ended early. */
+	readonly error?: EpisodeError;
+}
+
 const maxLogLines = 200;
 type Reply = ResetReply | CallReply | RewardReply;
 
@@ -81,6 +91,33 @@ export class EpisodeSession {
 			this.#process = process;
 			this.#observation = reply.observation;
 			return reply;
+		});
+	}
+
+	/**
+	 * Plays a whole episode whose calls are known in advance, in one request, which is several times faster. Returns null
+	 * if it ended its process: the episode must then be played turn by turn, which shows what ended it.
+	 */
+	play(script: readonly (readonly ToolCall[])[], ownsReward: boolean): Promise<PlayedEpisode | null> {
+		return this.#runner.queue(async () => {
+			const { process } = await this.#loaded('reset');
+			const { instance, state } = this.#options;
+			const { file, limits } = this.#runner;
+			const calls = script.map(sentCalls);
+			try {
+				const reply = await process.request(
+					environmentHostMethods.play,
+					{ instance, state, row: this.#row, calls, ownsReward },
+					playReplySchema as unknown as Schema<PlayReply>,
+					{ timeoutMs: limits.turnMs, file },
+				);
+				return this.#played(process, script, reply);
+			} catch (error) {
+				if (Failure.from(error).reason === 'cancelled') throw error;
+				if (!(error instanceof HostEnd)) await process.kill(new HostEnd('exited', Failure.from(error).message));
+				process.log.take();
+				return null;
+			}
 		});
 	}
 
@@ -118,6 +155,28 @@ export class EpisodeSession {
 		});
 	}
 
+	#played(process: HostProcess, script: readonly (readonly ToolCall[])[], reply: PlayReply): PlayedEpisode {
+		const { reset, turns, reward } = reply;
+		this.#log(
+			process,
+			[reset, ...turns, ...(reward === null ? [] : [reward])].flatMap(({ logs }) => logs ?? []),
+		);
+		const last = reward ?? turns.at(-1) ?? reset;
+		if (last.error?.kind === 'memory') void process.kill(new HostEnd('memory', last.error.message));
+		this.#process = process;
+		this.#observation = reset.observation ?? null;
+		for (const [i, { results = [] }] of turns.entries()) {
+			this.#past.push({ calls: script[i] as readonly ToolCall[], contents: results.map(({ content }) => content) });
+		}
+		const during = reward !== null ? 'reward' : turns.length > 0 ? 'call' : 'reset';
+		return {
+			reset: resetResult(reset),
+			turns: turns.map((turn, i) => turnOf(script[i] as readonly ToolCall[], turn)),
+			reward: reward?.value ?? null,
+			...(last.error === undefined ? {} : { error: { during, ...last.error } }),
+		};
+	}
+
 	async #loaded(during: EpisodeError['during']): ReturnType<EpisodeHost['loaded']> {
 		try {
 			return await this.#runner.loaded();
@@ -153,22 +212,12 @@ export class EpisodeSession {
 
 	async #reset(process: HostProcess): Promise<ResetResult> {
 		const schema = resetReplySchema as unknown as Schema<ResetReply>;
-		const { observation, done, durationMs, state } = await this.#ask(process, 'reset', { row: this.#row }, schema);
-		return { observation: observation ?? null, done, durationMs, ...(state === undefined ? {} : { state }) };
+		return resetResult(await this.#ask(process, 'reset', { row: this.#row }, schema));
 	}
 
 	async #call(process: HostProcess, calls: readonly ToolCall[]): Promise<EpisodeTurn> {
 		const schema = callReplySchema as unknown as Schema<CallReply>;
-		// JSON has no undefined.
-		const sent = calls.map(({ name, arguments: given }) => ({ name, arguments: given ?? null }));
-		const { results = [], done, durationMs, state } = await this.#ask(process, 'call', { calls: sent }, schema);
-		return {
-			calls: [...calls],
-			results: results.map(({ stack: _, ...result }) => result),
-			done,
-			durationMs,
-			...(state === undefined ? {} : { state }),
-		};
+		return turnOf(calls, await this.#ask(process, 'call', { calls: sentCalls(calls) }, schema));
 	}
 
 	async #ask<T extends Reply>(
@@ -211,3 +260,22 @@ export class EpisodeSession {
 
 /** The reply to `end` has no fields. */
 const rawReply: Schema<unknown> = v.unknown();
+
+/** JSON has no undefined. */
+function sentCalls(calls: readonly ToolCall[]): ToolCall[] {
+	return calls.map(({ name, arguments: given }) => ({ name, arguments: given ?? null }));
+}
+
+function resetResult({ observation, done, durationMs, state }: ResetReply): ResetResult {
+	return { observation: observation ?? null, done, durationMs, ...(state === undefined ? {} : { state }) };
+}
+
+function turnOf(calls: readonly ToolCall[], { results = [], done, durationMs, state }: CallReply): EpisodeTurn {
+	return {
+		calls: [...calls],
+		results: results.map(({ stack: _, ...result }) => result),
+		done,
+		durationMs,
+		...(state === undefined ? {} : { state }),
+	};
+}

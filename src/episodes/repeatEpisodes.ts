@@ -74,8 +74,8 @@ class Repetition {
 		const difference = episodeDifference(first, second) ?? stateDifference(first, second);
 		if (difference !== null) return await this.#explain(script, difference);
 		const [beside] = await Promise.all([
-			this.#play(script, instances.second, true),
-			this.#play(other, instances.other, true),
+			this.#play(script, instances.second, true, true),
+			this.#play(other, instances.other, true, true),
 		]);
 		const shared = episodeDifference(first, beside);
 		const again = episodeDifference(first, await this.#play(script, instances.first, true));
@@ -102,13 +102,15 @@ class Repetition {
 		return difference.what === 'state' ? [] : [{ row, where: 'beside', difference }];
 	}
 
-	async #play(script: Script, instance: number, discard = false): Promise<Episode> {
+	/** @param stepwise whether to play turn by turn, so that concurrent episodes alternate */
+	async #play(script: Script, instance: number, discard = false, stepwise = false): Promise<Episode> {
 		const { row, columns, calls } = script;
 		const session = this.#runner.start(columns, { instance, state: true });
 		const act = scriptPolicy(calls);
 		const { ownsReward } = this.#environment;
 		const common = { session, row, columns, policy: 'repeat', act, maxTurns: calls.length, ownsReward };
-		const episode = await runEpisode({ ...common, signal: this.#signal });
+		const whole = stepwise ? {} : { script: calls };
+		const episode = await runEpisode({ ...common, ...whole, signal: this.#signal });
 		await session.end({ discard });
 		return episode;
 	}

@@ -1,7 +1,7 @@
 import { Failure } from '../base/failure.ts';
 import type { EpisodePolicy } from '../core/episode/episodePolicies.ts';
 import { promptText } from '../core/episode/promptText.ts';
-import type { Episode, EpisodeError, EpisodeTurn } from '../protocol/episode.ts';
+import type { Episode, EpisodeError, EpisodeTurn, ToolCall } from '../protocol/episode.ts';
 import { EpisodeFault, type EpisodeSession } from './episodeSession.ts';
 
 export interface EpisodeRequest {
@@ -11,6 +11,8 @@ export interface EpisodeRequest {
 	readonly columns: Readonly<Record<string, unknown>>;
 	readonly policy: string;
 	readonly act: EpisodePolicy;
+	/** All calls, if they do not depend on answers. The episode is then played in one request. */
+	readonly script?: readonly (readonly ToolCall[])[] | undefined;
 	/** Limit of turns. */
 	readonly maxTurns: number;
 	/** Whether the environment has get_reward. */
@@ -27,6 +29,18 @@ export interface EpisodeRequest {
 export async function runEpisode(request: EpisodeRequest): Promise<Episode> {
 	const { session, row, columns, policy, act, maxTurns, signal } = request;
 	const start = performance.now();
+	const played = request.script && (await session.play(request.script, request.ownsReward));
+	if (played) {
+		const { reset, turns, reward, error } = played;
+		return {
+			...{ row, policy, observation: reset.observation, turns: [...turns], reward },
+			stop: error === undefined ? 'policy' : 'failed',
+			...(reset.state === undefined ? {} : { state: { ...reset.state } }),
+			...(error === undefined ? {} : { error }),
+			durationMs: performance.now() - start,
+			logs: [...session.logs],
+		};
+	}
 	const turns: EpisodeTurn[] = [];
 	const episode = {
 		row,

@@ -3,17 +3,16 @@ import {
 	type EpisodePolicy,
 	type EpisodePolicyName,
 	episodePolicies,
-	idlePolicy,
 	randomPolicy,
 	scriptPolicy,
-	wrongPolicy,
+	wrongScript,
 } from '../core/episode/episodePolicies.ts';
 import { episodeStatistics } from '../core/episode/episodeStatistics.ts';
 import { environmentFindings } from '../core/episode/findings/environmentFindings.ts';
 import { solutionOf } from '../core/episode/solution.ts';
 import type { EnvironmentDescription } from '../protocol/environmentHost.ts';
 import type { EnvironmentVerification } from '../protocol/environmentVerification.ts';
-import type { Episode } from '../protocol/episode.ts';
+import type { Episode, ToolCall } from '../protocol/episode.ts';
 import type { EnvironmentData } from './environmentData.ts';
 import type { EnvironmentRunner } from './environmentRunner.ts';
 import { repeatEpisodes } from './repeatEpisodes.ts';
@@ -48,7 +47,7 @@ export async function verifyEnvironment(
 		policiesOf(environment, row, columns, options.seed).map((policy) => ({ row, columns, ...policy })),
 	);
 	let lost = 0;
-	for (const { row, columns, policy, act, maxTurns } of plan) {
+	for (const { row, columns, policy, act, script, maxTurns } of plan) {
 		checkAborted(options.signal);
 		if (lost >= maxLost) {
 			remarks.push(
@@ -60,7 +59,10 @@ export async function verifyEnvironment(
 		const { ownsReward } = environment;
 		const limit = maxTurns ?? options.turns;
 		const { signal } = options;
-		const episode = await runEpisode({ session, row, columns, policy, act, maxTurns: limit, ownsReward, signal });
+		const episode = await runEpisode({
+			...{ session, row, columns, policy, act, script, ownsReward, signal },
+			maxTurns: limit,
+		});
 		await session.end();
 		episodes.push(episode);
 		if (endsProcess(episode)) lost++;
@@ -95,20 +97,32 @@ export async function verifyEnvironment(
 	};
 }
 
+/** A policy for one row. */
+interface PlannedPolicy {
+	readonly policy: EpisodePolicyName;
+	readonly act: EpisodePolicy;
+	/** All calls, if they do not depend on answers. */
+	readonly script?: readonly (readonly ToolCall[])[];
+	readonly maxTurns?: number;
+}
+
 /** Returns the policies to play on a row, the solution first. */
 export function policiesOf(
 	environment: EnvironmentDescription,
 	row: number,
 	columns: Readonly<Record<string, unknown>>,
 	seed: number,
-): { readonly policy: EpisodePolicyName; readonly act: EpisodePolicy; readonly maxTurns?: number }[] {
+): PlannedPolicy[] {
 	const { turns } = solutionOf(columns);
 	const { tools } = environment;
+	const scripted = (policy: EpisodePolicyName, script: PlannedPolicy['script'] & object): PlannedPolicy => {
+		return { policy, act: scriptPolicy(script), script, maxTurns: scriptedTurns };
+	};
 	return [
-		...(turns === null ? [] : [{ policy: 'gold' as const, act: scriptPolicy(turns), maxTurns: scriptedTurns }]),
+		...(turns === null ? [] : [scripted('gold', turns)]),
 		{ policy: 'random', act: randomPolicy(tools, seed, row) },
-		{ policy: 'idle', act: idlePolicy },
-		{ policy: 'wrong', act: wrongPolicy(tools), maxTurns: scriptedTurns },
+		scripted('idle', []),
+		scripted('wrong', wrongScript(tools)),
 	];
 }
 

@@ -13,6 +13,8 @@ export const environmentHostMethods = {
 	/** Calls the tools of one turn. */
 	call: 'environment/call',
 	reward: 'environment/reward',
+	/** Plays a whole episode whose calls are known in advance: reset, turns and reward in one request. */
+	play: 'environment/play',
 	/** Removes an instance. */
 	end: 'environment/end',
 } as const;
@@ -116,6 +118,8 @@ export const callReplySchema = v.object({
 				name: v.string(),
 				content: v.string(),
 				failed: v.boolean(),
+				/** Message of the exception. */
+				message: v.exactOptional(v.string()),
 				line: v.exactOptional(v.number()),
 				stack: v.exactOptional(v.string()),
 			}),
@@ -129,3 +133,12 @@ export const rewardReplySchema = v.object({
 	value: v.exactOptional(v.nullable(v.number())),
 });
 export type RewardReply = v.InferOutput<typeof rewardReplySchema>;
+
+export const playReplySchema = v.object({
+	reset: resetReplySchema,
+	/** Shorter than the script if user code failed. */
+	turns: v.array(callReplySchema),
+	/** null if user code failed before, or if no reward was requested. */
+	reward: v.nullable(rewardReplySchema),
+});
+export type PlayReply = v.InferOutput<typeof playReplySchema>;

@@ -60,6 +60,8 @@ export const episodeTurnSchema = v.object({
 			content: v.string(),
 			/** Whether the tool raised an exception, whose message is part of the content. */
 			failed: v.boolean(),
+			/** Message of the exception. */
+			message: v.optional(v.string()),
 			line: v.optional(v.number()),
 		}),
 	),

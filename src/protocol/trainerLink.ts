@@ -1,6 +1,8 @@
 import * as v from 'valibot';
 import { alertLevels } from './alert.ts';
 import { hyperparametersSchema } from './control.ts';
+import { environmentDescriptionSchema } from './environmentHost.ts';
+import { episodeErrorSchema } from './episode.ts';
 import { rolloutLineSchema } from './rolloutLine.ts';
 
 /**
@@ -290,6 +292,32 @@ export const trainerLinkMethods = {
 			/** Metrics from `log_metric`, and the number of rows each reward failed on. */
 			metrics: scalars,
 		}),
+	},
+	/** Returns the environment of the recipe, which the driver runs in a separate process. */
+	'environment/describe': {
+		params: v.object({}),
+		result: v.object({ environment: environmentDescriptionSchema }),
+	},
+	/** Starts an episode in an instance, which is created on first use. If `error` is set, the episode is over. */
+	'environment/reset': {
+		params: v.object({ instance: whole, row: unknownRecord }),
+		result: v.object({ observation: v.optional(v.nullable(v.string())), error: v.optional(episodeErrorSchema) }),
+	},
+	/** Calls a tool. A call that fails has `failed` and the exception's `message`; the episode continues. */
+	'environment/call': {
+		params: v.object({ instance: whole, name: v.string(), arguments: v.unknown() }),
+		result: v.object({
+			content: v.optional(v.string()),
+			failed: v.optional(v.boolean()),
+			message: v.optional(v.string()),
+			done: v.optional(v.nullable(v.boolean())),
+			error: v.optional(episodeErrorSchema),
+		}),
+	},
+	/** Returns the reward of an episode; null if it does not apply. */
+	'environment/reward': {
+		params: v.object({ instance: whole }),
+		result: v.object({ value: v.optional(v.nullable(v.number())), error: v.optional(episodeErrorSchema) }),
 	},
 	/**
 	 * A stage starts, or continues after a resume, before its next update. `step`: number of completed updates in this

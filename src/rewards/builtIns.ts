@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { suggest } from '../core/recipe/suggest.ts';
 import { cosineLengthReward } from '../core/reward/cosineLengthReward.ts';
+import { environmentReward } from '../core/reward/environmentReward.ts';
 import { exactMatchReward } from '../core/reward/exactMatchReward.ts';
 import { formatOf } from '../core/reward/formatReward.ts';
 import { jsonSchemaReward } from '../core/reward/jsonSchemaReward.ts';
@@ -76,6 +77,8 @@ export async function createBuiltIn(given: BuiltInEntry, context: RewardContext)
 			const accuracy = await createAccuracy(context);
 			return { score: (sample) => cosineLengthReward(sample, entry, tags, accuracy(sample)) };
 		}
+		case 'environment':
+			return { score: environmentReward };
 		case 'repetition':
 			return { score: (sample) => repetitionReward(sample, entry, tags) };
 		case 'reflection':

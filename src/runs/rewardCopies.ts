@@ -1,7 +1,7 @@
 import { mkdir, readdir } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
 import { Failure } from '../base/failure.ts';
-import type { ResolvedRecipe, ResolvedReward, RewardFile } from '../core/recipe/resolvedRecipe.ts';
+import type { ResolvedRecipe, RewardFile } from '../core/recipe/resolvedRecipe.ts';
 import { writeFileAtomic } from '../files/atomicFile.ts';
 import { openRegular } from '../files/safeFile.ts';
 import { sha256 } from '../files/sha256.ts';
@@ -16,7 +16,12 @@ export interface RewardCopies {
 }
 
 const prefix = `${runFiles.rewards}/`;
-const isCopy = (reward: ResolvedReward) => 'file' in reward && !isAbsolute(reward.file);
+/** Returns the reward files and the environment file that a recipe names: absolute, or copies relative to the run. */
+function namedFiles({ rewards, environment }: ResolvedRecipe): string[] {
+	const files = rewards.flatMap((reward) => ('file' in reward ? [reward.file] : []));
+	return environment === undefined ? files : [...files, environment.file];
+}
+
 /**
  * Reads the reward files of a recipe, and returns the recipe with the locations of their copies. Absolute files are
  * read with their local imports; a relative one is a copy in the run `parent` and is copied unchanged. Fails with the
@@ -24,11 +29,11 @@ const isCopy = (reward: ResolvedReward) => 'file' in reward && !isAbsolute(rewar
  */
 export async function readRewardCopies(recipe: ResolvedRecipe, parent: string | null = null): Promise<RewardCopies> {
 	const contents = new Map<string, Buffer>();
-	if (parent !== null && recipe.rewards.some(isCopy)) {
+	if (parent !== null && namedFiles(recipe).some((file) => !isAbsolute(file))) {
 		for (const [path, bytes] of await readCopies(parent, recipe)) contents.set(path, bytes);
 	}
 	const places = new Map<string, string>();
-	const written = recipe.rewards.flatMap((reward) => ('file' in reward && !isCopy(reward) ? [reward.file] : []));
+	const written = namedFiles(recipe).filter(isAbsolute);
 	if (written.length > 0) {
 		const sources = await readRewardSources([...new Set(written)]);
 		const folder = freeFolder(sources, contents);
@@ -36,14 +41,15 @@ export async function readRewardCopies(recipe: ResolvedRecipe, parent: string | 
 		for (const [file, path] of sources.entries) places.set(file, folder + path);
 	}
 	const { rewardFiles: _, ...rest } = recipe;
+	const copy = (file: string) => places.get(file) ?? file;
+	const { environment } = recipe;
 	if (contents.size === 0) return { recipe: rest, contents };
 	return {
 		contents,
 		recipe: {
 			...rest,
-			rewards: recipe.rewards.map((reward) =>
-				'file' in reward ? { ...reward, file: places.get(reward.file) ?? reward.file } : reward,
-			),
+			rewards: recipe.rewards.map((reward) => ('file' in reward ? { ...reward, file: copy(reward.file) } : reward)),
+			...(environment === undefined ? {} : { environment: { ...environment, file: copy(environment.file) } }),
 			rewardFiles: [...contents]
 				.map(([path, bytes]) => ({ path, bytes: bytes.length, sha256: sha256(bytes) }))
 				.sort((a, b) => (a.path < b.path ? -1 : 1)),
@@ -84,7 +90,7 @@ export function hashRewards(recipe: unknown): string {
  * is not a regular file.
  */
 export async function checkRewardCopies(run: string, recipe: ResolvedRecipe): Promise<void> {
-	if (recipe.rewards.some((reward) => 'file' in reward)) await readCopies(run, recipe);
+	if (namedFiles(recipe).length > 0) await readCopies(run, recipe);
 }
 
 /** Returns the path of a run's copy. Fails with `invalid` if the name is not one of its copies. */
@@ -104,9 +110,9 @@ async function readCopies(run: string, recipe: ResolvedRecipe): Promise<Map<stri
 	if (listed.length > 2 * rewardFileLimits.files || bytes > 2 * rewardFileLimits.bytes) {
 		throw new Failure('invalid', `${join(run, runFiles.recipe)} lists more reward files than a run can contain.`);
 	}
-	for (const reward of recipe.rewards) {
+	for (const file of namedFiles(recipe)) {
 		// The recipe of a run that continues this one can add files.
-		if ('file' in reward && !isAbsolute(reward.file)) rewardCopyPath(run, recipe, reward.file);
+		if (!isAbsolute(file)) rewardCopyPath(run, recipe, file);
 	}
 	const changed = (path: string, how: string) =>
 		new Failure(

@@ -244,6 +244,7 @@ export function recipeTables(): Record<string, string> {
 		vllm: keyTable(pick(pytorch.properties?.vllm, 'vllm')),
 		ray: keyTable(property('ray')),
 		scoring: keyTable(property('scoring')),
+		environment: keyTable(property('environment')),
 		evaluate: keyTable(property('evaluate')),
 		checkpoint: keyTable(property('checkpoint')),
 		log: keyTable(property('log')),

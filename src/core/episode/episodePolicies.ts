@@ -22,9 +22,6 @@ export function scriptPolicy(script: readonly (readonly ToolCall[])[]): EpisodeP
 	return ({ turns }) => script[turns.length] ?? null;
 }
 
-/** Ends the episode without calling a tool. */
-export const idlePolicy: EpisodePolicy = () => null;
-
 /** Calls random tools with arguments that fit their schemas, until the environment says that it is done. */
 export function randomPolicy(tools: readonly ToolDescription[], ...seeds: readonly (number | string)[]): EpisodePolicy {
 	const usable = tools.flatMap(({ schema }) => (schema === null ? [] : [schema]));
@@ -37,8 +34,8 @@ export function randomPolicy(tools: readonly ToolDescription[], ...seeds: readon
 	};
 }
 
-/** Makes every type of invalid call once: an unknown tool, and for each tool malformed, missing and mistyped arguments. */
-export function wrongPolicy(tools: readonly ToolDescription[]): EpisodePolicy {
+/** Returns every type of invalid call once: an unknown tool, and for each tool malformed, missing and mistyped arguments. */
+export function wrongScript(tools: readonly ToolDescription[]): readonly (readonly ToolCall[])[] {
 	const calls: ToolCall[] = [{ name: 'no_such_tool', arguments: {} }];
 	for (const { name, schema } of tools) {
 		calls.push({ name, arguments: '{"unterminated": ' }, { name, arguments: null }, { name, arguments: [1] });
@@ -49,8 +46,7 @@ export function wrongPolicy(tools: readonly ToolDescription[]): EpisodePolicy {
 		}
 		calls.push({ name, arguments: { no_such_argument: 1 } });
 	}
-	const script = calls.slice(0, maxWrongCalls).map((call) => [call]);
-	return scriptPolicy(script);
+	return calls.slice(0, maxWrongCalls).map((call) => [call]);
 }
 
 const maxWrongCalls = 40;

@@ -16,8 +16,11 @@ const callSchema = v.union([
 		v.transform((call) => call.function),
 	),
 ]);
+/** Longest solution; an episode of any length would let a dataset occupy the host. */
+const maxTurns = 1000;
+
 /** Turns; a turn is a call, or a list of calls made in one message. */
-const solutionSchema = v.array(v.union([callSchema, v.array(callSchema)]));
+const solutionSchema = v.pipe(v.array(v.union([callSchema, v.array(callSchema)])), v.maxLength(maxTurns));
 
 export interface Solution {
 	/** Calls by turn; null if the row has no solution. */
@@ -32,7 +35,10 @@ export function solutionOf(row: Readonly<Record<string, unknown>>): Solution {
 	if (written === undefined || written === null) return { turns: null };
 	const decoded = decode(solutionSchema, written);
 	if (!decoded.ok) {
-		return { turns: null, fault: `The column ${solutionColumn} is not a list of tool calls, {"name", "arguments"}` };
+		return {
+			turns: null,
+			fault: `The column ${solutionColumn} is not a list of up to ${maxTurns} tool calls, {"name", "arguments"}`,
+		};
 	}
 	return { turns: decoded.value.map((turn) => (Array.isArray(turn) ? turn : [turn])) };
 }

@@ -4,6 +4,7 @@ import { resolveTemplate } from '../text/template.ts';
 import { checkBatches } from './checkBatches.ts';
 import { checkEmbedded } from './checkEmbedded.ts';
 import { checkEngine } from './checkEngine.ts';
+import { checkEnvironment } from './checkEnvironment.ts';
 import { checkImitation } from './checkImitation.ts';
 import { checkModel } from './checkModel.ts';
 import { checkPytorch } from './checkPytorch.ts';
@@ -25,6 +26,7 @@ export function checkRecipe(recipe: Recipe): PathFault[] {
 	const lengths = task && template ? sequenceLengths(task, template) : null;
 	checkDataset(recipe, report);
 	checkRewards(recipe, template, report);
+	checkEnvironment(recipe, report);
 	checkStages(recipe, report);
 	checkImitation(recipe, task, report);
 	checkModel(recipe, lengths, report);

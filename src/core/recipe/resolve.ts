@@ -1,6 +1,7 @@
 import { Failure } from '../../base/failure.ts';
 import { decodeOrThrow } from '../../protocol/decode.ts';
 import { type ResolvedBuiltIn, withAbsolutePaths } from '../../protocol/recipe/builtInRewards.ts';
+import { environmentSchema } from '../../protocol/recipe/environmentRecipe.ts';
 import {
 	checkpointSchema,
 	evaluationSchema,
@@ -131,6 +132,9 @@ export function resolveChecked(recipe: Recipe, machine: Machine): ResolvedRecipe
 			answer: template.answer && [...template.answer],
 		},
 		rewards: recipe.rewards.map((reward) => resolveReward(reward, machine)),
+		...(recipe.environment === undefined
+			? {}
+			: { environment: resolveKeys(environmentSchema, recipe.environment, context) }),
 		scoring: resolveKeys(scoringSchema, recipe.scoring, context),
 		stages,
 		...(embedded ? {} : { pytorch: resolveKeys(pytorchSchema, recipe.pytorch, context) }),

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { resolvedBuiltInSchema } from '../../protocol/recipe/builtInRewards.ts';
+import { environmentSchema } from '../../protocol/recipe/environmentRecipe.ts';
 import { defaultsOf } from '../../protocol/recipe/keyDefaults.ts';
 import {
 	busyChoices,
@@ -82,6 +83,8 @@ export const resolvedRecipeSchema = v.strictObject({
 			}),
 		]),
 	),
+	/** `file` is a path like that of a reward file. */
+	environment: v.optional(resolvedSchema(environmentSchema.keys)),
 	/** The run's copies of reward files and their imports, sorted by path. Absent if there are none. */
 	rewardFiles: v.optional(
 		v.array(v.strictObject({ path: v.string(), bytes: whole, sha256: v.pipe(v.string(), v.length(64)) })),

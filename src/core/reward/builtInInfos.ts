@@ -191,4 +191,14 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 		nullRule: 'never',
 		file: 'rewards/builtIn/rewardModel.ts',
 	},
+	{
+		name: 'environment',
+		title: 'Environment',
+		sentence: 'The reward that the environment of the recipe returns for the episode.',
+		formula: 'get_reward() of the environment file',
+		source: 'TRL 1.13, environment_factory',
+		range: 'depends on the environment',
+		nullRule: 'get_reward returns None, the episode failed, or the completion was not an episode',
+		file: 'core/reward/environmentReward.ts',
+	},
 ];

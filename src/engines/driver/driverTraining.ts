@@ -15,6 +15,7 @@ import { type Progress, startOfRun } from '../shared/progress.ts';
 import { adopt, nothingBefore, recallAccuracy, takeUp } from '../shared/runPast.ts';
 import { DriverCourse } from './driverCourse.ts';
 import { driverVersions } from './driverVersions.ts';
+import { LinkEnvironments } from './linkEnvironments.ts';
 import { driverReads, linkProblems } from './linkProblems.ts';
 import { type Ending, OrderExchange } from './orderExchange.ts';
 import { RequestFolder } from './ray/requestFolder.ts';
@@ -62,6 +63,7 @@ export class DriverTraining implements Training {
 	#requests: RequestFolder | null = null;
 	#introduced: LinkParams<'begin'> | null = null;
 	#opened: LinkParams<'data/opened'> | null = null;
+	readonly #environments: LinkEnvironments;
 	#course: DriverCourse | null = null;
 	#policy: TrainerPolicy | null = null;
 	/** Whether the trainer is about to exit, because it was asked to or has announced it. */
@@ -69,6 +71,7 @@ export class DriverTraining implements Training {
 
 	constructor(run: OpenedRun, options: DriverOptions) {
 		this.#run = run;
+		this.#environments = new LinkEnvironments(run.folder, run.recipe);
 		this.#options = options;
 		this.#outcome.promise.catch(() => undefined);
 	}
@@ -150,6 +153,10 @@ export class DriverTraining implements Training {
 			},
 			'data/opened': (params) => this.#dataOpened(params),
 			ready: (params) => this.#turn(() => this.#start(params)),
+			'environment/describe': () => this.#environments.describe(),
+			'environment/reset': (params) => this.#environments.reset(params),
+			'environment/call': (params) => this.#environments.call(params),
+			'environment/reward': (params) => this.#environments.reward(params),
 			'rewards/score': (params) => this.#inCourse('rewards/score').score(params, (task) => this.#turn(task)),
 			stage: (params) => this.#turn(() => this.#inCourse('stage').begin(params)),
 			step: (params) => this.#turn(() => this.#inCourse('step').update(params)),

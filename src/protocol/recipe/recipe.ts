@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { maxExcluded } from '../excludedPrompts.ts';
 import { trainingEngines } from '../runRecord.ts';
 import { builtInRewardSchema } from './builtInRewards.ts';
+import { environmentSchema } from './environmentRecipe.ts';
 import { grpoStageSchema, rlooStageSchema } from './groupStages.ts';
 import { processStageSchema, valueModelStageSchema } from './headStages.ts';
 import {
@@ -276,6 +277,19 @@ export const recipeSchema = v.strictObject({
 			[{ use: 'accuracy' }, { use: 'format', weight: 0.2 }],
 		),
 		{ alsoCalled: ['reward', 'reward_funcs', 'reward_functions', 'reward_function'] },
+	),
+	environment: bareKey(
+		described(
+			environmentSchema,
+			'Environment that the policy acts in. Its reward is the built-in reward "environment".',
+		),
+		{
+			lacking: {
+				embedded: {
+					say: 'The embedded engine does not support environments yet: set "engine": "pytorch".',
+				},
+			},
+		},
 	),
 	scoring: key(
 		described(scoringSchema, 'Limits for reward files, and the tolerated failure rate.'),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,9 @@ import torch
 from reasoning_lab_trainer.failure import Failure
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+# Environment hosts, which the trainer itself never imports.
+sys.path.append(str(Path(__file__).parents[3] / "src" / "rewards" / "python"))
 
 SYMBOLS = [*"0123456789+-=;", "<think>", "</think>", "<answer>", "</answer>"]
 

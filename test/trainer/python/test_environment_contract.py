@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 import types
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
-import trl
+from _reward_host.environments import Environments
 from datasets import Dataset
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from tool_model import make_model, make_tokenizer
 from trl import GRPOConfig, GRPOTrainer
 
 ROOT = Path(__file__).parents[3]
-sys.path.append(str(ROOT / "src" / "rewards" / "python"))
-from _reward_host.environments import Environments  # noqa: E402
-
 TEMPLATES = ROOT / "media" / "templates" / "environment"
 NAMES = ["calculator", "guess", "word", "grid"]
 
@@ -46,23 +40,6 @@ def script(row: dict[str, Any]) -> list[list[Call]]:
         *[[call] for call in solution],
         [solution[-1]],
     ]
-
-
-def make_tokenizer() -> PreTrainedTokenizerFast:
-    """Returns a byte-level tokenizer with Qwen3's chat template, for which TRL knows how to parse tool calls."""
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    vocabulary = {symbol: i for i, symbol in enumerate(["<|endoftext|>", "<|im_start|>", "<|im_end|>", *alphabet])}
-    plain = Tokenizer(models.BPE(vocabulary, []))
-    plain.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    plain.decoder = decoders.ByteLevel()
-    template = Path(trl.__file__).parent / "chat_templates" / "qwen3.jinja"
-    return PreTrainedTokenizerFast(
-        tokenizer_object=plain,
-        pad_token="<|endoftext|>",
-        eos_token="<|im_end|>",
-        additional_special_tokens=["<|im_start|>"],
-        chat_template=template.read_text(),
-    )
 
 
 class Scripted(GRPOTrainer):
@@ -113,21 +90,8 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Scripted, list[dic
     # Datasets have the same columns in every row.
     columns = {key for row in rows for key in row}
     rows = [{key: row.get(key) for key in columns} for row in rows]
-    tokenizer = make_tokenizer()
-    torch.manual_seed(1)
-    config = LlamaConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=8,
-        intermediate_size=8,
-        num_hidden_layers=1,
-        num_attention_heads=1,
-        num_key_value_heads=1,
-        max_position_embeddings=16384,
-        pad_token_id=0,
-        eos_token_id=2,
-    )
     trainer = Scripted(
-        model=LlamaForCausalLM(config),
+        model=make_model(16384),
         args=GRPOConfig(
             output_dir=str(folder / "out"),
             per_device_train_batch_size=8,
@@ -139,7 +103,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Scripted, list[dic
             beta=0.0,
         ),
         train_dataset=Dataset.from_list([{"prompt": row["prompt"]} for row in rows]),
-        processing_class=tokenizer,
+        processing_class=make_tokenizer(),
         environment_factory=factories,
     )
     trainer.scripts = [script(row) for row in rows]

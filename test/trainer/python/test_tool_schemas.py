@@ -1,15 +1,12 @@
 """Compares the tool schemas of environment hosts with those of transformers, on methods and on generated docstrings."""
 
 import random
-import sys
 from pathlib import Path
 from typing import Any, Literal, Optional, Union
 
 import pytest
-from transformers.utils import get_json_schema
-
-sys.path.append(str(Path(__file__).parents[3] / "src" / "rewards" / "python"))
 from _reward_host.tool_schema import SchemaFault, schema_of
+from transformers.utils import get_json_schema
 
 
 class Tools:

@@ -1,9 +1,12 @@
 // @reaches cli rewardHost rewardPython
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { decodeOrThrow } from '../../../src/protocol/decode.ts';
 import { environmentVerificationSchema } from '../../../src/protocol/environmentVerification.ts';
 import { episodeSchema } from '../../../src/protocol/episode.ts';
+import { root } from '../../scripts/paths.ts';
 import { guessing } from '../episodes/guessingEnvironment.ts';
 import { objects, Workplace } from './cliFixtures.ts';
 
@@ -87,4 +90,34 @@ test('errors name the file and what to do', limit, async (context) => {
 		assert.equal(refused.status, 2, refused.stderr);
 		assert.match(refused.stderr, message);
 	}
+});
+
+test('the commands in docs/environments.md work on a template', limit, async (context) => {
+	const place = await Workplace.make(context);
+	const template = join(root, 'media/templates/environment/guess');
+	const text = await readFile(`${template}.env.py`, 'utf8');
+	await place.write('guess.env.py', text.replaceAll('__CLASS__', 'Guess').replaceAll('__NAME__', 'guess'));
+	await place.write('guess.rows.jsonl', await readFile(`${template}.rows.jsonl`, 'utf8'));
+	const page = await readFile(join(root, 'docs/environments.md'), 'utf8');
+	const commands = [...page.matchAll(/^reasoning-lab (.+)$/gm)].map(([, command]) => (command as string).split(' '));
+	assert.deepEqual(
+		commands.map(([verb]) => verb),
+		['verify-environment', 'run-episodes'],
+	);
+	for (const command of commands) {
+		const ended = await place.run(context, ...command);
+		assert.equal(ended.status, 0, `${command.join(' ')}\n${ended.stdout}${ended.stderr}`);
+	}
+});
+
+test('the environment in docs/environments.md is sound', limit, async (context) => {
+	const place = await Workplace.make(context);
+	const page = await readFile(join(root, 'docs/environments.md'), 'utf8');
+	const [, code = ''] = /```python\n(# @dataset[\s\S]*?)```/.exec(page) ?? [];
+	const [, row = ''] = /```json\n(\{"number"[^\n]*)\n```/.exec(page) ?? [];
+	await place.write('guess.env.py', code);
+	await place.write('guess.rows.jsonl', row);
+	const ended = await place.run(context, 'verify-environment', 'guess.env.py');
+	assert.equal(ended.status, 0, ended.stdout + ended.stderr);
+	assert.match(ended.stdout, /gold 1 \/ 1/);
 });

@@ -19,8 +19,8 @@ const needed: Readonly<Partial<Record<BuiltInRewardName, object>>> = {
 	judge: { url: 'http://127.0.0.1:9/v1', model: 'm' },
 	process: { url: 'http://127.0.0.1:9/' },
 };
-/** Rewards that depend on an external service or program. */
-const asking: readonly BuiltInRewardName[] = ['judge', 'process', 'reward-model', 'code-tests'];
+/** Rewards that depend on an external service or program, or on the episode. */
+const asking: readonly BuiltInRewardName[] = ['judge', 'process', 'reward-model', 'code-tests', 'environment'];
 const own = builtInRewardNames.filter((name) => !asking.includes(name));
 const make = (use: BuiltInRewardName, options: object = {}, where = context) =>
 	createBuiltIn({ use, name: use, ...needed[use], ...options }, where);

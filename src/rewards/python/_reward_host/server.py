@@ -120,6 +120,7 @@ class Server:
             "environment/reset": self._environments.reset,
             "environment/call": self._environments.call,
             "environment/reward": self._environments.reward,
+            "environment/play": self._environments.play,
             "environment/end": self._environments.end,
         }
         if method not in handlers:

@@ -6,9 +6,11 @@ import inspect
 
 from . import frames, scoring
 
+MAX_MESSAGE = 10_000
+
 
 def call_all(tools, calls, file):
-    """Returns [{name, value, failed, line?, stack?}]. Raises only what would end a trainer, and MemoryError."""
+    """Returns [{name, value, failed, message?, line?, stack?}]. Raises only what would end a trainer, and MemoryError."""
     results, waiting = [], []
     for call in calls:
         name = call["name"]
@@ -42,5 +44,5 @@ def _await_all(waiting, file):
 
 def _failure(name, error, file):
     place = frames.describe(error, file)
-    place.pop("message")
-    return {"name": name, "value": {"error": str(error)}, "failed": True, **place}
+    message = str(error)
+    return {**place, "name": name, "value": {"error": message}, "failed": True, "message": message[:MAX_MESSAGE]}

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Random } from '../../../../src/base/random.ts';
-import { idlePolicy, randomPolicy, scriptPolicy, wrongPolicy } from '../../../../src/core/episode/episodePolicies.ts';
+import { randomPolicy, scriptPolicy, wrongScript } from '../../../../src/core/episode/episodePolicies.ts';
 import { promptText } from '../../../../src/core/episode/promptText.ts';
 import { randomArguments, seenValues } from '../../../../src/core/episode/randomArguments.ts';
 import { solutionOf } from '../../../../src/core/episode/solution.ts';
@@ -45,10 +45,18 @@ describe('the solution of a row', () => {
 	});
 
 	it('is reported if it is something else', () => {
-		for (const calls of [5, 'text', [5], [{ name: 1 }], [{ name: 'a', arguments: 'x' }], { name: 'a' }]) {
+		for (const calls of [
+			5,
+			'text',
+			Array(1001).fill({ name: 'a' }),
+			[5],
+			[{ name: 1 }],
+			[{ name: 'a', arguments: 'x' }],
+			{ name: 'a' },
+		]) {
 			const { turns, fault } = solutionOf({ calls });
 			assert.equal(turns, null);
-			assert.match(fault ?? '', /not a list of tool calls/);
+			assert.match(fault ?? '', /not a list of up to 1000 tool calls/);
 		}
 	});
 });
@@ -110,7 +118,7 @@ describe('policies', () => {
 		assert.deepEqual(policy(view()), [{ name: 'a', arguments: {} }]);
 		assert.deepEqual(policy(view(turn(''))), []);
 		assert.equal(policy(view(turn(''), turn(''))), null);
-		assert.equal(idlePolicy(view()), null);
+		assert.equal(scriptPolicy([])(view()), null);
 	});
 
 	it('the random one gives the same calls for the same view, others for another seed, and stops when done', () => {
@@ -123,13 +131,8 @@ describe('policies', () => {
 	});
 
 	it('the wrong one makes every type of invalid call once', () => {
-		const policy = wrongPolicy([tool(schema({ n: { type: 'integer' } }))]);
-		const turns: EpisodeTurn[] = [];
-		const calls: unknown[] = [];
-		for (let next = policy(view()); next !== null; next = policy(view(...turns))) {
-			calls.push(...next.map(({ name, arguments: given }) => [name, given]));
-			turns.push(turn(''));
-		}
+		const script = wrongScript([tool(schema({ n: { type: 'integer' } }))]);
+		const calls = script.flatMap((turn) => turn.map(({ name, arguments: given }) => [name, given]));
 		assert.deepEqual(calls, [
 			['no_such_tool', {}],
 			['act', '{"unterminated": '],

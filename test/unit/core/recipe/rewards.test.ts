@@ -90,7 +90,7 @@ describe('built-in rewards in a recipe', () => {
 			/^rewards\[0\]\.use: Entry 1 of "rewards" must be the name of a built-in reward, not "acuracy": did you mean "accuracy"\?$/,
 		],
 		['an underscore', [{ use: 'tag_count' }], /did you mean "tag-count"\?/],
-		['an unknown name', [{ use: 'xyz' }], /not "xyz": choose one of accuracy, format, exact-match, .*reward-model\./],
+		['an unknown name', [{ use: 'xyz' }], /not "xyz": choose one of accuracy, format, exact-match, .*environment\./],
 		['no text for a name', [{ use: 7 }], /not 7: choose one of accuracy/],
 		['a misspelled use', [{ ues: 'accuracy' }], /^rewards\[0\]\.ues: "ues" is not a valid key: did you mean "use"\?$/],
 		['a misspelled file', [{ fil: 'a.reward.ts' }], /^rewards\[0\]\.fil: "fil" .* did you mean "file"\?$/],
@@ -183,6 +183,14 @@ describe('built-in rewards in a recipe', () => {
 });
 
 describe('reward completion', () => {
+	/** The rest of a recipe in which the reward of an environment is valid. */
+	const played = {
+		engine: 'pytorch',
+		model: { path: 'model' },
+		template: { prompt: '{prompt}', think: null, answer: null, chat: true },
+		environment: { file: 'guess.env.py' },
+	};
+
 	it('offers each built-in reward with its required keys', () => {
 		const schema = JSON.parse(
 			readFileSync(new URL('../../../../media/schemas/recipe.schema.json', import.meta.url), 'utf8'),
@@ -196,7 +204,7 @@ describe('reward completion', () => {
 		);
 		for (const body of bodies) {
 			const given = Object.fromEntries(Object.entries(body).map(([key, value]) => [key, value === '' ? 'x' : value]));
-			assert.deepEqual(faultsOf([given]), [], JSON.stringify(body));
+			assert.deepEqual(faultsOf([given], body.use === 'environment' ? played : {}), [], JSON.stringify(body));
 		}
 	});
 });

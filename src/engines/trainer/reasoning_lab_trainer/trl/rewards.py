@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..link.messages import ScoredRow, ScoreRow
+from .environments import reward_column
 
 if TYPE_CHECKING:
     from ..course.context import Context
@@ -26,6 +27,7 @@ class RewardColumns:
         """Whether a user reward may need token ids. Built-in rewards do not."""
         tokenizer = context.policy.tokenizer
         self._ends = (tokenizer.eos_token_id, tokenizer.pad_token_id)
+        self._environment = reward_column(context.recipe)
         self._scored: list[ScoredRow] = []
         self.completions: list[Any] = []
         """Completions from the last batch, as TRL provides them: strings or lists of messages."""
@@ -73,6 +75,9 @@ class RewardColumns:
         ]
         in_process = self._context.in_process_rewards
         known, logged = (None, {}) if in_process is None else in_process.score(rows, step)
+        if self._environment is not None and columns.get("environments"):
+            earned = [environment._reward() for environment in columns["environments"]]
+            known = {**(known or {}), self._environment: earned}
         self._scored = self._context.score(rows, step, known)
         self._context.score_metrics.update(logged)
 

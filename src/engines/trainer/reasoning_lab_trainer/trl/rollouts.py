@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..link.framing import as_json
 from ..link.messages import ScoredRow
+from .environments import observed
 from .pieces import Pieces
 
 
@@ -32,6 +33,12 @@ class GenerationBatch:
     """Log-probabilities from the sampler, if the sampler is a separate program (vLLM)."""
     old: torch.Tensor | None = None
     reference: torch.Tensor | None = None
+    prompts: list[Any] | None = None
+    """Prompts with the observations that environments appended; None without an environment."""
+    masks: list[list[int]] | None = None
+    """0 for tokens that come from an environment, 1 for those of the policy."""
+    episodes: list[dict[str, Any]] | None = None
+    """Calls, failed calls and the error of each row's episode."""
     forward: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]] = field(default_factory=list)
     """Rows, log-probabilities and entropies from the first update."""
 
@@ -60,7 +67,7 @@ class GenerationBatch:
                 "stage": stage,
                 "group": place // group_size,
                 "index": place % group_size,
-                "prompt": given["prompt"],
+                "prompt": given["prompt"] if self.prompts is None else self.prompts[i],
                 "completion": self.completions[i],
                 "answer": given["answer"],
                 "row": given["row"],
@@ -74,6 +81,10 @@ class GenerationBatch:
                 line["tokens"] = len(ids)
             else:
                 extra["length"] = len(ids)
+            if self.episodes is not None:
+                extra["episode"] = self.episodes[i]
+            if self.masks is not None:
+                extra["observed"] = observed(self.masks[i])
             if scored["errors"]:
                 extra["errors"] = scored["errors"]
             if extra:

@@ -46,6 +46,8 @@ class Sampling(Gated):
         self._rows: torch.Tensor | None = None
         self._generating = False
         self._forwards: list[torch.Tensor] = []
+        self._asked: list[Any] = []
+        self._masks: list[list[int]] | None = None
         vllm = getattr(self, "vllm_generation", None)
         if vllm is not None:
             vllm.sync_weights = self._timed("weights", vllm.sync_weights)
@@ -60,6 +62,7 @@ class Sampling(Gated):
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         posed = self._posed(inputs)
         self._forwards = []
+        self._masks = None
         self._generating = True
         try:
             output = super()._generate_and_score_completions(posed)
@@ -79,6 +82,11 @@ class Sampling(Gated):
             old=forwards.pop() if forwards else None,
             reference=reference,
         )
+        environments = getattr(self, "environments", None)
+        if environments:
+            self._batch.prompts = self._asked
+            self._batch.masks = self._masks
+            self._batch.episodes = [environment._summary() for environment in environments]
         self._told_ahead = False
         output[ROWS] = torch.arange(len(posed), device=output["advantages"].device)
         return output
@@ -98,6 +106,7 @@ class Sampling(Gated):
 
     def _generate(self, prompts: list[Any]) -> Any:
         since = time.perf_counter()
+        self._asked = prompts
         with self.lab.stopwatch.phase("generate"):
             generated = super()._generate(prompts)
         seconds = max(time.perf_counter() - since, 1e-9)
@@ -105,6 +114,11 @@ class Sampling(Gated):
         length = self._metrics["train"]["completions/mean_length"][-1]
         self._throughput = {"throughput/completions": rows / seconds, "throughput/tokens": rows * length / seconds}
         return generated
+
+    def _tool_call_loop(self, *args: Any) -> Any:
+        result = super()._tool_call_loop(*args)
+        self._masks = result[0]
+        return result
 
     def _tokenize_prompts(self, prompts: list[Any]) -> Any:
         """Same as in TRL, but reports prompts that the model cannot read or that leave no room for an answer."""

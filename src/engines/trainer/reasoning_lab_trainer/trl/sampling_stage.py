@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..course.train_stage import train
 from ..failure import Failure
 from .arguments import training_arguments
+from .environments import environment_options, open_environment
 from .options import settings_by_name
 from .references import reference_made_for, restore_adapters, saved_reference
 from .rewards import RewardColumns
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 def run_sampling_stage(context: Context, stage: Stage, trainer_class: Any, config_class: Any) -> None:
     """Creates the trainer and trains."""
     columns = RewardColumns(context, stage.first_step)
+    environment = open_environment(context)
     if not columns.functions:
         raise Failure("invalid", f'The "{stage.type}" stage requires at least one reward.', 'Add one to "rewards".')
     arguments = training_arguments(
@@ -37,6 +39,7 @@ def run_sampling_stage(context: Context, stage: Stage, trainer_class: Any, confi
             args=arguments,
             train_dataset=place_dataset(stage.first_problem, batches * prompts),
             processing_class=context.policy.tokenizer,
+            **({} if environment is None else {"environment_factory": environment}),
         )
     trainer.begin_sampling(context, stage, columns)
     restore_adapters(context, saved)
@@ -73,6 +76,7 @@ def sampling_options(context: Context, stage: Stage, config_class: type) -> dict
         # Problems are already in training order.
         "shuffle_dataset": False,
         **vllm_options(context),
+        **environment_options(context),
     }
 
 

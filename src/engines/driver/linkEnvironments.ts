@@ -1,0 +1,90 @@
+import { Disposable, toDisposable } from '../../base/disposable.ts';
+import { Failure } from '../../base/failure.ts';
+import type { ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
+import { EnvironmentRunner } from '../../episodes/environmentRunner.ts';
+import { EpisodeFault, type EpisodeSession } from '../../episodes/episodeSession.ts';
+import { openRewardHosts } from '../../rewards/openRewardHosts.ts';
+import { rewardCopyPath } from '../../runs/rewardCopies.ts';
+import { contract, type LinkParams, type LinkResult } from './trainerServer.ts';
+
+/** The run's environment: instances in a supervised host process, which a trainer uses over its link. */
+export class LinkEnvironments extends Disposable {
+	readonly #folder: string;
+	readonly #recipe: ResolvedRecipe;
+	readonly #sessions = new Map<number, EpisodeSession>();
+	#runner: Promise<EnvironmentRunner> | null = null;
+
+	constructor(folder: string, recipe: ResolvedRecipe) {
+		super();
+		this.#folder = folder;
+		this.#recipe = recipe;
+	}
+
+	/** Loads the environment. Fails like `EnvironmentRunner.describe`, or with `invalid` if the recipe has none. */
+	async describe(): Promise<LinkResult<'environment/describe'>> {
+		return { environment: await (await this.#open()).describe() };
+	}
+
+	async reset({ instance, row }: LinkParams<'environment/reset'>): Promise<LinkResult<'environment/reset'>> {
+		const runner = await this.#open();
+		await this.#sessions.get(instance)?.end();
+		const session = runner.start(row, { instance });
+		this.#sessions.set(instance, session);
+		return await orFault(async () => ({ observation: (await session.reset()).observation }));
+	}
+
+	async call(params: LinkParams<'environment/call'>): Promise<LinkResult<'environment/call'>> {
+		const session = this.#session(params.instance);
+		return await orFault(async () => {
+			const { results, done } = await session.call([{ name: params.name, arguments: params.arguments }]);
+			const [result] = results;
+			if (result === undefined) throw new Failure('internal', 'The environment host did not answer a call.');
+			const { content, failed, message } = result;
+			return { content, failed, done, ...(message === undefined ? {} : { message }) };
+		});
+	}
+
+	async reward({ instance }: LinkParams<'environment/reward'>): Promise<LinkResult<'environment/reward'>> {
+		const session = this.#session(instance);
+		const { ownsReward } = await (await this.#open()).describe();
+		return await orFault(async () => ({ value: ownsReward ? await session.reward() : null }));
+	}
+
+	#session(instance: number): EpisodeSession {
+		const session = this.#sessions.get(instance);
+		if (session !== undefined) return session;
+		throw contract(new Failure('invalid', `The trainer used the environment instance ${instance} before a reset.`));
+	}
+
+	#open(): Promise<EnvironmentRunner> {
+		this.#runner ??= this.#start();
+		return this.#runner;
+	}
+
+	async #start(): Promise<EnvironmentRunner> {
+		const { environment, seed, scoring } = this.#recipe;
+		if (environment === undefined) throw contract(new Failure('invalid', 'The recipe has no environment.'));
+		const hosts = await openRewardHosts();
+		if (this.disposed) hosts.dispose();
+		else this.register(hosts);
+		const limits = {
+			turnMs: environment.turnSeconds * 1000,
+			loadMs: scoring.loadSeconds * 1000,
+			memoryMb: scoring.memoryMb,
+		};
+		const file = rewardCopyPath(this.#folder, this.#recipe, environment.file);
+		const runner = new EnvironmentRunner(hosts, file, { seed, limits });
+		this.register(toDisposable(() => runner.dispose()));
+		return runner;
+	}
+}
+
+/** Returns the reply, or why the episode cannot continue. */
+async function orFault<T extends object>(work: () => Promise<T>): Promise<T | { error: EpisodeFault['error'] }> {
+	try {
+		return await work();
+	} catch (error) {
+		if (error instanceof EpisodeFault) return { error: error.error };
+		throw error;
+	}
+}

@@ -1,0 +1,199 @@
+"""The recipe's environment as TRL's `environment_factory`: instances that forward to a host process. The driver
+supervises the process, so nothing that the environment does can stop the trainer.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from collections.abc import Callable
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING, Any, Literal
+
+from transformers.utils import get_json_schema
+from trl.chat_template_utils import supports_tool_calling
+
+from ..failure import Failure
+
+if TYPE_CHECKING:
+    from ..course.context import Context
+
+Schema = dict[str, Any]
+Ask = Callable[[str, dict[str, Any]], dict[str, Any]]
+
+TYPES: dict[str, Any] = {
+    "integer": int,
+    "number": float,
+    "string": str,
+    "boolean": bool,
+    "null": type(None),
+    "array": list,
+    "object": dict,
+}
+
+
+class RemoteEnvironment:
+    """An instance of the environment in the host process. Subclasses add the tools as methods."""
+
+    _ask: Ask
+    _numbers: itertools.count[int]
+
+    def __init__(self) -> None:
+        self._number = next(self._numbers)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._calls = 0
+        self._failures = 0
+        self._error: dict[str, Any] | None = None
+
+    def reset(self, row: dict[str, Any], **_: Any) -> str | None:
+        self._begin()
+        return self._request("reset", {"row": row}).get("observation")
+
+    def _request(self, what: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Returns the reply. After a failure, the episode is over: replies are empty."""
+        if self._error is not None:
+            return {}
+        reply = type(self)._ask(f"environment/{what}", {"instance": self._number, **params})
+        self._error = reply.get("error")
+        return {} if self._error is not None else reply
+
+    def _call(self, name: str, arguments: dict[str, Any]) -> str:
+        self._calls += 1
+        reply = self._request("call", {"name": name, "arguments": arguments})
+        if self._error is not None:
+            raise RuntimeError("The environment has failed.")
+        if reply["failed"]:
+            self._failures += 1
+            # TRL makes the answer from the message.
+            raise RuntimeError(reply["message"])
+        return str(reply["content"])
+
+    def _reward(self) -> float | None:
+        return self._request("reward", {}).get("value")
+
+    def _summary(self) -> dict[str, Any]:
+        """Returns what the rollout records in addition to the messages."""
+        summary: dict[str, Any] = {"calls": self._calls, "failures": self._failures}
+        if self._error is not None:
+            summary["error"] = self._error
+        return summary
+
+
+def environment_class(description: dict[str, Any], ask: Ask) -> type[RemoteEnvironment]:
+    """Returns a class whose instances have the described tools. Raises Failure `unsupported`, if a tool cannot be
+    described to a chat template as its file describes it.
+    """
+    members: dict[str, Any] = {"_ask": staticmethod(ask), "_numbers": itertools.count()}
+    for tool in description["tools"]:
+        if tool["schema"] is None:
+            raise Failure("invalid", f"{tool['fault']['message']}.", "Fix the environment file, then verify it.")
+        members[tool["name"]] = tool_method(tool["schema"], tool["isAsync"])
+    made = type(description["name"], (RemoteEnvironment,), members)
+    for tool in description["tools"]:
+        # The schema decides the prompt, so it must be the same as in a plain TRL script.
+        if get_json_schema(getattr(made, tool["name"]))["function"] != tool["schema"]:
+            raise Failure(
+                "unsupported",
+                f"The types of the tool {tool['name']} in the environment {description['name']} are not supported.",
+                "Use numbers, strings, booleans, lists and dictionaries.",
+            )
+    return made
+
+
+def tool_method(schema: Schema, is_async: bool) -> Any:
+    """Returns a method with the signature and docstring that give this schema."""
+    name = schema["name"]
+
+    def call(self: RemoteEnvironment, **arguments: Any) -> str:
+        return self._call(name, arguments)
+
+    async def call_async(self: RemoteEnvironment, **arguments: Any) -> str:
+        return self._call(name, arguments)
+
+    method: Any = call_async if is_async else call
+    parameters = schema["parameters"]
+    required = parameters.get("required") or []
+    hints = {key: hint_of(value) for key, value in parameters["properties"].items()}
+    signature = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
+    for key, hint in hints.items():
+        default = inspect.Parameter.empty if key in required else None
+        signature.append(inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint))
+    method.__name__ = method.__qualname__ = name
+    method.__signature__ = inspect.Signature(signature)
+    method.__annotations__ = dict(hints)
+    if "return" in schema:
+        method.__annotations__["return"] = hint_of(schema["return"])
+    method.__doc__ = docstring_of(schema)
+    return method
+
+
+def docstring_of(schema: Schema) -> str:
+    lines = [schema["description"] or ""]
+    properties = schema["parameters"]["properties"]
+    if properties:
+        lines += ["", "Args:", *(f"    {name}: {described(value)}" for name, value in properties.items())]
+    returned = schema.get("return", {}).get("description")
+    if returned is not None:
+        lines += ["", "Returns:", f"    {returned}"]
+    return "\n".join(lines)
+
+
+def described(schema: Schema) -> str:
+    return str(schema["description"])
+
+
+def hint_of(schema: Schema) -> Any:
+    """Returns the type whose schema this is."""
+    if "enum" in schema:
+        hint: Any = Literal[tuple(schema["enum"])]
+    elif "anyOf" in schema:
+        hint = reduce(or_, (hint_of(one) for one in schema["anyOf"]))
+    elif isinstance(schema.get("type"), list):
+        hint = reduce(or_, (TYPES[name] for name in schema["type"]))
+    elif "items" in schema:
+        hint = list[hint_of(schema["items"])]
+    elif "prefixItems" in schema:
+        hint = tuple[tuple(hint_of(one) for one in schema["prefixItems"])]
+    elif "additionalProperties" in schema:
+        hint = dict[str, hint_of(schema["additionalProperties"])]
+    else:
+        hint = TYPES.get(schema.get("type", ""), Any)
+    return hint | None if schema.get("nullable") else hint
+
+
+def open_environment(context: Context) -> type[RemoteEnvironment] | None:
+    """Returns the class for the recipe's environment, or None. Raises Failure."""
+    if context.recipe.get("environment") is None:
+        return None
+    if not supports_tool_calling(context.policy.tokenizer):
+        raise Failure(
+            "unsupported",
+            f"The chat template of {context.policy.name} does not support tool calls.",
+            "Use a model whose chat template does, such as an instruct model of Qwen.",
+        )
+    description = context.gate.ask("environment/describe", {})["environment"]
+    return environment_class(description, context.gate.ask)
+
+
+def environment_options(context: Context) -> dict[str, Any]:
+    """Returns TRL's settings for the recipe's environment."""
+    turns = (context.recipe.get("environment") or {}).get("maxTurns")
+    return {} if turns is None else {"max_tool_calling_iterations": turns}
+
+
+def reward_column(recipe: dict[str, Any]) -> str | None:
+    """Returns the name of the column with the environment's reward, or None if the recipe does not list it."""
+    return next((reward["name"] for reward in recipe["rewards"] if reward.get("use") == "environment"), None)
+
+
+def observed(mask: list[int]) -> list[list[int]]:
+    """Returns the ranges [start, end) of completion tokens that come from the environment. They are not trained on."""
+    changes = [
+        place
+        for place in range(len(mask) + 1)
+        if (mask[place : place + 1] == [0]) != (place > 0 and mask[place - 1] == 0)
+    ]
+    return [[start, end] for start, end in zip(changes[::2], changes[1::2], strict=True)]

@@ -1,0 +1,123 @@
+/** Trains on an environment file through the real driver, its host process, and the real trainer. */
+// @reaches driver trainer rewardPython
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { decodeOrThrow } from '../../src/protocol/decode.ts';
+import { rolloutLineSchema } from '../../src/protocol/rolloutLine.ts';
+import { readMetrics, readRecord } from '../../src/runs/runReader.ts';
+import { root } from '../scripts/paths.ts';
+import { findTestPython } from '../scripts/pythonEnvironment.ts';
+import { withOneThread } from '../support/oneThread.ts';
+import { Workplace } from '../unit/engines/embedded/engineProcess.ts';
+
+const found = await findTestPython(console.log);
+const skip = 'missing' in found && process.env.CI === undefined ? found.missing : false;
+const driver = fileURLToPath(new URL('../../src/engines/driver/main.ts', import.meta.url));
+
+/** Pays for being asked at all, because a model with random weights never calls a tool. */
+const environment = `from helper import word
+
+class Echo:
+    def reset(self, number, **row):
+        self.number = number
+        if number % 4 == 3: raise KeyError("no level")
+        return f" {word} {number}."
+
+    def say(self, text: str) -> str:
+        """
+        Says something.
+
+        Args:
+            text: What to say.
+        """
+        return text
+
+    def get_reward(self):
+        return self.number / 10
+`;
+
+describe('an environment in a recipe', { skip, timeout: 280_000 }, async () => {
+	const place = await Workplace.make(driver);
+	after(() => place[Symbol.asyncDispose]());
+
+	it('is copied to the run, played in its own process, and rewards the policy', async () => {
+		const python = 'python' in found ? found.python : '';
+		place.environment.REASONING_LAB_TORCH_PYTHON = python;
+		place.environment.HF_HUB_OFFLINE = '1';
+		const model = join(place.folder, 'model');
+		await promisify(execFile)(python, [join(root, 'test/trainer/python/tool_model.py'), model]);
+		await mkdir(join(place.folder, 'tasks'));
+		await writeFile(join(place.folder, 'tasks/echo.env.py'), environment);
+		await writeFile(join(place.folder, 'tasks/helper.py'), 'word = "Number"\n');
+		const rows = Array.from({ length: 40 }, (_, number) =>
+			JSON.stringify({ prompt: [{ role: 'user', content: `Task ${number}.` }], answer: null, number }),
+		);
+		await writeFile(join(place.folder, 'rows.jsonl'), rows.join('\n'));
+		const run = await place.prepare({
+			name: 'echo',
+			engine: 'pytorch',
+			device: 'cpu',
+			seed: 7,
+			whenBusy: 'share',
+			dataset: { path: 'rows.jsonl', heldOutShare: 0.2 },
+			model: { path: model },
+			template: { prompt: '{prompt}', think: null, answer: null, chat: true },
+			environment: { file: 'tasks/echo.env.py' },
+			rewards: [{ use: 'environment' }],
+			stages: [
+				{
+					type: 'grpo',
+					steps: 3,
+					learning_rate: 1e-3,
+					num_generations: 2,
+					prompts_per_step: 2,
+					max_completion_length: 8,
+				},
+			],
+			evaluate: { every: 100, problems: 1 },
+			checkpoint: { every: 100 },
+		});
+		const exit = await place.run('--run', await withOneThread(run));
+		const record = await readRecord(run);
+		assert.equal(exit.code, 0, `${exit.stderr} ${JSON.stringify(record.error)}`);
+		const metrics = await readMetrics(run);
+		const called = metrics.flatMap(({ step, values }) => {
+			return values['tools/call_frequency'] === undefined ? [] : [[step, values['tools/call_frequency']]];
+		});
+		assert.deepEqual(called, [
+			[1, 0],
+			[2, 0],
+			[3, 0],
+		]);
+		const lines = [];
+		for (const step of [1, 2, 3]) {
+			const text = await readFile(join(run, `rollouts/step_00000${step}.jsonl`), 'utf8');
+			for (const line of text.trim().split('\n'))
+				lines.push(decodeOrThrow(rolloutLineSchema, JSON.parse(line), 'line'));
+		}
+		assert.equal(lines.length, 12);
+		let failed = 0;
+		for (const { row, prompt, rewards, extra } of lines) {
+			const { number } = row as { number: number };
+			const episode = extra?.episode as { calls: number; error?: { kind: string; message: string } };
+			if (number % 4 === 3) {
+				failed++;
+				assert.equal(episode.error?.kind, 'threw');
+				assert.match(episode.error?.message ?? '', /KeyError: 'no level'/);
+				assert.deepEqual(rewards, { environment: null });
+				continue;
+			}
+			const last = (prompt as { content: string }[]).at(-1);
+			assert.equal(last?.content, `Task ${number}. Number ${number}.`);
+			assert.deepEqual(rewards, { environment: number / 10 });
+			assert.deepEqual(episode, { calls: 0, failures: 0 });
+			assert.deepEqual(extra?.observed, []);
+		}
+		assert.ok(failed > 0 && failed < 12, `${failed} of 12 episodes failed`);
+	});
+});

@@ -1,0 +1,174 @@
+"""Training on an environment: the recipe's key, TRL's loop over the link, and what rollouts record."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from _reward_host.environments import Environments
+from reasoning_lab_trainer.course.run import run
+from reasoning_lab_trainer.course.world import World
+from reasoning_lab_trainer.failure import Failure
+from reasoning_lab_trainer.trl.environments import environment_class, observed
+from reasoning_lab_trainer.trl.grpo import LabGRPOTrainer
+from scripted_driver import ScriptedDriver
+from test_environment_contract import NoCapture, load
+from test_tool_schemas import FAULTS, NAMES, Tools
+from tiny_model import grpo_stage, recipe
+from tool_model import write_model
+from transformers.utils import get_json_schema
+
+Json = dict[str, Any]
+
+
+class EnvironmentDriver(ScriptedDriver):
+    """Plays the part of the driver with an environment host in this process."""
+
+    def __init__(self, asked: Json, file: Path) -> None:
+        self.host = Environments(NoCapture())
+        self.described = self.host.load({"file": str(file), "seed": 1})["environment"]
+        super().__init__(asked, rewards=lambda row: {"environment": None})
+
+    def _answer(self, method: str, params: Json) -> Json:
+        place = {"instance": params.get("instance")}
+        if method == "environment/describe":
+            return {"environment": self.described}
+        if method == "environment/reset":
+            return self.host.reset({**place, "row": params["row"]})
+        if method == "environment/call":
+            call = {"name": params["name"], "arguments": params["arguments"]}
+            reply = self.host.call({**place, "calls": [call]})
+            return {"error": reply["error"]} if "error" in reply else reply["results"][0]
+        if method == "environment/reward":
+            return self.host.reward(place)
+        if method == "rewards/score":
+            earned = params["known"]["environment"]
+            return {
+                "orders": [],
+                "rows": [{"rewards": {"environment": one}, "errors": None, "reward": one} for one in earned],
+                "metrics": {},
+            }
+        return super()._answer(method, params)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return write_model(tmp_path_factory.mktemp("tools"))
+
+
+def recipe_with(model: str, **environment: Any) -> Json:
+    stage = grpo_stage(2, num_generations=2, max_completion_length=3000, beta=0)
+    return recipe(
+        model,
+        [stage],
+        template={"name": "custom", "prompt": "{prompt}", "think": None, "answer": None, "chat": True},
+        rewards=[{"use": "environment", "name": "environment", "weight": 1.0}],
+        environment={"file": "rewards/guess.env.py", "maxTurns": None, "turnSeconds": 10, **environment},
+    )
+
+
+def scripted(rows: list[Json]) -> Any:
+    """Writes the row's solution for the first completion of a group, and no call for the second."""
+
+    def generate(self: Any, prompt_ids: Any, *_: Any, **__: Any) -> Any:
+        written = []
+        for place, ids in enumerate(prompt_ids):
+            text = self.processing_class.decode(ids)
+            turn = text.count("<|im_start|>assistant") - 1
+            calls = rows[int(re.search(r"Task (\d+)", text)[1]) - 1]["calls"]
+            idle = turn >= len(calls) or (turn == 0 and place % 2 == 1)
+            said = "I stop." if idle else f"<tool_call>\n{json.dumps(calls[turn])}\n</tool_call>"
+            written.append(self.processing_class(said + "<|im_end|>")["input_ids"])
+        return written, None
+
+    return generate
+
+
+def train(
+    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, edit: str = "", **environment: Any
+) -> tuple[EnvironmentDriver, list[Json], list[Json]]:
+    """Returns the driver, its rollouts and the dataset's rows."""
+    file, rows = load("guess", tmp_path)
+    file.write_text(
+        file.read_text().replace("        # Everything comes from the row", f"{edit}\n        # Everything")
+    )
+    monkeypatch.setattr(LabGRPOTrainer, "_generate_single_turn", scripted(rows))
+    driver = EnvironmentDriver(recipe_with(model, **environment), file)
+    driver.problem = lambda index: {
+        "index": index,
+        "prompt": rows[index % len(rows)]["prompt"][0]["content"],
+        "answer": rows[index % len(rows)]["answer"],
+        "solution": None,
+        "row": rows[index % len(rows)],
+    }
+    assert run(driver.link, "token", World()) == 0, driver.of("fault")
+    driver.close()
+    return driver, [line for step in driver.steps for line in step["rollouts"]], rows
+
+
+def test_episodes_are_trained_on_and_recorded(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    driver, lines, rows = train(model, tmp_path, monkeypatch)
+    assert len(lines) == 8
+    for line in lines:
+        solved = line["index"] == 0
+        row = rows[line["step"] * 2 - 2 + line["group"] % 2]
+        assert line["rewards"] == {"environment": 1.0 if solved else 0.0}
+        assert line["advantage"] == pytest.approx(0.7071 if solved else -0.7071, abs=1e-3)
+        assert line["prompt"][-1]["content"].endswith("You have 7 guesses.")
+        calls = row["calls"] if solved else []
+        assert line["extra"]["episode"] == {"calls": len(calls), "failures": 0}
+        roles = [message["role"] for message in line["completion"]]
+        assert roles == ["assistant", "tool"] * len(calls) + ["assistant"]
+        said = [m["tool_calls"][0]["function"] for m in line["completion"] if m.get("tool_calls")]
+        assert said == calls
+        # The tokens that came from the environment are known, and no others.
+        texts = line["tokens"]["text"]
+        assert len(line["extra"]["observed"]) == len(calls)
+        seen = ["".join(texts[start:end]) for start, end in line["extra"]["observed"]]
+        assert all("<tool_response>" in text and "<tool_call>" not in text for text in seen)
+    assert driver.steps[0]["metrics"]["tools/call_frequency"] > 0.5
+    assert driver.steps[0]["metrics"]["tools/failure_frequency"] == 0
+    assert driver.steps[0]["metrics"]["grad_norm"] > 0
+
+
+def test_turns_are_limited(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, lines, _ = train(model, tmp_path, monkeypatch, maxTurns=1)
+    assert max(line["extra"]["episode"]["calls"] for line in lines) == 1
+
+
+def test_a_failed_episode_is_recorded_and_excluded(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = load("guess", tmp_path)[1][0]["number"]
+    edit = f"        if number == {first}: raise KeyError('no level')"
+    _, lines, _ = train(model, tmp_path, monkeypatch, edit=edit)
+    failed = [line for line in lines if "error" in line["extra"]["episode"]]
+    assert [(line["step"], line["group"], line["index"]) for line in failed] == [(1, 0, 0), (1, 0, 1)]
+    for line in failed:
+        error = line["extra"]["episode"]["error"]
+        assert error["kind"] == "threw" and "no level" in error["message"]
+        assert line["rewards"] == {"environment": None}
+    assert {line["rewards"]["environment"] for line in lines if line not in failed} == {0.0, 1.0}
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in FAULTS])
+def test_remote_tools_have_the_schema_of_the_file(name: str) -> None:
+    """The prompt describes tools as a plain TRL script would."""
+    schema = get_json_schema(getattr(Tools(), name))["function"]
+    tool = {"name": name, "isAsync": name == "waits", "schema": schema, "fault": None}
+    made = environment_class({"name": "Made", "tools": [tool]}, lambda method, params: {})
+    assert get_json_schema(getattr(made(), name))["function"] == schema
+
+
+def test_a_tool_that_cannot_be_described_is_refused() -> None:
+    tool = {"name": "look", "isAsync": False, "schema": None, "fault": {"kind": "docstring", "message": "no docstring"}}
+    with pytest.raises(Failure, match="no docstring"):
+        environment_class({"name": "Made", "tools": [tool]}, lambda method, params: {})
+
+
+def test_observed_ranges() -> None:
+    assert observed([1, 0, 0, 1, 0]) == [[1, 3], [4, 5]]
+    assert observed([0]) == [[0, 1]]
+    assert observed([1, 1]) == []
+    assert observed([]) == []

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { parseRecipe } from '../../../../src/core/recipe/parseRecipe.ts';
+import { decodeResolvedRecipe } from '../../../../src/core/recipe/resolve.ts';
+import { LinkEnvironments } from '../../../../src/engines/driver/linkEnvironments.ts';
+import { prepareRun } from '../../../../src/runs/prepareRun.ts';
+import { checkRewardCopies } from '../../../../src/runs/rewardCopies.ts';
+import { readResolvedRecipe } from '../../../../src/runs/runReader.ts';
+import { guessing } from '../../episodes/guessingEnvironment.ts';
+import { rewardFolder } from '../../rewards/hostFixtures.ts';
+
+const recipe = (changes: object = {}) => ({
+	name: 'guess',
+	engine: 'pytorch',
+	dataset: { path: 'rows.jsonl' },
+	model: { path: 'model' },
+	template: { prompt: '{prompt}', think: null, answer: null, chat: true },
+	environment: { file: 'tasks/guess.env.py' },
+	rewards: [{ use: 'environment' }],
+	stages: [{ type: 'grpo', steps: 2, learning_rate: 1e-3 }],
+	...changes,
+});
+
+describe('the environment of a run', async () => {
+	const folder = await rewardFolder();
+	await mkdir(join(folder, 'tasks'));
+	await mkdir(join(folder, 'model'));
+	await writeFile(join(folder, 'rows.jsonl'), '{"prompt": "Guess.", "answer": null}\n');
+	await writeFile(join(folder, 'tasks/guess.env.py'), `from limits import top\n${guessing}`);
+	await writeFile(join(folder, 'tasks/limits.py'), 'top = 9\n');
+	await writeFile(join(folder, 'r.recipe.json'), JSON.stringify(recipe()));
+	const run = (await prepareRun(join(folder, 'r.recipe.json'))).folder;
+	const resolved = decodeResolvedRecipe(await readResolvedRecipe(run));
+	const link = new LinkEnvironments(run, resolved);
+	after(() => link.dispose());
+
+	it('is the copy that the run has made, with its imports', async () => {
+		assert.deepEqual(resolved.environment, { file: 'rewards/guess.env.py', maxTurns: null, turnSeconds: 10 });
+		assert.deepEqual(
+			resolved.rewardFiles?.map(({ path }) => path),
+			['rewards/guess.env.py', 'rewards/limits.py'],
+		);
+		await checkRewardCopies(run, resolved);
+		const { environment } = await link.describe();
+		assert.deepEqual([environment.name, environment.tools.map(({ name }) => name)], ['Guess', ['guess']]);
+	});
+
+	it('plays episodes in instances that the trainer numbers', async () => {
+		assert.deepEqual(await link.reset({ instance: 0, row: { number: 4 } }), {
+			observation: ' Guess my number from 1 to 8.',
+		});
+		await link.reset({ instance: 1, row: { number: 5 } });
+		const call = (instance: number, given: unknown) => link.call({ instance, name: 'guess', arguments: given });
+		assert.deepEqual(await call(0, { value: 4 }), { content: 'correct', failed: false, done: true });
+		assert.deepEqual(await call(1, { value: 4 }), { content: 'higher', failed: false, done: false });
+		assert.deepEqual(await call(0, { value: 4 }), {
+			content: "{'error': 'The game is over.'}",
+			failed: true,
+			done: true,
+			message: 'The game is over.',
+		});
+		assert.deepEqual(await link.reward({ instance: 0 }), { value: 1 });
+		assert.deepEqual(await link.reward({ instance: 1 }), { value: 0 });
+		await link.reset({ instance: 0, row: { number: 6 } });
+		assert.deepEqual(await link.reward({ instance: 0 }), { value: 0 });
+	});
+
+	it('reports why an episode is over', async () => {
+		const failed = await link.reset({ instance: 0, row: { number: null } });
+		assert.equal(failed.error?.kind, 'threw');
+		assert.equal(failed.error?.during, 'reset');
+		await assert.rejects(link.reward({ instance: 9 }), /used the environment instance 9 before a reset/);
+	});
+});
+
+describe('a recipe with an environment', () => {
+	const faults = (changes: object) => {
+		const parsed = parseRecipe(JSON.stringify(recipe(changes)));
+		return parsed.ok ? [] : parsed.faults.map(({ message }) => message);
+	};
+	const cases: readonly [string, object, RegExp][] = [
+		['on the embedded engine', { engine: 'embedded' }, /does not support environments yet/],
+		['in another file', { environment: { file: 'x.py' } }, /"x\.py" is not an environment file/],
+		['without a chat template', { template: 'plain' }, /Tool calls are part of a conversation/],
+		['in several processes', { pytorch: { processes: 2 } }, /one process/],
+		['in an rloo stage', { stages: [{ type: 'rloo', steps: 2, learning_rate: 1e-3 }] }, /Only grpo stages/],
+		['that is missing', { environment: undefined }, /The reward "environment" needs an "environment"/],
+	];
+	it('is valid', () => assert.deepEqual(faults({}), []));
+	for (const [what, changes, message] of cases) {
+		it(`${what} is rejected`, () => {
+			assert.ok(
+				faults(changes).some((fault) => message.test(fault)),
+				JSON.stringify(faults(changes)),
+			);
+		});
+	}
+});
