@@ -1,5 +1,4 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { rmSync } from 'node:fs';
 import { chmod, open, rm } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import {
@@ -48,6 +47,9 @@ const initializeMs = 5000;
 
 const digest = (text: string) => createHash('sha256').update(text).digest();
 
+/** Removals of tokens by servers that were disposed, by path. */
+const removals = new Map<string, Promise<void>>();
+
 /**
  * The engine's control endpoint: JSON-RPC on a local socket, for any number of clients. A client's first message must
  * be `initialize` with the token, or the connection is closed. The caller holds the run's lock, so an existing socket
@@ -73,6 +75,8 @@ export class ControlServer extends Disposable {
 		const server = new ControlServer(options);
 		const { socketPath, tokenPath } = options.location;
 		const isFile = process.platform !== 'win32';
+		// Otherwise, a disposed server could remove the token of this one.
+		await removals.get(tokenPath);
 		try {
 			await rm(tokenPath, { force: true });
 			const file = await open(tokenPath, 'wx', 0o600);
@@ -98,13 +102,10 @@ export class ControlServer extends Disposable {
 			toDisposable(() => {
 				server.#server.close();
 				for (const socket of server.#sockets) socket.destroy();
-				// Synchronous, because a later removal could hit the token of the next server in the same folder, and the process
-				// may exit immediately.
-				try {
-					rmSync(tokenPath, { force: true });
-				} catch {
-					// A token that stays is useless without its server.
-				}
+				removals.set(
+					tokenPath,
+					rm(tokenPath, { force: true }).catch(() => undefined),
+				);
 			}),
 		);
 		return server;
@@ -132,6 +133,8 @@ export class ControlServer extends Disposable {
 		await Promise.race([this.#settled(), late]);
 		clearTimeout(timer);
 		this.dispose();
+		// The process might exit immediately afterward.
+		await removals.get(this.#options.location.tokenPath);
 	}
 
 	async #settled(): Promise<void> {

@@ -3,7 +3,9 @@
 The methods are extracted from TRL's source and run on a stand-in trainer, so no model, tokenizer or dataset is
 needed.
 
-Usage: pip install torch; python3 test/golden/makeTrlGolden.py path/to/trl-1.13.0/trl/trainer
+Usage: pip install torch; python3 test/golden/makeTrlGolden.py path/to/trl-1.13.0/trl/trainer [COUNT FILE]
+
+COUNT is the number of cases with other objectives (default: 44), and FILE the file to write.
 """
 
 import ast
@@ -19,6 +21,8 @@ from collections import defaultdict
 import torch
 
 trainer_folder = pathlib.Path(sys.argv[1])
+count = int(sys.argv[2]) if len(sys.argv) > 2 else 44
+path = pathlib.Path(sys.argv[3] if len(sys.argv) > 3 else pathlib.Path(__file__).parent / "../fixtures/golden/trl.json")
 trainer_source = (trainer_folder / "grpo_trainer.py").read_text()
 utils_source = (trainer_folder / "utils.py").read_text()
 
@@ -34,7 +38,26 @@ def take(source, name):
 space = {"torch": torch, "math": math}
 for name in ["nanstd", "nanmin", "nanmax"]:
     exec(take(utils_source, name), space)
-exec(take(trainer_source, "_compute_loss"), space)
+for name in ["_compute_loss", "get_gamma_weights", "get_off_policy_mask"]:
+    exec(take(trainer_source, name), space)
+experimental = trainer_folder.parent / "experimental"
+tokens_space, gmpo_space = dict(space), dict(space)
+exec(take((experimental / "gspo_token" / "grpo_trainer.py").read_text(), "_compute_loss"), tokens_space)
+exec(take((experimental / "gmpo" / "gmpo_trainer.py").read_text(), "_compute_loss"), gmpo_space)
+
+KINDS = [
+    {"lossType": "cispo", "epsilonHigh": 1.3},
+    {"lossType": "cispo", "epsilonHigh": 5.0, "level": "sequence"},
+    {"lossType": "sapo"},
+    {"lossType": "sapo", "level": "sequence"},
+    {"lossType": "luspo", "level": "sequence"},
+    {"lossType": "vespo"},
+    {"lossType": "gmpo", "epsilonLow": 0.4, "epsilonHigh": 0.4},
+    {"level": "sequence", "unbiasedKl": True, "epsilonLow": 0.05, "epsilonHigh": 0.08},
+    {"level": "sequence_token", "epsilonLow": 0.05, "epsilonHigh": 0.08},
+    {"lossType": "dapo", "delta": 1.1, "offPolicyThreshold": 0.05},
+    {"lossType": "dr_grpo", "unbiasedKl": True, "offPolicyThreshold": 0.0},
+]
 
 # These two lines delimit the part of _generate_and_score_completions that turns rewards into advantages and metrics.
 body = take(trainer_source, "_generate_and_score_completions").split("\n")
@@ -188,9 +211,111 @@ def loss_cases(rng):
             "metrics": metrics_of(stand_in),
         }
 
+def objective_cases(rng, count):
+    """Losses other than GRPO's clipped token ratios."""
+    space_of = {"sequence_token": tokens_space, "gmpo": gmpo_space}
+    for index in range(count):
+        kind = KINDS[index % len(KINDS)]
+        rows = rng.choice([1, 3, 6])
+        longest = rng.choice([2, 4, 7])
+        # TRL takes tensors with one column for values of sequences.
+        lengths = [longest, *(rng.randint(1, longest) for _ in range(rows - 1))]
+        masked = [rng.random() < 0.2 for _ in range(rows)]
+        parts = rng.choice([1, 2])
+        beta = rng.choice([0.0, 0.04])
+        settings = {
+            "lossType": "grpo",
+            "level": "token",
+            "beta": beta,
+            "epsilonLow": 0.2,
+            "epsilonHigh": rng.choice([0.2, 0.28]),
+            "delta": None,
+            "unbiasedKl": False,
+            "offPolicyThreshold": None,
+            "sapo": {"positive": rng.choice([1.0, 2.0]), "negative": rng.choice([1.05, 3.0])},
+            "vespo": {"kPositive": 2.0, "lambdaPositive": 3.0, "kNegative": rng.choice([3.0, 1.5]), "lambdaNegative": 2.0},
+            "maxCompletionLength": longest + 1,
+            "stepsPerGeneration": parts,
+            **kind,
+        }
+        pad = max(lengths)
+
+        def table(make):
+            return torch.tensor([[make() if t < n else 0.0 for t in range(pad)] for n in lengths], dtype=torch.float64)
+
+        logprobs = table(lambda: -rng.random() * 3).requires_grad_()
+        old = None if rng.random() < 0.15 else logprobs.detach() + table(lambda: rng.gauss(0, 0.4))
+        ref = logprobs.detach() + table(lambda: rng.gauss(0, 0.5))
+        entropies = table(lambda: rng.random() * 2)
+        mask = torch.tensor([[int(t < n and not m) for t in range(pad)] for n, m in zip(lengths, masked)])
+        advantages = torch.tensor([rng.choice([0.0, rng.gauss(0, 1)]) for _ in range(rows)], dtype=torch.float64)
+        stand_in = trainer(
+            beta=beta,
+            epsilon_low=settings["epsilonLow"],
+            epsilon_high=settings["epsilonHigh"],
+            loss_type=settings["lossType"],
+            importance_sampling_level=settings["level"],
+            off_policy_mask_threshold=settings["offPolicyThreshold"],
+            max_completion_length=settings["maxCompletionLength"],
+            get_gamma_weights=torch.no_grad()(space["get_gamma_weights"]),
+            get_off_policy_mask=space["get_off_policy_mask"],
+            args=types.SimpleNamespace(
+                delta=settings["delta"],
+                use_bias_correction_kl=settings["unbiasedKl"],
+                steps_per_generation=parts,
+                sapo_temperature_pos=settings["sapo"]["positive"],
+                sapo_temperature_neg=settings["sapo"]["negative"],
+                vespo_k_pos=settings["vespo"]["kPositive"],
+                vespo_lambda_pos=settings["vespo"]["lambdaPositive"],
+                vespo_k_neg=settings["vespo"]["kNegative"],
+                vespo_lambda_neg=settings["vespo"]["lambdaNegative"],
+            ),
+        )
+        stand_in._get_per_token_logps_and_entropies = lambda *a, **k: (logprobs, entropies, None)
+        tokens = int(mask.sum()) + (rng.randint(1, 30) if parts > 1 else 0)
+        inputs = {
+            "prompt_ids": torch.zeros(rows, 1),
+            "prompt_mask": torch.ones(rows, 1),
+            "completion_ids": torch.zeros(rows, pad),
+            "completion_mask": mask,
+            "advantages": advantages,
+            "num_items_in_batch": torch.tensor(tokens),
+            "ref_per_token_logps": ref,
+        }
+        if old is not None:
+            inputs["old_per_token_logps"] = old
+        compute = space_of.get(settings["level"], space_of.get(settings["lossType"], space))["_compute_loss"]
+        loss = compute(stand_in, None, inputs)
+        loss.backward()
+
+        def cut(values):
+            return [row[:n] for row, n in zip(values.tolist(), lengths)]
+
+        yield {
+            "settings": settings,
+            "generationTokens": tokens,
+            "rows": [
+                {
+                    "masked": masked[i],
+                    "advantage": advantages[i].item(),
+                    "logprobs": cut(logprobs.detach())[i],
+                    "oldLogprobs": None if old is None else cut(old)[i],
+                    "refLogprobs": cut(ref)[i],
+                    "entropies": cut(entropies)[i],
+                    "gradient": cut(logprobs.grad)[i],
+                }
+                for i in range(rows)
+            ],
+            "loss": loss.item(),
+            "metrics": metrics_of(stand_in),
+        }
+
 
 rng = random.Random(1)
-golden = {"advantages": list(advantage_cases(rng)), "losses": list(loss_cases(rng))}
-path = pathlib.Path(__file__).parent.parent / "fixtures" / "golden" / "trl.json"
+golden = {
+    "advantages": list(advantage_cases(rng)),
+    "losses": list(loss_cases(rng)),
+    "objectives": list(objective_cases(random.Random(2), count)),
+}
 parts = [f'"{key}": [\n' + ",\n".join(json.dumps(case) for case in cases) + "\n]" for key, cases in golden.items()]
 path.write_text('{"source": "TRL 1.13.0, trl/trainer/grpo_trainer.py",\n' + ",\n".join(parts) + "}\n")

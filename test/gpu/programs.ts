@@ -1,4 +1,5 @@
 import type { Random } from '../../src/base/random.ts';
+import { defaultObjective, type Objective } from '../../src/core/grpo/objective/objective.ts';
 import { pad } from '../../src/engines/embedded/compute/batching.ts';
 import type { GradientJob, PackedSequences, ValueGradientJob } from '../../src/engines/embedded/compute/jobs.ts';
 import { pack } from '../../src/engines/embedded/compute/packing.ts';
@@ -7,6 +8,7 @@ import { ProgramFeeds } from '../../src/engines/embedded/compute/programFeeds.ts
 import type { Feeds, Tensors } from '../../src/engines/embedded/compute/runtime.ts';
 import type { Sequence } from '../../src/engines/embedded/learner.ts';
 import { initialParameters, initialValueParameters, specsOf } from '../../src/engines/embedded/model/parameters.ts';
+import { policyScalars, policyVariant } from '../../src/engines/embedded/model/policyVariant.ts';
 import {
 	cacheName,
 	decodeProgram,
@@ -36,10 +38,25 @@ export interface ProgramCase {
 	readonly feeds: Feeds;
 }
 
+/** Every option of a GRPO loss, with values that take effect. */
+const objective: Objective = {
+	...defaultObjective,
+	epsilonHigh: 0.28,
+	beta: 0.04,
+	delta: 1.4,
+	offPolicyThreshold: 0.01,
+};
+const objectives: readonly Partial<Objective>[] = [
+	{ level: 'sequence', unbiasedKl: true },
+	{ level: 'sequence_token', delta: null },
+	...(['cispo', 'sapo', 'vespo', 'gmpo'] as const).map((lossType) => ({ lossType, beta: 0 })),
+];
+
 export const gradientVariants: readonly GradientVariant[] = [
 	{ kind: 'sft' },
 	{ kind: 'distill' },
 	...[false, true].flatMap((old) => [false, true].map((kl): GradientVariant => ({ kind: 'grpo', old, kl }))),
+	...objectives.map((changes) => policyVariant({ ...objective, ...changes }, true)),
 	...[false, true].map((old): GradientVariant => ({ kind: 'ppo', old })),
 	...[false, true].map((old): GradientVariant => ({ kind: 'rloo', old })),
 	{ kind: 'dpo' },
@@ -214,8 +231,8 @@ function gradientInputs(
 			...(variant.kind === 'dpo' ? { 'reference logprobs': perRow(() => -10 * random.next()) } : {}),
 		},
 		scalars: {
-			...(old ? { 'ratio low': 0.8, 'ratio high': 1.28 } : {}),
-			...(variant.kind === 'grpo' && variant.kl ? { beta: 0.04 } : {}),
+			...(variant.kind === 'grpo' ? policyScalars(objective, variant) : {}),
+			...(old && variant.kind !== 'grpo' ? { 'ratio low': 0.8, 'ratio high': 1.28 } : {}),
 			...(variant.kind === 'distill' ? { soft: 0.7, hard: 0.3 } : {}),
 			...(variant.kind === 'dpo' ? { beta: 0.1, 'pair weight': 0.5 } : {}),
 		},

@@ -1,4 +1,4 @@
-import type { EmbeddedLossType } from '../../protocol/recipe/groupStages.ts';
+import type { LossType } from '../../protocol/recipe/groupStages.ts';
 
 /** Row properties needed to normalize the loss. */
 export interface LossRow {
@@ -11,12 +11,12 @@ export interface LossRow {
 }
 
 export interface LossNormalization {
-	readonly lossType: EmbeddedLossType;
+	readonly lossType: LossType;
 	/** Divisor for dr_grpo. */
 	readonly maxCompletionLength: number;
-	/** For dapo: number of unmasked completion tokens in the entire generation batch, across all of its parts. */
+	/** For dapo, cispo and vespo: number of unmasked completion tokens in the entire generation batch, across all of its parts. */
 	readonly generationTokens: number;
-	/** For dapo: number of updates that the generation batch is split into. */
+	/** For dapo, cispo and vespo: number of updates that the generation batch is split into. */
 	readonly stepsPerGeneration: number;
 }
 
@@ -30,10 +30,12 @@ export function countTokens(rows: readonly LossRow[]): number {
 /**
  * Returns the token weight of each row in an update, so that loss = sum over tokens of weight * tokenLoss equals that
  * of TRL 1.13's `GRPOTrainer._compute_loss` on one process without gradient accumulation:
- * - `grpo` 1 / (rows * |o_i|): DeepSeekMath (Shao et al. 2024) equation 3
+ * - `grpo`, `sapo`, `gmpo` 1 / (rows * |o_i|): DeepSeekMath (Shao et al. 2024) equation 3
  * - `bnpo` 1 / tokens in the update
  * - `dr_grpo` 1 / (rows * max_completion_length): Dr. GRPO (Liu et al. 2025)
- * - `dapo` 1 / (tokens in the generation batch / steps_per_generation): DAPO (Yu et al. 2025) equation 8
+ * - `dapo`, `cispo`, `vespo` 1 / (tokens in the generation batch / steps_per_generation): DAPO (Yu et al. 2025)
+ *   equation 8
+ * - `luspo` 1 / rows, so that a completion counts in proportion to its length
  *
  * Pass all rows of the update, including skipped ones, because they count in the denominators. All tokens in a row
  * share one weight; masked rows have weight 0.
@@ -44,13 +46,19 @@ export function tokenWeights(rows: readonly LossRow[], by: LossNormalization): F
 		if (row.masked) return 0;
 		switch (by.lossType) {
 			case 'grpo':
+			case 'sapo':
+			case 'gmpo':
 				return 1 / (rows.length * Math.max(1, row.length));
 			case 'bnpo':
 				return 1 / tokens;
 			case 'dr_grpo':
 				return 1 / (rows.length * by.maxCompletionLength);
 			case 'dapo':
+			case 'cispo':
+			case 'vespo':
 				return by.stepsPerGeneration / Math.max(1, by.generationTokens);
+			case 'luspo':
+				return 1 / rows.length;
 		}
 	});
 }

@@ -1,5 +1,9 @@
-import { type ClipRange, clipSide } from './clippedLoss.ts';
 import { klEstimate } from './kl.ts';
+import { isTruncated } from './objective/cispo.ts';
+import { clipSide } from './objective/clipped.ts';
+import { logRatios } from './objective/importanceRatio.ts';
+import type { Objective } from './objective/objective.ts';
+import { vespoWeight } from './objective/vespo.ts';
 
 /** One row of an update, including skipped rows. Arrays have one entry per completion token. */
 export interface UpdateRow {
@@ -22,50 +26,99 @@ export function metricValue(value: number): number | null {
 }
 
 /**
- * Computes the metrics of one update, with TRL 1.13's names and definitions (`GRPOTrainer._compute_loss`). `kl` (only
- * if beta is above 0), `entropy`, and `clip_ratio/low_mean|high_mean|region_mean` are means over all unmasked
- * completion tokens of the update; `clip_ratio/low_min` and `high_max` are the minimum and maximum fraction over
- * completions.
+ * Computes the metrics of one update, with TRL 1.13's names and definitions (`GRPOTrainer._compute_loss`): `entropy`
+ * and `kl` (only if beta is above 0), means over all unmasked completion tokens of the update, and what the loss does
+ * to ratios far from 1; see `ratioMetrics`.
  */
-export function updateMetrics(rows: readonly UpdateRow[], settings: ClipRange & { readonly beta: number }): Metrics {
+export function updateMetrics(rows: readonly UpdateRow[], objective: Objective): Metrics {
 	let tokens = 0;
 	let kl = 0;
 	let klTokens = 0;
 	let entropy = 0;
-	let low = 0;
-	let high = 0;
-	let lowMin = Number.POSITIVE_INFINITY;
-	let highMax = Number.NEGATIVE_INFINITY;
 	for (const row of rows) {
+		if (row.masked) continue;
 		const length = row.logprobs.length;
-		if (row.masked || length === 0) continue;
-		let rowLow = 0;
-		let rowHigh = 0;
+		const ratios = objective.unbiasedKl ? logRatios(row, objective.level) : null;
 		for (let t = 0; t < length; t++) {
-			const logprob = row.logprobs[t] as number;
 			entropy += row.entropies[t] as number;
-			if (settings.beta !== 0 && row.refLogprobs !== null) {
-				kl += klEstimate('k3', logprob, row.refLogprobs[t] as number);
-				klTokens++;
-			}
-			if (row.oldLogprobs === null) continue;
-			const side = clipSide(logprob, row.oldLogprobs[t] as number, row.advantage, settings);
-			if (side === 'low') rowLow++;
-			else if (side === 'high') rowHigh++;
+			if (objective.beta === 0 || row.refLogprobs === null) continue;
+			const ratio = ratios === null ? 1 : Math.exp(ratios[t] as number);
+			kl += ratio * klEstimate('k3', row.logprobs[t] as number, row.refLogprobs[t] as number);
+			klTokens++;
 		}
 		tokens += length;
-		low += rowLow;
-		high += rowHigh;
-		lowMin = Math.min(lowMin, rowLow / length);
-		highMax = Math.max(highMax, rowHigh / length);
 	}
+	const ratios = ratioMetrics(rows, objective);
+	if (tokens === 0) for (const name of Object.keys(ratios)) ratios[name] = null;
 	return {
-		...(settings.beta === 0 ? {} : { kl: metricValue(kl / klTokens) }),
+		...(objective.beta === 0 ? {} : { kl: metricValue(kl / klTokens) }),
 		entropy: metricValue(entropy / tokens),
-		'clip_ratio/low_mean': metricValue(low / tokens),
-		'clip_ratio/low_min': metricValue(lowMin),
-		'clip_ratio/high_mean': metricValue(high / tokens),
-		'clip_ratio/high_max': metricValue(highMax),
-		'clip_ratio/region_mean': metricValue((low + high) / tokens),
+		...ratios,
+	};
+}
+
+function ratioMetrics(rows: readonly UpdateRow[], objective: Objective): Metrics {
+	switch (objective.lossType) {
+		case 'sapo':
+			return {};
+		case 'cispo':
+			return {
+				cispo_clip_ratio: meanOver(rows, objective, (ratio, { advantage }) => isTruncated(ratio, advantage, objective)),
+			};
+		case 'vespo': {
+			const weights = rows.map((row) => (row.masked ? 1 : vespoWeight(row, objective.vespo)));
+			return { 'vespo/phi_seq_mean': metricValue(weights.reduce((sum, weight) => sum + weight, 0) / weights.length) };
+		}
+		default:
+			return clipMetrics(rows, objective);
+	}
+}
+
+type Applies = (logRatio: number, row: UpdateRow) => boolean;
+
+/** Whether ratios are one per completion. Means are then over completions, and include masked ones, as in TRL. */
+const perRow = ({ lossType, level }: Objective): boolean => level === 'sequence' && lossType !== 'gmpo';
+
+/** Returns the fraction of tokens (of completions if ratios are per completion) to which a condition applies. */
+function meanOver(rows: readonly UpdateRow[], objective: Objective, applies: Applies): number | null {
+	let sum = 0;
+	let count = 0;
+	for (const row of rows) {
+		const fraction = row.masked ? 0 : fractionOf(row, objective, applies);
+		const weight = perRow(objective) ? 1 : row.masked ? 0 : row.logprobs.length;
+		if (weight > 0) sum += weight * fraction;
+		count += weight;
+	}
+	return metricValue(sum / count);
+}
+
+function fractionOf(row: UpdateRow, objective: Objective, applies: Applies): number {
+	const level = objective.lossType === 'gmpo' ? 'token' : objective.level;
+	const ratios = logRatios(row, level);
+	return ratios.reduce((n, ratio) => n + (applies(ratio, row) ? 1 : 0), 0) / ratios.length;
+}
+
+/**
+ * Fractions of clipped tokens: `low_mean`, `high_mean` and `region_mean` over the update, `low_min` and `high_max` over
+ * completions. Ratios are limited by `delta` first, as in TRL. For gmpo, they are clipped in log space.
+ */
+function clipMetrics(rows: readonly UpdateRow[], objective: Objective): Metrics {
+	const logLimit = objective.delta === null ? Number.POSITIVE_INFINITY : Math.log(objective.delta);
+	const side = (ratio: number, { advantage }: UpdateRow) => {
+		if (objective.lossType !== 'gmpo') return clipSide(Math.min(ratio, logLimit), advantage, objective);
+		if (ratio < -objective.epsilonLow && advantage < 0) return 'low';
+		return ratio > objective.epsilonHigh && advantage > 0 ? 'high' : null;
+	};
+	const low: Applies = (ratio, row) => side(ratio, row) === 'low';
+	const high: Applies = (ratio, row) => side(ratio, row) === 'high';
+	const counted = rows.filter(({ masked, logprobs }) => perRow(objective) || (!masked && logprobs.length > 0));
+	const fractions = (applies: Applies) => counted.map((row) => (row.masked ? 0 : fractionOf(row, objective, applies)));
+	const [lowMean, highMean] = [meanOver(rows, objective, low), meanOver(rows, objective, high)];
+	return {
+		'clip_ratio/low_mean': lowMean,
+		'clip_ratio/low_min': metricValue(Math.min(...fractions(low))),
+		'clip_ratio/high_mean': highMean,
+		'clip_ratio/high_max': metricValue(Math.max(...fractions(high))),
+		'clip_ratio/region_mean': lowMean === null || highMean === null ? null : lowMean + highMean,
 	};
 }

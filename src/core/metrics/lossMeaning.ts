@@ -36,6 +36,7 @@ export function lossMeaning({ stage, lossType, beta, updatesPerBatch }: MetricCo
 		'longer completions get less reward than shorter ones, below 0 while they get more, and 0 if all have the same length.';
 	switch (lossType) {
 		case 'grpo':
+		case 'gmpo':
 			return `${nature} ${zero}${kl}`;
 		case 'bnpo':
 		case 'dapo':

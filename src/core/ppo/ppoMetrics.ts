@@ -1,4 +1,4 @@
-import { clipSide } from '../grpo/clippedLoss.ts';
+import { clipSide } from '../grpo/objective/clipped.ts';
 import { type Metrics, metricValue } from '../grpo/stepMetrics.ts';
 
 /** A row in a policy update, with one entry per completion token. */
@@ -26,7 +26,7 @@ export function policyMetrics(rows: readonly PolicyRow[], cliprange: number): Me
 			if (oldLogprobs === null) continue;
 			const [now, old] = [logprobs[t] as number, oldLogprobs[t] as number];
 			kl += old - now;
-			const side = clipSide(now, old, advantages[t] as number, range);
+			const side = clipSide(now - old, advantages[t] as number, range);
 			if (side === 'low') low++;
 			else if (side === 'high') high++;
 		}

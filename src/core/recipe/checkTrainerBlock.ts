@@ -1,4 +1,5 @@
 import type { Stage } from '../../protocol/recipe/recipe.ts';
+import type { KeySchema } from '../../protocol/recipe/recipeKey.ts';
 import { stageSchemaOf } from './filledStage.ts';
 import type { Report } from './pathFault.ts';
 import { trainerKeysElsewhere } from './trainerKeysElsewhere.ts';
@@ -8,11 +9,19 @@ import { trainerKeysElsewhere } from './trainerKeysElsewhere.ts';
  */
 export function checkTrainerBlock(stage: Stage, index: number, report: Report): void {
 	if (!('trainer' in stage) || stage.trainer === undefined) return;
-	const { keys } = stageSchemaOf(stage.type) ?? { keys: {} };
+	const keys = (stageSchemaOf(stage.type)?.keys ?? {}) as Readonly<Record<string, KeySchema>>;
 	for (const key of Object.keys(stage.trainer)) {
 		const place = ['stages', index, 'trainer', key];
 		const elsewhere = trainerKeysElsewhere[key];
-		if (Object.hasOwn(keys, key)) report(place, `"${key}" is a stage key. Move it out of "trainer".`);
+		if (isStageKey(stage, keys, key)) report(place, `"${key}" is a stage key. Move it out of "trainer".`);
 		else if (elsewhere !== undefined) report(place, `"${key}" cannot be set in "trainer": ${elsewhere}.`);
 	}
+}
+
+/**
+ * Returns whether an option must be set in the stage. Keys that can be missing were TRL options before the embedded
+ * engine supported them, so recipes can still have them in the block.
+ */
+function isStageKey(stage: Stage, keys: Readonly<Record<string, KeySchema>>, key: string): boolean {
+	return Object.hasOwn(keys, key) && (keys[key]?.facts?.maybe !== true || Object.hasOwn(stage, key));
 }

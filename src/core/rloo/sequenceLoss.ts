@@ -1,5 +1,5 @@
 import { mean } from '../grpo/advantages.ts';
-import { type ClipRange, clipSide } from '../grpo/clippedLoss.ts';
+import { type ClipRange, clipSide } from '../grpo/objective/clipped.ts';
 import { type Metrics, metricValue } from '../grpo/stepMetrics.ts';
 
 /** Row in an update, including skipped rows; arrays have one entry per completion token. */
@@ -31,7 +31,7 @@ export function sequenceMetrics(rows: readonly SequenceRow[], range: ClipRange):
 	const high: number[] = [];
 	for (const { masked, advantage, logprobs, oldLogprobs, entropies } of rows) {
 		const ratioIsOne = masked || oldLogprobs === null;
-		const side = ratioIsOne ? null : clipSide(total(logprobs), total(oldLogprobs), advantage, range);
+		const side = ratioIsOne ? null : clipSide(total(logprobs) - total(oldLogprobs), advantage, range);
 		low.push(side === 'low' ? 1 : 0);
 		high.push(side === 'high' ? 1 : 0);
 		if (masked) continue;

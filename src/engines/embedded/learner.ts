@@ -1,3 +1,4 @@
+import type { Objective } from '../../core/grpo/objective/objective.ts';
 import type { HeadName } from '../../protocol/control.ts';
 import type { DeviceName } from '../../protocol/recipe/recipe.ts';
 import type { ModelShape } from '../shared/modelShape.ts';
@@ -81,7 +82,7 @@ export interface SftRow extends Sequence {
 }
 
 export interface GrpoRow extends Sequence {
-	/** Loss = sum over rows and tokens of weight * tokenLoss. `loss_type` only affects these weights. */
+	/** Loss = sum over rows and tokens of weight * token loss (`rowLoss`). */
 	readonly weights: PerToken;
 	readonly advantage: number;
 	/**
@@ -165,11 +166,8 @@ export interface OptimizerSettings {
 	readonly maxGradNorm: number;
 }
 
-export interface GrpoSettings {
-	readonly epsilonLow: number;
-	readonly epsilonHigh: number;
-	/** KL coefficient. 0 means no KL term and no reference log-probabilities. */
-	readonly beta: number;
+/** Settings of an update. If beta is 0, there is no KL term and no reference log-probabilities. */
+export interface GrpoSettings extends Objective {
 	readonly temperature: number;
 }
 

@@ -49,6 +49,7 @@ import {
 	parameterSpecs,
 	valueParameterSpecs,
 } from './model/parameters.ts';
+import { policyScalars, policyVariant } from './model/policyVariant.ts';
 import type { GradientVariant } from './model/programs.ts';
 
 /** Initial weights are either drawn from the seed or given explicitly. */
@@ -266,12 +267,13 @@ class OrtLearner implements Learner {
 
 	updateGrpo(rows: readonly GrpoRow[], settings: GrpoSettings, optimizer: OptimizerSettings): Promise<UpdateResult> {
 		const old = haveOld(rows);
-		const kl = settings.beta !== 0;
+		const variant = policyVariant(settings, old);
+		const { kl } = variant;
 		if (kl && rows.some((row) => row.refLogprobs === null)) {
 			throw new Failure('invalid', 'If beta is greater than 0, every row must have reference log-probabilities.');
 		}
 		return this.#update(rows, optimizer, {
-			variant: { kind: 'grpo', old, kl },
+			variant,
 			temperature: settings.temperature,
 			perToken: (part, batch) => ({
 				weights: packPerToken(part, (i) => (part[i] as GrpoRow).weights, batch),
@@ -279,10 +281,7 @@ class OrtLearner implements Learner {
 				...(kl ? { 'reference logprobs': packPerToken(part, (i) => part[i]?.refLogprobs as PerToken, batch) } : {}),
 			}),
 			perRow: (part) => ({ advantages: Float32Array.from(part, (row) => row.advantage) }),
-			scalars: {
-				...(old ? ratioBounds(settings) : {}),
-				...(kl ? { beta: settings.beta } : {}),
-			},
+			scalars: policyScalars(settings, variant),
 		});
 	}
 

@@ -1,5 +1,5 @@
 import { choice, count, flag, real } from './recipeFields.ts';
-import { key, live, sameAs, stageOf } from './recipeKey.ts';
+import { bareKey, type KeyFacts, key, live, sameAs, stageOf } from './recipeKey.ts';
 import { batches, generations, optimizer, scoredSampling } from './stageFields.ts';
 
 /**
@@ -7,11 +7,11 @@ import { batches, generations, optimizer, scoredSampling } from './stageFields.t
  * prompt.
  */
 
-/** The embedded engine supports the first four. */
-export const lossTypes = ['grpo', 'bnpo', 'dr_grpo', 'dapo', 'cispo', 'sapo', 'luspo', 'vespo'] as const;
+export const lossTypes = ['grpo', 'bnpo', 'dr_grpo', 'dapo', 'cispo', 'sapo', 'luspo', 'vespo', 'gmpo'] as const;
 export type LossType = (typeof lossTypes)[number];
-export const embeddedLossTypes = ['grpo', 'bnpo', 'dr_grpo', 'dapo'] as const satisfies readonly LossType[];
-export type EmbeddedLossType = (typeof embeddedLossTypes)[number];
+
+/** Loss types that compare every token or completion with clip bounds. */
+const clippingTypes: readonly unknown[] = ['grpo', 'bnpo', 'dr_grpo', 'dapo', 'luspo'] satisfies LossType[];
 
 /** What advantages are divided by: a standard deviation of rewards, or nothing. */
 export const rewardScales = ['group', 'batch', 'none'] as const;
@@ -36,11 +36,86 @@ const clipping = {
 		}),
 	),
 	epsilon_high: live(
-		key(real('Upper clip range of the ratio.', 0, 100), sameAs('epsilon'), {
+		key(real('Upper clip range of the ratio; with cispo, the maximum ratio.', 0, 100), sameAs('epsilon'), {
 			alsoCalled: ['clip_ratio_high', 'eps_clip_high'],
 		}),
 	),
 };
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** Returns the level of importance ratios, which older recipes set in the `trainer` block. */
+const levelOf = ({ importance_sampling_level, trainer }: Values): unknown =>
+	importance_sampling_level ?? (trainer as Values | undefined)?.importance_sampling_level ?? 'token';
+const luspoNeeds = '"luspo" weights whole sequences: add "importance_sampling_level": "sequence".';
+/** Name of the upper clip range, the last key of `clipping`. */
+const upperRange = Object.keys(clipping).at(-1) as keyof typeof clipping;
+const cispoNeeds = `With "cispo", "${upperRange}" is the maximum ratio itself. Set it to a value of at least 1, such as 5.`;
+
+/** Restricts a key to loss types that use it. */
+const onlyFor = (types: readonly unknown[], words: string): NonNullable<KeyFacts['lacking']> => {
+	const lack = {
+		when: (_: unknown, { loss_type = 'dapo' }: Values) => !types.includes(loss_type),
+		say: `Only used with "loss_type" ${words}. Remove it, or change "loss_type".`,
+	};
+	return { embedded: lack, pytorch: lack };
+};
+const sapoOnly = { lacking: onlyFor(['sapo'], '"sapo"') };
+const vespoOnly = { lacking: onlyFor(['vespo'], '"vespo"') };
+
+/** TRL's options for importance ratios and for the loss types that do not clip them. */
+const ratioKeys = {
+	importance_sampling_level: bareKey(
+		choice(
+			['token', 'sequence', 'sequence_token'],
+			'Importance ratios of tokens, or of completions as the geometric mean over their tokens: "sequence" is GSPO, "sequence_token" GSPO-token.',
+		),
+		{
+			or: '`"token"`',
+			lacking: {
+				embedded: {
+					when: (value, { loss_type }) => value !== 'token' && (loss_type === 'vespo' || loss_type === 'gmpo'),
+					say: '"vespo" and "gmpo" compute ratios of completions themselves. Remove "importance_sampling_level".',
+				},
+				pytorch: {
+					when: (value) => value === 'sequence_token',
+					say: 'The PyTorch engine does not support "sequence_token". Use "sequence", or set "engine": "embedded".',
+				},
+			},
+		},
+	),
+	delta: bareKey(real('Maximum ratio where clipping does not apply.', 0, 1000), {
+		or: 'none',
+		lacking: onlyFor(clippingTypes, clippingTypes.join(', ')),
+	}),
+	use_bias_correction_kl: bareKey(flag('Multiply the KL term by the ratio, so that its gradient is unbiased.'), {
+		or: '`false`',
+		lacking: {
+			embedded: {
+				when: (value, { loss_type }) => value === true && loss_type === 'gmpo',
+				say: '"gmpo" has no unbiased KL term. Remove "use_bias_correction_kl".',
+			},
+		},
+	}),
+	off_policy_mask_threshold: bareKey(
+		real('Exclude completions with a negative advantage whose mean log ratio, old to current policy, exceeds this.', 0),
+		{ or: 'none' },
+	),
+	sapo_temperature_pos: bareKey(real('sapo: steepness for positive advantages.', 1e-6, 1000), {
+		or: '`1`',
+		...sapoOnly,
+	}),
+	sapo_temperature_neg: bareKey(real('sapo: steepness for other advantages.', 1e-6, 1000), {
+		or: '`1.05`',
+		...sapoOnly,
+	}),
+	vespo_k_pos: bareKey(real('vespo: exponent for advantages of 0 and above.', 0, 100), { or: '`2`', ...vespoOnly }),
+	vespo_lambda_pos: bareKey(real('vespo: decay for advantages of 0 and above.', 0, 100), { or: '`3`', ...vespoOnly }),
+	vespo_k_neg: bareKey(real('vespo: exponent for negative advantages.', 0, 100), { or: '`3`', ...vespoOnly }),
+	vespo_lambda_neg: bareKey(real('vespo: decay for negative advantages.', 0, 100), { or: '`2`', ...vespoOnly }),
+};
+
+export const ratioKeyNames = Object.keys(ratioKeys) as (keyof typeof ratioKeys)[];
 
 const mask_truncated_completions = key(flag('Exclude truncated completions from the loss.'), false);
 
@@ -48,21 +123,28 @@ export const grpoStageSchema = stageOf('grpo', 'Group relative policy optimizati
 	...groups,
 	beta: beta('Weight of the KL term. 0 skips the forward pass of the reference.'),
 	...clipping,
-	loss_type: key(choice(lossTypes, 'How to average token losses. TRL also defaults to dapo.'), 'dapo', {
-		lacking: {
-			embedded: {
-				when: (value) => !(embeddedLossTypes as readonly unknown[]).includes(value),
-				say: (value) =>
-					`The embedded engine does not support "loss_type" "${value}". Choose one of ${embeddedLossTypes.join(', ')}, or set "engine": "pytorch".`,
-			},
-			pytorch: {
-				when: (value, { trainer }) =>
-					value === 'luspo' &&
-					(trainer as { importance_sampling_level?: unknown } | undefined)?.importance_sampling_level !== 'sequence',
-				say: '"luspo" weights whole sequences: add "trainer": { "importance_sampling_level": "sequence" }.',
+	loss_type: key(
+		choice(lossTypes, 'Loss of a token, and how losses are averaged. TRL also defaults to dapo.'),
+		'dapo',
+		{
+			lacking: {
+				embedded: {
+					when: (value, stage) =>
+						(value === 'luspo' && levelOf(stage) !== 'sequence') ||
+						(value === 'cispo' && !(Number(stage[upperRange]) >= 1)),
+					say: (value) => (value === 'luspo' ? luspoNeeds : cispoNeeds),
+				},
+				pytorch: {
+					when: (value, stage) => value === 'gmpo' || (value === 'luspo' && levelOf(stage) !== 'sequence'),
+					say: (value) =>
+						value === 'luspo'
+							? luspoNeeds
+							: 'The PyTorch engine does not support "loss_type" "gmpo". Choose another one, or set "engine": "embedded".',
+				},
 			},
 		},
-	}),
+	),
+	...ratioKeys,
 	scale_rewards: key(choice(rewardScales, 'Standard deviation by which advantages are divided.'), 'group'),
 	mask_truncated_completions,
 	dynamic_sampling: key(flag('Resample groups in which all rewards are equal (DAPO).'), false, {

@@ -56,38 +56,6 @@ export function distillLoss(logprobs: Value, { divergence, weights, soft, hard }
 	return total(multiply(tokenLoss, weights));
 }
 
-export interface GrpoInputs {
-	/** [rows, tokens]; 0 for ignored positions. */
-	readonly weights: Value;
-	/** [rows, 1], or [rows, tokens] for per-token advantages. */
-	readonly advantages: Value;
-	/** [rows, tokens]; if absent, the current log-probabilities are used, detached. */
-	readonly old?: { readonly logprobs: Value; readonly low: Value; readonly high: Value };
-	/** [rows, tokens]; absent if beta is 0. */
-	readonly reference?: { readonly logprobs: Value; readonly beta: Value };
-}
-
-/**
- * Returns the sum of weight * (-min(ratio A, clip(ratio, low, high) A) + beta k3): DeepSeekMath (Shao 2024) eq. 3 per
- * token, with separate clip bounds (DAPO, Yu 2025, eq. 8) and the k3 estimator exp(r) - r - 1, r = ref - logprob (eq.
- * 4; Schulman 2020). The weights determine how tokens are averaged.
- */
-export function grpoLoss(logprobs: Value, inputs: GrpoInputs): Value {
-	const { weights, advantages, old, reference } = inputs;
-	const graph = logprobs.graph;
-	// Ignored positions contain arbitrary numbers, and exp of their differences can overflow: 0 * inf is NaN.
-	const counts = cast(weights, 'bool');
-	const difference = (a: Value, b: Value): Value => where(counts, subtract(a, b), graph.scalar(0));
-	const ratio = exp(difference(logprobs, old?.logprobs ?? logprobs.detach()));
-	const surrogate = multiply(ratio, advantages);
-	let tokenLoss = negate(old ? minimum(surrogate, multiply(clip(ratio, old.low, old.high), advantages)) : surrogate);
-	if (reference) {
-		const r = difference(reference.logprobs, logprobs);
-		tokenLoss = add(tokenLoss, multiply(subtract(subtract(exp(r), r), 1), reference.beta));
-	}
-	return total(multiply(tokenLoss, weights));
-}
-
 export interface SequenceInputs {
 	/** [rows, tokens]: 1 for tokens that count, 0 otherwise. */
 	readonly mask: Value;

@@ -12,7 +12,6 @@ import {
 	criticLoss,
 	distillLoss,
 	divergenceOf,
-	grpoLoss,
 	pairsLoss,
 	preferenceLoss,
 	sequenceLoss,
@@ -21,6 +20,8 @@ import {
 } from './losses.ts';
 import { PackedBatch } from './packedTrunk.ts';
 import { valueParameterSpecs } from './parameters.ts';
+import { policyLoss } from './policyLoss.ts';
+import { type PolicyVariant, policyInputs } from './policyVariant.ts';
 import { decoder, head, valueHead } from './transformer.ts';
 import {
 	bindValueWeights,
@@ -40,11 +41,7 @@ import {
 export type GradientVariant =
 	| { readonly kind: 'sft' }
 	| { readonly kind: 'distill' }
-	| {
-			readonly kind: 'grpo' /** Clips ratios to the given old log-probabilities. Without them, the ratio is exactly 1. */;
-			readonly old: boolean;
-			readonly kl: boolean;
-	  }
+	| PolicyVariant
 	/** Per-token advantages. */
 	| { readonly kind: 'ppo'; readonly old: boolean }
 	/** Ratios of whole completions. */
@@ -54,7 +51,7 @@ export type GradientVariant =
 
 export function variantName(variant: GradientVariant): string {
 	return Object.entries(variant)
-		.flatMap(([name, value]) => (name === 'kind' ? [value as string] : value === true ? [name] : []))
+		.flatMap(([name, value]) => (typeof value === 'string' ? [value] : value ? [name] : []))
 		.join(' ');
 }
 
@@ -131,24 +128,12 @@ function lossOf(variant: GradientVariant, logprobs: Value, weights: Value, diver
 				hard: graph.input('hard', []),
 			});
 		case 'grpo':
-			return grpoLoss(logprobs, {
-				weights,
-				advantages: graph.input('advantages', ['rows', 1]),
-				...(variant.old ? { old: old() } : {}),
-				...(variant.kl
-					? {
-							reference: {
-								logprobs: graph.input('reference logprobs', ['rows', 'kept']),
-								beta: graph.input('beta', []),
-							},
-						}
-					: {}),
-			});
+			return policyLoss(logprobs, { weights, ...policyInputs(variant, graph) });
 		case 'ppo':
-			return grpoLoss(logprobs, {
+			return policyLoss(logprobs, {
 				weights,
 				advantages: graph.input('advantages', ['rows', 'kept']),
-				...(variant.old ? { old: old() } : {}),
+				...(variant.old ? clippedTo(old()) : { surrogate: { kind: 'clip' } }),
 			});
 		case 'rloo':
 			return sequenceLoss(logprobs, {
@@ -167,10 +152,15 @@ function lossOf(variant: GradientVariant, logprobs: Value, weights: Value, diver
 	}
 }
 
+/** Returns the inputs of a clipped loss. */
+const clippedTo = ({ logprobs, ...range }: { logprobs: Value; low: Value; high: Value }) => ({
+	old: logprobs,
+	surrogate: { kind: 'clip', range } as const,
+});
+
 /**
  * Computes one gradient. Inputs: a packed micro-batch (`packedInputs`), weights [rows, kept], and the following:
- * - GRPO: advantages [rows, 1]; depending on the variant, old logprobs with ratio low / high, and reference logprobs
- *   with beta
+ * - GRPO: advantages [rows, 1]; depending on the variant, old and reference logprobs and scalars (policyVariant.ts)
  * - PPO: advantages [rows, kept]; depending on the variant, old logprobs with ratio low / high
  * - RLOO (weights are 0 or 1): row weights [rows, 1] and advantages [rows, 1]; depending on the variant, old logprobs
  *   with ratio low / high

@@ -4,8 +4,8 @@ import { type Metrics, metricValue, updateMetrics } from '../../../core/grpo/ste
 import type { ResolvedGrpoStage } from '../../../core/recipe/resolvedRecipe.ts';
 import type { GrpoRow, PerToken, UpdateResult } from '../learner.ts';
 import { addBatchMetrics, BarrenWatch, writeBatch } from './batchReport.ts';
-import { clipRange } from './clipRange.ts';
 import { nextGeneration } from './generationBatch.ts';
+import { objectiveOf } from './objectiveOf.ts';
 import { checkFinite, optimizerSettings, type StageHost, type Verdict } from './stageHost.ts';
 import { type Part, partition, shuffled, trainingRows, weigh } from './trainingRow.ts';
 
@@ -46,9 +46,13 @@ async function update(
 		oldLogprobs: row.oldLogprobs,
 		refLogprobs: row.refLogprobs,
 	}));
-	const range = { ...clipRange(stage), beta: stage.beta };
+	const objective = objectiveOf(stage);
 	const result = await host.watch.measure('update', () =>
-		host.parts.learner.updateGrpo(rows, range, optimizerSettings(stage, learningRate)),
+		host.parts.learner.updateGrpo(
+			rows,
+			{ ...objective, temperature: stage.temperature },
+			optimizerSettings(stage, learningRate),
+		),
 	);
 	checkFinite(result, host.progress.step + 1);
 	const place = new Map(part.kept.map(({ row }, i) => [row, i]));
@@ -66,7 +70,7 @@ async function update(
 				refLogprobs: row.refLogprobs,
 			};
 		}),
-		range,
+		objective,
 	);
 	return {
 		result,

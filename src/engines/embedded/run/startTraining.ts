@@ -1,6 +1,5 @@
 import { Failure } from '../../../base/failure.ts';
 import type { ResolvedHeadStage, ResolvedRecipe } from '../../../core/recipe/resolvedRecipe.ts';
-import { embeddedLossTypes } from '../../../protocol/recipe/groupStages.ts';
 import type { RecipeScorers } from '../../../rewards/createScorers.ts';
 import type { OpenedDataset } from '../../../runs/openDataset.ts';
 import { checkColumns, checkSolutions, checkStages, checkTexts } from '../../shared/dataChecks.ts';
@@ -78,12 +77,6 @@ function makeLearner(
 function check({ recipe, dataset }: StartOptions): void {
 	if (recipe.engine !== 'embedded') {
 		throw new Failure('unsupported', `The embedded engine cannot run recipes for the "${recipe.engine}" engine.`);
-	}
-	for (const stage of recipe.stages) {
-		const action = 'Set "engine" to "pytorch", which supports this.';
-		if (stage.type === 'grpo' && !(embeddedLossTypes as readonly string[]).includes(stage.loss_type)) {
-			throw new Failure('unsupported', `The embedded engine does not support loss_type "${stage.loss_type}".`, action);
-		}
 	}
 	checkTexts(recipe, dataset.source);
 	checkSolutions(recipe, dataset.source);

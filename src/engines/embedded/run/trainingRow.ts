@@ -1,7 +1,6 @@
 import { Random } from '../../../base/random.ts';
 import { countTokens, isSkippable, tokenWeights } from '../../../core/grpo/lossWeights.ts';
 import type { ResolvedGrpoStage } from '../../../core/recipe/resolvedRecipe.ts';
-import type { EmbeddedLossType } from '../../../protocol/recipe/groupStages.ts';
 import type { PerToken } from '../learner.ts';
 import type { GenerationBatch, Rollout } from './generationBatch.ts';
 
@@ -63,8 +62,7 @@ export function weigh(stage: ResolvedGrpoStage, parts: readonly TrainingRow[][])
 	const generationTokens = countTokens(parts.flat());
 	return parts.map((rows) => {
 		const weights = tokenWeights(rows, {
-			// Other loss types are rejected at startup.
-			lossType: stage.loss_type as EmbeddedLossType,
+			lossType: stage.loss_type,
 			maxCompletionLength: stage.max_completion_length,
 			generationTokens,
 			stepsPerGeneration: stage.steps_per_generation,

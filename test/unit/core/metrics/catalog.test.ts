@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { defaultObjective } from '../../../../src/core/grpo/objective/objective.ts';
 import { rolloutMetrics } from '../../../../src/core/grpo/rolloutMetrics.ts';
 import { updateMetrics } from '../../../../src/core/grpo/stepMetrics.ts';
 import { canonicalName } from '../../../../src/core/metrics/canonicalName.ts';
@@ -25,7 +26,9 @@ describe('metric catalog', () => {
 				size: 1,
 				scale: 'group',
 			}),
-			...updateMetrics([], { epsilonLow: 0.2, epsilonHigh: 0.2, beta: 1 }),
+			...updateMetrics([], { ...defaultObjective, beta: 1 }),
+			...updateMetrics([], { ...defaultObjective, lossType: 'cispo' }),
+			...updateMetrics([], { ...defaultObjective, lossType: 'vespo' }),
 		};
 		for (const name of Object.keys(computed)) assert.ok(describeMetric(name).known, name);
 	});

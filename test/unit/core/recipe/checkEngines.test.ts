@@ -62,7 +62,13 @@ describe('features missing from the embedded engine', () => {
 			stage({ type: 'pretrain' }),
 			/^stages\[0\]\.type: The task "addition" has no plain text to pretrain on: add "corpus"/,
 		],
-		[stage({ loss_type: 'cispo' }), /^stages\[0\]\.loss_type: .* Choose one of grpo, bnpo, dr_grpo, dapo/],
+		[stage({ loss_type: 'cispo' }), /^stages\[0\]\.loss_type: .*"epsilon_high" is the maximum ratio itself/],
+		[stage({ loss_type: 'luspo' }), /^stages\[0\]\.loss_type: .*"importance_sampling_level": "sequence"/],
+		[stage({ sapo_temperature_neg: 2 }), /^stages\[0\]\.sapo_temperature_neg: Only used with "loss_type" "sapo"/],
+		[
+			stage({ loss_type: 'gmpo', importance_sampling_level: 'sequence' }),
+			/^stages\[0\]\.importance_sampling_level: .* compute ratios of completions themselves/,
+		],
 		[stage({ trainer: { logging_steps: 1 } }), /^stages\[0\]\.trainer: "trainer" contains TRL options/],
 		[stage({ max_completion_length: 9000 }), /^stages\[0\]\.max_completion_length: .* at most 8192/],
 		[{ pytorch: {} }, /^pytorch: "pytorch" requires the engine "pytorch"/],
@@ -104,6 +110,12 @@ describe('features missing from the pytorch engine', () => {
 		[stage({ skip_dead_groups: true }), /^stages\[0\]\.skip_dead_groups: TRL always processes zero-advantage groups/],
 		[stage({ control: 'shuffle' }), /^stages\[0\]\.control: TRL cannot shuffle advantages/],
 		[stage({ loss_type: 'luspo' }), /^stages\[0\]\.loss_type: .*"importance_sampling_level": "sequence"/],
+		[stage({ loss_type: 'gmpo' }), /^stages\[0\]\.loss_type: .* does not support "loss_type" "gmpo"/],
+		[stage({ importance_sampling_level: 'sequence_token' }), /^stages\[0\]\.importance_sampling_level: .*"sequence"/],
+		[
+			stage({ delta: 3, trainer: { delta: 4 } }),
+			/^stages\[0\]\.trainer\.delta: "delta" is a stage key\. Move it out of "trainer"/,
+		],
 		[stage({ trainer: { beta: 0.1 } }), /^stages\[0\]\.trainer\.beta: "beta" is a stage key/],
 		[stage({ trainer: { bf16: true } }), /^stages\[0\]\.trainer\.bf16: .*use "precision" in "pytorch"/],
 		[stage({ trainer: { output_dir: '/tmp' } }), /^stages\[0\]\.trainer\.output_dir: .* run directories/],
@@ -141,6 +153,7 @@ describe('features missing from the pytorch engine', () => {
 			stage({ type: 'rloo' }),
 			stage({ loss_type: 'cispo', skip_dead_groups: false }),
 			stage({ loss_type: 'luspo', trainer: { importance_sampling_level: 'sequence' } }),
+			stage({ loss_type: 'luspo', importance_sampling_level: 'sequence' }),
 			{ stages: [{ ...sft, type: 'process-reward-model', labels: { path: 'steps.jsonl' } }] },
 			{
 				stages: [

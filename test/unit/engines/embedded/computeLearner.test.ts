@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { Failure } from '../../../../src/base/failure.ts';
 import { Random } from '../../../../src/base/random.ts';
+import { defaultObjective } from '../../../../src/core/grpo/objective/objective.ts';
 import type {
 	GrpoRow,
 	GrpoSettings,
@@ -14,7 +15,7 @@ import { initialParameters } from '../../../../src/engines/embedded/model/parame
 import { createLearner } from '../../../../src/engines/embedded/ortLearner.ts';
 import { adam, distance, tinyShape } from './computeHarness.ts';
 
-const settings: GrpoSettings = { epsilonLow: 0.2, epsilonHigh: 0.28, beta: 0.05, temperature: 0.9 };
+const settings: GrpoSettings = { ...defaultObjective, epsilonHigh: 0.28, beta: 0.05, temperature: 0.9 };
 const common = { shape: tinyShape, device: 'cpu', sampleRows: 5, trainRows: 3 } as const;
 const learners = new Map<number, Learner>();
 

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Random } from '../../../../src/base/random.ts';
+import { defaultObjective, type Objective } from '../../../../src/core/grpo/objective/objective.ts';
+import { rowLoss } from '../../../../src/core/grpo/objective/rowLoss.ts';
 import type { Sequence } from '../../../../src/engines/embedded/learner.ts';
 import { elementCount, initialParameters, parameterSpecs } from '../../../../src/engines/embedded/model/parameters.ts';
+import { policyScalars, policyVariant } from '../../../../src/engines/embedded/model/policyVariant.ts';
 import {
 	type GradientVariant,
 	gradientName,
@@ -21,7 +24,7 @@ import {
 } from './computeHarness.ts';
 
 /**
- * Checks the RLOO, PPO and DPO losses in double precision: values against the formula over the log-probabilities, and
+ * Checks the losses of GRPO's loss types, RLOO, PPO and DPO in double precision: values against the formula over the log-probabilities, and
  * gradients against the formula's derivative propagated through the model (the gradient of sum of coefficient *
  * logprob, which the SFT loss test checks against finite differences) and against central differences of the loss
  * itself.
@@ -192,8 +195,57 @@ function ppo(old: boolean): Case {
 	};
 }
 
+/** Row 2 is masked: its weights are 0. */
+function grpo(changes: Partial<Objective>): Case {
+	const objective: Objective = { ...defaultObjective, epsilonHigh: 0.28, ...changes };
+	const variant = policyVariant(objective, true);
+	const weight = 0.07;
+	const counted = (i: number) => counts(i) && rowOf(i) !== 2;
+	const old = (i: number) => (logprobs[i] as number) - Math.log(ratios[(i + rowOf(i)) % 4] as number);
+	const reference = (i: number) => (logprobs[i] as number) + Math.sin(2 * i);
+	const losses = rowAdvantages.map((advantage, row) => {
+		const own = everywhere.filter((i) => rowOf(i) === row && counts(i));
+		const values = {
+			logprobs: own.map((i) => logprobs[i] as number),
+			oldLogprobs: own.map(old),
+			refLogprobs: own.map(reference),
+		};
+		return rowLoss({ ...values, advantage }, objective);
+	});
+	const valueAt = (i: number, part: 'losses' | 'gradients') =>
+		counted(i) ? weight * (losses[rowOf(i)]?.[part][i % tokens] as number) : 0;
+	const scalars = Object.entries(policyScalars(objective, variant)).map(([name, value]) => [name, scalar(value)]);
+	return {
+		variant,
+		inputs: {
+			weights: perToken((i) => (counted(i) ? weight : 0)),
+			advantages: perRow(rowAdvantages),
+			'old logprobs': perToken(old, 1e3),
+			...(variant.kl ? { 'reference logprobs': perToken(reference, 1e3) } : {}),
+			...Object.fromEntries(scalars),
+		},
+		formula: {
+			loss: everywhere.reduce((sum, i) => sum + valueAt(i, 'losses'), 0),
+			coefficients: everywhere.map((i) => valueAt(i, 'gradients')),
+		},
+		differences:
+			!['cispo', 'vespo'].includes(objective.lossType) &&
+			objective.level !== 'sequence_token' &&
+			objective.offPolicyThreshold === null,
+	};
+}
+
 const even = [0.25, 0.25, 0.25, 0.25];
 const cases: readonly Case[] = [
+	grpo({ beta: 0.1 }),
+	grpo({ delta: 1.4, offPolicyThreshold: 0.01 }),
+	grpo({ level: 'sequence', beta: 0.1, unbiasedKl: true, epsilonLow: 0.02 }),
+	grpo({ level: 'sequence_token', epsilonLow: 0.02 }),
+	grpo({ lossType: 'cispo', epsilonHigh: 1.2 }),
+	grpo({ lossType: 'sapo', beta: 0.1 }),
+	grpo({ lossType: 'sapo', level: 'sequence' }),
+	grpo({ lossType: 'vespo' }),
+	grpo({ lossType: 'gmpo', epsilonLow: 0.2, beta: 0.1 }),
 	rloo(false, even),
 	rloo(true, even),
 	rloo(true, [0.3, 0, 0.3, 0.3]),

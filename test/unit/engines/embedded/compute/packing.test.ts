@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Random } from '../../../../../src/base/random.ts';
+import { defaultObjective } from '../../../../../src/core/grpo/objective/objective.ts';
 import { pack, packedBatches } from '../../../../../src/engines/embedded/compute/packing.ts';
 import type { GrpoRow, Sequence } from '../../../../../src/engines/embedded/learner.ts';
 import { createLearner } from '../../../../../src/engines/embedded/ortLearner.ts';
@@ -98,7 +99,7 @@ async function update(rows: readonly Sequence[], trainRows: number) {
 				refLogprobs: null,
 			}),
 		);
-		const settings = { epsilonLow: 0.2, epsilonHigh: 0.2, beta: 0, temperature: 1 };
+		const settings = { ...defaultObjective, temperature: 1 };
 		const result = await learner.updateGrpo(grpo, settings, { ...adam, maxGradNorm: 0 });
 		// After one update, a first moment is the gradient times 1 - beta1.
 		return { ...result, moments: (await learner.state()).firstMoments };

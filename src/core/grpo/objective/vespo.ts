@@ -1,0 +1,23 @@
+import type { ObjectiveRow, VespoShape } from './objective.ts';
+
+/** Limits of log ratios, of tokens and of the whole completion. */
+const logLimit = 20;
+const lowerLogLimit = Math.log(1e-8);
+
+/**
+ * VESPO's weight of a completion, w^k exp(lambda (1 - w)), where w is the ratio of the whole completion (the product
+ * over its tokens). It is 1 at w = 1, is detached, and multiplies -A logprob of each token. TRL 1.13,
+ * `GRPOTrainer.get_gamma_weights`.
+ */
+export function vespoWeight({ logprobs, oldLogprobs, advantage }: ObjectiveRow, shape: VespoShape): number {
+	let sum = 0;
+	for (let t = 0; t < logprobs.length; t++) {
+		const logRatio = oldLogprobs === null ? 0 : (logprobs[t] as number) - (oldLogprobs[t] as number);
+		sum += Math.min(Math.max(logRatio, -logLimit), logLimit);
+	}
+	const logWeight = Math.min(Math.max(sum, lowerLogLimit), logLimit);
+	const k = advantage >= 0 ? shape.kPositive : shape.kNegative;
+	const lambda = Math.max(advantage >= 0 ? shape.lambdaPositive : shape.lambdaNegative, 1e-4);
+	const weight = Math.exp(lambda + k * logWeight - lambda * Math.exp(logWeight));
+	return Number.isFinite(weight) ? weight : 0;
+}

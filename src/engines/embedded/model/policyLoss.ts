@@ -1,0 +1,170 @@
+import type { RatioLevel } from '../../../core/grpo/objective/objective.ts';
+import {
+	add,
+	cast,
+	clip,
+	compare,
+	divide,
+	exp,
+	minimum,
+	multiply,
+	negate,
+	sigmoid,
+	subtract,
+	where,
+} from '../onnx/elementwise.ts';
+import type { Value } from '../onnx/graph.ts';
+import { reduceSum } from '../onnx/reduction.ts';
+
+/** How a token's loss depends on the importance ratio; see the files in src/core/grpo/objective. */
+export type Surrogate =
+	| { readonly kind: 'clip'; readonly range?: RatioRange /** Maximum ratio. */; readonly limit?: Value }
+	| { readonly kind: 'cispo' /** Maximum weight. */; readonly limit: Value }
+	| { readonly kind: 'sapo'; readonly positive: Value; readonly negative: Value }
+	| { readonly kind: 'vespo'; readonly shape: VespoInputs }
+	/** Bounds of log ratios. */
+	| { readonly kind: 'gmpo'; readonly range: RatioRange };
+
+export interface RatioRange {
+	readonly low: Value;
+	readonly high: Value;
+}
+
+export interface VespoInputs {
+	readonly kPositive: Value;
+	readonly lambdaPositive: Value;
+	readonly kNegative: Value;
+	readonly lambdaNegative: Value;
+}
+
+export interface PolicyLossInputs {
+	/** [rows, tokens]; 0 for ignored positions. */
+	readonly weights: Value;
+	/** [rows, 1], or [rows, tokens] for per-token advantages (clip only). */
+	readonly advantages: Value;
+	readonly surrogate: Surrogate;
+	readonly level?: RatioLevel;
+	/** [rows, tokens]; if absent, the current log-probabilities are used, detached. */
+	readonly old?: Value;
+	/** [rows, tokens] and its weight; absent if beta is 0. */
+	readonly reference?: { readonly logprobs: Value; readonly beta: Value; readonly unbiased: boolean };
+	/** See `isOffPolicy`. */
+	readonly offPolicyThreshold?: Value;
+}
+
+/**
+ * Returns the sum of weight * (surrogate + beta k3): the graph form of `rowLoss` (src/core/grpo/objective/rowLoss.ts),
+ * with the k3 estimator exp(r) - r - 1, r = ref - logprob (DeepSeekMath, Shao 2024, eq. 4; Schulman 2020). The weights
+ * determine how tokens are averaged.
+ */
+export function policyLoss(logprobs: Value, inputs: PolicyLossInputs): Value {
+	const { advantages, reference, offPolicyThreshold } = inputs;
+	const row = new Rows(inputs.weights);
+	const change = row.counted(subtract(logprobs, inputs.old ?? logprobs.detach()));
+	const ratio = exp(logRatioAt(inputs.level ?? 'token', change, row));
+	let loss = negate(objective(inputs, { logprobs, change, ratio, row }));
+	if (offPolicyThreshold) {
+		const drift = row.mean(negate(change)).detach();
+		const [zero, one] = [loss.graph.scalar(0), loss.graph.scalar(1)];
+		const far = where(compare('Greater', drift, offPolicyThreshold), zero, one);
+		loss = multiply(loss, where(compare('Less', advantages, 0), far, one));
+	}
+	if (reference) {
+		const r = row.counted(subtract(reference.logprobs, logprobs));
+		const kl = multiply(subtract(subtract(exp(r), r), 1), reference.beta);
+		loss = add(loss, reference.unbiased ? multiply(kl, ratio) : kl);
+	}
+	return reduceSum(multiply(loss, inputs.weights), undefined, false);
+}
+
+/** The tokens of each row that count. */
+class Rows {
+	readonly #counts: Value;
+	readonly #zero: Value;
+	#lengths: Value | undefined;
+
+	constructor(weights: Value) {
+		this.#counts = cast(weights, 'bool');
+		this.#zero = weights.graph.scalar(0);
+	}
+
+	/** Ignored positions contain arbitrary numbers, and exp of their differences can overflow: 0 * inf is NaN. */
+	counted(x: Value): Value {
+		return where(this.#counts, x, this.#zero);
+	}
+
+	/** Returns the sum over the tokens that count: [rows, 1]. */
+	sum(x: Value): Value {
+		return reduceSum(this.counted(x), [1]);
+	}
+
+	/** Returns the mean over the tokens that count, or 0 if there are none: [rows, 1]. */
+	mean(x: Value): Value {
+		this.#lengths ??= x.graph.untracked(() => {
+			const tokens = reduceSum(where(this.#counts, x.graph.scalar(1), this.#zero), [1]);
+			return maximum(tokens, x.graph.scalar(1));
+		});
+		return divide(this.sum(x), this.#lengths);
+	}
+}
+
+function logRatioAt(level: RatioLevel, change: Value, row: Rows): Value {
+	switch (level) {
+		case 'token':
+			return change;
+		case 'sequence':
+			return row.mean(change);
+		case 'sequence_token':
+			return add(subtract(change, change.detach()), row.mean(change).detach());
+	}
+}
+
+interface Terms {
+	readonly logprobs: Value;
+	/** logprob - old logprob, [rows, tokens]. */
+	readonly change: Value;
+	readonly ratio: Value;
+	readonly row: Rows;
+}
+
+/** Returns what is maximized, per token or per row. */
+function objective({ advantages, surrogate }: PolicyLossInputs, { logprobs, change, ratio, row }: Terms): Value {
+	switch (surrogate.kind) {
+		case 'clip': {
+			const free = multiply(surrogate.limit ? minimum(ratio, surrogate.limit) : ratio, advantages);
+			const { range } = surrogate;
+			return range ? minimum(free, multiply(clip(ratio, range.low, range.high), advantages)) : free;
+		}
+		case 'cispo':
+			return multiply(multiply(minimum(ratio.detach(), surrogate.limit), advantages), row.counted(logprobs));
+		case 'sapo': {
+			const t = where(compare('Greater', advantages, 0), surrogate.positive, surrogate.negative);
+			return multiply(multiply(sigmoid(multiply(subtract(ratio, 1), t)), advantages), divide(t.graph.scalar(4), t));
+		}
+		case 'vespo':
+			return multiply(
+				multiply(vespoWeight(surrogate.shape, advantages, change, row), advantages),
+				row.counted(logprobs),
+			);
+		case 'gmpo': {
+			const { low, high } = surrogate.range;
+			const bound = where(compare('Greater', advantages, 0), minimum(change, high), maximum(change, low));
+			return multiply(exp(row.mean(bound)), advantages);
+		}
+	}
+}
+
+function vespoWeight(shape: VespoInputs, advantages: Value, change: Value, row: Rows): Value {
+	const { graph } = change;
+	const limit = (x: Value, low: number) => clip(x, graph.scalar(low), graph.scalar(20));
+	const logWeight = limit(row.sum(limit(change.detach(), -20)), Math.log(1e-8));
+	const negative = compare('Less', advantages, 0);
+	const k = where(negative, shape.kNegative, shape.kPositive);
+	const lambda = where(negative, shape.lambdaNegative, shape.lambdaPositive);
+	return exp(subtract(add(multiply(logWeight, k), lambda), multiply(exp(logWeight), lambda))).detach();
+}
+
+/** Returns the elementwise maximum. If the values are equal, the gradient goes to `a`. */
+function maximum(a: Value, b: Value): Value {
+	return negate(minimum(negate(a), negate(b)));
+}

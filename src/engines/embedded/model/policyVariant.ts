@@ -1,0 +1,114 @@
+import type { Objective, RatioLevel } from '../../../core/grpo/objective/objective.ts';
+import type { Graph, Value } from '../onnx/graph.ts';
+import type { PolicyLossInputs, Surrogate } from './policyLoss.ts';
+
+/** What a GRPO gradient program computes. Options that are false or the default are omitted. */
+export interface PolicyVariant {
+	readonly kind: 'grpo';
+	/** Clips ratios to the given old log-probabilities. Without them, the ratio is exactly 1. */
+	readonly old: boolean;
+	readonly kl: boolean;
+	/** Default: clip. */
+	readonly surrogate?: Exclude<Surrogate['kind'], 'clip'>;
+	readonly level?: Exclude<RatioLevel, 'token'>;
+	readonly limited?: true;
+	readonly unbiased?: true;
+	readonly offPolicy?: true;
+}
+
+/** Returns the program variant for an objective. `old`: whether rows have old log-probabilities. */
+export function policyVariant(objective: Objective, old: boolean): PolicyVariant {
+	const { lossType, level } = objective;
+	const kl = objective.beta !== 0;
+	const special = lossType === 'cispo' || lossType === 'sapo' || lossType === 'vespo' || lossType === 'gmpo';
+	return {
+		kind: 'grpo',
+		old,
+		kl,
+		...(special ? { surrogate: lossType } : {}),
+		...(level === 'token' ? {} : { level }),
+		...(objective.delta === null || special ? {} : { limited: true }),
+		...(objective.unbiasedKl && kl ? { unbiased: true } : {}),
+		...(objective.offPolicyThreshold === null ? {} : { offPolicy: true }),
+	};
+}
+
+/** Returns the scalar inputs of the variant's program, by name. */
+export function policyScalars(objective: Objective, variant: PolicyVariant): Record<string, number> {
+	const { epsilonLow, epsilonHigh, vespo } = objective;
+	const scalars: Record<string, number> = {};
+	if (variant.kl) scalars.beta = objective.beta;
+	if (variant.limited) scalars['ratio limit'] = objective.delta as number;
+	if (variant.offPolicy) scalars['off-policy threshold'] = objective.offPolicyThreshold as number;
+	switch (variant.surrogate) {
+		case undefined:
+			if (variant.old) Object.assign(scalars, { 'ratio low': 1 - epsilonLow, 'ratio high': 1 + epsilonHigh });
+			break;
+		case 'cispo':
+			scalars['ratio limit'] = epsilonHigh;
+			break;
+		case 'sapo':
+			Object.assign(scalars, { 'sapo positive': objective.sapo.positive, 'sapo negative': objective.sapo.negative });
+			break;
+		case 'vespo':
+			Object.assign(scalars, {
+				'k positive': vespo.kPositive,
+				'lambda positive': Math.max(vespo.lambdaPositive, 1e-4),
+				'k negative': vespo.kNegative,
+				'lambda negative': Math.max(vespo.lambdaNegative, 1e-4),
+			});
+			break;
+		case 'gmpo':
+			Object.assign(scalars, { 'log ratio low': -epsilonLow, 'log ratio high': epsilonHigh });
+	}
+	return scalars;
+}
+
+/** Declares the inputs of the variant's program other than weights, and returns them. */
+export function policyInputs(variant: PolicyVariant, graph: Graph): Omit<PolicyLossInputs, 'weights'> {
+	const scalar = (name: string) => graph.input(name, []);
+	const perToken = (name: string) => graph.input(name, ['rows', 'kept']);
+	return {
+		advantages: graph.input('advantages', ['rows', 1]),
+		surrogate: surrogateInputs(variant, scalar),
+		...(variant.level ? { level: variant.level } : {}),
+		...(variant.old ? { old: perToken('old logprobs') } : {}),
+		...(variant.kl
+			? {
+					reference: {
+						logprobs: perToken('reference logprobs'),
+						beta: scalar('beta'),
+						unbiased: variant.unbiased === true,
+					},
+				}
+			: {}),
+		...(variant.offPolicy ? { offPolicyThreshold: scalar('off-policy threshold') } : {}),
+	};
+}
+
+function surrogateInputs(variant: PolicyVariant, scalar: (name: string) => Value): Surrogate {
+	switch (variant.surrogate) {
+		case 'cispo':
+			return { kind: 'cispo', limit: scalar('ratio limit') };
+		case 'sapo':
+			return { kind: 'sapo', positive: scalar('sapo positive'), negative: scalar('sapo negative') };
+		case 'vespo':
+			return {
+				kind: 'vespo',
+				shape: {
+					kPositive: scalar('k positive'),
+					lambdaPositive: scalar('lambda positive'),
+					kNegative: scalar('k negative'),
+					lambdaNegative: scalar('lambda negative'),
+				},
+			};
+		case 'gmpo':
+			return { kind: 'gmpo', range: { low: scalar('log ratio low'), high: scalar('log ratio high') } };
+		default:
+			return {
+				kind: 'clip',
+				...(variant.old ? { range: { low: scalar('ratio low'), high: scalar('ratio high') } } : {}),
+				...(variant.limited ? { limit: scalar('ratio limit') } : {}),
+			};
+	}
+}

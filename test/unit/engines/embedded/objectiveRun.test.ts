@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { listCheckpoints, readMetrics } from '../../../../src/runs/runReader.ts';
+import { tinyRecipe, Workplace } from './engineProcess.ts';
+
+const place = await Workplace.make();
+after(() => place[Symbol.asyncDispose]());
+
+const grpo = {
+	...{ type: 'grpo', steps: 4, num_generations: 4, prompts_per_step: 4, num_iterations: 2, steps_per_generation: 2 },
+	...{ learning_rate: 1e-2, max_completion_length: 8 },
+};
+const clipped = ['clip_ratio/high_max', 'clip_ratio/high_mean', 'clip_ratio/low_mean', 'clip_ratio/low_min'];
+const objectives: readonly [settings: object, metrics: readonly string[]][] = [
+	[{ loss_type: 'cispo', epsilon_high: 1.02 }, ['cispo_clip_ratio']],
+	[{ loss_type: 'sapo', sapo_temperature_neg: 3 }, []],
+	[{ loss_type: 'vespo' }, ['vespo/phi_seq_mean']],
+	[{ loss_type: 'gmpo', epsilon: 0.01, beta: 0.02 }, clipped],
+	[{ loss_type: 'luspo', importance_sampling_level: 'sequence' }, clipped],
+	[{ loss_type: 'grpo', importance_sampling_level: 'sequence', epsilon: 0.001 }, clipped],
+	[{ delta: 1.01, off_policy_mask_threshold: 0, use_bias_correction_kl: true, beta: 0.02 }, clipped],
+];
+
+test('a run trains with every objective, and its metrics tell what the objective did', async () => {
+	const seldom = {
+		evaluate: { every: 1000, problems: 4 },
+		checkpoint: { every: 1000 },
+		rewards: [{ use: 'length-target', target: 3, range: 4 }],
+	};
+	const stages = [tinyRecipe.stages[0], ...objectives.map(([settings]) => ({ ...grpo, ...settings }))];
+	const run = await place.prepare({ ...tinyRecipe, ...seldom, stages });
+	const { code, stderr } = await place.run('--run', run);
+	assert.equal(code, 0, stderr);
+	assert.equal((await listCheckpoints(run)).at(-1)?.step, 58);
+	const rows = (await readMetrics(run)).filter(({ stage }) => stage === 'grpo');
+	assert.equal(rows.length, 4 * objectives.length);
+	for (const [i, [settings, metrics]] of objectives.entries()) {
+		const own = rows.slice(4 * i, 4 * i + 4).map(({ values }) => values);
+		const names = Object.keys(own[0] ?? {}).filter(
+			(name) => /clip_ratio|vespo/.test(name) && name !== 'clip_ratio/region_mean',
+		);
+		assert.deepEqual(names.sort(), [...metrics].sort(), JSON.stringify(settings));
+		for (const values of own) {
+			assert.ok(Number.isFinite(values.loss) && Number.isFinite(values.entropy), JSON.stringify(values));
+			for (const name of metrics) assert.ok(typeof values[name] === 'number', `${name} ${JSON.stringify(settings)}`);
+		}
+		assert.ok(
+			own.some(({ grad_norm }) => Number(grad_norm) > 0),
+			JSON.stringify(settings),
+		);
+	}
+});
