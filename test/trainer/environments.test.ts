@@ -69,6 +69,7 @@ describe('an environment in a recipe', { skip, timeout: 280_000 }, async () => {
 			template: { prompt: '{prompt}', think: null, answer: null, chat: true },
 			environment: { file: 'tasks/echo.env.py' },
 			rewards: [{ use: 'environment' }],
+			scoring: { pauseAbove: 1 },
 			stages: [
 				{
 					type: 'grpo',

@@ -59,12 +59,13 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
     return write_model(tmp_path_factory.mktemp("tools"))
 
 
-def recipe_with(model: str, **environment: Any) -> Json:
+def recipe_with(model: str, tolerated: float = 1, **environment: Any) -> Json:
     stage = grpo_stage(2, num_generations=2, max_completion_length=3000, beta=0)
     return recipe(
         model,
         [stage],
         template={"name": "custom", "prompt": "{prompt}", "think": None, "answer": None, "chat": True},
+        scoring={"pauseAbove": tolerated},
         rewards=[{"use": "environment", "name": "environment", "weight": 1.0}],
         environment={"file": "rewards/guess.env.py", "maxTurns": None, "turnSeconds": 10, **environment},
     )
@@ -88,7 +89,7 @@ def scripted(rows: list[Json]) -> Any:
 
 
 def train(
-    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, edit: str = "", **environment: Any
+    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, edit: str = "", status: int = 0, **environment: Any
 ) -> tuple[EnvironmentDriver, list[Json], list[Json]]:
     """Returns the driver, its rollouts and the dataset's rows."""
     file, rows = load("guess", tmp_path)
@@ -104,7 +105,7 @@ def train(
         "solution": None,
         "row": rows[index % len(rows)],
     }
-    assert run(driver.link, "token", World()) == 0, driver.of("fault")
+    assert run(driver.link, "token", World()) == status, driver.of("fault")
     driver.close()
     return driver, [line for step in driver.steps for line in step["rollouts"]], rows
 
@@ -142,7 +143,7 @@ def test_turns_are_limited(model: str, tmp_path: Path, monkeypatch: pytest.Monke
 def test_a_failed_episode_is_recorded_and_excluded(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = load("guess", tmp_path)[1][0]["number"]
     edit = f"        if number == {first}: raise KeyError('no level')"
-    _, lines, _ = train(model, tmp_path, monkeypatch, edit=edit)
+    driver, lines, _ = train(model, tmp_path, monkeypatch, edit=edit)
     failed = [line for line in lines if "error" in line["extra"]["episode"]]
     assert [(line["step"], line["group"], line["index"]) for line in failed] == [(1, 0, 0), (1, 0, 1)]
     for line in failed:
@@ -150,6 +151,21 @@ def test_a_failed_episode_is_recorded_and_excluded(model: str, tmp_path: Path, m
         assert error["kind"] == "threw" and "no level" in error["message"]
         assert line["rewards"] == {"environment": None}
     assert {line["rewards"]["environment"] for line in lines if line not in failed} == {0.0, 1.0}
+
+    assert driver.steps[0]["metrics"]["rewards/environment/errors"] == 2
+    assert "rewards/environment/errors" not in driver.steps[1]["metrics"]
+    assert [alert["message"] for alert in driver.of("alert")] == [
+        "2 of 4 episodes failed: KeyError: 'no level' (threw, line 15)."
+    ]
+
+
+def test_a_run_ends_if_too_many_episodes_fail(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    edit = "        raise KeyError('no level')"
+    driver, lines, _ = train(model, tmp_path, monkeypatch, edit=edit, status=2, tolerated=0.9)
+    assert lines == []
+    [fault] = driver.of("fault")
+    assert fault["message"].startswith("4 of 4 episodes failed: KeyError: 'no level' (threw, line ")
+    assert "new run" in fault["action"]
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in FAULTS])

@@ -189,6 +189,28 @@ def reward_column(recipe: dict[str, Any]) -> str | None:
     return next((reward["name"] for reward in recipe["rewards"] if reward.get("use") == "environment"), None)
 
 
+def check_failures(context: Context, environments: list[RemoteEnvironment]) -> int:
+    """Returns how many episodes failed, and reports each new reason once. Raises Failure if there are more than the
+    recipe tolerates (`pauseAbove`): the batch cannot be scored again, because its episodes are over.
+    """
+    errors = [environment._error for environment in environments if environment._error is not None]
+    if not errors:
+        return 0
+    first = errors[0]
+    line = f", line {first['line']}" if first.get("line") is not None else ""
+    told = f"{len(errors)} of {len(environments)} episodes failed: {first['message']} ({first['kind']}{line})."
+    tolerated = (context.recipe.get("scoring") or {}).get("pauseAbove", 1)
+    if len(errors) > tolerated * len(environments):
+        raise Failure(
+            "invalid",
+            told,
+            'Fix the file and start a new run from the last checkpoint, or raise "pauseAbove" in "scoring".',
+        )
+    if context.report_once(f"environment: {first['kind']} {first['message']}"):
+        context.alert("warning", told)
+    return len(errors)
+
+
 def observed(mask: list[int]) -> list[list[int]]:
     """Returns the ranges [start, end) of completion tokens that come from the environment. They are not trained on."""
     changes = [

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..link.messages import ScoredRow, ScoreRow
-from .environments import reward_column
+from .environments import check_failures, reward_column
 
 if TYPE_CHECKING:
     from ..course.context import Context
@@ -74,12 +74,16 @@ class RewardColumns:
             )
         ]
         in_process = self._context.in_process_rewards
+        failed = 0
         known, logged = (None, {}) if in_process is None else in_process.score(rows, step)
         if self._environment is not None and columns.get("environments"):
             earned = [environment._reward() for environment in columns["environments"]]
+            failed = check_failures(self._context, columns["environments"])
             known = {**(known or {}), self._environment: earned}
         self._scored = self._context.score(rows, step, known)
         self._context.score_metrics.update(logged)
+        if failed > 0:
+            self._context.score_metrics[f"rewards/{self._environment}/errors"] = float(failed)
 
     def _row(self, prompt: Any, completion: Any, answer: Any, row: dict[str, Any], ids: list[int]) -> ScoreRow:
         """Converts a completion to reward input: strings, token ids if requested, and messages in conversations."""
