@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { rm, writeFile } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, describe, test } from 'node:test';
@@ -11,179 +11,14 @@ import { toolsFor } from '../../src/mcp/tools.ts';
 import { root } from '../scripts/paths.ts';
 import { findTestPython } from '../scripts/pythonEnvironment.ts';
 import { runPython } from '../support/loadedPython.ts';
-import { makeMcpFolder, mcpEnvironment, mcpRows, mcpSearch, mcpTree } from '../support/mcpFolder.ts';
+import { type Answer, mcpCalls } from '../support/mcpCalls.ts';
+import { makeMcpFolder, mcpEnvironment } from '../support/mcpFolder.ts';
 import { builtProgram } from '../support/programs.ts';
-import { makeBatch } from '../unit/webview/rollouts/rolloutsFixture.ts';
 
 const found = await findTestPython(console.log);
 const python = 'python' in found ? found.python : '';
 // In CI, do not skip: a skipped suite would look like a passing one.
 const skip = 'missing' in found && process.env.CI === undefined ? found.missing : false;
-
-type Answer = Record<string, unknown>;
-
-interface Call {
-	readonly arguments: Answer;
-	/** Rows per page, for tools with pages. The client requests all pages. */
-	readonly limit?: number;
-	check(answer: Answer & { readonly items: readonly Answer[]; readonly pages?: number }): void;
-}
-
-const step3 = makeBatch({ step: 3, groups: 3, size: 4, skill: 0.25 + (0.6 * 3) / 4 });
-const group1 = step3.filter(({ group }) => group === 1);
-const place = { run: 'sums', step: 3, group: 1 };
-const invalidRecipe = '{"name": "x", "dataset": {"task": "addition"}}';
-
-/** A call of every tool, with what is known about its answer from the files that it reads. */
-const calls: Readonly<Record<string, Call>> = {
-	list_runs: {
-		arguments: {},
-		limit: 2,
-		check: ({ items, pages }) => {
-			assert.deepEqual(items.map(({ run }) => run).toSorted(), ['other', 'sums', 'trl']);
-			assert.equal(pages, 2);
-		},
-	},
-	describe_run: {
-		arguments: { run: 'sums' },
-		check: (answer) => assert.deepEqual(answer.rollout_steps, { count: 4, first: 1, last: 4 }),
-	},
-	diagnose_run: { arguments: { run: 'trl' }, check: ({ result }) => assert.equal(result, 'alerts') },
-	read_metrics: {
-		arguments: { run: 'trl', names: ['reward'], as: 'table', points: 30 },
-		limit: 20,
-		check: ({ items, pages }) => assert.deepEqual([items.length, pages], [30, 2]),
-	},
-	query: {
-		arguments: { sql: "select count(*) from rollouts where run like '%sums'", runs: ['sums'] },
-		check: ({ rows }) => assert.equal(Number((rows as unknown[][])[0]?.[0]), 4 * 3 * 4),
-	},
-	search_text: {
-		arguments: { pattern: 'Let me check that again', runs: ['sums'], from_step: 3, to_step: 3 },
-		check: ({ items }) => {
-			const holding = step3.filter(({ completion }) => String(completion).includes('Let me check that again'));
-			assert.equal(items.length, holding.length);
-		},
-	},
-	read_step: {
-		arguments: { run: 'sums', step: 3 },
-		limit: 2,
-		check: ({ items, pages }) => assert.deepEqual([items.length, pages], [3, 2]),
-	},
-	read_group: {
-		arguments: place,
-		limit: 3,
-		check: ({ items, pages }) => {
-			const texts = items.map(({ text }) => (text as { quoted_text: string }).quoted_text);
-			assert.deepEqual(
-				texts,
-				group1.map(({ completion }) => completion),
-			);
-			assert.equal(pages, 2);
-		},
-	},
-	read_completion: {
-		arguments: { ...place, completion: 2, first_token: 2, last_token: 5 },
-		check: ({ token_range }) => {
-			const { quoted_text } = token_range as { quoted_text: string[] };
-			assert.deepEqual(quoted_text, group1[2]?.tokens?.text.slice(2, 6));
-		},
-	},
-	compare_runs: {
-		arguments: { runs: ['sums', 'other'] },
-		check: ({ runs }) =>
-			assert.deepEqual(
-				(runs as Answer[]).map(({ run }) => run),
-				['sums', 'other'],
-			),
-	},
-	list_evaluations: {
-		arguments: { run: 'sums' },
-		limit: 5,
-		check: ({ items }) =>
-			assert.deepEqual(
-				items.map(({ accuracy }) => accuracy),
-				[0.75],
-			),
-	},
-	read_evaluation: {
-		arguments: { run: 'sums', name: 'heldout', step: 2 },
-		limit: 3,
-		check: ({ items, pages }) => {
-			assert.deepEqual(
-				items.map(({ correct }) => correct),
-				[true, false, true, true],
-			);
-			assert.equal(pages, 2);
-		},
-	},
-	list_searches: {
-		arguments: {},
-		limit: 1,
-		check: ({ items, pages }) => {
-			assert.deepEqual(items.map(({ run }) => run ?? null).toSorted(), [null, 'sums'].toSorted());
-			assert.equal(pages, 2);
-		},
-	},
-	read_tree: {
-		arguments: { run: 'sums', search: mcpSearch },
-		limit: 10,
-		check: ({ items, pages }) => {
-			const texts = mcpTree.flatMap((event) => (event.t === 'node' ? [event.text] : []));
-			assert.deepEqual(
-				items.map(({ text }) => (text as { quoted_text: string }).quoted_text),
-				texts,
-			);
-			assert.equal(pages, Math.ceil(texts.length / 10));
-		},
-	},
-	read_tree_node: {
-		arguments: { search: `searches/${mcpSearch}`, node: 5 },
-		check: ({ text, address }) => {
-			const event = mcpTree.find((one) => one.t === 'node' && one.id === 5);
-			assert.equal((text as { quoted_text: string }).quoted_text, event?.t === 'node' ? event.text : '');
-			assert.equal(address, `rl:///search/searches%2F${mcpSearch}/node/5`);
-		},
-	},
-	explain_recipe_key: {
-		arguments: { key: 'kl_coef' },
-		limit: 1,
-		check: ({ items, pages }) => {
-			assert.deepEqual(items.map(({ path }) => path).slice(0, 3), [
-				'stages[ppo].kl_coef',
-				'stages[grpo].beta',
-				'stages[rloo].beta',
-			]);
-			assert.equal(pages, items.length);
-		},
-	},
-	profile_dataset: {
-		arguments: { path: 'profiled.jsonl' },
-		check: ({ rows, distinct_rows }) => assert.deepEqual([rows, distinct_rows], [3, 2]),
-	},
-	check_citations: {
-		arguments: {
-			text: 'Reward is 0.99 (rl://sums/step/1/group/0/completion/77) and [75%](rl://sums/evaluation/heldout?step=2).',
-		},
-		limit: 1,
-		check: ({ items, pages }) => {
-			assert.deepEqual(
-				items.map(({ status }) => status),
-				['unresolved', 'ok'],
-			);
-			assert.equal(pages, 2);
-		},
-	},
-	check_recipe: { arguments: { text: invalidRecipe }, check: ({ valid }) => assert.equal(valid, false) },
-	read_dataset: {
-		arguments: { path: 'train.jsonl' },
-		limit: 10,
-		check: ({ items, pages }) => {
-			assert.deepEqual([items.length, pages], [mcpRows + 1, 3]);
-			assert.match(JSON.stringify(items[3]?.values), /3\+1=/);
-		},
-	},
-};
 
 interface Said {
 	readonly version: string;
@@ -200,8 +35,6 @@ describe('official Python client', { skip }, () => {
 	let folder = '';
 	before(async () => {
 		folder = await makeMcpFolder();
-		const row = '{"prompt": "What is one and two?", "answer": "3"}\n';
-		await writeFile(join(folder, 'work/profiled.jsonl'), `${row}${row}${row.replace('one', 'seven')}`);
 	});
 	after(() => rm(folder, { recursive: true, force: true }));
 
@@ -225,7 +58,7 @@ describe('official Python client', { skip }, () => {
 					{ mode: 'legacy', ...stdio },
 					{ mode: 'auto', url, token },
 				],
-				calls: Object.entries(calls).map(([tool, { check: _, ...call }]) => ({ tool, ...call })),
+				calls: Object.entries(mcpCalls).map(([tool, { check: _, ...call }]) => ({ tool, ...call })),
 			};
 			const script = join(root, 'test/python/mcp_client.py');
 			const stdout = await runPython({ python, script, input: JSON.stringify(request) });
@@ -242,8 +75,8 @@ describe('official Python client', { skip }, () => {
 				assert.ok(tools.every(({ read_only }) => read_only));
 				assert.equal(prompts.length, 4);
 				// Fails for a tool without a call above.
-				assert.deepEqual(tools.map(({ name }) => name).toSorted(), Object.keys(calls).toSorted());
-				for (const [i, [name, { check }]] of Object.entries(calls).entries()) {
+				assert.deepEqual(tools.map(({ name }) => name).toSorted(), Object.keys(mcpCalls).toSorted());
+				for (const [i, [name, { check }]] of Object.entries(mcpCalls).entries()) {
 					const answer = answers[i] as Answer & { items: Answer[] };
 					assert.equal(answer.error, undefined, `${name}: ${JSON.stringify(answer)}`);
 					check(answer);

@@ -47,6 +47,8 @@ export async function makeMcpFolder(): Promise<string> {
 	await write(lines(mcpTree), folder, 'work/searches', mcpSearch);
 	await write(JSON.stringify(mcpEvaluation), sums, 'evaluations/step_000002/heldout.json');
 	await write(lines(samples), sums, 'evaluations/step_000002/heldout.jsonl');
+	const row = '{"prompt": "What is one and two?", "answer": "3"}\n';
+	await writeFile(join(folder, 'work/profiled.jsonl'), `${row}${row}${row.replace('one', 'seven')}`);
 	await writeFile(join(folder, 'secret.jsonl'), '{"secret":1}\n');
 	await symlink(join(folder, 'secret.jsonl'), join(folder, 'work/link.jsonl'));
 	await mkdir(join(folder, 'x'), { mode: 0o700 });

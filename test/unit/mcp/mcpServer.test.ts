@@ -7,6 +7,7 @@ import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { parseAddress } from '../../../src/core/address/dataAddress.ts';
 import { toolsFor } from '../../../src/mcp/tools.ts';
+import { mcpCalls } from '../../support/mcpCalls.ts';
 import { makeMcpFolder, mcpEnvironment, mcpSearch, mcpTree } from '../../support/mcpFolder.ts';
 import { builtProgram } from '../../support/programs.ts';
 import { makeBatch, writeRun } from '../webview/rollouts/rolloutsFixture.ts';
@@ -45,11 +46,17 @@ async function call(name: string, args: Record<string, unknown> = {}): Promise<R
 type Items = readonly Record<string, unknown>[];
 
 /** Returns all items of a paged tool. */
-async function pages(name: string, args: Record<string, unknown>, limit: number): Promise<Items> {
+async function pages(
+	name: string,
+	args: Record<string, unknown>,
+	limit: number,
+	onPage: () => void = () => undefined,
+): Promise<Items> {
 	const all: Record<string, unknown>[] = [];
 	for (let cursor: number | undefined = 0; cursor !== undefined; ) {
 		const answer: Record<string, unknown> = await call(name, { ...args, limit, cursor });
 		const items = answer.items as Items;
+		onPage();
 		assert.ok(items.length > 0 && items.length <= limit);
 		all.push(...items);
 		cursor = answer.next_cursor as number | undefined;
@@ -68,6 +75,21 @@ describe('MCP server', () => {
 			assert.ok((description ?? '').length > 40, name);
 			assert.equal(inputSchema.type, 'object');
 			assert.equal(annotations?.readOnlyHint, true);
+		}
+	});
+
+	it('answers calls of every tool, page by page, as the files say', async () => {
+		const { tools } = await client.listTools();
+		// Fails for a tool without a call.
+		assert.deepEqual(tools.map(({ name }) => name).toSorted(), Object.keys(mcpCalls).toSorted());
+		for (const [name, { arguments: args, limit, check }] of Object.entries(mcpCalls)) {
+			if (limit === undefined) {
+				check((await call(name, args)) as Parameters<typeof check>[0]);
+				continue;
+			}
+			let count = 0;
+			const items = await pages(name, args, limit, () => count++);
+			check({ items, pages: count });
 		}
 	});
 

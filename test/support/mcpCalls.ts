@@ -1,0 +1,169 @@
+/** A call of every read-only tool of the MCP server on the folder that `makeMcpFolder` creates. */
+import assert from 'node:assert/strict';
+import { makeBatch } from '../unit/webview/rollouts/rolloutsFixture.ts';
+import { mcpRows, mcpSearch, mcpTree } from './mcpFolder.ts';
+
+export type Answer = Record<string, unknown>;
+
+export interface McpCall {
+	readonly arguments: Answer;
+	/** Rows per page, for tools with pages. The client requests all pages. */
+	readonly limit?: number;
+	check(answer: Answer & { readonly items: readonly Answer[]; readonly pages?: number }): void;
+}
+
+const step3 = makeBatch({ step: 3, groups: 3, size: 4, skill: 0.25 + (0.6 * 3) / 4 });
+const group1 = step3.filter(({ group }) => group === 1);
+const place = { run: 'sums', step: 3, group: 1 };
+const invalidRecipe = '{"name": "x", "dataset": {"task": "addition"}}';
+
+/** A call of every tool, with what is known about its answer from the files that it reads. */
+export const mcpCalls: Readonly<Record<string, McpCall>> = {
+	list_runs: {
+		arguments: {},
+		limit: 2,
+		check: ({ items, pages }) => {
+			assert.deepEqual(items.map(({ run }) => run).toSorted(), ['other', 'sums', 'trl']);
+			assert.equal(pages, 2);
+		},
+	},
+	describe_run: {
+		arguments: { run: 'sums' },
+		check: (answer) => assert.deepEqual(answer.rollout_steps, { count: 4, first: 1, last: 4 }),
+	},
+	diagnose_run: { arguments: { run: 'trl' }, check: ({ result }) => assert.equal(result, 'alerts') },
+	read_metrics: {
+		arguments: { run: 'trl', names: ['reward'], as: 'table', points: 30 },
+		limit: 20,
+		check: ({ items, pages }) => assert.deepEqual([items.length, pages], [30, 2]),
+	},
+	query: {
+		arguments: { sql: "select count(*) from rollouts where run like '%sums'", runs: ['sums'] },
+		check: ({ rows }) => assert.equal(Number((rows as unknown[][])[0]?.[0]), 4 * 3 * 4),
+	},
+	search_text: {
+		arguments: { pattern: 'Let me check that again', runs: ['sums'], from_step: 3, to_step: 3 },
+		check: ({ items }) => {
+			const holding = step3.filter(({ completion }) => String(completion).includes('Let me check that again'));
+			assert.equal(items.length, holding.length);
+		},
+	},
+	read_step: {
+		arguments: { run: 'sums', step: 3 },
+		limit: 2,
+		check: ({ items, pages }) => assert.deepEqual([items.length, pages], [3, 2]),
+	},
+	read_group: {
+		arguments: place,
+		limit: 3,
+		check: ({ items, pages }) => {
+			const texts = items.map(({ text }) => (text as { quoted_text: string }).quoted_text);
+			assert.deepEqual(
+				texts,
+				group1.map(({ completion }) => completion),
+			);
+			assert.equal(pages, 2);
+		},
+	},
+	read_completion: {
+		arguments: { ...place, completion: 2, first_token: 2, last_token: 5 },
+		check: ({ token_range }) => {
+			const { quoted_text } = token_range as { quoted_text: string[] };
+			assert.deepEqual(quoted_text, group1[2]?.tokens?.text.slice(2, 6));
+		},
+	},
+	compare_runs: {
+		arguments: { runs: ['sums', 'other'] },
+		check: ({ runs }) =>
+			assert.deepEqual(
+				(runs as Answer[]).map(({ run }) => run),
+				['sums', 'other'],
+			),
+	},
+	list_evaluations: {
+		arguments: { run: 'sums' },
+		limit: 5,
+		check: ({ items }) =>
+			assert.deepEqual(
+				items.map(({ accuracy }) => accuracy),
+				[0.75],
+			),
+	},
+	read_evaluation: {
+		arguments: { run: 'sums', name: 'heldout', step: 2 },
+		limit: 3,
+		check: ({ items, pages }) => {
+			assert.deepEqual(
+				items.map(({ correct }) => correct),
+				[true, false, true, true],
+			);
+			assert.equal(pages, 2);
+		},
+	},
+	list_searches: {
+		arguments: {},
+		limit: 1,
+		check: ({ items, pages }) => {
+			assert.deepEqual(items.map(({ run }) => run ?? null).toSorted(), [null, 'sums'].toSorted());
+			assert.equal(pages, 2);
+		},
+	},
+	read_tree: {
+		arguments: { run: 'sums', search: mcpSearch },
+		limit: 10,
+		check: ({ items, pages }) => {
+			const texts = mcpTree.flatMap((event) => (event.t === 'node' ? [event.text] : []));
+			assert.deepEqual(
+				items.map(({ text }) => (text as { quoted_text: string }).quoted_text),
+				texts,
+			);
+			assert.equal(pages, Math.ceil(texts.length / 10));
+		},
+	},
+	read_tree_node: {
+		arguments: { search: `searches/${mcpSearch}`, node: 5 },
+		check: ({ text, address }) => {
+			const event = mcpTree.find((one) => one.t === 'node' && one.id === 5);
+			assert.equal((text as { quoted_text: string }).quoted_text, event?.t === 'node' ? event.text : '');
+			assert.equal(address, `rl:///search/searches%2F${mcpSearch}/node/5`);
+		},
+	},
+	explain_recipe_key: {
+		arguments: { key: 'kl_coef' },
+		limit: 1,
+		check: ({ items, pages }) => {
+			assert.deepEqual(items.map(({ path }) => path).slice(0, 3), [
+				'stages[ppo].kl_coef',
+				'stages[grpo].beta',
+				'stages[rloo].beta',
+			]);
+			assert.equal(pages, items.length);
+		},
+	},
+	profile_dataset: {
+		arguments: { path: 'profiled.jsonl' },
+		check: ({ rows, distinct_rows }) => assert.deepEqual([rows, distinct_rows], [3, 2]),
+	},
+	check_citations: {
+		arguments: {
+			text: 'Reward is 0.99 (rl://sums/step/1/group/0/completion/77) and [75%](rl://sums/evaluation/heldout?step=2).',
+		},
+		limit: 1,
+		check: ({ items, pages }) => {
+			assert.deepEqual(
+				items.map(({ status }) => status),
+				['unresolved', 'ok'],
+			);
+			assert.equal(pages, 2);
+		},
+	},
+	check_recipe: { arguments: { text: invalidRecipe }, check: ({ valid }) => assert.equal(valid, false) },
+	read_dataset: {
+		arguments: { path: 'train.jsonl' },
+		limit: 10,
+		check: ({ items, pages }) => {
+			assert.deepEqual([items.length, pages], [mcpRows + 1, 3]);
+			assert.match(JSON.stringify(items[3]?.values), /3\+1=/);
+		},
+	},
+};
