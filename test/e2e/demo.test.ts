@@ -9,15 +9,20 @@ import { sharedCache } from '../scripts/sharedCache.ts';
 import { skip } from '../support/chromium.ts';
 import { inOrder, isAlive, Laboratory, recordOf, waitUntil } from './laboratory.ts';
 import { DashboardPage } from './pages/dashboardPage.ts';
+import { slowReward } from './smallRecipe.ts';
 
-/** The demo's own recipe with few, quick steps. */
-const changes = ['stages.0.steps=30', 'stages.1.steps=2000', 'evaluate.problems=16', 'workers=1'];
+/** The demo's own recipe with a small model, few steps and a reward that takes a tenth of a second. */
+const changes = [
+	...['stages.0.steps=30', 'stages.1.steps=2000', 'evaluate.problems=16', 'workers=1'],
+	...['model.layers=2', 'model.width=32', 'rewards.1={ "file": "slow.reward.ts", "name": "slow" }'],
+];
 
 test('npm run demo prints an address where its run can be watched', { skip }, async (t) => {
 	const lab = await Laboratory.open(t, 'demo', { serve: false });
 	const step = inOrder(t);
 	const folder = join(lab.workspace, 'demo');
 	mkdirSync(folder);
+	writeFileSync(join(folder, 'slow.reward.ts'), slowReward);
 	let demo: ChildProcess | undefined;
 	let output = '';
 	t.after(() => demo?.kill('SIGKILL'));

@@ -6,7 +6,7 @@ import { skip } from '../support/chromium.ts';
 import { inOrder, isAlive, Laboratory, readLines, recordOf, stepsOf, waitUntil } from './laboratory.ts';
 import { DashboardPage } from './pages/dashboardPage.ts';
 import { RolloutsPage } from './pages/rolloutsPage.ts';
-import { demoRecipe, smallRecipe } from './smallRecipe.ts';
+import { demoRecipe, smallRecipe, unhurried } from './smallRecipe.ts';
 
 interface Rollout {
 	readonly group: number;
@@ -16,7 +16,7 @@ interface Rollout {
 
 test('trains with GRPO, watches the run and reads its rollouts through a reload and a resume', { skip }, async (t) => {
 	const lab = await Laboratory.open(t, 'first-light');
-	lab.write(demoRecipe, smallRecipe(20_000));
+	lab.write(demoRecipe, unhurried(lab, smallRecipe(20_000)));
 	const workbench = await lab.workbench();
 	const dashboard = async () => new DashboardPage(await workbench.app('dashboard'));
 	let run = '';

@@ -7,7 +7,7 @@ import { skip as noBrowser } from '../support/chromium.ts';
 import { inOrder, isAlive, Laboratory, readLines, recordOf, stepsOf, waitUntil } from './laboratory.ts';
 import { DashboardPage } from './pages/dashboardPage.ts';
 import { RolloutsPage } from './pages/rolloutsPage.ts';
-import { pytorchRecipe } from './smallRecipe.ts';
+import { pytorchRecipe, unhurried } from './smallRecipe.ts';
 
 const found = await findTestPython(console.log);
 const python = 'python' in found ? found.python : '';
@@ -21,7 +21,7 @@ test('PyTorch engine recipes run from the editor', { skip }, async (t) => {
 		env: { REASONING_LAB_TORCH_PYTHON: undefined, OMP_NUM_THREADS: '1' },
 	});
 	const step = inOrder(t);
-	lab.write('torch.recipe.json', pytorchRecipe('torch', 20_000, { engine: 'pytorch' }));
+	lab.write('torch.recipe.json', unhurried(lab, pytorchRecipe('torch', 20_000, { engine: 'pytorch' })));
 	const workbench = await lab.workbench();
 	const dashboard = async () => new DashboardPage(await workbench.app('dashboard'));
 	let run = '';

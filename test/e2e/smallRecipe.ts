@@ -1,5 +1,7 @@
+import type { Laboratory } from './laboratory.ts';
+
 /** Returns a recipe short enough to watch in a test: one-digit sums with a 60,000-parameter model on one core. */
-export function smallRecipe(grpoSteps: number): object {
+export function smallRecipe(grpoSteps: number, sftSteps = 60) {
 	return {
 		format: 1,
 		name: 'addition',
@@ -9,7 +11,7 @@ export function smallRecipe(grpoSteps: number): object {
 		template: 'r1',
 		rewards: [{ use: 'accuracy' }, { use: 'format', weight: 0.2 }],
 		stages: [
-			{ type: 'sft', steps: 60, learning_rate: 3e-3, batch_size: 32 },
+			{ type: 'sft', steps: sftSteps, learning_rate: 3e-3, batch_size: 32 },
 			{
 				type: 'grpo',
 				steps: grpoSteps,
@@ -25,10 +27,27 @@ export function smallRecipe(grpoSteps: number): object {
 	};
 }
 
+/**
+ * Returns the recipe with a reward that takes a tenth of a second per batch. For runs that are only watched: at full
+ * speed, the engine and everything that shows the run would keep the machine busy for as long as the test takes.
+ */
+export function unhurried<T extends { readonly rewards: readonly object[] }>(lab: Laboratory, recipe: T) {
+	lab.write('slow.reward.ts', slowReward);
+	return { ...recipe, rewards: [...recipe.rewards, { file: 'slow.reward.ts', name: 'slow', weight: 0 }] };
+}
+
+/** Scores a batch, of any size, in a tenth of a second. */
+export const slowReward = `export const slow = async (rows: readonly unknown[]) => {
+	await new Promise((resolve) => setTimeout(resolve, 100));
+	return rows.map(() => 0);
+};
+slow.batch = true;
+`;
+
 /** Same name as the demo's recipe, so that Start Demo Run uses this one if the workspace contains it. */
 export const demoRecipe = 'addition.recipe.json';
 
-/** Returns a GRPO recipe for the Python engines whose run lasts until it is stopped. */
+/** Returns a GRPO recipe of the smallest size whose run lasts until it is stopped. */
 export const pytorchRecipe = (name: string, steps: number, more: object) => ({
 	format: 1,
 	name,

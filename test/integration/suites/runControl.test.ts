@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
 import { commandIds, panelTypes } from '../../../src/extension/ids.ts';
 import { isLive } from '../../../src/extension/runView.ts';
 import type { ExtensionApi } from '../../../src/extension.ts';
 import { listCheckpoints } from '../../../src/runs/runReader.ts';
-import { activated, notices, until, untilRun } from '../support/laboratory.ts';
+import { pytorchRecipe, slowReward } from '../../e2e/smallRecipe.ts';
+import { activated, notices, until, untilRun, workspaceFolder } from '../support/laboratory.ts';
 
 async function events(folder: string): Promise<string[]> {
 	const text = await readFile(join(folder, 'events.jsonl'), 'utf8');
@@ -32,21 +33,37 @@ suite('run control', () => {
 
 	test('starts the demo, opens its dashboard and lists it while it runs', async function () {
 		this.timeout(240_000);
-		folder = await vscode.commands.executeCommand<string>(commandIds.startDemoRun);
-		assert.ok(folder, JSON.stringify(notices));
+		const demo = await vscode.commands.executeCommand<string>(commandIds.startDemoRun);
+		assert.ok(demo, JSON.stringify(notices));
 		await untilRun(
 			api,
-			folder,
+			demo,
 			'the run trains',
 			(view) => view.status === 'running' && (view.record?.step ?? 0) >= 2,
 			60,
 		);
-		assert.match(api.runsTree.getTreeItem(folder).contextValue ?? '', /\blive\b.*\brunning\b/);
+		assert.match(api.runsTree.getTreeItem(demo).contextValue ?? '', /\blive\b.*\brunning\b/);
 		await until('a dashboard tab', () =>
 			vscode.window.tabGroups.all
 				.flatMap((group) => group.tabs)
 				.some(({ input }) => input instanceof vscode.TabInputWebview && input.viewType.endsWith(panelTypes.dashboard)),
 		);
+		await vscode.commands.executeCommand(commandIds.stopRun, demo);
+		await untilRun(api, demo, 'stopped', (view) => view.status === 'stopped');
+	});
+
+	test('starts a recipe', async function () {
+		this.timeout(240_000);
+		// A smaller run for the other tests, so that they don't keep the machine busy.
+		const place = join(workspaceFolder(), 'controlled');
+		await mkdir(place, { recursive: true });
+		await writeFile(join(place, 'slow.reward.ts'), slowReward);
+		const path = join(place, 'controlled.recipe.json');
+		const more = { rewards: [{ file: 'slow.reward.ts', name: 'slow' }], workers: 1 };
+		await writeFile(path, JSON.stringify(pytorchRecipe('controlled', 20_000, more)));
+		folder = await vscode.commands.executeCommand<string>(commandIds.startRun, vscode.Uri.file(path), { show: false });
+		assert.ok(folder, JSON.stringify(notices));
+		await untilRun(api, folder, 'it trains', (view) => view.status === 'running' && (view.record?.step ?? 0) >= 2, 60);
 	});
 
 	test('pauses: the step stops advancing and the row shows it', async function () {
@@ -119,11 +136,11 @@ suite('run control', () => {
 
 	test('shows one notification with next steps each time a run ends', async () => {
 		const ends = () => notices.filter((notice) => / stopped at step \d+ after /.test(notice.text));
-		await until('the notification of the last end', () => ends().length >= 3).catch((error: Error) => {
+		await until('the notification of the last end', () => ends().length >= 4).catch((error: Error) => {
 			throw new Error(`${error.message}; told so far: ${JSON.stringify(notices)}`);
 		});
 		await new Promise((resolve) => setTimeout(resolve, 1500));
-		assert.equal(ends().length, 3, JSON.stringify(notices));
+		assert.equal(ends().length, 4, JSON.stringify(notices));
 		assert.deepEqual(ends()[0]?.actions, ['Open Dashboard', 'Open Log', "Don't Show Again"]);
 		assert.deepEqual(
 			notices.filter((notice) => notice.level === 'error'),

@@ -43,7 +43,8 @@ export interface ServerOptions {
 
 /**
  * The editor's own extensions included in a test workbench with the test driver: those needed to edit, show and debug
- * our files. The others would be read and started on every load for no benefit.
+ * our files. The others would be read and started on every load for no benefit. TypeScript's language server, which any
+ * reward would start, runs in test/e2e/demo.test.ts.
  */
 const editorExtensions = [
 	'diff',
@@ -60,7 +61,6 @@ const editorExtensions = [
 	'theme-defaults',
 	'theme-seti',
 	'typescript-basics',
-	'typescript-language-features',
 	'yaml',
 ];
 

@@ -1,23 +1,23 @@
-// @reaches playground
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import type { TestContext } from 'node:test';
 import type { Frame } from 'playwright-core';
-import { skip } from '../support/chromium.ts';
-import { enginesUnder, inOrder, Laboratory, readLines, waitUntil } from './laboratory.ts';
+import { enginesUnder, inOrder, type Laboratory, readLines, waitUntil } from './laboratory.ts';
+import type { WorkbenchPage } from './pages/workbenchPage.ts';
 import { smallRecipe } from './smallRecipe.ts';
 
-test('the playground queries a run’s checkpoint, branches at a token, compares, saves a case, and is restored', {
-	skip,
-}, async (t) => {
-	const lab = await Laboratory.open(t, 'playground');
-	const step = inOrder(t);
-	const recipe = lab.write('addition.recipe.json', smallRecipe(40));
+/** Trains the run that the playground queries, and writes the reward whose case is saved. */
+export async function preparePlayground(lab: Laboratory): Promise<void> {
+	const evaluate = { every: 35, problems: 16 };
+	const recipe = lab.write('addition.recipe.json', { ...smallRecipe(10), evaluate });
 	const { code, stderr } = await lab.cli('run', recipe);
 	assert.equal(code, 0, stderr);
 	const reward = 'export const brief = ({ completions }: { completions: string[] }) => completions.map(() => 1);\n';
 	lab.write('brief.reward.ts', reward);
-	const workbench = await lab.workbench();
+}
+
+export async function usePlayground(t: TestContext, lab: Laboratory, workbench: WorkbenchPage): Promise<void> {
+	const step = inOrder(t);
 	const { page } = workbench;
 	let view: Frame;
 	const answered = (n: number) =>
@@ -73,8 +73,8 @@ test('the playground queries a run’s checkpoint, branches at a token, compares
 	await step('two checkpoints are compared', async () => {
 		await button('Compare with…').click();
 		await workbench.asked('second policy');
-		await workbench.pick('step 100');
-		await view.locator('.policy', { hasText: 'step 100' }).waitFor();
+		await workbench.pick('step 60');
+		await view.locator('.policy', { hasText: 'step 60' }).waitFor();
 		await view.getByRole('textbox', { name: 'Question', exact: true }).press('Control+Enter');
 		await answered(3);
 		await waitUntil(
@@ -96,15 +96,11 @@ test('the playground queries a run’s checkpoint, branches at a token, compares
 		assert.deepEqual([made?.prompt, made?.answer, made?.expect], ['3+4=', '7', 1]);
 	});
 
-	await step('it comes back with the window, and stays in another theme', async () => {
-		await page.waitForTimeout(1000);
-		await workbench.reload();
-		view = await workbench.app('playground');
-		await answered(3);
-		assert.equal(await view.locator('.side').count(), 2);
+	await step('it stays in another theme', async () => {
 		await lab.setTheme(workbench, 'hc-light');
 		view = await workbench.app('playground');
 		await view.locator('.side').nth(1).waitFor();
+		await answered(3);
 		await workbench.screenshot('playground-hc-light');
 		await view.getByRole('textbox', { name: 'Question', exact: true }).press('Control+Enter');
 		await answered(4);
@@ -116,4 +112,4 @@ test('the playground queries a run’s checkpoint, branches at a token, compares
 		await workbench.command('View: Close All Editors');
 		await waitUntil(() => enginesUnder(lab.workspace).length === 0, 'they have ended');
 	});
-});
+}

@@ -1,12 +1,14 @@
-// @reaches search tree strategies
+// @reaches search tree strategies playground
 import assert from 'node:assert/strict';
 import { cpSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { root } from '../scripts/paths.ts';
 import { skip } from '../support/chromium.ts';
 import { inOrder, Laboratory, readLines, waitUntil } from './laboratory.ts';
 import { TreePage } from './pages/treePage.ts';
+import type { WorkbenchPage } from './pages/workbenchPage.ts';
+import { preparePlayground, usePlayground } from './playgroundSteps.ts';
 
 const thought = (lines: readonly string[], answer: string) =>
 	`<think>\n${lines.join('\n')}\n</think>\n<answer>${answer}</answer>`;
@@ -16,7 +18,7 @@ const script = {
 	name: 'a careless pupil',
 	rules: [
 		{
-			delayMs: 2000,
+			delayMs: 1000,
 			say: ['3 * 4 = 12', '3 * 4 = 14', 'First the product: 12'].flatMap((first) =>
 				['12 + 5 = 17', '12 + 5 = 16', '14 + 5 = 19'].flatMap((second) =>
 					['17 - 2 = 15', '16 - 2 = 14', '19 - 2 = 17'].map((third) =>
@@ -44,22 +46,31 @@ const trees: readonly { readonly file: string; readonly title: RegExp; readonly 
 	},
 ];
 
-test('starts a search on a row, watches, replays and branches it, compares two, and opens trees from other programs', {
-	skip,
-}, async (t) => {
-	const lab = await Laboratory.open(t, 'search-tree');
-	const step = inOrder(t);
+test('views that run a policy', { skip }, async (t) => {
+	const lab = await Laboratory.open(t, 'policies');
+	await preparePlayground(lab);
 	lab.write(
 		'problems.jsonl',
 		['3 * 4 + 5 - 2', '2 * 2 + 1 - 1']
 			.map((prompt, i) => JSON.stringify({ prompt, answer: i === 0 ? '15' : '4' }))
 			.join('\n'),
 	);
-	const played = lab.write('pupil.json', script);
-	const quick = lab.write('quick.json', { ...script, rules: script.rules.map((rule) => ({ ...rule, delayMs: 0 })) });
 	for (const { file } of trees) cpSync(join(root, 'test/fixtures', file), join(lab.workspace, file));
 	const workbench = await lab.workbench();
+	await t.test('the playground queries a run’s checkpoint, branches at a token, compares, and saves a case', (t) =>
+		usePlayground(t, lab, workbench),
+	);
+	await t.test('starts a search on a row, watches, replays and branches it, and compares two', (t) =>
+		search(t, lab, workbench),
+	);
+	await t.test('opens trees from other programs', (t) => openTrees(t, lab, workbench));
+});
+
+async function search(t: TestContext, lab: Laboratory, workbench: WorkbenchPage): Promise<void> {
+	const step = inOrder(t);
 	const { page } = workbench;
+	const played = lab.write('pupil.json', script);
+	const quick = lab.write('quick.json', { ...script, rules: script.rules.map((rule) => ({ ...rule, delayMs: 0 })) });
 	let tree: TreePage;
 
 	await step('MCTS starts from the palette on a row of a dataset', async () => {
@@ -127,13 +138,6 @@ test('starts a search on a row, watches, replays and branches it, compares two, 
 		);
 	});
 
-	await step('the view comes back with the window', async () => {
-		const nodes = await tree.nodes();
-		await workbench.reload();
-		tree = new TreePage(await workbench.app('tree'));
-		await waitUntil(async () => (await tree.nodes()) === nodes, 'the tree is there');
-	});
-
 	await step('two strategies are compared on the dataset, and a point opens its trees', async () => {
 		await workbench.command('Compare Strategies');
 		await workbench.pick('New comparison');
@@ -161,17 +165,20 @@ test('starts a search on a row, watches, replays and branches it, compares two, 
 		await row.click();
 		await workbench.screenshot('strategies-point');
 	});
+}
 
+async function openTrees(t: TestContext, lab: Laboratory, workbench: WorkbenchPage): Promise<void> {
+	const step = inOrder(t);
 	for (const { file, title, facts } of trees) {
 		await step(`${file} is opened`, async () => {
 			const before = readFileSync(join(lab.workspace, file));
 			await workbench.command('Open Search Tree');
 			await workbench.fileDialog(join(lab.workspace, file), file.split('/').at(-1) as string, 'Open Tree');
 			await workbench.editorTab(title).waitFor();
-			tree = new TreePage(await workbench.app('tree'));
+			const tree = new TreePage(await workbench.app('tree'));
 			await tree.facts().filter({ hasText: facts }).waitFor();
 			await workbench.screenshot(`tree-${file.split('/')[0]?.slice(5)}`);
 			assert.deepEqual(readFileSync(join(lab.workspace, file)), before, 'nothing is written');
 		});
 	}
-});
+}
