@@ -171,6 +171,62 @@ describe('an environment in a Python host', () => {
 	});
 });
 
+describe('the summary of a state', () => {
+	it('is bounded and the same every time, whatever the environment stores', async () => {
+		const runner = await openEnvironment(
+			[
+				'import collections, random',
+				'class Broken:',
+				'    def __repr__(self): raise ValueError("no")',
+				'    def __eq__(self, other): raise ValueError("no")',
+				'    __hash__ = None',
+				'class _Deep:',
+				'    pass',
+				'class Stores:',
+				'    def reset(self, **row):',
+				'        self.text = "x" * 1_000_000',
+				'        self.many = list(range(1_000_000))',
+				'        self.keys = {str(i): i for i in range(100_000)}',
+				'        self.set = set(range(100_000))',
+				'        self.small = {3, 1, 2}',
+				'        self.last = collections.deque([1, 2], maxlen=2)',
+				'        self.random = random.Random(5)',
+				'        self.cycle = self',
+				'        self.broken = [Broken()]',
+				'        self.huge = 10 ** 5000',
+				'        self.nan = float("nan")',
+				'        self.none, self.flag, self.number, self.share = None, True, 7, 0.5',
+				'        self.function = lambda: 1',
+			].join('\n'),
+		);
+		const states = [];
+		for (let i = 0; i < 2; i++) {
+			const session = runner.start({}, { state: true });
+			states.push((await session.reset()).state ?? {});
+			await session.end({ discard: true });
+		}
+		const [state = {}, again] = states;
+		assert.deepEqual(state, again);
+		assert.ok(JSON.stringify(state).length < 100_000, `${JSON.stringify(state).length}`);
+		const { small, last, none, flag, number, share, nan, set, huge } = state;
+		assert.deepEqual(
+			{ small, last, none, flag, number, share, nan, set, huge },
+			{
+				small: [1, 2, 3],
+				last: [1, 2],
+				none: null,
+				flag: true,
+				number: 7,
+				share: 0.5,
+				nan: 'nan',
+				set: '(set of 100000)',
+				huge: '(large integer)',
+			},
+		);
+		assert.match(String(state.random), /^Random [0-9a-f]{12}$/);
+	});
+});
+
 describe('an environment file that cannot be used', () => {
 	const cases: readonly [string, string, RegExp, number | undefined][] = [
 		['has a syntax error', 'class Guess:\n    def reset(self:\n', /SyntaxError/, 2],

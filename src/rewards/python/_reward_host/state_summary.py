@@ -2,7 +2,9 @@
 states. The summary is bounded, whatever the environment stores.
 """
 
+import collections
 import hashlib
+import itertools
 import random
 
 _MAX_TEXT = 400
@@ -26,7 +28,7 @@ class _Summary:
 
     def fields(self, mapping, depth):
         summary = {}
-        for key, value in list(mapping.items())[:_MAX_ITEMS]:
+        for key, value in list(itertools.islice(mapping.items(), _MAX_ITEMS)):
             try:
                 summary[str(key)[:80]] = self._value(value, depth)
             except Exception as error:  # User code can fail in __eq__, __hash__, __iter__ and so on.
@@ -50,19 +52,24 @@ class _Summary:
             return "Random " + hashlib.sha256(repr(value.getstate()).encode()).hexdigest()[:12]
         if depth >= _MAX_DEPTH or self._nodes > _MAX_NODES:
             return f"({kind.__name__})"
-        if isinstance(value, (list, tuple)):
-            return self._items(value, depth)
+        if isinstance(value, (list, tuple, collections.deque)):
+            return self._items(value, len(value), depth)
         if isinstance(value, (set, frozenset)):
-            return self._items(sorted(value, key=repr), depth)
+            # The order of a set is not part of its state, and sorting a large one takes too long.
+            return self._items(sorted(value, key=repr), len(value), depth) if len(value) <= _MAX_ITEMS else _counted(value)
         if isinstance(value, dict):
             return self.fields(value, depth + 1)
         if hasattr(value, "__dict__") and not isinstance(value, type) and not callable(value):
             return {"type": kind.__name__, **self.fields(vars(value), depth + 1)}
         return f"({kind.__name__})"
 
-    def _items(self, values, depth):
-        shown = [self._value(value, depth + 1) for value in values[:_MAX_ITEMS]]
-        return shown if len(values) <= _MAX_ITEMS else [*shown, f"{len(values) - _MAX_ITEMS} more"]
+    def _items(self, values, count, depth):
+        shown = [self._value(value, depth + 1) for value in itertools.islice(values, _MAX_ITEMS)]
+        return shown if count <= _MAX_ITEMS else [*shown, f"{count - _MAX_ITEMS} more"]
+
+
+def _counted(values):
+    return f"({type(values).__name__} of {len(values)})"
 
 
 def _cut(text):
