@@ -14,24 +14,28 @@ import { allowedCalls } from '../../../../src/rewards/sandbox/systemCalls.ts';
 const dockerInfo = { MemoryLimit: true, PidsLimit: true, SecurityOptions: ['name=seccomp,profile=builtin'] };
 
 /**
- * Fake engine that logs its arguments as one JSON array per line and behaves as specified by neighboring files. It only
- * tests the command line; sandboxModes.test.ts checks on machines with a real engine that options are honored.
+ * Fake engine that logs its arguments and behaves as specified by neighboring files. It only tests the command line;
+ * sandboxModes.test.ts checks on machines with a real engine that options are honored. In the log, each argument ends
+ * with a unit separator and each call with a record separator.
  */
-const engine = `#!${process.execPath}
-const fs = require('node:fs');
-const path = require('node:path');
-const args = process.argv.slice(2);
-const said = (name, otherwise) => { try { return fs.readFileSync(path.join(__dirname, name), 'utf8'); } catch { return otherwise; } };
-fs.appendFileSync(path.join(__dirname, 'log'), JSON.stringify(args) + '\\n');
-if (args[0] === 'image') process.stdout.write(said('image', '[{"Config":{"Env":[]}}]'));
-if (args[0] === 'info') process.stdout.write(said('info', ''));
-if (args[0] === 'run') {
-	const refused = said('refused', '');
-	if (refused !== '' && args.some((arg) => arg.startsWith(refused))) process.exit(125);
-	process.stdout.write(said('stdout', ''));
-	process.stderr.write(said('stderr', ''));
-	process.exitCode = Number(said('status', '0'));
-}
+const engine = `#!/bin/sh
+PATH=/usr/bin:/bin
+here=\${0%/*}
+said() { if [ -f "$here/$1" ]; then cat "$here/$1"; else printf '%s' "$2"; fi; }
+{ printf '%s\\037' "$@"; printf '\\036'; } >> "$here/log"
+case $1 in
+image) said image '[{"Config":{"Env":[]}}]' ;;
+info) said info '' ;;
+run)
+	refused=$(said refused '')
+	if [ -n "$refused" ]; then
+		for arg in "$@"; do case $arg in "$refused"*) exit 125 ;; esac; done
+	fi
+	said stdout ''
+	said stderr '' >&2
+	exit "$(said status 0)"
+	;;
+esac
 `;
 
 describe('a container engine', { skip: process.platform === 'win32' }, () => {
@@ -40,9 +44,9 @@ describe('a container engine', { skip: process.platform === 'win32' }, () => {
 	const before_ = { PATH: process.env.PATH, TMPDIR: process.env.TMPDIR };
 	const calls = async () =>
 		(await readFile(join(folder, 'log'), 'utf8'))
-			.trim()
-			.split('\n')
-			.map((line) => JSON.parse(line) as string[]);
+			.split('\u001e')
+			.slice(0, -1)
+			.map((call) => call.split('\u001f').slice(0, -1));
 	const says = (name: string, text: string) => writeFile(join(folder, name), text);
 
 	before(async () => {
