@@ -45,7 +45,7 @@ export class App extends Disposable {
 		this.#tooltip = this.register(new Tooltip(layer));
 		this.#legend = new RunLegend(model, this.#themes);
 		this.#heldOut = new HeldOutView(model, this.#themes);
-		this.#recipes = new RecipesView(model, this.#themes);
+		this.#recipes = this.register(new RecipesView(model, this.#themes));
 		this.#prompts = this.register(new PromptsView(model, this.#themes));
 		this.register({ dispose: () => this.#curves?.dispose() });
 		this.#tabs = new TabList({

@@ -1,11 +1,6 @@
 import { describeMetric, metricNames } from '../../src/core/metrics/catalog.ts';
-import {
-	type MetricGroup,
-	type MetricUnit,
-	metricGroups,
-	metricGroupTitles,
-} from '../../src/core/metrics/metricInfo.ts';
-import type { ChartSpec } from '../lib/charts/chartSpec.ts';
+import { type MetricGroup, metricGroups, metricGroupTitles } from '../../src/core/metrics/metricInfo.ts';
+import { type ChartSpec, unitLabels } from '../lib/charts/chartSpec.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { type ComparisonModel, columnKey } from './comparisonModel.ts';
 
@@ -14,18 +9,6 @@ export interface CurveGroup {
 	readonly title: string;
 	readonly metrics: readonly string[];
 }
-
-const unitLabels: Readonly<Record<MetricUnit, string>> = {
-	number: '',
-	share: '',
-	seconds: 's',
-	tokens: 'tokens',
-	nats: 'nats',
-	rate: '',
-	bytes: '',
-	celsius: '°C',
-	watts: 'W',
-};
 
 /** Groups the metrics that match a filter: catalog metrics in catalog order, then other metrics by name. */
 export function groupMetrics(metrics: readonly string[], filter: string): CurveGroup[] {

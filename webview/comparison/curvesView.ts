@@ -162,7 +162,8 @@ export class CurvesView extends Disposable {
 		const notes: string[] = [];
 		for (const run of offAxis) notes.push(`${name(run)} is hidden because it has no token counts.`);
 		points.forEach(({ rowsPerPoint }, run) => {
-			if (rowsPerPoint > 1) notes.push(`Each point for ${name(run)} is the mean of ${rowsPerPoint} steps.`);
+			if (rowsPerPoint > 1)
+				notes.push(`Each point for ${name(run)} is the mean of ${formatCounted(rowsPerPoint, 'step')}.`);
 		});
 		const lone = alone.flatMap((count, run) => (count > 0 ? [`${count} of ${name(run)}`] : []));
 		if (lone.length > 0) notes.push(`Not shown because only one run has them: ${lone.join(', ')}.`);

@@ -4,6 +4,7 @@ import type { HeldOut, PairResult } from '../../src/protocol/runComparisonMessag
 import { button, dropdown } from '../lib/controls.ts';
 import { element, fill, setAria } from '../lib/dom.ts';
 import { emptyState } from '../lib/emptyState.ts';
+import { rowHead, staticTable, tableBox } from '../lib/staticTable.ts';
 import type { ThemeWatcher } from '../lib/theme.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { ComparisonModel } from './comparisonModel.ts';
@@ -98,30 +99,17 @@ export class HeldOutView {
 				button({ label: 'Refresh', icon: 'reset', onClick: () => void this.load() }).element,
 				element('span', { class: 'quiet', role: 'status' }, this.#loading ? 'Loading…' : ''),
 			),
-			element(
-				'div',
-				{ class: 'table-scroll', role: 'region', tabIndex: 0, aria: { label: 'Held-out accuracy table' } },
-				element(
-					'table',
-					null,
-					element(
-						'thead',
-						null,
-						element(
-							'tr',
-							null,
-							...['Run', 'Evaluation', 'Accuracy, 95% interval', 'vs. baseline'].map((name) =>
-								element('th', { attributes: { scope: 'col' } }, name),
-							),
-						),
-					),
-					element('tbody', null, ...model.runs.map((_, run) => this.#row(run))),
-				),
+			tableBox(
+				'Held-out accuracy table',
+				staticTable('', {
+					head: ['Run', 'Evaluation', 'Accuracy, 95% interval', 'vs. baseline'],
+					rows: model.runs.map((_, run) => this.#row(run)),
+				}),
 			),
 			element(
 				'p',
 				{ class: 'quiet note' },
-				`Problems are paired by prompt. With one sample per problem, an exact McNemar test is used; with several, a sign-flip test over problems.${others > 1 ? ` The p-values are not corrected for ${others} comparisons.` : ''}`,
+				`Problems are paired by prompt. With one sample per problem, an exact McNemar test is used; with several, a sign-flip test over problems.${others > 1 ? ` The p-values are not corrected for ${formatCounted(others, 'comparison')}.` : ''}`,
 			),
 		);
 	}
@@ -132,9 +120,7 @@ export class HeldOutView {
 		const chosen = this.#chosen[run];
 		const shown = chosen == null ? undefined : list[chosen];
 		const name = plainLabel(runs[run]?.name ?? '', 80);
-		const head = element(
-			'th',
-			{ attributes: { scope: 'row' } },
+		const head = rowHead(
 			element('span', { class: 'run-cell' }, lineSample(run, this.#themes.theme), element('span', null, name)),
 		);
 		if (shown === undefined) {
@@ -239,8 +225,8 @@ export function pairedWords(result: PairedComparison): (Node | string)[] {
 	const verdict = !clear ? 'Not significant' : difference.mean > 0 ? 'Better' : 'Worse';
 	const test =
 		result.test === 'mcnemar'
-			? `exact McNemar: ${formatCount(result.onlySecond)} problems won, ${formatCount(result.onlyFirst)} lost`
-			: `sign-flip test: ${formatCount(result.gained)} problems gained, ${formatCount(result.lost)} lost`;
+			? `exact McNemar: ${formatCounted(result.onlySecond, 'problem')} won, ${formatCount(result.onlyFirst)} lost`
+			: `sign-flip test: ${formatCounted(result.gained, 'problem')} gained, ${formatCount(result.lost)} lost`;
 	return [
 		element('span', { class: clear ? (difference.mean > 0 ? 'badge right' : 'badge wrong') : 'badge' }, verdict),
 		element(
@@ -248,6 +234,6 @@ export function pairedWords(result: PairedComparison): (Node | string)[] {
 			null,
 			`${points(difference.mean)} points (${points(difference.low)} to ${points(difference.high)}), p ${p < 0.001 ? '< 0.001' : `= ${formatNumber(p, 2)}`}`,
 		),
-		element('div', { class: 'quiet' }, `${test}; ${formatCount(problems)} problems in both`),
+		element('div', { class: 'quiet' }, `${test}; ${formatCounted(problems, 'problem')} in both`),
 	];
 }

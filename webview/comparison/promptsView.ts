@@ -127,7 +127,7 @@ export class PromptsView extends Disposable {
 				this.#status,
 				progress === null
 					? 'Searching…'
-					: `Searching: ${formatCounted(progress.rollouts, 'rollout')}, ${formatCount(progress.steps)} of ${formatCount(progress.totalSteps)} steps…`,
+					: `Searching: ${formatCounted(progress.rollouts, 'rollout')}, ${formatCount(progress.steps)} of ${formatCounted(progress.totalSteps, 'step')}…`,
 			);
 			return;
 		}
@@ -140,7 +140,7 @@ export class PromptsView extends Disposable {
 			this.#status,
 			`${formatCounted(count, 'shared prompt')} (${this.#seenWords(result)})` +
 				(result.canceled ? '; stopped' : result.bounded ? '; partial scan' : '') +
-				(result.skipped > 0 ? `; ${formatCount(result.skipped)} records could not be read` : ''),
+				(result.skipped > 0 ? `; ${formatCounted(result.skipped, 'record')} could not be read` : ''),
 		);
 	}
 
@@ -160,7 +160,7 @@ export class PromptsView extends Disposable {
 				'div',
 				{ class: 'quiet prompt-runs' },
 				...runs.map((run) => lineSample(run, this.#themes.theme)),
-				` in ${runs.length} of ${prompt.groups.length} runs`,
+				` in ${formatCount(runs.length)} of ${formatCounted(prompt.groups.length, 'run')}`,
 			),
 		);
 	}
@@ -248,7 +248,7 @@ export class PromptsView extends Disposable {
 				),
 			),
 			...shown.completions.map((completion) => this.#completion(completion, name)),
-			shown.more > 0 && element('p', { class: 'quiet' }, `and ${formatCount(shown.more)} more completions`),
+			shown.more > 0 && element('p', { class: 'quiet' }, `and ${formatCounted(shown.more, 'more completion')}`),
 		);
 	}
 
@@ -269,7 +269,11 @@ export class PromptsView extends Disposable {
 				? element('p', { class: 'quiet' }, 'Empty completion.')
 				: this.#text(`Completion ${index} of ${run}`, text),
 			size > text.length &&
-				element('p', { class: 'quiet' }, `The first ${formatCount(text.length)} of ${formatCount(size)} characters`),
+				element(
+					'p',
+					{ class: 'quiet' },
+					`The first ${formatCount(text.length)} of ${formatCounted(size, 'character')}`,
+				),
 		);
 	}
 

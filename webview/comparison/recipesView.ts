@@ -1,6 +1,8 @@
+import { Disposable } from '../../src/base/disposable.ts';
 import { formatCount, formatCounted } from '../../src/base/format.ts';
 import type { RecipesResult } from '../../src/protocol/runComparisonMessages.ts';
 import { button, textField } from '../lib/controls.ts';
+import { type DataCell, type DataColumn, type DataRow, DataTable } from '../lib/dataTable.ts';
 import { element, fill } from '../lib/dom.ts';
 import { emptyState } from '../lib/emptyState.ts';
 import type { ThemeWatcher } from '../lib/theme.ts';
@@ -8,26 +10,35 @@ import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { ComparisonModel } from './comparisonModel.ts';
 import { lineSample } from './lineStyles.ts';
 
-const shown = 1000;
-
 /** Table of the keys that differ between the resolved recipes. */
-export class RecipesView {
+export class RecipesView extends Disposable {
 	readonly element = element('div', { class: 'recipes' });
 	readonly #model: ComparisonModel;
 	readonly #themes: ThemeWatcher;
-	readonly #table = element('div', {
-		class: 'table-scroll',
-		role: 'region',
-		tabIndex: 0,
-		aria: { label: 'Changed keys table' },
-	});
+	readonly #table: DataTable;
+	readonly #box = element('div', { class: 'recipe-table' });
+	#rowOf: (index: number) => DataRow | undefined = () => undefined;
+	/** Column widths that the user has set, by run. */
+	readonly #widths = new Map<string, number>();
 	#result: RecipesResult | null = null;
 	#failure: string | null = null;
 	#filter = '';
 
 	constructor(model: ComparisonModel, themes: ThemeWatcher) {
+		super();
 		this.#model = model;
 		this.#themes = themes;
+		this.#table = this.register(
+			new DataTable({
+				label: 'Changed keys',
+				numberHead: 'Key',
+				numberWidth: 280,
+				row: (index) => this.#rowOf(index),
+				onOpen: () => undefined,
+				opensOn: 'number',
+				onResize: (run, width) => this.#widths.set(run, width),
+			}),
+		);
 	}
 
 	async load(): Promise<void> {
@@ -101,9 +112,9 @@ export class RecipesView {
 				{ class: 'quiet' },
 				`${formatCounted(result.changed.length, 'key')} changed, ${formatCount(result.same)} identical.` +
 					(without === '' ? '' : ` Without a recipe: ${without}.`) +
-					(result.cut > 0 ? ` ${formatCount(result.cut)} more keys were not compared.` : ''),
+					(result.cut > 0 ? ` ${formatCounted(result.cut, 'more key was', 'more keys were')} not compared.` : ''),
 			),
-			this.#table,
+			this.#box,
 		);
 		this.#drawTable(result, withRecipe, base);
 	}
@@ -112,66 +123,45 @@ export class RecipesView {
 		const { runs } = this.#model;
 		const wanted = this.#filter.trim().toLowerCase();
 		const rows = changed.filter(({ key }) => key.toLowerCase().includes(wanted));
+		this.#rowOf = (index) => rowOf(rows[index], withRecipe, base);
 		if (rows.length === 0) {
-			fill(
-				this.#table,
-				element(
-					'p',
-					{ class: 'quiet' },
-					changed.length === 0 ? 'The recipes are identical.' : `No key contains "${plainLabel(this.#filter, 60)}".`,
-				),
-			);
+			const none =
+				changed.length === 0 ? 'The recipes are identical.' : `No key contains "${plainLabel(this.#filter, 60)}".`;
+			fill(this.#box, element('p', { class: 'quiet' }, none));
 			return;
 		}
-		fill(
-			this.#table,
-			element(
-				'table',
-				null,
-				element(
-					'thead',
-					null,
-					element(
-						'tr',
-						null,
-						element('th', { attributes: { scope: 'col' } }, 'Key'),
-						...withRecipe.map((run) =>
-							element(
-								'th',
-								{ attributes: { scope: 'col' } },
-								element(
-									'span',
-									{ class: 'run-cell' },
-									lineSample(run, this.#themes.theme),
-									element('span', null, plainLabel(runs[run]?.name ?? '', 60)),
-								),
-							),
-						),
-					),
-				),
-				element(
-					'tbody',
-					null,
-					...rows.slice(0, shown).map(({ key, values }) =>
-						element(
-							'tr',
-							null,
-							element('th', { class: 'key', attributes: { scope: 'row' } }, plainLabel(key, 300)),
-							...withRecipe.map((run) => {
-								const value = values[run] ?? null;
-								const differs = run !== base && value !== values[base];
-								return element(
-									'td',
-									{ class: differs ? 'recipe-value differs' : 'recipe-value' },
-									value === null ? element('span', { class: 'quiet' }, 'not set') : plainLabel(value, 500),
-									differs && element('span', { class: 'visually-hidden' }, ' (differs)'),
-								);
-							}),
-						),
-					),
-				),
-			),
-			rows.length > shown && element('p', { class: 'quiet' }, `and ${formatCount(rows.length - shown)} more`),
-		);
+		const columns = withRecipe.map((run): DataColumn => {
+			const label = plainLabel(runs[run]?.name ?? '', 60);
+			const name = String(run);
+			const mark = lineSample(run, this.#themes.theme);
+			return { name, label, title: label, mark, numeric: false, width: this.#widths.get(name) ?? 220 };
+		});
+		this.#table.setColumns(columns, null);
+		if (!this.#table.element.isConnected) fill(this.#box, this.#table.element);
+		this.#box.style.setProperty('--rows', String(rows.length));
+		this.#table.setRows(rows.length);
 	}
+}
+
+/** Returns a row with a key and its value in each run; values that differ from the baseline's are marked. */
+function rowOf(
+	row: RecipesResult['changed'][number] | undefined,
+	withRecipe: readonly number[],
+	base: number,
+): DataRow | undefined {
+	if (row === undefined) return undefined;
+	const { key, values } = row;
+	return {
+		number: [element('span', { class: 'key', title: plainLabel(key, 300) }, plainLabel(key, 300))],
+		opens: false,
+		cells: withRecipe.map((run): DataCell => {
+			const value = values[run] ?? null;
+			const differs = run !== base && value !== values[base];
+			const text = value === null ? 'not set' : plainLabel(value, 500);
+			const words = element('span', { class: value === null ? 'quiet' : '' }, text);
+			const mark = differs && element('span', { class: 'visually-hidden' }, ' (differs)');
+			const parts = [element('span', { class: differs ? 'recipe-value differs' : 'recipe-value' }, words, mark)];
+			return { text, title: text, parts };
+		}),
+	};
 }

@@ -1,6 +1,5 @@
 import { describeMetric } from '../../src/core/metrics/catalog.ts';
-import type { MetricUnit } from '../../src/core/metrics/metricInfo.ts';
-import type { ChartBand, ChartLine, ChartSpec } from '../lib/charts/chartSpec.ts';
+import { type ChartBand, type ChartLine, type ChartSpec, unitLabels } from '../lib/charts/chartSpec.ts';
 
 /** Group of charts. */
 export interface ChartGroup {
@@ -8,19 +7,6 @@ export interface ChartGroup {
 	readonly title: string;
 	readonly charts: readonly ChartSpec[];
 }
-
-const unitLabels: Readonly<Record<MetricUnit, string>> = {
-	number: '',
-	share: '',
-	seconds: 's',
-	tokens: 'tokens',
-	nats: 'nats',
-	// The title and ticks imply the unit.
-	rate: '',
-	bytes: '',
-	celsius: '\u00b0C',
-	watts: 'W',
-};
 
 /** Metric names in a run; each is assigned to one chart. */
 export class Names {

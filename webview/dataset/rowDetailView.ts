@@ -1,5 +1,5 @@
 import type { IDisposable } from '../../src/base/disposable.ts';
-import { formatCount } from '../../src/base/format.ts';
+import { formatCount, formatCounted } from '../../src/base/format.ts';
 import { r1Tags } from '../../src/core/trace/trace.ts';
 import type { RowPart } from '../../src/protocol/datasetMessages.ts';
 import { button } from '../lib/controls.ts';
@@ -89,7 +89,7 @@ export class RowDetailView implements IDisposable {
 			element(
 				'span',
 				{ class: 'quiet' },
-				length > text.length ? `first ${formatCount(text.length)} of ${formatCount(length)} characters` : '',
+				length > text.length ? `first ${formatCount(text.length)} of ${formatCounted(length, 'character')}` : '',
 			),
 			button({
 				label: `Copy ${name}`,

@@ -2,6 +2,7 @@ import { formatCount, formatCounted, formatNumber, formatPercent } from '../../s
 import type { DatasetSnapshot, DatasetStatistics } from '../../src/protocol/datasetMessages.ts';
 import { button } from '../lib/controls.ts';
 import { element, fill } from '../lib/dom.ts';
+import { rowHead, staticTable, tableBox } from '../lib/staticTable.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { DatasetModel } from './datasetModel.ts';
 
@@ -71,7 +72,7 @@ export class StatisticsView {
 				? 'none'
 				: n === 1
 					? '1 duplicate of an earlier row'
-					: `${formatCount(n)} duplicates of earlier rows (${formatCounted(groups, 'group')})`;
+					: `${formatCounted(n, 'duplicate')} of earlier rows (${formatCounted(groups, 'group')})`;
 		const limited = (compared: number) => (compared < of.rows ? ` (among ${formatCounted(compared, 'row')})` : '');
 		const first = of.firstRefused;
 		const pairs: [string, (Node | string)[]][] = [
@@ -145,7 +146,7 @@ export class StatisticsView {
 						element(
 							'tr',
 							null,
-							element('th', { attributes: { scope: 'row' } }, name),
+							rowHead(name),
 							...[lengths.least, lengths.median, lengths.mean, lengths.p95, lengths.most].map((value) =>
 								element('td', null, formatNumber(value)),
 							),
@@ -155,26 +156,9 @@ export class StatisticsView {
 		if (body.length === 0) return [];
 		return [
 			element('h2', { class: 'sub' }, 'Characters'),
-			element(
-				'div',
-				{ class: 'table-box', tabIndex: 0, role: 'group', aria: { label: 'Lengths in characters' } },
-				element(
-					'table',
-					{ class: 'plain-table' },
-					element(
-						'thead',
-						null,
-						element(
-							'tr',
-							null,
-							element('td', null),
-							...['least', 'median', 'mean', '95%', 'most'].map((name) =>
-								element('th', { attributes: { scope: 'col' } }, name),
-							),
-						),
-					),
-					element('tbody', null, ...body),
-				),
+			tableBox(
+				'Lengths in characters',
+				staticTable('plain-table', { head: [null, 'least', 'median', 'mean', '95%', 'most'], rows: body }),
 			),
 		];
 	}

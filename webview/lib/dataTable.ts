@@ -7,6 +7,8 @@ export interface DataColumn {
 	readonly name: string;
 	/** Header text. Defaults to the name. */
 	readonly label?: string;
+	/** Shown before the name. */
+	readonly mark?: Node;
 	/** Small text after the name, such as a type. */
 	readonly note?: string;
 	/** Header tooltip. */
@@ -163,12 +165,13 @@ export class DataTable extends Disposable {
 	}
 
 	#headCell(
-		{ name, label: words = name, note, title, numeric }: DataColumn,
+		{ name, label: words = name, mark, note, title, numeric }: DataColumn,
 		index: number,
 		descending: boolean | null,
 		onSort?: (column: string) => void,
 	): HTMLElement {
 		const parts = [
+			mark,
 			element('span', { class: 'head-name' }, words),
 			note === undefined ? null : element('span', { class: 'head-note quiet' }, ` ${note}`),
 		];

@@ -1,5 +1,6 @@
 import { formatCount, formatCounted, formatNumber } from '../../src/base/format.ts';
 import { element, fill } from '../lib/dom.ts';
+import { rowHead, staticTable } from '../lib/staticTable.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { HistogramState } from './queryState.ts';
 import type { Histogram, HistogramBin } from './statements.ts';
@@ -69,28 +70,11 @@ function drawing(name: string, { bins, without, whole }: Histogram): HTMLElement
 			'details',
 			null,
 			element('summary', null, 'Show as table'),
-			element(
-				'table',
-				{ class: 'plain-table' },
-				element('caption', { class: 'visually-hidden' }, `Histogram of ${name}`),
-				element(
-					'thead',
-					null,
-					element('tr', null, ...[name, 'Rows'].map((head) => element('th', { attributes: { scope: 'col' } }, head))),
-				),
-				element(
-					'tbody',
-					null,
-					...bins.map((bin) =>
-						element(
-							'tr',
-							null,
-							element('th', { attributes: { scope: 'row' } }, label(bin)),
-							element('td', null, formatCount(bin.rows)),
-						),
-					),
-				),
-			),
+			staticTable('plain-table', {
+				caption: `Histogram of ${name}`,
+				head: [name, 'Rows'],
+				rows: bins.map((bin) => element('tr', null, rowHead(label(bin)), element('td', null, formatCount(bin.rows)))),
+			}),
 		),
 	];
 }

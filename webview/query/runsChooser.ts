@@ -105,7 +105,7 @@ function summaryOf(runs: readonly QueryRun[], chosen: readonly string[] | null):
 			? `all runs (${runs.length})`
 			: of.length === 1
 				? plainLabel(of[0]?.name ?? '', 60)
-				: `${of.length} of ${runs.length} runs`;
+				: `${formatCount(of.length)} of ${formatCounted(runs.length, 'run')}`;
 	return `${names}, ${formatCounted(rollouts, 'rollout')}`;
 }
 
@@ -122,7 +122,7 @@ export function indexRemark(runs: readonly QueryRun[], chosen: readonly string[]
 		const total = open.reduce((sum, { progress }) => sum + (progress?.total ?? 0), 0);
 		const share = total > 0 ? `, ${indexedPercent(done, total)}` : '';
 		parts.push(
-			`Indexing ${open.length} of ${formatCounted(of.length, 'run')}${share}. Results are incomplete until indexing finishes.`,
+			`Indexing ${formatCount(open.length)} of ${formatCounted(of.length, 'run')}${share}. Results are incomplete until indexing finishes.`,
 		);
 	}
 	if (failed > 0) parts.push(`Indexing failed for ${formatCounted(failed, 'run')}. See the list of runs.`);

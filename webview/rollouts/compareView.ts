@@ -5,6 +5,7 @@ import type { Place, RolloutDetail } from '../../src/protocol/rolloutsMessages.t
 import { button, dropdown } from '../lib/controls.ts';
 import { element, fill } from '../lib/dom.ts';
 import { type EmptyState, emptyState } from '../lib/emptyState.ts';
+import { rowHead, staticTable } from '../lib/staticTable.ts';
 import { traceCompletion } from '../lib/trace/completionTrace.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { TextBody } from '../lib/trace/textBody.ts';
@@ -296,33 +297,17 @@ export class CompareView extends Disposable {
 }
 
 function numbersTable(left: Side, right: Side): HTMLElement {
-	return element(
-		'table',
-		{ class: 'numbers' },
-		element(
-			'thead',
-			null,
+	return staticTable('numbers', {
+		head: [null, ...letters, element('th', { attributes: { scope: 'col' }, title: 'B minus A' }, 'B − A')],
+		rows: comparedNumbers(left, right).map((row) =>
 			element(
 				'tr',
 				null,
-				element('td'),
-				...letters.map((letter) => element('th', { attributes: { scope: 'col' } }, letter)),
-				element('th', { attributes: { scope: 'col' }, title: 'B minus A' }, 'B − A'),
+				rowHead(plainLabel(row.name, 60)),
+				element('td', null, row.count ? formatCount(row.left) : formatNumber(row.left, 4)),
+				element('td', null, row.count ? formatCount(row.right) : formatNumber(row.right, 4)),
+				element('td', null, difference(row)),
 			),
 		),
-		element(
-			'tbody',
-			null,
-			...comparedNumbers(left, right).map((row) =>
-				element(
-					'tr',
-					null,
-					element('th', { attributes: { scope: 'row' } }, plainLabel(row.name, 60)),
-					element('td', null, row.count ? formatCount(row.left) : formatNumber(row.left, 4)),
-					element('td', null, row.count ? formatCount(row.right) : formatNumber(row.right, 4)),
-					element('td', null, difference(row)),
-				),
-			),
-		),
-	);
+	});
 }

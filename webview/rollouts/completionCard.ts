@@ -1,5 +1,5 @@
 import type { IDisposable } from '../../src/base/disposable.ts';
-import { formatCount, formatCounted, formatNumber, formatPercent } from '../../src/base/format.ts';
+import { formatCounted, formatNumber, formatPercent } from '../../src/base/format.ts';
 import type { Behavior } from '../../src/core/trace/behaviorNames.ts';
 import { findText } from '../../src/core/trace/findText.ts';
 import type { RolloutDetail, TokenValue } from '../../src/protocol/rolloutsMessages.ts';
@@ -206,7 +206,10 @@ export class CompletionCard implements IDisposable {
 		const { index } = this.rollout;
 		try {
 			if (this.#text === null) {
-				fill(this.#holder, element('p', { class: 'quiet' }, `Loading ${formatCount(this.rollout.size)} characters…`));
+				fill(
+					this.#holder,
+					element('p', { class: 'quiet' }, `Loading ${formatCounted(this.rollout.size, 'character')}…`),
+				);
 				this.#text = await this.#context.loadCompletion(index);
 			}
 			if (this.#disposed) return;

@@ -170,7 +170,9 @@ export class FilterBar extends Disposable {
 		const passing = groups.reduce((sum, group) => sum + group.rows.length, 0);
 		const occurrences = groups.reduce((sum, group) => sum + group.occurrences, 0);
 		const parts = [
-			active === 0 ? `${formatCount(total)} rollouts` : `${formatCount(passing)} of ${formatCount(total)} rollouts`,
+			active === 0
+				? `${formatCounted(total, 'rollout')}`
+				: `${formatCount(passing)} of ${formatCounted(total, 'rollout')}`,
 		];
 		if (searching) parts.push('searching…');
 		else if (searchFailure) parts.push(searchFailure.message);

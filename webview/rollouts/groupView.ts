@@ -1,5 +1,5 @@
 import { Disposable } from '../../src/base/disposable.ts';
-import { formatCounted, formatNumber } from '../../src/base/format.ts';
+import { formatCount, formatCounted, formatNumber } from '../../src/base/format.ts';
 import { tokenValues } from '../../src/protocol/rolloutsMessages.ts';
 import { button, dropdown } from '../lib/controls.ts';
 import { element, fill, setText, setTitle } from '../lib/dom.ts';
@@ -328,7 +328,7 @@ export class GroupView extends Disposable {
 	#showRatings(): void {
 		const { failure, rated } = this.#feedback;
 		const all = this.#model.summary?.index.length ?? 0;
-		const text = rated === 0 ? '' : `You have rated ${rated} of ${all} completions.`;
+		const text = rated === 0 ? '' : `You have rated ${formatCount(rated)} of ${formatCounted(all, 'completion')}.`;
 		setText(this.#rated, failure === null ? text : `Not saved: ${failure}`);
 		this.#rated.classList.toggle('problem', failure !== null);
 		this.#strip.updateRatings();

@@ -84,7 +84,8 @@ export class ScanModel<Row extends { readonly step: number }> extends Disposable
 export function scanWords(progress: ScanProgress): string {
 	const { state, done, total, rollouts, skipped, indexed, failure } = progress;
 	if (failure) return failure.toString();
-	const steps = done === total ? formatCounted(total, 'step') : `${formatCount(done)} of ${formatCount(total)} steps`;
+	const steps =
+		done === total ? formatCounted(total, 'step') : `${formatCount(done)} of ${formatCounted(total, 'step')}`;
 	const parts = [
 		indexed
 			? `From the rollout index: ${steps}, ${formatCounted(rollouts, 'rollout')}`

@@ -170,7 +170,7 @@ export class App extends Disposable {
 				? null
 				: element('progress', {
 						attributes: { max: Math.max(1, total), value: done },
-						aria: { label: `${formatCount(done)} of ${formatCount(total)} searches done` },
+						aria: { label: `${formatCount(done)} of ${formatCounted(total, 'search', 'searches')} done` },
 					}),
 			failed === 0
 				? null
@@ -180,7 +180,7 @@ export class App extends Disposable {
 						element(
 							'p',
 							{ class: 'fault', role: 'alert' },
-							`${formatCount(failed)} of ${formatCount(done)} searches failed and are excluded.`,
+							`${formatCount(failed)} of ${formatCounted(done, 'search', 'searches')} failed and are excluded.`,
 						),
 						element(
 							'ul',

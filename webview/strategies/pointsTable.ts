@@ -1,6 +1,7 @@
 import { formatCount, formatNumber, formatPercent } from '../../src/base/format.ts';
 import type { Interval, PointSummary } from '../../src/protocol/strategyComparison.ts';
 import { element, fill } from '../lib/dom.ts';
+import { rowHead, staticTable, tableBox } from '../lib/staticTable.ts';
 import type { ThemeWatcher } from '../lib/theme.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { markSample } from './marks.ts';
@@ -79,12 +80,7 @@ const columns: readonly Column[] = [
 
 /** Sortable table of all points. Each row has a button that lists its searches. */
 export class PointsTable {
-	readonly element = element('div', {
-		class: 'table-scroll',
-		role: 'region',
-		tabIndex: 0,
-		aria: { label: 'Points, table' },
-	});
+	readonly element = tableBox('Points, table');
 	readonly #model: StrategiesModel;
 	readonly #themes: ThemeWatcher;
 
@@ -97,21 +93,10 @@ export class PointsTable {
 		const focused = (document.activeElement as HTMLElement | null)?.dataset.focus;
 		fill(
 			this.element,
-			element(
-				'table',
-				null,
-				element(
-					'thead',
-					null,
-					element(
-						'tr',
-						null,
-						this.#head('name', 'Strategy', ''),
-						...columns.map((one) => this.#head(one.key, one.label, one.title)),
-					),
-				),
-				element('tbody', null, ...this.#sorted().map((point) => this.#row(point))),
-			),
+			staticTable('', {
+				head: [this.#head('name', 'Strategy', ''), ...columns.map((one) => this.#head(one.key, one.label, one.title))],
+				rows: this.#sorted().map((point) => this.#row(point)),
+			}),
 		);
 		if (focused !== undefined && document.activeElement === document.body) {
 			this.element.querySelector<HTMLElement>(`[data-focus="${CSS.escape(focused)}"]`)?.focus();
@@ -169,9 +154,7 @@ export class PointsTable {
 		return element(
 			'tr',
 			{ class: chosen ? 'chosen' : '' },
-			element(
-				'th',
-				{ attributes: { scope: 'row' } },
+			rowHead(
 				element(
 					'button',
 					{

@@ -3,6 +3,7 @@ import { maxSearchRows, type SearchRow } from '../../src/protocol/strategiesMess
 import type { PointSummary } from '../../src/protocol/strategyComparison.ts';
 import { button, type DropdownControl, dropdown } from '../lib/controls.ts';
 import { element, fill, setText } from '../lib/dom.ts';
+import { staticTable, tableBox } from '../lib/staticTable.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { StrategiesModel } from './strategiesModel.ts';
 
@@ -143,25 +144,12 @@ export class SearchList {
 
 	#table(rows: readonly SearchRow[], point: PointSummary): HTMLElement {
 		if (rows.length === 0) return element('p', { class: 'quiet' }, 'No searches found.');
-		return element(
-			'div',
-			{ class: 'table-scroll', role: 'region', tabIndex: 0, aria: { label: 'Searches, table' } },
-			element(
-				'table',
-				null,
-				element(
-					'thead',
-					null,
-					element(
-						'tr',
-						null,
-						...['Problem', 'Answer', 'Verdict', 'Tokens', 'Nodes', 'Stop', 'Tree'].map((name) =>
-							element('th', { attributes: { scope: 'col' } }, name),
-						),
-					),
-				),
-				element('tbody', null, ...rows.map((row) => this.#row(row, point))),
-			),
+		return tableBox(
+			'Searches, table',
+			staticTable('', {
+				head: ['Problem', 'Answer', 'Verdict', 'Tokens', 'Nodes', 'Stop', 'Tree'],
+				rows: rows.map((row) => this.#row(row, point)),
+			}),
 		);
 	}
 

@@ -45,7 +45,7 @@ export class ContextChart {
 				element(
 					'p',
 					{ class: 'quiet' },
-					`${totals.counted} of ${formatCounted(totals.answers, 'answer')} report token usage.`,
+					`${formatCount(totals.counted)} of ${formatCounted(totals.answers, 'answer')} report token usage.`,
 				),
 			);
 		}
@@ -67,7 +67,7 @@ export class ContextChart {
 			),
 		);
 		if (points.length > shown) {
-			this.element.append(element('p', { class: 'quiet' }, `and ${points.length - shown} more calls`));
+			this.element.append(element('p', { class: 'quiet' }, `and ${formatCounted(points.length - shown, 'more call')}`));
 		}
 	}
 

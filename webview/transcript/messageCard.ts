@@ -215,7 +215,7 @@ export class MessageCard implements IDisposable {
 			head,
 			given.length === 0 && element('p', { class: 'quiet' }, 'No arguments.'),
 			...given.slice(0, 200).map(([name, value]) => this.#argument(name, value)),
-			given.length > 200 && element('p', { class: 'quiet' }, `and ${given.length - 200} more fields`),
+			given.length > 200 && element('p', { class: 'quiet' }, `and ${formatCounted(given.length - 200, 'more field')}`),
 		);
 	}
 

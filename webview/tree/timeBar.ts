@@ -1,5 +1,5 @@
 import { Disposable, toDisposable } from '../../src/base/disposable.ts';
-import { formatCount, formatDuration } from '../../src/base/format.ts';
+import { formatCount, formatCounted, formatDuration } from '../../src/base/format.ts';
 import { button, dropdown } from '../lib/controls.ts';
 import { element, fill, setAria, setText } from '../lib/dom.ts';
 import { frames } from '../lib/frames.ts';
@@ -8,7 +8,7 @@ import { advance, type PlayState, type Speed, speeds } from './player.ts';
 import type { Change, TreeModel } from './treeModel.ts';
 
 const speedNames = (speed: Speed): string =>
-	speed === 'recorded' ? 'Original speed' : `${formatCount(speed)} events/s`;
+	speed === 'recorded' ? 'Original speed' : `${formatCounted(speed, 'event')}/s`;
 
 /** Replay controls: event slider, play, speed and follow. */
 export class TimeBar extends Disposable {

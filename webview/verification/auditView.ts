@@ -6,6 +6,7 @@ import type { ProbeOutcome } from '../../src/protocol/audit.ts';
 import type { AuditContent } from '../../src/protocol/verificationMessages.ts';
 import { button, dropdown } from '../lib/controls.ts';
 import { element, fill, setText } from '../lib/dom.ts';
+import { numberCell, staticTable } from '../lib/staticTable.ts';
 import { noTags, traceCompletion } from '../lib/trace/completionTrace.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { TextBody } from '../lib/trace/textBody.ts';
@@ -159,7 +160,7 @@ export class AuditView extends Disposable {
 			element(
 				'p',
 				null,
-				`Scored at least as high as an honest correct answer on ${formatCount(fooled)} of ${formatCount(rows)} rows.`,
+				`Scored at least as high as an honest correct answer on ${formatCount(fooled)} of ${formatCounted(rows, 'row')}.`,
 			),
 			element('p', null, element('strong', null, 'Likely fix: '), plainLabel(fix, 1000)),
 			open && evidence.length > 0 && draw(0),
@@ -241,7 +242,7 @@ export class AuditView extends Disposable {
 				element(
 					'p',
 					{ class: 'quiet' },
-					`Showing the first ${formatCount(completion.length)} of ${formatCount(size)} characters.`,
+					`Showing the first ${formatCount(completion.length)} of ${formatCounted(size, 'character')}.`,
 				),
 		);
 	}
@@ -264,23 +265,11 @@ export class AuditView extends Disposable {
 		}
 		fill(
 			this.#probes,
-			element(
-				'table',
-				{ class: 'plain-table probe-table' },
-				element('caption', { class: 'visually-hidden' }, 'Probe outcomes'),
-				element(
-					'thead',
-					null,
-					element(
-						'tr',
-						null,
-						...['Outcome', 'Probe', 'Fooled', 'Why'].map((name) =>
-							element('th', { attributes: { scope: 'col' } }, name),
-						),
-					),
-				),
-				element('tbody', null, ...shown.map(probeRow)),
-			),
+			staticTable('plain-table probe-table', {
+				caption: 'Probe outcomes',
+				head: ['Outcome', 'Probe', 'Fooled', 'Why'],
+				rows: shown.map(probeRow),
+			}),
 		);
 	}
 
@@ -297,7 +286,7 @@ function probeRow({ outcome, title, probe, rows, fooled, detail, error }: ProbeO
 		null,
 		element('td', null, element('span', { class: `badge ${classes[outcome]}` }, `${marks[outcome]} ${outcome}`)),
 		element('th', { title: plainLabel(probe, 80), attributes: { scope: 'row' } }, plainLabel(title)),
-		element('td', { class: 'number' }, rows === 0 ? '–' : `${fooled} of ${rows}`),
+		numberCell(rows === 0 ? '–' : `${fooled} of ${rows}`),
 		element('td', { class: 'why' }, plainLabel(why, 300)),
 	);
 }

@@ -1,5 +1,5 @@
 import { Disposable } from '../../src/base/disposable.ts';
-import { formatCount, formatNumber } from '../../src/base/format.ts';
+import { formatCounted, formatNumber } from '../../src/base/format.ts';
 import type { ComparedGroup } from '../../src/protocol/comparison.ts';
 import { button } from '../lib/controls.ts';
 import { element, setText, unseen } from '../lib/dom.ts';
@@ -85,10 +85,9 @@ export class ComparisonView extends Disposable {
 			this.#tiles.update(comparisonStatistics(content));
 			this.#groups = sortGroups(content.groups);
 			const { gained, lost } = content.summary;
-			const count = formatCount(content.groups.length);
 			setText(
 				this.#note,
-				`${count} groups: ${gained} revived, ${lost} killed. Select a group to see only its rollouts.`,
+				`${formatCounted(content.groups.length, 'group')}: ${gained} revived, ${lost} killed. Select a group to see only its rollouts.`,
 			);
 		}
 		if (changes.has('groups')) {

@@ -2,6 +2,7 @@ import { Disposable } from '../../src/base/disposable.ts';
 import { formatNumber } from '../../src/base/format.ts';
 import { rovingFocus } from '../lib/a11y.ts';
 import { element, fill } from '../lib/dom.ts';
+import { rowHead, tableParts } from '../lib/staticTable.ts';
 import { type Bin, binLabel, binWords, type Distribution, distribution, sourceNames } from './distribution.ts';
 import { panel } from './panel.ts';
 import type { ResultsModel } from './resultsModel.ts';
@@ -58,30 +59,14 @@ export class DistributionChart extends Disposable {
 		);
 		fill(
 			this.#table,
-			element('caption', { class: 'visually-hidden' }, 'Rows by value and source'),
-			element(
-				'thead',
-				null,
-				element(
-					'tr',
-					null,
-					...['Value', 'Rows', ...sources.map((source) => sourceNames[source])].map((name) =>
-						element('th', { attributes: { scope: 'col' } }, name),
-					),
-				),
-			),
-			element(
-				'tbody',
-				null,
-				...bins.map((bin) =>
-					element(
-						'tr',
-						null,
-						element('th', { attributes: { scope: 'row' } }, binLabel(bin)),
-						...[bin.total, ...sources.map((source) => bin.counts[source])].map((n) => element('td', null, n)),
-					),
-				),
-			),
+			...tableParts({
+				caption: 'Rows by value and source',
+				head: ['Value', 'Rows', ...sources.map((source) => sourceNames[source])],
+				rows: bins.map((bin) => {
+					const counts = [bin.total, ...sources.map((source) => bin.counts[source])];
+					return element('tr', null, rowHead(binLabel(bin)), ...counts.map((n) => element('td', null, n)));
+				}),
+			}),
 		);
 		this.mark();
 		this.#focus.settle();

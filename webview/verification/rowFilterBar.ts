@@ -143,7 +143,7 @@ export class RowFilterBar extends Disposable {
 		const count =
 			shown.length === rowCount
 				? formatCounted(rowCount, 'row')
-				: `${formatCount(shown.length)} of ${formatCount(rowCount)} rows`;
+				: `${formatCount(shown.length)} of ${formatCounted(rowCount, 'row')}`;
 		setText(this.#count, searching ? 'Searching…' : searchFailure === null ? count : plainLabel(searchFailure));
 	}
 

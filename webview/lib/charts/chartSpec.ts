@@ -1,5 +1,18 @@
 import type { MetricUnit } from '../../../src/core/metrics/metricInfo.ts';
 
+/** Axis labels of units. The titles and ticks of the others imply their unit. */
+export const unitLabels: Readonly<Record<MetricUnit, string>> = {
+	number: '',
+	share: '',
+	seconds: 's',
+	tokens: 'tokens',
+	nats: 'nats',
+	rate: '',
+	bytes: '',
+	celsius: '\u00b0C',
+	watts: 'W',
+};
+
 export interface ChartLine {
 	/** Table column, which also identifies the line. */
 	readonly metric: string;

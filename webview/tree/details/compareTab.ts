@@ -1,6 +1,7 @@
 import { formatCount, formatCounted, formatDuration, formatNumber } from '../../../src/base/format.ts';
 import { stopText } from '../../../src/core/search/stopText.ts';
 import { element, fill } from '../../lib/dom.ts';
+import { rowHead, staticTable } from '../../lib/staticTable.ts';
 import { plainLabel } from '../../lib/trace/hiddenCharacters.ts';
 import { type AnswerGroup, answerGroups, sameAnswer } from '../answerGroups.ts';
 import type { Change, TreeModel } from '../treeModel.ts';
@@ -45,29 +46,19 @@ export class CompareTab implements DetailTab {
 			return element(
 				'tr',
 				{ class: values[0] === values[1] ? 'same' : '' },
-				element('th', { attributes: { scope: 'row' } }, name),
+				rowHead(name),
 				...values.map((value) => element('td', null, value)),
 			);
 		};
 		return section(
 			'Both trees',
-			element(
-				'table',
-				{ class: 'children compare-table' },
-				element(
-					'thead',
-					null,
-					element(
-						'tr',
-						null,
-						element('td', null, element('span', { class: 'visually-hidden' }, 'Metric')),
-						element('th', { attributes: { scope: 'col' } }, plainLabel(main.source.title, 60) || 'This tree'),
-						element('th', { attributes: { scope: 'col' } }, plainLabel(other.source.title, 60) || 'Other tree'),
-					),
-				),
-				element(
-					'tbody',
-					null,
+			staticTable('children compare-table', {
+				head: [
+					element('td', null, element('span', { class: 'visually-hidden' }, 'Metric')),
+					plainLabel(main.source.title, 60) || 'This tree',
+					plainLabel(other.source.title, 60) || 'Other tree',
+				],
+				rows: [
 					row('Strategy', ({ tree }) => plainLabel(tree.start?.strategy ?? '', 60)),
 					row('Policy', ({ tree }) => plainLabel(tree.start?.policy.name ?? '', 60)),
 					row('Nodes', ({ statistics }) => formatCount(statistics.nodes)),
@@ -84,8 +75,8 @@ export class CompareTab implements DetailTab {
 					row('Answer', ({ tree }) => plainLabel(tree.outcome?.answer ?? '', 80)),
 					row('Time', ({ side }) => formatDuration(side.lastEvent?.at ?? null)),
 					row('Stop reason', ({ tree }) => (tree.outcome === null ? 'not yet' : stopText[tree.outcome.stop])),
-				),
-			),
+				],
+			}),
 		);
 	}
 
@@ -115,31 +106,23 @@ export class CompareTab implements DetailTab {
 			);
 		return section(
 			'Answers in both trees',
-			element(
-				'table',
-				{ class: 'children compare-table' },
-				element(
-					'tbody',
-					null,
-					...rows
-						.slice(0, listed)
-						.map((row) =>
-							element(
-								'tr',
-								null,
-								element(
-									'th',
-									{ attributes: { scope: 'row' } },
-									plainLabel(row.answer, 80) || '(empty)',
-									(row.main ?? row.other)?.correct === true && element('span', { class: 'badge right' }, 'correct'),
-									row.main !== null && row.other !== null && element('span', { class: 'badge' }, 'in both'),
-								),
-								cell('main', row.main),
-								cell('other', row.other),
+			staticTable('children compare-table', {
+				rows: rows
+					.slice(0, listed)
+					.map((row) =>
+						element(
+							'tr',
+							null,
+							rowHead(
+								plainLabel(row.answer, 80) || '(empty)',
+								(row.main ?? row.other)?.correct === true && element('span', { class: 'badge right' }, 'correct'),
+								row.main !== null && row.other !== null && element('span', { class: 'badge' }, 'in both'),
 							),
+							cell('main', row.main),
+							cell('other', row.other),
 						),
-				),
-			),
+					),
+			}),
 			rows.length > listed && element('p', { class: 'quiet' }, `and ${formatCount(rows.length - listed)} more`),
 		);
 	}

@@ -1,4 +1,4 @@
-import { formatCount, formatDuration } from '../../../src/base/format.ts';
+import { formatCount, formatCounted, formatDuration } from '../../../src/base/format.ts';
 import type { TreeEvent } from '../../../src/protocol/treeLog.ts';
 import { element, fill, setText, setTitle } from '../../lib/dom.ts';
 import { SelectionList } from '../../lib/selectionList.ts';
@@ -46,7 +46,7 @@ export class EventsTab implements DetailTab {
 				this.#count = side.events.length;
 				setText(
 					this.#about,
-					`All ${formatCount(this.#count)} events in this search. Select a node to see only its events.`,
+					`All ${formatCounted(this.#count, 'event')} in this search. Select a node to see only its events.`,
 				);
 			} else {
 				const { numbers, count } = eventsOf(side.events, selected.id, side.events.length, limit);

@@ -2,6 +2,7 @@ import { formatCount, formatDuration, formatNumber, formatPercent } from '../../
 import type { TreeNode } from '../../../src/core/search/treeNode.ts';
 import type { TreeEventOf } from '../../../src/protocol/treeLog.ts';
 import { element, fill } from '../../lib/dom.ts';
+import { columnHead, numberCell, staticTable } from '../../lib/staticTable.ts';
 import { plainLabel } from '../../lib/trace/hiddenCharacters.ts';
 import { roleNames } from '../draw/nodeShapes.ts';
 import type { Change, TreeModel } from '../treeModel.ts';
@@ -246,28 +247,16 @@ export class NodeTab implements DetailTab {
 					linkButton(`${id}`, () => this.#model.select({ side: name, id }, true)),
 				),
 				element('td', { class: 'child-text' }, plainLabel(child?.label ?? child?.text ?? '', 100)),
-				element('td', { class: 'number' }, formatNumber(q, 3)),
-				element('td', { class: 'number' }, formatCount(child?.visits ?? 0)),
+				numberCell(formatNumber(q, 3)),
+				numberCell(formatCount(child?.visits ?? 0)),
 			);
 		});
 		return section(
 			'Children',
-			element(
-				'table',
-				{ class: 'children' },
-				element(
-					'thead',
-					null,
-					element(
-						'tr',
-						null,
-						...['Node', 'Text', 'Value', 'Visits'].map((name, i) =>
-							element('th', { attributes: { scope: 'col' }, class: i > 1 ? 'number' : '' }, name),
-						),
-					),
-				),
-				element('tbody', null, ...rows),
-			),
+			staticTable('children', {
+				head: ['Node', 'Text', columnHead('Value', 'number'), columnHead('Visits', 'number')],
+				rows,
+			}),
 			node.children.length > listed &&
 				element('p', { class: 'quiet' }, `and ${formatCount(node.children.length - listed)} more`),
 		);

@@ -1,6 +1,14 @@
-import { firstUpper, formatCount, formatDuration, formatNumber, formatPercent } from '../../../src/base/format.ts';
+import {
+	firstUpper,
+	formatCount,
+	formatCounted,
+	formatDuration,
+	formatNumber,
+	formatPercent,
+} from '../../../src/base/format.ts';
 import { stopText } from '../../../src/core/search/stopText.ts';
 import { element, fill } from '../../lib/dom.ts';
+import { columnHead, numberCell, staticTable } from '../../lib/staticTable.ts';
 import { plainLabel } from '../../lib/trace/hiddenCharacters.ts';
 import { answerGroups } from '../answerGroups.ts';
 import { describeEvent } from '../eventWords.ts';
@@ -92,47 +100,31 @@ export class SearchTab implements DetailTab {
 		const groups = answerGroups(side.shown);
 		if (groups.length === 0) return null;
 		const total = groups.reduce((sum, { nodes }) => sum + nodes.length, 0);
-		const table = element(
-			'table',
-			{ class: 'answers' },
-			element(
-				'thead',
-				null,
+		const table = staticTable('answers', {
+			head: ['Answer', ...['Nodes', 'Share', 'Best value'].map((name) => columnHead(name, 'number'))],
+			rows: groups.slice(0, listed.answers).map(({ answer, nodes, best, bestNode, correct }) =>
 				element(
 					'tr',
 					null,
-					...['Answer', 'Nodes', 'Share', 'Best value'].map((name, i) =>
-						element('th', { attributes: { scope: 'col' }, class: i === 0 ? '' : 'number' }, name),
-					),
-				),
-			),
-			element(
-				'tbody',
-				null,
-				...groups.slice(0, listed.answers).map(({ answer, nodes, best, bestNode, correct }) =>
 					element(
-						'tr',
+						'td',
 						null,
-						element(
-							'td',
-							null,
-							linkButton(plainLabel(answer, 80) || '(empty)', () =>
-								this.#model.select({ side: side.name, id: bestNode }, true),
-							),
-							correct === true && element('span', { class: 'badge right' }, 'correct'),
+						linkButton(plainLabel(answer, 80) || '(empty)', () =>
+							this.#model.select({ side: side.name, id: bestNode }, true),
 						),
-						element('td', { class: 'number' }, formatCount(nodes.length)),
-						element('td', { class: 'number' }, formatPercent(nodes.length / total, 0)),
-						element('td', { class: 'number' }, formatNumber(best, 3)),
+						correct === true && element('span', { class: 'badge right' }, 'correct'),
 					),
+					numberCell(formatCount(nodes.length)),
+					numberCell(formatPercent(nodes.length / total, 0)),
+					numberCell(formatNumber(best, 3)),
 				),
 			),
-		);
+		});
 		const more = groups.length - listed.answers;
 		return section(
 			'Answers',
 			table,
-			more > 0 && element('p', { class: 'quiet' }, `and ${formatCount(more)} more answers`),
+			more > 0 && element('p', { class: 'quiet' }, `and ${formatCounted(more, 'more answer')}`),
 		);
 	}
 

@@ -152,15 +152,17 @@ test('recipe differences are listed by key and open in the diff editor', options
 	await page.waitForSelector('.run');
 	await tab(view, 'Recipes');
 	await page.waitForSelector('.recipe-value');
-	assert.deepEqual(await page.locator('tbody tr').allInnerTexts(), [
-		'stages[0].beta\t0\t0.04\n(differs)',
-		'stages[0].epsilon_high\tnot set\t0.28\n(differs)',
+	const rows = page.getByRole('grid', { name: 'Changed keys' }).locator('.data-rows .data-row');
+	const texts = rows.evaluateAll((all) => all.map((row) => [...row.children].map((cell) => cell.textContent)));
+	assert.deepEqual(await texts, [
+		['stages[0].beta', '0', '0.04 (differs)'],
+		['stages[0].epsilon_high', 'not set', '0.28 (differs)'],
 	]);
 	await page.getByRole('button', { name: 'Open in Diff Editor' }).click();
 	await page.waitForTimeout(50);
 	assert.deepEqual(view.asked.at(-1), ['openRecipes', { first: 0, second: 1 }]);
 	await page.getByRole('textbox', { name: 'Filter keys' }).fill('epsilon');
-	await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 1);
+	await page.waitForFunction(() => document.querySelectorAll('.data-rows .data-row').length === 1);
 	const lone = await open(t, [runs[0] as string, trl]);
 	await lone.page.waitForSelector('.run');
 	await tab(lone, 'Recipes');

@@ -297,7 +297,7 @@ describe('the run banner', () => {
 	it('offers to install missing packages if they caused a crash', () => {
 		const record = {
 			...crashed,
-			error: { reason: 'missing', message: 'No Python.', action: 'Run Set Up PyTorch Engine.' },
+			error: { reason: 'missing', message: 'No Python.', action: 'Run Set Up PyTorch Engine.' } as const,
 		};
 		const facts = {
 			status: 'crashed',
@@ -315,7 +315,10 @@ describe('the run banner', () => {
 		);
 		assert.equal(engineWords(run), 'PyTorch, 4 processes');
 		assert.deepEqual(explainEngine(run).facts, [['trl', '1.13.0']]);
-		const other = dashboardRunOf({ ...facts, record: { ...record, error: { reason: 'full', message: 'Full.' } } });
+		const other = dashboardRunOf({
+			...facts,
+			record: { ...record, error: { reason: 'full' as const, message: 'Full.' } },
+		});
 		assert.ok(!other.actions.includes('setUpPytorch'));
 		const resumed = dashboardRunOf({ ...facts, status: 'running', record });
 		assert.ok(!resumed.actions.includes('setUpPytorch'));
