@@ -1,5 +1,5 @@
 /**
- * Machine-readable reason for a failure. A closed union: the message is for users, the reason is for code.
+ * Machine-readable reasons for failures. The set is closed: the message is for users, the reason is for code.
  * - `invalid`: malformed input; `missing`: a file or value does not exist; `exists`: it already exists
  * - `busy`: in use by another process; `unsupported`: valid, but not supported by this version; `denied`: no
  *   permission
@@ -7,28 +7,32 @@
  * - `version`: the two sides use different protocol versions; `unavailable`: the other side does not exist
  * - `timeout`, `cancelled`, `internal`: self-explanatory
  */
-export type Reason =
-	| 'invalid'
-	| 'missing'
-	| 'exists'
-	| 'busy'
-	| 'unsupported'
-	| 'denied'
-	| 'full'
-	| 'corrupt'
-	| 'mismatch'
-	| 'version'
-	| 'unavailable'
-	| 'timeout'
-	| 'cancelled'
-	| 'internal';
+export const reasons = [
+	'invalid',
+	'missing',
+	'exists',
+	'busy',
+	'unsupported',
+	'denied',
+	'full',
+	'corrupt',
+	'mismatch',
+	'version',
+	'unavailable',
+	'timeout',
+	'cancelled',
+	'internal',
+] as const;
+export type Reason = (typeof reasons)[number];
 
 export interface FailureData {
 	readonly reason: Reason;
 	/** One sentence: what failed and where. */
 	readonly message: string;
 	/** One sentence: how to fix it. */
-	readonly action?: string;
+	readonly action?: string | undefined;
+	/** Context length of the model in tokens, if the input exceeds it. */
+	readonly context?: number | undefined;
 }
 
 /** The only error class shown to users: a message (what failed and where) and an action (how to fix it). */
@@ -36,11 +40,23 @@ export class Failure extends Error implements FailureData {
 	override readonly name = 'Failure';
 	readonly reason: Reason;
 	readonly action?: string;
+	readonly context?: number;
 
-	constructor(reason: Reason, message: string, action?: string, options?: { cause?: unknown }) {
+	constructor(
+		reason: Reason,
+		message: string,
+		action?: string,
+		options?: { readonly cause?: unknown; readonly context?: number | undefined },
+	) {
 		super(message, options);
 		this.reason = reason;
 		if (action !== undefined) this.action = action;
+		if (options?.context !== undefined) this.context = options.context;
+	}
+
+	/** Returns the failure that another process or a file describes. */
+	static of({ reason, message, action, context }: FailureData): Failure {
+		return new Failure(reason, message, action, { context });
 	}
 
 	toJSON(): FailureData {
@@ -48,6 +64,7 @@ export class Failure extends Error implements FailureData {
 			reason: this.reason,
 			message: this.message,
 			...(this.action === undefined ? {} : { action: this.action }),
+			...(this.context === undefined ? {} : { context: this.context }),
 		};
 	}
 

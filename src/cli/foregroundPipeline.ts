@@ -1,7 +1,6 @@
 import { Failure } from '../base/failure.ts';
 import { pipelineFiles } from '../protocol/pipelineFiles.ts';
 import { engineReleased } from '../runs/engineRelease.ts';
-import { failureOf } from '../runs/launchEngine.ts';
 import { type PipelineOptions, type StartedPipeline, stopPipeline } from '../runs/pipeline/startPipeline.ts';
 import type { CliOutput } from './cliOutput.ts';
 import { followPipeline } from './followPipeline.ts';
@@ -54,7 +53,7 @@ export async function foregroundPipeline({ output, detach, start }: ForegroundPi
 		const { error } = view.record;
 		output.object({ kind: 'ended', folder: view.folder, status: view.status, ...(error ? { error } : {}) });
 		for (const line of pipelineLines({ ...view, record: { ...view.record, error: undefined } })) output.line(line);
-		if (view.status === 'failed' && error !== undefined) throw failureOf(error);
+		if (view.status === 'failed' && error !== undefined) throw Failure.of(error);
 		if (view.status === 'crashed') {
 			throw new Failure(
 				'internal',

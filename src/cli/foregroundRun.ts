@@ -1,8 +1,7 @@
 import { Failure } from '../base/failure.ts';
-import { formatClock } from '../base/format.ts';
+import { formatClock, formatCounted } from '../base/format.ts';
 import type { RunRecord } from '../protocol/runRecord.ts';
 import { engineReleased } from '../runs/engineRelease.ts';
-import { failureOf } from '../runs/launchEngine.ts';
 import { readRecord } from '../runs/runReader.ts';
 import type { StartedRun, StartOptions } from '../runs/startRun.ts';
 import { stopEngine } from '../runs/stopRun.ts';
@@ -99,7 +98,7 @@ async function report(
 	{ output, summary }: ForegroundOptions,
 ): Promise<number> {
 	output.object({ kind: 'ended', folder, status, step: record.step, ...(record.error ? { error: record.error } : {}) });
-	if (status === 'crashed' && record.error !== undefined) throw failureOf(record.error);
+	if (status === 'crashed' && record.error !== undefined) throw Failure.of(record.error);
 	if (status === 'crashed' && !stopping) {
 		throw new Failure(
 			'internal',
@@ -110,7 +109,7 @@ async function report(
 	const took = formatClock(record.updated - record.created);
 	output.line(
 		status === 'finished'
-			? `Finished after ${record.step} steps in ${took}: ${folder}`
+			? `Finished after ${formatCounted(record.step, 'step')} in ${took}: ${folder}`
 			: `${status === 'stopped' ? 'Stopped' : 'Ended'} at step ${record.step}. To resume, run: reasoning-lab resume ${folder}`,
 	);
 	if (summary && status === 'finished') output.summary(await summarizeRun(folder));

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { parseBoundedJson } from '../base/boundedJson.ts';
-import { Failure, type Reason } from '../base/failure.ts';
+import { Failure } from '../base/failure.ts';
 import { hasHubDatasetForm } from '../core/recipe/hubId.ts';
 import { ensureFolder } from '../files/atomicFile.ts';
 import { runProgram } from '../processes/runProgram.ts';
@@ -69,8 +69,7 @@ export async function downloadHubRows(
 		const line = decode(hubRowsLineSchema, parsed(text));
 		if (!line.ok) return;
 		if ('failure' in line.value) {
-			const { reason, message, action } = line.value.failure;
-			failure = new Failure(reason as Reason, message, action);
+			failure = Failure.of(line.value.failure);
 		} else if (line.value.whole !== undefined) ended = { rows: line.value.rows, whole: line.value.whole };
 		else onProgress?.(line.value.rows);
 	};

@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import * as v from 'valibot';
-import { Failure, type Reason } from '../base/failure.ts';
+import { Failure } from '../base/failure.ts';
 import { decode } from '../protocol/decode.ts';
+import { failureDataSchema } from '../protocol/failureData.ts';
 
 export interface CliProgram {
 	/** Path of dist/cli.js, and of the Node executable that runs it (null for this process's own). */
@@ -18,10 +19,7 @@ export interface CliProgram {
 	onObject(value: unknown): void;
 }
 
-const failureSchema = v.looseObject({
-	kind: v.literal('error'),
-	error: v.looseObject({ reason: v.string(), message: v.string(), action: v.optional(v.string()) }),
-});
+const failureSchema = v.looseObject({ kind: v.literal('error'), error: failureDataSchema });
 
 /**
  * Runs a CLI verb in a separate process, for work that does not belong in the extension host. Fails with the same
@@ -53,8 +51,7 @@ export async function runCli(program: CliProgram): Promise<string> {
 		const value = parse(line);
 		const failed = decode(failureSchema, value);
 		if (!failed.ok) return onObject(value);
-		const { reason, message, action } = failed.value.error;
-		failure = new Failure(reason as Reason, message, action);
+		failure = Failure.of(failed.value.error);
 	});
 	try {
 		await new Promise<void>((resolve, reject) => {

@@ -31,7 +31,7 @@ export async function evaluateStage(work: StageWork): Promise<StageEnd> {
 			concurrency: settings.concurrency,
 			seed: work.recipe.seed,
 		},
-		`The evaluation in the stage "${work.stage.name}"`,
+		'The evaluation',
 	);
 	const context = contextOf(work);
 	try {

@@ -3,6 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { deferred } from '../base/async.ts';
 import { Failure } from '../base/failure.ts';
 import { artifactsOf, planStage, type StageRun, skipReason } from '../core/pipeline/planStage.ts';
+import { StageFailure } from '../core/pipeline/stageFailure.ts';
 import { removeAsideFiles } from '../files/atomicFile.ts';
 import { FileLock } from '../files/fileLock.ts';
 import { endingMs, heartbeatMs } from '../files/lockTimes.ts';
@@ -145,9 +146,8 @@ export class PipelineRunner {
 			} catch (error) {
 				const failure = Failure.from(error);
 				this.#change(stage, { status: 'failed', ended: seconds(), error: failure.toJSON() });
-				const named = failure.message.includes(`"${stage.name}"`);
-				const message = named ? failure.message : `The stage "${stage.name}" failed: ${failure.message}`;
-				this.#record = { ...this.#record, error: { ...failure.toJSON(), message } };
+				const named = StageFailure.naming(stage.name, failure, `The stage "${stage.name}" failed`);
+				this.#record = { ...this.#record, error: named.toJSON() };
 				process.stderr.write(`${failure.stack ?? failure.toString()}\n`);
 				return 'failed';
 			}

@@ -1,4 +1,4 @@
-import { Failure } from '../base/failure.ts';
+import { StageFailure } from '../core/pipeline/stageFailure.ts';
 import type { DatasetPart } from '../protocol/datasetPart.ts';
 import type { PolicySpec } from '../protocol/policySpec.ts';
 import { plainScorers } from '../protocol/searchSpec.ts';
@@ -20,7 +20,8 @@ export function contextOf({ engine, folder }: StageWork): SearchContext {
 /** Returns the checkpoint that the stage starts from. */
 export function policyOf({ recipe, stage }: StageWork): PolicySpec {
 	if ('path' in recipe.model) return { kind: 'checkpoint', folder: recipe.model.path };
-	throw new Failure('invalid', `The stage "${stage.name}" has no policy.`, 'Set "from" to a training stage.');
+	const message = `The stage "${stage.name}" has no policy.`;
+	throw new StageFailure(stage.name, 'invalid', message, 'Set "from" to a training stage.');
 }
 
 export function problemsOf({ recipe }: StageWork, part: DatasetPart, limit: number): ProblemsSpec {

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type * as v from 'valibot';
 import { failureText } from '../base/failureTally.ts';
+import { formatCount, formatCounted } from '../base/format.ts';
 import type { ResolvedRecipe } from '../core/recipe/resolvedRecipe.ts';
 import { ensureFolder, writeFileAtomic } from '../files/atomicFile.ts';
 import { fileLines } from '../files/fileLines.ts';
@@ -61,11 +62,7 @@ function specOf(work: StageWork, settings: Settings): DataSpec {
 		labels: { solutions: settings.solutions, completions: settings.completions },
 		searches: settings.searches,
 	};
-	return decodeOrThrow(
-		dataSpecSchema as v.GenericSchema<unknown, DataSpec>,
-		spec,
-		`The search in the stage "${work.stage.name}"`,
-	);
+	return decodeOrThrow(dataSpecSchema as v.GenericSchema<unknown, DataSpec>, spec, 'The search');
 }
 
 /** Searches problems with the policy and writes the results as training data. If stopped, keeps the results so far. */
@@ -85,7 +82,8 @@ export async function searchStage(work: StageWork): Promise<StageEnd> {
 		});
 		if (made.state === 'stopped') return { kind: 'stopped' };
 		const { failed, problems, failures } = made;
-		if (failed > 0) partial = `${failed} of ${failed + problems} problems failed: ${failureText(failures)}`;
+		if (failed > 0)
+			partial = `${formatCount(failed)} of ${formatCounted(failed + problems, 'problem')} failed: ${failureText(failures)}`;
 	} catch (error) {
 		if (work.signal.aborted) return { kind: 'stopped' };
 		throw error;

@@ -1,6 +1,6 @@
 import { lstat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { Failure } from '../base/failure.ts';
+import { StageFailure } from '../core/pipeline/stageFailure.ts';
 import { decodeOrThrow } from '../protocol/decode.ts';
 import { type OutputKind, type StageOutput, stageOutputSchema } from '../protocol/pipeline.ts';
 import { type DataKind, dataKinds } from '../protocol/recipe/pipelineRecipe.ts';
@@ -45,7 +45,8 @@ export async function dataOutputs(
 }
 
 const keptNothing = (name: string, kind: DataKind) =>
-	new Failure(
+	new StageFailure(
+		name,
 		'missing',
 		`The stage "${name}" kept no ${kind} because no sample passed its filter.`,
 		'Train the policy longer, draw more samples, or relax the filter, then resume with the changed recipe (--recipe).',

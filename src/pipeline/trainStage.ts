@@ -1,10 +1,11 @@
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../base/failure.ts';
+import { StageFailure } from '../core/pipeline/stageFailure.ts';
 import type { RunRecord } from '../protocol/runRecord.ts';
 import { engineReleased } from '../runs/engineRelease.ts';
 import { requireOwnRun } from '../runs/foreignCode.ts';
-import { failureOf, launchEngine } from '../runs/launchEngine.ts';
+import { launchEngine } from '../runs/launchEngine.ts';
 import { connectRun } from '../runs/runControl.ts';
 import { runFiles } from '../runs/runFiles.ts';
 import { readEvaluations } from '../runs/runReader.ts';
@@ -50,8 +51,9 @@ export async function trainStage(work: StageWork): Promise<StageEnd> {
 	}
 	if (status === 'stopped') return { kind: 'stopped' };
 	if (status !== 'finished') {
-		if (record.error !== undefined) throw failureOf(record.error);
-		throw new Failure(
+		if (record.error !== undefined) throw Failure.of(record.error);
+		throw new StageFailure(
+			work.stage.name,
 			'internal',
 			`The engine for the stage "${work.stage.name}" exited without an error message at step ${record.step}.`,
 			`Check ${join(folder, runFiles.log)}, then resume the pipeline.`,

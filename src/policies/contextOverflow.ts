@@ -3,17 +3,11 @@ import type { Generated, GenerateRequest } from '../core/search/policy.ts';
 
 /** Thrown when the input leaves no room for a completion. Only the affected request fails. */
 export class ContextOverflow extends Failure {
-	/** Context length in tokens, or null if the policy does not report it. */
-	readonly context: number | null;
-
-	constructor(message: string, context: number | null, cause?: unknown) {
-		super(
-			'invalid',
-			message,
-			'Use shorter steps, a lower depth, or a policy with a longer context.',
-			cause === undefined ? undefined : { cause },
-		);
-		this.context = context;
+	/** @param context length in tokens, or null if the policy does not report it */
+	constructor(message: string, context: number | null) {
+		super('invalid', message, 'Use shorter steps, a lower depth, or a policy with a longer context.', {
+			context: context ?? undefined,
+		});
 	}
 }
 

@@ -1,23 +1,11 @@
 import * as v from 'valibot';
+import { reasons } from '../base/failure.ts';
 
-/** A Failure as it is sent between processes. */
+/** A Failure as it is sent between processes and written to files. Later versions may have more reasons. */
 export const failureDataSchema = v.object({
-	reason: v.picklist([
-		'invalid',
-		'missing',
-		'exists',
-		'busy',
-		'unsupported',
-		'denied',
-		'full',
-		'corrupt',
-		'mismatch',
-		'version',
-		'unavailable',
-		'timeout',
-		'cancelled',
-		'internal',
-	]),
+	reason: v.fallback(v.picklist(reasons), 'internal'),
 	message: v.string(),
 	action: v.optional(v.string()),
+	/** Absent in messages from engines of version 0.2 and earlier. */
+	context: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
 });

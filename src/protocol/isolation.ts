@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { failureDataSchema } from './failureData.ts';
 
 export const isolationAreas = ['network', 'files', 'processes', 'resources', 'environment', 'kernel'] as const;
 export type IsolationArea = (typeof isolationAreas)[number];
@@ -48,8 +49,5 @@ export type IsolationReport = v.InferOutput<typeof isolationReportSchema>;
 export const isolationLineSchema = v.variant('kind', [
 	v.object({ kind: v.literal('attempt'), done: v.number(), total: v.number(), attempt: isolationAttemptSchema }),
 	v.object({ kind: v.literal('report'), report: isolationReportSchema }),
-	v.looseObject({
-		kind: v.literal('error'),
-		error: v.looseObject({ reason: v.string(), message: v.string(), action: v.optional(v.string()) }),
-	}),
+	v.looseObject({ kind: v.literal('error'), error: failureDataSchema }),
 ]);

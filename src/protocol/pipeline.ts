@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { failureDataSchema } from './failureData.ts';
 import { stageNamePattern } from './pipelineFiles.ts';
 import { dataKinds } from './recipe/pipelineRecipe.ts';
 
@@ -26,8 +27,6 @@ const whole = v.pipe(v.number(), v.integer(), v.minValue(0));
 /** Path inside the stage's folder. Its components cannot lead outside the folder. */
 const inside = v.pipe(v.string(), v.regex(/^(?:(?!\.{1,2}(?:\/|$))[\w.][\w.-]*(?:\/(?!$)|$))+$/));
 const sha256 = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/));
-
-const failureSchema = v.object({ reason: v.string(), message: v.string(), action: v.optional(v.string()) });
 
 /** Output of a stage with its hash, so that manual changes can be detected when the pipeline is resumed. */
 export const stageOutputSchema = v.object({
@@ -71,7 +70,7 @@ export const stageStateSchema = v.looseObject({
 	partial: v.optional(v.string()),
 	/** Folders with earlier results that were moved aside. */
 	kept: v.optional(v.array(v.string())),
-	error: v.optional(failureSchema),
+	error: v.optional(failureDataSchema),
 });
 export type StageState = v.InferOutput<typeof stageStateSchema>;
 
@@ -95,6 +94,6 @@ export const pipelineRecordSchema = v.looseObject({
 	hashes: v.object({ recipe: sha256 }),
 	/** Stages in execution order. */
 	stages: v.array(stageStateSchema),
-	error: v.optional(failureSchema),
+	error: v.optional(failureDataSchema),
 });
 export type PipelineRecord = v.InferOutput<typeof pipelineRecordSchema>;

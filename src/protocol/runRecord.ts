@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { failureDataSchema } from './failureData.ts';
 
 export const runFormat = 1;
 
@@ -64,7 +65,7 @@ export const runRecordSchema = v.looseObject({
 	/** Present only on runs read by an importer. */
 	foreign: v.optional(foreignRunSchema),
 	/** Tags and notes are not in this file: they belong to the user, not the engine, and are stored in annotations/. */
-	error: v.optional(v.object({ reason: v.string(), message: v.string(), action: v.optional(v.string()) })),
+	error: v.optional(failureDataSchema),
 });
 export type RunRecord = v.InferOutput<typeof runRecordSchema>;
 

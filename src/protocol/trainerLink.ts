@@ -3,6 +3,7 @@ import { alertLevels } from './alert.ts';
 import { hyperparametersSchema } from './control.ts';
 import { environmentDescriptionSchema } from './environmentHost.ts';
 import { episodeErrorSchema } from './episode.ts';
+import { failureDataSchema } from './failureData.ts';
 import { rolloutLineSchema } from './rolloutLine.ts';
 
 /**
@@ -152,7 +153,7 @@ export const evaluateAnswerSchema = v.object({
 export const orderAnswerSchema = v.object({
 	id: whole,
 	value: v.optional(v.unknown()),
-	error: v.optional(v.object({ reason: v.string(), message: v.string(), action: v.optional(v.string()) })),
+	error: v.optional(failureDataSchema),
 });
 
 /** A line of rollouts/step_N.jsonl with the number of tokens in place of the tokens. */
@@ -366,12 +367,7 @@ export const trainerLinkMethods = {
 	 * requests orders first.
 	 */
 	fault: {
-		params: v.object({
-			reason: v.string(),
-			message: v.string(),
-			action: v.optional(v.string()),
-			stack: v.optional(v.string()),
-		}),
+		params: v.object({ ...failureDataSchema.entries, stack: v.optional(v.string()) }),
 		result: v.object({}),
 	},
 	/** All stages are finished. The driver responds once the last files are written. */

@@ -1,3 +1,4 @@
+import type { FailureData } from '../base/failure.ts';
 import type { RolloutSplit } from '../runs/runContent.ts';
 import type { RowBatch } from './rolloutRow.ts';
 
@@ -96,7 +97,7 @@ export type IndexReport =
 	| { readonly kind: 'hits'; readonly hits: readonly FoundHit[]; readonly place: number }
 	| { readonly kind: 'scanned'; readonly result: ScanResult }
 	| { readonly kind: 'searched'; readonly result: SearchResult }
-	| { readonly kind: 'failed'; readonly failure: { reason: string; message: string; action?: string } };
+	| { readonly kind: 'failed'; readonly failure: FailureData };
 
 export type IndexOrder =
 	| { readonly kind: 'task'; readonly task: IndexTask }

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { Disposable, toDisposable } from '../base/disposable.ts';
-import { Failure, type Reason } from '../base/failure.ts';
+import { Failure } from '../base/failure.ts';
 import { type IndexOrder, type IndexReport, type IndexTask, watchMs, watchPlace } from './indexTasks.ts';
 
 /** Receives reports from a task; the task waits until the promise resolves. */
@@ -183,8 +183,7 @@ class Thread {
 					// Reports sent after the cancellation were discarded, so the outcome is meaningless.
 					settle(() => job.reject(new Failure('cancelled', 'Canceled.')));
 				} else if (report.kind === 'failed') {
-					const { reason, message, action } = report.failure;
-					settle(() => job.reject(new Failure(reason as Reason, message, action)));
+					settle(() => job.reject(Failure.of(report.failure)));
 				} else settle(() => job.resolve(report));
 			};
 			signal?.addEventListener('abort', cancel, { once: true });

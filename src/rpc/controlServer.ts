@@ -1,5 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { chmod, open, rm } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import {
 	type CancellationToken,
@@ -21,6 +21,7 @@ import {
 import { decode, type Schema } from '../protocol/decode.ts';
 import type { ControlLocation } from './controlLocation.ts';
 import { toResponseError } from './failureCodec.ts';
+import { listenOn } from './localSocket.ts';
 import { messageReader } from './messageReader.ts';
 
 export type ControlHandlers = {
@@ -74,7 +75,6 @@ export class ControlServer extends Disposable {
 	static async listen(options: ControlServerOptions): Promise<ControlServer> {
 		const server = new ControlServer(options);
 		const { socketPath, tokenPath } = options.location;
-		const isFile = process.platform !== 'win32';
 		// Otherwise, a disposed server could remove the token of this one.
 		await removals.get(tokenPath);
 		try {
@@ -82,22 +82,11 @@ export class ControlServer extends Disposable {
 			const file = await open(tokenPath, 'wx', 0o600);
 			await file.writeFile(server.#token);
 			await file.close();
-			if (isFile) await rm(socketPath, { force: true });
-			await new Promise<void>((resolve, reject) => {
-				server.#server.once('error', reject);
-				server.#server.listen(socketPath, () => {
-					server.#server.off('error', reject);
-					resolve();
-				});
-			});
-			if (isFile) await chmod(socketPath, 0o600);
+			await listenOn(server.#server, socketPath);
 		} catch (error) {
 			server.dispose();
 			throw Failure.from(error, `Cannot listen on ${socketPath}`);
 		}
-		server.#server.on('error', () => undefined);
-		// The endpoint serves the run but must not keep the process alive.
-		server.#server.unref();
 		server.register(
 			toDisposable(() => {
 				server.#server.close();

@@ -6,7 +6,7 @@ import { failureDataSchema } from '../protocol/failureData.ts';
 /** JSON-RPC code of all errors that have a reason. Codes from -32000 up are available to applications. */
 const failureCode = -31000;
 
-/** Converts any thrown value to a response error whose `data` is {reason, message, action?}. */
+/** Converts any thrown value to a response error whose `data` is {@link FailureData}. */
 export function toResponseError(error: unknown): ResponseError<FailureData> {
 	const failure = Failure.from(error);
 	return new ResponseError(failureCode, failure.message, failure.toJSON());
@@ -17,7 +17,7 @@ export function fromResponseError(error: unknown, doing: string): Failure {
 	if (error instanceof Failure) return error;
 	if (error instanceof ResponseError) {
 		const decoded = decode(failureDataSchema, error.data);
-		if (decoded.ok) return new Failure(decoded.value.reason, decoded.value.message, decoded.value.action);
+		if (decoded.ok) return Failure.of(decoded.value);
 		if (error.code === ErrorCodes.MethodNotFound) {
 			return new Failure('unsupported', `${doing}: the engine does not support this request.`, 'Update Reasoning Lab.');
 		}

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { Failure, type Reason } from '../base/failure.ts';
+import { Failure } from '../base/failure.ts';
 import { openToAppend } from '../files/safeFile.ts';
 import type { RunRecord } from '../protocol/runRecord.ts';
 import { engineOfRun, engineProgram } from './enginePrograms.ts';
@@ -141,7 +141,7 @@ async function waitForEngine(
 			if (record.error === undefined) return record;
 			// The engine is about to exit and report why.
 			await Promise.race([ended.catch(() => undefined), pause(2000)]);
-			throw failureOf(record.error);
+			throw Failure.of(record.error);
 		}
 		if (options.signal?.aborted)
 			throw new Failure('cancelled', 'Waiting for the engine was canceled; it is still starting.');
@@ -152,13 +152,8 @@ async function waitForEngine(
 	}
 }
 
-/** Converts the error in run.json to a Failure. */
-export function failureOf(error: NonNullable<RunRecord['error']>): Failure {
-	return new Failure(error.reason as Reason, error.message, error.action);
-}
-
 async function whyEnded(run: string, record: RunRecord | null, exit: Exit, logStart: number): Promise<Failure> {
-	if (record?.error !== undefined) return failureOf(record.error);
+	if (record?.error !== undefined) return Failure.of(record.error);
 	const words = lastWords(await readLogFrom(run, logStart));
 	// Status 2 means that the engine rejected the run and printed the reason in one sentence.
 	if (exit.code === 2 && words !== '') return new Failure('invalid', words);

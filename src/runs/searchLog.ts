@@ -47,18 +47,31 @@ export function isMadeName(log: string): boolean {
 	return made.test(basename(log, searchLogEnding));
 }
 
-/** Parses a line as an event, or returns a description of the problem. */
-export function readTreeLine(line: Uint8Array): TreeEvent | string {
+/** Why a line is not an event. */
+export class TreeLineFault {
+	/** Predicate of a sentence: "is not JSON". */
+	readonly message: string;
+	/** Whether a newer version of this program wrote the line. */
+	readonly newer: boolean;
+
+	constructor(message: string, newer = false) {
+		this.message = message;
+		this.newer = newer;
+	}
+}
+
+/** Parses a line as an event. */
+export function readTreeLine(line: Uint8Array): TreeEvent | TreeLineFault {
 	const value = parseLine(line);
-	if (value === undefined) return line.length === 0 ? 'is empty' : 'is not JSON';
+	if (value === undefined) return new TreeLineFault(line.length === 0 ? 'is empty' : 'is not JSON');
 	const event = readTreeEvent(value);
 	if (event !== null) {
 		if (event.t !== 'start' || event.format <= treeLogFormat) return event;
-		return `was written by a newer version (format ${event.format})`;
+		return new TreeLineFault(`was written by a newer version (format ${event.format})`, true);
 	}
 	const decoded = decode(treeEventSchema, value);
 	const fault = decoded.ok ? undefined : decoded.faults[0];
-	return `is not a search event${fault?.path ? ` (${fault.path}: ${fault.message})` : ''}`;
+	return new TreeLineFault(`is not a search event${fault?.path ? ` (${fault.path}: ${fault.message})` : ''}`);
 }
 
 /** Summary of a log for lists, computed from only its start and end. */
@@ -81,7 +94,8 @@ export async function readSearchSummary(log: string): Promise<SearchSummary | nu
 		const { size, mtimeMs } = await handle.stat();
 		const head = splitLines(await bytesOf(handle, 0, Math.min(size, headBytes)));
 		const start = head.lines[0] === undefined ? null : readTreeLine(head.lines[0]);
-		if (start === null || typeof start === 'string' || start.t !== 'start' || start.foreign !== undefined) return null;
+		if (start === null || start instanceof TreeLineFault || start.t !== 'start') return null;
+		if (start.foreign !== undefined) return null;
 		const from = Math.max(0, size - tailBytes);
 		const tail = splitLines(await bytesOf(handle, from, size - from)).lines.slice(from > 0 ? 1 : 0);
 		let end: TreeEventOf<'end'> | null = null;
@@ -89,7 +103,7 @@ export async function readSearchSummary(log: string): Promise<SearchSummary | nu
 		let last = true;
 		for (const line of tail.reverse()) {
 			const event = readTreeLine(line);
-			if (typeof event === 'string') continue;
+			if (event instanceof TreeLineFault) continue;
 			if (last && event.t === 'end') end = event;
 			// Users can prune and restore branches after a search has ended.
 			if (event.t !== 'prune' && event.t !== 'restore') last = false;

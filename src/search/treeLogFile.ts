@@ -7,7 +7,7 @@ import { asidePath } from '../files/atomicFile.ts';
 import { LineSplitter } from '../files/jsonLines.ts';
 import { openNamed, openRegular } from '../files/safeFile.ts';
 import type { TreeEvent } from '../protocol/treeLog.ts';
-import { readTreeLine } from '../runs/searchLog.ts';
+import { readTreeLine, TreeLineFault } from '../runs/searchLog.ts';
 
 /** Logs larger than this cannot be continued. */
 export const largestTreeLog = 512 << 20;
@@ -69,11 +69,11 @@ export async function readTreeLog(path: string): Promise<ReadTreeLog> {
 			for (const line of lines.push(chunk)) {
 				number++;
 				const event = readTreeLine(line);
-				if (typeof event === 'string') {
-					if (number === 1 && event.includes('newer version')) {
-						throw new Failure('version', `${path} ${event}.`, 'Update Reasoning Lab.');
+				if (event instanceof TreeLineFault) {
+					if (number === 1 && event.newer) {
+						throw new Failure('version', `${path} ${event.message}.`, 'Update Reasoning Lab.');
 					}
-					blame(event);
+					blame(event.message);
 				} else if (tree.apply(event)) events.push(event);
 				else blame('is not valid at this position');
 			}
@@ -97,7 +97,7 @@ export async function setTornAside(path: string, { whole, torn }: ReadTreeLog): 
 	if (torn.length === 0) return null;
 	const last = readTreeLine(torn);
 	try {
-		if (typeof last !== 'string') {
+		if (!(last instanceof TreeLineFault)) {
 			const handle = await openNamed(path, path, constants.O_WRONLY | constants.O_APPEND);
 			try {
 				await handle.appendFile('\n');

@@ -1,9 +1,9 @@
-import { Failure } from '../../base/failure.ts';
 import type { OutputKind, StageState } from '../../protocol/pipeline.ts';
 import type { NamedStage, PipelineRecipe } from '../../protocol/recipe/pipelineRecipe.ts';
 import type { StageArtifacts, StageStart } from './compileStage.ts';
 import { startOf, takenBy } from './compileStage.ts';
 import { inputsOf, placeOf } from './pipelineGraph.ts';
+import { StageFailure } from './stageFailure.ts';
 
 /** Run state of a stage: no run exists (`none`), it is running, it has finished, or it can be resumed. */
 export type StageRun = 'none' | 'live' | 'finished' | 'resumable';
@@ -87,7 +87,8 @@ export function artifactsOf(
 		const found = kinds.map((kind) => outputs.find((output) => output.kind === kind)).find((one) => one !== undefined);
 		if (found !== undefined) return pathOf(name, found.path);
 		const what = kinds.includes('last-checkpoint') ? 'no checkpoint' : `no ${kinds[0]}`;
-		throw new Failure(
+		throw new StageFailure(
+			stage.name,
 			'missing',
 			`"${key}" in the stage "${stage.name}" gets its input from "${name}", which produces ${what}.`,
 			'Reference a stage that produces it, or change that stage to produce it.',

@@ -1,5 +1,5 @@
 import { deferred } from '../../base/async.ts';
-import { Failure, type Reason } from '../../base/failure.ts';
+import { Failure } from '../../base/failure.ts';
 import { formatCounted } from '../../base/format.ts';
 import { sha256 } from '../../files/sha256.ts';
 import type { OrderlyEnd } from '../../protocol/runRecord.ts';
@@ -168,10 +168,10 @@ export class DriverTraining implements Training {
 				await writer.appendEvent({ type: 'alert', level, message, step: this.#course?.progress.step ?? 0 });
 				return {};
 			},
-			fault: async ({ reason, message, action, stack }) => {
+			fault: async ({ stack, ...fault }) => {
 				if (stack !== undefined) this.#run.writer.log(stack);
 				this.#farewell = true;
-				this.#outcome.reject(new Failure(reason as Reason, message, action));
+				this.#outcome.reject(Failure.of(fault));
 				return {};
 			},
 			finished: async () => {

@@ -1,6 +1,6 @@
 import type * as v from 'valibot';
 import { type Deferred, deferred } from '../../base/async.ts';
-import { Failure, type Reason } from '../../base/failure.ts';
+import { Failure } from '../../base/failure.ts';
 import type { Order, orderAnswerSchema } from '../../protocol/trainerLink.ts';
 
 export type OrderAnswer = v.InferOutput<typeof orderAnswerSchema>;
@@ -102,7 +102,7 @@ export class OrderExchange {
 			if (done === undefined) continue;
 			this.#given.delete(id);
 			if (error === undefined) done.resolve(value);
-			else done.reject(new Failure(error.reason as Reason, error.message, error.action));
+			else done.reject(Failure.of(error));
 		}
 		for (const id of this.#announced) {
 			this.#given.get(id)?.reject(new Failure('internal', 'The trainer did not answer an order.'));

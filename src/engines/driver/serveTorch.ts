@@ -1,6 +1,6 @@
 import { basename, dirname } from 'node:path';
 import { type Deferred, deferred, Sequencer } from '../../base/async.ts';
-import { Failure, type Reason } from '../../base/failure.ts';
+import { Failure } from '../../base/failure.ts';
 import { decodeResolvedRecipe } from '../../core/recipe/resolve.ts';
 import type { ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
 import { runOfCheckpoint } from '../../runs/prepareRun.ts';
@@ -135,8 +135,8 @@ function serveHandlers({
 			process.stderr.write(`${level}: ${message}\n`);
 			return {};
 		},
-		fault: async ({ reason, message, action }) => {
-			done.reject(new Failure(reason as Reason, message, action));
+		fault: async (fault) => {
+			done.reject(Failure.of(fault));
 			return {};
 		},
 		'data/problems': not,

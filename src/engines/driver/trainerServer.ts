@@ -1,5 +1,4 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { chmod, rm } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import type * as v from 'valibot';
 import { createMessageConnection, SocketMessageWriter } from 'vscode-jsonrpc/node';
@@ -15,6 +14,7 @@ import {
 	trainerLinkVersion,
 } from '../../protocol/trainerLink.ts';
 import { toResponseError } from '../../rpc/failureCodec.ts';
+import { listenOn } from '../../rpc/localSocket.ts';
 import { messageReader } from '../../rpc/messageReader.ts';
 import { controlLocation } from '../../runs/runtimeFolder.ts';
 import { LengthGuard } from './lengthGuard.ts';
@@ -70,23 +70,12 @@ export class TrainerServer extends Disposable {
 	static async listen(options: TrainerServerOptions): Promise<TrainerServer> {
 		const { socketPath } = await controlLocation(options.folder, `${options.id}/trainer`);
 		const server = new TrainerServer(options, socketPath);
-		const isFile = process.platform !== 'win32';
 		try {
-			if (isFile) await rm(socketPath, { force: true });
-			await new Promise<void>((resolve, reject) => {
-				server.#server.once('error', reject);
-				server.#server.listen(socketPath, () => {
-					server.#server.off('error', reject);
-					resolve();
-				});
-			});
-			if (isFile) await chmod(socketPath, 0o600);
+			await listenOn(server.#server, socketPath);
 		} catch (error) {
 			server.dispose();
 			throw Failure.from(error, `Cannot listen on ${socketPath}`);
 		}
-		server.#server.on('error', () => undefined);
-		server.#server.unref();
 		server.register(
 			toDisposable(() => {
 				server.#server.close();

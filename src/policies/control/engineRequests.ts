@@ -40,7 +40,13 @@ export function wholeSeed(seed: number): number {
 }
 
 export function named(failure: Failure, policy: string): Failure {
-	const full = /(?:exceeds|does not fit(?: into)?) the context of (\d+) tokens/.exec(failure.message);
-	if (full !== null) return contextOverflow(policy, null, Number(full[1]));
+	const context = failure.context ?? contextIn(failure.message);
+	if (context !== null) return contextOverflow(policy, null, context);
 	return new Failure(failure.reason, `${policy}: ${failure.message}`, failure.action, { cause: failure });
+}
+
+/** Returns the context length that an engine of version 0.2 or earlier only states in its message. */
+function contextIn(message: string): number | null {
+	const found = /(?:exceeds|does not fit(?: into)?) the context of (\d+) tokens/.exec(message);
+	return found === null ? null : Number(found[1]);
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Failure } from '../../base/failure.ts';
 import { compileStage, ownSettings, type StageArtifacts } from '../../core/pipeline/compileStage.ts';
 import { withContext } from '../../core/pipeline/modelContext.ts';
+import { StageFailure } from '../../core/pipeline/stageFailure.ts';
 import { writtenPlace } from '../../core/pipeline/writtenPlace.ts';
 import { resolveRecipe } from '../../core/recipe/resolve.ts';
 import type { ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
@@ -39,14 +40,14 @@ export async function compiledStage(
 		await requireFiles(resolved, join(folder, stage.name), {
 			place: (key) => writtenPlace(stage, [], key) ?? key,
 			name: `the stage "${stage.name}"`,
+		}).catch((error: unknown) => {
+			throw StageFailure.naming(stage.name, error);
 		});
 		const copies = await readRewardCopies(resolved);
 		const own = isRunnerStage(stage.type) ? ownSettings(stage, artifacts.paths) : null;
 		return { stage, recipe: copies.recipe, copies, inputHash: await inputHash(copies.recipe, own, known) };
 	} catch (error) {
-		const failure = Failure.from(error);
-		if (failure.message.includes(`"${stage.name}"`)) throw failure;
-		throw new Failure(failure.reason, `The stage "${stage.name}": ${failure.message}`, failure.action);
+		throw StageFailure.naming(stage.name, error, `The stage "${stage.name}"`);
 	}
 }
 

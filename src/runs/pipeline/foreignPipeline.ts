@@ -8,7 +8,8 @@ import {
 	startMark,
 	usesOf,
 } from '../foreignCode.ts';
-import { RunRegistry, stageRunsIn } from '../runRegistry.ts';
+import { stageRunsIn } from '../runFolders.ts';
+import { RunRegistry } from '../runRegistry.ts';
 import { hashRecipe, readPipeline, readPipelineRecipe } from './pipelineFolder.ts';
 
 /** Hashes the recipe and the base folder for its relative paths. */

@@ -17,7 +17,7 @@ import {
 import { pipelineFiles } from '../../protocol/pipelineFiles.ts';
 import type { PipelineRecipe } from '../../protocol/recipe/pipelineRecipe.ts';
 
-export { isPipelineFolder, stageRunsIn } from '../runRegistry.ts';
+export { isPipelineFolder, stageRunsIn } from '../runFolders.ts';
 
 const largestRecord = 8 << 20;
 const largestRecipe = 4 << 20;

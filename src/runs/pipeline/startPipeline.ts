@@ -2,8 +2,7 @@ import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import * as v from 'valibot';
-import { Failure, type Reason } from '../../base/failure.ts';
+import { Failure } from '../../base/failure.ts';
 import { compileStage, placeholders } from '../../core/pipeline/compileStage.ts';
 import { withContext } from '../../core/pipeline/modelContext.ts';
 import { dependenciesOf, orderStages } from '../../core/pipeline/pipelineGraph.ts';
@@ -12,6 +11,7 @@ import { resolveRecipe } from '../../core/recipe/resolve.ts';
 import { openRegular, openToAppend } from '../../files/safeFile.ts';
 import { ownIdentity } from '../../processes/processIdentity.ts';
 import { decode } from '../../protocol/decode.ts';
+import { failureDataSchema } from '../../protocol/failureData.ts';
 import { type PipelineRecord, pipelineFormat, type StageState } from '../../protocol/pipeline.ts';
 import { pipelineFiles } from '../../protocol/pipelineFiles.ts';
 import type { NamedStage, PipelineRecipe } from '../../protocol/recipe/pipelineRecipe.ts';
@@ -22,7 +22,7 @@ import { changed, makeNewFolder, type RecipeChanges, requireFiles } from '../pre
 import { type ReadRecipe, readRecipeFile } from '../recipeFile.ts';
 import { machineOf } from '../recipeMachine.ts';
 import { connectRun } from '../runControl.ts';
-import { isPipelineFolder } from '../runRegistry.ts';
+import { isPipelineFolder } from '../runFolders.ts';
 import { markPipelineStarted, requireOwnPipeline } from './foreignPipeline.ts';
 import {
 	claimsRunning,
@@ -291,8 +291,6 @@ async function refuseLinks(folder: string): Promise<void> {
 	}
 }
 
-const failureSchema = v.object({ reason: v.string(), message: v.string(), action: v.optional(v.string()) });
-
 async function whyEnded(folder: string, start: number, how: number | string): Promise<Failure> {
 	const handle = await openRegular(folder, pipelineFiles.log).catch(() => null);
 	let text = '';
@@ -306,8 +304,8 @@ async function whyEnded(folder: string, start: number, how: number | string): Pr
 		}
 	}
 	for (const line of text.trim().split('\n').toReversed()) {
-		const decoded = decode(failureSchema, parsed(line));
-		if (decoded.ok) return new Failure(decoded.value.reason as Reason, decoded.value.message, decoded.value.action);
+		const decoded = decode(failureDataSchema, parsed(line));
+		if (decoded.ok) return Failure.of(decoded.value);
 	}
 	const words = lastWords(text);
 	return new Failure(

@@ -14,7 +14,7 @@ const writer = process.argv.includes('--resume')
 	? await RunWriter.reopen(run)
 	: await RunWriter.create(run, initialRecord);
 if (course === 'refuses') {
-	const error = { reason: 'missing', message: 'The dataset is gone.', action: 'Put it back.' };
+	const error = { reason: 'missing', message: 'The dataset is gone.', action: 'Put it back.' } as const;
 	await writer.updateRecord({ status: 'crashed', error });
 	await writer.close();
 	process.exit(2);

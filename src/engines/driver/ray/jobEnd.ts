@@ -1,28 +1,22 @@
 import * as v from 'valibot';
-import { Failure, type Reason } from '../../../base/failure.ts';
+import { Failure } from '../../../base/failure.ts';
 import { readJson } from '../../../files/safeFile.ts';
 import { decode } from '../../../protocol/decode.ts';
+import { failureDataSchema } from '../../../protocol/failureData.ts';
 import type { OrderlyEnd } from '../../../protocol/runRecord.ts';
-import { failureOf } from '../../../runs/launchEngine.ts';
 import type { JobInfo } from './jobsApi.ts';
 import type { MirroredRun } from './runMirror.ts';
 
 export type JobEnd = { readonly status: OrderlyEnd } | { readonly status: 'crashed'; readonly failure: Failure };
 
-const failedSchema = v.looseObject({
-	submission: v.string(),
-	reason: v.string(),
-	message: v.string(),
-	action: v.optional(v.string()),
-});
+const failedSchema = v.object({ submission: v.string(), ...failureDataSchema.entries });
 
 /** Reads the failure that a job recorded next to its run, or returns null if there is none. */
 export async function readFailed(sidecar: string, submission: string): Promise<Failure | null> {
 	const value = await readJson(sidecar, 'failed.json', 1 << 20).catch(() => null);
 	const decoded = decode(failedSchema, value);
 	if (!decoded.ok || decoded.value.submission !== submission) return null;
-	const { reason, message, action } = decoded.value;
-	return new Failure(reason as Reason, message, action);
+	return Failure.of(decoded.value);
 }
 
 const log = 'See engine.log in the run folder.';
@@ -55,7 +49,7 @@ export function jobEnd(
 		};
 	}
 	if (facts.failed !== null) return { status: 'crashed', failure: facts.failed };
-	if (record?.error !== undefined) return { status: 'crashed', failure: failureOf(record.error) };
+	if (record?.error !== undefined) return { status: 'crashed', failure: Failure.of(record.error) };
 	const words = (job.message ?? '').trim().split('\n').at(-1)?.slice(0, 500).replace(/\.$/, '') ?? '';
 	if (job.error_type === 'RUNTIME_ENV_SETUP_FAILURE') {
 		return {

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { decode } from '../../../protocol/decode.ts';
+import { failureDataSchema } from '../../../protocol/failureData.ts';
 
 /**
  * Prefix of log lines that a job uses to transfer its files if it does not share storage with this machine. A JSON
@@ -38,7 +39,7 @@ export const frameSchema = v.variant('k', [
 	/** Response to a forwarded control request. */
 	v.object({ k: v.literal('answer'), id: v.string(), answer: v.unknown() }),
 	/** Why the job cannot continue. */
-	v.object({ k: v.literal('failed'), reason: v.string(), message: v.string(), action: v.optional(v.string()) }),
+	v.object({ k: v.literal('failed'), ...failureDataSchema.entries }),
 ]);
 export type LogFrame = v.InferOutput<typeof frameSchema>;
 

@@ -8,11 +8,10 @@ import type { EngineWaitKind, RunRecord } from '../../../protocol/runRecord.ts';
 import { pause } from '../../../rpc/pause.ts';
 import { readMetricsEnd } from '../../../runs/runReader.ts';
 import type { RunWriter } from '../../../runs/runWriter.ts';
-import { trainerEnvironment } from '../trainerEnvironment.ts';
 import { type ClusterPlace, clusterPlace, isShared, offerPlace } from './clusterPlace.ts';
 import { type JobEnd, jobEnd, readFailed } from './jobEnd.ts';
 import { JobLog } from './jobLog.ts';
-import { jobPackage } from './jobPackage.ts';
+import { isVerl, prepareJob, submitJob } from './jobSubmission.ts';
 import { isFinal, type JobRequest, type JobsApi } from './jobsApi.ts';
 import { type JobSight, JobWatch } from './jobWatch.ts';
 import { type LogFrame, readFrame } from './logFrames.ts';
@@ -22,7 +21,6 @@ import { FolderControl, type RemoteControl } from './requestFolder.ts';
 import { localEvent, type Mirror, type MirroredRun, RunMirror } from './runMirror.ts';
 import { ShadowFolder } from './shadowFolder.ts';
 import { VerlMirror } from './verl/verlMirror.ts';
-import { verlPayload } from './verl/verlPayload.ts';
 
 export interface RayCourseOptions {
 	readonly api: JobsApi;
@@ -49,9 +47,6 @@ export interface RayCourseOptions {
 
 /** Maximum length of job log lines. */
 const longestLine = 4000;
-/** Timeout for a cluster to accept a job, in milliseconds. */
-const submitMs = 180_000;
-
 /**
  * A run on a Ray cluster, as seen by its local driver. Submits the job or reattaches to it, and mirrors the run until
  * it ends.
@@ -98,7 +93,7 @@ export class RayCourse {
 	}
 
 	get #isVerl(): boolean {
-		return this.#options.recipe.ray?.payload === 'verl';
+		return isVerl(this.#options.recipe);
 	}
 
 	/** Whether the run on the cluster has ended on its own and recorded its end. */
@@ -213,69 +208,20 @@ export class RayCourse {
 		// Write this before submitting, so a driver started after a crash in between either finds the job or knows that
 		// there is none.
 		await this.#updateRay(ray);
-		await this.#offer(request, stopSignal);
+		await submitJob(api, request, stopSignal);
 		await this.#event('info', `Submitted job ${job} to ${ray.address}.`);
 		await this.#reportJob('pending');
 	}
 
-	/**
-	 * Submits the job. Retries, because a cluster that has just started accepts requests slightly before it accepts jobs.
-	 */
-	async #offer(request: JobRequest, signal: AbortSignal): Promise<void> {
-		const { api } = this.#options;
-		const deadline = Date.now() + submitMs;
-		for (let rest = 1000; ; rest = Math.min(rest * 2, 15_000)) {
-			try {
-				return await api.submit(request, signal);
-			} catch (error) {
-				if (!(error instanceof Failure) || error.reason !== 'unavailable' || Date.now() > deadline) throw error;
-				// The request succeeded, but the response was lost.
-				if ((await api.job(request.submission_id, signal).catch(() => null)) !== null) return;
-				await pause(rest, signal);
-			}
-		}
-	}
-
 	async #prepare(job: string, resume: boolean): Promise<JobRequest> {
-		const { api, writer, recipe, parentCheckpoint, dist, stopSignal } = this.#options;
-		const ray = recipe.ray;
-		if (ray === undefined) throw new Failure('invalid', 'The recipe for this run has no Ray settings.');
-		if (this.#isVerl && parentCheckpoint !== null) {
-			throw new Failure(
-				'unsupported',
-				'verl cannot start from a Reasoning Lab checkpoint.',
-				'Set the checkpoint as the model instead.',
-			);
-		}
-		const notes: string[] = [];
-		const forVerl = async (placed: ResolvedRecipe) => {
-			const payload = await verlPayload(writer.folder, recipe, placed, { id: writer.record.id, submission: job });
-			notes.push(...payload.notes);
-			return payload.entries;
-		};
-		const files = await jobPackage({
-			run: writer.folder,
-			id: writer.record.id,
-			submission: job,
-			recipe,
-			place: this.#place,
+		const { request, notes } = await prepareJob(
+			{ ...this.#options, place: this.#place },
+			job,
 			resume,
-			parentCheckpoint,
-			dist,
-			...(this.#isVerl ? { extra: forVerl } : {}),
-		});
+			this.#options.stopSignal,
+		);
 		for (const note of this.#found ? [] : notes) await this.#event('info', note);
-		if (!(await api.hasPackage(files.name, stopSignal))) await api.putPackage(files.name, files.bytes, stopSignal);
-		return {
-			entrypoint: `python -m reasoning_lab_trainer.ray.${this.#isVerl ? 'verl_job' : 'job'}`,
-			submission_id: job,
-			metadata: { run: writer.record.id, name: recipe.name, by: 'reasoning-lab' },
-			runtime_env: {
-				working_dir: `gcs://${files.name}`,
-				...(ray.pip.length === 0 ? {} : { pip: ray.pip }),
-				env_vars: { ...jobEnvironment(recipe), ...ray.environment },
-			},
-		};
+		return request;
 	}
 
 	async #takeLine(line: string): Promise<void> {
@@ -288,7 +234,7 @@ export class RayCourse {
 
 	async #takeFrame(frame: LogFrame): Promise<void> {
 		if (frame.k === 'failed') {
-			this.#failed = new Failure(frame.reason as Failure['reason'], frame.message, frame.action);
+			this.#failed = Failure.of(frame);
 		} else if (frame.k === 'place') {
 			await this.#takePlace(frame.folder, false);
 		} else {
@@ -441,15 +387,4 @@ export class RayCourse {
 	async #event(level: 'info' | 'warning', message: string): Promise<void> {
 		await this.#options.writer.appendEvent({ type: 'alert', level, message, ...localEvent });
 	}
-}
-
-/**
- * Returns the environment variables of a local trainer that disable telemetry, and network access unless the recipe
- * names something online.
- */
-function jobEnvironment(recipe: ResolvedRecipe): Record<string, string> {
-	const own = trainerEnvironment({ recipe, folder: '', socket: '', token: '', environment: {} });
-	const place = /^(PYTHONPATH|PYTHONSAFEPATH|OMP_NUM_THREADS|REASONING_LAB_.*)$/;
-	const kept = Object.entries(own).filter(([name, value]) => value !== undefined && !place.test(name));
-	return { ...(Object.fromEntries(kept) as Record<string, string>), RAY_DEDUP_LOGS: '0', RAY_USAGE_STATS_ENABLED: '0' };
 }

@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as v from 'valibot';
 import { Disposable, toDisposable } from '../../../base/disposable.ts';
-import { Failure, type Reason } from '../../../base/failure.ts';
+import { Failure } from '../../../base/failure.ts';
 import { ensureFolder, writeFileAtomic } from '../../../files/atomicFile.ts';
 import { listFolder, readJson } from '../../../files/safeFile.ts';
 import {
@@ -13,6 +13,7 @@ import {
 	controlMethods,
 } from '../../../protocol/control.ts';
 import { decode, decodeOrThrow, type Schema } from '../../../protocol/decode.ts';
+import { failureDataSchema } from '../../../protocol/failureData.ts';
 import type { ControlHandlers } from '../../../rpc/controlServer.ts';
 import { pause } from '../../../rpc/pause.ts';
 
@@ -25,7 +26,7 @@ import { pause } from '../../../rpc/pause.ts';
 const requestSchema = v.object({ method: v.string(), params: v.optional(v.unknown(), {}) });
 export const answerSchema = v.object({
 	value: v.optional(v.unknown()),
-	error: v.optional(v.object({ reason: v.string(), message: v.string(), action: v.optional(v.string()) })),
+	error: v.optional(failureDataSchema),
 });
 
 /** Maximum file size. Prompts and completions can be long. */
@@ -103,7 +104,7 @@ export interface RemoteControl {
 /** Returns the value in a response, or throws its error as a Failure. */
 export function answeredValue<M extends ControlMethod>(method: M, answer: unknown): ControlResult<M> {
 	const { value, error } = decodeOrThrow(answerSchema, answer, `The response to ${method}`);
-	if (error !== undefined) throw new Failure(error.reason as Reason, error.message, error.action);
+	if (error !== undefined) throw Failure.of(error);
 	const schema = controlMethods[method].result as unknown as Schema<ControlResult<M>>;
 	return decodeOrThrow(schema, value, `The response to ${method}`);
 }

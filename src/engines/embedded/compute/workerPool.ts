@@ -125,7 +125,7 @@ export class WorkerPool {
 		this.#pump();
 		if ('result' in reply && reply.traffic !== undefined) this.#traffic = added(this.#traffic, reply.traffic);
 		if ('result' in reply) task.done.resolve(reply.result);
-		else task.done.reject(new Failure(reply.failure.reason, reply.failure.message, reply.failure.action));
+		else task.done.reject(Failure.of(reply.failure));
 	}
 
 	#fail(error: unknown): void {

@@ -154,7 +154,8 @@ export class PolicyService implements PolicyAnswers {
 	}
 
 	#tooLong(what: string): Failure {
-		return new Failure('invalid', `${what} exceeds the context of ${this.#learner.shape.context} tokens.`);
+		const { context } = this.#learner.shape;
+		return new Failure('invalid', `${what} exceeds the context of ${context} tokens.`, undefined, { context });
 	}
 
 	#checkRows(rows: number): void {

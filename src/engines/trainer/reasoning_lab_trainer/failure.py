@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 Reason = Literal[
     "invalid",
@@ -30,15 +30,22 @@ class Failure(Exception):
     (`action`).
     """
 
-    def __init__(self, reason: Reason, message: str, action: str | None = None) -> None:
+    def __init__(self, reason: Reason, message: str, action: str | None = None, context: int | None = None) -> None:
+        """`context`: context length of the model in tokens, if the input exceeds it."""
         super().__init__(message)
         self.reason: Reason = reason
         self.message = message
         self.action = action
+        self.context = context
 
-    def __reduce__(self) -> tuple[type[Failure], tuple[Reason, str, str | None]]:
+    def __reduce__(self) -> tuple[type[Failure], tuple[Reason, str, str | None, int | None]]:
         # Cluster workers pickle failures.
-        return (type(self), (self.reason, self.message, self.action))
+        return (type(self), (self.reason, self.message, self.action, self.context))
+
+    def data(self) -> dict[str, Any]:
+        """Returns the failure as other processes read it, like `FailureData` in `src/base/failure.ts`."""
+        fields = {"reason": self.reason, "message": self.message, "action": self.action, "context": self.context}
+        return {name: value for name, value in fields.items() if value is not None}
 
     def __str__(self) -> str:
         return self.message if self.action is None else f"{self.message} {self.action}"

@@ -1,10 +1,11 @@
 import { basename, dirname } from 'node:path';
 import { Failure } from '../../../base/failure.ts';
+import { formatCounted } from '../../../base/format.ts';
 import { LineTail } from '../../../files/lineTail.ts';
 import { openRegular } from '../../../files/safeFile.ts';
 import { readTreeEvent } from '../../../protocol/treeEventReader.ts';
 import type { TreeEvent } from '../../../protocol/treeLog.ts';
-import { readTreeLine } from '../../../runs/searchLog.ts';
+import { readTreeLine, TreeLineFault } from '../../../runs/searchLog.ts';
 import { cutEvent } from './treeEventCut.ts';
 
 /** Facts about a tree file other than its events. */
@@ -109,14 +110,14 @@ export class OwnTreeFeed implements TreeFeed {
 		if (lines !== null && lines !== 'replaced') {
 			feed.#waiting = lines;
 			const [first] = lines;
-			const start = first === undefined || first.length > longestLineBytes ? '' : readTreeLine(first);
-			if (typeof start !== 'string') feed.#note(start);
+			const start = first === undefined || first.length > longestLineBytes ? null : readTreeLine(first);
+			if (start !== null && !(start instanceof TreeLineFault)) feed.#note(start);
 		}
 		return feed;
 	}
 
 	get facts(): TreeFileFacts {
-		const more = this.#moreFaults === 0 ? [] : [`and ${this.#moreFaults} more lines`];
+		const more = this.#moreFaults === 0 ? [] : [`and ${formatCounted(this.#moreFaults, 'more line')}`];
 		return {
 			foreign: null,
 			trees: ['search'],
@@ -153,9 +154,9 @@ export class OwnTreeFeed implements TreeFeed {
 			}
 			const line = this.#waiting[taken++] as Uint8Array;
 			this.#line++;
-			const event = line.length > longestLineBytes ? 'is too long to show' : readTreeLine(line);
-			if (typeof event === 'string') {
-				this.#blame(`line ${this.#line} ${event}`);
+			const event = line.length > longestLineBytes ? new TreeLineFault('is too long to show') : readTreeLine(line);
+			if (event instanceof TreeLineFault) {
+				this.#blame(`line ${this.#line} ${event.message}`);
 				continue;
 			}
 			this.#note(event);
@@ -185,7 +186,7 @@ export class OwnTreeFeed implements TreeFeed {
 				const head = Buffer.from(line.buffer, line.byteOffset, Math.min(line.length, markWithin));
 				if (line.length > longestLineBytes || !head.includes(mark)) continue;
 				const event = readTreeLine(line);
-				if (typeof event !== 'string' && event.t === 'node' && event.id === node) {
+				if (!(event instanceof TreeLineFault) && event.t === 'node' && event.id === node) {
 					return event.text.slice(0, longestWhole);
 				}
 			}

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { Failure } from '../../../../src/base/failure.ts';
 import type { GenerateRequest, Generation } from '../../../../src/core/search/policy.ts';
-import { runSearch } from '../../../../src/core/search/searchRun.ts';
 import { ContextOverflow } from '../../../../src/policies/contextOverflow.ts';
 import { openPolicy } from '../../../../src/policies/openPolicy.ts';
 import { CompletionTree } from '../../../../src/policies/scripted/completionTree.ts';
@@ -13,6 +12,7 @@ import { parseScript } from '../../../../src/policies/scripted/script.ts';
 import { ScriptedPolicy } from '../../../../src/policies/scripted/scriptedPolicy.ts';
 import { scriptedTokens } from '../../../../src/policies/scripted/scriptedTokens.ts';
 import { matchWildcard } from '../../../../src/policies/scripted/wildcard.ts';
+import { runSearch } from '../../../support/runSearch.ts';
 
 const never = new AbortController().signal;
 

@@ -51,12 +51,7 @@ class Gate:
                 # The other ranks are waiting for the broadcast.
                 refusal = Failure("internal", f"{method} failed: {type(unexpected).__name__}: {unexpected}")
         if self._world.size > 1:
-            reply = self._world.broadcast(
-                (answer, None if refusal is None else (refusal.reason, refusal.message, refusal.action))
-            )
-            answer = reply[0]
-            if reply[1] is not None:
-                refusal = Failure(*reply[1])
+            answer, refusal = self._world.broadcast((answer, refusal))
         if refusal is not None:
             raise refusal
         return answer if answer is not None else {}
@@ -84,11 +79,9 @@ class Gate:
             with fenced():
                 return {"id": order.get("id", 0), "value": self._perform(order)}
         except Failure as failure:
-            error = {"reason": failure.reason, "message": failure.message}
-            if failure.action is not None:
-                error["action"] = failure.action
+            error = failure.data()
         except Exception as unexpected:
             # A failed client request must not end training.
             traceback.print_exc(file=sys.stderr)
-            error = {"reason": "internal", "message": f"{type(unexpected).__name__}: {unexpected}"}
+            error = Failure("internal", f"{type(unexpected).__name__}: {unexpected}").data()
         return {"id": order.get("id", 0), "error": error}

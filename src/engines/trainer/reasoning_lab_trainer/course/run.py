@@ -58,11 +58,9 @@ def begin(link: Link | None, token: str, world: World) -> Assignment:
             )
         except Failure as refused:
             failure = refused
-    answer, reason = world.broadcast(
-        (answer, None if failure is None else (failure.reason, failure.message, failure.action))
-    )
-    if reason is not None:
-        raise Failure(*reason)
+    answer, failure = world.broadcast((answer, failure))
+    if failure is not None:
+        raise failure
     return answer
 
 
@@ -73,13 +71,8 @@ def last_words(link: Link | None, error: Exception) -> int:
     stack = "".join(traceback.format_exception(error))
     print(stack if unexpected else f"{failure.reason}: {failure}", file=sys.stderr, flush=True)
     if link is not None:
-        fault: dict[str, Any] = {"reason": failure.reason, "message": failure.message}
-        if failure.action is not None:
-            fault["action"] = failure.action
-        if unexpected:
-            fault["stack"] = stack[-20_000:]
         try:
-            link.call("fault", fault)
+            link.call("fault", {**failure.data(), **({"stack": stack[-20_000:]} if unexpected else {})})
         except Failure as gone:
             print(f"{gone}", file=sys.stderr)
     return 1 if unexpected else 2

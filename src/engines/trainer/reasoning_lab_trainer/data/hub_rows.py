@@ -73,9 +73,8 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     except Failure as failure:
         # Failure messages for models suggest using a local folder, which does not apply here.
-        action = ELSEWHERE if failure.reason == "unavailable" else failure.action
-        data = {"reason": failure.reason, "message": failure.message}
-        say({"failure": data if action is None else {**data, "action": action}})
+        advice = {"action": ELSEWHERE} if failure.reason == "unavailable" else {}
+        say({"failure": {**failure.data(), **advice}})
         return 1
 
 

@@ -119,4 +119,4 @@ def wrong_length(name: str, length: int, prompts: int) -> Failure:
 
 
 def does_not_fit(what: str, context: int) -> Failure:
-    return Failure("invalid", f"{what} exceeds the context of {context} tokens.")
+    return Failure("invalid", f"{what} exceeds the context of {context} tokens.", context=context)

@@ -38,10 +38,7 @@ def main() -> int:
         if failure.reason == "internal":
             traceback.print_exc()
         print(f"{failure}", file=sys.stderr, flush=True)
-        data = {"reason": failure.reason, "message": failure.message}
-        if failure.action is not None:
-            data["action"] = failure.action
-        print_frame({"k": "failed", **data})
+        print_frame({"k": "failed", **failure.data()})
         if place is not None and settings is not None:
             write_failed(place, settings.submission, failure)
         return 2

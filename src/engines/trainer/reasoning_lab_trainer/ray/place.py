@@ -116,10 +116,7 @@ def announce(settings: Settings, place: Place) -> None:
 
 def write_failed(place: Place, submission: str, failure: Failure) -> None:
     """Records next to the run why a job failed. The remote driver reads this if it can see the storage."""
-    data = {"submission": submission, "reason": failure.reason, "message": failure.message}
-    if failure.action is not None:
-        data["action"] = failure.action
-    write_whole(place.sidecar / "failed.json", json.dumps(data))
+    write_whole(place.sidecar / "failed.json", json.dumps({"submission": submission, **failure.data()}))
 
 
 def read_failed(place: Place, submission: str) -> Failure | None:

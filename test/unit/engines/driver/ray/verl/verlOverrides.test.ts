@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { parseRecipeOrThrow } from '../../../../../../src/core/recipe/parseRecipe.ts';
+import { recipeOrThrow } from '../../../../../../src/core/recipe/parseRecipe.ts';
 import { resolveRecipe } from '../../../../../../src/core/recipe/resolve.ts';
 import type { ResolvedRecipe } from '../../../../../../src/core/recipe/resolvedRecipe.ts';
 import {
@@ -46,7 +46,7 @@ function recipe(stage: object, more: object = {}): ResolvedRecipe {
 		checkpoint: { every: 80, keep: 2 },
 		...more,
 	});
-	return resolveRecipe(parseRecipeOrThrow(text, 'x.recipe.json'), { cores: 8, resolvePath: (path) => path });
+	return resolveRecipe(recipeOrThrow(text, 'x.recipe.json').recipe, { cores: 8, resolvePath: (path) => path });
 }
 
 test('a recipe maps to the recorded verl settings', async () => {
