@@ -24,10 +24,6 @@ export class Emitter<T> implements IDisposable {
 		return toDisposable(() => this.#listeners.delete(entry));
 	};
 
-	get hasListeners(): boolean {
-		return this.#listeners.size > 0;
-	}
-
 	fire(value: T): void {
 		for (const listener of [...this.#listeners]) {
 			try {

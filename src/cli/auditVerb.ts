@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
-import { formatCounted } from '../base/format.ts';
+import { formatCount, formatCounted } from '../base/format.ts';
 import { clusterFindings, type FindingCluster } from '../core/reward/audit/findingClusters.ts';
 import type { AuditFinding, AuditReport } from '../protocol/audit.ts';
 import { auditProbes, auditReward, defaultAuditRows } from '../rewards/auditReward.ts';
@@ -60,7 +60,7 @@ export const auditVerb = defineVerb({
 					problems,
 					template: data.template,
 					verify: data.verify,
-					data: problems.length === 0 ? [] : [`${problems.length} problems from ${data.described}`],
+					data: problems.length === 0 ? [] : [`${formatCounted(problems.length, 'problem')} from ${data.described}`],
 					remarks: [...data.remarks, ...remarks],
 					seed,
 					signal,
@@ -115,7 +115,7 @@ const shorten = (text: string) => {
 };
 
 const headLine = ({ severity, title, probe, fooled, rows }: AuditFinding): string =>
-	`  ${severity}: ${title} (${probe}), on ${fooled} of ${rows} rows`;
+	`  ${severity}: ${title} (${probe}), on ${formatCount(fooled)} of ${formatCounted(rows, 'row')}`;
 
 function findingLines(finding: AuditFinding): string[] {
 	const { evidence, fix } = finding;

@@ -1,6 +1,7 @@
 import { basename, dirname, resolve } from 'node:path';
 import type * as v from 'valibot';
 import { Failure } from '../base/failure.ts';
+import { formatCount, formatCounted } from '../base/format.ts';
 import { requireInside } from '../files/ownFolder.ts';
 import { readJson } from '../files/safeFile.ts';
 import { decodeOrThrow } from '../protocol/decode.ts';
@@ -68,7 +69,8 @@ export const compareStrategiesVerb = defineVerb({
 			output,
 			'line',
 			(progress) => progress,
-			({ done, total, tokens }) => `${done} of ${total} searches, ${tokens} tokens`,
+			({ done, total, tokens }) =>
+				`${formatCount(done)} of ${formatCounted(total, 'search', 'searches')}, ${tokens} tokens`,
 		);
 		try {
 			const summary = await compareStrategies({

@@ -1,5 +1,6 @@
 import { basename, dirname, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
+import { formatCount, formatCounted } from '../base/format.ts';
 import type { Comparison } from '../protocol/comparison.ts';
 import { type CompareFilesRequest, compareFiles } from '../rewards/compareFiles.ts';
 import { compareRewards } from '../rewards/compareRewards.ts';
@@ -125,11 +126,11 @@ function reportOf({ before, after, run, steps, rows, groups, summary, remarks }:
 	const batches = steps.length === 1 ? `step ${steps[0]}` : `steps ${steps[0]} to ${steps.at(-1)}`;
 	return [
 		`${before}  ->  ${after}`,
-		`${rows.length} rollouts from ${basename(run)}, ${batches}`,
+		`${formatCounted(rows.length, 'rollout')} from ${basename(run)}, ${batches}`,
 		`mean              ${text(summary.meanBefore)} -> ${text(summary.meanAfter)}`,
-		`changed           ${summary.changed} rollouts (${summary.flipped} crossed the midpoint of the scale)`,
+		`changed           ${formatCounted(summary.changed, 'rollout')} (${summary.flipped} crossed the midpoint of the scale)`,
 		`rank correlation  ${summary.rankCorrelation === null ? '-' : formatNumber(summary.rankCorrelation)} (within groups)`,
-		`variance          ${summary.gained} of ${groups.length} groups revived, ${summary.lost} killed`,
+		`variance          ${formatCount(summary.gained)} of ${formatCounted(groups.length, 'group')} revived, ${summary.lost} killed`,
 		`advantages        ${summary.advantageFlips} sign flips`,
 		...changed.map(
 			(row) =>

@@ -1,5 +1,6 @@
 import type * as v from 'valibot';
 import { Failure } from '../base/failure.ts';
+import { formatCounted } from '../base/format.ts';
 import { decodeOrThrow } from '../protocol/decode.ts';
 import { type ComparedStrategy, comparedStrategySchema } from '../protocol/strategyComparison.ts';
 import { searchBudgetSchema } from '../protocol/treeLog.ts';
@@ -31,7 +32,10 @@ export async function comparedStrategyOf(written: string): Promise<ComparedStrat
 	}
 	const points = combinations(params).flatMap((own) => combinations(limits).map((budget) => ({ params: own, budget })));
 	if (points.length > maxPoints) {
-		throw new Failure('invalid', `--strategy "${written}" expands to ${points.length} points (max ${maxPoints}).`);
+		throw new Failure(
+			'invalid',
+			`--strategy "${written}" expands to ${formatCounted(points.length, 'point')} (max ${maxPoints}).`,
+		);
 	}
 	return decodeOrThrow(
 		comparedStrategySchema as v.GenericSchema<unknown, ComparedStrategy>,

@@ -1,4 +1,4 @@
-import { formatPercent } from '../base/format.ts';
+import { formatCount, formatCounted, formatPercent } from '../base/format.ts';
 import type { ComparisonSummary, Interval, PointSummary } from '../protocol/strategyComparison.ts';
 
 const share = (value: number) => value.toFixed(3);
@@ -13,7 +13,7 @@ export function comparisonLines(summary: ComparisonSummary): string[] {
 	const head = ['strategy', 'point', 'accuracy', '95%', 'gain', '95%', 'best of', 'tokens', 's', ...bandHeads];
 	const rows = points.map(rowOf);
 	return [
-		`${summary.name}: ${problems} problems, policy ${summary.policy}; gains are relative to the mean of ${samples} independent samples`,
+		`${summary.name}: ${formatCounted(problems, 'problem')}, policy ${summary.policy}; gains are relative to the mean of ${samples} independent samples`,
 		...table([head, ...rows]),
 		...bandLines(summary),
 		...claimLines(summary),
@@ -75,8 +75,10 @@ function claimLines({ points, state, done, total, message, failures }: Compariso
 		for (const { message: why, count } of failures) lines.push(`  ${count}: ${why}`);
 	}
 	const unjudged = Math.max(0, ...points.map(({ unjudged }) => unjudged));
-	if (unjudged > 0) lines.push(`excluded (no gold answer): ${unjudged} problems`);
+	if (unjudged > 0) lines.push(`excluded (no gold answer): ${formatCounted(unjudged, 'problem')}`);
 	if (state !== 'ended')
-		lines.push(`${state} after ${done} of ${total} searches${message === null ? '' : `: ${message}`}`);
+		lines.push(
+			`${state} after ${formatCount(done)} of ${formatCounted(total, 'search', 'searches')}${message === null ? '' : `: ${message}`}`,
+		);
 	return lines;
 }

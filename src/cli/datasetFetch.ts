@@ -1,6 +1,7 @@
 import { lstat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
+import { formatCounted } from '../base/format.ts';
 import { downloadHubRows } from '../environment/hubRows.ts';
 import { torchPython } from '../environment/torchPython.ts';
 import { type CliOutput, printable } from './cliOutput.ts';
@@ -39,13 +40,15 @@ export async function fetchDataset(id: string, options: FetchOptions, output: Cl
 				out,
 				signal: interrupt.signal,
 				onProgress: (rows) => {
-					if (output.isTerminal) output.draw(`\r\x1b[K${rows} rows`);
+					if (output.isTerminal) output.draw(`\r\x1b[K${formatCounted(rows, 'row')}`);
 				},
 			},
 		);
 		if (output.isTerminal) output.draw('\r\x1b[K');
 		output.object({ kind: 'dataset', file: out, source: id, config: options.config ?? null, split, ...made });
-		output.line(printable(`${out}: ${made.whole ? '' : 'the first '}${made.rows} rows from ${id} (${split})`));
+		output.line(
+			printable(`${out}: ${made.whole ? '' : 'the first '}${formatCounted(made.rows, 'row')} from ${id} (${split})`),
+		);
 	} finally {
 		release();
 	}

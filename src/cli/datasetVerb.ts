@@ -104,7 +104,7 @@ function linesOf(name: string, report: CheckedDataset): string[] {
 				]),
 		...against.map(({ name: test, rows, tooShort, overlaps }) => {
 			const short = tooShort === 0 ? '' : `; ${tooShort} of its rows have fewer than 3 words and were not checked`;
-			return `Against ${test} (${formatCounted(rows, 'row')}): ${overlaps === 0 ? 'no overlap' : `${formatCounted(overlaps, 'row')} ${overlaps === 1 ? 'overlaps' : 'overlap'}`}${short}`;
+			return `Against ${test} (${formatCounted(rows, 'row')}): ${overlaps === 0 ? 'no overlap' : formatCounted(overlaps, 'row overlaps', 'rows overlap')}${short}`;
 		}),
 		...contaminated
 			.slice(0, maxShown)

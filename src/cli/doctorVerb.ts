@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { formatCounted } from '../base/format.ts';
 import { examine } from '../environment/doctor/doctor.ts';
 import type { CheckRow, CheckStatus } from '../protocol/torchEnvironment.ts';
 import { sandboxVariable } from '../rewards/sandbox/sandboxMode.ts';
@@ -68,7 +69,11 @@ function showRows(rows: readonly CheckRow[], output: CliOutput): void {
 	}
 	const { errors, warnings } = counts(rows);
 	output.line('');
-	output.line(errors + warnings === 0 ? 'No problems found.' : `${errors} errors, ${warnings} warnings`);
+	output.line(
+		errors + warnings === 0
+			? 'No problems found.'
+			: `${formatCounted(errors, 'error')}, ${formatCounted(warnings, 'warning')}`,
+	);
 }
 
 function counts(rows: readonly CheckRow[]): { readonly errors: number; readonly warnings: number } {

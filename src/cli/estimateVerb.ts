@@ -77,7 +77,7 @@ function pipelineLines(forecast: PipelineForecast): string[] {
 	const advised = forecast.stages.find(({ estimate }) => estimate?.fits === false);
 	const time = minutesText(forecast);
 	return [
-		`${forecast.name}: ${forecast.stages.length} stages in sequence`,
+		`${forecast.name}: ${formatCounted(forecast.stages.length, 'stage')} in sequence`,
 		...table([['stage', 'type', 'memory', 'tensors', 'minutes', ''], ...rows]).map((line) => line.trimEnd()),
 		pipelineTotalText(forecast),
 		...(time === null ? [] : [time]),

@@ -1,6 +1,7 @@
 import { lstat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
+import { formatCount, formatCounted } from '../base/format.ts';
 import { benchmarks } from '../core/evaluation/benchmarks.ts';
 import { comparePaired, countProblems, pairProblems } from '../core/evaluation/pairProblems.ts';
 import { publishedResults } from '../core/evaluation/publishedResults.ts';
@@ -83,7 +84,7 @@ export const evaluateVerb = defineVerb({
 				'question',
 				(progress) => progress,
 				({ done, total, accuracy }) =>
-					`${done} of ${total} questions${Number.isNaN(accuracy) ? '' : `, accuracy ${accuracy.toFixed(3)}`}`,
+					`${formatCount(done)} of ${formatCounted(total, 'question')}${Number.isNaN(accuracy) ? '' : `, accuracy ${accuracy.toFixed(3)}`}`,
 			);
 			const evaluation = await evaluatePolicy({
 				...{ spec: one, folder: path, context, signal: interrupt.signal, training },

@@ -83,7 +83,7 @@ export function againstLines(name: string, paired: PairedComparison): string[] {
 	const sign = difference.mean < 0 ? '' : '+';
 	const change = `${sign}${share(difference.mean)} (${share(difference.low)} to ${share(difference.high)})`;
 	return [
-		`${lead} ${share(first)}, now ${share(second)}: ${change} on ${problems} questions, p ${p < 0.001 ? '< 0.001' : p.toFixed(3)}`,
+		`${lead} ${share(first)}, now ${share(second)}: ${change} on ${formatCounted(problems, 'question')}, p ${p < 0.001 ? '< 0.001' : p.toFixed(3)}`,
 		`            ${gained} gained, ${lost} lost`,
 	];
 }

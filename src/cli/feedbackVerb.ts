@@ -1,3 +1,4 @@
+import { formatCounted } from '../base/format.ts';
 import { feedbackAgreement } from '../core/feedback/agreement.ts';
 import { ownFormat } from '../runs/annotationFolder.ts';
 import { FeedbackLog } from '../runs/feedbackLog.ts';
@@ -34,17 +35,20 @@ export const feedbackVerb = defineVerb({
 		const { alpha, shared, pairs, undecided, reward, blind } = agreement;
 		output.line(
 			alpha === null
-				? `Rater agreement: unknown (${shared} completions rated by two or more people).`
-				: `Rater agreement: Krippendorff's alpha ${number(alpha)} on ${shared} completions (1: perfect, 0: chance).`,
+				? `Rater agreement: unknown (${formatCounted(shared, 'completion')} rated by two or more people).`
+				: `Rater agreement: Krippendorff's alpha ${number(alpha)} on ${formatCounted(shared, 'completion')} (1: perfect, 0: chance).`,
 		);
 		output.line(`Decided pairs: ${pairs}; tied or disputed: ${undecided}.`);
 		if (reward !== null) {
 			const { accuracy, low, high } = reward.share;
 			output.line(
-				`The reward agrees with raters on ${number(accuracy)} [${number(low)}, ${number(high)}] of the ${reward.pairs} pairs with different rewards.`,
+				`The reward agrees with raters on ${number(accuracy)} [${number(low)}, ${number(high)}] of the ${formatCounted(reward.pairs, 'pair')} with different rewards.`,
 			);
 		}
-		if (blind > 0) output.line(`${blind} pairs have equal rewards: the reward misses differences that raters see.`);
+		if (blind > 0)
+			output.line(
+				`${formatCounted(blind, 'pair has', 'pairs have')} equal rewards: the reward misses differences that raters see.`,
+			);
 		if (pairs > 0)
 			output.line('To export the pairs for dpo and reward-model, run reasoning-lab export <run> --as preferences.');
 		if (foreign > 0) {
@@ -52,7 +56,7 @@ export const feedbackVerb = defineVerb({
 				`${foreign} of the rated completions are not in this run's rollouts. The ratings file may belong to another run. The pairs are exported anyway.`,
 			);
 		}
-		if (log.unreadable > 0) output.line(`${log.unreadable} lines could not be read.`);
+		if (log.unreadable > 0) output.line(`${formatCounted(log.unreadable, 'line')} could not be read.`);
 		return 0;
 	},
 });

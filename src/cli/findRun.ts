@@ -2,7 +2,8 @@ import { lstat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { runOfCheckpoint } from '../runs/prepareRun.ts';
-import { findRuns, isRunFolder, RunRegistry } from '../runs/runRegistry.ts';
+import { findRuns, isRunFolder } from '../runs/runFolders.ts';
+import { RunRegistry } from '../runs/runRegistry.ts';
 
 /** Returns all runs below the current folder or in the user's registry. */
 export async function knownRuns(folder = process.cwd()): Promise<string[]> {

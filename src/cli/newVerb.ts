@@ -1,6 +1,7 @@
 import { join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Failure } from '../base/failure.ts';
+import { formatCounted } from '../base/format.ts';
 import { conflictsOf, copyTemplate, projectTemplates, templateFiles } from '../runs/projectTemplates.ts';
 import { printable } from './cliOutput.ts';
 import { choice, flag } from './options.ts';
@@ -44,7 +45,7 @@ export const newVerb = defineVerb({
 		await copyTemplate(files, folder, replace ? 'replace' : keep ? 'keep' : 'fail');
 		const recipe = join(folder, template.recipe);
 		output.object({ folder, template: template.id, recipe, files: files.map(({ path }) => path) });
-		output.line(printable(`Created ${folder} with ${files.length} files.`));
+		output.line(printable(`Created ${folder} with ${formatCounted(files.length, 'file')}.`));
 		output.line(printable(`To start training, run: reasoning-lab run ${relative(process.cwd(), recipe) || recipe}`));
 		return 0;
 	},

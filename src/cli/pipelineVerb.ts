@@ -6,7 +6,7 @@ import { claimsRunning, readPipeline, readPipelineState } from '../runs/pipeline
 import { viewPipeline } from '../runs/pipeline/pipelineView.ts';
 import { readRounds } from '../runs/pipeline/readRounds.ts';
 import { pipelinesOf, resumePipeline, stopPipeline } from '../runs/pipeline/startPipeline.ts';
-import { isPipelineFolder } from '../runs/runRegistry.ts';
+import { isPipelineFolder } from '../runs/runFolders.ts';
 import { agreement, runCodeOption } from './agreement.ts';
 import { printable } from './cliOutput.ts';
 import { knownRuns } from './findRun.ts';

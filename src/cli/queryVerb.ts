@@ -59,7 +59,11 @@ export const queryVerb = defineVerb({
 					return [`${run.run}: could not read ${records} (${run.message}).`];
 				}),
 				...(cut ? ['Some folders were not searched for runs.'] : []),
-				...(table.truncated ? [`Only the first ${table.rows.length} rows are shown; use --limit to show more.`] : []),
+				...(table.truncated
+					? [
+							`Only the first ${formatCounted(table.rows.length, 'row is', 'rows are')} shown; use --limit to show more.`,
+						]
+					: []),
 			];
 			if (output.json) {
 				const { columns, rows, truncated, millis } = table;

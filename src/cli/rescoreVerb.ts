@@ -1,4 +1,5 @@
 import { Failure } from '../base/failure.ts';
+import { formatCounted } from '../base/format.ts';
 import { openRewardHosts } from '../rewards/openRewardHosts.ts';
 import { type RescoreDifference, type Rescoring, rescoreRun } from '../rewards/rescoreRun.ts';
 import { requireOwnRun } from '../runs/foreignCode.ts';
@@ -66,7 +67,7 @@ function reportOf({ rows, steps, columns, differences, remarks, equal }: Rescori
 	);
 	const more = columns.reduce((sum, { different }) => sum + different, 0) - differences.length;
 	return [
-		`${rows} rollouts from ${steps.length} generation batches`,
+		`${formatCounted(rows, 'rollout')} from ${steps.length} generation batches`,
 		...columnRows,
 		...(examples.length === 0 ? [] : ['', ...examples]),
 		...(more > 0 ? [`and ${more} more`] : []),

@@ -1,6 +1,7 @@
 import { lstat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
+import { formatCounted } from '../base/format.ts';
 import { readSmallFile } from '../files/safeFile.ts';
 import { decodeOrThrow } from '../protocol/decode.ts';
 import { type PolicySpec, type PolicySpecOf, policySpecSchema } from '../protocol/policySpec.ts';
@@ -181,7 +182,7 @@ async function onlyModel(server: PolicySpecOf<'openai'>): Promise<string> {
 		'invalid',
 		models.length === 0
 			? `${server.baseUrl} lists no models.`
-			: `${server.baseUrl} has ${models.length} models: ${names}${models.length > maxNamed ? ', ...' : ''}.`,
+			: `${server.baseUrl} has ${formatCounted(models.length, 'model')}: ${names}${models.length > maxNamed ? ', ...' : ''}.`,
 		'Choose one with --model NAME.',
 	);
 }

@@ -8,7 +8,7 @@ import { policySpecSchema } from '../protocol/policySpec.ts';
 import type { SearchSpec } from '../protocol/searchSpec.ts';
 import type { SearchProblem } from '../protocol/treeLog.ts';
 import { runFiles } from '../runs/runFiles.ts';
-import { isRunFolder } from '../runs/runRegistry.ts';
+import { isRunFolder } from '../runs/runFolders.ts';
 import { searchLogName } from '../runs/searchLog.ts';
 import { readProblemRow } from '../search/problemSet.ts';
 import type { SearchContext } from '../search/searchContext.ts';

@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
-import { formatCount } from '../base/format.ts';
+import { formatCount, formatCounted } from '../base/format.ts';
 import { checkTranscript } from '../core/transcript/checkTranscript.ts';
 import type { Finding } from '../core/transcript/finding.ts';
 import { describe, readTranscript, transcriptLimits } from '../core/transcript/readTranscript.ts';
@@ -43,7 +43,7 @@ export const transcriptVerb = defineVerb({
 			for (const line of linesOf(transcript, found, file.transcripts.length > 1)) output.line(printable(line));
 		}
 		const more = file.transcripts.length - maxShown;
-		if (more > 0) output.line(`and ${more} more conversations (use --json for all)`);
+		if (more > 0) output.line(`and ${formatCounted(more, 'more conversation')} (use --json for all)`);
 		return 0;
 	},
 });
@@ -75,8 +75,8 @@ function linesOf(transcript: Transcript, findings: readonly Finding[], several: 
 	const tokens =
 		answers === 0
 			? 'no token counts'
-			: `${formatCount(prompt)} + ${formatCount(completion)} = ${formatCount(total)} tokens`;
-	const head = `${several ? `${transcript.title}: ` : ''}${transcript.messages.length} messages, ${transcript.links.length} calls, ${tokens}`;
+			: `${formatCount(prompt)} + ${formatCount(completion)} = ${formatCounted(total, 'token')}`;
+	const head = `${several ? `${transcript.title}: ` : ''}${formatCounted(transcript.messages.length, 'message')}, ${formatCounted(transcript.links.length, 'call')}, ${tokens}`;
 	if (findings.length === 0) return [head, '  No problems found.'];
 	return [head, ...findings.map(({ severity, title, text }) => `  ${severity}: ${title}. ${text}`)];
 }

@@ -28,7 +28,7 @@ export const treeVerb = defineVerb({
 			const { length } = file.trees;
 			throw new Failure(
 				'invalid',
-				`${basename(path)} has ${length === 1 ? 'one tree' : `${length} trees`}, but --tree is ${number}.`,
+				`${basename(path)} has ${formatCounted(length, 'tree')}, but --tree is ${number}.`,
 				`Set --tree to a number from 1 to ${length}.`,
 			);
 		}
@@ -42,7 +42,7 @@ export const treeVerb = defineVerb({
 			faults: [...file.faults, ...file.trees.flatMap(({ name, faults }) => faults.map((fault) => `${name}: ${fault}`))],
 		});
 		if (output.json) return 0;
-		output.line(`${file.title}${file.trees.length === 1 ? '' : `, ${file.trees.length} trees`}`);
+		output.line(`${file.title}${file.trees.length === 1 ? '' : `, ${formatCounted(file.trees.length, 'tree')}`}`);
 		for (const [i, one] of file.trees.slice(0, file.trees.length === 1 ? 0 : maxListed).entries()) {
 			output.line(`${i + 1 === number ? '> ' : '  '}${i + 1}. ${printable(one.name)}: ${summary(one)}`);
 		}

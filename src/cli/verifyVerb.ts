@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { dirname, relative, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
+import { formatCounted } from '../base/format.ts';
 import { describeExpectation } from '../core/reward/verification/labeledCase.ts';
 import { summaryLine } from '../core/reward/verification/verificationSummary.ts';
 import type { Verification, VerifiedRow } from '../protocol/verification.ts';
@@ -146,7 +147,7 @@ function errorLines({ rows, faults, file }: Verification): string[] {
 	for (const { error, label, source } of rows) if (error !== undefined && source !== 'case') add(error, label);
 	return [...errors].map(([text, labels]) => {
 		const shown = labels.slice(0, errorsShown).join('; ');
-		const more = labels.length > errorsShown ? ` and ${labels.length - errorsShown} more rows` : '';
+		const more = labels.length > errorsShown ? ` and ${formatCounted(labels.length - errorsShown, 'more row')}` : '';
 		return labels.length === 0 ? text : `${text} (${shown}${more})`;
 	});
 }

@@ -5,7 +5,8 @@ import { indexFolder } from '../rolloutIndex/queryFolder.ts';
 import { RolloutIndex } from '../rolloutIndex/rolloutIndex.ts';
 import { openRun } from '../runs/openRun.ts';
 import type { RunContent } from '../runs/runContent.ts';
-import { findRuns, RunRegistry } from '../runs/runRegistry.ts';
+import { findRuns } from '../runs/runFolders.ts';
+import { RunRegistry } from '../runs/runRegistry.ts';
 import { runsBelow } from '../runs/runsBelow.ts';
 
 export interface KnownRun {

@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 import { checkAborted } from '../base/async.ts';
 import { Failure } from '../base/failure.ts';
+import { formatCounted } from '../base/format.ts';
 import { goldText } from '../core/dataset/answer.ts';
 import type { ScaleRewards } from '../core/grpo/advantages.ts';
 import type { ResolvedRecipe } from '../core/recipe/resolvedRecipe.ts';
@@ -80,7 +81,8 @@ async function scoreSide(
 		onBatch();
 	}
 	const failed = errors.filter((error) => error !== undefined);
-	const remarks = failed.length === 0 ? [] : [`${side.label} fails on ${failed.length} rows: ${failed[0]}`];
+	const remarks =
+		failed.length === 0 ? [] : [`${side.label} fails on ${formatCounted(failed.length, 'row')}: ${failed[0]}`];
 	return { label: side.label, values, errors, remarks };
 }
 

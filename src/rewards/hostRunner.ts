@@ -1,6 +1,7 @@
 import { basename, dirname } from 'node:path';
 import { Sequencer } from '../base/async.ts';
 import { Failure } from '../base/failure.ts';
+import { formatCounted } from '../base/format.ts';
 import { FileStamps } from '../files/fileStamps.ts';
 import type { Schema } from '../protocol/decode.ts';
 import {
@@ -226,7 +227,10 @@ export class HostRunner implements RewardRunner {
 			this.#endRetired(host);
 		}
 		if (reply.values.length !== rows.length) {
-			throw new Failure('internal', `The reward host returned ${reply.values.length} values for ${rows.length} rows.`);
+			throw new Failure(
+				'internal',
+				`The reward host returned ${reply.values.length} values for ${formatCounted(rows.length, 'row')}.`,
+			);
 		}
 		return { ...reply, logs: [...host.process.log.take(), ...reply.logs] };
 	}

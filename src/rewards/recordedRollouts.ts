@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 import { checkAborted } from '../base/async.ts';
 import { Failure } from '../base/failure.ts';
+import { formatCounted } from '../base/format.ts';
 import { decodeResolvedRecipe } from '../core/recipe/resolve.ts';
 import type { ResolvedRecipe } from '../core/recipe/resolvedRecipe.ts';
 import { type RowNumbers, rolloutRows } from '../core/reward/verification/rowsToVerify.ts';
@@ -12,8 +13,9 @@ import { type RolloutLine, rolloutLineSchema } from '../protocol/rolloutLine.ts'
 import { openRun } from '../runs/openRun.ts';
 import type { RunContent } from '../runs/runContent.ts';
 import { rolloutPath, runFiles, stepName } from '../runs/runFiles.ts';
+import { findRuns, isRunFolder } from '../runs/runFolders.ts';
 import { listRolloutSteps, readRecord, readResolvedRecipe } from '../runs/runReader.ts';
-import { findRuns, isRunFolder, RunRegistry } from '../runs/runRegistry.ts';
+import { RunRegistry } from '../runs/runRegistry.ts';
 
 export interface RecordedRollouts {
 	readonly run: string;
@@ -116,7 +118,8 @@ async function readStep(
 		await handle.close();
 	}
 	const remarks: string[] = [];
-	if (left > 0) remarks.push(`Step ${step}: skipped ${left} lines that are too long or are not rollouts.`);
+	if (left > 0)
+		remarks.push(`Step ${step}: skipped ${formatCounted(left, 'line')} that are too long or are not rollouts.`);
 	return cut ? withoutTornGroup(step, lines, remarks) : { lines, remarks };
 }
 
@@ -147,7 +150,7 @@ async function readForeignStep(
 	} finally {
 		await opened.close();
 	}
-	const remarks = left === 0 ? [] : [`Step ${step}: skipped ${left} records that are not rollouts.`];
+	const remarks = left === 0 ? [] : [`Step ${step}: skipped ${formatCounted(left, 'record')} that are not rollouts.`];
 	return lines.length > limits.batchRows ? withoutTornGroup(step, lines, remarks) : { lines, remarks };
 }
 

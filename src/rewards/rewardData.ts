@@ -2,6 +2,7 @@ import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { basename, dirname, relative, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
+import { formatCounted } from '../base/format.ts';
 import { createTask } from '../core/dataset/createTask.ts';
 import { onlyTrainerReads, verifiedTask } from '../core/dataset/readableHere.ts';
 import type { ScaleRewards } from '../core/grpo/advantages.ts';
@@ -193,7 +194,9 @@ async function chooseRecipe(request: RewardDataRequest, remarks: string[]): Prom
 	const [first, second] = recipes;
 	if (first?.names && second?.names) {
 		const more = recipes.filter(({ names }) => names).length - 1;
-		remarks.push(`Using ${basename(first.path)}; ${more} more ${more === 1 ? 'recipe uses' : 'recipes use'} the file.`);
+		remarks.push(
+			`Using ${basename(first.path)}; ${formatCounted(more, 'more recipe uses', 'more recipes use')} the file.`,
+		);
 	}
 	if (first === undefined) for (const fault of faults) remarks.push(fault.message);
 	return first ?? null;

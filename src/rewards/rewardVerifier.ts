@@ -30,8 +30,6 @@ export interface VerifyPlanOptions {
 	readonly othersMs?: number;
 	readonly signal?: AbortSignal;
 	readonly onProgress?: (done: number, total: number) => void;
-	/** Called with each result when it is ready. Values of other rewards in the same file are not included yet. */
-	readonly onVerified?: (verification: Verification) => void;
 }
 
 export interface FileResult {
@@ -122,7 +120,7 @@ export class RewardVerifier {
 	 * file does not have, or if the file cannot be loaded (see `RewardRunner.describe`).
 	 */
 	async verify(plan: VerificationPlan, runner: RewardRunner, options: VerifyPlanOptions = {}): Promise<FileResult> {
-		const { signal, onVerified } = options;
+		const { signal } = options;
 		const { file } = plan.data;
 		const rewards = await runner.describe(signal);
 		const names = rewards.map(({ name }) => name);
@@ -157,9 +155,7 @@ export class RewardVerifier {
 			});
 			done += rows.length;
 			const allRemarks = [...remarks, ...(await others).remarks];
-			const whole = { ...verification, remarks: allRemarks };
-			verifications.push(whole);
-			onVerified?.(whole);
+			verifications.push({ ...verification, remarks: allRemarks });
 		}
 		return { rewards, verifications: withSiblings(verifications, plan.rows.length) };
 	}

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { checkAborted } from '../base/async.ts';
 import { parseBoundedJson } from '../base/boundedJson.ts';
 import { Failure } from '../base/failure.ts';
-import { formatCount } from '../base/format.ts';
+import { formatCount, formatCounted } from '../base/format.ts';
 import { createTask } from '../core/dataset/createTask.ts';
 import { parseDatasetLine } from '../core/dataset/datasetRows.ts';
 import { taskSource } from '../core/dataset/taskSource.ts';
@@ -144,7 +144,7 @@ function remarksOf(seen: {
 	const [first] = faults.sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
 	if (first) {
 		const where = first.line === null ? 'a line' : `line ${first.line}`;
-		const others = faults.length > 1 ? ` (and ${faults.length - 1} more of ${looked} rows)` : '';
+		const others = faults.length > 1 ? ` (and ${faults.length - 1} more of ${formatCounted(looked, 'row')})` : '';
 		remarks.push(`${described}, ${where}, ${first.message}${others}. ${first.action}`);
 	}
 	if (unanswered > 0) {

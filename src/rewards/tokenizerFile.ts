@@ -1,6 +1,7 @@
 import { parseBoundedJson } from '../base/boundedJson.ts';
 import { tokenizerLimits } from '../base/decodingLimits.ts';
 import { Failure } from '../base/failure.ts';
+import { formatCounted } from '../base/format.ts';
 import { readNamed } from '../files/safeFile.ts';
 
 /** Tokenizer steps that transform text, and the key under which a sequence lists its steps. */
@@ -37,7 +38,7 @@ export function checkTokenizer(value: unknown): asserts value is object {
 		for (const step of stepsOf(value[name], 0)) {
 			const pattern = isObject(step.pattern) ? (step.pattern.Regex ?? step.pattern.String) : undefined;
 			if (typeof pattern === 'string' && pattern.length > tokenizerLimits.pattern) {
-				throw new Error(`a pattern in its ${name} is ${pattern.length} characters long`);
+				throw new Error(`a pattern in its ${name} is ${formatCounted(pattern.length, 'character')} long`);
 			}
 			for (const made of [step.content, step.prepend, step.replacement]) {
 				if (typeof made === 'string') growth *= Math.max(1, made.length);

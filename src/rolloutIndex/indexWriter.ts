@@ -1,4 +1,5 @@
 import { Sequencer } from '../base/async.ts';
+import { formatCounted } from '../base/format.ts';
 import type { RolloutSplit } from '../runs/runContent.ts';
 import type { Connection } from './duckdb.ts';
 import type { RowBatch } from './rolloutRow.ts';
@@ -86,7 +87,7 @@ export class IndexWriter {
 					const repeated = await removeRepeated(connection, write);
 					skipped += repeated;
 					total -= repeated;
-					if (repeated > 0) fault ??= `${part.file}: repeats ${repeated} rollouts`;
+					if (repeated > 0) fault ??= `${part.file}: repeats ${formatCounted(repeated, 'rollout')}`;
 				}
 				parts.append(
 					[

@@ -10,7 +10,7 @@ import { ForeignRun } from '../runs/importers/foreignRun.ts';
 import { openRun } from '../runs/openRun.ts';
 import type { RolloutSplit, RunContent } from '../runs/runContent.ts';
 import { runFiles, stepName, stepOf } from '../runs/runFiles.ts';
-import { isRunFolder } from '../runs/runRegistry.ts';
+import { isRunFolder } from '../runs/runFolders.ts';
 
 /** The rollouts of one step and split on disk. */
 export interface RunPart {

@@ -1,4 +1,5 @@
 import { Failure } from '../base/failure.ts';
+import { formatCounted } from '../base/format.ts';
 import type { TextHit, TextQuery } from '../protocol/rolloutIndex.ts';
 import type { RolloutSplit } from '../runs/runContent.ts';
 import type { FoundHit, IndexTask, Pattern } from './indexTasks.ts';
@@ -200,10 +201,13 @@ function limitsOf({
 }: Readonly<Record<'slow' | 'unread' | 'gone', number>> & { readonly limit: number | null }): string[] {
 	const limits: string[] = [];
 	if (limit !== null) limits.push(`Stopped at ${limit} hits.`);
-	if (slow >= maxSlow) limits.push(`Stopped: the expression took longer than ${matchMs / 1000} s on ${slow} rollouts.`);
+	if (slow >= maxSlow)
+		limits.push(`Stopped: the expression took longer than ${matchMs / 1000} s on ${formatCounted(slow, 'rollout')}.`);
 	else if (slow > 0)
-		limits.push(`The expression took longer than ${matchMs / 1000} s on ${slow} rollouts, which were skipped.`);
-	if (unread > 0) limits.push(`${unread} records could not be read.`);
-	if (gone > 0) limits.push(`${gone} files no longer exist.`);
+		limits.push(
+			`The expression took longer than ${matchMs / 1000} s on ${formatCounted(slow, 'rollout')}, which were skipped.`,
+		);
+	if (unread > 0) limits.push(`${formatCounted(unread, 'record')} could not be read.`);
+	if (gone > 0) limits.push(`${formatCounted(gone, 'file no longer exists', 'files no longer exist')}.`);
 	return limits;
 }

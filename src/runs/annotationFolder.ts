@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runFiles } from './runFiles.ts';
-import { isRunFolder, labHome } from './runRegistry.ts';
+import { isRunFolder } from './runFolders.ts';
+import { labHome } from './runRegistry.ts';
 
 /** Format of runs written by our own engines. */
 export const ownFormat = 'reasoning-lab';

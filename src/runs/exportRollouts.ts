@@ -2,6 +2,7 @@ import { realpath } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
 import { checkAborted } from '../base/async.ts';
 import { Failure } from '../base/failure.ts';
+import { formatCounted } from '../base/format.ts';
 import { hashText, Random } from '../base/random.ts';
 import { withMessages } from '../core/export/chatText.ts';
 import { type ExportFormat, exportFormatInfos } from '../core/export/exportFormat.ts';
@@ -80,7 +81,7 @@ export async function writeExport(
 			const why = leftOut.map((one) => leftOutText(one, what)).join(', ');
 			throw new Failure(
 				'missing',
-				`Nothing to write to ${path}: ${read} ${what} checked${why === '' ? '' : `; left out: ${why}`}${unreadable > 0 ? `; ${unreadable} records could not be read` : ''}.`,
+				`Nothing to write to ${path}: ${read} ${what} checked${why === '' ? '' : `; left out: ${why}`}${unreadable > 0 ? `; ${formatCounted(unreadable, 'record')} could not be read` : ''}.`,
 				whatFirst[what] ?? 'Change the selection.',
 			);
 		}

@@ -5,7 +5,7 @@ import { Failure } from '../base/failure.ts';
 import { ForeignFollower } from './importers/foreignFollower.ts';
 import { formatOf } from './openRun.ts';
 import type { RunFollower } from './runContent.ts';
-import { isRunFolder } from './runRegistry.ts';
+import { isRunFolder } from './runFolders.ts';
 import { RunTail, type RunTailEvent, type RunTailOptions } from './runTail.ts';
 
 export interface FollowRunOptions extends RunTailOptions {

@@ -8,7 +8,8 @@ import { formats } from './importers/formats.ts';
 import type { RunFormat } from './importers/runFormat.ts';
 import { OwnRun } from './ownRun.ts';
 import type { RunContent } from './runContent.ts';
-import { isRunFolder, RunRegistry } from './runRegistry.ts';
+import { isRunFolder } from './runFolders.ts';
+import { RunRegistry } from './runRegistry.ts';
 
 export interface OpenOptions extends ForeignOptions {
 	/** Name of the format; default: the one the user selected for the folder, otherwise the most likely one. */

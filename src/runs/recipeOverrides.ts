@@ -1,4 +1,5 @@
 import { Failure } from '../base/failure.ts';
+import { formatCounted } from '../base/format.ts';
 
 /** A change to one key in a recipe: `stages.1.steps=50`. */
 export interface RecipeOverride {
@@ -33,7 +34,7 @@ export function applyOverrides(recipe: unknown, overrides: readonly RecipeOverri
 				if (index === null || index >= at.length) {
 					throw new Failure(
 						'invalid',
-						`${path.join('.')}: ${where} has no entry ${part}; it has ${at.length} entries, counted from 0.`,
+						`${path.join('.')}: ${where} has no entry ${part}; it has ${formatCounted(at.length, 'entry', 'entries')}, counted from 0.`,
 					);
 				}
 			} else if (typeof at !== 'object' || at === null) {

@@ -4,7 +4,7 @@ import { type AbortSignalLike, checkAborted } from '../base/async.ts';
 import { ownFormat } from './annotationFolder.ts';
 import { findFormats } from './importers/findFormats.ts';
 import { compareNames } from './importers/pathPattern.ts';
-import { isRunFolder } from './runRegistry.ts';
+import { isRunFolder } from './runFolders.ts';
 
 /** A folder that was recognized as a run. */
 export interface FoundRun {

@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { processState } from '../../src/processes/processIdentity.ts';
+import { runsIn } from '../../src/runs/runFolders.ts';
 import { readRecord } from '../../src/runs/runReader.ts';
-import { runsIn } from '../../src/runs/runRegistry.ts';
 import { root } from '../scripts/paths.ts';
 import { type Answered, type Asked, codeOf, ScriptedServer } from '../support/scriptedServer.ts';
 

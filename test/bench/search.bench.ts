@@ -2,8 +2,8 @@ import { mix32 } from '../../src/base/random.ts';
 import type { GenerateRequest, Generation, Policy } from '../../src/core/search/policy.ts';
 import { Replay } from '../../src/core/search/replay.ts';
 import type { ScoreItem, Scorer } from '../../src/core/search/scorer.ts';
-import { runSearch } from '../../src/core/search/searchRun.ts';
 import type { TreeEvent } from '../../src/protocol/treeLog.ts';
+import { runSearch } from '../support/runSearch.ts';
 import type { Bench, Measurement } from './measurement.ts';
 
 const names = Array.from({ length: 8 }, (_, i) => `step ${i}\n`);

@@ -1,7 +1,7 @@
-import { type ParamInfo, paramInfos } from '../../src/core/search/paramInfo.ts';
 import { type AnyStrategy, strategies, strategyParams } from '../../src/core/search/strategies.ts';
 import { needsOf } from '../../src/core/search/strategy.ts';
 import { type StopReason, stopReasons, type TreeEventType, treeEventSchema } from '../../src/protocol/treeLog.ts';
+import { type ParamInfo, paramInfos } from './paramInfo.ts';
 
 const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
 const table = (head: readonly string[], rows: readonly (readonly string[])[]) =>

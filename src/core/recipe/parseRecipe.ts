@@ -174,6 +174,3 @@ export function recipeOrThrow(text: string, what: string): Omit<Extract<ParsedRe
 	const others = parsed.faults.length > 1 ? ` (${parsed.faults.length - 1} more)` : '';
 	throw new Failure('invalid', `${what}, line ${fault?.line}, column ${fault?.column}: ${fault?.message}${others}`);
 }
-
-/** Returns only the recipe from {@link recipeOrThrow}. */
-export const parseRecipeOrThrow = (text: string, what: string): Recipe => recipeOrThrow(text, what).recipe;

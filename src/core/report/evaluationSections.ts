@@ -1,4 +1,4 @@
-import { formatCounted, formatNumber } from '../../base/format.ts';
+import { formatCount, formatCounted, formatNumber } from '../../base/format.ts';
 import { comparePaired, pairProblems } from '../evaluation/pairProblems.ts';
 import { publishedResults } from '../evaluation/publishedResults.ts';
 import { intervalText, shareText, timeText } from './numberText.ts';
@@ -130,7 +130,7 @@ export function evaluationSection(evaluation: ReportedEvaluation): ReportSection
 		['policy', policy],
 		[
 			'questions',
-			`${problems.name}: ${done === total ? formatCounted(total, 'question') : `${done} of ${total} questions`}`,
+			`${problems.name}: ${done === total ? formatCounted(total, 'question') : `${formatCount(done)} of ${formatCounted(total, 'question')}`}`,
 		],
 		['sampling', `${samplesText(samples)} each, ${protocol}`],
 		['when', timeText(created)],

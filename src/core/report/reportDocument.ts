@@ -1,3 +1,4 @@
+import { formatCount, formatCounted } from '../../base/format.ts';
 /**
  * A report as data, independent of its presentation. Renderers produce HTML (`reportHtml.ts`) and Markdown
  * (`reportMarkdown.ts`). All text is plain: renderers never interpret it as markup.
@@ -94,5 +95,9 @@ export function cutText(title: string, text: string, limit: number, folded = fal
 	if (text.length <= limit) return { ...base, text };
 	// Do not split a surrogate pair.
 	const end = /[\ud800-\udbff]/.test(text[limit - 1] as string) ? limit - 1 : limit;
-	return { ...base, text: text.slice(0, end), note: `First ${end} of ${text.length} characters.` };
+	return {
+		...base,
+		text: text.slice(0, end),
+		note: `First ${formatCount(end)} of ${formatCounted(text.length, 'character')}.`,
+	};
 }

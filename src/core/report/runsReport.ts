@@ -73,7 +73,7 @@ function recipeBlocks(runs: readonly ReportedRun[]): ReportBlock[] {
 		...(none.length === 0 ? [] : [`Runs without a recipe: ${none.join(', ')}.`]),
 		...(runs.length - none.length < 2
 			? []
-			: [`${formatCounted(same, 'recipe key')} ${same === 1 ? 'is' : 'are'} the same in all runs.`]),
+			: [`${formatCounted(same, 'recipe key is', 'recipe keys are')} the same in all runs.`]),
 		...(cut + Math.max(0, changed.length - maxKeys) === 0 ? [] : ['Not all differing keys are shown.']),
 	];
 	if (runs.length - none.length < 2 || changed.length === 0) return [{ kind: 'paragraph', text: words.join(' ') }];

@@ -18,19 +18,15 @@ import { statedIn } from './statedIn.ts';
 import type { StepRule } from './stepRule.ts';
 import type { TreeNode } from './treeNode.ts';
 
-export interface OperatorSettings {
-	readonly problem: SearchProblem;
-	readonly tree: SearchTree;
-	readonly root: number;
-	readonly isCut: boolean;
-	readonly policy: Policy;
-	readonly guide: Scorer | null;
-	readonly judge: Scorer | null;
-	readonly sampling: Sampling;
-	readonly tags: TraceTags;
+/** What an operator, and a strategy, knows about its search. */
+type SearchFacts = Pick<
+	Search,
+	'problem' | 'tree' | 'root' | 'isCut' | 'policy' | 'guide' | 'judge' | 'sampling' | 'tags' | 'concurrency'
+>;
+
+export interface OperatorSettings extends SearchFacts {
 	/** null if a step extends to the end of the completion. */
 	readonly rule: StepRule | null;
-	readonly concurrency: number;
 	readonly seed: number;
 	/** Index of this part in a continued search; each part uses different seeds. */
 	readonly part: number;

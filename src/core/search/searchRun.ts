@@ -90,11 +90,7 @@ export const defaultSampling: Sampling = { temperature: 1, topP: 1, maxTokens: 4
 /** Grace period after the time limit during which answers can still be compared mathematically. */
 const graceSeconds = 2;
 
-/** Runs a search to completion. Logs an `end` event even if the policy or a scorer fails. */
-export function runSearch(options: SearchOptions): Promise<SearchResult> {
-	return beginSearch(options).result;
-}
-
+/** Begins a search. Its log gets an `end` event even if the policy or a scorer fails. */
 export function beginSearch(options: SearchOptions): SearchHandle {
 	const run = new SearchRun(options);
 	return { result: run.run(), stop: (reason = 'stopped') => run.stop(new SearchStop(reason)) };

@@ -142,15 +142,3 @@ function tokensOf(tokens: readonly string[], start: number, end: number): string
 	}
 	return inside;
 }
-
-/**
- * Returns the step ratings from a completion's labels; null if the labels belong to a different text (the rollout was
- * rewritten, or split by a different rule).
- */
-export function ratingsOf<R>(
-	labels: { readonly steps: readonly { readonly text: string; readonly rating: R }[] },
-	steps: readonly TextStep[],
-): R[] | null {
-	const same = labels.steps.length === steps.length && labels.steps.every(({ text }, i) => text === steps[i]?.text);
-	return same ? labels.steps.map(({ rating }) => rating) : null;
-}

@@ -1,5 +1,6 @@
 import { parseBoundedJson } from '../../base/boundedJson.ts';
 import { Failure } from '../../base/failure.ts';
+import { formatCounted } from '../../base/format.ts';
 import { agentConversations, updateMessages } from './agentLogs.ts';
 import { findLists } from './findLists.ts';
 import { linkCalls } from './linkCalls.ts';
@@ -106,7 +107,7 @@ export function readTranscript(text: string, name: string): TranscriptFile {
 	if (text.length > transcriptLimits.characters) {
 		throw new Failure(
 			'unsupported',
-			`${name} is too long: it has ${text.length} characters, and the inspector reads at most ${transcriptLimits.characters}.`,
+			`${name} is too long: it has ${formatCounted(text.length, 'character')}, and the inspector reads at most ${transcriptLimits.characters}.`,
 			'Save the conversation that you want to inspect to a separate file.',
 		);
 	}

@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 import type { AbortSignalLike } from '../../base/async.ts';
 import { Failure } from '../../base/failure.ts';
+import { formatCounted } from '../../base/format.ts';
 import type { ReportedRun } from '../../core/report/reportedRun.ts';
 import type { LanguageName } from '../../protocol/recipe/builtInRewards.ts';
 import { languageNames } from '../../protocol/recipe/builtInRewards.ts';
@@ -54,7 +55,7 @@ export async function readReportedRun(content: RunContent, options: ReadReportOp
 	const diagnosis = await part('Diagnosis', diagnoseRun(content, signal === undefined ? {} : { signal }), null);
 	for (const { file, line, message, records } of content.faults.slice(0, 20)) {
 		gaps.push(
-			`${file}${line === null ? '' : `, line ${line}`}: ${message}${records > 1 ? ` (${records} records)` : ''}`,
+			`${file}${line === null ? '' : `, line ${line}`}: ${message}${records > 1 ? ` (${formatCounted(records, 'record')})` : ''}`,
 		);
 	}
 	return {

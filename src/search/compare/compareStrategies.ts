@@ -1,4 +1,5 @@
 import { Failure } from '../../base/failure.ts';
+import { formatCounted } from '../../base/format.ts';
 import { Random } from '../../base/random.ts';
 import { AnswerClasses } from '../../core/search/answerClasses.ts';
 import {
@@ -272,7 +273,7 @@ class Comparison {
 		this.#fail(
 			new Failure(
 				'unavailable',
-				`${this.#failuresInRow} searches in a row failed because ${what} failed: ${failed}`,
+				`${formatCounted(this.#failuresInRow, 'search', 'searches')} in a row failed because ${what} failed: ${failed}`,
 				retryLater,
 			),
 		);

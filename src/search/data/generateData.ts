@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { Failure } from '../../base/failure.ts';
 import { type FailureGroup, FailureTally } from '../../base/failureTally.ts';
+import { formatCounted } from '../../base/format.ts';
 import { Random } from '../../base/random.ts';
 import type { Problem } from '../../core/dataset/problem.ts';
 import type { Right } from '../../core/search/export/treeFacts.ts';
@@ -262,7 +263,7 @@ class Generation {
 			this.#fail(
 				new Failure(
 					'unavailable',
-					`${this.#failuresInRow} searches in a row failed because ${what} failed: ${why}`,
+					`${formatCounted(this.#failuresInRow, 'search', 'searches')} in a row failed because ${what} failed: ${why}`,
 					retryLater,
 				),
 			);

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { Failure } from '../../base/failure.ts';
 import { type FailureGroup, FailureTally } from '../../base/failureTally.ts';
+import { formatCounted } from '../../base/format.ts';
 import { Random } from '../../base/random.ts';
 import type { Problem } from '../../core/dataset/problem.ts';
 import {
@@ -171,7 +172,7 @@ const retryLater = 'Fix the cause, then start the evaluation again. Failed quest
 const judgeFailed = (questions: number, message: string | null) =>
 	new Failure(
 		'unavailable',
-		`The judge failed for ${questions} questions in a row: ${message ?? 'it returned no value'}`,
+		`The judge failed for ${formatCounted(questions, 'question')} in a row: ${message ?? 'it returned no value'}`,
 		retryLater,
 	);
 

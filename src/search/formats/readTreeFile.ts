@@ -1,5 +1,6 @@
 import { basename, dirname } from 'node:path';
 import { Failure } from '../../base/failure.ts';
+import { formatCounted } from '../../base/format.ts';
 import { factsOfTree } from '../../core/search/formats/factsOfTree.ts';
 import type { ReadTree, TreeFormat, TreeLimits } from '../../core/search/formats/treeFormat.ts';
 import { findTreeFormat, treeFormats } from '../../core/search/formats/treeFormats.ts';
@@ -42,7 +43,8 @@ export async function readTreeFile(path: string): Promise<TreeFile> {
 	if (await beginsAsOwnLog(path)) {
 		const { events, tree, unreadable, faults } = await readTreeLog(path);
 		const messages = faults.map(({ line, message }) => `Line ${line} ${message}.`);
-		if (unreadable > faults.length) messages.push(`${unreadable - faults.length} more lines could not be read.`);
+		if (unreadable > faults.length)
+			messages.push(`${formatCounted(unreadable - faults.length, 'more line')} could not be read.`);
 		const only = { name: tree.start?.id ?? name, events, facts: factsOfTree(tree), faults: [] };
 		return { format: ownTreeFormat, title: 'Reasoning Lab', trees: [only], faults: messages };
 	}

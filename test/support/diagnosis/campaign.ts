@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { Random } from '../../../src/base/random.ts';
 import { createTask } from '../../../src/core/dataset/createTask.ts';
 import { taskSource } from '../../../src/core/dataset/taskSource.ts';
-import { applyRecipeEdits } from '../../../src/core/diagnosis/recipeEdits.ts';
 import type { Verdict } from '../../../src/core/diagnosis/verdict.ts';
 import { findLanguageMix } from '../../../src/core/trace/languageMix.ts';
 import type { RecipeEdit } from '../../../src/protocol/alert.ts';
@@ -13,6 +12,7 @@ import { diagnoseRun } from '../../../src/runs/diagnoseRun.ts';
 import { openRun } from '../../../src/runs/openRun.ts';
 import { listCheckpoints, readMetrics } from '../../../src/runs/runReader.ts';
 import { lab } from '../../acceptance/commandLine.ts';
+import { applyRecipeEdits } from './applyRecipeEdits.ts';
 import { type Kind, type Measure, rewardFiles } from './kinds.ts';
 
 const grpo = {

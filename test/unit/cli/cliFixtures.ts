@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { processState } from '../../../src/processes/processIdentity.ts';
+import { runsIn } from '../../../src/runs/runFolders.ts';
 import { readRecord } from '../../../src/runs/runReader.ts';
-import { runsIn } from '../../../src/runs/runRegistry.ts';
 import { builtProgram } from '../../support/programs.ts';
 
 const cli = builtProgram('dist/cli.js');

@@ -42,7 +42,7 @@ test('feedback shows who rated, how well raters agree, and whether the reward ag
 	);
 	assert.match(result.stdout, /ada: 2 rated, 0 compared\nbob: 2 rated/);
 	assert.match(result.stdout, /alpha 1\.00 on 2 completions/);
-	assert.match(result.stdout, /agrees with raters on 1\.00 \[0\.17, 1\.00\] of the 1 pairs/);
+	assert.match(result.stdout, /agrees with raters on 1\.00 \[0\.17, 1\.00\] of the 1 pair/);
 	const json = objects((await cli('feedback', run, '--json')).stdout)[0] as {
 		alpha: number;
 		pairs: number;

@@ -3,8 +3,8 @@ import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { parseSteps } from '../../../src/cli/rescoreVerb.ts';
+import { runsIn } from '../../../src/runs/runFolders.ts';
 import { readEvents, readRecord } from '../../../src/runs/runReader.ts';
-import { runsIn } from '../../../src/runs/runRegistry.ts';
 import { objects, tinyRecipe, Workplace } from './cliFixtures.ts';
 
 const limit = { timeout: 180_000 };

@@ -15,8 +15,8 @@ import {
 	type StartedPipeline,
 	startPipeline,
 } from '../../../src/runs/pipeline/startPipeline.ts';
+import { runsIn } from '../../../src/runs/runFolders.ts';
 import { readRecord } from '../../../src/runs/runReader.ts';
-import { runsIn } from '../../../src/runs/runRegistry.ts';
 import { builtProgram } from '../../support/programs.ts';
 import { eventually } from '../engines/embedded/engineProcess.ts';
 

@@ -171,7 +171,7 @@ describe('an external tokenizer.json', () => {
 		const split = { type: 'Split', pattern: { Regex: '(a|b)'.repeat(2001) } };
 		assert.throws(
 			() => checkTokenizer({ pre_tokenizer: split }),
-			/pattern in its pre_tokenizer is 10005 characters long/,
+			/pattern in its pre_tokenizer is 10,005 characters long/,
 		);
 		let deep: object = replace('b');
 		for (let i = 0; i < 20; i++) deep = { type: 'Sequence', normalizers: [deep] };

@@ -12,8 +12,9 @@ import {
 	tagRun,
 	trashRun,
 } from '../../../src/runs/runActions.ts';
+import { findRuns } from '../../../src/runs/runFolders.ts';
 import { diskUse, listCheckpoints, readAnnotation, readRecord, readRollouts } from '../../../src/runs/runReader.ts';
-import { findRuns, RunRegistry } from '../../../src/runs/runRegistry.ts';
+import { RunRegistry } from '../../../src/runs/runRegistry.ts';
 import { RunWriter } from '../../../src/runs/runWriter.ts';
 import { initialRecord, metricsLine, rollout, startHelper, temporaryFolder } from './runFixtures.ts';
 

@@ -37,16 +37,11 @@ export function completionsOf(tree: SearchTree, right: Right): Completions[] {
 type Counted = { -readonly [K in keyof Completions]: Completions[K] };
 
 /**
- * Computes Math-Shepherd labels (Wang et al. 2024, section 3.3.2). Soft estimation (equation 4) is the fraction of a
- * step's completions that reach the correct answer; hard estimation (equation 3) is whether any of them does. null if
- * there are no completions.
+ * Computes a Math-Shepherd label by soft estimation (Wang et al. 2024, section 3.3.2, equation 4): the fraction of a
+ * step's completions that reach the correct answer. null if there are no completions.
  */
 export function softLabel({ right, total }: Completions): number | null {
 	return total === 0 ? null : right / total;
-}
-
-export function hardLabel({ right, total }: Completions): boolean | null {
-	return total === 0 ? null : right > 0;
 }
 
 export interface StepLabelOptions {

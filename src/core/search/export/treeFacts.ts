@@ -35,16 +35,3 @@ export const completionLabel = 'Completion';
 
 /** Whether a finished completion is correct; null if unknown. */
 export type Right = (end: TreeNode) => boolean | null;
-
-/** Checks completions by the answer they state; a completion without an answer is incorrect. */
-export function rightByAnswer(gold: string, same: (a: string, b: string) => boolean): Right {
-	return ({ answer }) => answer !== null && same(answer, gold);
-}
-
-/** Checks completions by a scorer's value: above 0.5 is correct, as for 0/1 rewards. */
-export function rightByScore(scorer: string): Right {
-	return ({ scores }) => {
-		const value = scores.get(scorer) ?? null;
-		return value === null ? null : value > 0.5;
-	};
-}

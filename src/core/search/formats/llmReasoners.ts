@@ -112,7 +112,7 @@ function readTree(logs: readonly unknown[], limits: TreeLimits): ReadTree | Tree
 	);
 	if (gone > 0)
 		tree.fault(
-			`${formatCounted(gone, 'node')} from earlier snapshots ${gone === 1 ? 'is' : 'are'} missing from later ones.`,
+			`${formatCounted(gone, 'node from earlier snapshots is', 'nodes from earlier snapshots are')} missing from later ones.`,
 		);
 	if (left > 0) tree.fault(`Showing the first ${limits.nodes} nodes.`);
 	return tree.nodes === 0 ? { name: 'tree', fault: 'has no nodes' } : tree.done();

@@ -66,7 +66,7 @@ function readTree(value: unknown, limits: TreeLimits): ReadTree | TreeFault {
 	tree.count('answersListed', (listField(value, 'answers_list') ?? []).length);
 	tree.count('rewardSamples', samples);
 	tree.count('selfLoops', loops);
-	if (loops > 0) tree.fault(`${formatCounted(loops, 'answer')} ${loops === 1 ? 'is its' : 'are their'} own parent.`);
+	if (loops > 0) tree.fault(`${formatCounted(loops, 'answer is its', 'answers are their')} own parent.`);
 	if (cut > 0) tree.fault(`The tree has a cycle; ${formatCounted(cut, 'edge')} omitted.`);
 	if (order.length > limits.nodes) tree.fault(`Showing the first ${limits.nodes} nodes.`);
 	return tree.nodes === 0 ? { name: 'tree', fault: 'has no answers' } : tree.done();

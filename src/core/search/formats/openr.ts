@@ -70,9 +70,7 @@ function readTree(root: unknown, limits: TreeLimits): ReadTree {
 		for (const [key, child] of actions.reverse()) open.push({ action: key, value: child, parent: id });
 	}
 	if (broken > 0)
-		tree.fault(
-			`${formatCounted(broken, 'entry', 'entries')} in "children" ${broken === 1 ? 'is not a node' : 'are not nodes'}.`,
-		);
+		tree.fault(`${formatCounted(broken, 'entry in "children" is not a node', 'entries in "children" are not nodes')}.`);
 	if (left > 0) tree.fault(`Showing the first ${limits.nodes} nodes.`);
 	return tree.done();
 }

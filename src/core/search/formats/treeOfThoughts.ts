@@ -197,9 +197,7 @@ function addSteps(
 	}
 	tree.count('final', finals.length);
 	if (orphans > 0) {
-		tree.fault(
-			`${formatCounted(orphans, 'candidate')} ${orphans === 1 ? 'does' : 'do'} not extend an earlier thought.`,
-		);
+		tree.fault(`${formatCounted(orphans, 'candidate does', 'candidates do')} not extend an earlier thought.`);
 	}
 	if (left > 0) tree.fault(`Showing the first ${limits.nodes} nodes.`);
 	return result;

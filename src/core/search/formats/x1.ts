@@ -72,9 +72,7 @@ function readTree(root: unknown, limits: TreeLimits): ReadTree {
 		for (let i = children.length - 1; i >= 0; i--) open.push({ value: children[i], parent: id });
 	}
 	if (broken > 0)
-		tree.fault(
-			`${formatCounted(broken, 'entry', 'entries')} in "children" ${broken === 1 ? 'is not a node' : 'are not nodes'}.`,
-		);
+		tree.fault(`${formatCounted(broken, 'entry in "children" is not a node', 'entries in "children" are not nodes')}.`);
 	if (left > 0) tree.fault(`Showing the first ${limits.nodes} nodes.`);
 	return tree.done();
 }

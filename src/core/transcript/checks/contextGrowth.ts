@@ -1,4 +1,4 @@
-import { formatCount } from '../../../base/format.ts';
+import { formatCount, formatCounted } from '../../../base/format.ts';
 import { type Finding, messageName } from '../finding.ts';
 import { contextPoints } from '../tokenTotals.ts';
 import type { Transcript } from '../transcript.ts';
@@ -29,7 +29,7 @@ export function findContextGrowth(transcript: Transcript): Finding[] {
 			severity: 'info',
 			title: `The context grew ${Math.round(times)}-fold`,
 			text:
-				`The prompt grew from ${formatCount(first.prompt)} tokens in ${messageName(first.message)} to ${formatCount(largest.prompt)} in ${messageName(largest.message)}.` +
+				`The prompt grew from ${formatCounted(first.prompt, 'token')} in ${messageName(first.message)} to ${formatCount(largest.prompt)} in ${messageName(largest.message)}.` +
 				(share > 0 ? `Tool results account for ${share}% of the characters added in between.` : ''),
 			at: [{ message: largest.message, call: null }],
 			quotes: [],

@@ -1,4 +1,4 @@
-import { formatCount } from '../../../base/format.ts';
+import { formatCount, formatCounted } from '../../../base/format.ts';
 import { type Finding, messageNameFirst } from '../finding.ts';
 import type { Transcript } from '../transcript.ts';
 
@@ -14,7 +14,7 @@ export function findTokenFaults({ messages }: Transcript): Finding[] {
 				check: 'tokens',
 				severity: 'warning',
 				title: 'Conflicting token counts',
-				text: `${where} reports ${formatCount(usage.prompt)} + ${formatCount(usage.completion)} tokens in one field and ${formatCount(otherUsage.prompt)} + ${formatCount(otherUsage.completion)} in another.`,
+				text: `${where} reports ${formatCount(usage.prompt)} + ${formatCounted(usage.completion, 'token')} in one field and ${formatCount(otherUsage.prompt)} + ${formatCount(otherUsage.completion)} in another.`,
 				at,
 				quotes: [],
 			});
@@ -24,7 +24,7 @@ export function findTokenFaults({ messages }: Transcript): Finding[] {
 				check: 'tokens',
 				severity: 'warning',
 				title: 'Wrong token total',
-				text: `${where} reports a total of ${formatCount(usage.total)} tokens, but prompt and completion add up to ${formatCount(usage.prompt + usage.completion)}.`,
+				text: `${where} reports a total of ${formatCounted(usage.total, 'token')}, but prompt and completion add up to ${formatCount(usage.prompt + usage.completion)}.`,
 				at,
 				quotes: [],
 			});

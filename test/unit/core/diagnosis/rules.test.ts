@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Diagnosis, diagnose, type WholeRun } from '../../../../src/core/diagnosis/diagnosis.ts';
 import type { DiagnosisRun } from '../../../../src/core/diagnosis/diagnosisRun.ts';
-import { applyRecipeEdits, editText } from '../../../../src/core/diagnosis/recipeEdits.ts';
+import { editText } from '../../../../src/core/diagnosis/recipeEdits.ts';
 import { rules } from '../../../../src/core/diagnosis/rules.ts';
 import { thresholds } from '../../../../src/core/diagnosis/thresholds.ts';
 import { rankAlerts, verdictOf } from '../../../../src/core/diagnosis/verdict.ts';
 import { alertSchema } from '../../../../src/protocol/alert.ts';
 import { decode } from '../../../../src/protocol/decode.ts';
+import { applyRecipeEdits } from '../../../support/diagnosis/applyRecipeEdits.ts';
 import { alive, but, fill, foreignRun, group, healthy, ownRun, rows, steps } from './syntheticRun.ts';
 
 const ids = (whole: WholeRun, run: DiagnosisRun = ownRun) => diagnose(run, whole).map(({ id }) => id);

@@ -7,7 +7,7 @@ import { bytesText, partsText, stageText, totalText } from '../../../../src/core
 import { shapeOfConfig, shapeOfSizes } from '../../../../src/core/memory/modelShape.ts';
 import { countAdapters, countParameters } from '../../../../src/core/memory/parameterCounts.ts';
 import { type BatchPlan, stageMemory } from '../../../../src/core/memory/stageMemory.ts';
-import { parseRecipeOrThrow } from '../../../../src/core/recipe/parseRecipe.ts';
+import { recipeOrThrow } from '../../../../src/core/recipe/parseRecipe.ts';
 import { resolveRecipe } from '../../../../src/core/recipe/resolve.ts';
 
 /** Published configurations and the parameter counts of their models. */
@@ -255,7 +255,7 @@ describe('recipe estimate', () => {
 	const machine = { cores: 2, resolvePath: (path: string) => `/p/${path}` };
 	const recipe = (changes: object = {}) =>
 		resolveRecipe(
-			parseRecipeOrThrow(
+			recipeOrThrow(
 				JSON.stringify({
 					name: 'a',
 					engine: 'pytorch',
@@ -268,7 +268,7 @@ describe('recipe estimate', () => {
 					...changes,
 				}),
 				'a',
-			),
+			).recipe,
 			machine,
 		);
 	const facts: MemoryFacts = {

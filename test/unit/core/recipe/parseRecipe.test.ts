@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Failure } from '../../../../src/base/failure.ts';
-import { parseRecipe, parseRecipeOrThrow } from '../../../../src/core/recipe/parseRecipe.ts';
+import { parseRecipe, recipeOrThrow } from '../../../../src/core/recipe/parseRecipe.ts';
 
 const good = `{
 	// A comment, and trailing commas.
@@ -189,7 +189,7 @@ describe('a recipe', () => {
 
 	it('error message names file, line and column', () => {
 		assert.throws(
-			() => parseRecipeOrThrow(good.replace('"digits": 3', '"digits": 0'), 'my.recipe.json'),
+			() => recipeOrThrow(good.replace('"digits": 3', '"digits": 0'), 'my.recipe.json'),
 			(error) =>
 				error instanceof Failure &&
 				error.reason === 'invalid' &&

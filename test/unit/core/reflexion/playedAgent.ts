@@ -1,9 +1,10 @@
 import { Failure } from '../../../../src/base/failure.ts';
 import type { AgentTool, ToolOutput } from '../../../../src/core/reflexion/agentTool.ts';
 import type { GenerateRequest, Policy } from '../../../../src/core/search/policy.ts';
-import { runSearch, type SearchOptions } from '../../../../src/core/search/searchRun.ts';
+import type { SearchOptions } from '../../../../src/core/search/searchRun.ts';
 import { reflexion } from '../../../../src/core/search/strategies/reflexion.ts';
 import type { TreeEvent } from '../../../../src/protocol/treeLog.ts';
+import { runSearch } from '../../../support/runSearch.ts';
 
 export interface Reply {
 	readonly answer?: unknown;

@@ -109,7 +109,7 @@ describe('run report', () => {
 		const section = long.sections.find(({ title }) => title === 'Rollouts')?.sections?.[0] as ReportSection;
 		const think = section.blocks.find((block) => block.kind === 'text' && block.title === 'Thinking');
 		assert.ok(think?.kind === 'text' && think.text.length === 8000);
-		assert.equal(think.note, 'First 8000 of 10000 characters.');
+		assert.equal(think.note, 'First 8,000 of 10,000 characters.');
 	});
 });
 

@@ -3,9 +3,10 @@ import { test } from 'node:test';
 import { Failure } from '../../../../src/base/failure.ts';
 import type { Generated, GenerateRequest, Generation, Policy } from '../../../../src/core/search/policy.ts';
 import type { Scorer } from '../../../../src/core/search/scorer.ts';
-import { beginSearch, runSearch, type SearchOptions } from '../../../../src/core/search/searchRun.ts';
+import { beginSearch, type SearchOptions } from '../../../../src/core/search/searchRun.ts';
 import { SearchTree } from '../../../../src/core/search/searchTree.ts';
 import type { TreeEvent } from '../../../../src/protocol/treeLog.ts';
+import { runSearch } from '../../../support/runSearch.ts';
 import { drawn, FunctionPolicy, FunctionScorer, generation, problem, ticking, valueOfText } from './scripted.ts';
 
 const searches: readonly (readonly [string, Record<string, unknown>])[] = [

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Random } from '../../../../src/base/random.ts';
 import type { GenerateRequest } from '../../../../src/core/search/policy.ts';
-import { runSearch, type SearchOptions } from '../../../../src/core/search/searchRun.ts';
+import type { SearchOptions } from '../../../../src/core/search/searchRun.ts';
 import type { StopReason, TreeEvent } from '../../../../src/protocol/treeLog.ts';
+import { runSearch } from '../../../support/runSearch.ts';
 import { drawn, FunctionPolicy, FunctionScorer, generation, problem, ticking, valueOfText } from './scripted.ts';
 
 /** Generates steps of 1 to 12 tokens that respect `maxTokens`; every completion ends at its fourth step. */

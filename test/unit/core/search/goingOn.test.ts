@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Replay } from '../../../../src/core/search/replay.ts';
-import { runSearch, type SearchOptions } from '../../../../src/core/search/searchRun.ts';
+import type { SearchOptions } from '../../../../src/core/search/searchRun.ts';
 import type { TreeEvent } from '../../../../src/protocol/treeLog.ts';
+import { runSearch } from '../../../support/runSearch.ts';
 import { drawn, FunctionPolicy, FunctionScorer, generation, problem, ticking, valueOfText } from './scripted.ts';
 
 /** Runs a search and appends its events to a log. */

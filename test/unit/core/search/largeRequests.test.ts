@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loadLatexParser } from '../../../../src/core/math/latexParser.ts';
 import { AnswerClasses } from '../../../../src/core/search/answerClasses.ts';
-import { beginSearch, runSearch } from '../../../../src/core/search/searchRun.ts';
+import { beginSearch } from '../../../../src/core/search/searchRun.ts';
 import { strategies, strategyOf, strategyParams } from '../../../../src/core/search/strategies.ts';
+import { runSearch } from '../../../support/runSearch.ts';
 import { FunctionPolicy, generation, problem } from './scripted.ts';
 
 const now = () => 0;

@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import { Random } from '../../../../src/base/random.ts';
 import { AnswerClasses } from '../../../../src/core/search/answerClasses.ts';
 import { dirichlet } from '../../../../src/core/search/dirichlet.ts';
-import { paramInfos } from '../../../../src/core/search/paramInfo.ts';
 import { puct, uct, unvisited } from '../../../../src/core/search/strategies/puct.ts';
 import { strategies, strategyParams } from '../../../../src/core/search/strategies.ts';
+import { paramInfos } from '../../../scripts/paramInfo.ts';
 
 test('every strategy and parameter can be displayed: names, descriptions, defaults, limits', () => {
 	assert.equal(new Set(strategies.map(({ name }) => name)).size, strategies.length);

@@ -3,10 +3,11 @@ import { test } from 'node:test';
 import * as v from 'valibot';
 import { Random } from '../../../../src/base/random.ts';
 import { Replay } from '../../../../src/core/search/replay.ts';
-import { runSearch, type SearchOptions } from '../../../../src/core/search/searchRun.ts';
+import type { SearchOptions } from '../../../../src/core/search/searchRun.ts';
 import { SearchTree } from '../../../../src/core/search/searchTree.ts';
 import { type AnyStrategy, strategyOf } from '../../../../src/core/search/strategies.ts';
 import { type TreeEvent, treeEventSchema } from '../../../../src/protocol/treeLog.ts';
+import { runSearch } from '../../../support/runSearch.ts';
 import { drawn, FunctionPolicy, FunctionScorer, generation, problem, ticking, valueOfText } from './scripted.ts';
 
 const policy = () =>

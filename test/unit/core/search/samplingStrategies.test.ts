@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { runSearch, type SearchOptions } from '../../../../src/core/search/searchRun.ts';
+import type { SearchOptions } from '../../../../src/core/search/searchRun.ts';
 import type { TreeEvent } from '../../../../src/protocol/treeLog.ts';
+import { runSearch } from '../../../support/runSearch.ts';
 import { FunctionPolicy, FunctionScorer, generation, problem, ticking } from './scripted.ts';
 
 /** Returns a policy that generates these completions in order, each with a reward. */

@@ -8,22 +8,28 @@ import { journey, journeyText } from '../../../../src/core/search/export/journey
 import { siblingPairs } from '../../../../src/core/search/export/siblingPairs.ts';
 import {
 	completionsOf,
-	hardLabel,
 	labeledSolutions,
 	softLabel,
 	softStepLine,
 } from '../../../../src/core/search/export/stepLabels.ts';
-import { rightByAnswer, rightByScore } from '../../../../src/core/search/export/treeFacts.ts';
-import { runSearch } from '../../../../src/core/search/searchRun.ts';
+import type { Right } from '../../../../src/core/search/export/treeFacts.ts';
 import { SearchTree } from '../../../../src/core/search/searchTree.ts';
 import { selfRefine } from '../../../../src/core/search/strategies/selfRefine.ts';
 import { stepCompletion } from '../../../../src/core/search/strategies/stepCompletion.ts';
 import { decodeOrThrow } from '../../../../src/protocol/decode.ts';
 import { type TreeEventInput, treeEventSchema } from '../../../../src/protocol/treeLog.ts';
+import { runSearch } from '../../../support/runSearch.ts';
 import { asked, base, problem, thoughtPolicy } from './thoughtPolicy.ts';
 
 const tags = { think: ['<think>', '</think>'], answer: ['<answer>', '</answer>'] } as const;
-const right = rightByAnswer('5', (a, b) => a === b);
+const right: Right = ({ answer }) => answer === '5';
+/** Checks completions by a scorer's value: above 0.5 is correct, as for 0/1 rewards. */
+const rightByScore =
+	(scorer: string): Right =>
+	({ scores }) => {
+		const value = scores.get(scorer) ?? null;
+		return value === null ? null : value > 0.5;
+	};
 
 type Node = [parent: number, text: string, more?: { answer?: string; score?: number; final?: boolean; role?: string }];
 
@@ -200,9 +206,9 @@ describe('Monte Carlo step labels', () => {
 			counts.map(({ right: r, total }) => `${r}/${total}`),
 			['0/0', '1/2', '0/2', '1/1', '0/1', '1/1', '0/1', '0/1', '0/1'],
 		);
-		assert.deepEqual([softLabel({ right: 1, total: 4 }), hardLabel({ right: 1, total: 4 })], [0.25, true]);
-		assert.deepEqual([softLabel({ right: 0, total: 4 }), hardLabel({ right: 0, total: 4 })], [0, false]);
-		assert.deepEqual([softLabel({ right: 0, total: 0 }), hardLabel({ right: 0, total: 0 })], [null, null]);
+		assert.equal(softLabel({ right: 1, total: 4 }), 0.25);
+		assert.equal(softLabel({ right: 0, total: 4 }), 0);
+		assert.equal(softLabel({ right: 0, total: 0 }), null);
 	});
 
 	it('are written for TRL and as Math-Shepherd', () => {

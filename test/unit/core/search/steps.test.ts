@@ -4,10 +4,11 @@ import * as v from 'valibot';
 import { Failure } from '../../../../src/base/failure.ts';
 import type { Generation, TokenDetail } from '../../../../src/core/search/policy.ts';
 import type { GenerateOptions, Search, StepSplit } from '../../../../src/core/search/search.ts';
-import { runSearch, type SearchOptions } from '../../../../src/core/search/searchRun.ts';
+import type { SearchOptions } from '../../../../src/core/search/searchRun.ts';
 import { stepRuleOf } from '../../../../src/core/search/stepRule.ts';
 import type { Strategy } from '../../../../src/core/search/strategy.ts';
 import type { TreeNode } from '../../../../src/core/search/treeNode.ts';
+import { runSearch } from '../../../support/runSearch.ts';
 import { FunctionPolicy, generation, problem, ticking } from './scripted.ts';
 
 /** Builds a strategy from a test's function. */

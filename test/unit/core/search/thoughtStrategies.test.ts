@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Policy } from '../../../../src/core/search/policy.ts';
-import { runSearch, type SearchOptions } from '../../../../src/core/search/searchRun.ts';
+import type { SearchOptions } from '../../../../src/core/search/searchRun.ts';
 import { budgetForcing } from '../../../../src/core/search/strategies/budgetForcing.ts';
 import { graphOfThoughts } from '../../../../src/core/search/strategies/graphOfThoughts.ts';
 import { leastToMost } from '../../../../src/core/search/strategies/leastToMost.ts';
@@ -11,6 +11,7 @@ import { tokenForking } from '../../../../src/core/search/strategies/tokenForkin
 import { treeOfThoughts } from '../../../../src/core/search/strategies/treeOfThoughts.ts';
 import { strategyOf } from '../../../../src/core/search/strategies.ts';
 import type { TreeEvent } from '../../../../src/protocol/treeLog.ts';
+import { runSearch } from '../../../support/runSearch.ts';
 import { asked, base, detailOf, problem, type Reply, thoughtPolicy, words } from './thoughtPolicy.ts';
 
 const answered = (answer: string | number, thinking = 'hm') => `<think>${thinking}</think><answer>${answer}</answer>`;

@@ -7,7 +7,6 @@ import {
 	completionSteps,
 	describeRule,
 	namedStepRules,
-	ratingsOf,
 	splitSteps,
 	stepRule,
 } from '../../../../src/core/trace/splitSteps.ts';
@@ -89,29 +88,5 @@ describe('completion steps', () => {
 			'c',
 			'5',
 		]);
-	});
-
-	it('have ratings only if the labels are for the same text', () => {
-		const steps = completionSteps('<think>a\nb</think>', tags, 'lines');
-		const labels = {
-			steps: [
-				{ text: 'a', rating: 1 },
-				{ text: 'b', rating: null },
-			],
-		};
-		assert.deepEqual(ratingsOf(labels, steps), [1, null]);
-		assert.equal(ratingsOf({ steps: labels.steps.slice(1) }, steps), null);
-		assert.equal(
-			ratingsOf(
-				{
-					steps: [
-						{ text: 'a', rating: 1 },
-						{ text: 'c', rating: 1 },
-					],
-				},
-				steps,
-			),
-			null,
-		);
 	});
 });

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { runSearch, type SearchOptions } from '../../../../../src/core/search/searchRun.ts';
+import type { SearchOptions } from '../../../../../src/core/search/searchRun.ts';
 import { aggregate } from '../../../../../src/core/search/stepValues.ts';
 import type { TreeNode } from '../../../../../src/core/search/treeNode.ts';
 import type { TreeEvent } from '../../../../../src/protocol/treeLog.ts';
+import { runSearch } from '../../../../support/runSearch.ts';
 import { type Game, gamePolicy, placeOf, randomGame } from '../mctsReference.ts';
 import { drawn, FunctionPolicy, FunctionScorer, generation, problem, ticking, valueOfText } from '../scripted.ts';
 

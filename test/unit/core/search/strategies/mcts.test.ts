@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Random } from '../../../../../src/base/random.ts';
-import { runSearch, type SearchOptions } from '../../../../../src/core/search/searchRun.ts';
+import type { SearchOptions } from '../../../../../src/core/search/searchRun.ts';
 import type { SearchTree } from '../../../../../src/core/search/searchTree.ts';
 import type { TreeNode } from '../../../../../src/core/search/treeNode.ts';
 import type { TreeEvent } from '../../../../../src/protocol/treeLog.ts';
+import { runSearch } from '../../../../support/runSearch.ts';
 import {
 	type Game,
 	gamePolicy,

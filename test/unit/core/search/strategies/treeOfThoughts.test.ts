@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { runSearch } from '../../../../../src/core/search/searchRun.ts';
 import { SearchTree } from '../../../../../src/core/search/searchTree.ts';
 import { treeOfThoughts } from '../../../../../src/core/search/strategies/treeOfThoughts.ts';
 import type { TreeEvent } from '../../../../../src/protocol/treeLog.ts';
+import { runSearch } from '../../../../support/runSearch.ts';
 import { gamePolicy, gamePrompt, makes24 } from '../gameOf24.ts';
 import { asked, base, problem, thoughtPolicy } from '../thoughtPolicy.ts';
 

@@ -1,4 +1,4 @@
-import type { Strategy } from './strategy.ts';
+import type { Strategy } from '../../src/core/search/strategy.ts';
 
 /** Strategy parameter, as shown in forms and documentation. */
 export interface ParamInfo {

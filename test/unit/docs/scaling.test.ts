@@ -12,8 +12,8 @@ import {
 	type ModelShape,
 	stepCost,
 	type Workload,
-} from '../../../../src/core/scaling/costModel.ts';
-import { scalingTable } from '../../../../src/core/scaling/scalingTable.ts';
+} from '../../scripts/scaling/costModel.ts';
+import { scalingTable } from '../../scripts/scaling/scalingTable.ts';
 
 const model = (name: string) => knownModels.find((each) => each.name === name) as ModelShape;
 const device = (name: string) => knownDevices.find((each) => each.name === name) as Device;
@@ -54,6 +54,6 @@ test('scales correctly with every resource', () => {
 });
 
 test('the table in docs/scaling.md matches the model', async () => {
-	const text = await readFile(join(import.meta.dirname, '../../../../docs/scaling.md'), 'utf8');
+	const text = await readFile(join(import.meta.dirname, '../../../docs/scaling.md'), 'utf8');
 	assert.ok(text.includes(scalingTable()), `the table is\n${scalingTable()}`);
 });
