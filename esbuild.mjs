@@ -70,7 +70,7 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 			// Activation loads only the code it needs; everything else is loaded on first use from separate files.
 			splitting: true,
 			chunkNames: 'extension-[name]-[hash]',
-			plugins: [inOneFile('src/extension.ts')],
+			plugins: [inOneFile('src/extension.ts', 'src/extension/runLoader.ts')],
 		},
 		engine: {
 			...nodeProgram,
@@ -141,11 +141,12 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 }
 
 /**
- * Makes every dynamically imported module import the entry point first. Code that the entry point needs at startup is
- * then shared by all parts of the bundle and ends up in one file, not in one file per group of parts that share it.
+ * Makes every dynamically imported module import the given modules first: the entry point, and modules that it loads
+ * right after startup. Code that one of these needs is then shared by all later parts of the bundle and ends up in one
+ * file, not in one file per group of parts that share it.
  * @returns {esbuild.Plugin}
  */
-function inOneFile(entryPoint) {
+function inOneFile(...first) {
 	return {
 		name: 'in-one-file',
 		setup(build) {
@@ -153,10 +154,13 @@ function inOneFile(entryPoint) {
 			build.onResolve({ filter: /^\.{1,2}\// }, ({ kind, path, resolveDir }) =>
 				kind === 'dynamic-import' ? { path: later(resolveDir, path), namespace: 'later' } : undefined,
 			);
-			build.onLoad({ filter: /./, namespace: 'later' }, ({ path }) => ({
-				contents: `import './${entryPoint}'; export * from './${path}';`,
-				resolveDir: resolve('.'),
-			}));
+			build.onLoad({ filter: /./, namespace: 'later' }, ({ path }) => {
+				const before = first.includes(path) ? first.slice(0, first.indexOf(path)) : first;
+				return {
+					contents: `${before.map((file) => `import './${file}';`).join(' ')} export * from './${path}';`,
+					resolveDir: resolve('.'),
+				};
+			});
 		},
 	};
 }

@@ -1,10 +1,10 @@
 import type * as vscode from 'vscode';
-import type { AgentFeatures } from './extension/agents/agentFeatures.ts';
+import type { BackgroundFeatures } from './extension/backgroundFeatures.ts';
 import type { LazyEnvironments } from './extension/environments/lazyEnvironments.ts';
+import { Lazy } from './extension/lazy.ts';
 import type { Notices } from './extension/notices.ts';
 import { openAtStart } from './extension/openAtStart.ts';
 import type { DatasetEditors } from './extension/panels/dataset/datasetEditors.ts';
-import { RecipeLenses } from './extension/pipelines/recipeLenses.ts';
 import type { LazyPolicies } from './extension/policies/lazyPolicies.ts';
 import type { LazyPytorch } from './extension/pytorch/lazyPytorch.ts';
 import { registerEnvironments } from './extension/register/registerEnvironments.ts';
@@ -17,13 +17,10 @@ import { registerTraining } from './extension/register/registerTraining.ts';
 import { registerWindow } from './extension/register/registerWindow.ts';
 import type { LazyRewards } from './extension/rewards/lazyRewards.ts';
 import type { RewardsTree } from './extension/rewards/rewardsTree.ts';
-import { RewardTests } from './extension/rewardTests/rewardTests.ts';
 import type { RunStore } from './extension/runStore.ts';
 import type { RunsTree } from './extension/runsTree.ts';
 import type { LazySearches } from './extension/search/lazySearches.ts';
-import { RowLens } from './extension/search/rowLens.ts';
 import { TraceFeatures } from './extension/traces/traceFeatures.ts';
-import { TranscriptContext } from './extension/transcriptContext.ts';
 
 /** The extension's exported API, for tests. */
 export interface ExtensionApi {
@@ -37,10 +34,7 @@ export interface ExtensionApi {
 	readonly policies: LazyPolicies;
 	readonly pytorch: LazyPytorch;
 	readonly datasets: DatasetEditors;
-	/** null immediately after activation. */
-	readonly rewardTests: RewardTests | null;
-	/** null immediately after activation. */
-	readonly agents: AgentFeatures | null;
+	readonly background: Lazy<BackgroundFeatures>;
 }
 
 /** Composition root: each area of the extension depends only on areas created before it. */
@@ -53,49 +47,43 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	const { environments } = registerEnvironments(rewarded);
 	const searching = { ...rewarded, ...registerSearches(rewarded) };
 	const shown = { ...searching, ...registerPanels(searching) };
-	const { diagnostics } = registerTraining(shown);
+	const { training } = registerTraining(shown);
 	const { store, tree, pipelines, rewards, rewardsTree, rewardFiles, searches, policies, pytorch, datasets } = shown;
 	keep(new TraceFeatures());
-	const transcriptContext = keep(new TranscriptContext());
-	let rewardTests: RewardTests | null = null;
-	let agents: AgentFeatures | null = null;
-	// Defer the first disk access until after activation.
-	setImmediate(() => {
-		diagnostics.start();
-		// Creating the test controller takes longer than the rest of activation.
-		rewardTests = keep(new RewardTests({ files: rewardFiles, workbench: () => rewards.get() }));
-		store.start();
+	const background = keep(
+		new Lazy(async () => {
+			const { BackgroundFeatures } = await import('./extension/backgroundFeatures.ts');
+			return new BackgroundFeatures({ context, pipelines, rewards, rewardFiles });
+		}),
+	);
+	const start = async () => {
+		try {
+			// Runs are read once the notifications follow them, so that none is missed.
+			await Promise.all([training.get(), shown.diagnosis.get()]);
+		} finally {
+			store.start();
+		}
 		rewards.start();
 		environments.start();
-		transcriptContext.start();
-		keep(new RowLens());
-		void import('./extension/agents/agentFeatures.ts').then(({ AgentFeatures: Features }) => {
-			agents = keep(new Features(context));
-		});
-		keep(new RecipeLenses(pipelines));
 		openAtStart(context.workspaceState, async (folder) => {
 			await tree.reveal(await store.expect(folder));
 			void shown.openDashboard(folder);
 		});
-	});
+		await background.get();
+	};
+	// Defers the first disk access, and the code that activation does not need, until after activation.
+	setImmediate(() => void start().catch((error: unknown) => notices.failure(error)));
 	return {
-		...{
-			runStore: store,
-			runsTree: tree,
-			notices,
-			rewards,
-			rewardsTree,
-			environments,
-			searches,
-			policies,
-			pytorch,
-			datasets,
-		},
-		get rewardTests() {
-			return rewardTests;
-		},
-		get agents() {
-			return agents;
-		},
+		runStore: store,
+		runsTree: tree,
+		notices,
+		rewards,
+		rewardsTree,
+		environments,
+		searches,
+		policies,
+		pytorch,
+		datasets,
+		background,
 	};
 }

@@ -8,6 +8,9 @@ import { trustedCommands } from './trustedCommands.ts';
 // biome-ignore lint/suspicious/noExplicitAny: what a menu, a link or a key binding passes is checked by each command.
 type CommandHandler = (...args: any[]) => unknown;
 
+/** What runs for each of several commands. */
+export type CommandHandlers<Id extends CommandId> = Readonly<Record<Id, CommandHandler>>;
+
 /**
  * Registers commands. Commands that require workspace trust fail without it. A failure is shown as one notification,
  * and the command resolves to undefined.
@@ -39,5 +42,14 @@ export class CommandTable extends Disposable {
 				}
 			}),
 		);
+	}
+
+	/**
+	 * Registers commands whose code is not needed before one of them runs. A failed load is a failure of the command, and
+	 * the next use tries again.
+	 * @param load called for each use, because imported modules are cached
+	 */
+	addLater<const Id extends CommandId>(ids: readonly Id[], load: () => Promise<CommandHandlers<Id>>): void {
+		for (const id of ids) this.add(id, async (...args) => (await load())[id](...args));
 	}
 }

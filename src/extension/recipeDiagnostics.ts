@@ -28,10 +28,6 @@ export class RecipeDiagnostics extends Disposable {
 				for (const timer of this.#timers.values()) clearTimeout(timer);
 			}),
 		);
-	}
-
-	/** Checks the recipes that are already open. */
-	start(): void {
 		for (const document of vscode.workspace.textDocuments) this.#schedule(document, 0);
 	}
 

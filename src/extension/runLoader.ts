@@ -1,8 +1,8 @@
 import { Failure } from '../base/failure.ts';
 import type { RunAnnotation } from '../protocol/runRecord.ts';
 import { type EngineWait, engineWaitOf } from '../runs/engineFacts.ts';
+import { isRunFolder } from '../runs/runFolders.ts';
 import { readAnnotation } from '../runs/runReader.ts';
-import { isRunFolder } from '../runs/runRegistry.ts';
 import { claimsLife, readRunState } from '../runs/runStatus.ts';
 import { readSummary, summarize } from './runSummary.ts';
 import type { RunView } from './runView.ts';
@@ -58,15 +58,3 @@ async function loadForeign(folder: string): Promise<RunView> {
 
 /** Waiting in a queue can take hours, unlike loading. */
 const isQueued = (wait: EngineWait | null) => wait?.kind === 'device' || wait?.kind === 'job';
-
-/**
- * Returns whether two snapshots look the same when displayed, so that a redraw can be skipped. Heartbeats are ignored.
- */
-export function sameView(a: RunView, b: RunView): boolean {
-	return fingerprint(a) === fingerprint(b);
-}
-
-function fingerprint(view: RunView): string {
-	const record = view.record && { ...view.record, heartbeat: 0, updated: 0 };
-	return JSON.stringify([{ ...view, record }, view.record && view.status !== 'running' ? view.record.updated : 0]);
-}

@@ -3,19 +3,21 @@ import * as vscode from 'vscode';
 import { Disposable, type IDisposable } from '../base/disposable.ts';
 import { Emitter } from '../base/event.ts';
 import { runFiles } from '../runs/runFiles.ts';
-import { findRuns, type RunRegistry } from '../runs/runRegistry.ts';
+import { findRuns } from '../runs/runFolders.ts';
+import type { RunRegistry } from '../runs/runRegistry.ts';
 import type { RunSource } from './runStore.ts';
 
 /** Runs started or opened by the user's programs, in any folder. */
 export class RegisteredRuns implements RunSource {
-	readonly #registry: RunRegistry;
+	readonly #registry: () => Promise<RunRegistry>;
 
-	constructor(registry: RunRegistry) {
+	constructor(registry: () => Promise<RunRegistry>) {
 		this.#registry = registry;
 	}
 
 	async list(): Promise<readonly string[]> {
-		const [own, foreign] = await Promise.all([this.#registry.list(), this.#registry.listForeign()]);
+		const registry = await this.#registry();
+		const [own, foreign] = await Promise.all([registry.list(), registry.listForeign()]);
 		return [...own, ...foreign];
 	}
 

@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { Failure } from '../base/failure.ts';
+import { formatCounted } from '../base/format.ts';
 import type { RecipeFault } from '../core/recipe/parseRecipe.ts';
 import type { EngineName } from '../protocol/runRecord.ts';
 import type { Agree } from '../runs/foreignCode.ts';
@@ -229,7 +230,7 @@ export class RunStarter {
 	#showFaults(document: vscode.TextDocument, faults: readonly RecipeFault[]): void {
 		const [first] = faults;
 		const rest = faults.length - 1;
-		const more = rest > 0 ? ` ${rest} more ${rest === 1 ? 'problem' : 'problems'}.` : '';
+		const more = rest > 0 ? ` ${formatCounted(rest, 'more problem')}.` : '';
 		const name = document.uri.path.split('/').pop() ?? '';
 		const text = first ? `${name}, line ${first.line}: ${first.message}${more}` : `${name} is not a valid recipe.`;
 		const goTo = async () => {

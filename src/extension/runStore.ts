@@ -5,8 +5,7 @@ import { Disposable, type IDisposable, toDisposable } from '../base/disposable.t
 import { Emitter } from '../base/event.ts';
 import { Failure } from '../base/failure.ts';
 import { runFiles } from '../runs/runFiles.ts';
-import { loadRun, sameView } from './runLoader.ts';
-import { isForeign, isLive, type RunView } from './runView.ts';
+import { isForeign, isLive, type RunView, sameView } from './runView.ts';
 import { RunWatch } from './runWatch.ts';
 
 /** A source of run folders: the registry or the workspace. */
@@ -148,7 +147,7 @@ export class RunStore extends Disposable {
 	/** Rereads a run immediately after an action on it. */
 	async reload(folder: string): Promise<void> {
 		const entry = this.#entries.get(resolve(folder));
-		if (entry !== undefined) this.#take(resolve(folder), await loadRun(folder), entry.stamp);
+		if (entry !== undefined) this.#take(resolve(folder), await load(folder), entry.stamp);
 	}
 
 	async #look(): Promise<void> {
@@ -184,7 +183,7 @@ export class RunStore extends Disposable {
 			entry.watch.stir();
 			return true;
 		}
-		this.#take(folder, await loadRun(folder), stamp);
+		this.#take(folder, await load(folder), stamp);
 		return true;
 	}
 
@@ -196,7 +195,7 @@ export class RunStore extends Disposable {
 		if (!there) return false;
 		if (entry !== undefined && isForeign(entry.view) && now < entry.again) return true;
 		if (now < (this.#noRunsUntil.get(folder) ?? 0)) return false;
-		const view = await loadRun(folder);
+		const view = await load(folder);
 		const rest = foreignRest * (performance.now() - now);
 		if (!isForeign(view)) {
 			this.#noRunsUntil.set(folder, performance.now() + Math.max(foreignMs.other, rest));
@@ -218,7 +217,7 @@ export class RunStore extends Disposable {
 		entry.view = view;
 		entry.stamp = stamp;
 		if (isLive(view)) {
-			entry.watch ??= new RunWatch(view, (next) => this.#take(folder, next, entry.stamp));
+			entry.watch ??= new RunWatch(view, load, (next) => this.#take(folder, next, entry.stamp));
 		} else {
 			entry.watch?.dispose();
 			entry.watch = null;
@@ -240,4 +239,10 @@ export class RunStore extends Disposable {
 			Math.max(0, quietMs - (Date.now() - this.#reportedAt)),
 		);
 	}
+}
+
+/** Reads a run. The code that reads run folders is loaded with the first one, to keep activation fast. */
+async function load(folder: string): Promise<RunView> {
+	const { loadRun } = await import('./runLoader.ts');
+	return loadRun(folder);
 }

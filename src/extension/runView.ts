@@ -26,6 +26,18 @@ export interface RunView {
 }
 
 /**
+ * Returns whether two snapshots look the same when displayed, so that a redraw can be skipped. Heartbeats are ignored.
+ */
+export function sameView(a: RunView, b: RunView): boolean {
+	return fingerprint(a) === fingerprint(b);
+}
+
+function fingerprint(view: RunView): string {
+	const record = view.record && { ...view.record, heartbeat: 0, updated: 0 };
+	return JSON.stringify([{ ...view, record }, view.record && view.status !== 'running' ? view.record.updated : 0]);
+}
+
+/**
  * Returns whether the run was created by another trainer. Such runs are read-only: they cannot be started, stopped, or
  * changed here.
  */

@@ -1,7 +1,6 @@
 import { type FSWatcher, watch } from 'node:fs';
 import { Disposable, toDisposable } from '../base/disposable.ts';
-import { loadRun, sameView } from './runLoader.ts';
-import type { RunView } from './runView.ts';
+import { type RunView, sameView } from './runView.ts';
 
 /** Minimum interval between checks, which limits them to two per second; also used as the polling interval. */
 const pauseMs = 500;
@@ -10,6 +9,7 @@ const pollMs = 2000;
 /** Follows a live run for the lists. File events provide fast updates; polling catches missed events. */
 export class RunWatch extends Disposable {
 	readonly #folder: string;
+	readonly #load: (folder: string) => Promise<RunView>;
 	readonly #tell: (view: RunView) => void;
 	#watcher: FSWatcher | null = null;
 	#timer: NodeJS.Timeout | null = null;
@@ -17,9 +17,13 @@ export class RunWatch extends Disposable {
 	#looked = 0;
 	#looking = false;
 
-	/** @param notify called with each snapshot that differs from the previous one */
-	constructor(view: RunView, notify: (view: RunView) => void) {
+	/**
+	 * @param load reads a run; never fails
+	 * @param notify called with each snapshot that differs from the previous one
+	 */
+	constructor(view: RunView, load: (folder: string) => Promise<RunView>, notify: (view: RunView) => void) {
 		super();
+		this.#load = load;
 		this.#folder = view.folder;
 		this.#last = view;
 		this.#tell = notify;
@@ -56,7 +60,7 @@ export class RunWatch extends Disposable {
 
 	async #look(): Promise<void> {
 		this.#looking = true;
-		const view = await loadRun(this.#folder);
+		const view = await this.#load(this.#folder);
 		this.#looking = false;
 		this.#looked = Date.now();
 		if (this.disposed) return;

@@ -7,7 +7,8 @@ import { contextKeys } from './ids.ts';
 export class TranscriptContext extends Disposable {
 	#said: boolean | null = null;
 
-	start(): void {
+	constructor() {
+		super();
 		this.register(vscode.window.onDidChangeActiveTextEditor((editor) => this.#say(editor)));
 		this.#say(vscode.window.activeTextEditor);
 	}

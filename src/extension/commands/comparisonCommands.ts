@@ -1,7 +1,6 @@
 import { Failure } from '../../base/failure.ts';
 import { formatCounted } from '../../base/format.ts';
 import { comparedRuns } from '../../protocol/comparedRuns.ts';
-import type { CommandTable } from '../commandTable.ts';
 import { commandIds } from '../ids.ts';
 import { showQuickPick } from '../quickInput.ts';
 import type { RunPicker } from '../runPicker.ts';
@@ -20,25 +19,27 @@ interface Needs {
 }
 
 /**
- * Registers *Compare Runs*, which compares the runs selected in the *Runs* view or asks which to compare. Only reads
+ * Handler of *Compare Runs*, which compares the runs selected in the *Runs* view or asks which to compare. Only reads
  * files.
  */
-export function addComparisonCommands(table: CommandTable, { picker, store, comparisons }: Needs): void {
-	table.add(commandIds.compareRuns, async (...args) => {
-		const named = args.length === 0 ? [] : await picker.many(args, { title: '', what: 'can be read', applies });
-		const folders = (named ?? []).map((view) => view.folder);
-		const enough = folders.length >= comparedRuns.min;
-		const chosen = enough ? folders : await pick(store, new Set(folders));
-		if (chosen === undefined) return;
-		if (chosen.length < comparedRuns.min || chosen.length > comparedRuns.max) {
-			throw new Failure(
-				'invalid',
-				`${formatCounted(chosen.length, 'run is', 'runs are')} chosen.`,
-				`Select ${comparedRuns.min} to ${comparedRuns.max} runs to compare.`,
-			);
-		}
-		await comparisons.open(chosen);
-	});
+export function comparisonCommands({ picker, store, comparisons }: Needs) {
+	return {
+		[commandIds.compareRuns]: async (...args: unknown[]) => {
+			const named = args.length === 0 ? [] : await picker.many(args, { title: '', what: 'can be read', applies });
+			const folders = (named ?? []).map((view) => view.folder);
+			const enough = folders.length >= comparedRuns.min;
+			const chosen = enough ? folders : await pick(store, new Set(folders));
+			if (chosen === undefined) return;
+			if (chosen.length < comparedRuns.min || chosen.length > comparedRuns.max) {
+				throw new Failure(
+					'invalid',
+					`${formatCounted(chosen.length, 'run is', 'runs are')} chosen.`,
+					`Select ${comparedRuns.min} to ${comparedRuns.max} runs to compare.`,
+				);
+			}
+			await comparisons.open(chosen);
+		},
+	};
 }
 
 const applies = (view: RunView): boolean => view.record !== null;

@@ -1,21 +1,22 @@
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
-import type { CommandTable } from '../commandTable.ts';
 import { commandIds, viewTypes } from '../ids.ts';
 import type { HubNeeds } from '../panels/dataset/hubDataset.ts';
 
 /**
- * Registers *Open Dataset*, which opens the file or folder passed by a menu, a task (`{task: 'addition', digits: 3,
+ * Handler of *Open Dataset*, which opens the file or folder passed by a menu, a task (`{task: 'addition', digits: 3,
  * rows, seed}`), or a dataset that the user picks. Only reads files, so it works without workspace trust, except for
  * Hub downloads.
  */
-export function addDatasetCommands(table: CommandTable, needs: HubNeeds): void {
-	table.add(commandIds.openDataset, async (argument?: unknown) => {
-		const uri = await uriOf(argument, needs);
-		if (uri === undefined) return;
-		const type = /\.(parquet|arrow)$/i.test(uri.path) ? viewTypes.parquet : viewTypes.dataset;
-		await vscode.commands.executeCommand('vscode.openWith', uri, type);
-	});
+export function datasetCommands(needs: HubNeeds) {
+	return {
+		[commandIds.openDataset]: async (argument?: unknown) => {
+			const uri = await uriOf(argument, needs);
+			if (uri === undefined) return;
+			const type = /\.(parquet|arrow)$/i.test(uri.path) ? viewTypes.parquet : viewTypes.dataset;
+			await vscode.commands.executeCommand('vscode.openWith', uri, type);
+		},
+	};
 }
 
 async function uriOf(argument: unknown, needs: HubNeeds): Promise<vscode.Uri | undefined> {

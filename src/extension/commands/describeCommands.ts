@@ -1,5 +1,4 @@
 import type * as vscode from 'vscode';
-import type { CommandTable } from '../commandTable.ts';
 import { commandIds } from '../ids.ts';
 import { showInputBox } from '../quickInput.ts';
 import type { RunPicker } from '../runPicker.ts';
@@ -13,8 +12,8 @@ interface Needs {
 	readonly store: RunStore;
 }
 
-/** Registers the commands that edit a run's name, tags, and note. The engine's own files are not changed. */
-export function addDescribeCommands(table: CommandTable, { picker, store }: Needs): void {
+/** Handlers of the commands that edit a run's name, tags, and note. The engine's own files are not changed. */
+export function describeCommands({ picker, store }: Needs) {
 	/** Asks for the new text unless the caller provides it. Empty text removes the current value. */
 	const describe = async (
 		args: readonly unknown[],
@@ -31,28 +30,27 @@ export function addDescribeCommands(table: CommandTable, { picker, store }: Need
 		await change(await import('../../runs/runActions.ts'), view.folder, text);
 		await store.reload(view.folder);
 	};
-	table.add(commandIds.renameRun, (...args) =>
-		describe(
-			args,
-			'Rename',
-			(view) => ({ value: nameOf(view), prompt: "Leave empty to use the recipe's name" }),
-			(actions, folder, text) => actions.renameRun(folder, text),
-		),
-	);
-	table.add(commandIds.editTags, (...args) =>
-		describe(
-			args,
-			'Edit tags',
-			(view) => ({ value: view.annotation?.tags?.join(', ') ?? '', prompt: 'Comma-separated tags' }),
-			(actions, folder, text) => actions.tagRun(folder, text.split(',')),
-		),
-	);
-	table.add(commandIds.editNote, (...args) =>
-		describe(
-			args,
-			'Edit note',
-			(view) => ({ value: view.annotation?.note ?? '', prompt: 'Note shown with the run' }),
-			(actions, folder, text) => actions.noteRun(folder, text.trim()),
-		),
-	);
+	return {
+		[commandIds.renameRun]: (...args: unknown[]) =>
+			describe(
+				args,
+				'Rename',
+				(view) => ({ value: nameOf(view), prompt: "Leave empty to use the recipe's name" }),
+				(actions, folder, text) => actions.renameRun(folder, text),
+			),
+		[commandIds.editTags]: (...args: unknown[]) =>
+			describe(
+				args,
+				'Edit tags',
+				(view) => ({ value: view.annotation?.tags?.join(', ') ?? '', prompt: 'Comma-separated tags' }),
+				(actions, folder, text) => actions.tagRun(folder, text.split(',')),
+			),
+		[commandIds.editNote]: (...args: unknown[]) =>
+			describe(
+				args,
+				'Edit note',
+				(view) => ({ value: view.annotation?.note ?? '', prompt: 'Note shown with the run' }),
+				(actions, folder, text) => actions.noteRun(folder, text.trim()),
+			),
+	};
 }

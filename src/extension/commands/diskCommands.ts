@@ -3,7 +3,6 @@ import { Failure } from '../../base/failure.ts';
 import { formatBytes } from '../../base/format.ts';
 import { diskUse } from '../../runs/runReader.ts';
 import type { RunRegistry } from '../../runs/runRegistry.ts';
-import type { CommandTable } from '../commandTable.ts';
 import { diskRows } from '../diskRows.ts';
 import { commandIds } from '../ids.ts';
 import type { Notices } from '../notices.ts';
@@ -32,56 +31,58 @@ const actions = () => import('../../runs/runActions.ts');
 /** Number of recent checkpoints that pruning keeps, in addition to the best one. */
 const keptCheckpoints = 1;
 
-/** Registers the commands that manage disk space. Deletions require confirmation; moves to the trash can be undone. */
-export function addDiskCommands(table: CommandTable, needs: Needs): void {
+/** Handlers of the commands that manage disk space. Deletions require confirmation; moves to the trash can be undone. */
+export function diskCommands(needs: Needs) {
 	const { picker, store, registry } = needs;
 	const { askPruneCheckpoints, askPruneTokens } = pruner(needs);
-	table.add(commandIds.moveToTrash, async (...args) => {
-		const views = await picker.many(args, { title: 'Move a run to the trash', what: 'has ended', applies: hasEnded });
-		if (views === undefined) return;
-		// A key binding acts on the selection, which might not include the focused row.
-		if (args[0] === selectionArgument && !(await confirmTrash(views))) return;
-		const { trashRun } = await actions();
-		const trashed: Trashed[] = [];
-		try {
-			for (const view of views) {
-				const folder = await trashRun(view.folder);
-				trashed.push({ folder, started: await registry.remove(view.folder) });
+	return {
+		[commandIds.moveToTrash]: async (...args: unknown[]) => {
+			const views = await picker.many(args, { title: 'Move a run to the trash', what: 'has ended', applies: hasEnded });
+			if (views === undefined) return;
+			// A key binding acts on the selection, which might not include the focused row.
+			if (args[0] === selectionArgument && !(await confirmTrash(views))) return;
+			const { trashRun } = await actions();
+			const trashed: Trashed[] = [];
+			try {
+				for (const view of views) {
+					const folder = await trashRun(view.folder);
+					trashed.push({ folder, started: await registry.remove(view.folder) });
+				}
+			} finally {
+				await store.refresh();
+				// If moving a run fails, the runs already moved can still be restored.
+				if (trashed.length > 0) offerUndo(views.slice(0, trashed.length), trashed, needs);
 			}
-		} finally {
-			await store.refresh();
-			// If moving a run fails, the runs already moved can still be restored.
-			if (trashed.length > 0) offerUndo(views.slice(0, trashed.length), trashed, needs);
-		}
-	});
-	table.add(commandIds.showDiskUse, async (...args) => {
-		const view = await picker.one(args, {
-			title: 'Show the disk use of a run',
-			what: 'was found',
-			applies: () => true,
-		});
-		if (view === undefined) return;
-		const use = await diskUse(view.folder);
-		const picked = await showQuickPick(
-			diskRows(use, hasEnded(view)).map((row) => ({
-				...row,
-				...(row.prune === null ? {} : { detail: row.prune === 'tokens' ? 'Prune token logs' : 'Prune checkpoints' }),
-			})),
-			{ title: `${nameOf(view)} takes ${formatBytes(use.total)}`, placeHolder: 'Select data to prune' },
-		);
-		if (picked?.prune === 'checkpoints') await askPruneCheckpoints([view]);
-		if (picked?.prune === 'tokens') await askPruneTokens([view]);
-	});
-	table.add(commandIds.pruneCheckpoints, async (...args) => {
-		const question = { title: 'Prune the checkpoints of a run', what: 'has ended', applies: hasEnded };
-		const views = await picker.many(args, question);
-		if (views !== undefined) await askPruneCheckpoints(views);
-	});
-	table.add(commandIds.pruneTokenLogs, async (...args) => {
-		const question = { title: 'Prune the token logs of a run', what: 'has ended', applies: hasEnded };
-		const views = await picker.many(args, question);
-		if (views !== undefined) await askPruneTokens(views);
-	});
+		},
+		[commandIds.showDiskUse]: async (...args: unknown[]) => {
+			const view = await picker.one(args, {
+				title: 'Show the disk use of a run',
+				what: 'was found',
+				applies: () => true,
+			});
+			if (view === undefined) return;
+			const use = await diskUse(view.folder);
+			const picked = await showQuickPick(
+				diskRows(use, hasEnded(view)).map((row) => ({
+					...row,
+					...(row.prune === null ? {} : { detail: row.prune === 'tokens' ? 'Prune token logs' : 'Prune checkpoints' }),
+				})),
+				{ title: `${nameOf(view)} takes ${formatBytes(use.total)}`, placeHolder: 'Select data to prune' },
+			);
+			if (picked?.prune === 'checkpoints') await askPruneCheckpoints([view]);
+			if (picked?.prune === 'tokens') await askPruneTokens([view]);
+		},
+		[commandIds.pruneCheckpoints]: async (...args: unknown[]) => {
+			const question = { title: 'Prune the checkpoints of a run', what: 'has ended', applies: hasEnded };
+			const views = await picker.many(args, question);
+			if (views !== undefined) await askPruneCheckpoints(views);
+		},
+		[commandIds.pruneTokenLogs]: async (...args: unknown[]) => {
+			const question = { title: 'Prune the token logs of a run', what: 'has ended', applies: hasEnded };
+			const views = await picker.many(args, question);
+			if (views !== undefined) await askPruneTokens(views);
+		},
+	};
 }
 
 async function confirmTrash(views: readonly RunView[]): Promise<boolean> {

@@ -1,4 +1,3 @@
-import type { CommandTable } from '../commandTable.ts';
 import { commandIds } from '../ids.ts';
 import type { Notices } from '../notices.ts';
 import type { RunPicker } from '../runPicker.ts';
@@ -7,21 +6,20 @@ import { nameOf, type RunView } from '../runView.ts';
 const anyRun = (view: RunView) => view.record !== null;
 
 /**
- * Registers the command that exports rollouts as training data for other tools. Works without workspace trust or an
+ * Handler of the command that exports rollouts as training data for other tools. Works without workspace trust or an
  * engine.
  */
-export function addExportCommands(
-	table: CommandTable,
-	{ picker, notices }: { readonly picker: RunPicker; readonly notices: Notices },
-): void {
-	table.add(commandIds.exportRollouts, async (...args) => {
-		const view = await picker.one(args, {
-			title: 'Export the rollouts of a run',
-			what: 'can be read',
-			applies: anyRun,
-		});
-		if (view === undefined) return false;
-		const { exportRun } = await import('../rollouts/exportCommand.ts');
-		return exportRun({ folder: view.folder, name: nameOf(view) }, args[1], notices);
-	});
+export function exportCommands({ picker, notices }: { readonly picker: RunPicker; readonly notices: Notices }) {
+	return {
+		[commandIds.exportRollouts]: async (...args: unknown[]) => {
+			const view = await picker.one(args, {
+				title: 'Export the rollouts of a run',
+				what: 'can be read',
+				applies: anyRun,
+			});
+			if (view === undefined) return false;
+			const { exportRun } = await import('../rollouts/exportCommand.ts');
+			return exportRun({ folder: view.folder, name: nameOf(view) }, args[1], notices);
+		},
+	};
 }

@@ -1,6 +1,5 @@
 import { isAbsolute, normalize } from 'node:path';
 import * as vscode from 'vscode';
-import type { CommandTable } from '../commandTable.ts';
 import { commandIds } from '../ids.ts';
 import type { QueryPlace } from '../panels/query/querySession.ts';
 
@@ -9,13 +8,15 @@ export interface QueryOpener {
 }
 
 /**
- * Registers *Query Rollouts*, which queries all runs, the runs selected in a menu, or the runs passed by code as `{sql,
+ * Handler of *Query Rollouts*, which queries all runs, the runs selected in a menu, or the runs passed by code as `{sql,
  * runs}`. Only reads files, so it works without workspace trust.
  */
-export function addQueryCommands(table: CommandTable, queries: QueryOpener): void {
-	table.add(commandIds.queryRollouts, async (argument?: unknown, selected?: unknown) => {
-		await queries.open(placeOf(argument, selected));
-	});
+export function queryCommands(queries: QueryOpener) {
+	return {
+		[commandIds.queryRollouts]: async (argument?: unknown, selected?: unknown) => {
+			await queries.open(placeOf(argument, selected));
+		},
+	};
 }
 
 function placeOf(argument: unknown, selected: unknown): QueryPlace {

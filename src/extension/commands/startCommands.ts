@@ -4,7 +4,6 @@ import { formatBytes, formatPercent } from '../../base/format.ts';
 import { pipelineFiles } from '../../protocol/pipelineFiles.ts';
 import { engineTitles } from '../../runs/engineFacts.ts';
 import { type CheckpointInfo, listCheckpoints } from '../../runs/runReader.ts';
-import type { CommandTable } from '../commandTable.ts';
 import { exists } from '../exists.ts';
 import { commandIds } from '../ids.ts';
 import type { NewProjectAnswers } from '../newProject.ts';
@@ -30,43 +29,41 @@ interface Needs {
 	readonly storage: vscode.Uri;
 }
 
-/** Registers the commands that start training or create what it needs. Each one resolves to the run folder. */
-export function addStartCommands(
-	table: CommandTable,
-	{ picker, starter, notices, estimate, rewards, templates, storage }: Needs,
-): void {
-	table.add(commandIds.startDemoRun, async (place?: unknown) =>
-		starter.start(await demoRecipe(templates, storage), placeOf(place)),
-	);
-	table.add(commandIds.newProject, async (answers?: unknown) => {
-		const { newProject } = await import('../newProject.ts');
-		const recipe = await newProject(templates, await answersOf(answers));
-		if (recipe !== undefined) await rewards.refresh();
-		return recipe;
-	});
-	table.add(commandIds.startRun, async (recipe?: unknown, place?: unknown) => {
-		const uri = recipe instanceof vscode.Uri ? recipe : await pickRecipe(notices, 'Start a run');
-		return uri && starter.start(uri, placeOf(place));
-	});
-	table.add(commandIds.estimateMemory, async (recipe?: unknown) => {
-		const uri = recipe instanceof vscode.Uri ? recipe : await pickRecipe(notices, 'Estimate memory');
-		return uri && estimate(uri);
-	});
-	table.add(commandIds.resumeRun, async (...args) => {
-		const view = await picker.one(args, { title: 'Resume a run', what: 'can be resumed', applies: isResumable });
-		return view && starter.resume(view, placeOf(args[1]));
-	});
-	table.add(commandIds.resumeFromCheckpoint, async (...args) => {
-		const question = {
-			title: 'Resume from a checkpoint of a run',
-			what: 'can be read',
-			applies: (run: RunView) => run.record !== null,
-		};
-		const view = await picker.one(args, question);
-		if (view === undefined) return undefined;
-		const step = typeof args[1] === 'number' ? args[1] : await pickCheckpoint(view);
-		return step === undefined ? undefined : starter.branch(view, step, placeOf(args[2]));
-	});
+/** Handlers of the commands that start training or create what it needs. Each one resolves to the run folder. */
+export function startCommands({ picker, starter, notices, estimate, rewards, templates, storage }: Needs) {
+	return {
+		[commandIds.startDemoRun]: async (place?: unknown) =>
+			starter.start(await demoRecipe(templates, storage), placeOf(place)),
+		[commandIds.newProject]: async (answers?: unknown) => {
+			const { newProject } = await import('../newProject.ts');
+			const recipe = await newProject(templates, await answersOf(answers));
+			if (recipe !== undefined) await rewards.refresh();
+			return recipe;
+		},
+		[commandIds.startRun]: async (recipe?: unknown, place?: unknown) => {
+			const uri = recipe instanceof vscode.Uri ? recipe : await pickRecipe(notices, 'Start a run');
+			return uri && starter.start(uri, placeOf(place));
+		},
+		[commandIds.estimateMemory]: async (recipe?: unknown) => {
+			const uri = recipe instanceof vscode.Uri ? recipe : await pickRecipe(notices, 'Estimate memory');
+			return uri && estimate(uri);
+		},
+		[commandIds.resumeRun]: async (...args: unknown[]) => {
+			const view = await picker.one(args, { title: 'Resume a run', what: 'can be resumed', applies: isResumable });
+			return view && starter.resume(view, placeOf(args[1]));
+		},
+		[commandIds.resumeFromCheckpoint]: async (...args: unknown[]) => {
+			const question = {
+				title: 'Resume from a checkpoint of a run',
+				what: 'can be read',
+				applies: (run: RunView) => run.record !== null,
+			};
+			const view = await picker.one(args, question);
+			if (view === undefined) return undefined;
+			const step = typeof args[1] === 'number' ? args[1] : await pickCheckpoint(view);
+			return step === undefined ? undefined : starter.branch(view, step, placeOf(args[2]));
+		},
+	};
 }
 
 function placeOf(argument: unknown): StartPlace {

@@ -4,7 +4,6 @@ import { Failure } from '../../base/failure.ts';
 import { looksLikeTranscript } from '../../core/transcript/looksLike.ts';
 import { decode } from '../../protocol/decode.ts';
 import { type TranscriptPlace, transcriptPlaceSchema } from '../../protocol/transcriptMessages.ts';
-import type { CommandTable } from '../commandTable.ts';
 import { commandIds } from '../ids.ts';
 
 /** File extensions of possible chat logs. */
@@ -16,15 +15,17 @@ export interface TranscriptOpener {
 }
 
 /**
- * Registers *Open Transcript*, which opens the file passed by a menu, a rollout (`{kind: 'rollout', run, split, step,
+ * Handler of *Open Transcript*, which opens the file passed by a menu, a rollout (`{kind: 'rollout', run, split, step,
  * group, index}`), the file in the active editor if it looks like a transcript, or a file that the user picks. Only
  * reads files, so it works without workspace trust.
  */
-export function addTranscriptCommands(table: CommandTable, transcripts: TranscriptOpener): void {
-	table.add(commandIds.openTranscript, async (argument?: unknown) => {
-		const place = placeOf(argument) ?? (argument === undefined ? await placeOfEditor() : null) ?? (await ask());
-		if (place !== null) await transcripts.open(place);
-	});
+export function transcriptCommands(transcripts: TranscriptOpener) {
+	return {
+		[commandIds.openTranscript]: async (argument?: unknown) => {
+			const place = placeOf(argument) ?? (argument === undefined ? await placeOfEditor() : null) ?? (await ask());
+			if (place !== null) await transcripts.open(place);
+		},
+	};
 }
 
 function placeOf(argument: unknown): TranscriptPlace | null {

@@ -3,6 +3,7 @@ import * as v from 'valibot';
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
 import { failureText } from '../../base/failureTally.ts';
+import { formatCount, formatCounted } from '../../base/format.ts';
 import { intervalText } from '../../core/report/numberText.ts';
 import { decode } from '../../protocol/decode.ts';
 import { runCli } from '../cliProcess.ts';
@@ -53,7 +54,7 @@ export async function evaluateCheckpoint(
 					environment: await needs.environment(),
 					signal: abort.signal,
 					onProgress: (done, total) => {
-						lastMessage = `${done} of ${total} questions`;
+						lastMessage = `${formatCount(done)} of ${formatCounted(total, 'question')}`;
 						progress.report({ message: lastMessage, increment: ((done - before) / Math.max(1, total)) * 100 });
 						before = done;
 					},
@@ -79,7 +80,9 @@ function showResult(name: string, { done, total, failures, accuracy }: Evaluatio
 	const words = `${name}: pass@1 ${intervalText(accuracy)} on ${done}`;
 	if (done >= total) return void notices.information(`${words} questions.`);
 	const why = displayText(failureText(failures), 300);
-	void notices.warning(`${words} of ${total} questions; ${total - done} failed: ${why} To retry them, evaluate again.`);
+	void notices.warning(
+		`${words} of ${formatCounted(total, 'question')}; ${total - done} failed: ${why} To retry them, evaluate again.`,
+	);
 }
 
 /**

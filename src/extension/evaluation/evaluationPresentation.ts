@@ -1,4 +1,4 @@
-import { formatTime } from '../../base/format.ts';
+import { formatCount, formatCounted, formatTime } from '../../base/format.ts';
 import type { ItemFlag } from '../ids.ts';
 import { displayText } from '../runView.ts';
 import type { TooltipRow } from '../treeRow.ts';
@@ -19,7 +19,9 @@ export function presentEvaluation(view: EvaluationView, now: number): TooltipRow
 	const on = `${problems}${step === null ? '' : ` at step ${step}`}`;
 	const pass = accuracy === null ? null : `pass@1 ${passText(accuracy)}`;
 	const whole = accuracy !== null && done !== null && done >= count;
-	const state = whole ? null : `interrupted${done === null ? '' : ` at ${done} of ${count} questions`}`;
+	const state = whole
+		? null
+		: `interrupted${done === null ? '' : ` at ${formatCount(done)} of ${formatCounted(count, 'question')}`}`;
 	const often = samples === 1 ? null : `${samples} samples`;
 	const join = (separator: string, ...parts: readonly (string | null)[]) => parts.filter(Boolean).join(separator);
 	return {

@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
-import { formatPercent } from '../../base/format.ts';
+import { formatCounted, formatPercent } from '../../base/format.ts';
 import { benchmarks } from '../../core/evaluation/benchmarks.ts';
 import { type BenchmarkName, benchmarkNames } from '../../protocol/benchmarks.ts';
 import { type CheckpointInfo, listCheckpoints } from '../../runs/runReader.ts';
@@ -91,7 +91,7 @@ async function askQuestions(view: RunView): Promise<string[] | undefined> {
 		{ label: '$(file) A file...', description: 'JSONL with "prompt" and "answer"', file: true },
 		...benchmarkNames.map((name) => ({
 			label: `$(beaker) ${name}...`,
-			description: `JSONL file with ${benchmarks[name].title}, ${benchmarks[name].samples} samples per question`,
+			description: `JSONL file with ${benchmarks[name].title}, ${formatCounted(benchmarks[name].samples, 'sample')} per question`,
 			file: true,
 			benchmark: name,
 		})),

@@ -1,4 +1,4 @@
-import { formatDuration, formatPercent } from '../../base/format.ts';
+import { formatCounted, formatDuration, formatPercent } from '../../base/format.ts';
 import type { PipelineView } from '../../runs/pipeline/pipelineView.ts';
 import { displayText } from '../runView.ts';
 
@@ -17,7 +17,7 @@ export function pipelineEnd({ name, status, stages, record }: PipelineView): str
 		const partial = stages.flatMap((one) =>
 			one.partial === null ? [] : [` ${displayText(one.name, 40)}: ${displayText(one.partial, 300)}`],
 		);
-		return `${label} finished its ${stages.length} stages in ${formatDuration(seconds)}${accuracy}.${partial.join('')}`;
+		return `${label} finished its ${formatCounted(stages.length, 'stage')} in ${formatDuration(seconds)}${accuracy}.${partial.join('')}`;
 	}
 	if (status === 'crashed') {
 		return `${label} stopped because its runner exited; ${so}. Resume it to continue; finished stages are not rerun.`;

@@ -1,4 +1,11 @@
-import { formatDuration, formatEstimate, formatPercent, formatTime } from '../../base/format.ts';
+import {
+	formatCount,
+	formatCounted,
+	formatDuration,
+	formatEstimate,
+	formatPercent,
+	formatTime,
+} from '../../base/format.ts';
 import type { PipelineView, StageView } from '../../runs/pipeline/pipelineView.ts';
 import type { EvaluationView } from '../evaluation/evaluationList.ts';
 import { passText } from '../evaluation/evaluationPresentation.ts';
@@ -54,7 +61,7 @@ export function presentPipeline(view: PipelineView, now: number, left: number | 
 	const live = isLivePipeline(view);
 	const done = view.stages.filter(isDone).length;
 	const stage = view.stages.find(({ status }) => status === 'running' || status === 'failed' || status === 'stopped');
-	const stages = `${done} of ${view.stages.length} stages`;
+	const stages = `${formatCount(done)} of ${formatCounted(view.stages.length, 'stage')}`;
 	const count = stage !== undefined && live ? countOf(stage) : null;
 	const at = stage === undefined ? null : stageName(stage.name);
 	const start = formatTime(view.record.created, now);

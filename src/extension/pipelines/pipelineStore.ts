@@ -4,7 +4,7 @@ import { Disposable, toDisposable } from '../../base/disposable.ts';
 import { Emitter } from '../../base/event.ts';
 import { pipelineFiles } from '../../protocol/pipelineFiles.ts';
 import type { PipelineView, StageView } from '../../runs/pipeline/pipelineView.ts';
-import { isPipelineFolder } from '../../runs/runRegistry.ts';
+import { isPipelineFolder } from '../../runs/runFolders.ts';
 import type { EvaluationView } from '../evaluation/evaluationList.ts';
 import type { RunStore } from '../runStore.ts';
 import type { RunView } from '../runView.ts';

@@ -1,3 +1,4 @@
+import { formatCounted } from '../../base/format.ts';
 import { visibleLine } from '../../core/report/visibleText.ts';
 import type { CheckStatus, DoctorReport } from '../../protocol/torchEnvironment.ts';
 
@@ -17,7 +18,7 @@ export function doctorSentence({ rows }: DoctorReport): string {
 	const first = errors?.[0] ?? warnings?.[0];
 	if (first === undefined) return 'The PyTorch engine is ready.';
 	const more = (errors?.length ?? 0) + (warnings?.length ?? 0) - 1;
-	const rest = more === 0 ? '' : ` ${more} more ${more === 1 ? 'problem' : 'problems'}.`;
+	const rest = more === 0 ? '' : ` ${formatCounted(more, 'more problem')}.`;
 	return `${first.check}: ${first.found.replace(/\.$/, '')}.${rest}`;
 }
 

@@ -1,12 +1,8 @@
 import type { TranscriptPlace } from '../../protocol/transcriptMessages.ts';
-import { addComparisonCommands } from '../commands/comparisonCommands.ts';
-import { addDatasetCommands } from '../commands/datasetCommands.ts';
 import { addIndexCommands } from '../commands/indexCommands.ts';
-import { addOpenCommands } from '../commands/openCommands.ts';
-import { addQueryCommands } from '../commands/queryCommands.ts';
-import { addTranscriptCommands } from '../commands/transcriptCommands.ts';
-import { DiagnosisWatch } from '../diagnosis/diagnosisWatch.ts';
-import { panelTypes } from '../ids.ts';
+import type { DiagnosisWatch } from '../diagnosis/diagnosisWatch.ts';
+import { commandIds, panelTypes } from '../ids.ts';
+import { Lazy } from '../lazy.ts';
 import { LazyPanels } from '../lazyPanels.ts';
 import { DatasetEditors } from '../panels/dataset/datasetEditors.ts';
 import type { QueryPlace } from '../panels/query/querySession.ts';
@@ -20,6 +16,7 @@ import type { WindowServices } from './registerWindow.ts';
 export interface PanelServices {
 	readonly openDashboard: (folder: string) => Promise<void>;
 	readonly datasets: DatasetEditors;
+	readonly diagnosis: Lazy<DiagnosisWatch>;
 }
 
 export function registerPanels(
@@ -33,7 +30,7 @@ export function registerPanels(
 	const dashboards = keep(
 		new LazyPanels(panelTypes.dashboard, async () => {
 			const { dashboardPanels } = await import('../panels/dashboard/dashboardPanel.ts');
-			return dashboardPanels({ ...panels, diagnosis });
+			return dashboardPanels({ ...panels, diagnosis: await diagnosis.get() });
 		}),
 	);
 	const openDashboard = (folder: string) => dashboards.open(folder);
@@ -50,10 +47,13 @@ export function registerPanels(
 			return rolloutsPanels({ ...panels, programs, client, notices, rolloutIndex });
 		}),
 	);
-	const diagnosis: DiagnosisWatch = keep(
-		new DiagnosisWatch({
-			...{ store, notices, storage, log, openDashboard },
-			openRollouts: (folder, place) => rollouts.open(folder, place),
+	const diagnosis: Lazy<DiagnosisWatch> = keep(
+		new Lazy(async () => {
+			const { DiagnosisWatch } = await import('../diagnosis/diagnosisWatch.ts');
+			return new DiagnosisWatch({
+				...{ store, notices, storage, log, openDashboard },
+				openRollouts: (folder, place) => rollouts.open(folder, place),
+			});
 		}),
 	);
 	const comparisons = keep(
@@ -82,11 +82,33 @@ export function registerPanels(
 			return new DatasetPanel(panel, panels, uri, needs);
 		}),
 	);
-	addOpenCommands(table, { picker, store, registry, workspaceRuns, dashboards, rollouts });
-	addTranscriptCommands(table, transcripts);
-	addDatasetCommands(table, { storage, python: async () => (await pytorch.get()).python.find() });
-	addQueryCommands(table, queries);
-	addComparisonCommands(table, { picker, store, comparisons });
+	table.addLater(
+		[
+			...[commandIds.openDashboard, commandIds.openRollouts, commandIds.openAddress],
+			...[commandIds.openRunFolder, commandIds.openLog],
+			...[commandIds.addRunFolder, commandIds.forgetRun, commandIds.refreshRuns],
+		],
+		async () => {
+			const { openCommands } = await import('../commands/openCommands.ts');
+			return openCommands({ picker, store, registry: await registry(), workspaceRuns, dashboards, rollouts });
+		},
+	);
+	table.addLater([commandIds.openTranscript], async () => {
+		const { transcriptCommands } = await import('../commands/transcriptCommands.ts');
+		return transcriptCommands(transcripts);
+	});
+	table.addLater([commandIds.openDataset], async () => {
+		const { datasetCommands } = await import('../commands/datasetCommands.ts');
+		return datasetCommands({ storage, python: async () => (await pytorch.get()).python.find() });
+	});
+	table.addLater([commandIds.queryRollouts], async () => {
+		const { queryCommands } = await import('../commands/queryCommands.ts');
+		return queryCommands(queries);
+	});
+	table.addLater([commandIds.compareRuns], async () => {
+		const { comparisonCommands } = await import('../commands/comparisonCommands.ts');
+		return comparisonCommands({ picker, store, comparisons });
+	});
 	addIndexCommands(table, rolloutIndex);
-	return { openDashboard, datasets };
+	return { openDashboard, datasets, diagnosis };
 }

@@ -1,4 +1,4 @@
-import { addReportCommands } from '../commands/reportCommands.ts';
+import { commandIds } from '../ids.ts';
 import { addPytorchCommands, LazyPytorch } from '../pytorch/lazyPytorch.ts';
 import { PythonInterpreter } from '../rewards/pythonInterpreter.ts';
 import type { RunServices } from './registerRuns.ts';
@@ -20,10 +20,13 @@ export function registerPytorch(services: WindowServices & RunServices): Pytorch
 		}),
 	);
 	addPytorchCommands(table, pytorch);
-	addReportCommands(table, {
-		...{ picker, pipelines, extension, notices, documents },
-		environment: () => pytorch.ifThere(),
-		evaluated: () => evaluations.refresh(),
+	table.addLater([commandIds.exportReport, commandIds.evaluateCheckpoint, commandIds.showEvaluations], async () => {
+		const { reportCommands } = await import('../evaluation/reportCommands.ts');
+		return reportCommands({
+			...{ picker, pipelines, extension, notices, documents },
+			environment: () => pytorch.ifThere(),
+			evaluated: () => evaluations.refresh(),
+		});
 	});
 	return { python, pytorch };
 }

@@ -1,12 +1,11 @@
 import type { ResultPart, ResultPlace } from '../../protocol/verificationMessages.ts';
-import { panelTypes } from '../ids.ts';
+import { commandIds, panelTypes } from '../ids.ts';
 import { LazyPanels } from '../lazyPanels.ts';
 import { ApiKeys } from '../rewards/apiKeys.ts';
 import { addRewardCommands, LazyRewards } from '../rewards/lazyRewards.ts';
 import { RewardEnvironment } from '../rewards/rewardEnvironment.ts';
 import { RewardFileList } from '../rewards/rewardFileList.ts';
 import { RewardsTree } from '../rewards/rewardsTree.ts';
-import { addSandboxCommands } from '../rewards/sandboxCommands.ts';
 import type { PytorchServices } from './registerPytorch.ts';
 import type { RunServices } from './registerRuns.ts';
 import type { WindowServices } from './registerWindow.ts';
@@ -44,6 +43,9 @@ export function registerRewards(services: WindowServices & RunServices & Pytorch
 		}),
 	);
 	addRewardCommands(table, rewards);
-	addSandboxCommands(table, { extension, documents, notices });
+	table.addLater([commandIds.checkSandbox], async () => {
+		const { sandboxCommands } = await import('../rewards/sandboxCommands.ts');
+		return sandboxCommands({ extension, documents, notices });
+	});
 	return { environment, rewardFiles, rewardsTree, rewards };
 }

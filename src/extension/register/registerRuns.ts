@@ -1,12 +1,8 @@
-import { RunRegistry } from '../../runs/runRegistry.ts';
-import { addControlCommands } from '../commands/controlCommands.ts';
-import { addDescribeCommands } from '../commands/describeCommands.ts';
-import { addDiskCommands } from '../commands/diskCommands.ts';
-import { addExportCommands } from '../commands/exportCommands.ts';
+import type { RunRegistry } from '../../runs/runRegistry.ts';
 import { EvaluationStore } from '../evaluation/evaluationStore.ts';
+import { commandIds } from '../ids.ts';
 import { PipelineStore } from '../pipelines/pipelineStore.ts';
 import { RunContext } from '../runContext.ts';
-import { RunController } from '../runController.ts';
 import { RunPicker } from '../runPicker.ts';
 import { RegisteredRuns, WorkspaceRuns } from '../runSources.ts';
 import { RunStore } from '../runStore.ts';
@@ -14,33 +10,43 @@ import { RunsTree } from '../runsTree.ts';
 import { StatusBar } from '../statusBar.ts';
 import type { WindowServices } from './registerWindow.ts';
 
-/** The known runs with their pipelines and evaluations, and the commands that control them. */
+/** The known runs with their pipelines and evaluations, and the commands that describe and move them. */
 export interface RunServices {
-	readonly registry: RunRegistry;
+	/** Loads the registry of the runs that this user started or opened. */
+	readonly registry: () => Promise<RunRegistry>;
 	readonly workspaceRuns: WorkspaceRuns;
 	readonly store: RunStore;
 	readonly pipelines: PipelineStore;
 	readonly evaluations: EvaluationStore;
 	readonly tree: RunsTree;
 	readonly picker: RunPicker;
-	readonly controller: RunController;
 }
 
-export function registerRuns({ keep, log, table, notices, client }: WindowServices): RunServices {
+export function registerRuns({ keep, log, table, notices }: WindowServices): RunServices {
 	const warn = (error: unknown) => log.error(String(error));
-	const registry = new RunRegistry();
+	const registry = async () => new (await import('../../runs/runRegistry.ts')).RunRegistry();
 	const workspaceRuns = keep(new WorkspaceRuns());
 	const store = keep(new RunStore([new RegisteredRuns(registry), workspaceRuns], warn));
 	const pipelines = keep(new PipelineStore(store, warn));
 	const evaluations = keep(new EvaluationStore(store, warn));
 	const tree = keep(new RunsTree(store, pipelines, evaluations));
 	const picker = new RunPicker(store, tree);
-	const controller = new RunController(store, notices, client);
 	keep(new StatusBar(store));
 	keep(new RunContext(store));
-	addControlCommands(table, { picker, controller, notices });
-	addDescribeCommands(table, { picker, store });
-	addDiskCommands(table, { picker, store, registry, notices });
-	addExportCommands(table, { picker, notices });
-	return { registry, workspaceRuns, store, pipelines, evaluations, tree, picker, controller };
+	table.addLater([commandIds.renameRun, commandIds.editTags, commandIds.editNote], async () => {
+		const { describeCommands } = await import('../commands/describeCommands.ts');
+		return describeCommands({ picker, store });
+	});
+	table.addLater(
+		[commandIds.moveToTrash, commandIds.showDiskUse, commandIds.pruneCheckpoints, commandIds.pruneTokenLogs],
+		async () => {
+			const { diskCommands } = await import('../commands/diskCommands.ts');
+			return diskCommands({ picker, store, notices, registry: await registry() });
+		},
+	);
+	table.addLater([commandIds.exportRollouts], async () => {
+		const { exportCommands } = await import('../commands/exportCommands.ts');
+		return exportCommands({ picker, notices });
+	});
+	return { registry, workspaceRuns, store, pipelines, evaluations, tree, picker };
 }

@@ -1,16 +1,7 @@
-import { dirname } from 'node:path';
 import * as vscode from 'vscode';
-import { isPipelineFolder } from '../../runs/runRegistry.ts';
-import { openLog } from '../commands/openCommands.ts';
-import { addStartCommands } from '../commands/startCommands.ts';
-import { EndNotification } from '../endNotification.ts';
-import { type CommandId, commandIds } from '../ids.ts';
-import { PauseNotification } from '../pauseNotification.ts';
-import { addPipelineCommands } from '../pipelines/pipelineCommands.ts';
-import { PipelineNotification } from '../pipelines/pipelineNotification.ts';
-import { RecipeDiagnostics } from '../recipeDiagnostics.ts';
-import { RunStarter } from '../runStarter.ts';
-import type { RunView } from '../runView.ts';
+import { commandIds } from '../ids.ts';
+import { Lazy } from '../lazy.ts';
+import type { TrainingWorkbench } from '../trainingWorkbench.ts';
 import type { PanelServices } from './registerPanels.ts';
 import type { PytorchServices } from './registerPytorch.ts';
 import type { RewardServices } from './registerRewards.ts';
@@ -19,60 +10,70 @@ import type { WindowServices } from './registerWindow.ts';
 
 /** Services for handling recipes, starting runs and pipelines, and notifying the user when these pause or end. */
 export interface TrainingServices {
-	readonly diagnostics: RecipeDiagnostics;
+	readonly training: Lazy<TrainingWorkbench>;
 }
 
 export function registerTraining(
 	services: WindowServices & RunServices & PytorchServices & RewardServices & PanelServices,
 ): TrainingServices {
-	const { context, keep, extension, storage, notices, documents, table } = services;
-	const { registry, store, pipelines, tree, picker, controller, pytorch, environment, openDashboard } = services;
-	const memory = context.workspaceState;
-	const diagnostics = keep(new RecipeDiagnostics());
-	const starter: RunStarter = new RunStarter({
-		...{ extension, store, tree, notices, diagnostics, openDashboard, openLog },
-		environment: (recipe) => environment.of(recipe),
-		torch: (engine, retry, from) => pytorch.forRun(engine, retry, from),
-		mayStart: (recipe, engine) => pytorch.mayStart(recipe, engine),
-		expectPipeline: async ({ folder, record }) => {
-			await pipelines.expect(folder);
-			pipelineEnds.expect(folder, record);
+	const { context, keep, extension, storage, notices, documents, table, client } = services;
+	const { registry, store, pipelines, tree, picker, pytorch, environment, openDashboard } = services;
+	const training = keep(
+		new Lazy(async () => {
+			const { TrainingWorkbench } = await import('../trainingWorkbench.ts');
+			return new TrainingWorkbench({
+				...{ extension, storage, notices, client, store, pipelines, tree, pytorch, environment, openDashboard },
+				memory: context.workspaceState,
+			});
+		}),
+	);
+	table.addLater(
+		[
+			...[commandIds.pauseRun, commandIds.continueRun, commandIds.stopRun],
+			...[commandIds.saveCheckpoint, commandIds.setHyperparameters],
+		],
+		async () => {
+			const [{ controlCommands }, { controller }] = await Promise.all([
+				import('../commands/controlCommands.ts'),
+				training.get(),
+			]);
+			return controlCommands({ picker, controller, notices });
 		},
-		pipelineEngine: async (folder) => {
-			const { readPipelineRecipe } = await import('../../runs/pipeline/pipelineFolder.ts');
-			return (await readPipelineRecipe(folder)).engine;
+	);
+	table.addLater(
+		[
+			...[commandIds.startDemoRun, commandIds.newProject, commandIds.startRun, commandIds.estimateMemory],
+			...[commandIds.resumeRun, commandIds.resumeFromCheckpoint],
+		],
+		async () => {
+			const [{ startCommands }, { starter }] = await Promise.all([
+				import('../commands/startCommands.ts'),
+				training.get(),
+			]);
+			return startCommands({
+				...{ picker, starter, notices, storage },
+				estimate: async (recipe) => (await pytorch.get()).memory.show(recipe),
+				rewards: services.rewardFiles,
+				templates: vscode.Uri.joinPath(extension, 'media', 'templates'),
+			});
 		},
-		holdEnd: (folder) => ends.hold(folder),
-	});
-	const resume = (view: RunView) => starter.resume(view);
-	const ends: EndNotification = keep(
-		new EndNotification({
-			...{ store, notices, memory, storage, openDashboard, openLog, resume },
-			isStage: (folder) => isPipelineFolder(dirname(folder)),
-		}),
 	);
-	const call = (command: CommandId) => (folder: string) => vscode.commands.executeCommand(command, folder);
-	const pipelineEnds: PipelineNotification = keep(
-		new PipelineNotification({
-			...{ pipelines, notices, memory, storage },
-			openStage: call(commandIds.openPipeline),
-			openLog: call(commandIds.openPipelineLog),
-			exportReport: call(commandIds.exportReport),
-			resume: call(commandIds.resumePipeline),
-		}),
+	table.addLater(
+		[
+			...[commandIds.resumePipeline, commandIds.stopPipeline, commandIds.openPipeline, commandIds.startPipelineAgain],
+			...[commandIds.openPipelineFolder, commandIds.openPipelineLog, commandIds.openPipelineRecipe],
+			commandIds.trashPipeline,
+		],
+		async () => {
+			const [{ pipelineCommands }, { starter }] = await Promise.all([
+				import('../pipelines/pipelineCommands.ts'),
+				training.get(),
+			]);
+			return pipelineCommands({
+				...{ pipelines, store, starter, notices, documents, openDashboard },
+				registry: await registry(),
+			});
+		},
 	);
-	keep(
-		new PauseNotification({
-			...{ store, notices, storage, openDashboard, openLog },
-			continue: (view) => controller.continue(view),
-		}),
-	);
-	addStartCommands(table, {
-		...{ picker, starter, notices, storage },
-		estimate: async (recipe) => (await pytorch.get()).memory.show(recipe),
-		rewards: services.rewardFiles,
-		templates: vscode.Uri.joinPath(extension, 'media', 'templates'),
-	});
-	addPipelineCommands(table, { pipelines, store, registry, starter, notices, documents, openDashboard });
-	return { diagnostics };
+	return { training };
 }

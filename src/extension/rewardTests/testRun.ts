@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
+import { formatCount, formatCounted } from '../../base/format.ts';
 import { describeExpectation } from '../../core/reward/verification/labeledCase.ts';
 import type { AuditFinding, ProbeOutcome } from '../../protocol/audit.ts';
 import type { VerifiedRow } from '../../protocol/verification.ts';
@@ -235,7 +236,7 @@ function reportProbe(
 			: `\n\nPrompt: ${displayText(first.prompt, 500)}\nCompletion: ${displayText(first.completion, 1000)}\n` +
 				`This completion scores ${first.value}; a genuinely correct answer scores ${first.honest}.`;
 	const message = new vscode.TestMessage(
-		`${finding.title}: scores as high as a genuinely correct answer on ${finding.fooled} of ${finding.rows} rows ` +
+		`${finding.title}: scores as high as a genuinely correct answer on ${formatCount(finding.fooled)} of ${formatCounted(finding.rows, 'row')} ` +
 			`(severity ${finding.severity}).${shown}\n\n${finding.fix}`,
 	);
 	message.location = new vscode.Location(vscode.Uri.file(node.file), new vscode.Position(node.line, 0));

@@ -2,7 +2,6 @@ import * as vscode from 'vscode';
 import { Disposable } from '../../base/disposable.ts';
 import { Emitter } from '../../base/event.ts';
 import { isRewardUri, rewardFilePattern } from './rewardFiles.ts';
-import { findSignatures } from './rewardSignatures.ts';
 
 /**
  * Folders excluded from the search, because rewards copied to run folders or contained in packages do not belong to the
@@ -58,6 +57,7 @@ export class RewardFileList extends Disposable {
 
 	/** Returns the names of the rewards that a file appears to declare; empty if it is unreadable. */
 	async rewardsOf(file: string): Promise<string[]> {
+		const { findSignatures } = await import('./rewardSignatures.ts');
 		const open = vscode.workspace.textDocuments.find((document) => document.uri.fsPath === file);
 		if (open !== undefined) return findSignatures(open.getText(), file).map(({ name }) => name);
 		try {

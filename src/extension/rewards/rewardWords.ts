@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { formatDuration, formatPart } from '../../base/format.ts';
+import { formatCount, formatCounted, formatDuration, formatPart } from '../../base/format.ts';
 import { formatValue, type SummaryPart, summaryParts } from '../../core/reward/verification/verificationSummary.ts';
 import type { Verification, VerifiedRow } from '../../protocol/verification.ts';
 import { LoadFailure } from '../../rewards/loadFailure.ts';
@@ -132,15 +132,23 @@ export function statisticsRows({ statistics: s, durationMs }: Verification): [na
 	add('At max, at min', s.ceiling === null ? null : `${formatPart(s.ceiling, 1)}, ${formatPart(s.floor ?? 0, 1)}`);
 	add(
 		'Correct scored above incorrect',
-		s.agreement === null ? null : `${s.agreement.agreed} of ${s.agreement.problems} problems`,
+		s.agreement === null
+			? null
+			: `${formatCount(s.agreement.agreed)} of ${formatCounted(s.agreement.problems, 'problem')}`,
 	);
-	add('Does not apply (null)', s.nulls === 0 ? null : `${s.nulls} rows (${formatPart(s.nulls, s.rows)})`);
+	add(
+		'Does not apply (null)',
+		s.nulls === 0 ? null : `${formatCounted(s.nulls, 'row')} (${formatPart(s.nulls, s.rows)})`,
+	);
 	add('Zero-variance groups', s.groups === 0 ? null : `${s.deadGroups} of ${s.groups}`);
 	add('SD within groups', s.withinGroupStd === null ? null : formatValue(s.withinGroupStd));
 	const cases = s.cases.passed + s.cases.failed;
 	add('Labeled cases', cases === 0 ? null : `${s.cases.passed} of ${cases} pass`);
 	const recorded = s.recorded.same + s.recorded.different;
-	add('Matches the run', recorded === 0 ? null : `${s.recorded.same} of ${recorded} rollouts`);
+	add(
+		'Matches the run',
+		recorded === 0 ? null : `${formatCount(s.recorded.same)} of ${formatCounted(recorded, 'rollout')}`,
+	);
 	add('Errors', s.errors === 0 ? null : String(s.errors));
 	for (const [name, value] of Object.entries(s.correlation)) {
 		add(`Correlation with ${displayText(name, 40)}`, value === null ? 'not defined' : formatValue(value));

@@ -24,6 +24,7 @@ import { RewardLog } from './rewardLog.ts';
 import type { RewardsTree } from './rewardsTree.ts';
 import { RewardTargets } from './rewardTarget.ts';
 import { RewardVerifications } from './rewardVerifications.ts';
+import * as rewardWords from './rewardWords.ts';
 import { VerifierPool } from './verifierPool.ts';
 import { type ResultsOpener, VerifyCommands } from './verifyCommands.ts';
 
@@ -68,7 +69,7 @@ export class RewardWorkbench extends Disposable {
 		this.register(new RewardDiagnostics(view));
 		this.register(new CoverageMarks(view, vscode.Uri.joinPath(extension, 'media', 'icons')));
 		this.register(view.onDidChange((file) => this.#note(file)));
-		tree.follow(view);
+		tree.follow(view, rewardWords);
 		const targets = new RewardTargets(files);
 		const say = (sentence: string) => void notices.information(sentence);
 		const programs = vscode.Uri.joinPath(extension, 'dist').fsPath;

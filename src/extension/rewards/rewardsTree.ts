@@ -4,7 +4,7 @@ import { commandIds, type ItemFlag, viewIds } from '../ids.ts';
 import { displayText } from '../runView.ts';
 import type { VerificationView } from './inlineResults.ts';
 import type { RewardFileList } from './rewardFileList.ts';
-import { failureWords, inlineLine, type RewardStanding, shortSummary, standingOf } from './rewardWords.ts';
+import type { RewardStanding } from './rewardWords.ts';
 
 /** An element of the *Rewards* view; menus pass it to their commands. */
 export type RewardItem =
@@ -36,6 +36,8 @@ export class RewardsTree extends Disposable implements vscode.TreeDataProvider<R
 	readonly #below = new Map<string, readonly string[]>();
 	readonly #failed = new Map<string, string>();
 	#view: VerificationView | null = null;
+	/** Set together with the view: nothing is verified without it. */
+	#words: typeof import('./rewardWords.ts') | null = null;
 	readonly onDidChangeTreeData = this.#changed.event;
 
 	constructor(files: RewardFileList) {
@@ -50,8 +52,9 @@ export class RewardsTree extends Disposable implements vscode.TreeDataProvider<R
 	}
 
 	/** Shows verification results in the rows from now on. */
-	follow(view: VerificationView): void {
+	follow(view: VerificationView, words: typeof import('./rewardWords.ts')): void {
 		this.#view = view;
+		this.#words = words;
 		this.register(view.onDidChange((file) => this.#changed.fire(this.#changedRows(file))));
 	}
 
@@ -76,7 +79,7 @@ export class RewardsTree extends Disposable implements vscode.TreeDataProvider<R
 
 	#failureOf(file: string): string | undefined {
 		const state = this.#view?.get(file);
-		return state?.phase === 'failed' ? failureWords(state) : undefined;
+		return state?.phase === 'failed' ? this.#words?.failureWords(state) : undefined;
 	}
 
 	async getChildren(element?: RewardItem): Promise<RewardItem[]> {
@@ -152,16 +155,20 @@ export class RewardsTree extends Disposable implements vscode.TreeDataProvider<R
 
 	#rewardItem(file: string, reward: string): vscode.TreeItem {
 		const state = this.#view?.get(file);
-		const standing = standingOf(state, reward);
+		const standing = this.#words?.standingOf(state, reward) ?? 'unknown';
 		const [id, color, words] = icons[standing];
 		const item = new vscode.TreeItem(displayText(reward, 80));
 		item.id = `reward ${reward} ${file}`;
 		item.iconPath = new vscode.ThemeIcon(id, color === null ? undefined : new vscode.ThemeColor(color));
 		item.description =
-			standing === 'error' && state?.phase === 'failed' ? '' : shortSummary(state?.results.get(reward));
+			standing === 'error' && state?.phase === 'failed'
+				? ''
+				: (this.#words?.shortSummary(state?.results.get(reward)) ?? '');
 		item.contextValue = 'reward' satisfies ItemFlag;
 		item.accessibilityInformation = { label: [reward, words, item.description].filter(Boolean).join(', ') };
-		item.tooltip = [`${displayText(reward, 80)}: ${words}`, inlineLine(state, reward)?.text].filter(Boolean).join('\n');
+		item.tooltip = [`${displayText(reward, 80)}: ${words}`, this.#words?.inlineLine(state, reward)?.text]
+			.filter(Boolean)
+			.join('\n');
 		const line = state?.rewards.find(({ name }) => name === reward)?.location?.line ?? null;
 		const place = line === null ? undefined : new vscode.Range(line - 1, 0, line - 1, 0);
 		item.command = {

@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
+import { formatCounted } from '../../base/format.ts';
 import type { Verification, VerifiedRow } from '../../protocol/verification.ts';
 import { type ResultPart, type ResultPlace, resultParts } from '../../protocol/verificationMessages.ts';
 import { LoadFailure } from '../../rewards/loadFailure.ts';
@@ -73,7 +74,7 @@ export class VerifyCommands {
 		if (text.length > longestSelection) {
 			throw new Failure(
 				'invalid',
-				`The selection is too long (${text.length} characters).`,
+				`The selection is too long (${formatCounted(text.length, 'character')}).`,
 				'Select a single completion.',
 			);
 		}

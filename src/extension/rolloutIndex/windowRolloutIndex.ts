@@ -4,7 +4,6 @@ import { Disposable, type IDisposable } from '../../base/disposable.ts';
 import { Emitter } from '../../base/event.ts';
 import { Failure } from '../../base/failure.ts';
 import type { IndexMethod, IndexNews, IndexParams, IndexResult } from '../../protocol/rolloutIndex.ts';
-import { labHome } from '../../runs/runRegistry.ts';
 import type { RunStore } from '../runStore.ts';
 import { settings } from '../settings.ts';
 import type { IndexClient } from './indexClient.ts';
@@ -66,7 +65,10 @@ export class WindowRolloutIndex extends Disposable {
 
 	async #load(): Promise<IndexClient> {
 		const { extension, storage, store, log } = this.#options;
-		const { IndexClient } = await import('./indexClient.ts');
+		const [{ IndexClient }, { labHome }] = await Promise.all([
+			import('./indexClient.ts'),
+			import('../../runs/runRegistry.ts'),
+		]);
 		const client = this.register(
 			new IndexClient({
 				program: join(extension.fsPath, 'dist', 'rolloutIndex.js'),

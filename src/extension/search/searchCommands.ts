@@ -3,7 +3,7 @@ import { basename, dirname, isAbsolute, join, normalize } from 'node:path';
 import * as v from 'valibot';
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
-import { formatPercent } from '../../base/format.ts';
+import { formatCounted, formatPercent } from '../../base/format.ts';
 import { decode, decodeOrThrow } from '../../protocol/decode.ts';
 import { policySpecSchema } from '../../protocol/policySpec.ts';
 import { searchSpecSchema } from '../../protocol/searchSpec.ts';
@@ -264,7 +264,10 @@ export class SearchCommands {
 		const all = Array.isArray(selected) ? selected.map(pathOf).filter((path) => path !== null) : [];
 		const paths = all.includes(first) ? all : [first];
 		for (const path of paths) await this.#requireEnded(path);
-		const what = paths.length === 1 ? `the search ${displayText(basename(first))}` : `${paths.length} searches`;
+		const what =
+			paths.length === 1
+				? `the search ${displayText(basename(first))}`
+				: formatCounted(paths.length, 'search', 'searches');
 		const answer = await vscode.window.showWarningMessage(
 			`Move ${what} to the trash?`,
 			{ modal: true },

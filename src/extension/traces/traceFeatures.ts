@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { Disposable } from '../../base/disposable.ts';
-import { type TraceNode, traceOutline } from '../../core/trace/traceOutline.ts';
+import type { TraceNode } from '../../core/trace/traceOutline.ts';
 import { traceLanguage } from '../ids.ts';
 
 const symbolKinds: Readonly<Record<TraceNode['kind'], vscode.SymbolKind>> = {
@@ -18,7 +18,7 @@ export class TraceFeatures extends Disposable implements vscode.DocumentSymbolPr
 		this.register(vscode.languages.registerFoldingRangeProvider(traces, this));
 	}
 
-	provideDocumentSymbols(document: vscode.TextDocument): vscode.DocumentSymbol[] {
+	async provideDocumentSymbols(document: vscode.TextDocument): Promise<vscode.DocumentSymbol[]> {
 		const symbolOf = (node: TraceNode): vscode.DocumentSymbol => {
 			const range = new vscode.Range(document.positionAt(node.start), document.positionAt(node.end));
 			const head = new vscode.Range(range.start, range.start);
@@ -26,10 +26,10 @@ export class TraceFeatures extends Disposable implements vscode.DocumentSymbolPr
 			symbol.children = node.children.map(symbolOf);
 			return symbol;
 		};
-		return traceOutline(document.getText()).map(symbolOf);
+		return (await outlineOf(document)).map(symbolOf);
 	}
 
-	provideFoldingRanges(document: vscode.TextDocument): vscode.FoldingRange[] {
+	async provideFoldingRanges(document: vscode.TextDocument): Promise<vscode.FoldingRange[]> {
 		const ranges: vscode.FoldingRange[] = [];
 		const visit = (nodes: readonly TraceNode[]) => {
 			for (const node of nodes) {
@@ -39,7 +39,13 @@ export class TraceFeatures extends Disposable implements vscode.DocumentSymbolPr
 				visit(node.children);
 			}
 		};
-		visit(traceOutline(document.getText()));
+		visit(await outlineOf(document));
 		return ranges;
 	}
+}
+
+/** Loaded with the first trace. */
+async function outlineOf(document: vscode.TextDocument): Promise<TraceNode[]> {
+	const { traceOutline } = await import('../../core/trace/traceOutline.ts');
+	return traceOutline(document.getText());
 }

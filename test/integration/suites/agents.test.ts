@@ -14,7 +14,7 @@ const tabs = () => vscode.window.tabGroups.all.flatMap((group) => group.tabs.map
 suite('agents in the editor', () => {
 	test('the MCP server is offered for the open folders, and its program responds', async () => {
 		const api = await activated();
-		const servers = await until('the provider is registered', () => api.agents?.servers);
+		const { servers } = (await api.background.get()).agents;
 		const [server, ...others] = servers.provideMcpServerDefinitions();
 		assert.ok(server);
 		assert.deepEqual(others, []);
@@ -41,7 +41,7 @@ suite('agents in the editor', () => {
 
 	test('its read-only tools answer language models, and failures name the reason', async function () {
 		const api = await activated();
-		await until('the tools are registered', () => api.agents ?? undefined);
+		await api.background.get();
 		// Not every editor has language models.
 		if (typeof vscode.lm?.invokeTool !== 'function') this.skip();
 		const run = join(workspaceFolder(), 'agents', 'runs', 'told');
@@ -64,7 +64,7 @@ suite('agents in the editor', () => {
 
 	test('addresses in Markdown are links, and open at their place, like URIs', async () => {
 		const api = await activated();
-		const agents = await until('the features are loaded', () => api.agents ?? undefined);
+		const { agents } = await api.background.get();
 		const run = join(workspaceFolder(), 'agents', 'runs', 'cited');
 		await writeRun(run, { name: 'cited' });
 		await mkdir(join(run, 'rollouts'), { recursive: true });

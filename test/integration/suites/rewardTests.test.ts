@@ -54,10 +54,12 @@ class Verdicts {
 
 suite('rewards in the Test Explorer', () => {
 	let api: ExtensionApi;
+	let rewardTests: RewardTests;
 	let file: string;
 
 	suiteSetup(async () => {
 		api = await activated();
+		rewardTests = (await api.background.get()).rewardTests;
 		const folder = join(workspaceFolder(), 'totals');
 		await mkdir(folder, { recursive: true });
 		const rows = Array.from({ length: 30 }, (_, i) => JSON.stringify({ prompt: `${i}+${i}=`, answer: String(2 * i) }));
@@ -67,23 +69,18 @@ suite('rewards in the Test Explorer', () => {
 		await writeFile(file, typescript);
 	});
 
-	function tests(): RewardTests {
-		assert.ok(api.rewardTests, 'the Test Explorer has its rewards');
-		return api.rewardTests;
-	}
-
 	async function fileItem(): Promise<vscode.TestItem> {
-		await tests().controller.refreshHandler?.(new vscode.CancellationTokenSource().token);
-		const item = tests().controller.items.get(file);
+		await rewardTests.controller.refreshHandler?.(new vscode.CancellationTokenSource().token);
+		const item = rewardTests.controller.items.get(file);
 		assert.ok(item, 'a refresh lists the file, whether or not its event has come');
-		await tests().items.resolve(item);
+		await rewardTests.items.resolve(item);
 		return item;
 	}
 
 	async function runner(): Promise<TestRunner> {
 		const workbench = await api.rewards.get();
 		const { verifications, debugging } = workbench;
-		return new TestRunner({ items: tests().items, verifications, debugging });
+		return new TestRunner({ items: rewardTests.items, verifications, debugging });
 	}
 
 	const token = new vscode.CancellationTokenSource().token;

@@ -27,7 +27,7 @@ test('the end of a run is described in one sentence', () => {
 
 test('a crash includes the reason', () => {
 	const error = {
-		reason: 'full',
+		reason: 'full' as const,
 		message: 'No space left on the disk.',
 		action: 'Free up disk space, then resume the run.',
 	};

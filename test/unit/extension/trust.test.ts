@@ -87,7 +87,7 @@ const untrusted: readonly (keyof typeof commandIds)[] = [
 	...(['pauseRun', 'continueRun', 'stopRun', 'stopPipeline', 'saveCheckpoint', 'setHyperparameters'] as const),
 	...(['openPipeline', 'openPipelineFolder', 'openPipelineLog', 'openPipelineRecipe', 'trashPipeline'] as const),
 	...(['openDashboard', 'openRollouts', 'exportRollouts', 'queryRollouts', 'compareRuns'] as const),
-	...(['rebuildIndex', 'pauseIndexing', 'openTranscript', 'openDataset'] as const),
+	...(['rebuildIndex', 'pauseIndexing', 'openTranscript', 'openDataset', 'openAddress'] as const),
 	...(['openRunFolder', 'openLog', 'renameRun', 'editTags', 'editNote', 'moveToTrash', 'showDiskUse'] as const),
 	...(['pruneCheckpoints', 'pruneTokenLogs', 'addRunFolder', 'forgetRun', 'refreshRuns'] as const),
 	...(['newProject', 'newReward', 'newEnvironment', 'useReward', 'showBuiltInReward', 'showVerification'] as const),
@@ -140,6 +140,7 @@ test('settings that name a program, a server or a location are ignored in untrus
  * Modules of the extension host that start processes. Each checks for trust itself or is called only by one that does.
  */
 const known = [
+	'agents/mcpClient.ts', // Our own program, which agents/mcpServers.ts does not offer in untrusted workspaces.
 	'cliProcess.ts', // by rewards/sandboxCommands.ts and pytorch/doctorCommand.ts
 	'panels/playground/playgroundPanel.ts', // It asks before it opens hosts and policies.
 	'pytorch/interpreterChooser.ts', // These by pytorch/lazyPytorch.ts, which asks for trust before it loads them.

@@ -149,7 +149,7 @@ export class DatasetPanel extends AppPanel<DatasetEvent, DatasetCommand, typeof 
 				: vscode.workspace.workspaceFolders?.[0]?.uri;
 		// The dialog asks for confirmation before an existing file is chosen.
 		const chosen = await vscode.window.showSaveDialog({
-			title: `Export ${this.session.shownRows} rows`,
+			title: `Export ${formatCounted(this.session.shownRows, 'row')}`,
 			saveLabel: 'Export',
 			filters: { 'JSON Lines': ['jsonl'] },
 			...(folder === undefined ? {} : { defaultUri: vscode.Uri.joinPath(folder, name) }),
@@ -160,7 +160,7 @@ export class DatasetPanel extends AppPanel<DatasetEvent, DatasetCommand, typeof 
 		}
 		const { rows, leftOut } = await this.session.exportTo(chosen.fsPath, true);
 		const left = leftOut === 0 ? '' : ` Skipped ${formatCounted(leftOut, 'unreadable row')}.`;
-		this.session.say(`Wrote ${rows} rows to ${basename(chosen.fsPath)}.${left}`);
+		this.session.say(`Wrote ${formatCounted(rows, 'row')} to ${basename(chosen.fsPath)}.${left}`);
 	}
 
 	#settle(work: Thenable<unknown>): void {

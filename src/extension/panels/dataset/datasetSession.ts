@@ -1,22 +1,19 @@
 import { Disposable } from '../../../base/disposable.ts';
 import { Failure } from '../../../base/failure.ts';
-import { parseDatasetRow, promptKey } from '../../../core/dataset/datasetRows.ts';
-import { isHeldOut } from '../../../core/dataset/split.ts';
+import { parseDatasetRow } from '../../../core/dataset/datasetRows.ts';
 import { type ColumnMapping, datasetColumns, guessMapping } from '../../../core/dataset/table/columnMapping.ts';
 import { columnOrder } from '../../../core/dataset/table/columnOrder.ts';
 import { rowDetail } from '../../../core/dataset/table/rowDetail.ts';
-import { isOpen, type RowMarks } from '../../../core/dataset/table/rowFilter.ts';
+import { isOpen } from '../../../core/dataset/table/rowFilter.ts';
 import { rolesOf } from '../../../core/dataset/table/rowRoles.ts';
 import type { TableColumn } from '../../../core/dataset/table/tableColumns.ts';
-import { cellText, type RowValue, type TableRow } from '../../../core/dataset/table/tableRow.ts';
+import type { RowValue } from '../../../core/dataset/table/tableRow.ts';
 import {
 	type DatasetColumn,
-	type DatasetFinding,
 	type DatasetRowDetail,
 	type DatasetSnapshot,
 	type DatasetStatistics,
 	type DatasetWork,
-	longestCell,
 	maxFindings,
 	maxRowsAtOnce,
 	noFilter,
@@ -31,14 +28,11 @@ import { sampleTable } from '../../../runs/dataset/sampleTable.ts';
 import { openTests, type TestIndex, walkOverlaps } from '../../../runs/dataset/walkOverlaps.ts';
 import { walkStatistics } from '../../../runs/dataset/walkStatistics.ts';
 import { walkView } from '../../../runs/dataset/walkView.ts';
-
-/** The pass rate column; its name in exported rows follows. */
-export const passRateColumn = 'pass rate';
-export const passRateField = 'pass_rate';
+import { DatasetWorks } from './datasetWorks.ts';
+import { passRateColumn, RowFacts } from './rowFacts.ts';
 
 /** Maximum size of a file that is analyzed automatically, in bytes; larger files are analyzed on request. */
 const largestUnasked = 64 << 20;
-const defaultShare = 0.1;
 
 export interface DatasetSessionOptions {
 	/** Display name of the file or task. */
@@ -50,13 +44,6 @@ export interface DatasetSessionOptions {
 	readonly newsMs?: number;
 }
 
-interface Work {
-	readonly controller: AbortController;
-	readonly ended: Promise<unknown>;
-	done: number;
-	total: number;
-}
-
 /**
  * The state and behavior of a dataset editor, independent of VS Code: the table, the visible rows, and analysis
  * results. Long-running work reports progress and can be canceled; starting the same kind of work again cancels the
@@ -64,7 +51,8 @@ interface Work {
  */
 export class DatasetSession extends Disposable {
 	readonly #options: DatasetSessionOptions;
-	readonly #works = new Map<DatasetWork, Work>();
+	readonly #works = new DatasetWorks(() => this.#soon());
+	readonly #facts = new RowFacts(() => this.mapping);
 	#table: DataTable | null = null;
 	#version = 0;
 	#failure: Failure | null = null;
@@ -74,13 +62,9 @@ export class DatasetSession extends Disposable {
 	#columns: readonly TableColumn[] = [];
 	#guessed: ColumnMapping & { readonly because: readonly string[] } = noMapping;
 	#chosen: ColumnMapping | null = null;
-	#share = defaultShare;
 	#stale = false;
 	#statistics: DatasetStatistics | null = null;
-	#repeats: ReadonlyMap<number, number> = new Map();
 	#tests: readonly TestIndex[] = [];
-	#overlaps: ReadonlyMap<number, DatasetFinding> | null = null;
-	#rates: PassRates | null = null;
 	#ratedRows = 0;
 	#viewNumber = 0;
 	/** Number of the latest requested view. */
@@ -99,10 +83,8 @@ export class DatasetSession extends Disposable {
 		this.register({
 			dispose: () => {
 				if (this.#timer !== null) clearTimeout(this.#timer);
-				for (const { controller } of this.#works.values()) controller.abort();
 				const table = this.#table;
-				const ended = [...this.#works.values()].map((work) => work.ended.catch(() => undefined));
-				void Promise.all(ended).then(() => table?.close().catch(() => undefined));
+				void this.#works.abort().then(() => table?.close().catch(() => undefined));
 			},
 		});
 	}
@@ -112,7 +94,7 @@ export class DatasetSession extends Disposable {
 	}
 
 	get share(): number {
-		return this.#share;
+		return this.#facts.share;
 	}
 
 	/** Stamp of the table for detecting file changes; null if there is no table. */
@@ -142,13 +124,13 @@ export class DatasetSession extends Disposable {
 	async settled(): Promise<void> {
 		await this.#opening;
 		await this.#unasked;
-		while (this.#works.size > 0) await Promise.allSettled([...this.#works.values()].map(({ ended }) => ended));
+		await this.#works.settled();
 	}
 
 	/** Reloads the file. */
 	async again(): Promise<void> {
 		await this.#opening;
-		for (const what of [...this.#works.keys()]) await this.cancel(what);
+		await this.#works.cancelAll();
 		this.#opening = this.#open();
 		await this.#opening;
 		this.#post();
@@ -166,10 +148,8 @@ export class DatasetSession extends Disposable {
 		this.#soon();
 	}
 
-	async cancel(what: DatasetWork): Promise<void> {
-		const work = this.#works.get(what);
-		work?.controller.abort();
-		await work?.ended.catch(() => undefined);
+	cancel(what: DatasetWork): Promise<void> {
+		return this.#works.cancel(what);
 	}
 
 	/** Sets the filter and sort order of the view, first computing the analysis results the filter needs. */
@@ -188,8 +168,8 @@ export class DatasetSession extends Disposable {
 		if (asked !== this.#asked) return;
 		await this.#work('view', async (table, signal, onWalk) => {
 			const shown = await walkView(table, filter, sort, {
-				marks: (row, value) => this.#marks(row, value),
-				complete: (value) => this.#completed(value),
+				marks: (row, value) => this.#facts.marks(row, value),
+				complete: (value) => this.#facts.completed(value),
 				signal,
 				onWalk,
 			});
@@ -204,15 +184,15 @@ export class DatasetSession extends Disposable {
 	}
 
 	async setShare(share: number): Promise<void> {
-		this.#share = share;
+		this.#facts.share = share;
 		await this.#found();
 	}
 
 	computeStatistics(): Promise<void> {
 		return this.#work('statistics', async (table, signal, onWalk) => {
-			const { statistics, repeats } = await walkStatistics(table, this.mapping, this.#share, { signal, onWalk });
+			const { statistics, repeats } = await walkStatistics(table, this.mapping, this.#facts.share, { signal, onWalk });
 			this.#statistics = statistics;
-			this.#repeats = repeats;
+			this.#facts.repeats = repeats;
 			// Redraw the visible rows with their marks.
 			this.#viewNumber++;
 		});
@@ -231,14 +211,14 @@ export class DatasetSession extends Disposable {
 	async removeTests(): Promise<void> {
 		await this.cancel('overlaps');
 		this.#tests = [];
-		this.#overlaps = null;
+		this.#facts.overlaps = null;
 		if (this.#filter.overlaps !== 'all') await this.show({ ...this.#filter, overlaps: 'all' }, this.#sort);
 		this.#soon();
 	}
 
 	/** Sets the pass rates for sorting and filtering rows, or removes them with null. */
 	async setPassRates(rates: PassRates | null): Promise<void> {
-		this.#rates = rates;
+		this.#facts.rates = rates;
 		this.#ratedRows = 0;
 		if (rates === null) {
 			const conditions = this.#filter.conditions.filter(({ column }) => column !== passRateColumn);
@@ -248,7 +228,7 @@ export class DatasetSession extends Disposable {
 		await this.#work('difficulty', async (table, signal, onWalk) => {
 			let rated = 0;
 			for await (const { value } of table.scan(signal, onWalk)) {
-				if (value !== null && this.#rateOf(value) !== null) rated++;
+				if (value !== null && this.#facts.rateOf(value) !== null) rated++;
 			}
 			this.#ratedRows = rated;
 		});
@@ -260,11 +240,10 @@ export class DatasetSession extends Disposable {
 	 * `denied`, `full`, or `cancelled`.
 	 */
 	async exportTo(path: string, replace: boolean): Promise<{ rows: number; bytes: number; leftOut: number }> {
-		await this.#works.get('view')?.ended.catch(() => undefined);
+		await this.#works.ended('view');
 		let result = { rows: 0, bytes: 0, leftOut: 0 };
 		await this.#attempt('export', async (table, signal, onWalk) => {
-			const line = (value: RowValue): RowValue =>
-				this.#rates === null ? value : { ...value, [passRateField]: this.#rateOf(value) };
+			const line = (value: RowValue): RowValue => this.#facts.exported(value);
 			result = { ...(await exportRows(table, this.#shown, path, { replace, line, signal, onWalk })) };
 		});
 		return result;
@@ -273,7 +252,7 @@ export class DatasetSession extends Disposable {
 	/** Key that changes with the rows in the view, their order, and the column mapping. */
 	get viewIdentity(): string {
 		const { prompt, answer, solution, preset } = this.mapping;
-		return JSON.stringify([prompt, answer, solution, preset, this.#filter, this.#sort, this.#share, this.tests]);
+		return JSON.stringify([prompt, answer, solution, preset, this.#filter, this.#sort, this.#facts.share, this.tests]);
 	}
 
 	/**
@@ -308,7 +287,7 @@ export class DatasetSession extends Disposable {
 		const end = Math.min(to, from + maxRowsAtOnce);
 		const rows = this.#shown === null ? await table.rows(from, end) : await rowsOf(table, this.#shown.slice(from, end));
 		const columns = this.#shownColumns();
-		return { rows: rows.map((row) => this.#shownRow(row, columns)) };
+		return { rows: rows.map((row) => this.#facts.shown(row, columns)) };
 	}
 
 	/** Returns one row of the file. */
@@ -317,13 +296,13 @@ export class DatasetSession extends Disposable {
 		const [read] = await table.rows(row, row + 1);
 		if (read === undefined) throw new Failure('missing', `Row ${row + 1} does not exist.`);
 		const { value, fault } = read;
-		const finding = this.#overlaps?.get(row);
+		const finding = this.#facts.overlaps?.get(row);
 		const detail = {
 			row,
 			fault,
 			refused: null,
 			findings: finding === undefined ? [] : [finding],
-			repeats: this.#repeats.get(row) ?? null,
+			repeats: this.#facts.repeats.get(row) ?? null,
 			heldOut: false,
 			parts: [],
 		};
@@ -332,8 +311,8 @@ export class DatasetSession extends Disposable {
 		return {
 			...detail,
 			refused: parsed.kind === 'fault' ? parsed.fault.message : null,
-			heldOut: this.#isHeldOut(value),
-			parts: rowDetail(this.#completed(value), this.mapping),
+			heldOut: this.#facts.isHeldOut(value),
+			parts: rowDetail(this.#facts.completed(value), this.mapping),
 		};
 	}
 
@@ -350,8 +329,8 @@ export class DatasetSession extends Disposable {
 		this.#stale = false;
 		this.#failure = null;
 		this.#statistics = null;
-		this.#repeats = new Map();
-		this.#overlaps = null;
+		this.#facts.repeats = new Map();
+		this.#facts.overlaps = null;
 		await before?.close().catch(() => undefined);
 		let table: DataTable;
 		try {
@@ -387,18 +366,18 @@ export class DatasetSession extends Disposable {
 	async #found(): Promise<void> {
 		const known = this.#statistics !== null || this.#works.has('statistics');
 		this.#statistics = null;
-		this.#repeats = new Map();
+		this.#facts.repeats = new Map();
 		this.#viewNumber++;
 		this.#soon();
 		if (known) await this.computeStatistics();
 		if (this.#tests.length > 0) await this.#findOverlaps();
-		if (this.#rates !== null) await this.setPassRates(this.#rates);
+		if (this.#facts.rates !== null) await this.setPassRates(this.#facts.rates);
 		else if (!isOpen(this.#filter)) await this.show(this.#filter, this.#sort);
 	}
 
 	async #findOverlaps(): Promise<void> {
 		await this.#work('overlaps', async (table, signal, onWalk) => {
-			this.#overlaps = await walkOverlaps(table, this.mapping, this.#tests, { signal, onWalk });
+			this.#facts.overlaps = await walkOverlaps(table, this.mapping, this.#tests, { signal, onWalk });
 			// Redraw the visible rows with their marks.
 			this.#viewNumber++;
 		});
@@ -425,59 +404,13 @@ export class DatasetSession extends Disposable {
 		while (this.#works.has(what)) await this.cancel(what);
 		const table = this.#table;
 		if (table === null || this.disposed) return;
-		const controller = new AbortController();
-		const ended = task(table, controller.signal, (done, total) => {
-			work.done = done;
-			work.total = total;
-			this.#soon();
-		});
-		const work: Work = { controller, ended, done: 0, total: 0 };
-		this.#works.set(what, work);
-		this.#soon();
-		try {
-			await ended;
-		} finally {
-			if (this.#works.get(what) === work) this.#works.delete(what);
-			this.#soon();
-		}
-	}
-
-	#completed(value: RowValue): RowValue {
-		return this.#rates === null ? value : { ...value, [passRateColumn]: this.#rateOf(value) };
-	}
-
-	#rateOf(value: RowValue): number | null {
-		const { prompt } = rolesOf(value, this.mapping);
-		return prompt === null ? null : (this.#rates?.of(prompt) ?? null);
-	}
-
-	#isHeldOut(value: RowValue): boolean {
-		const { prompt } = rolesOf(value, this.mapping);
-		return prompt !== null && isHeldOut(promptKey(prompt), this.#share);
-	}
-
-	#marks(row: number, value: RowValue): RowMarks {
-		return {
-			repeats: this.#repeats.has(row),
-			overlaps: this.#overlaps?.has(row) === true,
-			heldOut: () => this.#isHeldOut(value),
-		};
+		await this.#works.run(what, (signal, onWalk) => task(table, signal, onWalk));
 	}
 
 	#shownColumns(): DatasetColumn[] {
 		const columns = columnOrder(this.#columns, this.mapping).map((column) => ({ ...column, computed: false }));
-		if (this.#rates === null) return columns;
+		if (this.#facts.rates === null) return columns;
 		return [{ name: passRateColumn, type: 'number', length: 5, computed: true }, ...columns];
-	}
-
-	#shownRow({ row, value, fault }: TableRow, columns: readonly DatasetColumn[]): ShownRow {
-		if (value === null) {
-			return { row, cells: columns.map(() => null), fault, repeats: false, overlaps: false, heldOut: false };
-		}
-		const whole = this.#completed(value);
-		const cells = columns.map(({ name }) => (Object.hasOwn(whole, name) ? cut(cellText(whole[name])) : null));
-		const { repeats, overlaps, heldOut } = this.#marks(row, whole);
-		return { row, cells, fault, repeats, overlaps, heldOut: heldOut() };
 	}
 
 	#soon(): void {
@@ -492,7 +425,7 @@ export class DatasetSession extends Disposable {
 		if (!this.#awake || this.disposed) return;
 		const table = this.#table;
 		const { prompt, answer, solution, preset } = this.mapping;
-		const findings = this.#overlaps;
+		const findings = this.#facts.overlaps;
 		this.#options.post({
 			type: 'snapshot',
 			label: this.#options.label,
@@ -518,8 +451,12 @@ export class DatasetSession extends Disposable {
 			},
 			tests: this.#tests.map(({ name, rows, tooShort }) => ({ name, rows, tooShort })),
 			overlaps: findings && { rows: findings.size, findings: [...findings.values()].slice(0, maxFindings) },
-			difficulty: this.#rates && { name: this.#rates.name, rows: this.#ratedRows, questions: this.#rates.questions },
-			works: [...this.#works].map(([what, { done, total }]) => ({ what, done, total })),
+			difficulty: this.#facts.rates && {
+				name: this.#facts.rates.name,
+				rows: this.#ratedRows,
+				questions: this.#facts.rates.questions,
+			},
+			works: this.#works.progress,
 			notice: this.#notice,
 		});
 	}
@@ -528,9 +465,3 @@ export class DatasetSession extends Disposable {
 type Task = (table: DataTable, signal: AbortSignal, onWalk: OnWalk) => Promise<void>;
 
 const noMapping = { prompt: null, answer: null, solution: null, preset: null, because: [] } as const;
-
-/** Shortens text to one line, ending in an ellipsis if truncated. */
-function cut(text: string): string {
-	const head = text.length > longestCell ? `${text.slice(0, longestCell)}\u2026` : text;
-	return head.replace(/\s+/g, ' ').trim();
-}

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import * as vscode from 'vscode';
 import { Failure } from '../../../base/failure.ts';
+import { formatCounted } from '../../../base/format.ts';
 import { policyKeyName } from '../../../policies/policyKey.ts';
 import type { PolicySpec } from '../../../protocol/policySpec.ts';
 import { keyless } from '../../../protocol/searchSpec.ts';
@@ -109,7 +110,11 @@ async function evaluateRows(
 	// sent.
 	const spec = key === undefined ? keyless(policy) : { ...policy, keyVariable };
 	return vscode.window.withProgress(
-		{ location: vscode.ProgressLocation.Notification, title: `Asking ${rows} questions`, cancellable: true },
+		{
+			location: vscode.ProgressLocation.Notification,
+			title: `Asking ${formatCounted(rows, 'question')}`,
+			cancellable: true,
+		},
 		async (progress, token) => {
 			const abort = new AbortController();
 			token.onCancellationRequested(() => abort.abort());

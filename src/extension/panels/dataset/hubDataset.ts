@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
-import { formatCount } from '../../../base/format.ts';
+import { formatCounted } from '../../../base/format.ts';
 import { datasetPresets } from '../../../core/dataset/presets.ts';
 import { hasHubDatasetForm } from '../../../core/recipe/hubId.ts';
 import { requireTrust } from '../../launchSettings.ts';
@@ -94,7 +94,7 @@ async function download(
 					rows,
 					out: out.fsPath,
 					signal: cancel.signal,
-					onProgress: (count) => progress.report({ message: `${formatCount(count)} rows` }),
+					onProgress: (count) => progress.report({ message: `${formatCounted(count, 'row')}` }),
 				});
 				return made.rows > 0 ? out : undefined;
 			} catch (error) {

@@ -1,6 +1,7 @@
 import { checkAborted } from '../../../base/async.ts';
 import { Disposable } from '../../../base/disposable.ts';
 import { Failure } from '../../../base/failure.ts';
+import { formatCounted } from '../../../base/format.ts';
 import { hasTurns, messageText, turnsOf } from '../../../core/trace/messageText.ts';
 import { completionSteps, namedStepRules, type StepRule, stepRule } from '../../../core/trace/splitSteps.ts';
 import type { TraceTags } from '../../../core/trace/trace.ts';
@@ -98,7 +99,7 @@ export class RunExplorer extends Disposable {
 			if (messages.length > maxTurns) {
 				throw new Failure(
 					'unsupported',
-					`The completion has ${messages.length} messages, but at most ${maxTurns} can be shown.`,
+					`The completion has ${formatCounted(messages.length, 'message')}, but at most ${maxTurns} can be shown.`,
 					'Open it as text instead.',
 				);
 			}
@@ -294,7 +295,7 @@ export class RunExplorer extends Disposable {
 		if (steps.length !== ratings.length) {
 			throw new Failure(
 				'mismatch',
-				`The completion has ${steps.length} steps but ${ratings.length} ratings; it has changed in the meantime.`,
+				`The completion has ${formatCounted(steps.length, 'step')} but ${ratings.length} ratings; it has changed in the meantime.`,
 				'Open the completion again.',
 			);
 		}

@@ -1,21 +1,16 @@
 import '../vscodeHook.ts';
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
-import type { CommandTable } from '../../../../src/extension/commandTable.ts';
+import { commandIds } from '../../../../src/extension/ids.ts';
 import { Uri, window } from '../vscodeStandIn.ts';
 
-const { addTranscriptCommands } = await import('../../../../src/extension/commands/transcriptCommands.ts');
+const { transcriptCommands } = await import('../../../../src/extension/commands/transcriptCommands.ts');
 
 const opened: unknown[] = [];
-let run: ((argument?: unknown) => Promise<unknown>) | undefined;
-addTranscriptCommands(
-	{ add: (_: string, command: (argument?: unknown) => Promise<unknown>) => (run = command) } as unknown as CommandTable,
-	{ open: (place) => opened.push(place) },
-);
+const { [commandIds.openTranscript]: run } = transcriptCommands({ open: (place) => opened.push(place) });
 
 /** Resolves to what the command opens, or null if nothing. */
 async function place(argument?: unknown): Promise<unknown> {
-	assert.ok(run, 'the command is not registered');
 	opened.length = 0;
 	await run(argument);
 	assert.ok(opened.length <= 1);

@@ -7,6 +7,7 @@ import type { RewardFileList } from '../../../../src/extension/rewards/rewardFil
 import type { RewardItem } from '../../../../src/extension/rewards/rewardsTree.ts';
 import { workspace } from '../vscodeStandIn.ts';
 
+const rewardWords = await import('../../../../src/extension/rewards/rewardWords.ts');
 const { RewardsTree } = await import('../../../../src/extension/rewards/rewardsTree.ts');
 
 before(() => Object.assign(workspace, { asRelativePath: () => '', getWorkspaceFolder: () => undefined }));
@@ -18,7 +19,7 @@ test('reward rows are redrawn individually, or with their file if its descriptio
 	t.after(() => tree.dispose());
 	const verified = new Emitter<string>();
 	let state: object | undefined;
-	tree.follow({ onDidChange: verified.event, get: () => state } as unknown as VerificationView);
+	tree.follow({ onDidChange: verified.event, get: () => state } as unknown as VerificationView, rewardWords);
 	let drawn: (RewardItem[] | undefined)[] = [];
 	tree.onDidChangeTreeData((rows) => drawn.push(rows));
 	/** Draws rows and rereads their children, like the editor does. */

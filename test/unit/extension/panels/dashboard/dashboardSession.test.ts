@@ -290,7 +290,7 @@ describe('dashboard session', () => {
 				name: `\u202e${'x'.repeat(10_000)}`,
 				stage: 'y'.repeat(10_000),
 				status: 'crashed',
-				error: { reason: 'z', message: 'm'.repeat(100_000) },
+				error: { reason: 'z' as 'internal', message: 'm'.repeat(100_000) },
 			},
 			events: [{ time: 1, step: 1, type: 'alert', level: 'error', message: 'a\u0000\n'.repeat(10_000) }],
 		});

@@ -1,6 +1,7 @@
 import { basename, dirname, join } from 'node:path';
 import { runFiles } from '../../runs/runFiles.ts';
-import { isPipelineFolder } from '../../runs/runRegistry.ts';
+import { isPipelineFolder } from '../../runs/runFolders.ts';
+import { commandIds } from '../ids.ts';
 import { requireTrust } from '../launchSettings.ts';
 import type { PipelineStore } from '../pipelines/pipelineStore.ts';
 import { showQuickPick } from '../quickInput.ts';
@@ -22,8 +23,8 @@ interface ReportSource {
 const anyRun = (view: RunView) => view.record !== null;
 const ownRun = (view: RunView) => view.record !== null && view.record.engine !== 'foreign';
 
-/** Creates the commands for reports and evaluations. All of them start separate programs. */
-export function reportActions({ picker, pipelines, ...needs }: ReportNeeds) {
+/** Handlers of the commands for reports and evaluations. All of them start separate programs. */
+export function reportCommands({ picker, pipelines, ...needs }: ReportNeeds) {
 	/** Returns the pipeline for a folder passed by a tree row, or null if the argument is something else. */
 	const pipelineAt = async (argument: unknown): Promise<ReportSource | null> => {
 		if (typeof argument !== 'string' || !(await isPipelineFolder(argument))) return null;
@@ -50,20 +51,20 @@ export function reportActions({ picker, pipelines, ...needs }: ReportNeeds) {
 	};
 	return {
 		/** @returns the file */
-		async export(...args: unknown[]) {
+		[commandIds.exportReport]: async (...args: unknown[]) => {
 			requireTrust();
 			const source = (await pipelineAt(args[0])) ?? (await sourceOf(args));
 			return source && exportReport(source, args[1], needs);
 		},
 		/** @returns the evaluation result */
-		async evaluate(...args: unknown[]) {
+		[commandIds.evaluateCheckpoint]: async (...args: unknown[]) => {
 			requireTrust();
 			const question = { title: 'Evaluate a checkpoint of a run', what: 'has checkpoints', applies: ownRun };
 			const view = await picker.one(args, question);
 			return view && evaluateCheckpoint(view, args[1], needs);
 		},
 		/** Shows the evaluations of a run or pipeline, scrolled to a specific one if requested. @returns the text */
-		async show(...args: unknown[]) {
+		[commandIds.showEvaluations]: async (...args: unknown[]) => {
 			requireTrust();
 			const named = typeof args[0] === 'string' ? args[0] : '';
 			const isStage = pipelines.evaluationAt(named) !== undefined;

@@ -1,0 +1,32 @@
+import type * as vscode from 'vscode';
+import { Disposable } from '../base/disposable.ts';
+import { AgentFeatures } from './agents/agentFeatures.ts';
+import type { PipelineStore } from './pipelines/pipelineStore.ts';
+import { RecipeLenses } from './pipelines/recipeLenses.ts';
+import type { LazyRewards } from './rewards/lazyRewards.ts';
+import type { RewardFileList } from './rewards/rewardFileList.ts';
+import { RewardTests } from './rewardTests/rewardTests.ts';
+import { RowLens } from './search/rowLens.ts';
+import { TranscriptContext } from './transcriptContext.ts';
+
+interface Needs {
+	readonly context: vscode.ExtensionContext;
+	readonly pipelines: PipelineStore;
+	readonly rewards: LazyRewards;
+	readonly rewardFiles: RewardFileList;
+}
+
+/** Features without a command or a view of their own. They are loaded after activation, because nothing waits for them. */
+export class BackgroundFeatures extends Disposable {
+	readonly rewardTests: RewardTests;
+	readonly agents: AgentFeatures;
+
+	constructor({ context, pipelines, rewards, rewardFiles }: Needs) {
+		super();
+		this.rewardTests = this.register(new RewardTests({ files: rewardFiles, workbench: () => rewards.get() }));
+		this.agents = this.register(new AgentFeatures(context));
+		this.register(new RecipeLenses(pipelines));
+		this.register(new RowLens());
+		this.register(new TranscriptContext());
+	}
+}
