@@ -83,7 +83,9 @@ export function columnsIn(sql: string): Pick<SqliteTableInfo, 'columns' | 'rowid
 	const columns: string[] = [];
 	let rowidColumn: number | null = null;
 	for (const definition of definitionsIn(sql)) {
-		if (constraint.test(definition)) continue;
+		// Virtual columns are computed instead of stored.
+		const isVirtual = /\bAS\s*\(/i.test(definition) && !/\bSTORED\b/i.test(definition);
+		if (constraint.test(definition) || isVirtual) continue;
 		const name = /^("(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\]|[^\s("`[]+)/.exec(definition)?.[0];
 		if (name === undefined) continue;
 		if (/\bINTEGER\s+(NOT\s+NULL\s+)?PRIMARY\s+KEY\b/i.test(definition)) rowidColumn = columns.length;

@@ -74,7 +74,7 @@ export class SqliteTable {
 			const start = page === 1 ? 100 : 0;
 			const kind = bytes.readUInt8(start);
 			if (kind === leaf) {
-				yield* this.#leaf(bytes, start, after);
+				yield* this.#leaf(bytes, start, after, seen);
 				return;
 			}
 			if (kind !== interior) throw new SqliteError(`page ${page} is not part of a table`);
@@ -86,7 +86,7 @@ export class SqliteTable {
 		for (const child of children) yield* this.#below(child, after, depth + 1, seen);
 	}
 
-	async *#leaf(bytes: Buffer, start: number, after: number | null): AsyncGenerator<SqliteRow> {
+	async *#leaf(bytes: Buffer, start: number, after: number | null, seen: Set<number>): AsyncGenerator<SqliteRow> {
 		const count = bytes.readUInt16BE(start + 3);
 		for (let i = 0; i < count; i++) {
 			let cell: Cell;
@@ -99,7 +99,7 @@ export class SqliteTable {
 			const { rowid } = cell;
 			if (after !== null && rowid <= after) continue;
 			try {
-				const payload = await this.#payload(bytes, cell);
+				const payload = await this.#payload(bytes, cell, seen);
 				yield { rowid, values: recordValues(payload, this.#pages.encoding), fault: null };
 			} catch (error) {
 				yield { rowid, fault: words(error) };
@@ -107,8 +107,11 @@ export class SqliteTable {
 		}
 	}
 
-	/** Returns a row's record, which continues on overflow pages if it is long. */
-	async #payload(page: Buffer, { payload, start }: Cell): Promise<Buffer> {
+	/**
+	 * Returns a row's record, which continues on overflow pages if it is long. Each of them belongs to one row; otherwise,
+	 * a small file could contain any amount of data.
+	 */
+	async #payload(page: Buffer, { payload, start }: Cell, seen: Set<number>): Promise<Buffer> {
 		const { usable } = this.#pages;
 		if (payload > largestPayload) throw new SqliteError(`a row is larger than ${largestPayload >> 20} MiB`);
 		const most = usable - 35;
@@ -119,6 +122,8 @@ export class SqliteTable {
 		const parts = [slice(page, start, local)];
 		let next = page.readUInt32BE(start + local);
 		for (let left = payload - local; left > 0; ) {
+			if (seen.has(next)) throw new SqliteError(`page ${next} belongs to several rows`);
+			seen.add(next);
 			const overflow = await this.#pages.page(next);
 			const part = overflow.subarray(4, 4 + Math.min(left, usable - 4));
 			parts.push(part);

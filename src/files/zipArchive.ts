@@ -96,6 +96,9 @@ async function readDirectory(source: Pick<ByteSource, 'size' | 'read'>): Promise
 		members.push(memberAt(bytes, from, name, extra));
 		from += 46 + name + extra + bytes.readUInt16LE(from + 32);
 	}
+	// Otherwise, a small archive could contain any amount of data.
+	const packed = members.reduce((sum, member) => sum + member.packed, 0);
+	if (packed > source.size) throw new Error('its members overlap');
 	return members;
 }
 

@@ -29,7 +29,7 @@ export interface RunsBelow {
 	readonly folders: number;
 }
 
-const passedOver = new Set(['node_modules', '__pycache__', 'site-packages', 'venv']);
+const passedOver = new Set(['node_modules', '__pycache__', 'site-packages', 'venv', 'wandb']);
 const maxNames = 50_000;
 /** Hidden folder in which ART stores its runs. */
 const hiddenRuns = '.art';
@@ -47,6 +47,7 @@ export async function runsBelow(
 	const end = performance.now() + millis;
 	let level = [folder];
 	let looked = 0;
+	let chosen: FoundRun['formats'] = [];
 	for (let i = 0; i <= depth && level.length > 0; i++) {
 		const next: string[] = [];
 		for (const path of level) {
@@ -55,20 +56,27 @@ export async function runsBelow(
 				return { runs: found, cut: true, folders: looked };
 			}
 			looked++;
-			const formats = await formatsOf(path, i === 0);
+			const { formats, onRequest } = await formatsOf(path);
+			if (i === 0 && formats.length === 0) chosen = onRequest;
 			if (formats.length > 0) found.push({ folder: path, formats });
 			else if (i < depth) next.push(...(await foldersIn(path)));
 		}
 		level = next;
 	}
+	// The folder can be read as data if nothing in it is a run.
+	if (found.length === 0 && chosen.length > 0) found.push({ folder, formats: chosen });
 	return { runs: found, cut: false, folders: looked };
 }
 
-/** @param chosen whether the user chose the folder, instead of one above it */
-async function formatsOf(path: string, chosen: boolean): Promise<FoundRun['formats']> {
-	if (await isRunFolder(path)) return [{ name: ownFormat, title: 'Reasoning Lab' }];
-	const found = (await findFormats(path)).filter(({ onRequest }) => chosen || !onRequest);
-	return found.map(({ name, title }) => ({ name, title }));
+/** Returns the formats of a folder, and separately those that are used only for a folder that the user chose. */
+async function formatsOf(path: string): Promise<{ formats: FoundRun['formats']; onRequest: FoundRun['formats'] }> {
+	if (await isRunFolder(path)) return { formats: [{ name: ownFormat, title: 'Reasoning Lab' }], onRequest: [] };
+	const found = await findFormats(path);
+	const named = (some: typeof found) => some.map(({ name, title }) => ({ name, title }));
+	const formats = found.filter(({ onRequest }) => !onRequest);
+	// The first format is the likeliest one, so the others follow it.
+	if (formats.length > 0) return { formats: named(found), onRequest: [] };
+	return { formats: [], onRequest: named(found) };
 }
 
 async function foldersIn(path: string): Promise<string[]> {

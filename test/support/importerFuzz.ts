@@ -111,6 +111,41 @@ function filesOf(format: string): Map<string, Buffer> {
 					.repeat(3),
 			),
 		);
+	} else if (format === 'chat') {
+		const messages = [
+			{ role: 'user', content: 'q' },
+			{ role: 'assistant', content: 'a' },
+		];
+		const rows = [
+			{ messages, reward: 1 },
+			{ custom_id: 'c', request: { messages }, response: { choices: [] } },
+		];
+		files.set(
+			'chats.jsonl',
+			Buffer.from(
+				rows
+					.map((row) => `${JSON.stringify(row)}\n`)
+					.join('')
+					.repeat(4),
+			),
+		);
+	} else if (format === 'nemo-gym') {
+		const content = [{ type: 'output_text', text: 'a' }];
+		const row = {
+			responses_create_params: { input: [{ role: 'user', content: 'q' }] },
+			response: { output: [{ type: 'message', role: 'assistant', content, generation_token_ids: [1, 2] }] },
+			reward: 1,
+			_ng_task_index: 0,
+		};
+		files.set('rollouts.jsonl', Buffer.from(`${JSON.stringify(row)}\n`.repeat(6)));
+	} else if (format === 'opentelemetry') {
+		const attributes = [
+			{ key: 'gen_ai.operation.name', value: { stringValue: 'chat' } },
+			{ key: 'gen_ai.input.messages', value: { stringValue: '[{"role":"user","parts":[]}]' } },
+		];
+		const batch = JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans: [{ spanId: 's', attributes }] }] }] });
+		files.set('spans.jsonl', Buffer.from(`${batch}\n`.repeat(4)));
+		files.set('spans.json', Buffer.from(batch));
 	} else if (format === 'inspect') {
 		// Of the JSON files, only those that have Inspect's names or contents are read.
 		files.set('2026-11-23T09-09-37+00-00_arith-cot_id.json', fixture('inspect/arith-cot.json'));
@@ -460,7 +495,8 @@ function checkRollouts(
 	rollouts: number,
 	faults: readonly RunFault[],
 ): void {
-	if (target.use !== 'rollouts' || target.form === 'events') return;
+	// Event files and databases contain rollouts and metrics in one file.
+	if (target.use !== 'rollouts' || target.form === 'events' || target.form === 'sqlite') return;
 	const made = [...outcomes.values()].reduce((sum, { kind, count }) => sum + (kind === 'read' ? count : 0), 0);
 	assert.ok(rollouts + faults.length >= made, `${made} rollouts were made, ${rollouts} given out`);
 	assert.ok(rollouts <= made, `${rollouts} rollouts were given out, ${made} made`);

@@ -53,11 +53,13 @@ const lookups = new Map<string, Lookup>();
 /** Normalizes a format name: `prime-rl`, `primeRl`, and `PRIME_RL` are the same format. */
 const plainFormat = (format: string) => format.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 
+/** Formats that do not record which trainer wrote them; it is identified by its metric names. */
+const trackers: ReadonlySet<string> = new Set(['tensorboard', 'trackio', 'wandb', 'mlflow']);
+
 /** Returns the trainers that could have written a run in this format. */
 export function trainersOf(format: string): readonly Trainer[] {
 	const plain = plainFormat(format);
-	// TensorBoard files do not record their trainer, which is identified by its metric names.
-	return plain === 'tensorboard' ? trainers : trainers.filter((trainer) => trainer.formats.includes(plain));
+	return trackers.has(plain) ? trainers : trainers.filter((trainer) => trainer.formats.includes(plain));
 }
 
 function lookupOf(format: string): Lookup {

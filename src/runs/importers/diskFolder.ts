@@ -2,6 +2,7 @@ import type { Dirent } from 'node:fs';
 import { lstat, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openRegular, readJson } from '../../files/safeFile.ts';
+import { SqliteFile } from '../../files/sqliteFile.ts';
 import { Turns } from '../../files/turns.ts';
 import { stampOf } from './fileStamp.ts';
 import type { FolderView, FoundFile } from './folderView.ts';
@@ -93,6 +94,16 @@ export class DiskFolder implements FolderView {
 
 	async json(path: string): Promise<unknown> {
 		return readJson(this.path, path).catch(() => undefined);
+	}
+
+	async tables(path: string): Promise<ReadonlyMap<string, readonly string[]>> {
+		// Most files with such a name are not databases.
+		if (!(await this.head(path, 16))?.startsWith('SQLite format 3')) return new Map();
+		const file = await SqliteFile.open(this.path, path).catch(() => null);
+		if (file === null) return new Map();
+		const tables = new Map(file.tables.map(({ name, columns }) => [name, columns]));
+		await file.close();
+		return tables;
 	}
 
 	/** Returns a regular file, or null if the path is not one. */

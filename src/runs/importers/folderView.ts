@@ -22,4 +22,6 @@ export interface FolderView {
 	head(path: string, bytes?: number): Promise<string | null>;
 	/** Reads a small JSON file; returns undefined if it does not exist or is not JSON. */
 	json(path: string): Promise<unknown>;
+	/** Returns the columns of an SQLite database's tables by name; empty if it is not one. */
+	tables(path: string): Promise<ReadonlyMap<string, readonly string[]>>;
 }

@@ -65,6 +65,7 @@ export function sumOf(values: Iterable<number | null>): number | null {
 	return sum;
 }
 
+const decoder = new TextDecoder('utf-8');
 const deepest = 12;
 const maxEntries = 10_000;
 
@@ -80,11 +81,12 @@ export function boundedValue(value: unknown, depth = 0): unknown {
 	return Object.fromEntries(entries.map(([key, entry]) => [key, boundedValue(entry, depth + 1)]));
 }
 
-/** Parses a field that contains JSON text; returns undefined if it does not. */
+/** Parses a field that contains JSON text, which databases can store as bytes; returns undefined if it does not. */
 export function parsedJson(value: unknown): unknown {
-	if (typeof value !== 'string') return undefined;
+	const text = ArrayBuffer.isView(value) ? decoder.decode(value as Uint8Array) : value;
+	if (typeof text !== 'string') return undefined;
 	try {
-		return parseBoundedJson(value);
+		return parseBoundedJson(text);
 	} catch {
 		return undefined;
 	}

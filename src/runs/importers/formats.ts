@@ -1,16 +1,23 @@
 import { art } from './formats/art.ts';
+import { chat } from './formats/chat.ts';
 import { inspect } from './formats/inspect.ts';
+import { lmEval } from './formats/lmEval.ts';
+import { mlflow } from './formats/mlflow.ts';
+import { nemoGym } from './formats/nemoGym.ts';
 import { nemoRl } from './formats/nemoRl.ts';
 import { openRlhf } from './formats/openRlhf.ts';
+import { openTelemetry } from './formats/openTelemetry.ts';
 import { primeRl } from './formats/primeRl.ts';
 import { rllm } from './formats/rllm.ts';
 import { skyRl } from './formats/skyRl.ts';
 import { tensorboard } from './formats/tensorboard.ts';
 import { tinker } from './formats/tinker.ts';
+import { trackio } from './formats/trackio.ts';
 import { trl } from './formats/trl.ts';
 import { verifiers } from './formats/verifiers.ts';
 import { verifiersLegacy } from './formats/verifiersLegacy.ts';
 import { verl } from './formats/verl.ts';
+import { wandb } from './formats/wandb.ts';
 import type { RunFormat } from './runFormat.ts';
 
 /** All supported formats of other trainers. If several match a folder, they are offered in this order. */
@@ -21,11 +28,18 @@ export const formats: readonly RunFormat[] = [
 	verifiers,
 	verifiersLegacy,
 	inspect,
+	lmEval,
+	nemoGym,
 	nemoRl,
 	skyRl,
 	art,
 	rllm,
 	tinker,
 	openRlhf,
+	trackio,
+	wandb,
+	mlflow,
+	openTelemetry,
 	tensorboard,
+	chat,
 ];

@@ -110,8 +110,10 @@ export class MetricSource {
 		let changed = Number.POSITIVE_INFINITY;
 		const line = (number: number) => (this.files.form === 'jsonl' ? number : null);
 		for await (const frame of frames.frames(signal, this.#last ?? undefined)) {
-			const fault = (message: string) =>
+			const fault = (words: string) => {
+				const message = `${this.files.form === 'sqlite' ? `row ${frame.number} ` : ''}${words}`;
 				faults.add({ file: this.match.path, line: line(frame.number), message, records: frame.lost ?? 1 });
+			};
 			if (frame.fault !== null) {
 				const fresh = Math.abs(Date.now() - frames.modifiedMs) < freshMs;
 				if (!frame.torn || !live || !fresh) fault(frame.fault);

@@ -83,7 +83,7 @@ export class WandbFile implements FrameFile {
 			const chunk = await this.#chunkAt(at);
 			if (chunk === 'end' && parts.length === 0) return null;
 			const place = { offset: position, length: this.size - position, number };
-			if (chunk === 'end') return { ...place, ...fault('truncated within a record'), torn: true };
+			if (chunk === 'end' || chunk === 'cut') return { ...place, ...fault('truncated within a record'), torn: true };
 			const isFirst = parts.length === 0;
 			if (chunk === 'damaged' || isFirst !== (chunk.kind === kinds.full || chunk.kind === kinds.first)) {
 				const next = Math.min(this.size, (Math.floor(at / blockBytes) + 1) * blockBytes);
@@ -109,12 +109,12 @@ export class WandbFile implements FrameFile {
 		}
 	}
 
-	async #chunkAt(position: number): Promise<Chunk | 'end' | 'damaged'> {
+	async #chunkAt(position: number): Promise<Chunk | 'end' | 'cut' | 'damaged'> {
 		let at = position;
 		const left = blockBytes - (at % blockBytes);
 		if (left < headerBytes) at += left;
 		const head = await this.#file.read(at, headerBytes);
-		if (head.length < headerBytes) return 'end';
+		if (head.length < headerBytes) return head.every((byte) => byte === 0) ? 'end' : 'cut';
 		const length = head.readUInt16LE(4);
 		const kind = head.readUInt8(6);
 		// Space that the writer has reserved but not filled.
@@ -122,7 +122,7 @@ export class WandbFile implements FrameFile {
 		if (kind < kinds.full || kind > kinds.last) return 'damaged';
 		if ((at % blockBytes) + headerBytes + length > blockBytes) return 'damaged';
 		const data = await this.#file.read(at + headerBytes, length);
-		if (data.length < length) return 'end';
+		if (data.length < length) return 'cut';
 		const sum = crc32(data, crc32(head.subarray(6, 7)));
 		return sum === head.readUInt32LE(0) ? { kind, data, end: at + headerBytes + length } : 'damaged';
 	}

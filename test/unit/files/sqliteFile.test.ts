@@ -163,8 +163,8 @@ describe('an SQLite database', () => {
 	test('has the columns in its schema, however they are written', () => {
 		const sql = `CREATE TABLE "a" (
 			"my id" INTEGER PRIMARY KEY, [b c] TEXT DEFAULT 'x, (y', \`d\` NUMERIC(10, 2) CHECK (d > 0),
-			e, UNIQUE (e), CONSTRAINT k FOREIGN KEY (e) REFERENCES o (p))`;
-		assert.deepEqual(columnsIn(sql), { columns: ['my id', 'b c', 'd', 'e'], rowidColumn: 0 });
+			e, f INT GENERATED ALWAYS AS (e + 1), g INT AS (e + 2) STORED, UNIQUE (e), CONSTRAINT k FOREIGN KEY (e) REFERENCES o (p))`;
+		assert.deepEqual(columnsIn(sql), { columns: ['my id', 'b c', 'd', 'e', 'g'], rowidColumn: 0 });
 		assert.deepEqual(columnsIn('CREATE TABLE a (x TEXT, id INTEGER NOT NULL, PRIMARY KEY (id))'), {
 			columns: ['x', 'id'],
 			rowidColumn: 1,

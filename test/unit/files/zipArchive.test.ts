@@ -90,6 +90,19 @@ describe('a zip archive', () => {
 		await refuses({ name: 'a', text: wanted[0] ?? '', method: 93, body: cut.subarray(0, -5) }, /truncated/);
 	});
 
+	test('does not read overlapping members more than once', async () => {
+		const text = 'x'.repeat(5000);
+		const data = zipFile([{ name: 'a', text, method: 0 }]);
+		const list = data.indexOf('PK\x01\x02', 0, 'latin1');
+		const entry = data.subarray(list, data.length - 22);
+		const end = Buffer.from(data.subarray(data.length - 22));
+		end.writeUInt16LE(1000, 10);
+		end.writeUInt32LE(1000 * entry.length, 12);
+		const archive = await open(Buffer.concat([data.subarray(0, list), ...Array(1000).fill(entry), end]));
+		assert.equal(archive.damage, 'its members overlap');
+		assert.deepEqual(await textsOf(archive), [text]);
+	});
+
 	test('does not believe a directory that claims more entries than it has', async () => {
 		const data = zipFile(members);
 		data.writeUInt16LE(30_000, data.length - 12);

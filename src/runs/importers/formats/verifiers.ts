@@ -37,11 +37,14 @@ export const verifiers: RunFormat = {
 	],
 	recognize: async (folder) => (await holdsTraces(folder, traces)) || (await holdsTraces(folder, results)),
 	async describe(folder) {
-		const config = fieldsOf(await folder.json('configs/eval.json'));
+		// In `resolved` since 0.4.
+		const config = fieldsOf(
+			(await folder.json('configs/resolved/eval.json')) ?? (await folder.json('configs/eval.json')),
+		);
 		const env = fieldsOf(config?.env);
 		const facts: [string, unknown][] = [
 			['model', config?.model ?? fieldsOf(config?.client)?.model],
-			['environment', env?.id ?? env?.name],
+			['environment', textOf(env?.id) || (textOf(fieldsOf(env?.taskset)?.id) ?? env?.name)],
 		];
 		const versions = facts.flatMap(([name, value]) => {
 			const text = textOf(value);

@@ -14,7 +14,7 @@ const refused = (message: RegExp, action: RegExp) => (error: unknown) => {
 
 describe('a format chosen by the user', () => {
 	it('is rejected with the list of formats if unknown', async () => {
-		const refusal = refused(/^Unknown format "nope"\.$/, /^Use one of reasoning-lab, trl, .*tensorboard\.$/);
+		const refusal = refused(/^Unknown format "nope"\.$/, /^Use one of reasoning-lab, trl, .*tensorboard, chat\.$/);
 		await assert.rejects(openRun(fixtureFolder('trl-run'), { format: 'nope' }), refusal);
 	});
 

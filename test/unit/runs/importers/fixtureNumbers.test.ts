@@ -37,7 +37,12 @@ describe('fixture numbers', () => {
 		'prime-rl',
 		'verifiers-v1',
 		'verifiers-legacy',
+		'verifiers-0.4',
 		'inspect',
+		'inspect-tools',
+		'lm-eval',
+		'trackio',
+		'wandb',
 		'nemo-rl',
 		'skyrl',
 		'art',
@@ -129,6 +134,30 @@ describe('fixture numbers', () => {
 		// Seven rows: rewards, then losses, then validation.
 		assert.deepEqual(await steps('art'), [0, 1, 2]);
 		assert.deepEqual(await steps('skyrl'), [0, 5, 10]);
+	});
+
+	it('match for the metrics of trackers', async () => {
+		for (const name of ['trackio', 'wandb'] as const) {
+			assert.equal((await metricsOf(name)).length, expected(name).metric_rows, name);
+		}
+		const trackio = (await metricsOf('trackio')).map(({ step, values }) => [
+			step,
+			values.reward,
+			values['first/train/reward'],
+		]);
+		assert.deepEqual(trackio, [
+			[1, 0.125, 0.125],
+			[2, 0.25, 0.25],
+			[3, 0.375, undefined],
+			[4, 0.5, undefined],
+		]);
+		const wandb = (await metricsOf('wandb')).map(({ step, values }) => [step, values.reward, values['nested.a']]);
+		assert.deepEqual(wandb, [
+			[10, 0.125, 1],
+			[20, 0.25, 2],
+			[30, 0.375, 3],
+			[40, 0.5, 4],
+		]);
 	});
 
 	it('match for canonical metrics, which equal those of the rollouts', async () => {

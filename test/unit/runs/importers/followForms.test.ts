@@ -6,6 +6,7 @@ import { afterEach, describe, it } from 'node:test';
 import type { MetricsLine } from '../../../../src/protocol/metricsLine.ts';
 import { followRun } from '../../../../src/runs/followRun.ts';
 import { openRun } from '../../../../src/runs/openRun.ts';
+import { zstdFile } from '../../../support/zstdFile.ts';
 import { type FixtureName, fixtureFolder, readAll } from './foreignFixtures.ts';
 import { type Files, writeFiles } from './madeRun.ts';
 
@@ -178,6 +179,55 @@ describe('following an external run', () => {
 		const { metrics, resets } = await run.look();
 		assert.equal(resets, 1);
 		assert.ok(metrics.size < 5);
+	});
+
+	it('compressed lines: continues when a file is compressed and the next one begins', async () => {
+		const stream = 'monitors/file/traces/stream';
+		const episode = (id: string, step: number) => ({
+			id,
+			run: { work: { type: 'train', step } },
+			traces: [
+				{
+					id,
+					nodes: [
+						{ message: { role: 'user', content: 'q' } },
+						{ parent: 0, sampled: true, message: { role: 'assistant', content: 'a' } },
+					],
+					rewards: { right: { score: step, weight: 1 } },
+				},
+			],
+		});
+		const first = [episode('a', 1), episode('b', 2)];
+		const run = await followed({ [`${stream}/00000.jsonl`]: first });
+		assert.deepEqual(run.reported.steps, [1, 2]);
+		await appendFile(run.at(`${stream}/00000.jsonl`), text([episode('c', 2)]));
+		assert.ok((await run.look()).steps.includes(2));
+		assert.equal(run.reported.resets, 0);
+		const whole = text([...first, episode('c', 2)]).split(/(?<=\n)/);
+		await writeFile(run.at(`${stream}/00000.jsonl.zst.tmp`), 'in progress');
+		await rename(run.at(`${stream}/00000.jsonl.zst.tmp`), run.at(`${stream}/00000.jsonl.zst`));
+		await writeFile(run.at(`${stream}/00000.jsonl.zst`), zstdFile(whole, true));
+		await run.look();
+		assert.deepEqual(await rewardsOf(run.folder), [1, 2, 2]);
+		await rm(run.at(`${stream}/00000.jsonl`));
+		await writeFile(run.at(`${stream}/00001.jsonl`), text([episode('d', 3)]));
+		assert.deepEqual((await run.look()).steps, [1, 2, 3]);
+		assert.deepEqual(await rewardsOf(run.folder), [1, 2, 2, 3]);
+		assert.deepEqual(run.reported.errors, []);
+	});
+
+	it('SQLite: reports rows as soon as they are in the write-ahead log', async () => {
+		const { DatabaseSync } = await import('node:sqlite');
+		const run = await followed('trackio');
+		assert.deepEqual([...run.reported.metrics.keys()], [1, 2, 3, 4]);
+		const database = new DatabaseSync(run.at('sums.db'));
+		database.exec('pragma journal_mode = wal');
+		database.exec(`insert into metrics (run_id, timestamp, run_name, step, metrics)
+			select run_id, timestamp, run_name, 5, '{"train/loss": 2}' from metrics where run_name = 'second' limit 1`);
+		assert.deepEqual([...(await run.look()).metrics.keys()], [1, 2, 3, 4, 5]);
+		assert.equal(run.reported.metrics.get(5)?.values.loss, 2);
+		assert.equal(run.reported.resets, 0);
+		database.close();
 	});
 
 	it('reports a deleted folder once, and continues when it is back', async () => {

@@ -26,7 +26,17 @@ async function runOf(context: TestContext, files: Files): Promise<string> {
 }
 
 /** Formats that never record how a completion ended; the others do, at least in some versions. */
-const silent: readonly FixtureName[] = ['trl-run', 'verl', 'nemo-rl', 'openrlhf', 'tinker'];
+const silent: readonly FixtureName[] = [
+	'trl-run',
+	'verl',
+	'nemo-rl',
+	'openrlhf',
+	'tinker',
+	'lm-eval',
+	'trackio',
+	'wandb',
+	'mlflow',
+];
 
 /**
  * verl rows with random bytes as completions: no finish reason, no tags, no judge, and no reward in every second group.

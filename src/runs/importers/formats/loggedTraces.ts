@@ -1,0 +1,18 @@
+import type { Message } from '../../../protocol/rolloutLine.ts';
+import { messagesOf } from '../foreignMessages.ts';
+
+/* Conversations logged to trackers, which record neither what the model wrote nor what it was evaluated on. */
+
+/** Splits a conversation at its first answer; returns null if the value is not a list of messages. */
+export function conversationOf(value: unknown): { prompt: Message[]; completion: Message[] | '' } | null {
+	const messages = messagesOf(value);
+	if (messages === null || messages.length === 0) return null;
+	const first = messages.findIndex(({ role }) => role === 'assistant');
+	if (first < 0) return { prompt: messages, completion: '' };
+	return { prompt: messages.slice(0, first), completion: messages.slice(first) };
+}
+
+/** Returns whether a name under which something was logged belongs to an evaluation. */
+export function isEvaluationKey(key: string): boolean {
+	return /^(eval|evaluation|val|valid|validation|test)([/_.-]|$)/i.test(key);
+}

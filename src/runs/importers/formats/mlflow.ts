@@ -1,0 +1,161 @@
+import type { FolderView } from '../folderView.ts';
+import { textOrMessages } from '../foreignMessages.ts';
+import type { ForeignMetrics, ForeignRollout } from '../foreignRecord.ts';
+import { extraOf, type Fields, fieldsOf, integerOf, listOf, numberOf, parsedJson, textOf } from '../foreignValues.ts';
+import type { RunEvidence, RunFacts, RunFormat } from '../runFormat.ts';
+import { conversationOf } from './loggedTraces.ts';
+
+/*
+ * MLflow's tracking database (mlflow/store/tracking/dbmodels/models.py), mlflow.db by default since MLflow 3. It contains
+ * all runs of all experiments: `metrics` has one row per value, `spans` one row per span of a trace.
+ */
+
+const databases = ['mlflow.db', '{name}.sqlite'];
+const maxRuns = 1000;
+
+interface Run {
+	readonly id: string;
+	readonly name: string;
+	readonly status: string;
+	readonly started: number | null;
+}
+
+/** Values of the run that logged last keep their names; those of other runs start with the run's id. */
+function metricsOf(record: unknown): readonly ForeignMetrics[] | string {
+	const row = fieldsOf(record);
+	const step = integerOf(row?.step);
+	const key = textOf(row?.key);
+	if (!row || step === null) return 'has no step';
+	if (key === null) return 'has no key';
+	// Metrics of the machine are numbered by sample.
+	if (key.startsWith('system/')) return [];
+	const name = row.run_uuid === row.newest ? key : `${(textOf(row.run_uuid) ?? '').slice(0, 8)}/${key}`;
+	const value = row.is_nan === 1 ? null : numberOf(row.value);
+	const time = numberOf(row.timestamp);
+	return [{ step, time: time === null ? null : time / 1000, values: { [name]: value } }];
+}
+
+/** A trace is shown by its root span, whose inputs and outputs are those of the whole conversation. */
+function spanOf(record: unknown): readonly ForeignRollout[] | string {
+	const row = fieldsOf(record);
+	if (!row) return 'is not an object';
+	if (row.parent_span_id !== null) return [];
+	const content = fieldsOf(parsedJson(row.content));
+	const attributes = fieldsOf(content?.attributes);
+	if (!attributes) return 'has no content';
+	const inputs = parsedJson(attributes['mlflow.spanInputs']);
+	const outputs = parsedJson(attributes['mlflow.spanOutputs']);
+	const { prompt, completion } = conversationIn(inputs, outputs);
+	return [
+		{
+			groupKey: JSON.stringify(prompt),
+			step: null,
+			prompt,
+			completion,
+			reward: null,
+			extra:
+				extraOf({
+					trace: row.trace_id,
+					span: row.name,
+					seconds: seconds(row.duration_ns),
+					error: row.status === 'ERROR' ? (messageOf(content) ?? 'the span failed') : null,
+				}) ?? {},
+		},
+	];
+}
+
+/** Returns the message of the exception that ended a span. */
+function messageOf(content: Fields | null): string | null {
+	const events = listOf(content?.events).map(fieldsOf);
+	return textOf(fieldsOf(events.find((event) => event?.name === 'exception')?.attributes)?.['exception.message']);
+}
+
+const seconds = (nanoseconds: unknown) => {
+	const value = numberOf(nanoseconds);
+	return value === null ? null : value / 1e9;
+};
+
+/** Finds messages in the inputs and outputs of a chat model, or else shows both as text. */
+function conversationIn(inputs: unknown, outputs: unknown): Pick<ForeignRollout, 'prompt' | 'completion'> {
+	const given = conversationOf(fieldsOf(inputs)?.messages ?? inputs);
+	const choice = fieldsOf(listOf(fieldsOf(outputs)?.choices)[0]);
+	const answered = conversationOf(
+		choice ? [choice.message] : (fieldsOf(outputs)?.messages ?? (Array.isArray(outputs) ? outputs : [outputs])),
+	);
+	const all = answered === null ? null : [...answered.prompt, ...(answered.completion || [])];
+	return {
+		prompt: given === null ? asText(inputs) : [...given.prompt, ...(given.completion || [])],
+		completion: all ?? asText(outputs),
+	};
+}
+
+const asText = (value: unknown) =>
+	textOrMessages(value) ?? (value === undefined ? '' : JSON.stringify(value, null, '\t'));
+
+function runsOf(records: readonly unknown[]): Run[] {
+	return records.map(fieldsOf).flatMap((row: Fields | null) => {
+		const id = textOf(row?.run_uuid);
+		if (!row || id === null) return [];
+		const started = numberOf(row.start_time);
+		return [
+			{
+				id,
+				name: textOf(row.name) || id,
+				status: textOf(row.status) ?? 'unknown',
+				started: started === null ? null : started / 1000,
+			},
+		];
+	});
+}
+
+async function learn(folder: FolderView, evidence: RunEvidence): Promise<RunFacts> {
+	const runs: Run[] = [];
+	for (const pattern of databases) {
+		for (const { path } of await folder.find(pattern)) {
+			runs.push(...runsOf(await evidence.records(path, { form: 'sqlite', table: 'runs' }, maxRuns)));
+		}
+	}
+	runs.sort((a, b) => (b.started ?? 0) - (a.started ?? 0));
+	const [newest] = runs;
+	if (newest === undefined) return {};
+	const listed = runs
+		.slice(0, 20)
+		.map(({ id, name, status }) => `${name} (${id.slice(0, 8)}, ${status.toLowerCase()})`);
+	return {
+		versions: { run: newest.name },
+		...(newest.started === null ? {} : { created: newest.started }),
+		notes: [`The database contains ${runs.length} ${runs.length === 1 ? 'run' : 'runs'}: ${listed.join(', ')}.`],
+	};
+}
+
+async function isStore(folder: FolderView, path: string): Promise<boolean> {
+	const tables = await folder.tables(path);
+	return tables.has('experiments') && tables.get('metrics')?.includes('run_uuid') === true;
+}
+
+export const mlflow: RunFormat = {
+	name: 'mlflow',
+	title: 'MLflow',
+	looksFor: 'mlflow.db',
+	hasSteps: true,
+	rollouts: databases.map((pattern) => ({ pattern, form: 'sqlite', table: 'spans', split: 'train', rollouts: spanOf })),
+	metrics: databases.map((pattern) => ({
+		pattern,
+		form: 'sqlite',
+		table: 'metrics',
+		lastOf: 'run_uuid',
+		metrics: metricsOf,
+	})),
+	notes: [
+		'A database contains all runs. Metrics of the run that logged last keep their names; those of other runs start with the first characters of their id.',
+		'Each trace is a rollout without a step: the inputs and outputs of its root span. MLflow records no rewards for traces.',
+	],
+	async recognize(folder) {
+		for (const pattern of databases) {
+			for (const { path } of await folder.some(pattern, 3)) if (await isStore(folder, path)) return true;
+		}
+		return false;
+	},
+	learn,
+	describe: async (_, learned) => (learned as RunFacts | undefined) ?? {},
+};

@@ -1,0 +1,194 @@
+import type { FolderView } from '../folderView.ts';
+import { textOrMessages } from '../foreignMessages.ts';
+import type { ForeignMetrics, ForeignRollout } from '../foreignRecord.ts';
+import {
+	extraOf,
+	type Fields,
+	fieldsOf,
+	given,
+	integerOf,
+	listOf,
+	numberOf,
+	parsedJson,
+	scoreOf,
+	scoresOf,
+	sumOf,
+	textOf,
+} from '../foreignValues.ts';
+import type { RolloutFiles, RunEvidence, RunFacts, RunFormat } from '../runFormat.ts';
+import { conversationOf, isEvaluationKey } from './loggedTraces.ts';
+import { keyOfPrompt, rewardColumns, scoresIn } from './trlRows.ts';
+
+/*
+ * trackio's database of a project (trackio/sqlite_storage.py): `metrics` has one row per logged step with its values as
+ * JSON, tables included; `traces` has one row per conversation; `configs` has one row per run. A project contains many
+ * runs.
+ */
+
+const database = '{project}.db';
+const metricsTable = 'metrics';
+const maxRuns = 1000;
+
+interface Run {
+	readonly id: string;
+	readonly name: string;
+	readonly created: number | null;
+}
+
+interface Learned {
+	readonly runs: readonly Run[];
+	readonly newest: string | null;
+}
+
+const runOf = (row: Fields) => textOf(row.run_id) ?? textOf(row.run_name) ?? '';
+
+function timeOf(value: unknown): number | null {
+	const time = Date.parse(textOf(value) ?? '');
+	return Number.isNaN(time) ? null : time / 1000;
+}
+
+/** trackio stores NaN and the infinities as text. */
+const notFinite: ReadonlySet<unknown> = new Set(['NaN', 'Infinity', '-Infinity']);
+
+/** Values of the run that logged last keep their names; those of other runs start with the run's name. */
+function metricsOf(record: unknown): readonly ForeignMetrics[] | string {
+	const row = fieldsOf(record);
+	const step = integerOf(row?.step);
+	const logged = fieldsOf(parsedJson(row?.metrics));
+	if (!row || step === null) return 'has no step';
+	if (!logged) return 'has no metrics';
+	const prefix = runOf(row) === (row.newest ?? runOf(row)) ? '' : `${textOf(row.run_name) ?? runOf(row)}/`;
+	const values: Record<string, number | null> = {};
+	for (const [name, value] of Object.entries(logged)) {
+		if (typeof value === 'number') values[`${prefix}${name}`] = numberOf(value);
+		else if (notFinite.has(value)) values[`${prefix}${name}`] = null;
+	}
+	return [{ step, time: timeOf(row.timestamp), values }];
+}
+
+/** A conversation that was logged with trackio.Trace. */
+function traceOf(record: unknown): readonly ForeignRollout[] | string {
+	const row = fieldsOf(record);
+	const read = conversationOf(parsedJson(row?.messages));
+	if (!row || read === null) return 'has no messages';
+	const metadata = fieldsOf(parsedJson(row.metadata)) ?? {};
+	const { reward, score, rewards, advantage, group, group_id, answer, ...others } = metadata;
+	const scores = scoresOf(rewards);
+	const known = group ?? group_id;
+	const key = typeof known === 'string' || typeof known === 'number' ? String(known) : JSON.stringify(read.prompt);
+	return [
+		{
+			...read,
+			groupKey: `${runOf(row)} ${textOf(row.key)} ${key}`,
+			step: integerOf(row.step),
+			reward: scoreOf(reward) ?? scoreOf(score) ?? sumOf(Object.values(scores)),
+			rewards: scores,
+			advantage: numberOf(advantage),
+			...given('answer', answer),
+			...given('extra', extraOf({ run: row.run_name, log: row.key, metadata: others })),
+		},
+	];
+}
+
+/** The rows of tables with prompts and completions, such as the ones that TRL logs. */
+function tableRollouts(record: unknown, wanted: (key: string) => boolean): readonly ForeignRollout[] | string {
+	const row = fieldsOf(record);
+	const logged = fieldsOf(parsedJson(row?.metrics));
+	if (!row || !logged) return 'has no metrics';
+	return Object.entries(logged).flatMap(([key, value]) => {
+		const table = fieldsOf(value);
+		if (table?._type !== 'trackio.table' || !wanted(key)) return [];
+		return listOf(table._value).flatMap((entry) => tableRow(fieldsOf(entry), key, row) ?? []);
+	});
+}
+
+function tableRow(entry: Fields | null, key: string, row: Fields): ForeignRollout | null {
+	const prompt = textOrMessages(entry?.prompt);
+	const completion = textOrMessages(entry?.completion);
+	if (entry === null || prompt === null || completion === null) return null;
+	const names = rewardColumns(entry, null);
+	const scores = scoresIn(entry, names);
+	return {
+		groupKey: `${runOf(row)} ${key} ${keyOfPrompt(prompt)}`,
+		step: integerOf(Number(entry.step ?? Number.NaN)) ?? integerOf(row.step),
+		prompt,
+		completion,
+		reward: scoreOf(entry.reward) ?? sumOf(scores),
+		rewards: Object.fromEntries(names.map((name, i) => [name, scores[i] ?? null])),
+		advantage: numberOf(entry.advantage),
+		...given('extra', extraOf({ run: row.run_name, log: key })),
+	};
+}
+
+const rollouts: readonly RolloutFiles[] = (['train', 'validation'] as const).flatMap((split): RolloutFiles[] => {
+	const isOfSplit = (key: unknown) => isEvaluationKey(textOf(key) ?? '') === (split === 'validation');
+	return [
+		{
+			pattern: database,
+			form: 'sqlite',
+			table: 'traces',
+			split,
+			rollouts: (record) => (isOfSplit(fieldsOf(record)?.key) ? traceOf(record) : []),
+		},
+		{
+			pattern: database,
+			form: 'sqlite',
+			table: metricsTable,
+			split,
+			rollouts: (record) => tableRollouts(record, isOfSplit),
+		},
+	];
+});
+
+async function learn(folder: FolderView, evidence: RunEvidence): Promise<Learned> {
+	const runs: Run[] = [];
+	for (const { path } of await folder.find(database)) {
+		for (const record of await evidence.records(path, { form: 'sqlite', table: 'configs' }, maxRuns)) {
+			const row = fieldsOf(record);
+			if (row) runs.push({ id: runOf(row), name: textOf(row.run_name) ?? runOf(row), created: timeOf(row.created_at) });
+		}
+	}
+	const times = runs.map(({ created }) => created ?? 0);
+	return { runs, newest: runs[times.indexOf(Math.max(...times))]?.name ?? null };
+}
+
+async function describe(folder: FolderView, learned: unknown): Promise<RunFacts> {
+	const { runs = [], newest = null } = (learned as Learned | undefined) ?? {};
+	const projects = (await folder.find(database)).map(({ path }) => path.replace(/\.db$/, ''));
+	const names = [...new Set(runs.map(({ name }) => name))];
+	return {
+		versions: { project: projects.join(', '), ...(newest === null ? {} : { run: newest }) },
+		...(names.length < 2
+			? {}
+			: { notes: [`The project contains ${names.length} runs: ${names.slice(0, 20).join(', ')}.`] }),
+	};
+}
+
+/** Columns that trackio's table of metrics has had in all versions. */
+const metricColumns = ['run_name', 'step', 'metrics'];
+
+async function isProject(folder: FolderView, path: string): Promise<boolean> {
+	const columns = (await folder.tables(path)).get(metricsTable) ?? [];
+	return metricColumns.every((name) => columns.includes(name));
+}
+
+export const trackio: RunFormat = {
+	name: 'trackio',
+	title: 'trackio',
+	looksFor: "trackio's {project}.db",
+	hasSteps: true,
+	rollouts,
+	metrics: [{ pattern: database, form: 'sqlite', table: metricsTable, lastOf: 'run_id', metrics: metricsOf }],
+	notes: [
+		'A project contains all its runs. Metrics of the run that logged last keep their names; those of other runs start with the name of their run.',
+		'Rollouts are the logged traces, and the rows of logged tables that have a prompt and a completion.',
+		'Traces record no groups or rewards unless their metadata has "group" and "reward"; otherwise the same prompt at the same step forms a group.',
+		'System metrics have no steps and are not shown.',
+	],
+	async recognize(folder) {
+		for (const { path } of await folder.some(database, 5)) if (await isProject(folder, path)) return true;
+		return false;
+	},
+	learn,
+	describe,
+};
