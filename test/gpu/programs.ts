@@ -5,8 +5,20 @@ import type { GradientJob, PackedSequences, ValueGradientJob } from '../../src/e
 import { pack } from '../../src/engines/embedded/compute/packing.ts';
 import { parameterViews } from '../../src/engines/embedded/compute/parameterStore.ts';
 import { ProgramFeeds } from '../../src/engines/embedded/compute/programFeeds.ts';
-import type { Feeds, Tensors } from '../../src/engines/embedded/compute/runtime.ts';
+import type { Feeds, Tensor, Tensors } from '../../src/engines/embedded/compute/runtime.ts';
 import type { Sequence } from '../../src/engines/embedded/learner.ts';
+import { expandProgram } from '../../src/engines/embedded/model/expandProgram.ts';
+import {
+	type AdamWScalars,
+	adamWProgram,
+	addProgram,
+	fillProgram,
+	flattenProgram,
+	type GroupVector,
+	groupName,
+	transferProgram,
+} from '../../src/engines/embedded/model/optimizerPrograms.ts';
+import { type ParameterGroup, parameterGroups } from '../../src/engines/embedded/model/parameterGroups.ts';
 import { initialParameters, initialValueParameters, specsOf } from '../../src/engines/embedded/model/parameters.ts';
 import { policyScalars, policyVariant } from '../../src/engines/embedded/model/policyVariant.ts';
 import {
@@ -24,7 +36,12 @@ import {
 } from '../../src/engines/embedded/model/programs.ts';
 import {
 	cacheLayoutProgram,
+	chosenOutputs,
+	collectProgram,
+	firstTokenProgram,
+	holdProgram,
 	residentDecodeProgram,
+	stepName,
 	uploadProgram,
 } from '../../src/engines/embedded/model/residentPrograms.ts';
 import type { Dialect } from '../../src/engines/embedded/onnx/dialect.ts';
@@ -168,15 +185,136 @@ export function programCases(
 			feeds: feeds.valueGradient(valueJob(variant)),
 		})),
 	].map((program) => ({ ...program, feeds: { ...valueFeeds, ...program.feeds } }));
+	const specs = specsOf('policy', shape);
+	const groups = parameterGroups(specs);
 	const resident = [
-		{ name: 'upload', graph: uploadProgram(specsOf('policy', shape), dialect), feeds: policyFeeds },
+		{ name: 'upload', graph: uploadProgram(specs, dialect), feeds: policyFeeds },
 		{
 			name: 'cache layout',
 			graph: cacheLayoutProgram(shape, dialect),
 			feeds: layoutFeeds(decodeFeeds(shape, tensors, random), tensors),
 		},
+		{
+			name: 'gradient by group',
+			graph: gradientProgram(shape, { kind: 'sft' }, 'float32', dialect, groups),
+			feeds: { ...policyFeeds, ...feeds.gradient(gradientJob({ kind: 'sft' }), null) },
+		},
+		{ name: 'expand', graph: expandProgram(shape, dialect), feeds: feeds.compact(batch).compact },
 	];
-	return [...cases, ...valueCases, ...resident];
+	return [
+		...cases,
+		...valueCases,
+		...resident,
+		...samplingCases(shape, random, { tensors, dialect, policyFeeds }),
+		...optimizerCases(groups, policyFeeds, random, { tensors, dialect }),
+	];
+}
+
+/** Programs in which the device chooses tokens. */
+function samplingCases(
+	shape: ModelShape,
+	random: Random,
+	{
+		tensors,
+		dialect,
+		policyFeeds,
+	}: { readonly tensors: Tensors; readonly dialect: Dialect; readonly policyFeeds: Feeds },
+): ProgramCase[] {
+	const column = (values: Int32Array | Float32Array) =>
+		values instanceof Int32Array
+			? tensors.int32(values, [values.length, 1])
+			: tensors.float(values, [values.length, 1]);
+	const noise = (rows: number) => column(Float32Array.from({ length: rows }, () => random.next()));
+	const inverse = tensors.float(Float32Array.of(1.25), []);
+	const decode = residentFeeds(decodeFeeds(shape, tensors, random), tensors);
+	const rows = decode.tokens?.dims[0] as number;
+	const ends = column(Int32Array.from({ length: rows }, (_, row) => (row === 0 ? 1 : 7)));
+	const logits = Float32Array.from({ length: 3 * shape.vocabulary }, () => 2 * random.normal());
+	const first = {
+		logits: tensors.float(logits, [3, shape.vocabulary]),
+		source: tensors.int32(Int32Array.of(0, 2, 2, 1, 0), [5]),
+		noise: noise(5),
+		'inverse temperature': inverse,
+	};
+	const steps = [0, 1, 2].flatMap((step) =>
+		chosenOutputs.map((name): [string, Tensor] => {
+			const values = Float32Array.from({ length: 4 }, () => 10 * random.normal());
+			return [stepName(name, step), column(name === 'tokens' ? Int32Array.from(values) : values)];
+		}),
+	);
+	return [
+		...(['random', 'greedy'] as const).flatMap((choice) => [
+			{ name: `first token, ${choice}`, graph: firstTokenProgram(shape, dialect, choice), feeds: first },
+			{
+				name: `resident decode, ${choice}`,
+				graph: residentDecodeProgram(shape, dialect, choice),
+				feeds: { ...policyFeeds, ...decode, noise: noise(rows), ends, 'inverse temperature': inverse },
+			},
+		]),
+		{
+			name: 'hold',
+			graph: holdProgram(dialect),
+			feeds: {
+				tokens: decode.tokens as Tensor,
+				positions: decode.positions as Tensor,
+				ends,
+				slots: decode.slots as Tensor,
+				'inverse temperature': inverse,
+			},
+		},
+		{ name: 'collect', graph: collectProgram(3, dialect), feeds: Object.fromEntries(steps) },
+	];
+}
+
+/** Programs of the optimizer. */
+function optimizerCases(
+	groups: readonly ParameterGroup[],
+	policyFeeds: Feeds,
+	random: Random,
+	{ tensors, dialect }: { readonly tensors: Tensors; readonly dialect: Dialect },
+): ProgramCase[] {
+	const vectors = (name: GroupVector, value: () => number): Feeds =>
+		Object.fromEntries(
+			groups.map(({ size }, i) => [
+				groupName(name, i),
+				tensors.float(Float32Array.from({ length: size }, value), [size]),
+			]),
+		);
+	const scalars: AdamWScalars = {
+		'max norm': 1,
+		beta1: 0.9,
+		'gradient share': 0.1,
+		beta2: 0.98,
+		'square share': 0.02,
+		keep: 0.999,
+		'step size': 0.02,
+		'inverse root': 3,
+		epsilon: 1e-8,
+	};
+	const normal = () => random.normal();
+	return [
+		{ name: 'flatten', graph: flattenProgram(groups, dialect), feeds: policyFeeds },
+		{ name: 'fill', graph: fillProgram(groups, dialect), feeds: { value: tensors.float(Float32Array.of(3), [1]) } },
+		{ name: 'transfer', graph: transferProgram(groups, 'sum', dialect), feeds: vectors('sum', normal) },
+		{
+			name: 'add',
+			graph: addProgram(groups, dialect),
+			feeds: { ...vectors('sum', normal), ...vectors('gradient', normal) },
+		},
+		{
+			name: 'AdamW',
+			graph: adamWProgram(groups, dialect),
+			feeds: {
+				...vectors('weights', normal),
+				...vectors('first', normal),
+				...vectors('second', () => random.next()),
+				...vectors('sum', normal),
+				...Object.fromEntries(
+					Object.entries(scalars).map(([name, value]) => [name, tensors.float(Float32Array.of(value), [])]),
+				),
+			},
+		},
+	];
 }
 
 function promptsOf(rows: readonly Sequence[]): Int32Array[] {

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { connectRun } from '../../src/runs/runControl.ts';
 import { listCheckpoints, readEvents, readMetrics, readRecord } from '../../src/runs/runReader.ts';
 import { skip } from '../support/softwareGpu.ts';
 import { shortRecipe, Workplace } from '../unit/engines/embedded/engineProcess.ts';
@@ -11,7 +13,10 @@ import { readOutcome } from '../unit/engines/embedded/runOutcome.ts';
 const recipe = {
 	...shortRecipe,
 	device: 'webgpu',
-	stages: shortRecipe.stages.map((stage) => (stage.type === 'grpo' ? { ...stage, beta: 0.02 } : stage)),
+	stages: shortRecipe.stages.map((stage) =>
+		stage.type === 'grpo' ? { ...stage, steps: 4, beta: 0.02 } : { ...stage, steps: 2 },
+	),
+	evaluate: { every: 100, problems: 4 },
 };
 
 describe('a run on WebGPU', { skip }, async () => {
@@ -35,7 +40,9 @@ describe('a run on WebGPU', { skip }, async () => {
 		const cpu = await uninterrupted(place, { ...recipe, device: 'cpu' });
 		const [expected, actual] = [await readMetrics(cpu.run), await readMetrics(whole.run)];
 		assert.equal(actual.length, expected.length);
-		for (const [i, { stage, values }] of expected.entries()) {
+		// Later batches can have other tokens, where a random number is very close to a cumulative probability.
+		const firstBatch = expected.findIndex(({ stage }) => stage === 'grpo');
+		for (const [i, { stage, values }] of expected.slice(0, firstBatch + 1).entries()) {
 			for (const name of stage === 'sft' ? ['loss', 'grad_norm', 'entropy'] : ['entropy']) {
 				const [x, y] = [values[name], actual[i]?.values[name]];
 				if (x === undefined && y === undefined) continue;
@@ -44,24 +51,18 @@ describe('a run on WebGPU', { skip }, async () => {
 		}
 	});
 
-	test('is not chosen by auto, which measures: the CPU is faster than a GPU in software', async () => {
-		const { run } = await uninterrupted(place, { ...recipe, device: 'auto' });
-		const event = (await readEvents(run)).find(({ type }) => type === 'device');
-		assert.equal(event?.took, 'cpu');
-		const tried = event?.tried as { provider: string; error: string }[];
-		const reason = tried.find(({ provider }) => provider === 'webgpu')?.error ?? '';
-		assert.match(reason, /^(the CPU is faster|it is too slow) for this model \(.*sampling \d+ ms and update \d+ ms/);
-		assert.ok(Array.isArray(event?.measured) && event.measured.length > 0);
-	});
-
-	test('continues after a kill with the numbers of the uninterrupted run', async () => {
+	test('continues with the numbers of the uninterrupted run after a pause, a checkpoint, a kill and a resume', async () => {
 		const run = await place.prepare(recipe);
 		const engine = place.start('--run', run);
-		const timer = setInterval(async () => {
-			if ((await listCheckpoints(run).catch(() => [])).length > 1) engine.kill('SIGKILL');
-		}, 20);
+		// Minutes on a busy machine, where a GPU in software compiles its shaders slowly.
+		for (let rows = 0; rows <= 2; rows = (await readMetrics(run).catch(() => [])).length) await setTimeout(50);
+		const client = await connectRun(run, await readRecord(run), 'test');
+		const paused = await client.request('run/pause', {});
+		assert.equal(paused.status, 'paused');
+		await client.request('run/checkpoint', {});
+		assert.equal((await listCheckpoints(run)).at(-1)?.step, paused.step);
+		engine.kill('SIGKILL');
 		await engine.exit;
-		clearInterval(timer);
 		const { code, stderr } = await place.run('--run', run, '--resume');
 		assert.equal(code, 0, stderr);
 		const outcome = await readOutcome(run);

@@ -103,16 +103,29 @@ export function findSuites(root = ownRoot): Suite[] {
 	];
 }
 
-/** Returns the suite of `npm run acceptance`. Its checks are measurements, and each uses the whole machine. */
-export function acceptanceSuite(cores: number): Suite {
-	return {
-		name: 'acceptance',
-		files: filesOf(ownRoot)('test/acceptance/*.test.ts'),
+/**
+ * Returns the suites of `npm run acceptance`. Their checks are measurements, and each uses the whole machine. Those on a
+ * GPU are apart, because the environment of a GPU in software would give it to all runs.
+ */
+export function acceptanceSuites(cores: number): Suite[] {
+	const files = filesOf(ownRoot)('test/acceptance/*.test.ts');
+	const onGpu = (file: string) => file.endsWith('/gpu.test.ts');
+	const common = {
 		needs: ['browser', 'workbench', 'python', 'bubblewrap', 'build'],
 		timeoutSeconds: 6 * 3600,
 		seconds: 300,
 		alone: true,
 		cores,
 		showOutput: true,
-	};
+	} as const;
+	return [
+		{ ...common, name: 'acceptance', files: files.filter((file) => !onGpu(file)) },
+		{
+			...common,
+			name: 'acceptance on a GPU',
+			files: files.filter(onGpu),
+			needs: ['gpu', 'build'],
+			environment: ({ gpu }) => gpu,
+		},
+	];
 }

@@ -6,9 +6,9 @@
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { runTests } from '../runner/run.ts';
-import { acceptanceSuite } from '../runner/suites.ts';
+import { acceptanceSuites } from '../runner/suites.ts';
 
-const suite = acceptanceSuite(availableParallelism());
+const suites = acceptanceSuites(availableParallelism());
 const nameOf = (file: string) => file.slice('test/acceptance/'.length, -'.test.ts'.length);
 const { values, positionals: wanted } = parseArgs({
 	allowPositionals: true,
@@ -22,11 +22,16 @@ const { values, positionals: wanted } = parseArgs({
 	},
 });
 for (const [name, value] of Object.entries(values)) process.env[`CHECK_${name.toUpperCase()}`] = value;
-const names = suite.files.map(nameOf);
+const names = suites.flatMap(({ files }) => files).map(nameOf);
 const unknown = wanted.filter((name) => !names.includes(name));
 if (unknown.length > 0) {
 	console.error(`Unknown check ${unknown.join(', ')}. The checks are ${names.join(', ')}.`);
 	process.exit(2);
 }
-const files = wanted.length === 0 ? suite.files : suite.files.filter((file) => wanted.includes(nameOf(file)));
-process.exitCode = await runTests({ checks: [], suites: [{ ...suite, files }] });
+const chosen = suites
+	.map((suite) => ({
+		...suite,
+		files: suite.files.filter((file) => wanted.length === 0 || wanted.includes(nameOf(file))),
+	}))
+	.filter(({ files }) => files.length > 0);
+process.exitCode = await runTests({ checks: [], suites: chosen });

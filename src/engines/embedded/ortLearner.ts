@@ -5,13 +5,15 @@ import type { EngineDevice } from '../../protocol/engineDevices.ts';
 import type { DeviceName } from '../../protocol/recipe/recipe.ts';
 import type { ModelShape } from '../shared/modelShape.ts';
 import type { MicroBatch } from './compute/batching.ts';
-import type { GradientJob, OpenJob, OpenResult, PackedSequences, TeacherRef } from './compute/jobs.ts';
+import { DeviceMemory } from './compute/deviceModel.ts';
+import { HostMemory } from './compute/hostModel.ts';
+import type { GradientJob, GradientTarget, OpenJob, OpenResult, PackedSequences, TeacherRef } from './compute/jobs.ts';
 import { pack, packedBatches, packPerToken, unpackPerToken } from './compute/packing.ts';
-import { deviceRows, type ProviderName, providerCandidates } from './compute/providers.ts';
+import { deviceRows, type ProviderName, providerCandidates, residentProviders } from './compute/providers.ts';
 import { disableTelemetry } from './compute/runtime.ts';
 import { sampleJob, samplesOf } from './compute/sampleRequest.ts';
-import { SharedOptimizer, settled } from './compute/sharedOptimizer.ts';
 import { SharedWeights } from './compute/sharedWeights.ts';
+import { checkCount, type ModelMemory, settled, type TrainedModel } from './compute/trainedModel.ts';
 import { type ValueInputs, ValueModel } from './compute/valueModel.ts';
 import { WorkerPool } from './compute/workerPool.ts';
 import type {
@@ -98,7 +100,9 @@ export async function createLearner(options: LearnerOptions): Promise<Learner> {
 		while (pool.size < workers) pool.add();
 		await pool.broadcast({ kind: 'open', shape: options.shape, providers: [provider], rival: null });
 		const execution: ExecutionReport = { provider, workers, tried, measured };
-		return new OrtLearner(provider === 'cpu' ? options : enlarged(options), pool, execution, parameters);
+		const memory = residentProviders.includes(provider) ? new DeviceMemory(pool) : new HostMemory(pool);
+		const policy = await memory.create('policy', parameters);
+		return new OrtLearner(provider === 'cpu' ? options : enlarged(options), { pool, memory, policy, execution });
 	} catch (error) {
 		await pool.close();
 		throw error;
@@ -195,33 +199,38 @@ function lastPlace({ tokens, promptLength }: Sequence): PerToken {
 	return places;
 }
 
+interface LearnerParts {
+	readonly pool: WorkerPool;
+	readonly memory: ModelMemory;
+	readonly policy: TrainedModel;
+	readonly execution: ExecutionReport;
+}
+
 class OrtLearner implements Learner {
 	readonly shape: ModelShape;
 	readonly parameters: readonly ParameterSpec[];
 	readonly execution: ExecutionReport;
 	readonly #options: LearnerOptions;
 	readonly #pool: WorkerPool;
-	readonly #policy: SharedWeights;
-	#reference: SharedWeights | null = null;
+	readonly #memory: ModelMemory;
+	readonly #policy: TrainedModel;
+	#reference: TrainedModel | null = null;
 	#teacher: { readonly shape: ModelShape; readonly weights: SharedWeights } | null = null;
-	/** Number of teachers set so far. */
-	#teachers = 0;
 	readonly headParameters: readonly ParameterSpec[];
 	readonly #heads = new Map<HeadName, ValueModel>();
-	readonly #optimizer: SharedOptimizer;
 	/** Serializes operations, because an update must not change weights while another operation is reading them. */
 	readonly #operations = new Sequencer();
 	#running = 0;
 
-	constructor(options: LearnerOptions, pool: WorkerPool, execution: ExecutionReport, parameters: Float32Array) {
+	constructor(options: LearnerOptions, { pool, memory, policy, execution }: LearnerParts) {
 		this.shape = options.shape;
 		this.parameters = parameterSpecs(options.shape);
 		this.headParameters = valueParameterSpecs(options.shape);
 		this.execution = execution;
 		this.#options = options;
 		this.#pool = pool;
-		this.#policy = new SharedWeights('policy', parameters);
-		this.#optimizer = new SharedOptimizer(pool, 'policy', parameters.length);
+		this.#memory = memory;
+		this.#policy = policy;
 	}
 
 	takeTraffic(): DeviceTraffic | null {
@@ -343,8 +352,7 @@ class OrtLearner implements Learner {
 				`A teacher with ${count} parameters and ${shape.vocabulary} symbols is not compatible with this model.`,
 			);
 		}
-		const weights = new SharedWeights('teacher', parameters, ++this.#teachers);
-		this.#teacher = { shape, weights };
+		this.#teacher = { shape, weights: new SharedWeights('teacher', parameters) };
 	}
 
 	async updateDistill(
@@ -374,72 +382,58 @@ class OrtLearner implements Learner {
 	}
 
 	setReference(): Promise<void> {
-		return this.restoreReference(this.#policy.flat);
+		return this.#alone(async () => {
+			this.#reference = await this.#memory.copy(this.#policy, 'reference');
+		});
 	}
 
 	get hasReference(): boolean {
 		return this.#reference !== null;
 	}
 
-	async referenceParameters(): Promise<Float32Array | null> {
-		this.#checkIdle();
-		return this.#reference === null ? null : Float32Array.from(this.#reference.flat);
+	referenceParameters(): Promise<Float32Array | null> {
+		return this.#alone(async () => (await this.#reference?.weights()) ?? null);
 	}
 
-	async restoreReference(parameters: Float32Array): Promise<void> {
-		this.#checkIdle();
-		this.#checkLength(parameters);
-		if (this.#reference === null) {
-			this.#reference = new SharedWeights('reference', parameters);
-		} else {
-			this.#reference.flat.set(parameters);
-			this.#reference.changed();
-		}
+	restoreReference(parameters: Float32Array): Promise<void> {
+		return this.#alone(async () => {
+			checkCount(parameters, this.#policy.count);
+			this.#reference = await this.#memory.create('reference', parameters);
+		});
 	}
 
-	async resetOptimizer(): Promise<void> {
-		this.#checkIdle();
-		this.#optimizer.reset();
+	resetOptimizer(): Promise<void> {
+		return this.#alone(() => this.#policy.resetOptimizer());
 	}
 
-	async state(): Promise<LearnerState> {
-		this.#checkIdle();
-		return {
-			parameters: Float32Array.from(this.#policy.flat),
-			firstMoments: new Float32Array(this.#optimizer.firstMoments),
-			secondMoments: new Float32Array(this.#optimizer.secondMoments),
-			updates: this.#optimizer.updates,
-		};
+	state(): Promise<LearnerState> {
+		return this.#alone(() => this.#policy.state());
 	}
 
-	async restore(state: LearnerState): Promise<void> {
-		this.#checkIdle();
-		for (const vector of [state.parameters, state.firstMoments, state.secondMoments]) this.#checkLength(vector);
-		this.#policy.flat.set(state.parameters);
-		this.#policy.changed();
-		this.#optimizer.firstMoments.set(state.firstMoments);
-		this.#optimizer.secondMoments.set(state.secondMoments);
-		this.#optimizer.updates = state.updates;
+	restore(state: LearnerState): Promise<void> {
+		return this.#alone(() => this.#policy.restore(state));
 	}
 
 	get heads(): readonly HeadName[] {
 		return [...this.#heads.keys()];
 	}
 
-	async addHead(head: HeadName, parameters = initialValueParameters(this.shape, this.#policy.flat)): Promise<void> {
-		this.#checkIdle();
+	addHead(head: HeadName, parameters?: Float32Array): Promise<void> {
+		return this.#alone(async () => {
+			const initial = async () => initialValueParameters(this.shape, await this.#policy.weights());
+			await this.#addHead(head, parameters ?? (await initial()));
+		});
+	}
+
+	async #addHead(head: HeadName, parameters: Float32Array): Promise<void> {
 		const count = countOf(this.headParameters);
 		if (parameters.length !== count) {
 			throw new Failure('mismatch', `The head has ${count} parameters, but ${parameters.length} values were given.`);
 		}
 		const before = this.#heads.get(head);
-		if (before === undefined) {
-			this.#heads.set(head, new ValueModel(this.#pool, head, parameters, this.#options.trainRows));
-			return;
-		}
-		before.weights.flat.set(parameters);
-		before.weights.changed();
-		before.resetOptimizer();
+		if (before !== undefined) return before.model.setWeights(parameters);
+		const model = await this.#memory.create(head, parameters);
+		this.#heads.set(head, new ValueModel(this.#pool, head, model, this.#options.trainRows));
 	}
 
 	values(rows: readonly Sequence[], head: HeadName, logprobs?: readonly PerToken[]): Promise<PerToken[]> {
@@ -499,31 +493,30 @@ class OrtLearner implements Learner {
 		});
 	}
 
-	async headState(head: HeadName): Promise<LearnerState> {
-		this.#checkIdle();
-		return this.#head(head).state();
+	headState(head: HeadName): Promise<LearnerState> {
+		return this.#alone(() => this.#head(head).model.state());
 	}
 
-	async headWeights(head: HeadName): Promise<Float32Array> {
-		this.#checkIdle();
-		return Float32Array.from(this.#head(head).weights.flat);
+	headWeights(head: HeadName): Promise<Float32Array> {
+		return this.#alone(() => this.#head(head).model.weights());
 	}
 
-	async restoreHead(head: HeadName, state: LearnerState): Promise<void> {
-		await this.addHead(head, state.parameters);
-		this.#head(head).restore(state);
+	restoreHead(head: HeadName, state: LearnerState): Promise<void> {
+		return this.#alone(async () => {
+			await this.#addHead(head, state.parameters);
+			await this.#head(head).model.restore(state);
+		});
 	}
 
-	async resetHeadOptimizer(head: HeadName): Promise<void> {
-		this.#checkIdle();
-		this.#head(head).resetOptimizer();
+	resetHeadOptimizer(head: HeadName): Promise<void> {
+		return this.#alone(() => this.#head(head).model.resetOptimizer());
 	}
 
 	dispose(): Promise<void> {
 		return this.#pool.close();
 	}
 
-	async #logprobs(rows: readonly Sequence[], weights: SharedWeights, temperature: number): Promise<PerToken[]> {
+	async #logprobs(rows: readonly Sequence[], weights: TrainedModel, temperature: number): Promise<PerToken[]> {
 		const output: PerToken[] = new Array(rows.length);
 		await settled(
 			packedBatches(rows, this.#options.trainRows, this.shape.width).map(async (indices) => {
@@ -549,6 +542,12 @@ class OrtLearner implements Learner {
 		}
 	}
 
+	/** Runs an operation unless there is another one in progress. */
+	async #alone<T>(run: () => Promise<T>): Promise<T> {
+		this.#checkIdle();
+		return this.#operation(run);
+	}
+
 	#checkIdle(): void {
 		if (this.#running > 0) throw new Failure('busy', 'Another operation is in progress.');
 	}
@@ -557,13 +556,6 @@ class OrtLearner implements Learner {
 		const model = this.#heads.get(head);
 		if (model === undefined) throw new Failure('missing', `The ${head} head has not been added.`);
 		return model;
-	}
-
-	#checkLength(vector: Float32Array): void {
-		const count = this.#policy.flat.length;
-		if (vector.length !== count) {
-			throw new Failure('mismatch', `The model has ${count} parameters, but ${vector.length} values were given.`);
-		}
 	}
 
 	#checkPrompts(request: SampleRequest): void {
@@ -609,7 +601,7 @@ class OrtLearner implements Learner {
 			let loss = 0;
 			const logprobs: PerToken[] = new Array(rows.length);
 			const entropies: PerToken[] = new Array(rows.length);
-			await this.#optimizer.accumulate(
+			await this.#policy.accumulate(
 				packedBatches(rows, this.#options.trainRows, this.shape.width, inputs.together),
 				(indices, gradient) => this.#gradient(rows, indices, inputs, gradient),
 				({ result, batch }, indices) => {
@@ -620,8 +612,7 @@ class OrtLearner implements Learner {
 					}
 				},
 			);
-			const gradNorm = await this.#optimizer.step(this.#policy.flat.buffer, optimizer);
-			this.#policy.changed();
+			const gradNorm = await this.#policy.step(optimizer);
 			return { loss, gradNorm, logprobs, entropies };
 		});
 	}
@@ -630,7 +621,7 @@ class OrtLearner implements Learner {
 		rows: readonly Row[],
 		indices: MicroBatch,
 		inputs: UpdateInputs<Row>,
-		gradient: SharedArrayBuffer,
+		gradient: GradientTarget,
 	) {
 		const part = indices.map((i) => rows[i] as Row);
 		const batch = this.#pack(rows, indices);

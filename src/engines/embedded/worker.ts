@@ -56,6 +56,8 @@ async function perform(job: Job): Promise<JobResults[Job['kind']]> {
 			return executor.add(job);
 		case 'adamW':
 			return executor.adamW(job);
+		default:
+			return executor.onDevice(job);
 	}
 }
 

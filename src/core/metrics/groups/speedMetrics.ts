@@ -36,7 +36,7 @@ export const speedMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: 'down',
 		over: 'since the previous row',
 		explanation:
-			'Data that the embedded engine copied from the host to the GPU: batches, and the weights after an update.',
+			'Data that the embedded engine copied from the host to the GPU: batches, random numbers for sampling, and the weights at the start.',
 		healthy: 'steady; grows with the number of tokens',
 	},
 	'gpu/bytes_down': {
@@ -45,7 +45,8 @@ export const speedMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'speed',
 		better: 'down',
 		over: 'since the previous row',
-		explanation: 'Data that the embedded engine copied from the GPU to the host: logits while sampling, and gradients.',
+		explanation:
+			'Data that the embedded engine copied from the GPU to the host: tokens, log-probabilities and entropies, and the weights for checkpoints.',
 		healthy: 'steady; grows with the number of tokens',
 	},
 	'gpu/dispatches': {

@@ -1,5 +1,6 @@
 import { Failure } from '../../../base/failure.ts';
 import type { ModelShape } from '../../shared/modelShape.ts';
+import { expandedInputs, expandProgram } from '../model/expandProgram.ts';
 import { countOf, type ModelKind, specsOf } from '../model/parameters.ts';
 import {
 	decodeProgram,
@@ -12,30 +13,47 @@ import {
 	valuesProgram,
 	variantName,
 } from '../model/programs.ts';
-import { cacheLayoutProgram, residentDecodeProgram, residentName, uploadProgram } from '../model/residentPrograms.ts';
+import { residentName } from '../model/residentName.ts';
+import {
+	cacheLayoutProgram,
+	chosenOutputs,
+	collectProgram,
+	firstTokenProgram,
+	heldInputs,
+	holdProgram,
+	residentDecodeProgram,
+} from '../model/residentPrograms.ts';
 import type { Dialect } from '../onnx/dialect.ts';
 import type { Graph } from '../onnx/graph.ts';
 import { adamW, addGradients } from './adamW.ts';
+import { DeviceModels, groupOutputs } from './deviceModels.ts';
+import { DeviceSampler, isChosenOnDevice } from './deviceSampler.ts';
 import type {
 	AdamWJob,
 	AddJob,
 	AddResult,
+	DeviceJob,
 	GradientJob,
 	GradientResult,
+	GradientTarget,
+	JobResults,
+	LoadResult,
 	LogprobsJob,
 	LogprobsResult,
+	PackedSequences,
 	SampleJob,
 	SampleResult,
 	ValueGradientJob,
 	ValueGradientResult,
 	ValuesJob,
 	ValuesResult,
+	WeightsRef,
 } from './jobs.ts';
-import { type MakeUpload, ParameterStore, parameterViews } from './parameterStore.ts';
+import { modelOf, ParameterStore, parameterViews, type WeightSource } from './parameterStore.ts';
 import { ProgramFeeds } from './programFeeds.ts';
 import { dialects, type ProviderName, residentProviders, runtimeNames } from './providers.ts';
 import { ResidentSampler } from './residentSampler.ts';
-import { type Fetches, Session, type Tensor, type Tensors, Traffic } from './runtime.ts';
+import { type Feeds, type Fetches, Session, type Tensor, type Tensors, Traffic } from './runtime.ts';
 import { partNames, Sampler } from './sampler.ts';
 
 interface GradientOutputs {
@@ -48,15 +66,15 @@ export class Executor {
 	readonly #shape: ModelShape;
 	readonly #provider: ProviderName;
 	readonly #dialect: Dialect;
-	/** Whether weights and caches stay on the device. */
-	readonly #resident: boolean;
+	/** Training state on the device, if tensors can stay there. Caches do, too, then. */
+	readonly #models: DeviceModels | null;
 	/** Counter for transfers to and from the device, and for dispatches. */
 	readonly traffic = new Traffic();
 	readonly #tensors: Tensors;
-	readonly #weights: ParameterStore;
+	readonly #weights: WeightSource;
 	readonly #feeds: ProgramFeeds;
 	readonly #sessions = new Map<string, Promise<Session>>();
-	#sampler: Sampler | ResidentSampler | undefined;
+	#sampler: Sampler | undefined;
 	readonly #gradients = new Map<ModelKind, GradientOutputs>();
 
 	/** @param dialect dialect of the programs; defaults to the provider's dialect */
@@ -65,18 +83,25 @@ export class Executor {
 		this.#provider = provider;
 		this.#dialect = dialect;
 		this.#tensors = tensors;
-		this.#resident = residentProviders.includes(provider);
-		const upload: MakeUpload = (model, specs) => {
-			const outputs = specs.map(({ name }) => residentName(name));
-			return this.#session(`upload ${model}`, () => uploadProgram(specs, this.#dialect), outputs);
-		};
-		this.#weights = new ParameterStore(shape, tensors, this.#resident ? upload : null);
+		this.#models = residentProviders.includes(provider)
+			? new DeviceModels(shape, dialect, tensors, (name, program, resident) => this.#session(name, program, resident))
+			: null;
+		this.#weights = this.#models ?? new ParameterStore(shape, tensors);
 		this.#feeds = new ProgramFeeds(shape, tensors);
 	}
 
 	async sample(job: SampleJob): Promise<SampleResult> {
-		this.#sampler ??= this.#resident ? await this.#residentSampler() : await this.#hostSampler();
-		return this.#sampler.run(job, await this.#weights.feeds(job.weights));
+		const sampler = await this.#samplerFor(job);
+		return sampler.run(job, await this.#weights.feeds(job.weights));
+	}
+
+	async #samplerFor(job: SampleJob): Promise<Sampler | ResidentSampler | DeviceSampler> {
+		if (this.#models === null) {
+			this.#sampler ??= await this.#hostSampler();
+			return this.#sampler;
+		}
+		if (isChosenOnDevice(job)) return this.#deviceSampler(job.temperature === 0 ? 'greedy' : 'random');
+		return this.#residentSampler();
 	}
 
 	async #hostSampler(): Promise<Sampler> {
@@ -96,38 +121,93 @@ export class Executor {
 		});
 	}
 
+	async #deviceSampler(choice: 'random' | 'greedy'): Promise<DeviceSampler> {
+		const [shape, dialect] = [this.#shape, this.#dialect];
+		const names = partNames(shape);
+		const kept = names.map(residentName);
+		const chosen = chosenOutputs.map(residentName);
+		const next = [...kept, ...chosen, residentName('positions')];
+		return new DeviceSampler(shape, this.#tensors, this.#feeds, {
+			prefill: await this.#session('prefill on device', () => prefillProgram(shape, dialect), [...names, 'logits']),
+			first: await this.#session(`first ${choice}`, () => firstTokenProgram(shape, dialect, choice), chosen),
+			decode: await this.#session(`decode ${choice}`, () => residentDecodeProgram(shape, dialect, choice), next),
+			layout: await this.#session('layout', () => cacheLayoutProgram(shape, dialect), kept),
+			hold: await this.#session('hold', () => holdProgram(dialect), heldInputs.map(residentName)),
+			collect: (steps) => this.#session(`collect ${steps}`, () => collectProgram(steps, dialect)),
+		});
+	}
+
+	/** Runs a program on a packed micro-batch, whose large inputs a device computes itself. */
+	async #onBatch<T>(batch: PackedSequences, run: (packed: Feeds) => Promise<T>): Promise<T> {
+		if (this.#models === null) return run(this.#feeds.packed(batch));
+		const { direct, compact } = this.#feeds.compact(batch);
+		const program = () => expandProgram(this.#shape, this.#dialect);
+		const session = await this.#session('expand', program, expandedInputs.map(residentName));
+		const results = await session.run(compact);
+		const expanded = expandedInputs.map((name): [string, Tensor] => [name, results[residentName(name)] as Tensor]);
+		try {
+			return await run({ ...direct, ...Object.fromEntries(expanded) });
+		} finally {
+			for (const [, tensor] of expanded) tensor.dispose();
+		}
+	}
+
 	async logprobs(job: LogprobsJob): Promise<LogprobsResult> {
 		const session = await this.#session('logprobs', () => logprobsProgram(this.#shape, this.#dialect));
-		const results = await session.run({
-			...(await this.#weights.feeds(job.weights)),
-			...this.#feeds.logprobs(job),
-		});
+		const results = await this.#scored(session, job);
 		return { logprobs: floats(results.logprobs) };
 	}
 
 	/** Returns log-probabilities of the full distributions, [own, vocabulary]. */
 	async distribution(job: LogprobsJob): Promise<Float32Array<ArrayBuffer>> {
 		const session = await this.#session('distribution', () => distributionProgram(this.#shape, this.#dialect));
-		const results = await session.run({ ...(await this.#weights.feeds(job.weights)), ...this.#feeds.logprobs(job) });
+		const results = await this.#scored(session, job);
 		return floats(results.distribution);
+	}
+
+	async #scored(session: Session, job: LogprobsJob): Promise<Feeds> {
+		const weights = await this.#weights.feeds(job.weights);
+		return this.#onBatch(job.batch, (packed) => session.run({ ...weights, ...this.#feeds.logprobs(job, packed) }));
 	}
 
 	/** @param teacher the teacher's distributions, if the job needs them */
 	async gradient(job: GradientJob, teacher: Float32Array<ArrayBuffer> | null = null): Promise<GradientResult> {
-		const session = await this.#session(variantName(job.variant), () =>
-			gradientProgram(this.#shape, job.variant, 'float32', this.#dialect),
+		const groups = this.#models?.groupsOf('policy') ?? null;
+		const session = await this.#session(
+			variantName(job.variant),
+			() => gradientProgram(this.#shape, job.variant, 'float32', this.#dialect, groups),
+			groups === null ? [] : groupOutputs(groups, 'gradient'),
 		);
-		const feeds = { ...(await this.#weights.feeds(job.weights)), ...this.#feeds.gradient(job, teacher) };
-		const outputs = this.#gradientOutputs('policy');
-		const fetches = { loss: null, logprobs: null, entropies: null, ...outputs.fetches };
-		const results = await session.run(feeds, fetches);
-		// The runtime can only write to memory owned by its thread.
-		new Float32Array(job.gradient).set(outputs.flat);
+		const weights = await this.#weights.feeds(job.weights);
+		const results = await this.#onBatch(job.batch, (packed) => {
+			const feeds = { ...weights, ...this.#feeds.gradient(job, teacher, packed) };
+			return this.#gradient(session, feeds, job, { loss: null, logprobs: null, entropies: null });
+		});
 		return {
 			loss: floats(results.loss)[0] ?? Number.NaN,
 			logprobs: floats(results.logprobs),
 			entropies: floats(results.entropies),
 		};
+	}
+
+	/** Runs a gradient program, and passes the gradient on to the job's target. */
+	async #gradient(
+		session: Session,
+		feeds: Feeds,
+		{ weights: { slot }, gradient: target }: Pick<GradientJob, 'weights' | 'gradient'>,
+		fetches: Fetches,
+	): Promise<Feeds> {
+		if (this.#models === null) {
+			const outputs = this.#gradientOutputs(modelOf(slot));
+			const results = await session.run(feeds, { ...fetches, ...outputs.fetches });
+			// The runtime can only write to memory owned by its thread.
+			new Float32Array(sharedTarget(target)).set(outputs.flat);
+			return results;
+		}
+		const results = await session.run(feeds);
+		if (typeof target === 'string') await this.#models.accumulate(slot, results, target);
+		else await this.#models.takeGradient(slot, results, new Float32Array(target));
+		return results;
 	}
 
 	async values(job: ValuesJob): Promise<ValuesResult> {
@@ -142,14 +222,50 @@ export class Executor {
 	}
 
 	async valueGradient(job: ValueGradientJob): Promise<ValueGradientResult> {
-		const session = await this.#session(`value ${job.variant}`, () =>
-			valueGradientProgram(this.#shape, 'float32', job.variant, this.#dialect),
+		const groups = this.#models?.groupsOf('value') ?? null;
+		const session = await this.#session(
+			`value ${job.variant}`,
+			() => valueGradientProgram(this.#shape, 'float32', job.variant, this.#dialect, groups),
+			groups === null ? [] : groupOutputs(groups, 'gradient'),
 		);
 		const feeds = { ...(await this.#weights.feeds(job.weights)), ...this.#feeds.valueGradient(job) };
-		const outputs = this.#gradientOutputs('value');
-		const results = await session.run(feeds, { loss: null, values: null, ...outputs.fetches });
-		new Float32Array(job.gradient).set(outputs.flat);
+		const results = await this.#gradient(session, feeds, job, { loss: null, values: null });
 		return { loss: floats(results.loss)[0] ?? Number.NaN, values: floats(results.values) };
+	}
+
+	/** Whether weights, moments and gradients stay on the device. */
+	get keepsState(): boolean {
+		return this.#models !== null;
+	}
+
+	/** Downloads the weights of a model on the device and, if requested, its moments. */
+	loaded(slot: WeightsRef['slot'], moments: boolean): Promise<LoadResult> {
+		return this.#onDevice.load(slot, moments);
+	}
+
+	get #onDevice(): DeviceModels {
+		if (this.#models === null) throw new Failure('internal', 'This provider keeps no tensors on the device.');
+		return this.#models;
+	}
+
+	/** Performs a job on the training state on the device. */
+	async onDevice(job: DeviceJob): Promise<JobResults[DeviceJob['kind']]> {
+		const models = this.#onDevice;
+		switch (job.kind) {
+			case 'store':
+				await models.store(job.slot, job.weights, job.moments);
+				return {};
+			case 'copy':
+				models.copy(job.from, job.to);
+				return {};
+			case 'load':
+				return this.loaded(job.slot, job.moments);
+			case 'reset':
+				models.resetMoments(job.slot);
+				return {};
+			case 'step':
+				return { norm: await models.step(job.slot, job.settings, job.update, job.sum) };
+		}
 	}
 
 	add({ total, parts, range, fresh }: AddJob): AddResult {
@@ -215,6 +331,11 @@ const withoutDispatch = new Set(['Reshape', 'Flatten', 'Squeeze', 'Unsqueeze', '
  */
 function dispatchesOf(graph: Graph): number {
 	return graph.model().nodes.filter(({ op }) => !withoutDispatch.has(op)).length;
+}
+
+function sharedTarget(target: GradientTarget): SharedArrayBuffer {
+	if (typeof target === 'string') throw new Failure('internal', 'This provider keeps no gradients on the device.');
+	return target;
 }
 
 function floats(tensor: Tensor | undefined): Float32Array<ArrayBuffer> {

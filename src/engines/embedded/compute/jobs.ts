@@ -13,8 +13,15 @@ import type { ProviderName } from './providers.ts';
 export interface WeightsRef {
 	readonly slot: ScoredBy | 'teacher' | HeadName;
 	readonly version: number;
-	readonly buffer: SharedArrayBuffer;
+	/** Null if only the device has them. */
+	readonly buffer: SharedArrayBuffer | null;
 }
+
+/** Whether a gradient is the first one of an update in a sum on the device, or is added to the others. */
+export type SumStep = 'first' | 'next';
+
+/** Receives a flat gradient, in parameter order: shared memory, or the sum on the device. */
+export type GradientTarget = SharedArrayBuffer | SumStep;
 
 /** A second model in addition to the policy, with its own shape. */
 export interface TeacherRef {
@@ -142,8 +149,7 @@ export interface GradientJob {
 	readonly perToken: Readonly<Record<string, Float32Array<ArrayBuffer>>>;
 	readonly perRow: Readonly<Record<string, Float32Array<ArrayBuffer>>>;
 	readonly scalars: Readonly<Record<string, number>>;
-	/** Output buffer for the flat gradient, in parameter order. */
-	readonly gradient: SharedArrayBuffer;
+	readonly gradient: GradientTarget;
 }
 
 export interface GradientResult {
@@ -178,8 +184,7 @@ export interface ValueGradientJob {
 	/** Program inputs other than tokens, by name: [rows, tokens] or a scalar. */
 	readonly perToken: Readonly<Record<string, Float32Array<ArrayBuffer>>>;
 	readonly scalars: Readonly<Record<string, number>>;
-	/** Output buffer for the flat gradient, in parameter order. */
-	readonly gradient: SharedArrayBuffer;
+	readonly gradient: GradientTarget;
 }
 
 export interface ValueGradientResult extends ValuesResult {
@@ -214,7 +219,68 @@ export interface AdamWJob {
 	readonly range: Range;
 }
 
-export type Job = OpenJob | SampleJob | LogprobsJob | GradientJob | ValuesJob | ValueGradientJob | AddJob | AdamWJob;
+/** Uploads the weights of a model to the device, with moments, or null for zero. */
+export interface StoreJob {
+	readonly kind: 'store';
+	readonly slot: WeightsRef['slot'];
+	readonly weights: Float32Array<ArrayBuffer>;
+	readonly moments: { readonly first: Float32Array<ArrayBuffer>; readonly second: Float32Array<ArrayBuffer> } | null;
+}
+
+/** Gives one model on the device the weights of another. */
+export interface CopyJob {
+	readonly kind: 'copy';
+	readonly from: WeightsRef['slot'];
+	readonly to: WeightsRef['slot'];
+}
+
+/** Downloads the weights of a model and, if `moments`, its optimizer moments. */
+export interface LoadJob {
+	readonly kind: 'load';
+	readonly slot: WeightsRef['slot'];
+	readonly moments: boolean;
+}
+
+/** Flat vectors in parameter order. Moments are empty if not requested. */
+export interface LoadResult {
+	readonly weights: Float32Array<ArrayBuffer>;
+	readonly first: Float32Array<ArrayBuffer>;
+	readonly second: Float32Array<ArrayBuffer>;
+}
+
+/** Resets the moments of a model on the device to zero. */
+export interface ResetJob {
+	readonly kind: 'reset';
+	readonly slot: WeightsRef['slot'];
+}
+
+/** Updates a model with the gradient sum on the device, or with a gradient of zero if `sum` is false. */
+export interface StepJob {
+	readonly kind: 'step';
+	readonly slot: WeightsRef['slot'];
+	readonly settings: OptimizerSettings;
+	readonly update: number;
+	readonly sum: boolean;
+}
+
+export interface StepResult {
+	/** Gradient norm before clipping. If it is not finite, the update has not changed anything. */
+	readonly norm: number;
+}
+
+export type Job =
+	| OpenJob
+	| SampleJob
+	| LogprobsJob
+	| GradientJob
+	| ValuesJob
+	| ValueGradientJob
+	| AddJob
+	| AdamWJob
+	| DeviceJob;
+
+/** Jobs of models whose training state stays on a device. */
+export type DeviceJob = StoreJob | CopyJob | LoadJob | ResetJob | StepJob;
 
 export interface JobResults {
 	open: OpenResult;
@@ -225,6 +291,11 @@ export interface JobResults {
 	'value gradient': ValueGradientResult;
 	add: AddResult;
 	adamW: Record<never, never>;
+	store: Record<never, never>;
+	copy: Record<never, never>;
+	load: LoadResult;
+	reset: Record<never, never>;
+	step: StepResult;
 }
 
 export type Reply =

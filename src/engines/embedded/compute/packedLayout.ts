@@ -8,7 +8,7 @@ export interface PlainInput {
 }
 
 /** Token positions in the packed layout of a micro-batch. */
-class Places {
+export class Places {
 	readonly #batch: PackedSequences;
 	/** Position of the first token in each prefix. */
 	readonly #groups: Int32Array;
@@ -101,8 +101,23 @@ function rowMask({ rows, kept, prefix, group, prefixLengths }: PackedSequences):
 	return { shape: [rows, 1, kept, seen], values };
 }
 
+/** Indexes of the slices of all heads: the one of head h is bases[i] + h strides[i]. */
+export interface HeadSlices {
+	readonly bases: Int32Array;
+	readonly strides: Int32Array;
+}
+
+/** Returns the index of every slice: [bases, heads], row by row. */
+function eachHead({ bases, strides }: HeadSlices, heads: number): Int32Array {
+	const values = new Int32Array(bases.length * heads);
+	for (let i = 0; i < bases.length; i++) {
+		for (let h = 0; h < heads; h++) values[i * heads + h] = (bases[i] as number) + h * (strides[i] as number);
+	}
+	return values;
+}
+
 /** Locates each token's slices in the concatenated head outputs and gradients. */
-class Slots {
+export class Slots {
 	readonly #batch: PackedSequences;
 	readonly #heads: number;
 
@@ -116,82 +131,79 @@ class Slots {
 	 * token.
 	 */
 	#each(
-		own: (place: number, row: number, index: number, head: number) => void,
-		prefix: (place: number, group: number, index: number, head: number) => void,
+		own: (place: number, row: number, index: number) => void,
+		prefix: (place: number, group: number, index: number) => void,
 	): void {
 		const { groups, prefixLengths, firstRow, depth } = this.#batch;
 		let place = 0;
 		for (let g = 0; g < groups; g++) {
-			for (let p = 0; p < (prefixLengths[g] as number); p++, place++) {
-				for (let h = 0; h < this.#heads; h++) prefix(place, g, p, h);
-			}
+			for (let p = 0; p < (prefixLengths[g] as number); p++, place++) prefix(place, g, p);
 		}
-		for (const [i, row] of firstRow.entries()) {
-			for (let h = 0; h < this.#heads; h++) own(place + i, row, depth[i] as number, h);
-		}
+		for (const [i, row] of firstRow.entries()) own(place + i, row, depth[i] as number);
 	}
 
-	/** Indexes into the prefix head outputs, followed by the row head outputs: [tokens, heads]. */
-	get outputs(): PlainInput {
-		const { shared, own, groups, prefix, kept } = this.#batch;
-		const heads = this.#heads;
-		const before = groups * heads * prefix;
-		const values = new Int32Array((shared + own) * heads).fill(before);
-		this.#each(
-			(place, r, j, h) => {
-				values[place * heads + h] = before + (r * heads + h) * kept + j;
-			},
-			(place, g, p, h) => {
-				values[place * heads + h] = (g * heads + h) * prefix + p;
-			},
-		);
-		return { shape: [shared + own, heads], values };
+	/** Number of prefix head outputs, which the row head outputs follow. */
+	get prefixOutputs(): number {
+		return this.#batch.groups * this.#heads * this.#batch.prefix;
 	}
 
-	/** Indexes into the row head outputs: [own, heads]. */
-	get ownOutputs(): PlainInput {
-		const { shared, own, kept } = this.#batch;
+	/** Indexes into the prefix head outputs, followed by the row head outputs. One per token. */
+	get outputs(): HeadSlices {
+		const { shared, own, prefix, kept } = this.#batch;
 		const heads = this.#heads;
-		const values = new Int32Array(own * heads);
+		const before = this.prefixOutputs;
+		const bases = new Int32Array(shared + own).fill(before);
+		const strides = new Int32Array(shared + own);
 		this.#each(
-			(place, r, j, h) => {
-				values[(place - shared) * heads + h] = (r * heads + h) * kept + j;
+			(place, r, j) => {
+				bases[place] = before + r * heads * kept + j;
+				strides[place] = kept;
 			},
-			() => undefined,
+			(place, g, p) => {
+				bases[place] = g * heads * prefix + p;
+				strides[place] = prefix;
+			},
 		);
-		return { shape: [own, heads], values };
+		return { bases, strides };
+	}
+
+	/** Indexes into the row head outputs. One per token that is not in a prefix. */
+	get ownOutputs(): HeadSlices {
+		const { bases, strides } = this.outputs;
+		const { shared } = this.#batch;
+		return {
+			bases: bases.subarray(shared).map((base) => base - this.prefixOutputs),
+			strides: strides.subarray(shared),
+		};
 	}
 
 	/**
 	 * Indexes into the concatenation of the gradients of row queries, keys and values (summed over rows that share a
 	 * token: [kept, rows, heads]), one slice of zeros, and the gradients of prefix keys, values and, if needed, queries.
-	 * Shape: [tokens, 3, heads].
+	 * Three per token.
 	 */
-	gradients(prefixQueries: boolean): PlainInput {
-		const { rows, groups, shared, own, prefix, kept } = this.#batch;
+	gradients(prefixQueries: boolean): HeadSlices {
+		const { rows, shared, own, prefix, kept } = this.#batch;
 		const heads = this.#heads;
 		const step = rows * heads * kept;
 		const zero = 3 * step;
 		const prefixKeys = zero + 1;
-		const prefixStep = groups * heads * prefix;
-		const values = new Int32Array((shared + own) * 3 * heads).fill(zero);
+		const prefixStep = this.prefixOutputs;
+		const bases = new Int32Array((shared + own) * 3).fill(zero);
+		const strides = new Int32Array((shared + own) * 3);
 		this.#each(
-			(place, r, j, h) => {
-				const at = place * 3 * heads + h;
-				const key = step + (j * rows + r) * heads + h;
-				values[at] = (r * heads + h) * kept + j;
-				values[at + heads] = key;
-				values[at + 2 * heads] = key + step;
+			(place, r, j) => {
+				const key = step + (j * rows + r) * heads;
+				bases.set([r * heads * kept + j, key, key + step], place * 3);
+				strides.set([kept, 1, 1], place * 3);
 			},
-			(place, g, p, h) => {
-				const at = place * 3 * heads + h;
-				const key = prefixKeys + (g * heads + h) * prefix + p;
-				if (prefixQueries) values[at] = key + 2 * prefixStep;
-				values[at + heads] = key;
-				values[at + 2 * heads] = key + prefixStep;
+			(place, g, p) => {
+				const key = prefixKeys + g * heads * prefix + p;
+				bases.set([prefixQueries ? key + 2 * prefixStep : zero, key, key + prefixStep], place * 3);
+				strides.set([prefixQueries ? prefix : 0, prefix, prefix], place * 3);
 			},
 		);
-		return { shape: [shared + own, 3, heads], values };
+		return { bases, strides };
 	}
 }
 
@@ -225,31 +237,19 @@ function positionsOf(batch: PackedSequences): PlainInput {
 	return { shape: [shared + own], values };
 }
 
-/** Returns the index inputs for a packed micro-batch. See `packedTrunk`. */
-export function packedInputs(batch: PackedSequences, heads: number): Record<string, PlainInput> {
+/** Returns the inputs of a packed micro-batch that have no axis for heads, and none for pairs of tokens or rows. */
+export function smallInputs(batch: PackedSequences, heads: number): Record<string, PlainInput> {
 	const { rows, groups, kept, prefix, shared, own, tokens, targets, group, prefixLengths, lengths, places: at } = batch;
 	const places = new Places(batch);
-	const slots = new Slots(batch, heads);
-	const seen = prefix + kept;
-	const first = (r: number, j: number) => places.first(r, j);
 	const longest = lengths.reduce(
 		(max, length, r) => Math.max(max, length + (prefixLengths[group[r] as number] as number)),
 		1,
 	);
-	const grid = (lines: number, columns: number, place: (line: number, column: number) => number): PlainInput => ({
-		shape: [lines, columns],
-		values: Int32Array.from({ length: lines * columns }, (_, i) => place(Math.floor(i / columns), i % columns)),
-	});
-	const ofQkv = (which: number) => ({ of: 3, which });
-	const alone = { of: 1, which: 0 };
 	const columns = new Int32Array(own).fill(kept * rows);
 	for (const [i, row] of batch.firstRow.entries()) columns[i] = (batch.depth[i] as number) * rows + row;
 	const cells = Int32Array.from({ length: kept * rows }, (_, i) => (i % rows) * kept + Math.floor(i / rows));
-	const ownSeen = new Int32Array(kept * rows * heads);
-	for (let i = 0; i < kept * rows; i++) {
-		const [j, r] = [Math.floor(i / rows), i % rows];
-		for (let h = 0; h < heads; h++) ownSeen[i * heads + h] = (r * heads + h) * seen + prefix + j;
-	}
+	const prefixSlices = (slice: { readonly of: number; readonly which: number }) =>
+		slices(groups, prefix, heads, (g, p) => places.prefix(g, p), slice);
 	return {
 		tokens: { shape: [shared + own], values: tokens },
 		targets: { shape: [rows, kept], values: targets },
@@ -258,26 +258,57 @@ export function packedInputs(batch: PackedSequences, heads: number): Record<stri
 		shared: { shape: [1], values: BigInt64Array.of(BigInt(shared)) },
 		'prefix size': { shape: [1], values: BigInt64Array.of(BigInt(prefix)) },
 		members: members(batch),
-		mask: rowMask(batch),
 		'prefix mask': prefixMask(prefix),
+		'prefix queries': prefixSlices({ of: 3, which: 0 }),
+		'prefix keys': prefixSlices({ of: 3, which: 1 }),
+		'prefix values': prefixSlices({ of: 3, which: 2 }),
+		'prefix places': prefixSlices({ of: 1, which: 0 }),
+		'row tokens': { shape: [rows, kept], values: at },
+		cells: { shape: [kept, rows], values: cells },
+		columns: { shape: [own], values: columns },
+	};
+}
+
+/** Returns the index inputs for a packed micro-batch. See `packedTrunk`. */
+export function packedInputs(batch: PackedSequences, heads: number): Record<string, PlainInput> {
+	const { rows, kept, prefix, shared, own } = batch;
+	const places = new Places(batch);
+	const slots = new Slots(batch, heads);
+	const seen = prefix + kept;
+	const first = (r: number, j: number) => places.first(r, j);
+	const ofQkv = (which: number) => ({ of: 3, which });
+	const alone = { of: 1, which: 0 };
+	const ownSeen = new Int32Array(kept * rows * heads);
+	for (let i = 0; i < kept * rows; i++) {
+		const [j, r] = [Math.floor(i / rows), i % rows];
+		for (let h = 0; h < heads; h++) ownSeen[i * heads + h] = (r * heads + h) * seen + prefix + j;
+	}
+	return {
+		...smallInputs(batch, heads),
+		mask: rowMask(batch),
 		queries: slices(rows, kept, heads, first, ofQkv(0)),
 		keys: slices(rows, seen, heads, (r, t) => places.seen(r, t), ofQkv(1)),
 		values: slices(rows, seen, heads, (r, t) => places.seen(r, t), ofQkv(2)),
-		'prefix queries': slices(groups, prefix, heads, (g, p) => places.prefix(g, p), ofQkv(0)),
-		'prefix keys': slices(groups, prefix, heads, (g, p) => places.prefix(g, p), ofQkv(1)),
-		'prefix values': slices(groups, prefix, heads, (g, p) => places.prefix(g, p), ofQkv(2)),
-		outputs: slots.outputs,
-		'own outputs': slots.ownOutputs,
+		outputs: { shape: [shared + own, heads], values: eachHead(slots.outputs, heads) },
+		'own outputs': { shape: [own, heads], values: eachHead(slots.ownOutputs, heads) },
 		'row places': slices(rows, kept, heads, first, alone),
 		'own row places': slices(rows, kept, heads, (r, j) => first(r, j) - shared, alone),
-		'prefix places': slices(groups, prefix, heads, (g, p) => places.prefix(g, p), alone),
-		gradients: slots.gradients(true),
-		'last gradients': slots.gradients(false),
-		'row tokens': { shape: [rows, kept], values: at },
+		gradients: { shape: [shared + own, 3, heads], values: eachHead(slots.gradients(true), heads) },
+		'last gradients': { shape: [shared + own, 3, heads], values: eachHead(slots.gradients(false), heads) },
 		sharers: sharers(batch),
-		cells: { shape: [kept, rows], values: cells },
-		columns: { shape: [own], values: columns },
 		'own seen': { shape: [kept, rows, heads], values: ownSeen },
+	};
+}
+
+/** Returns a table of places. */
+export function grid(
+	lines: number,
+	columns: number,
+	place: (line: number, column: number) => number,
+): PlainInput & { readonly values: Int32Array } {
+	return {
+		shape: [lines, columns],
+		values: Int32Array.from({ length: lines * columns }, (_, i) => place(Math.floor(i / columns), i % columns)),
 	};
 }
 

@@ -1,10 +1,11 @@
 import { Failure } from '../../../base/failure.ts';
 import { timingText } from '../../../protocol/deviceEvent.ts';
 import type { ModelShape } from '../../shared/modelShape.ts';
-import type { ProviderTiming, TriedProvider } from '../learner.ts';
-import { initialParameters } from '../model/parameters.ts';
+import type { OptimizerSettings, ProviderTiming, TriedProvider } from '../learner.ts';
+import { initialParameters, parameterSpecs } from '../model/parameters.ts';
 import { gradientProgram } from '../model/programs.ts';
 import type { Dialect } from '../onnx/dialect.ts';
+import { adamW, clipScale } from './adamW.ts';
 import { Executor } from './executor.ts';
 import { deviationOf, differs, firstDifference } from './firstDifference.ts';
 import { holdDevice, releaseDevice } from './heldDevice.ts';
@@ -67,6 +68,9 @@ export async function checkResults(
 			const operator = await wrongOperator(provider, tensors, dialect);
 			throw new WrongResult(`it computed an incorrect gradient for a small model${operator}`);
 		}
+		if (executor.keepsState && differs(deviationOf(await hostUpdate(cpu), await deviceUpdate(executor)), tolerance)) {
+			throw new WrongResult('it computed an incorrect update of a small model');
+		}
 		const { sampled, scored } = await sampleAndScore(executor, cpu);
 		if (differs(deviationOf(scored, sampled), tolerance)) {
 			throw new WrongResult('it computed wrong log-probabilities while sampling from a small model');
@@ -91,8 +95,47 @@ async function wrongOperator(provider: ProviderName, tensors: Tensors, dialect: 
 
 async function smallGradient(executor: Executor): Promise<Float32Array> {
 	const job = gradientJob(probeShape, 2, 4);
-	await executor.gradient(job);
-	return new Float32Array(job.gradient);
+	const gradient = new SharedArrayBuffer(initialParameters(probeShape, 1).byteLength);
+	await executor.gradient({ ...job, gradient });
+	return new Float32Array(gradient);
+}
+
+/** The change is about proportional to the gradient, because epsilon is large. */
+const probeSettings: OptimizerSettings = {
+	learningRate: 1,
+	beta1: 0.9,
+	beta2: 0.99,
+	epsilon: 1,
+	weightDecay: 0.1,
+	maxGradNorm: 0.1,
+};
+
+/** Returns how AdamW on the device changes the weights of a small model. */
+async function deviceUpdate(executor: Executor): Promise<Float32Array> {
+	const job = gradientJob(probeShape, 2, 4);
+	await executor.gradient({ ...job, gradient: 'first' });
+	const { slot } = job.weights;
+	await executor.onDevice({ kind: 'step', slot, settings: probeSettings, update: 1, sum: true });
+	const { weights } = await executor.loaded(slot, false);
+	return changeOf(weights);
+}
+
+/** Returns the same for AdamW on the host. */
+async function hostUpdate(executor: Executor): Promise<Float32Array> {
+	const gradient = await smallGradient(executor);
+	const parameters = initialParameters(probeShape, 1);
+	const [firstMoments, secondMoments] = [gradient.map(() => 0), gradient.map(() => 0)];
+	const norm = Math.sqrt(gradient.reduce((sum, x) => sum + x * x, 0));
+	const specs = parameterSpecs(probeShape);
+	const range = { start: 0, end: gradient.length };
+	const vectors = { parameters, gradient, firstMoments, secondMoments };
+	adamW(vectors, specs, probeSettings, 1, clipScale(norm, probeSettings.maxGradNorm), range);
+	return changeOf(parameters);
+}
+
+function changeOf(weights: Float32Array): Float32Array {
+	const before = initialParameters(probeShape, 1);
+	return weights.map((x, i) => x - (before[i] as number));
 }
 
 /**
@@ -165,7 +208,8 @@ async function timingOf(
 	const executor = new Executor(shape, provider, tensors);
 	const tokens = Math.min(shape.context - 1, most);
 	const few = Math.min(sampledTokens, tokens);
-	const gradient = gradientJob(shape, rows, tokens + 1);
+	const job = gradientJob(shape, rows, tokens + 1);
+	const gradient: GradientJob = executor.keepsState ? { ...job, gradient: 'first' } : job;
 	const sample = sampleJob(shape, rows, few);
 	try {
 		const updateMs = await secondTime(() => executor.gradient(gradient));
@@ -207,7 +251,7 @@ function gradientJob(shape: ModelShape, rows: number, tokens: number): GradientJ
 		perToken: { weights: new Float32Array(rows * batch.kept).fill(1 / (rows * batch.kept)) },
 		perRow: {},
 		scalars: {},
-		gradient: new SharedArrayBuffer(weights.buffer.byteLength),
+		gradient: new SharedArrayBuffer(initialParameters(shape, 1).byteLength),
 	};
 }
 

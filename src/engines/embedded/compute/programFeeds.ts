@@ -1,7 +1,15 @@
 import type { ModelShape } from '../../shared/modelShape.ts';
 import { causalMask } from './causalMask.ts';
-import type { GradientJob, LogprobsJob, PaddedSequences, ValueGradientJob, ValuesJob } from './jobs.ts';
-import { packedInputs } from './packedLayout.ts';
+import { compactInputs } from './compactLayout.ts';
+import type {
+	GradientJob,
+	LogprobsJob,
+	PackedSequences,
+	PaddedSequences,
+	ValueGradientJob,
+	ValuesJob,
+} from './jobs.ts';
+import { type PlainInput, packedInputs } from './packedLayout.ts';
 import type { Feeds, Tensor, Tensors } from './runtime.ts';
 
 /** Builds program inputs from jobs, excluding the weights. */
@@ -14,24 +22,32 @@ export class ProgramFeeds {
 		this.#tensors = tensors;
 	}
 
-	/** Returns the inputs for the `logprobs` and `distribution` programs. */
-	logprobs(job: Pick<LogprobsJob | GradientJob, 'batch' | 'temperature'>): Feeds {
-		const feeds: Feeds = { 'inverse temperature': this.#scalar(1 / job.temperature) };
-		for (const [name, { shape, values }] of Object.entries(packedInputs(job.batch, this.#shape.heads))) {
-			feeds[name] =
-				values instanceof Float32Array
-					? this.#tensors.float(values, shape)
-					: values instanceof Int32Array
-						? this.#tensors.int32(values, shape)
-						: this.#tensors.int64(values, shape);
-		}
-		return feeds;
+	/** Returns the inputs that describe a packed micro-batch. */
+	packed(batch: PackedSequences): Feeds {
+		return this.#plain(packedInputs(batch, this.#shape.heads));
 	}
 
-	/** @param teacher the teacher's distributions, if the job needs them */
-	gradient(job: GradientJob, teacher: Float32Array<ArrayBuffer> | null): Feeds {
+	/** Returns the same for a device that computes the large ones itself: its inputs, and those of `expandProgram`. */
+	compact(batch: PackedSequences): { readonly direct: Feeds; readonly compact: Feeds } {
+		const { direct, compact } = compactInputs(batch, this.#shape.heads);
+		return { direct: this.#plain(direct), compact: this.#plain(compact) };
+	}
+
+	/**
+	 * Returns the inputs for the `logprobs` and `distribution` programs.
+	 * @param packed inputs that describe the micro-batch
+	 */
+	logprobs(job: Pick<LogprobsJob | GradientJob, 'batch' | 'temperature'>, packed = this.packed(job.batch)): Feeds {
+		return { 'inverse temperature': this.#scalar(1 / job.temperature), ...packed };
+	}
+
+	/**
+	 * @param teacher the teacher's distributions, if the job needs them
+	 * @param packed inputs that describe the micro-batch
+	 */
+	gradient(job: GradientJob, teacher: Float32Array<ArrayBuffer> | null, packed = this.packed(job.batch)): Feeds {
 		const { rows, kept, own } = job.batch;
-		const feeds = this.logprobs(job);
+		const feeds = this.logprobs(job, packed);
 		for (const [name, values] of Object.entries(job.perToken)) feeds[name] = this.#tensors.float(values, [rows, kept]);
 		for (const [name, values] of Object.entries(job.perRow)) feeds[name] = this.#tensors.float(values, [rows, 1]);
 		for (const [name, value] of Object.entries(job.scalars)) feeds[name] = this.#scalar(value);
@@ -77,6 +93,19 @@ export class ProgramFeeds {
 			tokens: this.#tensors.int32(inputs, [rows, tokens]),
 			mask: this.#tensors.float(causalMask(tokens), [tokens, tokens]),
 		};
+	}
+
+	#plain(inputs: Readonly<Record<string, PlainInput>>): Feeds {
+		const feeds: Feeds = {};
+		for (const [name, { shape, values }] of Object.entries(inputs)) {
+			feeds[name] =
+				values instanceof Float32Array
+					? this.#tensors.float(values, shape)
+					: values instanceof Int32Array
+						? this.#tensors.int32(values, shape)
+						: this.#tensors.int64(values, shape);
+		}
+		return feeds;
 	}
 
 	#scalar(value: number): Tensor {

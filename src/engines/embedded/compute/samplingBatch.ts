@@ -2,7 +2,7 @@ import { Random } from '../../../base/random.ts';
 import type { ModelShape } from '../../shared/modelShape.ts';
 import type { SampleJob, SampleResult } from './jobs.ts';
 import { TokenChooser } from './tokenChooser.ts';
-import { spreadFields, TokenRecord } from './tokenRecord.ts';
+import { resultOf, TokenRecord } from './tokenRecord.ts';
 
 /** Key-value cache whose rows start from prompts, are extended and duplicated, and are removed when they end. */
 export interface RowCache {
@@ -156,37 +156,6 @@ export class SamplingBatch {
 	}
 
 	finish(): SampleResult {
-		const all = this.#completions;
-		const total = all.reduce((n, c) => n + c.tokens.length, 0);
-		const tokens = new Int32Array(total);
-		const logprobs = new Float32Array(total);
-		const entropies = new Float32Array(total);
-		const { alternatives } = this.#job;
-		const tops = alternatives ?? 0;
-		const spreads = new Float32Array(alternatives === null ? 0 : total * spreadFields);
-		const topTokens = new Int32Array(total * tops);
-		const topLogprobs = new Float32Array(total * tops);
-		let offset = 0;
-		for (const completion of all) {
-			tokens.set(completion.tokens, offset);
-			logprobs.set(completion.logprobs, offset);
-			entropies.set(completion.entropies, offset);
-			if (alternatives !== null) {
-				spreads.set(completion.spreads, offset * spreadFields);
-				topTokens.set(completion.topTokens, offset * tops);
-				topLogprobs.set(completion.topLogprobs, offset * tops);
-			}
-			offset += completion.tokens.length;
-		}
-		return {
-			lengths: Int32Array.from(all, (c) => c.tokens.length),
-			tokens,
-			logprobs,
-			entropies,
-			truncated: Uint8Array.from(all, (c) => (c.truncated ? 1 : 0)),
-			spreads,
-			topTokens,
-			topLogprobs,
-		};
+		return resultOf(this.#completions, this.#job.alternatives);
 	}
 }

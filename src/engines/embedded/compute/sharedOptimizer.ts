@@ -1,9 +1,9 @@
-import { Failure } from '../../../base/failure.ts';
 import type { OptimizerSettings } from '../learner.ts';
 import type { ModelKind } from '../model/parameters.ts';
 import { blockRanges, clipScale, type Range } from './adamW.ts';
 import type { MicroBatch } from './batching.ts';
 import type { AdamWJob, AddJob, Job, JobResults } from './jobs.ts';
+import { checkNorm, settled } from './trainedModel.ts';
 import type { WorkerPool } from './workerPool.ts';
 
 type Shared = Float32Array<SharedArrayBuffer>;
@@ -13,15 +13,6 @@ const slotBytes = 512 * 2 ** 20;
 
 function shared(count: number): Shared {
 	return new Float32Array(new SharedArrayBuffer(4 * count));
-}
-
-/**
- * Like `Promise.all`, but on failure waits for all other promises first, because their output memory must not be reused
- * until they settle.
- */
-export async function settled<T>(promises: readonly Promise<T>[]): Promise<T[]> {
-	await Promise.allSettled(promises);
-	return Promise.all(promises);
 }
 
 /**
@@ -50,12 +41,7 @@ export class SharedOptimizer {
 		this.#gradient = shared(count);
 	}
 
-	/**
-	 * Accumulates the gradient for an update. Micro-batch gradients are summed in order, regardless of which finishes
-	 * first, because floating-point sums depend on the order. Without micro-batches, the gradient is zero.
-	 * @param compute writes a micro-batch gradient to the given memory
-	 * @param take receives the results in micro-batch order
-	 */
+	/** See `TrainedModel.accumulate`. */
 	async accumulate<R>(
 		batches: readonly MicroBatch[],
 		compute: (batch: MicroBatch, gradient: SharedArrayBuffer) => Promise<R>,
@@ -89,19 +75,10 @@ export class SharedOptimizer {
 		this.#squares = parts.flatMap(({ squares }) => [...squares]);
 	}
 
-	/**
-	 * Updates `parameters` with the accumulated gradient. Returns the global gradient norm before clipping. If the norm
-	 * is not finite, throws `invalid` without changing anything, because weights that become NaN never recover.
-	 */
+	/** Updates `parameters` with the accumulated gradient. See `TrainedModel.step`. */
 	async step(parameters: SharedArrayBuffer, settings: OptimizerSettings): Promise<number> {
 		const norm = Math.sqrt(this.#squares.reduce((sum, part) => sum + part, 0));
-		if (!Number.isFinite(norm)) {
-			throw new Failure(
-				'invalid',
-				'Training diverged: the gradient is not finite. The weights from before the update are kept.',
-				'Reduce learning_rate or max_grad_norm, then start a new run from a checkpoint.',
-			);
-		}
+		checkNorm(norm);
 		this.updates++;
 		await this.#onRanges<AdamWJob>((range) => ({
 			kind: 'adamW',

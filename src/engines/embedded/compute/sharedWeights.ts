@@ -1,22 +1,23 @@
 import type { WeightsRef } from './jobs.ts';
 
+/** Newest version of any weights. Workers would take new weights in a slot for old ones with the same version. */
+let newest = 0;
+
 /** Weights in shared memory, readable by workers. */
 export class SharedWeights {
 	readonly flat: Float32Array<SharedArrayBuffer>;
 	readonly #slot: WeightsRef['slot'];
-	#version: number;
+	#version = ++newest;
 
-	/** @param version initial version, which must be higher than that of any earlier weights in this slot */
-	constructor(slot: WeightsRef['slot'], values: Float32Array, version = 0) {
+	constructor(slot: WeightsRef['slot'], values: Float32Array) {
 		this.#slot = slot;
-		this.#version = version;
 		this.flat = new Float32Array(new SharedArrayBuffer(values.byteLength));
 		this.flat.set(values);
 	}
 
-	/** Increments the version. Must be called after every change. */
+	/** Must be called after every change. */
 	changed(): void {
-		this.#version++;
+		this.#version = ++newest;
 	}
 
 	get ref(): WeightsRef {

@@ -1,4 +1,5 @@
 import { distributionStatistics } from '../../../core/search/distribution.ts';
+import type { SampleResult } from './jobs.ts';
 import type { TokenChooser } from './tokenChooser.ts';
 
 /** Number of spread fields: varentropy, Gini coefficient and variance. */
@@ -46,4 +47,38 @@ function mostLikely(weights: Float64Array, count: number): number[] {
 	}
 	while (top.length < count) top.push(-1);
 	return top;
+}
+
+/** Returns the completions of a micro-batch, concatenated. @param alternatives see `TokenRecord.add` */
+export function resultOf(all: readonly TokenRecord[], alternatives: number | null): SampleResult {
+	const total = all.reduce((n, c) => n + c.tokens.length, 0);
+	const tokens = new Int32Array(total);
+	const logprobs = new Float32Array(total);
+	const entropies = new Float32Array(total);
+	const tops = alternatives ?? 0;
+	const spreads = new Float32Array(alternatives === null ? 0 : total * spreadFields);
+	const topTokens = new Int32Array(total * tops);
+	const topLogprobs = new Float32Array(total * tops);
+	let offset = 0;
+	for (const completion of all) {
+		tokens.set(completion.tokens, offset);
+		logprobs.set(completion.logprobs, offset);
+		entropies.set(completion.entropies, offset);
+		if (alternatives !== null) {
+			spreads.set(completion.spreads, offset * spreadFields);
+			topTokens.set(completion.topTokens, offset * tops);
+			topLogprobs.set(completion.topLogprobs, offset * tops);
+		}
+		offset += completion.tokens.length;
+	}
+	return {
+		lengths: Int32Array.from(all, (c) => c.tokens.length),
+		tokens,
+		logprobs,
+		entropies,
+		truncated: Uint8Array.from(all, (c) => (c.truncated ? 1 : 0)),
+		spreads,
+		topTokens,
+		topLogprobs,
+	};
 }

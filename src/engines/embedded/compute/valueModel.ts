@@ -1,10 +1,10 @@
 import { Failure } from '../../../base/failure.ts';
 import type { HeadName } from '../../../protocol/control.ts';
-import type { LearnerState, OptimizerSettings, PerToken, Sequence, ValueUpdateResult } from '../learner.ts';
+import type { OptimizerSettings, PerToken, Sequence, ValueUpdateResult } from '../learner.ts';
 import type { ValueOutput, ValueVariant } from '../model/programs.ts';
 import { type MicroBatch, microBatches, pad } from './batching.ts';
-import { SharedOptimizer, settled } from './sharedOptimizer.ts';
-import { SharedWeights } from './sharedWeights.ts';
+import type { GradientTarget } from './jobs.ts';
+import { settled, type TrainedModel } from './trainedModel.ts';
 import type { WorkerPool } from './workerPool.ts';
 
 /** Writes each row's values, starting at its last prompt token, to [rows, tokens]. */
@@ -60,20 +60,18 @@ export interface ValueInputs<Row extends Sequence> {
 	readonly scalars: Readonly<Record<string, number>>;
 }
 
-/** A value model (a trunk with a scalar head) and its optimizer. */
+/** A value model: a trunk with a scalar head. */
 export class ValueModel {
-	readonly weights: SharedWeights;
+	readonly model: TrainedModel;
 	readonly #pool: WorkerPool;
 	readonly #trainRows: number;
 	readonly #output: ValueOutput;
-	/** Created when training starts, because it needs three more vectors of the same length as the weights. */
-	#optimizer: SharedOptimizer | null = null;
 
-	constructor(pool: WorkerPool, head: HeadName, parameters: Float32Array, trainRows: number) {
+	constructor(pool: WorkerPool, head: HeadName, model: TrainedModel, trainRows: number) {
 		this.#pool = pool;
 		this.#trainRows = trainRows;
 		this.#output = head === 'value' || head === 'process' ? 'probability' : 'score';
-		this.weights = new SharedWeights(head, parameters);
+		this.model = model;
 	}
 
 	/**
@@ -88,7 +86,7 @@ export class ValueModel {
 				const batch = pad(part);
 				const surprises = packSurprises(part, (i) => logprobs[indices[i] as number] as PerToken, batch.tokens);
 				const { values } = await this.#pool.run(() => ({
-					job: { kind: 'values', output: this.#output, weights: this.weights.ref, batch, surprises },
+					job: { kind: 'values', output: this.#output, weights: this.model.ref, batch, surprises },
 					transfer: [batch.inputs.buffer, surprises.buffer],
 				}));
 				for (const [i, row] of indices.entries()) {
@@ -106,10 +104,9 @@ export class ValueModel {
 		inputs: ValueInputs<Row>,
 		settings: OptimizerSettings,
 	): Promise<ValueUpdateResult> {
-		const optimizer = this.#trained();
 		const values: PerToken[] = new Array(rows.length);
 		let loss = 0;
-		await optimizer.accumulate(
+		await this.model.accumulate(
 			microBatches(rows, this.#trainRows, inputs.together),
 			(indices, gradient) => this.#gradient({ rows, logprobs, inputs }, indices, gradient),
 			({ result, batch }, indices) => {
@@ -119,8 +116,7 @@ export class ValueModel {
 				}
 			},
 		);
-		const gradNorm = await optimizer.step(this.weights.flat.buffer, settings);
-		this.weights.changed();
+		const gradNorm = await this.model.step(settings);
 		return { loss, gradNorm, values };
 	}
 
@@ -131,7 +127,7 @@ export class ValueModel {
 			readonly inputs: ValueInputs<Row>;
 		},
 		indices: MicroBatch,
-		gradient: SharedArrayBuffer,
+		gradient: GradientTarget,
 	) {
 		const { rows, logprobs, inputs } = update;
 		const part = indices.map((i) => rows[i] as Sequence);
@@ -145,7 +141,7 @@ export class ValueModel {
 			job: {
 				kind: 'value gradient',
 				variant: inputs.variant,
-				weights: this.weights.ref,
+				weights: this.model.ref,
 				batch,
 				surprises,
 				perToken: Object.fromEntries(packed),
@@ -155,37 +151,5 @@ export class ValueModel {
 			transfer: [batch.inputs, surprises, ...packed.map(([, values]) => values)].map(({ buffer }) => buffer),
 		}));
 		return { result, batch };
-	}
-
-	state(): LearnerState {
-		const { firstMoments, secondMoments, updates } = this.#trained();
-		return {
-			parameters: Float32Array.from(this.weights.flat),
-			firstMoments: new Float32Array(firstMoments),
-			secondMoments: new Float32Array(secondMoments),
-			updates,
-		};
-	}
-
-	restore({ parameters, firstMoments, secondMoments, updates }: LearnerState): void {
-		const optimizer = this.#trained();
-		for (const vector of [parameters, firstMoments, secondMoments]) {
-			if (vector.length === this.weights.flat.length) continue;
-			throw new Failure('mismatch', `The head has ${this.weights.flat.length} parameters instead of ${vector.length}.`);
-		}
-		this.weights.flat.set(parameters);
-		this.weights.changed();
-		optimizer.firstMoments.set(firstMoments);
-		optimizer.secondMoments.set(secondMoments);
-		optimizer.updates = updates;
-	}
-
-	resetOptimizer(): void {
-		this.#optimizer?.reset();
-	}
-
-	#trained(): SharedOptimizer {
-		this.#optimizer ??= new SharedOptimizer(this.#pool, 'value', this.weights.flat.length);
-		return this.#optimizer;
 	}
 }

@@ -1,4 +1,5 @@
 import type { ModelShape } from '../../shared/modelShape.ts';
+import type { ParameterSpec } from '../learner.ts';
 import { cpuDialect, type Dialect } from '../onnx/dialect.ts';
 import { add, exp, multiply, negate, sigmoid } from '../onnx/elementwise.ts';
 import { gradients } from '../onnx/gradient.ts';
@@ -18,8 +19,10 @@ import {
 	sftLoss,
 	valueLoss,
 } from './losses.ts';
+import { outputGroups } from './optimizerPrograms.ts';
 import { PackedBatch } from './packedTrunk.ts';
-import { valueParameterSpecs } from './parameters.ts';
+import type { ParameterGroup } from './parameterGroups.ts';
+import { parameterSpecs, valueParameterSpecs } from './parameters.ts';
 import { policyLoss } from './policyLoss.ts';
 import { type PolicyVariant, policyInputs } from './policyVariant.ts';
 import { decoder, head, valueHead } from './transformer.ts';
@@ -167,13 +170,15 @@ const clippedTo = ({ logprobs, ...range }: { logprobs: Value; low: Value; high: 
  * - DPO (weights are 0 or 1): reference logprobs [rows, 1], beta and pair weight
  * - distillation: teacher [own, vocabulary], soft and hard (see `distillLoss`)
  *
- * Outputs: loss [], logprobs and entropies [rows, kept], and the gradient of each parameter.
+ * Outputs: loss [], logprobs and entropies [rows, kept], and the gradient of each parameter, or of each group if
+ * `groups` is given.
  */
 export function gradientProgram(
 	shape: ModelShape,
 	variant: GradientVariant,
 	floatType: Graph['floatType'] = 'float32',
 	dialect?: Dialect,
+	groups: readonly ParameterGroup[] | null = null,
 ): Graph {
 	const graph = new Graph(floatType, dialect);
 	const parameters = variableWeights(graph, shape);
@@ -195,10 +200,23 @@ export function gradientProgram(
 		const entropies = negate(reduceSum(multiply(exp(distribution), distribution), [-1], false));
 		graph.output('entropies', batch.toRows(entropies));
 	});
-	parameters.all.forEach((parameter, i) => {
-		graph.output(gradientName(parameter.name), all[i] as Value);
-	});
+	outputGradients(graph, parameterSpecs(shape), all, groups);
 	return graph;
+}
+
+/** @param groups outputs one vector per group instead of a tensor per parameter, if given */
+function outputGradients(
+	graph: Graph,
+	specs: readonly ParameterSpec[],
+	all: readonly Value[],
+	groups: readonly ParameterGroup[] | null,
+): void {
+	const byName = new Map(specs.map(({ name }, i) => [name, all[i] as Value]));
+	if (groups !== null) {
+		outputGroups(graph, 'gradient', groups, ({ name }) => byName.get(name) as Value);
+		return;
+	}
+	for (const [name, gradient] of byName) graph.output(gradientName(name), gradient);
 }
 
 /**
@@ -288,6 +306,7 @@ export function valueGradientProgram(
 	floatType: Graph['floatType'] = 'float32',
 	variant: ValueVariant = 'labels',
 	dialect?: Dialect,
+	groups: readonly ParameterGroup[] | null = null,
 ): Graph {
 	const graph = new Graph(floatType, dialect);
 	const parameters = bindValueWeights(shape, (spec) => graph.variable(spec.name, spec.shape));
@@ -297,7 +316,7 @@ export function valueGradientProgram(
 	const all = gradients(loss, parameters.all);
 	graph.untracked(() => graph.output('values', outputOf(logits.detach(), valueOutputs[variant])));
 	graph.output('loss', loss);
-	for (const [i, spec] of valueParameterSpecs(shape).entries()) graph.output(gradientName(spec.name), all[i] as Value);
+	outputGradients(graph, valueParameterSpecs(shape), all, groups);
 	return graph;
 }
 

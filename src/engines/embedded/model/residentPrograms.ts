@@ -1,23 +1,22 @@
 import type { ModelShape } from '../../shared/modelShape.ts';
 import type { ParameterSpec } from '../learner.ts';
 import type { Dialect } from '../onnx/dialect.ts';
-import { add, compare, where } from '../onnx/elementwise.ts';
+import { add, cast, compare, log, multiply, negate, where } from '../onnx/elementwise.ts';
 import { Graph, type Value } from '../onnx/graph.ts';
-import { gather } from '../onnx/indexing.ts';
-import { reshape } from '../onnx/layout.ts';
-import { matmul, matmulTransposed } from '../onnx/matmul.ts';
+import { gather, take } from '../onnx/indexing.ts';
+import { concat, fixed, reshape } from '../onnx/layout.ts';
+import { linear, matmul, matmulTransposed } from '../onnx/matmul.ts';
+import { reduceSum } from '../onnx/reduction.ts';
 import { softmax } from '../onnx/softmax.ts';
 import { masked, splitHeadsOfOne } from './attention.ts';
 import { cacheName } from './programs.ts';
+import { residentName } from './residentName.ts';
 import { decoder, head } from './transformer.ts';
 import { inputWeights } from './weights.ts';
 
 /**
  * Programs for devices that hold their own tensors. Weights and the key-value cache stay on the device between runs.
  */
-
-/** Returns the output name for a tensor that stays on the device: `resident NAME` becomes input NAME of a later run. */
-export const residentName = (name: string): string => `resident ${name}`;
 
 /** Copies the parameters to the device. */
 export function uploadProgram(specs: readonly ParameterSpec[], dialect: Dialect): Graph {
@@ -26,13 +25,23 @@ export function uploadProgram(specs: readonly ParameterSpec[], dialect: Dialect)
 	return graph;
 }
 
+/** Who chooses the next token from its logits: the host, or the device, at random or greedily. */
+export type Choice = 'host' | 'random' | 'greedy';
+
+/** Outputs for the chosen tokens, each [rows, 1] and resident. */
+export const chosenOutputs = ['tokens', 'logprobs', 'entropies'] as const;
+
 /**
  * One decode step for every row, which also writes the new cache entries to their slots. Inputs: tokens [rows, 1],
  * positions [rows, 1] (the number of cached tokens), slots [slots] (0, 1, 2, ...) and the cache [rows, heads, slots,
- * headWidth]. Outputs: logits [rows, 1, vocabulary] and the new cache. Slots after a row's position can contain any
- * finite values.
+ * headWidth]. Outputs: the new cache, and logits [rows, 1, vocabulary] if the host chooses tokens. Slots after a row's
+ * position can contain any finite values.
+ *
+ * If the device chooses, the other inputs are those of `chosen` and ends [rows, 1], the greatest position of each row,
+ * and the other outputs are `chosenOutputs` and the next positions: with them, the next step needs nothing from the
+ * host but noise.
  */
-export function residentDecodeProgram(shape: ModelShape, dialect: Dialect): Graph {
+export function residentDecodeProgram(shape: ModelShape, dialect: Dialect, choice: Choice = 'host'): Graph {
 	const graph = new Graph('float32', dialect);
 	const weights = inputWeights(graph, shape);
 	const tokens = graph.input('tokens', ['rows', 1], 'int32');
@@ -56,7 +65,83 @@ export function residentDecodeProgram(shape: ModelShape, dialect: Dialect): Grap
 		const read = matmul(softmax(scores), keep('values', layer, values));
 		return reshape(read, ['rows', 1, shape.width]);
 	});
-	graph.output('logits', head(weights, states));
+	const logits = head(weights, states);
+	if (choice === 'host') {
+		graph.output('logits', logits);
+		return graph;
+	}
+	outputChosen(reshape(logits, ['rows', shape.vocabulary]), choice);
+	const ends = graph.input('ends', ['rows', 1], 'int32');
+	const next = add(positions, graph.constant('int32', [], [1]));
+	graph.output(residentName('positions'), where(compare('Less', next, ends), next, ends));
+	return graph;
+}
+
+/**
+ * Chooses the first token of each row. Inputs: logits [prompts, vocabulary], source [rows] (the prompt of each row), and
+ * those of `outputChosen`.
+ */
+export function firstTokenProgram(shape: ModelShape, dialect: Dialect, choice: Exclude<Choice, 'host'>): Graph {
+	const graph = new Graph('float32', dialect);
+	const logits = graph.input('logits', ['prompts', shape.vocabulary]);
+	outputChosen(take(logits, graph.input('source', ['rows'], 'int32')), choice);
+	return graph;
+}
+
+/** Inputs of decode steps in which the device chooses tokens, besides weights, cache and noise. */
+export const heldInputs = ['tokens', 'positions', 'ends', 'slots', 'inverse temperature'] as const;
+
+/** Copies `heldInputs` to the device, so that the steps until the next rearrangement upload nothing but noise. */
+export function holdProgram(dialect: Dialect): Graph {
+	const graph = new Graph('float32', dialect);
+	for (const name of ['tokens', 'positions', 'ends']) {
+		graph.output(residentName(name), graph.input(name, ['rows', 1], 'int32'));
+	}
+	graph.output(residentName('slots'), graph.input('slots', ['slots'], 'int32'));
+	graph.output(residentName('inverse temperature'), graph.input('inverse temperature', []));
+	return graph;
+}
+
+/** Large enough that only the most likely token has a probability, and small enough that logits remain finite. */
+const sharpness = 1e30;
+
+/**
+ * Chooses a token of each row from logits [rows, vocabulary]: the first one whose cumulative probability exceeds the
+ * input noise [rows, 1], which is uniform in [0, 1). Log-probabilities and entropies are those of the distribution at
+ * the input inverse temperature [].
+ */
+function outputChosen(logits: Value, choice: Exclude<Choice, 'host'>): void {
+	const { graph } = logits;
+	const vocabulary = fixed(logits.dim(1));
+	const noise = graph.input('noise', ['rows', 1]);
+	const probabilities = softmax(multiply(logits, graph.input('inverse temperature', [])));
+	// Adding the smallest normal number keeps the logarithm of 0 finite.
+	const logprobs = log(add(probabilities, 2 ** -126));
+	const weights = choice === 'greedy' ? softmax(multiply(logits, sharpness)) : probabilities;
+	// Without the last token, which is chosen if no other is, whatever the rounding of the sums.
+	const before = Float32Array.from({ length: vocabulary * (vocabulary - 1) }, (_, i) =>
+		Math.floor(i / (vocabulary - 1)) <= i % (vocabulary - 1) ? 1 : 0,
+	);
+	const cumulative = linear(weights, graph.constant('float32', [vocabulary, vocabulary - 1], before));
+	const passed = reduceSum(cast(compare('LessOrEqual', cumulative, noise), 'float32'), [1]);
+	const tokens = cast(passed, 'int32');
+	const picked = graph.node('GatherElements', [logprobs, tokens], ['rows', 1], { attributes: { axis: 1 } });
+	const entropies = negate(reduceSum(multiply(probabilities, logprobs), [1]));
+	for (const [i, value] of [tokens, picked, entropies].entries()) {
+		graph.output(residentName(chosenOutputs[i] as string), value);
+	}
+}
+
+export const stepName = (name: (typeof chosenOutputs)[number], step: number): string => `${name} of step ${step}`;
+
+/** Concatenates what a number of steps have chosen: each of `chosenOutputs` as [rows, steps]. */
+export function collectProgram(steps: number, dialect: Dialect): Graph {
+	const graph = new Graph('float32', dialect);
+	for (const name of chosenOutputs) {
+		const type = name === 'tokens' ? 'int32' : 'float32';
+		const parts = Array.from({ length: steps }, (_, step) => graph.input(stepName(name, step), ['rows', 1], type));
+		graph.output(name, concat(parts, 1));
+	}
 	return graph;
 }
 

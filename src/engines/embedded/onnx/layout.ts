@@ -99,6 +99,11 @@ export function expandLike(x: Value, like: Value): Value {
 	return graph.node('Expand', [x, shape], like.shape, { backward: [(d) => sumTo(d, x.shape), null] });
 }
 
+/** Repeats x to a known shape. Not differentiable. */
+export function expandTo(x: Value, shape: readonly number[]): Value {
+	return x.graph.node('Expand', [x, x.graph.integers(shape)], shape);
+}
+
 export function zerosLike(x: Value): Value {
 	return expandLike(x.graph.scalar(0), x);
 }

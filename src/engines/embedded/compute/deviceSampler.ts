@@ -1,0 +1,137 @@
+import type { ModelShape } from '../../shared/modelShape.ts';
+import { residentName } from '../model/residentName.ts';
+import { chosenOutputs, heldInputs, stepName } from '../model/residentPrograms.ts';
+import { DeviceCache } from './deviceCache.ts';
+import { DeviceRows } from './deviceRows.ts';
+import type { SampleJob, SampleResult } from './jobs.ts';
+import type { ProgramFeeds } from './programFeeds.ts';
+import type { Feeds, Session, Tensor, Tensors } from './runtime.ts';
+
+export interface DeviceSamplerSessions {
+	/** All outputs stay on the device. */
+	readonly prefill: Session;
+	readonly first: Session;
+	readonly decode: Session;
+	readonly layout: Session;
+	readonly hold: Session;
+	/** Returns the program that collects a number of steps. */
+	readonly collect: (steps: number) => Promise<Session>;
+}
+
+/** Maximum number of steps until the host looks at the tokens. Up to this many are computed in vain after a row's end. */
+const stepsPerLook = 8;
+
+/** Returns whether a device can choose the tokens of a job: nothing but tokens is asked for, and all can be chosen. */
+export function isChosenOnDevice({ topP, alternatives }: SampleJob): boolean {
+	return topP >= 1 && alternatives === null;
+}
+
+/**
+ * Samples one micro-batch on a device, which also chooses the tokens: with the same random numbers as the host, so that
+ * both choose the same tokens, up to rounding. A step uploads a random number per row. Every few steps, tokens with
+ * their log-probabilities and entropies are downloaded.
+ */
+export class DeviceSampler {
+	readonly #shape: ModelShape;
+	readonly #tensors: Tensors;
+	readonly #feeds: ProgramFeeds;
+	readonly #sessions: DeviceSamplerSessions;
+
+	constructor(shape: ModelShape, tensors: Tensors, feeds: ProgramFeeds, sessions: DeviceSamplerSessions) {
+		this.#shape = shape;
+		this.#tensors = tensors;
+		this.#feeds = feeds;
+		this.#sessions = sessions;
+	}
+
+	/** @param weights parameters by name, on the device */
+	async run(job: SampleJob, weights: Feeds): Promise<SampleResult> {
+		const rows = new DeviceRows(this.#shape, job);
+		const inverse = this.#tensors.float(Float32Array.of(job.temperature === 0 ? 1 : 1 / job.temperature), []);
+		const prompts = this.#feeds.prefill(job.prompts);
+		const prefilled = await this.#sessions.prefill.run({ ...weights, ...prompts });
+		const slots = prompts.tokens?.dims[1] ?? 0;
+		const cache = new DeviceCache(this.#shape, this.#tensors, this.#sessions.layout, { tensors: prefilled, slots });
+		const logits = prefilled.logits as Tensor;
+		/** Results of the newest step, which are the inputs of the next one. */
+		let newest: Feeds = {};
+		let held: Feeds = {};
+		try {
+			const source = this.#tensors.int32(Int32Array.from(job.promptOf), [rows.lines]);
+			newest = await this.#sessions.first.run({ logits, source, ...this.#noise(rows), 'inverse temperature': inverse });
+			await this.#look([newest], rows);
+			let state: Feeds = {};
+			while (!rows.done) {
+				const count = Math.min(stepsPerLook, rows.left);
+				const needed = rows.longest + count;
+				if (rows.sparse || needed > cache.slots) {
+					await cache.arrange(rows.arrange(), needed);
+					const before = held;
+					held = await this.#hold(rows, cache, inverse);
+					disposeAll(before);
+					state = {};
+				}
+				const steps: Feeds[] = [];
+				for (let step = 0; step < count; step++) {
+					const inputs = { ...weights, ...cache.feeds, ...held, ...state, ...this.#noise(rows) };
+					const results = await this.#sessions.decode.run(inputs);
+					cache.replace(results);
+					steps.push(results);
+					state = {
+						tokens: results[residentName('tokens')] as Tensor,
+						positions: results[residentName('positions')] as Tensor,
+					};
+				}
+				await this.#look(steps, rows);
+				for (const results of [newest, ...steps.slice(0, -1)]) disposeChosen(results);
+				newest = steps.at(-1) as Feeds;
+			}
+		} finally {
+			disposeChosen(newest);
+			disposeAll(held);
+			logits.dispose();
+			cache.dispose();
+		}
+		return rows.finish();
+	}
+
+	/** Uploads what stays the same until the next rearrangement, and the inputs of its first step. */
+	async #hold(rows: DeviceRows, cache: DeviceCache, inverse: Tensor): Promise<Feeds> {
+		const line = (values: Int32Array) => this.#tensors.int32(values, [values.length, 1]);
+		const results = await this.#sessions.hold.run({
+			tokens: line(rows.tokens),
+			positions: line(rows.positions),
+			ends: line(rows.ends),
+			slots: cache.slotNumbers(),
+			'inverse temperature': inverse,
+		});
+		return Object.fromEntries(heldInputs.map((name) => [name, results[residentName(name)] as Tensor]));
+	}
+
+	#noise(rows: DeviceRows): Feeds {
+		return { noise: this.#tensors.float(rows.noise(), [rows.lines, 1]) };
+	}
+
+	/** Downloads what was chosen in some steps. */
+	async #look(steps: readonly Feeds[], rows: DeviceRows): Promise<void> {
+		const feeds = steps.flatMap((results, step) =>
+			chosenOutputs.map((name): [string, Tensor] => [stepName(name, step), results[residentName(name)] as Tensor]),
+		);
+		const collect = await this.#sessions.collect(steps.length);
+		const { tokens, logprobs, entropies } = await collect.run(Object.fromEntries(feeds));
+		rows.take({
+			steps: steps.length,
+			tokens: tokens?.data as Int32Array,
+			logprobs: logprobs?.data as Float32Array,
+			entropies: entropies?.data as Float32Array,
+		});
+	}
+}
+
+function disposeAll(feeds: Feeds): void {
+	for (const tensor of Object.values(feeds)) tensor.dispose();
+}
+
+function disposeChosen(results: Feeds): void {
+	for (const name of [...chosenOutputs, 'positions']) results[residentName(name)]?.dispose();
+}

@@ -1,0 +1,134 @@
+/**
+ * Checks of the embedded engine on a GPU in software that take too long for `npm test`: more random programs, the bytes
+ * of a step at real sizes, and a run that learns.
+ */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { Random } from '../../src/base/random.ts';
+import { defaultObjective } from '../../src/core/grpo/objective/objective.ts';
+import type { OptimizerSettings } from '../../src/engines/embedded/learner.ts';
+import { parameterCount } from '../../src/engines/embedded/model/parameters.ts';
+import { createLearner } from '../../src/engines/embedded/ortLearner.ts';
+import { readEvents } from '../../src/runs/runReader.ts';
+import { describePrograms } from '../gpu/checkPrograms.ts';
+import { root } from '../scripts/paths.ts';
+import { skip } from '../support/softwareGpu.ts';
+import { shortRecipe, tinyRecipe, Workplace } from '../unit/engines/embedded/engineProcess.ts';
+import { uninterrupted } from '../unit/engines/embedded/killResume.ts';
+import { lab } from './commandLine.ts';
+
+describePrograms([2, 3]);
+
+/** Sizes of the demo's grpo stage, from its recipe. */
+function demoSizes() {
+	const text = readFileSync(join(root, 'media/templates/demo/addition.recipe.json'), 'utf8');
+	const size = (key: string) => Number(new RegExp(`"${key}": (\\d+)`).exec(text)?.[1]);
+	return {
+		prompts: size('prompts_per_step'),
+		generations: size('num_generations'),
+		tokens: size('max_completion_length'),
+	};
+}
+
+const optimizer: OptimizerSettings = {
+	learningRate: 1e-4,
+	beta1: 0.9,
+	beta2: 0.95,
+	epsilon: 1e-8,
+	weightDecay: 0.1,
+	maxGradNorm: 1,
+};
+
+describe('bytes of a GRPO step at the sizes of the demo', { skip }, () => {
+	const sizes = demoSizes();
+	/** The demo's 0.8 million parameters, and 6 million. */
+	const models = [
+		{ layers: 4, width: 128, heads: 4 },
+		{ layers: 8, width: 256, heads: 8 },
+	];
+	for (const model of models) {
+		const shape = { vocabulary: 24, context: 64, feedForward: 4 * model.width, ...model };
+		for (const beta of [0, 0.02]) {
+			test(`${parameterCount(shape)} parameters, beta ${beta}: at most 16 bytes a token and 1 MB`, async () => {
+				const learner = await createLearner({
+					shape,
+					device: 'webgpu',
+					seed: 1,
+					workers: 1,
+					sampleRows: 16,
+					trainRows: 8,
+				});
+				try {
+					await learner.setReference();
+					learner.takeTraffic();
+					const random = Random.of('demo prompts');
+					const prompts = Array.from({ length: sizes.prompts }, () =>
+						Array.from({ length: 9 }, () => 3 + random.int(20)),
+					).flatMap((prompt) => new Array<number[]>(sizes.generations).fill(prompt));
+					const samples = await learner.sample({
+						prompts,
+						seeds: prompts.map((_, i) => `${i}`),
+						maxNewTokens: sizes.tokens,
+						temperature: 1,
+					});
+					const sampling = learner.takeTraffic();
+					const reference = beta > 0 ? await learner.logprobs(samples, 'reference', 1) : null;
+					const tokens = samples.reduce((sum, { logprobs }) => sum + logprobs.length, 0);
+					const rows = samples.map((sample, i) => ({
+						...sample,
+						weights: sample.logprobs.map(() => 1 / tokens),
+						advantage: i % 2 === 0 ? 1 : -1,
+						oldLogprobs: null,
+						refLogprobs: reference?.[i] ?? null,
+					}));
+					const settings = { ...defaultObjective, epsilonHigh: 0.28, beta, temperature: 1 };
+					await learner.updateGrpo(rows, settings, optimizer);
+					const update = learner.takeTraffic();
+					const all = [sampling, update].flatMap((traffic) => [traffic?.bytesUp ?? 0, traffic?.bytesDown ?? 0]);
+					const bytes = all.reduce((sum, x) => sum + x, 0);
+					console.error(JSON.stringify({ parameters: parameterCount(shape), beta, tokens, sampling, update, bytes }));
+					assert.ok(bytes > 0 && bytes <= 16 * 2 * tokens + 2 ** 20, `${bytes} bytes for ${tokens} tokens`);
+				} finally {
+					await learner.dispose();
+				}
+			});
+		}
+	}
+});
+
+test('a GPU in software is not chosen by auto, which measures: the CPU is faster', { skip }, async () => {
+	await using place = await Workplace.make();
+	const { run } = await uninterrupted(place, { ...shortRecipe, device: 'auto' });
+	const event = (await readEvents(run)).find(({ type }) => type === 'device');
+	assert.equal(event?.took, 'cpu');
+	const tried = event?.tried as { provider: string; error: string }[];
+	const reason = tried.find(({ provider }) => provider === 'webgpu')?.error ?? '';
+	assert.match(reason, /^(the CPU is faster|it is too slow) for this model \(.*sampling \d+ ms and update \d+ ms/);
+	assert.ok(Array.isArray(event?.measured) && event.measured.length > 0);
+});
+
+test('a run on the GPU learns: held-out accuracy rises significantly within ten minutes', { skip }, async () => {
+	await using place = await Workplace.make();
+	const path = join(place.folder, 'learn.recipe.json');
+	const recipe = {
+		...tinyRecipe,
+		model: { layers: 1, width: 32, heads: 2 },
+		stages: [
+			{ type: 'sft', steps: 60, learning_rate: 1e-2, batch_size: 32 },
+			{ type: 'grpo', steps: 60, num_generations: 8, prompts_per_step: 8, learning_rate: 2e-3 },
+		],
+		evaluate: { every: 60, problems: 128 },
+		checkpoint: { every: 60 },
+	};
+	await writeFile(path, JSON.stringify(recipe));
+	const start = performance.now();
+	const output = await lab(place.folder, place.folder, 'run', path, '--summary', '--set', 'device=webgpu');
+	const seconds = (performance.now() - start) / 1000;
+	const { before, after } = JSON.parse(output.trim().split('\n').at(-1) ?? '');
+	console.error(JSON.stringify({ before, after, seconds }));
+	assert.ok(after.low > before.high, `${before.accuracy} -> ${after.accuracy}`);
+	assert.ok(seconds < 600, `${seconds} s`);
+});
