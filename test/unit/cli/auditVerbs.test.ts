@@ -91,13 +91,11 @@ describe('reasoning-lab audit', () => {
 			[['compare', '--run', 'x', '--weights', 'a'], 2, /"a" is not a valid weight/],
 			[['compare', 'strict.reward.py', '--run', 'x', '--weights', 'a=1'], 2, /cannot be combined/],
 		] as const;
-		await Promise.all(
-			cases.map(async ([args, status, text]) => {
-				const ended = await place.run(context, ...args);
-				assert.equal(ended.status, status, `${args.join(' ')}: ${ended.stderr}`);
-				assert.match(ended.stderr, text);
-			}),
-		);
+		for (const [args, status, text] of cases) {
+			const ended = await place.call(...args);
+			assert.equal(ended.status, status, `${args.join(' ')}: ${ended.stderr}`);
+			assert.match(ended.stderr, text);
+		}
 		const list = await place.run(context, 'audit', '--list', '--json');
 		assert.equal(list.status, 0);
 		assert.ok((objects(list.stdout)[0] as { probes: unknown[] }).probes.length >= 30);

@@ -2,13 +2,17 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Writable } from 'node:stream';
 import type { TestContext } from 'node:test';
+import { CliOutput } from '../../../src/cli/cliOutput.ts';
+import { runCommandLine } from '../../../src/cli/runCommandLine.ts';
 import { processState } from '../../../src/processes/processIdentity.ts';
 import { runsIn } from '../../../src/runs/runFolders.ts';
 import { readRecord } from '../../../src/runs/runReader.ts';
 import { builtProgram } from '../../support/programs.ts';
 
 const cli = builtProgram('dist/cli.js');
+const engine = builtProgram('dist/engine.js');
 
 /** A run of about a second with one worker. */
 export const tinyRecipe = {
@@ -87,6 +91,38 @@ export class Workplace {
 	run(context: TestContext, ...args: string[]): Promise<Ended> {
 		return this.start(context, ...args).ended;
 	}
+
+	/** Runs a command in this process, for what does not depend on a process of its own. Only one can run at a time. */
+	async call(...args: string[]): Promise<Ended> {
+		const before = { folder: process.cwd(), environment: { ...process.env } };
+		const [out, err] = [new Written(), new Written()];
+		process.chdir(this.folder);
+		Object.assign(process.env, this.#environment);
+		try {
+			const output = new CliOutput(args.includes('--json'), out.stream, err.stream);
+			const status = await runCommandLine(args, output, engine);
+			return { status, stdout: out.text, stderr: err.text };
+		} finally {
+			process.chdir(before.folder);
+			for (const name of Object.keys(process.env)) if (!(name in before.environment)) delete process.env[name];
+			Object.assign(process.env, before.environment);
+		}
+	}
+}
+
+/** A stream that keeps what is written to it. */
+class Written {
+	text = '';
+	readonly stream = Object.assign(
+		new Writable({
+			decodeStrings: false,
+			write: (chunk: unknown, _encoding, done) => {
+				this.text += String(chunk);
+				done();
+			},
+		}),
+		{ isTTY: false, columns: 80 },
+	) as unknown as NodeJS.WriteStream;
 }
 
 /** Stops a test's engines, which would otherwise outlive it. */

@@ -123,7 +123,7 @@ describe('reasoning-lab evaluate', () => {
 
 	it('reports invalid input in one message', async (context) => {
 		const place = await placeWith(context);
-		const run = (...args: string[]) => place.run(context, 'evaluate', ...args);
+		const run = (...args: string[]) => place.call('evaluate', ...args);
 		// Each case starts a separate process.
 		const cases: readonly (readonly [string[], RegExp])[] = [
 			[['--policy', 'good.json'], /No questions specified\..*--dataset/],

@@ -55,7 +55,7 @@ test('export rejects unusable input with one message', async (context) => {
 		[['nothing-here', '--as', 'sft'], /Run nothing-here not found/],
 		[[place.folder, '--as', 'sft'], /does not contain a run\. Looked for/],
 	] as const) {
-		const { status, stderr, stdout } = await place.run(context, 'export', ...args);
+		const { status, stderr, stdout } = await place.call('export', ...args);
 		assert.equal(status, 2, `${args.join(' ')}: ${stdout}${stderr}`);
 		assert.match(stderr, reason);
 	}

@@ -32,7 +32,7 @@ test('a recipe with named stages runs as a pipeline, is shown, and cannot run tw
 	const folder = String(lines[0]?.folder);
 	assert.equal((await readRecord(join(folder, 'cold'))).seeds.recipe, 4);
 
-	const status = await place.run(context, 'pipeline', 'status');
+	const status = await place.call('pipeline', 'status');
 	assert.match(status.stdout, /story: finished {2}.*\n.*\ncold +sft +finished +3\/3/);
 	assert.match(status.stdout, /measure +evaluate +finished +\d+\/\d+ +[01]\.\d{3}/);
 	const [{ pipelines }] = objects((await place.run(context, 'pipeline', 'status', 'story', '--json')).stdout) as [
@@ -51,9 +51,9 @@ test('a recipe with named stages runs as a pipeline, is shown, and cannot run tw
 		],
 	);
 	// Its stages are ordinary runs.
-	assert.match((await place.run(context, 'status')).stdout, /story-cold +finished +sft +3\/3/);
+	assert.match((await place.call('status')).stdout, /story-cold +finished +sft +3\/3/);
 
-	const again = await place.run(context, 'pipeline', 'resume', 'story');
+	const again = await place.call('pipeline', 'resume', 'story');
 	assert.equal(again.status, 0, again.stderr);
 	assert.doesNotMatch(again.stdout, /runs$/m);
 	assert.equal((await readRecord(join(folder, 'cold'))).attempt, 1);
@@ -79,7 +79,7 @@ test('Ctrl+C stops the running stage with a checkpoint, and resuming continues i
 
 	const detached = await place.run(context, 'pipeline', 'resume', folder, '--detach');
 	assert.equal(detached.status, 0, detached.stderr);
-	const busy = await place.run(context, 'pipeline', 'resume', folder);
+	const busy = await place.call('pipeline', 'resume', folder);
 	assert.equal(busy.status, 2);
 	assert.match(busy.stderr, /is running \(process \d+\)/);
 	await until(async () => ((await readRecord(join(folder, 'cold'))).attempt === 2 ? true : null));
@@ -90,7 +90,7 @@ test('Ctrl+C stops the running stage with a checkpoint, and resuming continues i
 test('errors are reported before anything is created', limit, async (context) => {
 	const place = await Workplace.make(context);
 	const refused = async (pattern: RegExp, ...args: string[]) => {
-		const { status, stderr } = await place.run(context, ...args);
+		const { status, stderr } = await place.call(...args);
 		assert.equal(status, 2, stderr);
 		assert.match(stderr, pattern);
 	};

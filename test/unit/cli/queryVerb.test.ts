@@ -67,7 +67,7 @@ test('query rejects statements that write and folders without runs with status 2
 		[['run', 'select 1', '--limit', 'x'], /not an integer/],
 	];
 	for (const [args, message] of bad) {
-		const { status, stderr, stdout } = await place.run(context, 'query', ...args);
+		const { status, stderr, stdout } = await place.call('query', ...args);
 		assert.equal(status, 2, `${args}: ${stderr}`);
 		assert.match(stderr, message);
 		assert.equal(stdout, '');
@@ -76,7 +76,7 @@ test('query rejects statements that write and folders without runs with status 2
 	assert.equal(slow.status, 1);
 	assert.match(slow.stderr, /longer than 1 s/);
 	await mkdir(join(place.folder, 'empty'));
-	const { status, stderr } = await place.run(context, 'query', 'empty', 'select 1');
+	const { status, stderr } = await place.call('query', 'empty', 'select 1');
 	assert.equal(status, 2);
 	assert.match(stderr, /does not contain a run\. Looked for: run\.json/);
 	await writeFile(join(place.folder, 'run', 'run.json'), '{');

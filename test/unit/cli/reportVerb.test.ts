@@ -54,7 +54,7 @@ test('report rejects invalid input with one message', async (context) => {
 		[['empty', 'file', '--part', 'evaluations'], /--part applies only to a single run\./],
 		[['empty', '--format', 'pdf'], /--format is "pdf"\. Choose one of html, markdown\./],
 	] as const) {
-		const { status, stderr } = await place.run(context, 'report', ...args);
+		const { status, stderr } = await place.call('report', ...args);
 		assert.equal(status, 2, args.join(' '));
 		assert.match(stderr, words);
 	}

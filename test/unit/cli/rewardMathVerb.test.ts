@@ -6,7 +6,7 @@ describe('reward-math', () => {
 	it('prints the verdict for one answer, gold first', async (context) => {
 		const place = await Workplace.make(context);
 		const verdict = async (...args: string[]) => {
-			const ended = await place.run(context, 'reward-math', '--json', ...args);
+			const ended = await place.call('reward-math', '--json', ...args);
 			assert.equal(ended.status, 0, ended.stderr);
 			const [object, ...rest] = objects(ended.stdout);
 			assert.deepEqual(rest, []);
@@ -37,7 +37,7 @@ describe('reward-math', () => {
 		];
 		const path = await place.write('pairs.jsonl', lines.join('\n'));
 		for (const form of [[], ['--json']]) {
-			const ended = await place.run(context, 'reward-math', '--pairs', path, ...form);
+			const ended = await place.call('reward-math', '--pairs', path, ...form);
 			assert.equal(ended.status, 1, ended.stderr);
 			const verdicts = objects(ended.stdout);
 			assert.deepEqual(
@@ -59,7 +59,7 @@ describe('reward-math', () => {
 			[['--fast', '5', '5'], /--fast/],
 		];
 		for (const [args, message] of cases) {
-			const ended = await place.run(context, 'reward-math', ...args);
+			const ended = await place.call('reward-math', ...args);
 			assert.equal(ended.status, 2, args.join(' '));
 			assert.match(ended.stderr, message);
 		}

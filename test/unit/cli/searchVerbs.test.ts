@@ -27,10 +27,10 @@ describe('reasoning-lab search', () => {
 		assert.equal(started?.kind, 'started');
 		assert.deepEqual([result?.kind, result?.stop], ['result', 'nodes']);
 		assert.equal((await readTreeLog(log)).tree.nodes.length, 8);
-		const twice = await place.run(context, 'search', 'Another?', '--continue', log, '--param', 'n=3');
+		const twice = await place.call('search', 'Another?', '--continue', log, '--param', 'n=3');
 		assert.equal(twice.status, 2);
 		assert.match(twice.stderr, /a problem and --param cannot be combined with --continue/);
-		const again = await place.run(context, 'search', ...asked, '--log', log);
+		const again = await place.call('search', ...asked, '--log', log);
 		assert.equal(again.status, 2);
 		assert.match(again.stderr, /already exists/);
 		// A search that was killed at startup leaves an empty log.
@@ -78,7 +78,7 @@ describe('reasoning-lab search', () => {
 		const [result] = objects((await place.run(context, 'solve', '--dataset', 'rows.jsonl', ...asked, '--json')).stdout);
 		assert.deepEqual([result?.answer, result?.correct, result?.stop], ['42', true, 'complete']);
 		assert.deepEqual((await readdir(place.folder)).sort(), ['rows.jsonl', 'script.json']);
-		const none = await place.run(context, 'solve', '--dataset', 'rows.jsonl', '--row', '3', ...asked);
+		const none = await place.call('solve', '--dataset', 'rows.jsonl', '--row', '3', ...asked);
 		assert.deepEqual([none.status, none.stdout], [2, '']);
 		assert.match(none.stderr, /has no row 3/);
 	});
@@ -89,10 +89,10 @@ describe('reasoning-lab search', () => {
 		const asked = ['35 heads and 94 legs: how many rabbits?', '--policy', example, '--seed', '0'];
 		const greedy = await place.run(context, 'solve', ...asked, '--param', 'n=1', '--temperature', '0');
 		assert.equal(greedy.stdout, '6\n');
-		assert.equal((await place.run(context, 'solve', ...asked)).stdout, '12\n');
+		assert.equal((await place.call('solve', ...asked)).stdout, '12\n');
 		const tree = ['--strategy', 'mcts', '--guide', 'mean-logprob', '--log', 'a.jsonl', '--concurrency', '1'];
 		assert.match((await place.run(context, 'search', ...asked, ...tree)).stdout, /^Answer: 12\n/);
-		const drawn = await place.run(context, 'tree', 'a.jsonl');
+		const drawn = await place.call('tree', 'a.jsonl');
 		assert.match(drawn.stdout, /^Reasoning Lab\n.*\nmcts, policy heads and legs; answer 12; ended: complete; /);
 	});
 
@@ -112,7 +112,7 @@ describe('reasoning-lab search', () => {
 			/^Answer: 42 {2}\(right\) {2}selected with the gold answer: an upper bound, not a result\n1 node,/,
 		);
 		await scriptIn(place.folder, { name: 'moody', rules: [...rules.slice(1)] });
-		const faulty = await place.run(context, 'search', ...asked.with(6, 'n=2'), '--json');
+		const faulty = await place.call('search', ...asked.with(6, 'n=2'), '--json');
 		assert.deepEqual(
 			objects(faulty.stdout).map(({ oracle, faults }) => [oracle, faults]),
 			[
@@ -121,11 +121,11 @@ describe('reasoning-lab search', () => {
 			],
 		);
 		await scriptIn(place.folder, { name: 'moody', rules: [...rules.slice(2)] });
-		const none = await place.run(context, 'solve', ...asked);
+		const none = await place.call('solve', ...asked);
 		assert.deepEqual([none.status, none.stdout], [1, '']);
 		assert.match(none.stderr, /^No answer: no completion has an answer/);
 		await scriptIn(place.folder, { name: 'moody', rules: [...rules.slice(3)] });
-		const gone = await place.run(context, 'solve', ...asked, '--json');
+		const gone = await place.call('solve', ...asked, '--json');
 		assert.deepEqual([gone.status, gone.stdout.trim().split('\n').length], [1, 1]);
 		assert.match(gone.stderr, /^No answer: .*no more/);
 	});

@@ -76,13 +76,11 @@ describe('reasoning-lab serve', { timeout: 180_000 }, () => {
 			[[...policy, '--token-file', 'none.txt'], /none\.txt/],
 			[[...policy, '--token-file', 'short.txt', '--no-token'], /cannot be combined with/],
 		];
-		await Promise.all(
-			refused.map(async ([args, message]) => {
-				const { status, stderr, stdout } = await work.run(context, 'serve', ...args);
-				assert.equal(status, 2, stdout + stderr);
-				assert.match(stderr, message);
-				assert.equal(stdout, '');
-			}),
-		);
+		for (const [args, message] of refused) {
+			const { status, stderr, stdout } = await work.call('serve', ...args);
+			assert.equal(status, 2, stdout + stderr);
+			assert.match(stderr, message);
+			assert.equal(stdout, '');
+		}
 	});
 });

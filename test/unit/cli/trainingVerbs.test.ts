@@ -168,7 +168,7 @@ test('a full disk ends the run with one message, and the run resumes once there 
 		execFileSync('umount', ['-l', disk]);
 		await rm(disk, { recursive: true });
 	});
-	await writeFile(join(disk, 'ballast'), Buffer.alloc(600_000));
+	await writeFile(join(disk, 'ballast'), Buffer.alloc(800_000));
 	await place.write('long.recipe.json', { ...longRecipe, stages: [{ ...longRecipe.stages[0], steps: 3000 }] });
 	const full = await place.run(context, 'run', 'long.recipe.json');
 	assert.match(full.stderr, /no space left on device/);

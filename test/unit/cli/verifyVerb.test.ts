@@ -139,7 +139,7 @@ test('a reward that cannot be loaded fails, which is distinct from invalid usage
 	await place.project.write('empty.jsonl', '\n');
 	usages.push([[fine, '--dataset', 'empty.jsonl'], /empty\.jsonl has no rows to verify/]);
 	for (const [args, words] of usages) {
-		const refused = await place.run(context, 'verify', ...args);
+		const refused = await place.call('verify', ...args);
 		assert.equal(refused.status, 2, `${args.join(' ')}: ${refused.stdout}${refused.stderr}`);
 		assert.match(refused.stderr, words);
 	}

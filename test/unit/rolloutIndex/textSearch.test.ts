@@ -119,7 +119,7 @@ describe('text search', () => {
 	});
 
 	it('respects a filter', async (context) => {
-		const run = await runIn(await folderFor(context), { rollouts: 300, perGroup: 4, groups: 25, bytes: 2000 });
+		const run = await runIn(await folderFor(context), { rollouts: 150, perGroup: 5, groups: 10, bytes: 2000 });
 		const rolloutIndex = await labFor(context);
 		const filter = { runs: [run], steps: { from: 2 }, correct: true, ranges: [{ column: 'rewards.length', to: 0.5 }] };
 		const { found } = await search(rolloutIndex, { pattern: 'Wait' }, filter);

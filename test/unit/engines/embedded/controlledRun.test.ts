@@ -9,6 +9,7 @@ import { listCheckpoints, readEvents, readMetrics, readRecord } from '../../../.
 import { effectiveStatus } from '../../../../src/runs/runStatus.ts';
 import { eventually, shortRecipe, tinyRecipe, Workplace } from './engineProcess.ts';
 import { uninterrupted } from './killResume.ts';
+import { runHere } from './runHere.ts';
 import { readOutcome } from './runOutcome.ts';
 
 /** Long enough that the run is still in progress when a test connects; the test stops it. */
@@ -23,7 +24,7 @@ const shared = await Workplace.make();
 after(() => shared[Symbol.asyncDispose]());
 const keeping = { ...tinyRecipe, checkpoint: { every: 8, keep: 100 } };
 /** Uninterrupted run to compare with. */
-const finished = await uninterrupted(shared, keeping);
+const finished = await uninterrupted(shared, keeping, true);
 
 async function connect(run: string): Promise<ControlClient> {
 	const record = await eventually(async () => {
@@ -159,7 +160,7 @@ test('a hyperparameter change is replayed at its step when the run is killed and
 	const fromStep = await changeAt(run);
 	engine.kill('SIGKILL');
 	await engine.exit;
-	assert.equal((await place.run('--run', run, '--resume')).code, 0);
+	assert.equal((await runHere(place, run, { resume: true })).code, 0);
 	const rates = (await readMetrics(run)).filter(({ step }) => step > 0);
 	assert.equal(rates.length, 60);
 	for (const { step, values } of rates)
@@ -167,7 +168,7 @@ test('a hyperparameter change is replayed at its step when the run is killed and
 	const first = await readOutcome(run);
 	// Restart from step 0: now only the event records the change.
 	await rm(join(run, 'checkpoints'), { recursive: true });
-	assert.equal((await place.run('--run', run, '--resume')).code, 0);
+	assert.equal((await runHere(place, run, { resume: true })).code, 0);
 	assert.deepEqual((await readOutcome(run)).metrics, first.metrics);
 });
 
@@ -183,7 +184,7 @@ test('SIGTERM finishes the batch, writes a checkpoint and sets status stopped; t
 	assert.equal(record.status, 'stopped');
 	assert.ok(record.step < 50);
 	assert.equal((await listCheckpoints(run)).at(-1)?.step, record.step);
-	assert.equal((await place.run('--run', run, '--resume')).code, 0);
+	assert.equal((await runHere(place, run, { resume: true })).code, 0);
 	assert.deepEqual((await readOutcome(run)).metrics, expected.metrics);
 	assert.equal((await readRecord(run)).attempt, 2);
 });

@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { listCheckpoints, readMetrics, readRecord } from '../../../../src/runs/runReader.ts';
 import { tinyRecipe, Workplace } from './engineProcess.ts';
 import { checkKillResume, uninterrupted } from './killResume.ts';
+import { runHere } from './runHere.ts';
 
 const hashOf = (content: Buffer) => createHash('sha256').update(content).digest('hex');
 
@@ -64,7 +65,7 @@ test('weights do not depend on the worker count', async () => {
 	const weights = [];
 	for (const workers of [1, 2]) {
 		const run = await place.prepare({ ...(await recipeOf(place, 3)), workers });
-		assert.equal((await place.run('--run', run)).code, 0);
+		assert.equal((await runHere(place, run)).code, 0);
 		const last = (await listCheckpoints(run)).at(-1);
 		weights.push(hashOf(await readFile(join(last?.path as string, 'model.safetensors'))));
 	}
@@ -75,11 +76,11 @@ test('a file without pairs is rejected before training starts, and a changed fil
 	await using place = await Workplace.make();
 	const recipe = await recipeOf(place, 1);
 	const run = await place.prepare(recipe);
-	assert.equal((await place.run('--run', run)).code, 0);
+	assert.equal((await runHere(place, run)).code, 0);
 	await writeFile(join(place.folder, 'pairs.jsonl'), '{"prompt": "1+1=", "chosen": "2"}\n');
 	const refused = await place.prepare(recipe);
-	assert.equal((await place.run('--run', refused)).code, 2);
+	assert.equal((await runHere(place, refused)).code, 2);
 	assert.match((await readRecord(refused)).error?.message ?? '', /pairs\.jsonl, line 1: has no column "rejected"/);
 	await writeFile(join(place.folder, 'pairs.jsonl'), JSON.stringify({ ...lines[0], chosen: '77' }));
-	assert.match((await place.run('--run', run, '--resume')).stderr, /dataset/);
+	assert.match((await runHere(place, run, { resume: true })).stderr, /dataset/);
 });

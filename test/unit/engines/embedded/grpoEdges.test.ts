@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { connectRun } from '../../../../src/runs/runControl.ts';
 import { readMetrics, readRecord, readRollouts } from '../../../../src/runs/runReader.ts';
 import { eventually, tinyRecipe, Workplace } from './engineProcess.ts';
+import { runHere } from './runHere.ts';
 import { readOutcome } from './runOutcome.ts';
 
 const grpo = { type: 'grpo', num_generations: 4, prompts_per_step: 6, learning_rate: 1e-3 };
@@ -25,7 +26,7 @@ test('updates happen and are reported even with fewer rows than a batch, no corr
 	];
 	const dataset = { path: 'train.jsonl', heldOut: 'test.jsonl' };
 	const run = await place.prepare({ ...tinyRecipe, dataset, rewards: [{ use: 'accuracy' }], stages });
-	const { code, stderr } = await place.run('--run', run);
+	const { code, stderr } = await runHere(place, run);
 	assert.equal(code, 0, stderr);
 	const metrics = (await readMetrics(run)).filter(({ step }) => step > 0);
 	assert.equal(metrics.length, 16);
@@ -44,7 +45,7 @@ test('a KL term enabled mid-run uses the same reference after a resume', async (
 	await using place = await Workplace.make();
 	const stages = [
 		{ ...tinyRecipe.stages[0], steps: 6 },
-		{ ...grpo, steps: 100, prompts_per_step: 4, num_iterations: 2 },
+		{ ...grpo, steps: 70, prompts_per_step: 4, num_iterations: 2 },
 	];
 	const run = await place.prepare({ ...tinyRecipe, stages, checkpoint: { every: 8, keep: 100 } });
 	const engine = place.start('--run', run);
@@ -60,13 +61,13 @@ test('a KL term enabled mid-run uses the same reference after a resume', async (
 	client.dispose();
 	engine.kill('SIGKILL');
 	await engine.exit;
-	assert.equal((await place.run('--run', run, '--resume')).code, 0);
+	assert.equal((await runHere(place, run, { resume: true })).code, 0);
 	const expected = await readOutcome(run);
 	for (const { step, values } of (await readMetrics(run)).filter((line) => line.stage === 'grpo')) {
 		assert.equal('kl' in values, step >= fromStep, `step ${step} of ${fromStep}`);
 	}
 	await rm(join(run, 'checkpoints'), { recursive: true });
-	assert.equal((await place.run('--run', run, '--resume')).code, 0);
+	assert.equal((await runHere(place, run, { resume: true })).code, 0);
 	const again = await readOutcome(run);
 	assert.deepEqual(again.metrics, expected.metrics);
 	assert.equal(again.weights, expected.weights);

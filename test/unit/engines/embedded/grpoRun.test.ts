@@ -7,6 +7,7 @@ import { decodeSafetensors } from '../../../../src/engines/embedded/run/safetens
 import type { RolloutLine } from '../../../../src/protocol/rolloutLine.ts';
 import { listCheckpoints, readMetrics, readRollouts } from '../../../../src/runs/runReader.ts';
 import { tinyRecipe, Workplace } from './engineProcess.ts';
+import { runHere } from './runHere.ts';
 
 const grpo = { type: 'grpo', steps: 4, num_generations: 4, prompts_per_step: 6, learning_rate: 1e-3 };
 const place = await Workplace.make();
@@ -18,7 +19,7 @@ const recipe = { ...tinyRecipe, ...seldom, model: { path: await taughtPolicy() }
 async function taughtPolicy(): Promise<string> {
 	const stages = [{ ...tinyRecipe.stages[0], steps: 150 }];
 	const run = await place.prepare({ ...tinyRecipe, ...seldom, model: { ...tinyRecipe.model, context: 48 }, stages });
-	const { code, stderr } = await place.run('--run', run);
+	const { code, stderr } = await runHere(place, run);
 	assert.equal(code, 0, stderr);
 	return (await listCheckpoints(run)).at(-1)?.path as string;
 }
@@ -40,7 +41,7 @@ test('rollouts, rewards, advantages and losses of a run are consistent for every
 	const losses = ['grpo', 'bnpo', 'dapo', 'dr_grpo'] as const;
 	const stages = losses.map((loss_type) => ({ ...grpo, loss_type, max_completion_length: 16 }));
 	const run = await place.prepare({ ...recipe, stages });
-	const { code, stderr } = await place.run('--run', run);
+	const { code, stderr } = await runHere(place, run);
 	assert.equal(code, 0, stderr);
 	const metrics = await updatesOf(run);
 	assert.deepEqual(
@@ -94,7 +95,7 @@ test('rollouts, rewards, advantages and losses of a run are consistent for every
 test("several updates per batch cause clipping, a reference adds KL, and only the first line has the rollouts' metrics", async () => {
 	const stage = { ...grpo, steps: 11, num_iterations: 2, steps_per_generation: 3, beta: 0.05, learning_rate: 5e-3 };
 	const run = await place.prepare({ ...recipe, stages: [stage], checkpoint: { every: 5, keep: 100 } });
-	const { code, stderr } = await place.run('--run', run);
+	const { code, stderr } = await runHere(place, run);
 	assert.equal(code, 0, stderr);
 	const lines = await updatesOf(run);
 	assert.equal(lines.length, 11);
@@ -124,7 +125,7 @@ async function lastWeights(run: string): Promise<Float32Array> {
 test('skipping groups without advantage changes neither weights nor metrics', async () => {
 	const of = async (skip_dead_groups: boolean) => {
 		const run = await place.prepare({ ...recipe, stages: [{ ...grpo, skip_dead_groups }] });
-		assert.equal((await place.run('--run', run)).code, 0);
+		assert.equal((await runHere(place, run)).code, 0);
 		return run;
 	};
 	const [skipping, complete] = [await of(true), await of(false)];
@@ -147,7 +148,7 @@ test('shuffled advantages are a permutation within the batch; dynamic sampling f
 		{ ...grpo, steps: 5, dynamic_sampling: true, max_resamples: 20, learning_rate: 1e-6 },
 	];
 	const run = await place.prepare({ ...recipe, stages });
-	const { code, stderr } = await place.run('--run', run);
+	const { code, stderr } = await runHere(place, run);
 	assert.equal(code, 0, stderr);
 	let moved = 0;
 	for (let step = 1; step <= 4; step++) {

@@ -7,6 +7,7 @@ import { connectServed } from '../../../../src/runs/runControl.ts';
 import { listCheckpoints, readEvaluations, readMetrics, readRecord } from '../../../../src/runs/runReader.ts';
 import { tinyRecipe, Workplace } from './engineProcess.ts';
 import { checkKillResume, type KillReport, uninterrupted } from './killResume.ts';
+import { runHere } from './runHere.ts';
 
 const head = {
 	learning_rate: 3e-3,
@@ -34,7 +35,7 @@ test('a sampling stage can follow a head stage, and its starting accuracy is eva
 	const grpo = { type: 'grpo', steps: 1, learning_rate: 1e-3, num_generations: 2, prompts_per_step: 2 };
 	const small = { type: 'value-model', steps: 1, ...head };
 	const run = await place.prepare({ ...recipe, workers: 1, stages: [small, grpo] });
-	const { code, stderr } = await place.run('--run', run);
+	const { code, stderr } = await runHere(place, run);
 	assert.equal(code, 0, stderr);
 	const lines = await readMetrics(run);
 	assert.deepEqual(
@@ -123,7 +124,7 @@ test('heads are trained, evaluated, saved and served without changing the policy
 test('a head for an existing policy learns from a file of labeled steps', async () => {
 	await using place = await Workplace.make();
 	const parent = await place.prepare({ ...recipe, stages: recipe.stages.slice(0, 1) });
-	assert.equal((await place.run('--run', parent)).code, 0);
+	assert.equal((await runHere(place, parent)).code, 0);
 	const checkpoint = (await listCheckpoints(parent)).at(-1);
 	// A step is correct if its sum is, which one digit decides.
 	const lines = Array.from({ length: 100 }, (_, i) => {
@@ -151,9 +152,9 @@ test('a head for an existing policy learns from a file of labeled steps', async 
 		`${JSON.stringify(lines[0])}\n{"prompt": "1+1=", "completions": ["2"], "labels": [true, false]}\n`,
 	);
 	const refused = await place.prepare(own);
-	assert.equal((await place.run('--run', refused)).code, 2);
+	assert.equal((await runHere(place, refused)).code, 2);
 	assert.match((await readRecord(refused)).error?.message ?? '', /labels\.jsonl, line 2: 2 labels for 1 steps/);
-	const resumed = await place.run('--run', run, '--resume');
+	const resumed = await runHere(place, run, { resume: true });
 	assert.equal(resumed.code, 2);
 	assert.match(resumed.stderr, /line 2|dataset/);
 });

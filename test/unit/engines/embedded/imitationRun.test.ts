@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { listCheckpoints, readEvents, readMetrics, readRecord } from '../../../../src/runs/runReader.ts';
 import { tinyRecipe, Workplace } from './engineProcess.ts';
 import { checkKillResume, type KillReport, uninterrupted } from './killResume.ts';
+import { runHere } from './runHere.ts';
 
 const rows = Array.from({ length: 40 }, (_, i) => {
 	const [a, b] = [i % 10, (3 * i) % 10];
@@ -55,7 +56,7 @@ test('completions from a file are imitated in epochs, restricted to those the re
 	// Data that has changed in the meantime is rejected.
 	await writeFile(join(place.folder, 'teacher.jsonl'), lines(whole.slice(1)));
 	await rm(join((await listCheckpoints(run)).at(-1)?.path as string), { recursive: true });
-	const resumed = await place.run('--run', run, '--resume');
+	const resumed = await runHere(place, run, { resume: true });
 	assert.equal(resumed.code, 2);
 	assert.match(resumed.stderr, /dataset .* has changed/);
 });
@@ -69,7 +70,7 @@ test('data that cannot be imitated is rejected with its location', async () => {
 			model,
 			stages: [{ ...updates, data: { path: 'bad.jsonl' }, ...stage }],
 		});
-		assert.equal((await place.run('--run', run)).code, 2);
+		assert.equal((await runHere(place, run)).code, 2);
 		assert.match((await readRecord(run)).error?.message ?? '', pattern);
 	};
 	await refused(
@@ -90,7 +91,7 @@ test('a student learns from teacher logits and warns if the student is the large
 	await using place = await Workplace.make();
 	const taught = { ...tinyRecipe, model, stages: [{ type: 'sft', steps: 30, learning_rate: 1e-2, batch_size: 16 }] };
 	const teacherRun = await place.prepare(taught);
-	assert.equal((await place.run('--run', teacherRun)).code, 0);
+	assert.equal((await runHere(place, teacherRun)).code, 0);
 	const teacher = { path: (await listCheckpoints(teacherRun)).at(-1)?.path as string };
 	const stage = { type: 'distill', ...updates, teacher, max_completion_length: 16, learning_rate: 1e-2 };
 	const recipe = {
@@ -121,7 +122,7 @@ test('a student learns from teacher logits and warns if the student is the large
 		dataset: { task: 'arithmetic' },
 		stages: [{ ...stage, teacher: own }],
 	});
-	assert.equal((await place.run('--run', others)).code, 2);
+	assert.equal((await runHere(place, others)).code, 2);
 	assert.match(
 		(await readRecord(others)).error?.message ?? '',
 		/Teacher .* does not match the recipe: its vocabulary lacks "\*"/,
@@ -132,9 +133,9 @@ test('a student learns from teacher logits and warns if the student is the large
 		stages: [{ type: 'sft', steps: 1, learning_rate: 1e-2 }],
 	};
 	const student = await place.prepare(arithmetic);
-	assert.equal((await place.run('--run', student)).code, 0);
+	assert.equal((await runHere(place, student)).code, 0);
 	const model2 = { path: (await listCheckpoints(student)).at(-1)?.path as string };
 	const mixed = await place.prepare({ ...recipe, model: model2, stages: [stage] });
-	assert.equal((await place.run('--run', mixed)).code, 2);
+	assert.equal((await runHere(place, mixed)).code, 2);
 	assert.match((await readRecord(mixed)).error?.message ?? '', /differs from the student's: token \d+ is/);
 });

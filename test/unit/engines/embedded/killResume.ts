@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { Random } from '../../../../src/base/random.ts';
 import type { Workplace } from './engineProcess.ts';
+import { runHere } from './runHere.ts';
 import { type RunOutcome, readOutcome } from './runOutcome.ts';
 
 export interface KillReport {
@@ -15,11 +16,14 @@ export interface FinishedRun {
 	readonly milliseconds: number;
 }
 
-/** Runs a recipe to the end without interruption. */
-export async function uninterrupted(place: Workplace, recipe: object): Promise<FinishedRun> {
+/**
+ * Runs a recipe to the end without interruption.
+ * @param here whether to run it in this process, which is faster than {@link checkKillResume} can expect of a process
+ */
+export async function uninterrupted(place: Workplace, recipe: object, here = false): Promise<FinishedRun> {
 	const run = await place.prepare(recipe);
 	const start = performance.now();
-	const { code, stderr } = await place.run('--run', run);
+	const { code, stderr } = here ? await runHere(place, run) : await place.run('--run', run);
 	assert.equal(code, 0, stderr);
 	const milliseconds = performance.now() - start;
 	return { run, outcome: await readOutcome(run), milliseconds };
@@ -60,7 +64,7 @@ export async function checkKillResume(
 			kills.push(after);
 		}
 		onKill?.({ kills });
-		const { code, stderr } = await place.run('--run', run, '--resume');
+		const { code, stderr } = await runHere(place, run, { resume: true });
 		assert.equal(code, 0, stderr);
 		const outcome = await readOutcome(run);
 		const label = `killed after ${kills.join(' and ')} ms`;

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { listCheckpoints, readMetrics, readRollouts } from '../../../../src/runs/runReader.ts';
 import { tinyRecipe, Workplace } from './engineProcess.ts';
 import { checkKillResume, uninterrupted } from './killResume.ts';
+import { runHere } from './runHere.ts';
 import { readOutcome } from './runOutcome.ts';
 
 /** Dense reward: every completion earns some reward, whatever its content. */
@@ -72,7 +73,7 @@ test('the policy learns a dense reward and the critic learns to predict it, with
 	const rates = { learning_rate: 1e-2, critic_learning_rate: 2e-2, num_ppo_epochs: 2, vf_coef: 0.5 };
 	const recipe = { ...dense, checkpoint: { every: 1000 }, evaluate: { every: 1000, problems: 2 } };
 	const run = await place.prepare({ ...recipe, stages: [{ ...stage, ...rates, steps: 60 }] });
-	const { code, stderr } = await place.run('--run', run);
+	const { code, stderr } = await runHere(place, run);
 	assert.equal(code, 0, stderr);
 	const lines = (await readMetrics(run)).filter(({ values }) => values.reward != null);
 	const mean = (list: readonly (number | null | undefined)[]) =>
@@ -85,7 +86,7 @@ test('the policy learns a dense reward and the critic learns to predict it, with
 	const outcomes = [];
 	for (const workers of [1, 2]) {
 		const short = await place.prepare({ ...recipe, workers, stages: [{ ...stage, ...rates, steps: 3 }] });
-		assert.equal((await place.run('--run', short)).code, 0);
+		assert.equal((await runHere(place, short)).code, 0);
 		const { weights, optimizer, heads } = await readOutcome(short);
 		outcomes.push({ weights, optimizer, heads });
 	}

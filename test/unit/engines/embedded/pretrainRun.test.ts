@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { readMetrics, readRecord } from '../../../../src/runs/runReader.ts';
 import { tinyRecipe, Workplace } from './engineProcess.ts';
 import { checkKillResume, type KillReport, uninterrupted } from './killResume.ts';
+import { runHere } from './runHere.ts';
 
 const animals = ['cat', 'dog', 'cow', 'owl', 'fox'];
 const deeds = ['sits', 'runs', 'sleeps', 'eats'];
@@ -57,7 +58,7 @@ test('worked solutions alone are enough, and a dataset without text reports what
 	await withTexts(place);
 	const { corpus, ...bare } = stage;
 	const alone = await place.prepare({ ...tinyRecipe, stages: [{ ...bare, steps: 3, workedShare: 1 }] });
-	const { code, stderr } = await place.run('--run', alone);
+	const { code, stderr } = await runHere(place, alone);
 	assert.equal(code, 0, stderr);
 	const lines = await readMetrics(alone);
 	assert.ok(lines.every(({ values }) => values['eval/text/loss'] === undefined));
@@ -67,10 +68,10 @@ test('worked solutions alone are enough, and a dataset without text reports what
 		Array.from({ length: 50 }, (_, i) => JSON.stringify({ prompt: `${i}+1=`, answer: i + 1 })).join('\n'),
 	);
 	const unworked = await place.prepare({ ...tinyRecipe, dataset: { path: 'rows.jsonl' }, stages: [stage] });
-	assert.equal((await place.run('--run', unworked)).code, 2);
+	assert.equal((await runHere(place, unworked)).code, 2);
 	assert.match((await readRecord(unworked)).error?.message ?? '', /has no worked solutions for the pretrain stage/);
 	const without = { ...stage, steps: 2, workedShare: 0, corpus };
 	const run = await place.prepare({ ...tinyRecipe, dataset: { path: 'rows.jsonl' }, stages: [without] });
-	const outcome = await place.run('--run', run);
+	const outcome = await runHere(place, run);
 	assert.equal(outcome.code, 0, outcome.stderr);
 });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { listCheckpoints, readEvents, readMetrics, readRecord } from '../../../../src/runs/runReader.ts';
 import { eventually, tinyRecipe, Workplace } from './engineProcess.ts';
+import { runHere } from './runHere.ts';
 import { readOutcome } from './runOutcome.ts';
 
 /** Trains a model that solves some problems. */
@@ -12,7 +13,7 @@ async function policy(place: Workplace): Promise<string> {
 	const stages = [{ type: 'sft', steps: 150, learning_rate: 1e-2, batch_size: 16 }];
 	const model = { ...tinyRecipe.model, context: 32 };
 	const run = await place.prepare({ ...tinyRecipe, model, stages, evaluate: { every: 1000, problems: 4 } });
-	const { code, stderr } = await place.run('--run', run);
+	const { code, stderr } = await runHere(place, run);
 	assert.equal(code, 0, stderr);
 	return (await listCheckpoints(run)).at(-1)?.path as string;
 }
@@ -44,7 +45,7 @@ test('correct completions become training data, byte-identical after a kill', as
 	};
 	const data = async (run: string) => readFile(join(run, 'data', 'completions.jsonl'), 'utf8');
 	const whole = await place.prepare(recipe);
-	const first = await place.run('--run', whole);
+	const first = await runHere(place, whole);
 	assert.equal(first.code, 0, first.stderr);
 	const text = await data(whole);
 	const lines = text
@@ -80,7 +81,7 @@ test('correct completions become training data, byte-identical after a kill', as
 	await eventually(async () => (await readMetrics(killed).catch(() => [])).length >= 5, 'batches pass');
 	engine.kill('SIGKILL');
 	await engine.exit;
-	const resumed = await place.run('--run', killed, '--resume');
+	const resumed = await runHere(place, killed, { resume: true });
 	assert.equal(resumed.code, 0, resumed.stderr);
 	assert.equal(await data(killed), text);
 	const [expected, outcome] = [await readOutcome(whole), await readOutcome(killed)];
@@ -91,7 +92,7 @@ test('correct completions become training data, byte-identical after a kill', as
 	await writeFile(join(place.folder, 'kept.jsonl'), text);
 	const learn = { type: 'sft', steps: 3, learning_rate: 1e-3, batch_size: 8, data: { path: 'kept.jsonl' } };
 	const learned = await place.prepare({ ...recipe, stages: [learn] });
-	const last = await place.run('--run', learned);
+	const last = await runHere(place, learned);
 	assert.equal(last.code, 0, last.stderr);
 });
 
@@ -99,7 +100,7 @@ test('a stage that keeps no completions reports why and what to do', async () =>
 	await using place = await Workplace.make();
 	const untrained = { ...tinyRecipe, model: { ...tinyRecipe.model, context: 32 } };
 	const run = await place.prepare({ ...untrained, stages: [{ ...stage, problems: 10 }] });
-	assert.equal((await place.run('--run', run)).code, 2);
+	assert.equal((await runHere(place, run)).code, 2);
 	const { error, status } = await readRecord(run);
 	assert.equal(status, 'crashed');
 	assert.equal(error?.reason, 'missing');

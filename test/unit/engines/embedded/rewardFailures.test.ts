@@ -235,7 +235,7 @@ for (const [what, text, kind, message, name = 'x.reward.ts'] of [
 		await writeFiles(place, { [name]: text });
 		// Rewards that fail for other reasons fail before the timeout.
 		const patience = kind === 'timeout' ? 0.4 : 20;
-		const scoring = { batchSeconds: patience, rowSeconds: patience / 3, memoryMb: 256 };
+		const scoring = { batchSeconds: patience, rowSeconds: patience / 3, memoryMb: 160 };
 		// Few rows, because a host is started for each row that ends one.
 		const stages = [{ ...rewardRecipe([]).stages[1], prompts_per_step: 2, num_generations: 2 }];
 		const run = await place.prepare(rewardRecipe([{ file: name }], { scoring, stages }));

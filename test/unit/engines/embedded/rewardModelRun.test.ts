@@ -9,6 +9,7 @@ import { listCheckpoints, readMetrics } from '../../../../src/runs/runReader.ts'
 import { sample } from '../../core/reward/rewardSamples.ts';
 import { tinyRecipe, Workplace } from './engineProcess.ts';
 import { checkKillResume, uninterrupted } from './killResume.ts';
+import { runHere } from './runHere.ts';
 import { readOutcome } from './runOutcome.ts';
 
 /** For each pair, the answer that ends in the second operand is preferred, regardless of length. */
@@ -104,7 +105,7 @@ test('scores do not depend on the worker count', async () => {
 	const outcomes = [];
 	for (const workers of [1, 2]) {
 		const run = await place.prepare({ ...(await recipeOf(place, 2)), workers });
-		assert.equal((await place.run('--run', run)).code, 0);
+		assert.equal((await runHere(place, run)).code, 0);
 		outcomes.push((await readOutcome(run)).heads);
 	}
 	assert.ok((outcomes[0]?.[2] ?? '') !== '');

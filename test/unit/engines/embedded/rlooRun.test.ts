@@ -4,6 +4,7 @@ import { completionKl, leaveOneOutAdvantages } from '../../../../src/core/rloo/l
 import { readMetrics, readRollouts } from '../../../../src/runs/runReader.ts';
 import { tinyRecipe, Workplace } from './engineProcess.ts';
 import { checkKillResume, uninterrupted } from './killResume.ts';
+import { runHere } from './runHere.ts';
 
 const close = (a: number | null | undefined, b: number, what: string, tolerance = 1e-4) =>
 	assert.ok(typeof a === 'number' && Math.abs(a - b) < tolerance, `${what}: ${a} against ${b}`);
@@ -79,7 +80,7 @@ test('the policy learns a dense reward', async () => {
 		evaluate: { every: 1000, problems: 2 },
 		stages: [{ ...stage, learning_rate: 1e-2 }],
 	});
-	const { code, stderr } = await place.run('--run', run);
+	const { code, stderr } = await runHere(place, run);
 	assert.equal(code, 0, stderr);
 	const rewards = (await readMetrics(run)).flatMap(({ values }) => values.reward ?? []);
 	const mean = (list: readonly number[]) => list.reduce((a, b) => a + b, 0) / list.length;

@@ -10,7 +10,7 @@ import { readOutcome } from './runOutcome.ts';
 
 test('an uncaught error ends the run as crashed, logs its location in engine.log, and the run can be resumed', async () => {
 	await using place = await Workplace.make();
-	const { outcome: expected } = await uninterrupted(place, tinyRecipe);
+	const { outcome: expected } = await uninterrupted(place, tinyRecipe, true);
 	const run = await place.prepare(tinyRecipe);
 	process.env.REASONING_LAB_HOME = join(place.folder, 'home');
 	const engine = runEngine({ kind: 'run', run, resume: false, parentCheckpoint: null });

@@ -6,6 +6,7 @@ import type { CheckpointState } from '../../../../src/protocol/checkpointState.t
 import { listCheckpoints, readEvents, readMetrics } from '../../../../src/runs/runReader.ts';
 import { eventually, shortRecipe, tinyRecipe, Workplace } from './engineProcess.ts';
 import { checkKillResume, type KillReport, uninterrupted } from './killResume.ts';
+import { runHere } from './runHere.ts';
 
 /** Several updates per batch, a reference, resampling and masking: everything that a resume must restore. */
 const fullRecipe = {
@@ -45,14 +46,14 @@ test('the same seed reproduces a run, even after kills at random times, and a di
 	const { outcome: first } = whole;
 	assert.ok(first.metrics.length > 30);
 	assert.equal(Object.keys(first.rollouts).length, 4 + 4);
-	const { outcome: second } = await uninterrupted(place, fullRecipe);
+	const { outcome: second } = await uninterrupted(place, fullRecipe, true);
 	assert.deepEqual(second, first);
 	const onKill = ({ kills }: KillReport) => t.diagnostic(`killed after ${kills.join(', ')} ms`);
 	await checkKillResume(place, fullRecipe, { kills: 2, seed: 20, whole, onKill });
 	const stages = [{ ...tinyRecipe.stages[0], steps: 1 }];
 	const [one, other] = [
-		await uninterrupted(place, { ...fullRecipe, stages }),
-		await uninterrupted(place, { ...fullRecipe, stages, seed: 8 }),
+		await uninterrupted(place, { ...fullRecipe, stages }, true),
+		await uninterrupted(place, { ...fullRecipe, stages, seed: 8 }, true),
 	];
 	assert.notEqual(other.outcome.weights, one.outcome.weights);
 });
@@ -73,7 +74,7 @@ test('the initial accuracy of a new run remains its best after a resume', async 
 	await using place = await Workplace.make();
 	const stages = [{ ...tinyRecipe.stages[0], steps: 6 }, tinyRecipe.stages[1]];
 	const parent = await place.prepare({ ...shortRecipe, stages: [stages[0], { ...stages[1], steps: 1 }] });
-	assert.equal((await place.run('--run', parent)).code, 0);
+	assert.equal((await runHere(place, parent)).code, 0);
 	const checkpoint = (await listCheckpoints(parent)).find(({ step }) => step === 6);
 	assert.ok(checkpoint);
 	const child = await place.prepare({ ...tinyRecipe, stages, evaluate: { every: 1000, problems: 8 } });
@@ -89,7 +90,7 @@ test('the initial accuracy of a new run remains its best after a resume', async 
 	assert.equal(state.evaluatedAt, null);
 	const unmeasured = text.replace(/"best": \{[^}]*\}/, (best) => '"best": null'.padEnd(best.length));
 	await writeFile(path, unmeasured);
-	const resumed = await place.run('--run', child, '--resume');
+	const resumed = await runHere(place, child, { resume: true });
 	assert.equal(resumed.code, 0, resumed.stderr);
 	const lines = await readMetrics(child);
 	const measured = lines.filter(({ values }) => values['eval/heldout/accuracy'] !== undefined);

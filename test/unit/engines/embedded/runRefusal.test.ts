@@ -8,12 +8,13 @@ import { runFiles } from '../../../../src/runs/runFiles.ts';
 import { listCheckpoints, readMetrics, readRecord } from '../../../../src/runs/runReader.ts';
 import { type EngineExit, eventually, shortRecipe, Workplace } from './engineProcess.ts';
 import { uninterrupted } from './killResume.ts';
+import { runHere } from './runHere.ts';
 import { readOutcome } from './runOutcome.ts';
 
 const shared = await Workplace.make();
 after(() => shared[Symbol.asyncDispose]());
 /** Uninterrupted run of the recipe, to start from or compare with. */
-const finished = await uninterrupted(shared, shortRecipe);
+const finished = await uninterrupted(shared, shortRecipe, true);
 
 /** Asserts exit status 2 and one sentence with an action on stderr, without a stack trace or a second message. */
 function assertRefused({ code, stderr }: EngineExit, pattern: RegExp): void {
@@ -63,7 +64,7 @@ test('a dataset trains, and rows that do not fit the context are skipped and cou
 		...(stage.type === 'grpo' ? { max_completion_length: 20 } : {}),
 	}));
 	const run = await withDataset(place, `${[...rows, long, long].join('\n')}\n`, { model, stages });
-	const { code, stderr } = await place.run('--run', run);
+	const { code, stderr } = await runHere(place, run);
 	assert.equal(code, 0, stderr);
 	assert.equal((await readMetrics(run)).length, 12);
 	const events = await readFile(join(run, runFiles.events), 'utf8');
@@ -151,7 +152,7 @@ test('a run branched from a checkpoint continues it, records its parent and can 
 	await cp(finished.run, parent, { recursive: true });
 	const at6 = (await listCheckpoints(parent)).find(({ step }) => step === 6)?.path as string;
 	const run = await place.prepare(shortRecipe);
-	assert.equal((await place.run('--run', run, '--parent-checkpoint', at6)).code, 0);
+	assert.equal((await runHere(place, run, { parentCheckpoint: at6 })).code, 0);
 	const record = await readRecord(run);
 	assert.deepEqual(record.parent, { run: (await readRecord(parent)).id, checkpoint: at6 });
 	const outcome = await readOutcome(run);
@@ -162,7 +163,7 @@ test('a run branched from a checkpoint continues it, records its parent and can 
 	await rm(parent, { recursive: true });
 	await rm(join(run, 'checkpoints', 'step_000012'), { recursive: true });
 	await rm(join(run, 'checkpoints', 'step_000009'), { recursive: true });
-	assert.equal((await place.run('--run', run, '--resume')).code, 0);
+	assert.equal((await runHere(place, run, { resume: true })).code, 0);
 	assert.deepEqual((await readOutcome(run)).metrics, outcome.metrics);
 	assert.equal((await readOutcome(run)).weights, expected.weights);
 });
@@ -173,7 +174,7 @@ test('a run takes its initial weights from a model folder, and a learning rate o
 	const path = (await listCheckpoints(parent)).at(-1)?.path as string;
 	const stages = [{ ...shortRecipe.stages[1], steps: 3, learning_rate: 0 }];
 	const run = await place.prepare({ ...shortRecipe, model: { path }, stages });
-	const { code, stderr } = await place.run('--run', run);
+	const { code, stderr } = await runHere(place, run);
 	assert.equal(code, 0, stderr);
 	const child = await readOutcome(run);
 	assert.equal(child.weights, outcome.weights);
@@ -186,7 +187,7 @@ test('a diverging run ends with a typed error and keeps its last intact checkpoi
 	await using place = await Workplace.make();
 	const sft = { ...shortRecipe.stages[0], steps: 500, learning_rate: 10, max_grad_norm: 0, weight_decay: 10 };
 	const run = await place.prepare({ ...shortRecipe, stages: [sft] });
-	assertRefused(await place.run('--run', run), /Training diverged: the gradient (at step \d+ )?is not finite/);
+	assertRefused(await runHere(place, run), /Training diverged: the gradient (at step \d+ )?is not finite/);
 	assert.equal((await readRecord(run)).error?.reason, 'invalid');
 	assert.ok((await readMetrics(run)).every(({ values }) => values.loss !== null));
 });
@@ -196,14 +197,14 @@ test('a run with a changed recipe or dataset cannot be resumed', async () => {
 	const run = await withDataset(place, `${rows.join('\n')}\n`);
 	assert.equal((await place.run('--run', run)).code, 0);
 	await writeFile(join(place.folder, 'train.jsonl'), `${rows.slice(1).join('\n')}\n`);
-	assertRefused(await place.run('--run', run, '--resume'), /The dataset for run .* has changed/);
+	assertRefused(await runHere(place, run, { resume: true }), /The dataset for run .* has changed/);
 	await writeFile(join(place.folder, 'train.jsonl'), `${rows.join('\n')}\n`);
 	const path = join(run, 'recipe.json');
 	const text = await readFile(path, 'utf8');
 	await writeFile(path, text.replace('"batch_size": 16', '"batch_size": 8'));
-	assertRefused(await place.run('--run', run, '--resume'), /The recipe\.json for run .* has changed/);
+	assertRefused(await runHere(place, run, { resume: true }), /The recipe\.json for run .* has changed/);
 	await writeFile(path, text);
-	assert.equal((await place.run('--run', run, '--resume')).code, 0);
+	assert.equal((await runHere(place, run, { resume: true })).code, 0);
 });
 
 const isRoot = process.getuid?.() === 0;

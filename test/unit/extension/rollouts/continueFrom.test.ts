@@ -8,6 +8,7 @@ import { connectRun, connectServed } from '../../../../src/runs/runControl.ts';
 import { listCheckpoints, readRecord, readRollouts } from '../../../../src/runs/runReader.ts';
 import { builtProgram } from '../../../support/programs.ts';
 import { eventually, shortRecipe, tinyRecipe, Workplace } from '../../engines/embedded/engineProcess.ts';
+import { runHere } from '../../engines/embedded/runHere.ts';
 
 const engine = builtProgram('dist/engine.js');
 const programs = async () => ({ engine, node: process.execPath });
@@ -23,7 +24,7 @@ async function served(path: string): Promise<boolean> {
 test('a rollout is continued from any token by the nearest checkpoint, whose engine exits when unused', async () => {
 	await using place = await Workplace.make();
 	const run = await place.prepare(shortRecipe);
-	assert.equal((await place.run('--run', run)).code, 0);
+	assert.equal((await runHere(place, run)).code, 0);
 	const steps = (await listCheckpoints(run)).map(({ step }) => step);
 	assert.ok(steps.length >= 3, String(steps));
 	const [rollout] = await readRollouts(run, 10);
@@ -142,7 +143,7 @@ test('runs that cannot continue rollouts explain why', async () => {
 test('an engine that serves a window exits when the window is killed', async () => {
 	await using place = await Workplace.make();
 	const run = await place.prepare(shortRecipe);
-	assert.equal((await place.run('--run', run)).code, 0);
+	assert.equal((await runHere(place, run)).code, 0);
 	const path = (await listCheckpoints(run)).at(-1)?.path as string;
 	const window = join(import.meta.dirname, 'servingWindow.ts');
 	// The window kills itself once the checkpoint responds.

@@ -17,6 +17,7 @@ import { connectServed } from '../../../../src/runs/runControl.ts';
 import { listCheckpoints } from '../../../../src/runs/runReader.ts';
 import { builtProgram } from '../../../support/programs.ts';
 import { eventually, tinyRecipe, Workplace } from '../../engines/embedded/engineProcess.ts';
+import { runHere } from '../../engines/embedded/runHere.ts';
 
 const engine = builtProgram('dist/engine.js');
 const never = new AbortController().signal;
@@ -49,7 +50,7 @@ let checkpoint: string;
 before(async () => {
 	place = await Workplace.make();
 	run = await place.prepare(tinyRecipe);
-	assert.equal((await place.run('--run', run)).code, 0);
+	assert.equal((await runHere(place, run)).code, 0);
 	checkpoint = (await listCheckpoints(run)).at(-1)?.path as string;
 });
 after(async () => {

@@ -154,7 +154,8 @@ describe('probes', () => {
 			...taskNames.map((name) => [ofTask({ task: name }), { task: name }] as const),
 		] as const) {
 			const runner = await openRunner(context, { builtIns, context: contextOf(r1, task) });
-			for (const { name } of builtIns) {
+			// The other two compare the format or the text of the answer, whatever the task.
+			for (const { name } of task === null ? builtIns : builtIns.slice(0, 1)) {
 				const report = await audit(runner, name, rows);
 				assert.deepEqual(
 					report.findings.map(({ probe, evidence }) => [probe, evidence[0]?.answer, evidence[0]?.completion]),
@@ -189,7 +190,7 @@ const templates: readonly Template[] = [
 function everyProblem(random: Random): SampledProblem['problem'][] {
 	const generated = taskNames.flatMap((task) => {
 		const source = createTask({ task });
-		return Array.from({ length: 3 }, () => source.sample(random));
+		return Array.from({ length: 2 }, () => source.sample(random));
 	});
 	return [...generated, ...mixedProblems.map(({ problem }) => problem)];
 }
