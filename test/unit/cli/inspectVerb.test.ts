@@ -25,7 +25,9 @@ interface Summary {
 const summaryOf = (stdout: string) => objects(stdout)[0] as unknown as Summary;
 
 test('inspect identifies every format correctly', async () => {
-	for (const { name, format } of fixtures.filter((fixture) => !['openrlhf', 'art legacy', 'mlflow'].includes(fixture.name))) {
+	for (const { name, format } of fixtures.filter(
+		(fixture) => !['openrlhf', 'art legacy', 'mlflow'].includes(fixture.name),
+	)) {
 		const inspection = await inspectRun(await openRun(fixtureFolder(name)));
 		const known = expected(name);
 		assert.equal(inspection.format, format);
