@@ -1,12 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { open, rm } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
-import {
-	type CancellationToken,
-	createMessageConnection,
-	type MessageConnection,
-	SocketMessageWriter,
-} from 'vscode-jsonrpc/node';
+import { type CancellationToken, createMessageConnection, type MessageConnection } from 'vscode-jsonrpc/node';
 import { Disposable, toDisposable } from '../base/disposable.ts';
 import { Failure } from '../base/failure.ts';
 import {
@@ -21,6 +16,7 @@ import {
 import { decode, type Schema } from '../protocol/decode.ts';
 import type { ControlLocation } from './controlLocation.ts';
 import { toResponseError } from './failureCodec.ts';
+import { LastMessageWriter } from './lastMessageWriter.ts';
 import { listenOn } from './localSocket.ts';
 import { messageReader } from './messageReader.ts';
 
@@ -135,7 +131,8 @@ export class ControlServer extends Disposable {
 
 	#accept(socket: Socket): void {
 		this.#sockets.add(socket);
-		const connection = createMessageConnection(messageReader(socket), new SocketMessageWriter(socket), silent);
+		const writer = new LastMessageWriter(socket);
+		const connection = createMessageConnection(messageReader(socket), writer, silent);
 		const close = new AbortController();
 		const late = setTimeout(() => socket.destroy(), initializeMs);
 		socket.on('error', () => socket.destroy());
@@ -162,7 +159,7 @@ export class ControlServer extends Disposable {
 				}
 				return await this.#answer(method, params, AbortSignal.any([cancel.signal, close.signal]));
 			} catch (error) {
-				if (!this.#clients.has(connection)) setTimeout(() => socket.end(() => socket.destroy()), 10);
+				if (!this.#clients.has(connection)) writer.endAfterNext();
 				return toResponseError(error);
 			} finally {
 				subscription.dispose();
