@@ -1,7 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer, type Server, type Socket } from 'node:net';
 import type * as v from 'valibot';
-import { createMessageConnection, SocketMessageWriter } from 'vscode-jsonrpc/node';
+import { createMessageConnection } from 'vscode-jsonrpc/node';
 import { deferred } from '../../base/async.ts';
 import { Disposable, toDisposable } from '../../base/disposable.ts';
 import { Failure } from '../../base/failure.ts';
@@ -14,6 +14,7 @@ import {
 	trainerLinkVersion,
 } from '../../protocol/trainerLink.ts';
 import { toResponseError } from '../../rpc/failureCodec.ts';
+import { LastMessageWriter } from '../../rpc/lastMessageWriter.ts';
 import { listenOn } from '../../rpc/localSocket.ts';
 import { messageReader } from '../../rpc/messageReader.ts';
 import { controlLocation } from '../../runs/runtimeFolder.ts';
@@ -98,11 +99,8 @@ export class TrainerServer extends Disposable {
 	#accept(socket: Socket): void {
 		this.#sockets.add(socket);
 		const guard = new LengthGuard(this.#options.largest ?? largestMessage);
-		const connection = createMessageConnection(
-			messageReader(socket.pipe(guard)),
-			new SocketMessageWriter(socket),
-			silent,
-		);
+		const writer = new LastMessageWriter(socket);
+		const connection = createMessageConnection(messageReader(socket.pipe(guard)), writer, silent);
 		const late = setTimeout(() => socket.destroy(), beginMs);
 		late.unref();
 		const broken = (why: Failure) => {
@@ -152,8 +150,7 @@ export class TrainerServer extends Disposable {
 				return await handler(decoded(known, params));
 			} catch (error) {
 				const failure = Failure.from(error);
-				// Delay closing the connection so that the response can be sent.
-				if (socket !== this.#peer) setTimeout(() => socket.end(() => socket.destroy()), 10);
+				if (socket !== this.#peer) writer.endAfterNext();
 				else if (!this.disposed) this.#gone.resolve(failure);
 				return toResponseError(failure);
 			}
