@@ -78,8 +78,7 @@ test('creates an R1 project, runs its pipeline, then measures, rates and reports
 	});
 
 	await step('a stage at work opens its dashboard', async () => {
-		await row('base').click();
-		const page = new DashboardPage(await workbench.app('dashboard'));
+		const page = new DashboardPage(await workbench.appOfRow(row('base'), 'dashboard'));
 		await page.status(/running/);
 		await page.legend('Loss').filter({ hasText: /\d/ }).waitFor();
 		await workbench.screenshot('pipeline-stage-dashboard');

@@ -234,6 +234,17 @@ export class WorkbenchPage {
 		}
 	}
 
+	/** Clicks a row and returns the frame of the app that it opens. */
+	async appOfRow(row: Locator, name: AppName): Promise<Frame> {
+		// Retry, because the workbench selects a row without opening it if it redraws the row during the click.
+		for (let attempt = 0; attempt < 5; attempt++) {
+			await row.click();
+			const frame = await this.app(name, 10_000).catch(() => undefined);
+			if (frame !== undefined) return frame;
+		}
+		throw new Error(`No ${name} panel opens from the row`);
+	}
+
 	/** Returns a heading in the rendered Markdown preview. */
 	async preview(heading: string): Promise<Locator> {
 		const outer = this.page.frameLocator('iframe.webview.ready:visible').last();
