@@ -51,7 +51,7 @@ import {
 	parameterSpecs,
 	valueParameterSpecs,
 } from './model/parameters.ts';
-import { policyScalars, policyVariant } from './model/policyVariant.ts';
+import { policyScalars, policyVariant, ratioBounds } from './model/policyVariant.ts';
 import type { GradientVariant } from './model/programs.ts';
 
 /** Initial weights are either drawn from the seed or given explicitly. */
@@ -171,10 +171,6 @@ function haveOld(rows: readonly { readonly oldLogprobs: PerToken | null }[]): bo
 		throw new Failure('invalid', 'Either all rows in an update must have old log-probabilities, or none.');
 	}
 	return old;
-}
-
-function ratioBounds({ epsilonLow, epsilonHigh }: RatioSettings): Record<string, number> {
-	return { 'ratio low': 1 - epsilonLow, 'ratio high': 1 + epsilonHigh };
 }
 
 /** Returns 1 for each completion token. */

@@ -1,3 +1,4 @@
+import { logRatios } from './importanceRatio.ts';
 import type { Objective, ObjectiveRow, RowLoss } from './objective.ts';
 
 /**
@@ -7,14 +8,15 @@ import type { Objective, ObjectiveRow, RowLoss } from './objective.ts';
  * experimental `GMPOTrainer`.
  */
 export function gmpoLoss(
-	{ logprobs, oldLogprobs, advantage }: ObjectiveRow,
+	row: ObjectiveRow,
 	{ epsilonLow, epsilonHigh }: Pick<Objective, 'epsilonLow' | 'epsilonHigh'>,
 ): RowLoss {
-	const tokens = logprobs.length;
+	const { advantage } = row;
+	const ratios = logRatios(row, 'token');
+	const tokens = ratios.length;
 	const free = new Uint8Array(tokens);
 	let sum = 0;
-	for (let t = 0; t < tokens; t++) {
-		const logRatio = oldLogprobs === null ? 0 : (logprobs[t] as number) - (oldLogprobs[t] as number);
+	for (const [t, logRatio] of ratios.entries()) {
 		const bound = advantage > 0 ? Math.min(logRatio, epsilonHigh) : Math.max(logRatio, -epsilonLow);
 		if (bound === logRatio) free[t] = 1;
 		sum += bound;

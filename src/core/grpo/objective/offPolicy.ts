@@ -1,3 +1,4 @@
+import { logRatios } from './importanceRatio.ts';
 import type { ObjectiveRow } from './objective.ts';
 
 /**
@@ -5,9 +6,6 @@ import type { ObjectiveRow } from './objective.ts';
  * its tokens of log(old policy / policy) exceeds the threshold. DeepSeek-V3.2 (2025, arXiv:2512.02556), section 3.1,
  * "off-policy sequence masking".
  */
-export function isOffPolicy({ logprobs, oldLogprobs, advantage }: ObjectiveRow, threshold: number): boolean {
-	if (advantage >= 0 || oldLogprobs === null) return advantage < 0 && threshold < 0;
-	let sum = 0;
-	for (let t = 0; t < logprobs.length; t++) sum += (oldLogprobs[t] as number) - (logprobs[t] as number);
-	return sum / Math.max(1, logprobs.length) > threshold;
+export function isOffPolicy(row: ObjectiveRow, threshold: number): boolean {
+	return row.advantage < 0 && -(logRatios(row, 'sequence')[0] ?? 0) > threshold;
 }

@@ -1,3 +1,4 @@
+import { logRatios } from './importanceRatio.ts';
 import type { ObjectiveRow, VespoShape } from './objective.ts';
 
 /** Limits of log ratios, of tokens and of the whole completion. */
@@ -9,12 +10,10 @@ const lowerLogLimit = Math.log(1e-8);
  * over its tokens). It is 1 at w = 1, is detached, and multiplies -A logprob of each token. TRL 1.13,
  * `GRPOTrainer.get_gamma_weights`.
  */
-export function vespoWeight({ logprobs, oldLogprobs, advantage }: ObjectiveRow, shape: VespoShape): number {
+export function vespoWeight(row: ObjectiveRow, shape: VespoShape): number {
+	const { advantage } = row;
 	let sum = 0;
-	for (let t = 0; t < logprobs.length; t++) {
-		const logRatio = oldLogprobs === null ? 0 : (logprobs[t] as number) - (oldLogprobs[t] as number);
-		sum += Math.min(Math.max(logRatio, -logLimit), logLimit);
-	}
+	for (const logRatio of logRatios(row, 'token')) sum += Math.min(Math.max(logRatio, -logLimit), logLimit);
 	const logWeight = Math.min(Math.max(sum, lowerLogLimit), logLimit);
 	const k = advantage >= 0 ? shape.kPositive : shape.kNegative;
 	const lambda = Math.max(advantage >= 0 ? shape.lambdaPositive : shape.lambdaNegative, 1e-4);

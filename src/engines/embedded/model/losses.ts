@@ -1,4 +1,17 @@
-import { add, cast, clip, compare, exp, log, minimum, multiply, negate, subtract, where } from '../onnx/elementwise.ts';
+import {
+	add,
+	cast,
+	clip,
+	compare,
+	exp,
+	log,
+	maximum,
+	minimum,
+	multiply,
+	negate,
+	subtract,
+	where,
+} from '../onnx/elementwise.ts';
 import type { Value } from '../onnx/graph.ts';
 import { reshape, split } from '../onnx/layout.ts';
 import { reduceSum } from '../onnx/reduction.ts';
@@ -129,6 +142,6 @@ export function criticLoss(values: Value, { weights, returns, old, range }: Crit
 	const free = square(subtract(values, returns));
 	const bound = square(subtract(clip(values, subtract(old, range), add(old, range)), returns));
 	// Take the larger loss. If both are equal, use the gradient of the unclipped one.
-	const larger = negate(minimum(negate(free), negate(bound)));
+	const larger = maximum(free, bound);
 	return multiply(total(multiply(larger, weights)), values.graph.scalar(0.5));
 }

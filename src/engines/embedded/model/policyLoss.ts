@@ -6,6 +6,7 @@ import {
 	compare,
 	divide,
 	exp,
+	maximum,
 	minimum,
 	multiply,
 	negate,
@@ -162,9 +163,4 @@ function vespoWeight(shape: VespoInputs, advantages: Value, change: Value, row: 
 	const k = where(negative, shape.kNegative, shape.kPositive);
 	const lambda = where(negative, shape.lambdaNegative, shape.lambdaPositive);
 	return exp(subtract(add(multiply(logWeight, k), lambda), multiply(exp(logWeight), lambda))).detach();
-}
-
-/** Returns the elementwise maximum. If the values are equal, the gradient goes to `a`. */
-function maximum(a: Value, b: Value): Value {
-	return negate(minimum(negate(a), negate(b)));
 }

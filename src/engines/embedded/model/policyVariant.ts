@@ -1,3 +1,4 @@
+import type { ClipRange } from '../../../core/grpo/objective/clipped.ts';
 import type { Objective, RatioLevel } from '../../../core/grpo/objective/objective.ts';
 import type { Graph, Value } from '../onnx/graph.ts';
 import type { PolicyLossInputs, Surrogate } from './policyLoss.ts';
@@ -33,6 +34,11 @@ export function policyVariant(objective: Objective, old: boolean): PolicyVariant
 	};
 }
 
+/** Returns the bounds of a clipped ratio, as inputs of programs. */
+export function ratioBounds({ epsilonLow, epsilonHigh }: ClipRange): Record<string, number> {
+	return { 'ratio low': 1 - epsilonLow, 'ratio high': 1 + epsilonHigh };
+}
+
 /** Returns the scalar inputs of the variant's program, by name. */
 export function policyScalars(objective: Objective, variant: PolicyVariant): Record<string, number> {
 	const { epsilonLow, epsilonHigh, vespo } = objective;
@@ -42,7 +48,7 @@ export function policyScalars(objective: Objective, variant: PolicyVariant): Rec
 	if (variant.offPolicy) scalars['off-policy threshold'] = objective.offPolicyThreshold as number;
 	switch (variant.surrogate) {
 		case undefined:
-			if (variant.old) Object.assign(scalars, { 'ratio low': 1 - epsilonLow, 'ratio high': 1 + epsilonHigh });
+			if (variant.old) Object.assign(scalars, ratioBounds(objective));
 			break;
 		case 'cispo':
 			scalars['ratio limit'] = epsilonHigh;

@@ -117,6 +117,11 @@ export function minimum(a: Value, b: Value): Value {
 	return where(compare('LessOrEqual', a, b), a, b);
 }
 
+/** Returns the elementwise maximum. If the values are equal, the gradient goes to `a`. */
+export function maximum(a: Value, b: Value): Value {
+	return negate(minimum(negate(a), negate(b)));
+}
+
 /** Clips x to [low, high]. The gradient outside the range is 0. */
 export function clip(x: Value, low: Value, high: Value): Value {
 	return where(compare('Less', x, low), low, where(compare('Greater', x, high), high, x));
