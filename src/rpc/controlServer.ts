@@ -1,4 +1,4 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { open, rm } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import { type CancellationToken, createMessageConnection, type MessageConnection } from 'vscode-jsonrpc/node';
@@ -19,6 +19,7 @@ import { toResponseError } from './failureCodec.ts';
 import { LastMessageWriter } from './lastMessageWriter.ts';
 import { listenOn } from './localSocket.ts';
 import { messageReader } from './messageReader.ts';
+import { sameSecret } from './sameSecret.ts';
 
 export type ControlHandlers = {
 	readonly [M in Exclude<ControlMethod, 'initialize'>]?: (
@@ -41,8 +42,6 @@ export interface ControlServerOptions {
 
 /** Time allowed for a connection to send the token before it is closed, in milliseconds. */
 const initializeMs = 5000;
-
-const digest = (text: string) => createHash('sha256').update(text).digest();
 
 /** Removals of tokens by servers that were disposed, by path. */
 const removals = new Map<string, Promise<void>>();
@@ -177,7 +176,7 @@ export class ControlServer extends Disposable {
 	#initialize(method: string, params: unknown): ControlResult<'initialize'> {
 		if (method !== 'initialize') throw new Failure('denied', 'The first request must be initialize.');
 		const { protocol, token } = parameters('initialize', params);
-		if (!timingSafeEqual(digest(token), digest(this.#token))) {
+		if (!sameSecret(token, this.#token)) {
 			throw new Failure('denied', 'The token does not match this engine.', 'Reconnect to the engine.');
 		}
 		// A client supports its own version and the previous one, so an older client is incompatible. A newer one decides

@@ -1,4 +1,4 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { createServer, type Server, type Socket } from 'node:net';
 import type * as v from 'valibot';
 import { createMessageConnection } from 'vscode-jsonrpc/node';
@@ -17,6 +17,7 @@ import { toResponseError } from '../../rpc/failureCodec.ts';
 import { LastMessageWriter } from '../../rpc/lastMessageWriter.ts';
 import { listenOn } from '../../rpc/localSocket.ts';
 import { messageReader } from '../../rpc/messageReader.ts';
+import { sameSecret } from '../../rpc/sameSecret.ts';
 import { controlLocation } from '../../runs/runtimeFolder.ts';
 import { LengthGuard } from './lengthGuard.ts';
 
@@ -43,8 +44,6 @@ export interface TrainerServerOptions {
 /** How long a connection has to authenticate before it is closed, in milliseconds. */
 const beginMs = 30_000;
 const largestMessage = 500_000_000;
-
-const digest = (text: string) => createHash('sha256').update(text).digest();
 
 /**
  * Server for a run's single trainer. Uses a local socket in the user's runtime folder, and a token that is only in the
@@ -161,7 +160,7 @@ export class TrainerServer extends Disposable {
 	#begin(method: string, params: unknown): LinkParams<'begin'> {
 		if (method !== 'begin') throw new Failure('denied', 'The first request must be begin.');
 		const begin = decoded('begin', params);
-		if (!timingSafeEqual(digest(begin.token), digest(this.token))) {
+		if (!sameSecret(begin.token, this.token)) {
 			throw new Failure('denied', 'The token does not belong to this run.');
 		}
 		return begin;

@@ -1,4 +1,5 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
+import { sameSecret } from '../sameSecret.ts';
 
 export interface GuardOptions {
 	/** Port of the running server. */
@@ -43,16 +44,10 @@ export function rejectionOf(headers: Headers, { port, token, origins }: GuardOpt
 		const message = 'Send the server token as Authorization: Bearer TOKEN.';
 		return { status: 401, code: 'missing_token', message };
 	}
-	if (sameText(given, token)) return null;
+	if (sameSecret(given, token)) return null;
 	return { status: 401, code: 'invalid_token', message: 'The token does not match this server.' };
 }
 
 function originAllowed(origin: string, port: number, origins: readonly string[]): boolean {
 	return origins.includes(origin) || loopback.some((name) => origin === `http://${name}:${port}`);
-}
-
-/** Compares two strings in time that does not depend on where they differ. */
-function sameText(a: string, b: string): boolean {
-	const digest = (text: string) => createHash('sha256').update(text).digest();
-	return timingSafeEqual(digest(a), digest(b));
 }
