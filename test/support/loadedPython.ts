@@ -48,7 +48,8 @@ export async function startPython(options: PythonScript): Promise<PythonProcess>
 	const folder = await mkdtemp(join(tmpdir(), 'ps-'));
 	const output = join(folder, 'out');
 	const server = process.env.TEST_LOADED_PYTHON;
-	const { ended, end } = server === undefined ? await own(options, output) : shared(server, options, output);
+	const { ended, end } =
+		server === undefined ? await own(options, output) : shared(join(server, 'plain'), options, output);
 	const text = (path: string) => readFile(path, 'utf8').catch(() => '');
 	const exit = ended
 		.then(async (status) => ({ status, stdout: await text(output), stderr: await text(`${output}.err`) }))
@@ -62,6 +63,16 @@ export async function startPython(options: PythonScript): Promise<PythonProcess>
 			await exit.catch(() => undefined);
 		},
 	};
+}
+
+/**
+ * Returns a Python for training runs that forks trainers, or with `ray` the parts of a Ray cluster, from the process
+ * that has their packages loaded, which saves five seconds of CPU time each (see forked_python.py). Without such a
+ * process, returns the given Python.
+ */
+export function forkingPython(python: string, programs: 'trainer' | 'ray' = 'trainer'): string {
+	const folder = process.env.TEST_LOADED_PYTHON;
+	return folder === undefined ? python : join(folder, programs === 'ray' ? 'python-ray' : 'python', 'python');
 }
 
 /** Runs a script and waits for it. Throws unless it exits with status 0. @returns standard output */

@@ -20,6 +20,7 @@ import {
 } from '../../src/runs/runReader.ts';
 import { ServedCheckpoint } from '../../src/runs/servedCheckpoint.ts';
 import { findTestPython } from '../scripts/pythonEnvironment.ts';
+import { forkingPython } from '../support/loadedPython.ts';
 import { withOneThread } from '../support/oneThread.ts';
 import { connected, stepWritten } from '../unit/engines/driver/driverPlace.ts';
 import { eventually, Workplace } from '../unit/engines/embedded/engineProcess.ts';
@@ -88,7 +89,8 @@ async function trainerOf(pid: number): Promise<number> {
 describe('a run behind the driver', { skip, timeout: 900_000 }, async () => {
 	const place = await Workplace.make(driver);
 	after(() => place[Symbol.asyncDispose]());
-	if ('python' in found) place.environment.REASONING_LAB_TORCH_PYTHON = found.python;
+	const python = 'python' in found ? found.python : '';
+	place.environment.REASONING_LAB_TORCH_PYTHON = forkingPython(python);
 	await writeFile(join(place.folder, 'ones.reward.ts'), denseReward(place.folder));
 
 	/** Pauses before the first step, changes a hyperparameter, and continues. */
@@ -167,7 +169,10 @@ describe('a run behind the driver', { skip, timeout: 900_000 }, async () => {
 		// Wait, because the rewards of both runs look for the same file.
 		await whole;
 		const run = await withOneThread(await place.prepare(recipe, 'broken'));
+		// A real process of its own, which is killed and must train like the fork.
+		place.environment.REASONING_LAB_TORCH_PYTHON = python;
 		const { engine, client: first } = await started(run);
+		place.environment.REASONING_LAB_TORCH_PYTHON = forkingPython(python);
 		// Kill in the middle of a batch after the newest checkpoint, written at the end of a stage, so that lost work is
 		// repeated.
 		await stepWritten(run, 5);

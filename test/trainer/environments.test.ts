@@ -1,17 +1,16 @@
 /** Trains on an environment file through the real driver, its host process, and the real trainer. */
 // @reaches driver trainer rewardPython
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { decodeOrThrow } from '../../src/protocol/decode.ts';
 import { rolloutLineSchema } from '../../src/protocol/rolloutLine.ts';
 import { readMetrics, readRecord } from '../../src/runs/runReader.ts';
 import { root } from '../scripts/paths.ts';
 import { findTestPython } from '../scripts/pythonEnvironment.ts';
+import { forkingPython, runPython } from '../support/loadedPython.ts';
 import { withOneThread } from '../support/oneThread.ts';
 import { Workplace } from '../unit/engines/embedded/engineProcess.ts';
 
@@ -47,10 +46,10 @@ describe('an environment in a recipe', { skip, timeout: 280_000 }, async () => {
 
 	it('is copied to the run, played in its own process, and rewards the policy', async () => {
 		const python = 'python' in found ? found.python : '';
-		place.environment.REASONING_LAB_TORCH_PYTHON = python;
+		place.environment.REASONING_LAB_TORCH_PYTHON = forkingPython(python);
 		place.environment.HF_HUB_OFFLINE = '1';
 		const model = join(place.folder, 'model');
-		await promisify(execFile)(python, [join(root, 'test/trainer/python/tool_model.py'), model]);
+		await runPython({ python, script: join(root, 'test/trainer/python/tool_model.py'), args: [model] });
 		await mkdir(join(place.folder, 'tasks'));
 		await writeFile(join(place.folder, 'tasks/echo.env.py'), environment);
 		await writeFile(join(place.folder, 'tasks/helper.py'), 'word = "Number"\n');

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { openDataset } from '../../src/runs/openDataset.ts';
 import { listCheckpoints, readMetrics, readRecord } from '../../src/runs/runReader.ts';
 import { findTestPython } from '../scripts/pythonEnvironment.ts';
-import { runPython } from '../support/loadedPython.ts';
+import { forkingPython, runPython } from '../support/loadedPython.ts';
 import { withOneThread } from '../support/oneThread.ts';
 import { Workplace } from '../unit/engines/embedded/engineProcess.ts';
 
@@ -52,7 +52,7 @@ describe('the pytorch engine', { skip, timeout: 280_000 }, async () => {
 	const place = await Workplace.make(driver);
 	after(() => place[Symbol.asyncDispose]());
 	const python = 'python' in found ? found.python : '';
-	place.environment.REASONING_LAB_TORCH_PYTHON = python;
+	place.environment.REASONING_LAB_TORCH_PYTHON = forkingPython(python);
 
 	it('trains exactly like TRL', async () => {
 		const file = join(place.folder, 'own.reward.py');

@@ -53,6 +53,7 @@ describe('the trainer', { skip }, () => {
 			env: {
 				PYTHONPATH: join(root, 'src/engines/trainer'),
 				PYTHONDONTWRITEBYTECODE: '1',
+				PYTEST_DISABLE_PLUGIN_AUTOLOAD: '1',
 				TMPDIR: folder,
 			},
 		});

@@ -12,6 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { listCheckpoints, readEvaluations, readEvents, readMetrics, readRecord } from '../../src/runs/runReader.ts';
 import { findTestPython } from '../scripts/pythonEnvironment.ts';
 import { labCheckpoint } from '../support/labCheckpoint.ts';
+import { forkingPython } from '../support/loadedPython.ts';
 import { withOneThread } from '../support/oneThread.ts';
 import { Workplace } from '../unit/engines/embedded/engineProcess.ts';
 
@@ -28,7 +29,7 @@ const worked = (prompt: string, sum: number) => `<think>${prompt}${sum}</think><
 describe('pytorch engine stages', { skip, timeout: 280_000 }, async () => {
 	const place = await Workplace.make(driver);
 	after(() => place[Symbol.asyncDispose]());
-	if ('python' in found) place.environment.REASONING_LAB_TORCH_PYTHON = found.python;
+	if ('python' in found) place.environment.REASONING_LAB_TORCH_PYTHON = forkingPython(found.python);
 	place.environment.HF_HUB_OFFLINE = '1';
 
 	const write = async (name: string, rows: readonly object[]) => {
