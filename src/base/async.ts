@@ -36,3 +36,23 @@ export interface AbortSignalLike {
 export function checkAborted(signal: AbortSignalLike | undefined): void {
 	if (signal?.aborted) throw new Failure('cancelled', 'Canceled.');
 }
+
+/** The part of `AbortSignal` needed to wait for it. */
+interface ListenableSignal extends AbortSignalLike {
+	addEventListener(type: 'abort', listener: () => void, options?: { readonly once?: boolean }): void;
+	removeEventListener(type: 'abort', listener: () => void): void;
+}
+
+/**
+ * Settles like the given promise, or rejects with `cancelled` as soon as the signal aborts. Other callers can keep
+ * awaiting the same promise.
+ */
+export function unlessAborted<T>(work: Promise<T>, signal: ListenableSignal | undefined): Promise<T> {
+	if (signal === undefined) return work;
+	return new Promise((resolve, reject) => {
+		const abort = () => reject(new Failure('cancelled', 'Canceled.'));
+		if (signal.aborted) abort();
+		signal.addEventListener('abort', abort, { once: true });
+		work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+	});
+}

@@ -16,7 +16,7 @@ export const mcpVerb = defineVerb({
 	options: {
 		folder: repeatable(path('FOLDER', 'Folder of the runs to serve (default: the current folder).')),
 		'allow-actions': flag(
-			'Also offer tools that run the code of reward files, and that start, pause, resume and stop runs. Only for folders that you trust.',
+			'Also offer tools that run the code of reward files, start and stop runs, searches and evaluations, and write reports. Only for folders that you trust.',
 		),
 		python: path('PATH', 'Python interpreter for *.reward.py files (default: REASONING_LAB_PYTHON, or python3).'),
 		...group('Streamable HTTP', {
@@ -32,15 +32,19 @@ export const mcpVerb = defineVerb({
 		}
 		if (port > 65_535) throw new Failure('invalid', `Invalid --port value ${port}.`, 'Use a port up to 65535.');
 		const token = http ? await tokenOf(values) : null;
-		const [{ createServer }, { Runs }, { Searches }, { docsFolder }, { version, folder }] = await Promise.all([
-			import('../mcp/createServer.ts'),
-			import('../mcp/runs.ts'),
-			import('../mcp/searches.ts'),
-			import('../mcp/resources.ts'),
-			packageFacts(),
-		]);
+		const [{ createServer }, { Jobs }, { Runs }, { Searches }, { docsFolder }, { version, folder }] = await Promise.all(
+			[
+				import('../mcp/createServer.ts'),
+				import('../mcp/jobs.ts'),
+				import('../mcp/runs.ts'),
+				import('../mcp/searches.ts'),
+				import('../mcp/resources.ts'),
+				packageFacts(),
+			],
+		);
 		const runs = new Runs((values.folder ?? ['.']).map((folder) => resolve(folder)));
-		const actions = values['allow-actions'] ? { engine, python: values.python ?? null } : null;
+		const jobs = new Jobs();
+		const actions = values['allow-actions'] ? { engine, python: values.python ?? null, jobs } : null;
 		const searches = new Searches(runs);
 		const docs = await docsFolder(folder);
 		const create = () => createServer({ runs, searches, actions, version, docs });
@@ -48,6 +52,7 @@ export const mcpVerb = defineVerb({
 			if (http) await serveUntilInterrupted({ create, port, token: token ?? null, output });
 			else await serveUntilClosed(create);
 		} finally {
+			await jobs.dispose();
 			await runs.dispose();
 		}
 		return 0;

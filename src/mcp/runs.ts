@@ -1,6 +1,8 @@
 import { realpath } from 'node:fs/promises';
 import { basename, isAbsolute, relative, resolve, sep } from 'node:path';
+import { unlessAborted } from '../base/async.ts';
 import { Failure } from '../base/failure.ts';
+import { formatCounted } from '../base/format.ts';
 import { indexFolder } from '../rolloutIndex/queryFolder.ts';
 import { RolloutIndex } from '../rolloutIndex/rolloutIndex.ts';
 import { openRun } from '../runs/openRun.ts';
@@ -8,6 +10,7 @@ import type { RunContent } from '../runs/runContent.ts';
 import { findRuns } from '../runs/runFolders.ts';
 import { RunRegistry } from '../runs/runRegistry.ts';
 import { runsBelow } from '../runs/runsBelow.ts';
+import type { Progress } from './progress.ts';
 
 export interface KnownRun {
 	/** Unique name among the known runs: the folder name, plus a number if it is ambiguous. */
@@ -16,7 +19,7 @@ export interface KnownRun {
 }
 
 /** Memory limit of the index, in MB. A server has half a gigabyte in all. */
-const indexMb = 160;
+const indexMb = 100;
 
 /** How long a run list is cached. */
 const listedMs = 5000;
@@ -100,18 +103,49 @@ export class Runs {
 		return { run, content: await content };
 	}
 
+	/** Returns the rollout index as it is. Text search needs no more. */
+	index(): Promise<RolloutIndex> {
+		if (this.#index === null) {
+			this.#index = this.#openIndex();
+			this.#index.catch(() => {
+				this.#index = null;
+			});
+		}
+		return this.#index;
+	}
+
 	/**
-	 * Updates the rollout index for the given runs and returns it. The index is saved in the user's data folder, so that
-	 * the next server for the same folders only reads what has changed.
+	 * Updates the rollout index for the given runs. The index is saved in the user's data folder, so that the next server
+	 * for the same folders only reads what has changed. Fails with `cancelled`, in which case what was read is kept.
+	 * @returns the runs that cannot be read, with the reason
 	 */
-	async index(runs: readonly KnownRun[], signal: AbortSignal): Promise<RolloutIndex> {
-		this.#index ??= this.#openIndex();
-		this.#index.catch(() => {
-			this.#index = null;
-		});
-		const index = await this.#index;
-		for (const { folder } of runs) await index.index(folder, signal);
-		return index;
+	async updateIndex(
+		runs: readonly KnownRun[],
+		{ signal, progress }: { readonly signal: AbortSignal; readonly progress: Progress },
+	): Promise<{ readonly run: string; readonly failure: Failure }[]> {
+		const index = await unlessAborted(this.index(), signal);
+		const unread: { readonly run: string; readonly failure: Failure }[] = [];
+		for (const [i, { name, folder }] of runs.entries()) {
+			const subscription = index.onProgress(({ run, state, done, total }) => {
+				if (run !== folder || state !== 'indexing' || done >= total) return;
+				const percent = Math.floor((100 * done) / total);
+				progress(
+					i + done / total,
+					runs.length,
+					`Indexing ${i + 1} of ${formatCounted(runs.length, 'run')} (${percent}%)`,
+				);
+			});
+			try {
+				await index.index(folder, signal);
+			} catch (error) {
+				const failure = Failure.from(error);
+				if (failure.reason === 'cancelled') throw failure;
+				unread.push({ run: name, failure });
+			} finally {
+				subscription.dispose();
+			}
+		}
+		return unread;
 	}
 
 	async #openIndex(): Promise<RolloutIndex> {

@@ -1,12 +1,15 @@
 import type * as v from 'valibot';
+import type { Jobs } from './jobs.ts';
+import type { Progress } from './progress.ts';
 import type { Runs } from './runs.ts';
 import type { Searches } from './searches.ts';
 
 /**
- * What calling a tool can do besides reading: run code from the project (`code`), or start or stop a run (`control`).
- * Both are available only if the user allows actions.
+ * What calling a tool can do besides reading: run code from the project (`code`), start or stop work (`control`), or
+ * write a file that it creates (`write`). `watch` only reads what tools with an effect have started. All but `none` are
+ * available only if the user allows actions.
  */
-export type ToolEffect = 'none' | 'code' | 'control';
+export type ToolEffect = 'none' | 'watch' | 'write' | 'code' | 'control';
 
 /** What tools need to act. */
 export interface ActionContext {
@@ -14,6 +17,7 @@ export interface ActionContext {
 	readonly engine: string;
 	/** Python for reward files; null for the default. */
 	readonly python: string | null;
+	readonly jobs: Jobs;
 }
 
 /** Resources available to tools. */
@@ -21,6 +25,8 @@ export interface ToolContext {
 	readonly runs: Runs;
 	readonly searches: Searches;
 	readonly signal: AbortSignal;
+	/** Reports to the client how far a long call is. */
+	readonly progress: Progress;
 	/** null if the user does not allow actions, in which case no tool with an effect is called. */
 	readonly actions: ActionContext | null;
 }

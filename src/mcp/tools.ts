@@ -4,12 +4,16 @@ import { pauseRunTool, resumeRunTool, startRunTool, stopRunTool } from './tools/
 import { profileDataset, readDataset } from './tools/datasetTools.ts';
 import { listEvaluationsOfRun, readEvaluationSamples } from './tools/evaluationTools.ts';
 import { query, searchText } from './tools/indexTools.ts';
+import { listJobs, readJob, stopJob } from './tools/jobTools.ts';
 import { metrics } from './tools/metricTools.ts';
-import { checkRecipe, compareRuns, explainRecipeKey } from './tools/recipeTools.ts';
+import { checkRecipe, compareRuns, explainRecipeKey, readRecipe } from './tools/recipeTools.ts';
+import { writeReportTool } from './tools/reportTools.ts';
 import { auditRewardTool, compareRewardsTool, verifyRewardTool } from './tools/rewardTools.ts';
 import { readCompletion, readGroup, readStep } from './tools/rolloutTools.ts';
 import { describeRun, diagnose, listRuns } from './tools/runTools.ts';
 import { listSearches, readTree, readTreeNode } from './tools/searchTools.ts';
+import { compareEvaluations } from './tools/significanceTools.ts';
+import { startEvaluationTool, startSearchTool } from './tools/startTools.ts';
 
 /** All tools, in the order clients list them: read-only ones, then those that need the user's permission to act. */
 export const tools: readonly Tool[] = [
@@ -25,9 +29,11 @@ export const tools: readonly Tool[] = [
 	compareRuns,
 	listEvaluationsOfRun,
 	readEvaluationSamples,
+	compareEvaluations,
 	listSearches,
 	readTree,
 	readTreeNode,
+	readRecipe,
 	checkRecipe,
 	explainRecipeKey,
 	profileDataset,
@@ -40,6 +46,12 @@ export const tools: readonly Tool[] = [
 	pauseRunTool,
 	resumeRunTool,
 	stopRunTool,
+	startSearchTool,
+	startEvaluationTool,
+	listJobs,
+	readJob,
+	stopJob,
+	writeReportTool,
 ];
 
 /** Returns the tools of a server. @param acting whether the user allows tools that act */

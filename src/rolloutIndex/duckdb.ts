@@ -144,12 +144,15 @@ export class Connection {
 	async appender(table: string): Promise<TableAppender> {
 		const appender = await this.#connection.createAppender(table);
 		const types = Array.from({ length: appender.columnCount }, (_, i) => appender.columnType(i));
+		// Chunks are freed when they are garbage-collected, which takes no account of their size, so one is reused.
+		const chunk = api().DuckDBDataChunk.create(types);
 		return {
 			types,
 			append(columns, rows) {
 				for (let from = 0; from < rows; from += chunkRows) {
 					const count = Math.min(chunkRows, rows - from);
-					const chunk = api().DuckDBDataChunk.create(types, count);
+					chunk.reset();
+					chunk.rowCount = count;
 					for (const [i, column] of columns.entries()) chunk.setColumnValues(i, column.slice(from, from + count));
 					appender.appendDataChunk(chunk);
 				}

@@ -37,7 +37,8 @@ interface PartWrite {
 /** Stamp of an incomplete part. No file has this stamp, so the part is read again. */
 export const unfinished = '';
 
-const rowsPerTransaction = 30_000;
+/** Rows that wait in memory. Writing them must not keep requests waiting for long. */
+const rowsPerTransaction = 10_000;
 
 /**
  * The only writer of the index. Related changes share a transaction, so that a crash leaves nothing half written. Small
@@ -74,7 +75,11 @@ export class IndexWriter {
 			}
 			const rollouts = await connection.appender('rollout');
 			for (const { runKey, part, batches } of writes) {
-				for (const batch of batches) appendRows(rollouts, { runKey, split: part.split, step: part.step }, batch);
+				for (const batch of batches) {
+					appendRows(rollouts, { runKey, split: part.split, step: part.step }, batch);
+					// Let requests in.
+					await new Promise((resolve) => setImmediate(resolve));
+				}
 			}
 			rollouts.close();
 			const parts = await connection.appender('part');

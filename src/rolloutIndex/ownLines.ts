@@ -4,6 +4,7 @@ import { longestLine } from '../files/jsonLines.ts';
 import { parseLooseJson } from '../files/looseJson.ts';
 import { decode } from '../protocol/decode.ts';
 import { type RolloutLine, rolloutLineSchema } from '../protocol/rolloutLine.ts';
+import { giveBuffer, scratchBytes, takeBuffer } from './scratchBuffer.ts';
 
 const newline = 0x0a;
 
@@ -21,16 +22,30 @@ export interface ByteLine {
 /**
  * Yields the lines of a file that begin in [from, to). For use in threads, because reads block. `bytes` are valid until
  * the next line is requested.
- * @param buffer reused between calls; grows for long lines
+ * @param chunkBytes bytes to read at a time
  */
 export function* linesOf(
 	fd: number,
 	from: number,
 	to: number,
 	size: number,
-	chunkBytes = 2 << 20,
+	chunkBytes = scratchBytes,
 ): Generator<ByteLine> {
-	let buffer = Buffer.allocUnsafe(chunkBytes);
+	const scratch = takeBuffer(chunkBytes);
+	try {
+		yield* readLines(fd, { from, to, size }, scratch);
+	} finally {
+		giveBuffer(scratch);
+	}
+}
+
+/** @param scratch buffer to read into; a longer line gets a larger one */
+function* readLines(
+	fd: number,
+	{ from, to, size }: { readonly from: number; readonly to: number; readonly size: number },
+	scratch: Buffer,
+): Generator<ByteLine> {
+	let buffer = scratch;
 	/** The buffer contains the file from `base` to `filled`. */
 	let base = from;
 	let filled = 0;

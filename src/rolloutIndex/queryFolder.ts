@@ -47,7 +47,10 @@ export async function queryFolder(query: FolderQuery): Promise<FolderAnswer> {
 	if (query.onStuck) rolloutIndex.onStuck(query.onStuck);
 	try {
 		const folders = found.map((run) => run.folder);
-		await rolloutIndex.setRuns([]);
+		// Runs are read below, one at a time. Those that were indexed earlier and still exist keep their rows, also if the
+		// search for runs ended early.
+		rolloutIndex.pause(true);
+		await rolloutIndex.setRuns([...new Set([...folders, ...(cut ? await existing(rolloutIndex) : [])])]);
 		let number = 0;
 		if (query.onProgress) {
 			const { onProgress } = query;
@@ -64,6 +67,13 @@ export async function queryFolder(query: FolderQuery): Promise<FolderAnswer> {
 		// Do not wait for a statement that does not stop.
 		await Promise.race([rolloutIndex.close(), new Promise((resolve) => setTimeout(resolve, 5000).unref())]);
 	}
+}
+
+/** Returns the indexed runs whose folders still exist. */
+async function existing(rolloutIndex: RolloutIndex): Promise<string[]> {
+	const indexed = await rolloutIndex.indexedRuns();
+	const found = await Promise.all(indexed.map((folder) => stat(folder).catch(() => null)));
+	return indexed.filter((_, i) => found[i] !== null);
 }
 
 /** Reports a run that cannot be read, so that the others can still be queried. */

@@ -1,4 +1,5 @@
 import { basename, dirname, join } from 'node:path';
+import { unlessAborted } from '../base/async.ts';
 import { toDisposable } from '../base/disposable.ts';
 import { Emitter } from '../base/event.ts';
 import { Failure } from '../base/failure.ts';
@@ -39,9 +40,10 @@ interface Known {
 	live: boolean;
 	lookedMs: number;
 	looking: boolean;
-	/** The current or pending read, and its abort controller. */
+	/** The last read that was requested and has not settled. */
 	work: Promise<void> | null;
-	stop: AbortController;
+	/** Abort controllers of all reads that have not settled. Each caller has its own. */
+	readonly stops: Set<AbortController>;
 	removed: boolean;
 }
 
@@ -84,7 +86,7 @@ export class RolloutIndex extends IndexQueries {
 
 	/** Stops all work and closes the file. */
 	async close(): Promise<void> {
-		for (const run of this.#runs.values()) run.stop.abort();
+		for (const run of this.#runs.values()) stopReads(run);
 		this.dispose();
 		while (this.#working !== null) await this.#working;
 		this.#writer.connection.close();
@@ -98,12 +100,10 @@ export class RolloutIndex extends IndexQueries {
 			if (wanted.has(run.folder)) continue;
 			this.#runs.delete(run.folder);
 			run.removed = true;
-			run.stop.abort();
+			stopReads(run);
 		}
-		const indexed = await this.#writer.connection.rows('select folder from run');
-		for (const [folder] of indexed) {
-			if (wanted.has(String(folder))) continue;
-			await this.#inTurn(() => this.#indexer.remove(String(folder)), true);
+		for (const folder of await this.indexedRuns()) {
+			if (!wanted.has(folder)) await this.#inTurn(() => this.#indexer.remove(folder), true);
 		}
 		for (const folder of folders) {
 			if (this.#runs.has(folder)) continue;
@@ -112,21 +112,29 @@ export class RolloutIndex extends IndexQueries {
 		}
 	}
 
-	/** Resolves when the index matches the run on disk. Fails with the same errors as reading the run. */
+	/** Returns the folders of the runs in the index, including those that an earlier process indexed. */
+	async indexedRuns(): Promise<string[]> {
+		return (await this.#writer.connection.rows('select folder from run')).map(([folder]) => String(folder));
+	}
+
+	/**
+	 * Resolves when the index matches the run on disk. Fails with the same errors as reading the run, and with `cancelled`
+	 * as soon as the signal fires; other callers that wait for the same run are not affected.
+	 */
 	async index(folder: string, signal?: AbortSignal): Promise<IndexProgress> {
 		const run = this.#known(folder);
-		const cancel = () => run.stop.abort();
-		signal?.addEventListener('abort', cancel, { once: true });
-		try {
-			// The current read may have started before the last change, so read again, which is fast if nothing changed. A
-			// read that is only pending is requested again so that it moves to the front.
-			if (run.work !== null && run.progress.state === 'indexing') await run.work.catch(() => undefined);
-			if (signal?.aborted) throw new Failure('cancelled', 'Canceled.');
-			await this.#update(run, true);
-			return run.progress;
-		} finally {
-			signal?.removeEventListener('abort', cancel);
+		// Do not wait until other runs are indexed if this one is up to date.
+		if (this.#working !== null && run.progress.state === 'ready' && (await this.#isCurrent(run))) return run.progress;
+		// The current read may have started before the last change, so read again, which is fast if nothing changed. A
+		// read that is only pending is requested again so that it moves to the front.
+		if (run.work !== null && run.progress.state === 'indexing') {
+			await unlessAborted(
+				run.work.catch(() => undefined),
+				signal,
+			);
 		}
+		await unlessAborted(this.#update(run, true, signal), signal);
+		return run.progress;
 	}
 
 	async status(): Promise<IndexStatus> {
@@ -164,14 +172,14 @@ export class RolloutIndex extends IndexQueries {
 	pause(paused: boolean): void {
 		this.#paused = paused;
 		for (const run of this.#runs.values()) {
-			if (paused) run.stop.abort();
+			if (paused) stopReads(run);
 			else if (run.progress.state === 'waiting') void this.#update(run).catch(() => undefined);
 		}
 	}
 
 	/** Deletes everything and starts over. */
 	async rebuild(): Promise<void> {
-		for (const run of this.#runs.values()) run.stop.abort();
+		for (const run of this.#runs.values()) stopReads(run);
 		await this.#inTurn(
 			() =>
 				this.#writer.transaction(async (connection) => {
@@ -226,7 +234,7 @@ export class RolloutIndex extends IndexQueries {
 				lookedMs: 0,
 				looking: false,
 				work: null,
-				stop: new AbortController(),
+				stops: new Set(),
 				removed: false,
 			};
 			this.#runs.set(folder, run);
@@ -254,9 +262,13 @@ export class RolloutIndex extends IndexQueries {
 	}
 
 	/** Queues a run to be read. */
-	#update(run: Known, asked = false): Promise<void> {
-		run.stop = new AbortController();
-		const { signal } = run.stop;
+	#update(run: Known, asked = false, caller?: AbortSignal): Promise<void> {
+		const stop = new AbortController();
+		const { signal } = stop;
+		const cancel = () => stop.abort();
+		caller?.addEventListener('abort', cancel, { once: true });
+		if (caller?.aborted) cancel();
+		run.stops.add(stop);
 		const work = this.#inTurn(async () => {
 			if (signal.aborted || this.disposed) throw new Failure('cancelled', 'Canceled.');
 			try {
@@ -279,11 +291,15 @@ export class RolloutIndex extends IndexQueries {
 				if (run.removed) return;
 				const state = failure.reason === 'cancelled' ? 'waiting' : 'failed';
 				if (failure.reason === 'missing') await this.#indexer.remove(run.folder);
+				// What was read so far can be queried.
+				if (state === 'waiting') await this.#label();
 				this.#tell(run, { ...run.progress, state, message: state === 'failed' ? failure.toString() : null });
 				throw failure;
 			}
 		}, asked);
 		const settled = work.finally(() => {
+			caller?.removeEventListener('abort', cancel);
+			run.stops.delete(stop);
 			if (run.work === settled) run.work = null;
 		});
 		run.work = settled;
@@ -319,6 +335,11 @@ export class RolloutIndex extends IndexQueries {
 		});
 	}
 
+	/** Returns whether the newest files of a run are unchanged since they were last read. */
+	async #isCurrent(run: Known): Promise<boolean> {
+		return (await quickStamp(run.folder).catch(() => '')) === run.stamp;
+	}
+
 	async #look(): Promise<void> {
 		for (const run of [...this.#runs.values()]) {
 			if (run.work !== null || this.#paused || this.disposed) continue;
@@ -326,13 +347,17 @@ export class RolloutIndex extends IndexQueries {
 			if (run.looking || Date.now() - run.lookedMs < every) continue;
 			// On a slow disk, a check can take longer than the interval between checks.
 			run.looking = true;
-			const stamp = await quickStamp(run.folder).catch(() => '');
+			const current = await this.#isCurrent(run);
 			run.looking = false;
 			run.lookedMs = Date.now();
-			if (stamp === run.stamp || run.work !== null || run.removed || this.disposed) continue;
+			if (current || run.work !== null || run.removed || this.disposed) continue;
 			void this.#update(run).catch(() => undefined);
 		}
 	}
+}
+
+function stopReads({ stops }: Known): void {
+	for (const stop of stops) stop.abort();
 }
 
 /** Returns the shortest path suffixes that are unique. */

@@ -38,9 +38,11 @@ export interface RowBatch {
 	readonly rows: number;
 	/** Arrays in the order of `numberColumns`, with one entry per row. */
 	readonly numbers: readonly Float64Array[];
-	readonly stages: readonly string[];
-	readonly prompts: readonly string[];
-	readonly files: readonly string[];
+	/** Distinct texts of the batch. The columns below hold their indexes, because most rows share them. */
+	readonly texts: readonly string[];
+	readonly stages: Int32Array;
+	readonly prompts: Int32Array;
+	readonly files: Int32Array;
 	/** Names of reward components; `componentNames` and `componentValues` concatenate the components of all rows. */
 	readonly names: readonly string[];
 	readonly componentCounts: Uint8Array;
@@ -52,9 +54,10 @@ export interface RowBatch {
 export class RowBatchBuilder {
 	readonly #counter: TraceCounter;
 	readonly #numbers: number[][] = numberColumns.map(() => []);
-	readonly #stages: string[] = [];
-	readonly #prompts: string[] = [];
-	readonly #files: string[] = [];
+	readonly #texts = new Map<string, number>();
+	readonly #stages: number[] = [];
+	readonly #prompts: number[] = [];
+	readonly #files: number[] = [];
 	readonly #names = new Map<string, number>();
 	readonly #componentCounts: number[] = [];
 	readonly #componentNames: number[] = [];
@@ -95,9 +98,9 @@ export class RowBatchBuilder {
 			place.item,
 		];
 		for (let i = 0; i < values.length; i++) (this.#numbers[i] as number[]).push(values[i] as number);
-		this.#stages.push(rollout.stage.slice(0, 200));
-		this.#prompts.push(this.#hashOf(rollout.prompt));
-		this.#files.push(place.file);
+		this.#stages.push(this.#textOf(rollout.stage.slice(0, 200)));
+		this.#prompts.push(this.#textOf(this.#hashOf(rollout.prompt)));
+		this.#files.push(this.#textOf(place.file));
 		let components = 0;
 		for (const name in rollout.rewards) {
 			if (components >= maxComponents) break;
@@ -117,14 +120,23 @@ export class RowBatchBuilder {
 		return {
 			rows: this.rows,
 			numbers: this.#numbers.map((column) => Float64Array.from(column)),
-			stages: this.#stages,
-			prompts: this.#prompts,
-			files: this.#files,
+			texts: [...this.#texts.keys()],
+			stages: Int32Array.from(this.#stages),
+			prompts: Int32Array.from(this.#prompts),
+			files: Int32Array.from(this.#files),
 			names: [...this.#names.keys()],
 			componentCounts: Uint8Array.from(this.#componentCounts),
 			componentNames: Int32Array.from(this.#componentNames),
 			componentValues: Float64Array.from(this.#componentValues),
 		};
+	}
+
+	#textOf(text: string): number {
+		const known = this.#texts.get(text);
+		if (known !== undefined) return known;
+		const at = this.#texts.size;
+		this.#texts.set(text, at);
+		return at;
 	}
 
 	#hashOf(prompt: RolloutLine['prompt']): string {
@@ -138,7 +150,8 @@ export class RowBatchBuilder {
 
 /** Returns the buffers that structured cloning can transfer instead of copying. */
 export function transferables(batch: RowBatch): ArrayBuffer[] {
-	const arrays = [...batch.numbers, batch.componentCounts, batch.componentNames, batch.componentValues];
+	const { numbers, stages, prompts, files, componentCounts, componentNames, componentValues } = batch;
+	const arrays = [...numbers, stages, prompts, files, componentCounts, componentNames, componentValues];
 	return arrays.map(({ buffer }) => buffer as ArrayBuffer);
 }
 

@@ -27,6 +27,8 @@ function valuesOf(column: Column, numbers: Float64Array): SqlValue[] {
 	return values;
 }
 
+const textsOf = ({ texts }: RowBatch, indexes: Int32Array): string[] => Array.from(indexes, (at) => texts[at] ?? '');
+
 /** Appends the rollouts of one part to the table `rollout`, in the table's column order. */
 export function appendRows(
 	appender: TableAppender,
@@ -53,9 +55,9 @@ export function appendRows(
 			constant(part.split),
 			constant(BigInt(Math.trunc(part.step))),
 			...numberColumns.map((column, i) => valuesOf(column, batch.numbers[i] as Float64Array)),
-			batch.stages,
-			batch.prompts,
-			batch.files,
+			textsOf(batch, batch.stages),
+			textsOf(batch, batch.prompts),
+			textsOf(batch, batch.files),
 			maps,
 		],
 		rows,

@@ -16,7 +16,7 @@ import type { ThreadPool } from './threadPool.ts';
 const pieceBytes = 8 << 20;
 
 /** Maximum number of rows from one part to buffer before writing, even if the part is incomplete. */
-const rowsKept = 40_000;
+const rowsKept = 10_000;
 
 export interface IndexedRun {
 	readonly rollouts: number;

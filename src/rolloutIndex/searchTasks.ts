@@ -8,13 +8,13 @@ import { type FoundHit, type IndexTask, type Pattern, type SearchResult, watchMs
 import { LiteralFinder } from './literalFinder.ts';
 import { linesOf, rolloutOfLine } from './ownLines.ts';
 import { contentOf } from './scanTasks.ts';
+import { giveBuffer, scratchBytes, takeBuffer } from './scratchBuffer.ts';
 
 const maxOccurrences = 1000;
 const around = 80;
 const longestMatch = 400;
 const hitsPerMessage = 200;
 const newline = 0x0a;
-const windowBytes = 4 << 20;
 
 /** Reports to the watching thread which rollout is being matched, and since when. */
 export type Watch = Float64Array;
@@ -150,8 +150,23 @@ function* candidates(
 	size: number,
 	literals: NonNullable<Pattern['literals']>,
 ): Generator<Candidate> {
-	const finder = new LiteralFinder(literals);
-	let window = Buffer.allocUnsafe(windowBytes);
+	const scratch = takeBuffer(scratchBytes);
+	try {
+		yield* inWindows(fd, { from, to }, size, new LiteralFinder(literals), scratch);
+	} finally {
+		giveBuffer(scratch);
+	}
+}
+
+/** @param scratch buffer to read into; a longer line gets a larger one */
+function* inWindows(
+	fd: number,
+	{ from, to }: { readonly from: number; readonly to: number },
+	size: number,
+	finder: LiteralFinder,
+	scratch: Buffer,
+): Generator<Candidate> {
+	let window = scratch;
 	let position = from === 0 ? 0 : lineBreak(fd, from - 1, size) + 1;
 	const stop = to >= size ? size : Math.min(size, lineBreak(fd, to - 1, size) + 1);
 	while (position < stop) {

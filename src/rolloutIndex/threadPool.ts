@@ -118,7 +118,8 @@ class Thread {
 		workerData: { watch: this.#watch.buffer },
 		// Do not pass this program's flags to the thread.
 		execArgv: [],
-		resourceLimits: { maxOldGenerationSizeMb: 400 },
+		// Objects of a line are garbage after it, so a small young generation does not cost time.
+		resourceLimits: { maxOldGenerationSizeMb: 400, maxYoungGenerationSizeMb: 12 },
 	});
 	#report: ((report: IndexReport) => void) | null = null;
 	#failed: ((error: unknown) => void) | null = null;

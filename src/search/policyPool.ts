@@ -1,9 +1,9 @@
+import { unlessAborted } from '../base/async.ts';
 import { Disposable, type IDisposable, toDisposable } from '../base/disposable.ts';
 import { Failure } from '../base/failure.ts';
 import type { OpenPolicy, PolicyContext } from '../policies/openedPolicy.ts';
 import { openPolicy } from '../policies/openPolicy.ts';
 import { policyKeyName } from '../policies/policyKey.ts';
-import { unlessAborted } from '../policies/unlessAborted.ts';
 import type { PolicySpec } from '../protocol/policySpec.ts';
 
 /** A policy in use; the holder must dispose of the lease, not of the policy. */

@@ -1,6 +1,6 @@
 /**
  * `npm run acceptance -- mcp`: 1,000 mixed calls of the MCP server over four runs with a million rollouts in all. 95% of
- * the calls take less than 150 ms, and the server uses less than 500 MB. `--count N` sets the number of rollouts,
+ * the calls take less than 150 ms, the server uses less than 500 MB, and calls that take long report progress. `--count N` sets the number of rollouts,
  * `--seed S` the mix of calls, and `--into FOLDER` keeps the runs there and reuses them.
  */
 import assert from 'node:assert/strict';
@@ -20,6 +20,8 @@ const runs = 4;
 const groups = 125;
 const calls = 1000;
 const limits = { p95: 150, megabytes: 500 } as const;
+/** Time after which a call must have reported progress, in milliseconds. */
+const quiet = 5000;
 
 const names = Array.from({ length: runs }, (_, i) => `run-${i}`);
 const steps = Math.ceil(rollouts / runs / (groups * 8));
@@ -90,8 +92,13 @@ test('a thousand calls over a million rollouts', { timeout: 3600_000 }, async (c
 		for (let i = 0; i < calls; i++) {
 			const [tool, input] = anyCall(random);
 			const start = performance.now();
-			const { isError, content } = await client.callTool({ name: tool, arguments: input }, { timeout: 1800_000 });
+			let news = 0;
+			const { isError, content } = await client.callTool(
+				{ name: tool, arguments: input },
+				{ timeout: 1800_000, onprogress: () => news++ },
+			);
 			const took = performance.now() - start;
+			assert.ok(took < quiet || news > 0, `${tool} took ${took.toFixed(0)} ms without reporting progress`);
 			assert.ok(!isError, `${tool} ${JSON.stringify(input)}: ${JSON.stringify(content).slice(0, 500)}`);
 			times.set(tool, [...(times.get(tool) ?? []), took]);
 		}

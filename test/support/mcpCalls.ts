@@ -1,7 +1,7 @@
 /** A call of every read-only tool of the MCP server on the folder that `makeMcpFolder` creates. */
 import assert from 'node:assert/strict';
 import { makeBatch } from '../unit/webview/rollouts/rolloutsFixture.ts';
-import { mcpRows, mcpSearch, mcpTree } from './mcpFolder.ts';
+import { mcpRecipe, mcpRows, mcpSearch, mcpTree } from './mcpFolder.ts';
 
 export type Answer = Record<string, unknown>;
 
@@ -85,8 +85,8 @@ export const mcpCalls: Readonly<Record<string, McpCall>> = {
 		limit: 5,
 		check: ({ items }) =>
 			assert.deepEqual(
-				items.map(({ accuracy }) => accuracy),
-				[0.75],
+				items.map(({ accuracy, evaluation }) => accuracy ?? evaluation),
+				[0.75, 'held-out-step-2', 'held-out-step-4'],
 			),
 	},
 	read_evaluation: {
@@ -126,6 +126,28 @@ export const mcpCalls: Readonly<Record<string, McpCall>> = {
 			const event = mcpTree.find((one) => one.t === 'node' && one.id === 5);
 			assert.equal((text as { quoted_text: string }).quoted_text, event?.t === 'node' ? event.text : '');
 			assert.equal(address, `rl:///search/searches%2F${mcpSearch}/node/5`);
+		},
+	},
+	read_recipe: {
+		arguments: { path: 'small.recipe.json' },
+		limit: 2,
+		check: ({ items, pages }) => {
+			assert.deepEqual(
+				items.map(({ line, text }) => [line, (text as { quoted_text: string }).quoted_text]),
+				mcpRecipe.split('\n').map((text, i) => [i + 1, text]),
+			);
+			assert.equal(pages, 3);
+		},
+	},
+	compare_evaluations: {
+		arguments: {
+			first: { run: 'sums', name: 'heldout', step: 2 },
+			second: { run: 'sums', evaluation: 'held-out-step-4' },
+		},
+		// None of the prompts is in both.
+		check: ({ test, better, first }) => {
+			assert.deepEqual([test, better], ['none', null]);
+			assert.equal((first as Answer).address, 'rl://sums/evaluation/heldout?step=2');
 		},
 	},
 	explain_recipe_key: {

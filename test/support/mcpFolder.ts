@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { root } from '../scripts/paths.ts';
 import { writeRun } from '../unit/webview/rollouts/rolloutsFixture.ts';
+import { writeEvaluations } from './agent/agentRuns.ts';
 import { mctsEvents } from './treeEvents.ts';
 
 /** Number of rows in `work/train.jsonl` that can be read; one more line is broken. */
@@ -11,6 +12,9 @@ export const mcpRows = 25;
 /** Name of a search of the run `sums`, and its events. */
 export const mcpSearch = '2026-03-04-101500-mcts-3f9a.jsonl';
 export const mcpTree = mctsEvents({ nodes: 24 });
+
+/** Text of `work/small.recipe.json`. */
+export const mcpRecipe = '{\n\t"name": "small",\n\t"stages": [{ "type": "grpo", "learning_rate": 0.001 }]\n}\n';
 
 /** Evaluation `heldout` of the run `sums` at step 2. */
 export const mcpEvaluation = {
@@ -49,6 +53,8 @@ export async function makeMcpFolder(): Promise<string> {
 	await write(lines(samples), sums, 'evaluations/step_000002/heldout.jsonl');
 	const row = '{"prompt": "What is one and two?", "answer": "3"}\n';
 	await writeFile(join(folder, 'work/profiled.jsonl'), `${row}${row}${row.replace('one', 'seven')}`);
+	await writeFile(join(folder, 'work/small.recipe.json'), mcpRecipe);
+	await writeEvaluations(sums, [2, 4], { onlyFirst: 1, onlySecond: 2, both: 3, neither: 4 });
 	await writeFile(join(folder, 'secret.jsonl'), '{"secret":1}\n');
 	await symlink(join(folder, 'secret.jsonl'), join(folder, 'work/link.jsonl'));
 	await mkdir(join(folder, 'x'), { mode: 0o700 });

@@ -23,7 +23,8 @@ export type DataAddress =
 			/** Zero-based indices of the first and last tokens, or null for the whole completion. */
 			readonly tokens: readonly [number, number] | null;
 	  }
-	| { readonly kind: 'evaluation'; readonly run: string; readonly name: string; readonly step: number }
+	/** An evaluation during training at a step; without a step, an evaluation of a checkpoint, by its folder name. */
+	| { readonly kind: 'evaluation'; readonly run: string; readonly name: string; readonly step: number | null }
 	/** A file in the run's folder, by relative path, from a byte offset. */
 	| { readonly kind: 'file'; readonly run: string; readonly path: string; readonly offset: number }
 	| {
@@ -47,8 +48,6 @@ const longest = 2000;
 export function formatAddress(address: DataAddress): string {
 	const run = `rl://${encodeURIComponent(address.run ?? '')}`;
 	if (address.kind === 'run') return run;
-	if (address.kind === 'evaluation')
-		return `${run}/evaluation/${encodeURIComponent(address.name)}?step=${address.step}`;
 	if (address.kind === 'file') {
 		const offset = address.offset === 0 ? '' : `?offset=${address.offset}`;
 		return `${run}/file/${encodeURIComponent(address.path)}${offset}`;
@@ -58,9 +57,10 @@ export function formatAddress(address: DataAddress): string {
 		const tree = address.tree === 1 ? '' : `?tree=${address.tree}`;
 		return `${run}/search/${encodeURIComponent(address.search)}${node}${tree}`;
 	}
-	if (address.kind === 'metric') {
+	if (address.kind === 'metric' || address.kind === 'evaluation') {
+		const name = address.kind === 'metric' ? address.metric : address.name;
 		const step = address.step === null ? '' : `?step=${address.step}`;
-		return `${run}/metric/${encodeURIComponent(address.metric)}${step}`;
+		return `${run}/${address.kind}/${encodeURIComponent(name)}${step}`;
 	}
 	const split = address.split === 'validation' ? '?split=validation' : '';
 	const step = `${run}/step/${address.step}`;
@@ -97,9 +97,7 @@ export function parseAddress(text: string): DataAddress {
 		}
 		case 'evaluation': {
 			reader.only('step');
-			const step = reader.parameter('step');
-			if (step === null) throw wrong('the step of the evaluation is missing');
-			return { kind: 'evaluation', run, name: reader.name(0), step };
+			return { kind: 'evaluation', run, name: reader.name(0), step: reader.parameter('step') };
 		}
 		case 'file': {
 			reader.only('offset');

@@ -4,6 +4,7 @@ import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
 import { type DataAddress, parseAddress } from '../../core/address/dataAddress.ts';
 import { openRegular } from '../../files/safeFile.ts';
+import { evaluationFiles } from '../../protocol/evaluationFolder.ts';
 import { runFiles } from '../../runs/runFiles.ts';
 import { commandIds } from '../ids.ts';
 import { showQuickPick } from '../quickInput.ts';
@@ -32,7 +33,8 @@ export async function openAddress(text: string, store: RunStore): Promise<void> 
 			await openDashboard(folder, address.step, address.metric);
 			break;
 		case 'evaluation':
-			await openDashboard(folder, address.step, `eval/${address.name}/accuracy`);
+			if (address.step === null) await openFile(folder, evaluationReport(address.name));
+			else await openDashboard(folder, address.step, `eval/${address.name}/accuracy`);
 			break;
 		case 'file':
 			await openFile(folder, address.path);
@@ -44,6 +46,9 @@ export async function openAddress(text: string, store: RunStore): Promise<void> 
 			await vscode.commands.executeCommand(commandIds.openRollouts, folder, placeOf(address));
 	}
 }
+
+/** Path of the results of a checkpoint's evaluation, relative to its run. */
+const evaluationReport = (name: string) => `${runFiles.annotations}/evaluations/${name}/${evaluationFiles.report}`;
 
 function openDashboard(folder: string, step: number | null, metric: string): PromiseLike<unknown> {
 	return vscode.commands.executeCommand(commandIds.openDashboard, folder, { step, metric });

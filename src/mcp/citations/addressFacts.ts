@@ -1,10 +1,14 @@
+import { basename } from 'node:path';
 import { Failure } from '../../base/failure.ts';
 import type { DataAddress } from '../../core/address/dataAddress.ts';
+import { estimateAccuracy } from '../../core/evaluation/meanInterval.ts';
 import type { RolloutLine } from '../../protocol/rolloutLine.ts';
+import { listEvaluations, readQuestions } from '../../runs/evaluationFiles.ts';
 import type { RunContent } from '../../runs/runContent.ts';
 import { readPart } from '../filePart.ts';
 import { readColumns } from '../metricColumns.ts';
 import { summarize } from '../metricSummary.ts';
+import type { KnownRun } from '../runs.ts';
 import type { ToolContext } from '../tool.ts';
 
 /** A number that the data at an address states. */
@@ -34,6 +38,7 @@ export async function addressFacts(address: DataAddress, context: FactContext): 
 			return metricFacts(content, address, signal);
 		case 'evaluation': {
 			const { name, step } = address;
+			if (step === null) return checkpointFacts(run, name);
 			const found = (await content.evaluations()).find((one) => one.name === name && one.step === step);
 			if (found === undefined) throw new Failure('missing', `${run.name} has no evaluation ${name} at step ${step}.`);
 			return numbersIn(found);
@@ -41,6 +46,17 @@ export async function addressFacts(address: DataAddress, context: FactContext): 
 		default:
 			return rolloutFacts(content, address, signal);
 	}
+}
+
+/** Returns the numbers of an evaluation of a checkpoint, counted from its samples. */
+async function checkpointFacts({ name: run, folder }: KnownRun, name: string): Promise<Fact[]> {
+	const found = (await listEvaluations(folder)).find(({ path }) => basename(path) === name);
+	if (found === undefined) throw new Failure('missing', `${run} has no evaluation of a checkpoint named ${name}.`);
+	const { path, file } = found;
+	const questions = [...(await readQuestions(path, file.problems.count)).values()];
+	const estimate = estimateAccuracy(questions.map(({ samples }) => samples.map(({ correct }) => correct)));
+	const samples = questions.reduce((sum, question) => sum + question.samples.length, 0);
+	return numbersIn({ ...estimate, problems: questions.length, samples, samples_per_problem: file.spec.samples });
 }
 
 async function runFacts(content: RunContent): Promise<Fact[]> {

@@ -32,7 +32,7 @@ export const listEvaluationsOfRun = defineTool({
 		const page = pageOf([...during, ...later], cursor, limit);
 		const items = await Promise.all(
 			page.items.map(async (one) => {
-				if (one.of === 'checkpoint') return checkpointEvaluation(one);
+				if (one.of === 'checkpoint') return checkpointEvaluation(run.name, one);
 				const { name, step } = one;
 				return { ...one, address: formatAddress({ kind: 'evaluation', run: run.name, name, step }) };
 			}),
@@ -41,12 +41,13 @@ export const listEvaluationsOfRun = defineTool({
 	},
 });
 
-async function checkpointEvaluation({ path, file, step }: ListedEvaluation) {
+async function checkpointEvaluation(run: string, { path, file, step }: ListedEvaluation) {
 	// Written by this product, but the folder can come from someone else: show it as it is, or not at all.
 	const report = await readJson(path, evaluationFiles.report).catch(() => null);
 	return {
 		of: 'checkpoint',
 		evaluation: basename(path),
+		address: formatAddress({ kind: 'evaluation', run, name: basename(path), step: null }),
 		step,
 		policy: file.policy.name,
 		problems: { name: file.problems.name, count: file.problems.count },
@@ -86,7 +87,8 @@ export const readEvaluationSamples = defineTool({
 				...{ prompt: shown(prompt), completion: shown(one.completion) },
 				answer: answer === null ? null : shown(answer),
 			}));
-			return { run: run.name, evaluation, ...page, items };
+			const address = formatAddress({ kind: 'evaluation', run: run.name, name: evaluation, step: null });
+			return { run: run.name, evaluation, address, ...page, items };
 		}
 		if (name === undefined || step === undefined) {
 			throw new Failure('invalid', 'No evaluation is named.', 'Pass name and step, or evaluation.');

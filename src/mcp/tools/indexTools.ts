@@ -1,8 +1,10 @@
+import { basename } from 'node:path';
 import * as v from 'valibot';
 import { formatAddress } from '../../core/address/dataAddress.ts';
 import { indexViews } from '../../protocol/indexViews.ts';
 import type { RolloutRef, TextHit } from '../../protocol/rolloutIndex.ts';
 import { rolloutSplits } from '../../protocol/rolloutSplit.ts';
+import type { RolloutIndex } from '../../rolloutIndex/rolloutIndex.ts';
 import { quote } from '../answer.ts';
 import * as input from '../inputs.ts';
 import type { KnownRun, Runs } from '../runs.ts';
@@ -32,26 +34,44 @@ const addressOf = (known: readonly KnownRun[], { run, split, step, group, index 
 export const query = defineTool({
 	name: 'query',
 	title: 'Query rollouts and metrics with SQL',
-	description: `Run one read-only DuckDB SELECT on the rollout index views: ${indexViews.map(({ name }) => name).join(', ')}. "DESCRIBE rollouts" lists the columns of a view. Use LIMIT and OFFSET for pagination.`,
+	description: `Run one read-only DuckDB SELECT on the rollout index views: ${indexViews.map(({ name }) => name).join(', ')}. "DESCRIBE rollouts" lists the columns of a view. Use LIMIT and OFFSET for pagination. Rows with run, split, step, group_id and index get addresses. The first query of a run reads all of its rollouts, which can take minutes: pass runs to read only those.`,
 	input: v.object({
 		sql: input.text('SQL statement.', 20_000),
 		runs: named,
 		limit: input.limit(50),
 	}),
-	async run({ sql, runs: names, limit }, { runs, signal }) {
+	async run({ sql, runs: names, limit }, { runs, signal, progress }) {
 		const known = await chosen(runs, names);
-		const index = await runs.index(known, signal);
+		const unread = await runs.updateIndex(known, { signal, progress });
+		const [first] = unread;
+		// A run that was named must be readable; otherwise, the others can still be queried.
+		if (names !== undefined && first !== undefined) throw first.failure;
+		const index = await runs.index();
 		const { columns, rows, truncated, refs, millis } = await index.sql({ sql, limit, timeoutMs }, signal);
 		return {
 			columns: columns.map(({ name, type }) => ({ name, type })),
 			rows: rows.map((row) => row.map((cell) => (typeof cell === 'string' ? shortened(cell) : cell))),
 			...(refs === null ? {} : { addresses: refs.map((ref) => (ref === null ? null : addressOf(known, ref))) }),
 			more_rows: truncated,
-			indexed_runs: (await index.status()).runs.length,
+			...(await indexedRuns(index, known)),
+			...(unread.length === 0
+				? {}
+				: { unread_runs: unread.slice(0, 20).map(({ run, failure }) => ({ run, problem: failure.toString() })) }),
 			milliseconds: Math.round(millis),
 		};
 	},
 });
+
+/** Names runs of which only some rollouts are in the index, because an earlier call was canceled. */
+async function indexedRuns(index: RolloutIndex, known: readonly KnownRun[]) {
+	const { runs } = await index.status();
+	const partial = runs.filter(({ state, rollouts }) => state !== 'ready' && rollouts > 0);
+	const nameOf = (folder: string) => known.find((run) => run.folder === folder)?.name ?? basename(folder);
+	return {
+		indexed_runs: runs.filter(({ state }) => state === 'ready').length,
+		...(partial.length === 0 ? {} : { partially_indexed_runs: partial.map(({ run }) => nameOf(run)) }),
+	};
+}
 
 function shortened(text: string): string {
 	const { quoted_text, next_offset } = quote(text, cellCharacters);
@@ -76,9 +96,10 @@ export const searchText = defineTool({
 		to_step: v.optional(input.step),
 		limit: input.limit(20),
 	}),
-	async run({ pattern, regex, case_sensitive, runs: names, split, from_step, to_step, limit }, { runs, signal }) {
+	async run({ pattern, regex, case_sensitive, runs: names, split, from_step, to_step, limit }, context) {
+		const { runs, signal, progress } = context;
 		const known = await chosen(runs, names);
-		const index = await runs.index(known, signal);
+		const index = await runs.index();
 		const hits: TextHit[] = [];
 		const filter = {
 			runs: known.map(({ folder }) => folder),
@@ -94,7 +115,10 @@ export const searchText = defineTool({
 		};
 		const outcome = await index.search(
 			{ search: 'mcp', query: { pattern, regex, caseSensitive: case_sensitive }, filter, limit },
-			(news) => hits.push(...news.hits),
+			({ hits: found, bytes, total }) => {
+				hits.push(...found);
+				progress(bytes, total, `Searching (${Math.floor((100 * bytes) / Math.max(1, total))}%)`);
+			},
 			signal,
 		);
 		return {

@@ -6,10 +6,11 @@ import { parseRecipe } from '../../core/recipe/parseRecipe.ts';
 import { didYouMean } from '../../core/recipe/suggest.ts';
 import { readJson, readNamed } from '../../files/safeFile.ts';
 import { runFiles } from '../../runs/runFiles.ts';
-import { pageOf } from '../answer.ts';
+import { pageOf, quote } from '../answer.ts';
 import * as input from '../inputs.ts';
 import { readColumns } from '../metricColumns.ts';
 import { summarize } from '../metricSummary.ts';
+import { keyPath, largestRecipe, readRunRecipe, recipeAddress, recipeLine } from '../recipeLines.ts';
 import type { Runs } from '../runs.ts';
 import { defineTool } from '../tool.ts';
 
@@ -47,6 +48,37 @@ async function recipeText({ text, path }: { text?: string | undefined; path?: st
 	return (await readNamed(file, { largest: largestRecipe })).toString('utf8');
 }
 
+export const readRecipe = defineTool({
+	name: 'read_recipe',
+	title: 'Read a recipe',
+	description:
+		'Read the recipe of a run, or a recipe file, line by line. Pass keys such as stages.0.learning_rate to get only the lines that set them.',
+	input: v.object({
+		run: v.optional(input.run),
+		path: v.optional(input.text('Recipe file: absolute path, or relative to a server folder.')),
+		keys: v.optional(
+			input.described(v.pipe(v.array(v.pipe(v.string(), v.maxLength(300))), v.maxLength(50)), 'Paths of recipe keys.'),
+		),
+		limit: input.limit(100),
+		cursor: input.cursor,
+	}),
+	async run({ run: named, path, keys, limit, cursor }, { runs }) {
+		if ((named === undefined) === (path === undefined)) {
+			throw new Failure('invalid', 'A recipe belongs to a run or is a file.', 'Pass run or path.');
+		}
+		const run = named === undefined ? null : await runs.find(named);
+		const text = run === null ? await recipeText({ path }, runs) : await readRunRecipe(run.folder);
+		const where = run === null ? { path } : { run: run.name, address: recipeAddress(run.name) };
+		const lines = text.split('\n');
+		if (keys === undefined) {
+			const page = pageOf(lines, cursor, limit);
+			return { ...where, ...page, items: page.items.map((line, i) => ({ line: cursor + i + 1, text: quote(line) })) };
+		}
+		const found = keys.map((key) => recipeLine(text, keyPath(key)) ?? { key, line: null });
+		return { ...where, lines: lines.length, ...pageOf(found, cursor, limit) };
+	},
+});
+
 export const explainRecipeKey = defineTool({
 	name: 'explain_recipe_key',
 	title: 'Explain a recipe key',
@@ -66,8 +98,6 @@ export const explainRecipeKey = defineTool({
 		throw new Failure('missing', message, 'docs/recipe.md lists all keys.');
 	},
 });
-
-const largestRecipe = 4 << 20;
 
 /** Reads a run's recipe. Returns undefined if it is missing or unreadable. */
 const recipeOf = (folder: string): Promise<unknown> =>

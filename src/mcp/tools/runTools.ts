@@ -5,6 +5,7 @@ import { diagnoseRun } from '../../runs/diagnoseRun.ts';
 import type { RunContent } from '../../runs/runContent.ts';
 import { pageOf, quote } from '../answer.ts';
 import * as input from '../inputs.ts';
+import { readRunRecipe, recipeAddress, recipeLine } from '../recipeLines.ts';
 import { defineTool } from '../tool.ts';
 
 export const listRuns = defineTool({
@@ -86,11 +87,16 @@ export const diagnose = defineTool({
 	name: 'diagnose_run',
 	title: 'Diagnose a run',
 	description:
-		'Run rule-based checks for problems in a run: reward hacking, KL or entropy problems, dead groups, truncation, failing rewards, wrong answer keys and more. Each finding comes with evidence, the step where it begins, and recipe edits. The most likely cause is listed first.',
+		'Run rule-based checks for problems in a run: reward hacking, KL or entropy problems, dead groups, truncation, failing rewards, wrong answer keys and more. Each finding comes with evidence, the step where it begins, recipe edits, and the line of the recipe to change. The most likely cause is listed first.',
 	input: v.object({ run: input.run }),
 	async run({ run: named }, { runs, signal }) {
 		const { run, content } = await runs.open(named);
 		const { kind, summary, alerts } = await diagnoseRun(content, { signal });
+		const recipe = await readRunRecipe(run.folder).catch(() => null);
+		const lineOf = (path: readonly (string | number)[]) => {
+			const line = recipe === null ? null : recipeLine(recipe, path);
+			return line === null ? {} : { recipe_line: { ...line, address: recipeAddress(run.name) } };
+		};
 		return {
 			run: run.name,
 			result: kind,
@@ -98,6 +104,7 @@ export const diagnose = defineTool({
 			findings: alerts.map((alert) => ({
 				...alert,
 				address: formatAddress({ kind: 'step', run: run.name, split: 'train', step: alert.step }),
+				...(alert.recipe === null ? {} : lineOf(alert.recipe.path)),
 			})),
 		};
 	},

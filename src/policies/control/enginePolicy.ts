@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { unlessAborted } from '../../base/async.ts';
 import { Disposable, type IDisposable } from '../../base/disposable.ts';
 import { Failure } from '../../base/failure.ts';
 import type {
@@ -27,7 +28,6 @@ import { ContextOverflow, endOfContext } from '../contextOverflow.ts';
 import type { BindOptions, OpenPolicy, PolicyTokenizer, PolicyTotals, ReadRequest, ReadText } from '../openedPolicy.ts';
 import { problemOf } from '../problemOf.ts';
 import { TotalsCounter } from '../totals.ts';
-import { unlessAborted } from '../unlessAborted.ts';
 import { generationOf } from './engineAnswers.ts';
 import { batchesOf, maxAlternatives, named, type Part, sharedOf, wholeSeed } from './engineRequests.ts';
 import type { PolicyTemplate } from './policyTemplate.ts';

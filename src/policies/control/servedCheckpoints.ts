@@ -1,7 +1,7 @@
+import { unlessAborted } from '../../base/async.ts';
 import { type IDisposable, toDisposable } from '../../base/disposable.ts';
 import { ServedCheckpoint, torchPythonVariable } from '../../runs/servedCheckpoint.ts';
 import type { PolicyContext } from '../openedPolicy.ts';
-import { unlessAborted } from '../unlessAborted.ts';
 
 /** One user's lease on a served checkpoint. `dispose` releases it. */
 export interface Lease extends IDisposable {

@@ -15,6 +15,8 @@ import { runRecord, writeRecord, writeRun } from '../webview/rollouts/rolloutsFi
 
 const program = builtProgram('dist/cli.js');
 let folder = '';
+/** A run with a checkpoint, once it has been started and stopped. */
+let trained = '';
 let client: Client;
 
 const reward = (wrong: number) => `// @dataset train.jsonl
@@ -31,6 +33,8 @@ before(async () => {
 	folder = await makeMcpFolder();
 	const work = join(folder, 'work');
 	await writeFile(join(work, 'train.jsonl'), jsonl(rows));
+	const many = Array.from({ length: 400 }, (_, i) => ({ prompt: `${i}+1=`, answer: `${i + 1}` }));
+	await writeFile(join(work, 'many.jsonl'), jsonl(many));
 	await writeFile(join(work, 'stated.reward.ts'), reward(0));
 	await writeFile(join(work, 'lenient.reward.ts'), reward(0.5));
 	await writeFile(join(work, 'stated.cases.jsonl'), jsonl(cases));
@@ -74,10 +78,10 @@ describe('MCP tools that act', () => {
 	it('are marked as such', async () => {
 		const { tools } = await client.listTools();
 		const acting = toolsFor(true).filter(({ effect }) => effect !== 'none');
-		assert.equal(acting.length, 7);
+		assert.equal(acting.length, 13);
 		for (const { name, annotations } of tools) {
-			const act = acting.some((tool) => tool.name === name);
-			assert.equal(annotations?.readOnlyHint, !act, name);
+			const act = acting.find((tool) => tool.name === name);
+			assert.equal(annotations?.readOnlyHint, act === undefined || act.effect === 'watch', name);
 			assert.equal(annotations?.destructiveHint, name === 'stop_run', name);
 		}
 	});
@@ -133,6 +137,75 @@ describe('MCP tools that act', () => {
 		assert.equal(stopped.status, 'stopped');
 		assert.ok((stopped.step as number) >= (paused.step as number));
 		await assert.rejects(call('pause_run', { run }), /not running/);
+		trained = run;
+	});
+
+	it('start a search, report its progress and return its result', { timeout: 180_000 }, async () => {
+		const budget = { tokens: 500, max_tokens: 8 };
+		const started = await call('start_search', {
+			run: trained,
+			problem: '1+2=',
+			answer: '3',
+			params: { n: 4 },
+			...budget,
+		});
+		assert.match(String(started.address), new RegExp(`^rl://${trained}/search/[^/]+self-consistency[^/]*\\.jsonl$`));
+		const ended = await call('read_job', { job: started.job, wait_seconds: 120 });
+		assert.equal(ended.state, 'finished');
+		const { nodes, stop } = ended.result as { nodes: number; stop: string };
+		const tree = await call('read_tree', { run: trained, search: started.search });
+		assert.deepEqual([tree.nodes, tree.strategy], [nodes, 'self-consistency']);
+		assert.equal((tree.result as { stop: string }).stop, stop);
+		assert.equal(nodes, 4);
+		await assert.rejects(call('start_search', { run: trained }), /problem or dataset/);
+		await assert.rejects(call('start_search', { run: trained, problem: 'x', checkpoint: '99' }), /no checkpoint/);
+		await assert.rejects(call('start_search', { run: 'sums', problem: 'x' }), /no complete checkpoint/);
+		await assert.rejects(call('start_search', { run: 'trl', problem: 'x' }), /"unsupported"/);
+		const outside = { run: trained, problem: 'x', reward: join(folder, 'outside.reward.ts') };
+		await assert.rejects(call('start_search', outside), /"denied"/);
+		const invalid = { run: trained, problem: 'x', params: { n: 'many' } };
+		await assert.rejects(call('start_search', invalid), /"invalid"/);
+	});
+
+	it('start evaluations, stop one and continue it', { timeout: 180_000 }, async () => {
+		const rows = { run: trained, dataset: 'train.jsonl', max_tokens: 4 };
+		const first = await call('start_evaluation', { ...rows, samples: 2 });
+		const done: number[] = [];
+		const { structuredContent: ended } = await client.callTool(
+			{ name: 'read_job', arguments: { job: first.job, wait_seconds: 120 } },
+			{ timeout: 150_000, onprogress: ({ progress, total }) => done.push(progress / (total ?? 1)) },
+		);
+		const { state, result } = ended as { state: string; result: { done: number; accuracy: { accuracy: number } } };
+		assert.deepEqual([state, result.done], ['finished', 12]);
+		assert.ok(done.length > 0 && done.every((share, i) => share <= 1 && share > (done[i - 1] ?? -1)), `${done}`);
+		const cited = `[${result.accuracy.accuracy}](${first.address}) of [12](${first.address})`;
+		assert.equal((await call('check_citations', { text: cited })).sound, true);
+
+		const many = { run: trained, dataset: 'many.jsonl', samples: 2, max_tokens: 12 };
+		const job = (await call('start_evaluation', many)).job as string;
+		let answered = 0;
+		while (answered === 0) {
+			const { state, progress } = await call('read_job', { job, wait_seconds: 0.05 });
+			assert.equal(state, 'running');
+			answered = (progress as { done?: number } | null)?.done ?? 0;
+		}
+		const stopped = await call('stop_job', { job });
+		assert.equal(stopped.state, 'stopped');
+		const kept = (stopped.result as { done: number }).done;
+		assert.ok(kept >= answered && kept < 400, `${kept}`);
+		const again = (await call('start_evaluation', many)).job as string;
+		const { items } = await call('list_jobs', {});
+		assert.deepEqual(
+			(items as Items).slice(0, 2).map(({ job, state }) => [job, state]),
+			[
+				[again, 'running'],
+				[job, 'stopped'],
+			],
+		);
+		const { progress } = await call('stop_job', { job: again });
+		assert.equal(progress, undefined);
+		await assert.rejects(call('start_evaluation', { ...rows, dataset: '/etc/passwd' }), /"denied"/);
+		await assert.rejects(call('read_job', { job: 'search-99' }), /"missing"/);
 	});
 
 	it("do not run a folder's code that this user has never started", async () => {

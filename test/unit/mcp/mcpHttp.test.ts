@@ -86,6 +86,15 @@ describe('MCP server over HTTP', () => {
 		await clients[1]?.close();
 	});
 
+	it('reports the progress of a call to the client that made it', async () => {
+		const client = await connect();
+		const progress: (string | undefined)[] = [];
+		const query = { sql: 'select count(*) from rollouts', runs: ['sums'] };
+		await client.callTool({ name: 'query', arguments: query }, { onprogress: ({ message }) => progress.push(message) });
+		assert.equal(progress[0], 'Indexing 1 of 1 run (0%)');
+		await client.close();
+	});
+
 	it('accepts the token and rejects requests without it', async () => {
 		const good = await send(accepted);
 		assert.equal(good.status, 200);

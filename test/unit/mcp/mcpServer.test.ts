@@ -229,6 +229,42 @@ describe('MCP server', () => {
 		await assert.rejects(call('read_evaluation', { run: 'sums', name: 'heldout', step: 3 }), /no evaluation heldout/);
 	});
 
+	it('names the line of a recipe that sets a key', async () => {
+		const { items } = await call('read_recipe', {
+			path: 'small.recipe.json',
+			keys: ['stages.0.learning_rate', 'stages[0].beta', 'name'],
+		});
+		assert.deepEqual(
+			(items as Items).map(({ key, line, exact }) => [key, line, exact]),
+			[
+				['stages.0.learning_rate', 3, true],
+				['stages.0.beta', 3, false],
+				['name', 2, true],
+			],
+		);
+		await assert.rejects(call('read_recipe', { run: 'trl' }), /"missing"/);
+		await assert.rejects(call('read_recipe', { path: join(folder, 'secret.jsonl') }), /"denied"/);
+		await assert.rejects(call('read_recipe', {}), /run or path/);
+	});
+
+	it('tests whether two evaluations differ, and cites them', async () => {
+		const [first, second] = [2, 4].map((step) => ({ run: 'sums', evaluation: `held-out-step-${step}` }));
+		const compared = await call('compare_evaluations', { first, second });
+		// 2 (1 + 3) / 2^3 = 1.
+		const { test, problems, gained, lost, p, better } = compared;
+		assert.deepEqual([test, problems, gained, lost, p, better], ['mcnemar', 10, 2, 1, 1, null]);
+		const { address, accuracy } = compared.second as { address: string; accuracy: number };
+		assert.deepEqual([address, accuracy], ['rl://sums/evaluation/held-out-step-4', 0.5]);
+		const text = `It solves [50%](${address}) of [10](${address}) problems, not [60%](${address}); rl://sums/evaluation/gone`;
+		const { items } = await call('check_citations', { text });
+		assert.deepEqual(
+			(items as Items).map(({ status }) => status),
+			['ok', 'ok', 'different', 'unresolved'],
+		);
+		await assert.rejects(call('compare_evaluations', { first, second: first }), /named twice/);
+		await assert.rejects(call('compare_evaluations', { first, second: { run: 'sums' } }), /name and step/);
+	});
+
 	it('explains recipe keys and checks recipe files', async () => {
 		const { items } = await call('explain_recipe_key', { key: 'stages[0].grpo.beta' });
 		assert.deepEqual(

@@ -11,11 +11,11 @@ import type {
 	PromptsResult,
 	RecipesResult,
 } from '../../../protocol/runComparisonMessages.ts';
+import { type HeldOutPlace, heldOutOf, samplesOf } from '../../../runs/heldOutSource.ts';
 import { openRun } from '../../../runs/openRun.ts';
 import type { RunContent } from '../../../runs/runContent.ts';
 import { readResolvedRecipe } from '../../../runs/runReader.ts';
 import { FollowedRun } from './comparedRun.ts';
-import { type HeldOutPlace, heldOutOf, samplesOf } from './heldOutSource.ts';
 import { SharedPrompts } from './sharedPrompts.ts';
 
 export interface RunComparisonOptions {

@@ -1,11 +1,11 @@
-import { type AbortSignalLike, checkAborted } from '../../../base/async.ts';
-import { Failure } from '../../../base/failure.ts';
-import { estimateAccuracy } from '../../../core/evaluation/meanInterval.ts';
-import type { ProblemSample } from '../../../core/evaluation/pairProblems.ts';
-import { problemKey } from '../../../core/evaluation/problemKey.ts';
-import { correctness } from '../../../core/reward/correctness.ts';
-import type { HeldOut } from '../../../protocol/runComparisonMessages.ts';
-import type { RunContent } from '../../../runs/runContent.ts';
+import { type AbortSignalLike, checkAborted } from '../base/async.ts';
+import { Failure } from '../base/failure.ts';
+import { estimateAccuracy } from '../core/evaluation/meanInterval.ts';
+import type { ProblemSample } from '../core/evaluation/pairProblems.ts';
+import { problemKey } from '../core/evaluation/problemKey.ts';
+import { correctness } from '../core/reward/correctness.ts';
+import type { HeldOut } from '../protocol/runComparisonMessages.ts';
+import type { RunContent } from './runContent.ts';
 
 /** Maximum number of steps to aggregate, latest first, for a run that has evaluation rollouts but no evaluations. */
 const countedSteps = 5;

@@ -1,0 +1,21 @@
+/**
+ * A buffer for reading files that a thread reuses. A new one per file would stay in memory until garbage collection,
+ * which takes little account of memory outside the heap.
+ */
+let free: Buffer | null = null;
+
+/** Size of the buffer that is kept, in bytes. */
+export const scratchBytes = 2 << 20;
+
+/** Returns a buffer of the given size, with any content. */
+export function takeBuffer(bytes: number): Buffer {
+	const kept = free;
+	if (kept === null || kept.length !== bytes) return Buffer.allocUnsafe(bytes);
+	free = null;
+	return kept;
+}
+
+/** Gives a buffer back that is no longer used. */
+export function giveBuffer(buffer: Buffer): void {
+	if (buffer.length === scratchBytes) free = buffer;
+}
