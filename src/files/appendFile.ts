@@ -1,19 +1,25 @@
 import type { FileHandle } from 'node:fs/promises';
+import { Sequencer } from '../base/async.ts';
 import { Failure } from '../base/failure.ts';
 import { openToAppend } from './safeFile.ts';
 
-/** Append-only file of lines. Each line is either written whole and flushed, or absent. */
+/** Append-only file of lines. Each line is either written whole and flushed, or absent. Concurrent appends take turns. */
 export class AppendFile {
 	readonly #path: string;
 	#handle: FileHandle | null = null;
 	#size = 0;
+	readonly #turns = new Sequencer();
 
 	constructor(path: string) {
 		this.#path = path;
 	}
 
 	/** Appends text ending in `\n`. On failure (`full`, `denied`), truncates the file to its previous size. */
-	async append(text: string): Promise<void> {
+	append(text: string): Promise<void> {
+		return this.#turns.queue(() => this.#append(text));
+	}
+
+	async #append(text: string): Promise<void> {
 		let lines = text;
 		try {
 			if (this.#handle === null) {
@@ -32,10 +38,12 @@ export class AppendFile {
 	}
 
 	/** Closes the file. A later append reopens it. */
-	async close(): Promise<void> {
-		const handle = this.#handle;
-		this.#handle = null;
-		await handle?.close();
+	close(): Promise<void> {
+		return this.#turns.queue(async () => {
+			const handle = this.#handle;
+			this.#handle = null;
+			await handle?.close();
+		});
 	}
 }
 

@@ -18,8 +18,9 @@ export interface KnownRun {
 	readonly folder: string;
 }
 
-/** Memory limit of the index, in MB. A server has half a gigabyte in all. */
+/** Memory limit of the index, in MB, and the number of threads that read runs. A server has half a gigabyte in all. */
 const indexMb = 100;
+const indexThreads = 2;
 
 /** How long a run list is cached. */
 const listedMs = 5000;
@@ -150,7 +151,7 @@ export class Runs {
 
 	async #openIndex(): Promise<RolloutIndex> {
 		const storage = await indexFolder(`mcp ${this.#folders.join('\0')}`).catch(() => null);
-		const index = await RolloutIndex.open({ storage, memoryMb: indexMb });
+		const index = await RolloutIndex.open({ storage, memoryMb: indexMb, threads: indexThreads });
 		// Runs that are gone are removed now; the others are read when a call needs them.
 		index.pause(true);
 		await index.setRuns((await this.list()).map(({ folder }) => folder));

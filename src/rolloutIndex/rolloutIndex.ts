@@ -28,6 +28,8 @@ export interface RolloutIndexOptions {
 	readonly memoryMb?: number;
 	/** Memory limit for the whole process in MB; a statement that exceeds it is stopped. */
 	readonly processMb?: number;
+	/** Maximum number of threads that read runs. Each needs about 40 MB. */
+	readonly threads?: number;
 	/** Interval between checks of runs for changes, in ms. 0 to check only on request. */
 	readonly lookEveryMs?: number;
 }
@@ -53,7 +55,7 @@ const restingFactor = 12;
 /** Index of the runs in one workspace, and all queries on it. Call `close` when done. */
 export class RolloutIndex extends IndexQueries {
 	readonly #options: Required<RolloutIndexOptions>;
-	readonly #threads = this.register(new ThreadPool());
+	readonly #threads: ThreadPool;
 	readonly #runs = new Map<string, Known>();
 	readonly #progress = this.register(new Emitter<IndexProgress>());
 	readonly #writer: IndexWriter;
@@ -69,6 +71,7 @@ export class RolloutIndex extends IndexQueries {
 	private constructor(opened: OpenedIndex, writer: IndexWriter, options: Required<RolloutIndexOptions>) {
 		super(opened, options);
 		this.#options = options;
+		this.#threads = this.register(new ThreadPool(options.threads));
 		this.#message = opened.message;
 		this.#writer = writer;
 		this.#indexer = new RunIndexer(writer, this.#threads);
@@ -79,7 +82,7 @@ export class RolloutIndex extends IndexQueries {
 	}
 
 	static async open(options: RolloutIndexOptions): Promise<RolloutIndex> {
-		const all = { memoryMb: 400, processMb: 1200, lookEveryMs: 0, ...options };
+		const all = { memoryMb: 400, processMb: 1200, threads: 4, lookEveryMs: 0, ...options };
 		const opened = await openIndex({ storage: all.storage, memoryMb: all.memoryMb, threads: 2 });
 		return new RolloutIndex(opened, new IndexWriter(await opened.database.connect()), all);
 	}

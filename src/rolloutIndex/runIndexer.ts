@@ -125,18 +125,22 @@ export class RunIndexer {
 		content: RunContent,
 		record: { name: string; status: string; created: number; attempt: number },
 	): Promise<number> {
-		const found = await this.#writer.connection.rows('select key, format from run where folder = $folder', { folder });
-		const [row] = found;
-		if (row !== undefined && row[1] !== content.format) await this.remove(folder);
+		const values = {
+			name: record.name.slice(0, 500),
+			status: record.status,
+			created: Number.isFinite(record.created) ? record.created : null,
+			attempt: Math.trunc(record.attempt),
+		};
+		const [row] = await this.#writer.connection.objects('select * from run where folder = $folder', { folder });
+		const known = row?.format === content.format ? row : undefined;
+		// A write ends with a flush to disk, so a query of unchanged runs writes nothing.
+		if (known !== undefined && Object.entries(values).every(([name, value]) => known[name] === value)) {
+			return Number(known.key);
+		}
+		if (row !== undefined && known === undefined) await this.remove(folder);
 		return await this.#writer.transaction(async (connection) => {
-			const values = {
-				name: record.name.slice(0, 500),
-				status: record.status,
-				created: Number.isFinite(record.created) ? record.created : null,
-				attempt: Math.trunc(record.attempt),
-			};
-			if (row !== undefined && row[1] === content.format) {
-				const key = Number(row[0]);
+			if (known !== undefined) {
+				const key = Number(known.key);
 				await connection.run(
 					'update run set name = $name, status = $status, created = $created::DOUBLE, attempt = $attempt where key = $key',
 					{ key, ...values },

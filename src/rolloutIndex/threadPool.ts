@@ -35,17 +35,18 @@ interface Job {
 const script = import.meta.url.endsWith('.ts') ? './thread.ts' : './indexThread.js';
 const watchEveryMs = 100;
 
-/** Threads that process rollouts. Started on demand, one per processor up to four. */
+/** Threads that process rollouts. Started on demand, one per processor up to a maximum. */
 export class ThreadPool extends Disposable {
-	readonly size = Math.max(1, Math.min(4, availableParallelism()));
+	readonly size: number;
 	readonly #idle: Thread[] = [];
 	readonly #all = new Set<Thread>();
 	/** Searches take priority over indexing because a user is waiting for them. */
 	readonly #urgent: Job[] = [];
 	readonly #waiting: Job[] = [];
 
-	constructor() {
+	constructor(max = 4) {
 		super();
+		this.size = Math.max(1, Math.min(max, availableParallelism()));
 		this.register(
 			toDisposable(() => {
 				const gone = new Failure('cancelled', 'The index worker is shutting down.');

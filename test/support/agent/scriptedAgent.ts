@@ -51,8 +51,8 @@ export class ScriptedAgent {
 	}
 
 	/**
-	 * Finds the step from which rewards rise without correct answers: the change point of the gap between mean reward and
-	 * the fraction of correct answers.
+	 * Finds the step from which rewards rise without correct answers: where the gap between mean reward and the fraction of
+	 * correct answers begins to rise.
 	 */
 	async findHack(run: string): Promise<Conclusion & { readonly step: number; readonly evidence: string }> {
 		const { rows } = await this.rows(
@@ -168,20 +168,44 @@ export class ScriptedAgent {
 	}
 }
 
-/** Returns the first step after the split that explains most of the variance of the gap (least squares). */
-function changePoint(gaps: readonly { readonly step: number; readonly gap: number }[]): number {
+interface Gap {
+	readonly step: number;
+	readonly gap: number;
+}
+
+/** Largest statistic of {@link bestSplit} that noise explains. */
+const noise = 25;
+
+/**
+ * Returns the step at which the gap begins to rise: the best split, and then the best splits of what precedes it as long as
+ * they are more than noise, because a hack spreads slowly.
+ */
+function changePoint(gaps: readonly Gap[]): number {
+	let { step, at } = bestSplit(gaps);
+	for (;;) {
+		const earlier = bestSplit(gaps.slice(0, at));
+		if (earlier.statistic <= noise) return step;
+		({ step, at } = earlier);
+	}
+}
+
+/** Returns the rise that explains most of the variance (least squares), with its F statistic; 0 if there is no rise. */
+function bestSplit(gaps: readonly Gap[]): { at: number; step: number; statistic: number } {
 	const total = gaps.reduce((sum, { gap }) => sum + gap, 0);
+	const squares = gaps.reduce((sum, { gap }) => sum + (gap - total / gaps.length) ** 2, 0);
 	let before = 0;
-	let best = { step: gaps[0]?.step ?? 0, explained: -1 };
-	for (const [i, { gap }] of gaps.entries()) {
-		if (i > 0) {
-			const [left, right] = [before / i, (total - before) / (gaps.length - i)];
-			const explained = ((i * (gaps.length - i)) / gaps.length) * (right - left) ** 2;
-			if (right > left && explained > best.explained) best = { step: gaps[i]?.step ?? 0, explained };
+	let best = { at: 0, step: gaps[0]?.step ?? 0, statistic: 0 };
+	for (const [at, { gap, step }] of gaps.entries()) {
+		if (at > 0) {
+			const [left, right] = [before / at, (total - before) / (gaps.length - at)];
+			const explained = ((at * (gaps.length - at)) / gaps.length) * (right - left) ** 2;
+			const residual = Math.max(1e-12, squares - explained) / Math.max(1, gaps.length - 2);
+			const statistic = explained / residual;
+			if (right - left > 1e-9 && statistic > best.statistic) best = { at, step, statistic };
 		}
 		before += gap;
 	}
-	return best.step;
+	return best;
 }
 
 function placeOf(address: string): { step: number; group: number; completion: number } {
