@@ -58,7 +58,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	);
 	const start = async () => {
 		try {
-			// Runs are read once the notifications follow them, so that none is missed.
+			// Runs are read only after the notifications follow them, so that no event is missed.
 			await Promise.all([training.get(), shown.diagnosis.get()]);
 		} finally {
 			store.start();

@@ -14,10 +14,12 @@ export const citeCheckVerb = defineVerb({
 	group: 'Runs',
 	arguments: [{ name: 'file', phrase: 'a Markdown file', type: 'path' }],
 	summary:
-		'Check the rl:// citations in a Markdown file: whether they resolve, and whether quoted numbers are what the data says. Exits with status 1 if not.',
+		'Check the rl:// citations in a Markdown file: whether they resolve, and whether quoted numbers match the data. Exits with status 1 if not.',
 	options: {
-		folder: repeatable(path('FOLDER', "Folder of the cited runs (default: the current folder and the file's).")),
-		all: flag('Also list citations without a problem.'),
+		folder: repeatable(
+			path('FOLDER', "Folder with the cited runs (default: the current folder and the file's folder)."),
+		),
+		all: flag('Also list citations without problems.'),
 	},
 	async run({ values, positionals, output }) {
 		const file = resolve(positionals[0] as string);
@@ -55,7 +57,7 @@ function problemOf({ status, wrong, data, problem }: CheckedCitation): string | 
 	switch (status) {
 		case 'different': {
 			const states = data.map(({ name, value }) => `${name} ${value}`).join(', ');
-			return `${wrong.join(', ')} is not what the data says: ${states}`;
+			return `${wrong.join(', ')} does not match the data: ${states}`;
 		}
 		case 'unresolved':
 		case 'malformed':

@@ -11,7 +11,7 @@ const maxPoints = 64;
 
 /**
  * Parses a `--strategy` value such as `best-of-n n=4,16 judge=value tokens<=1000,4000`. A list adds one point per
- * value; several lists are combined into all combinations. Fails with `invalid` and names the offending part.
+ * value; several lists produce every combination. Fails with `invalid` and names the offending part.
  */
 export async function comparedStrategyOf(written: string): Promise<ComparedStrategy> {
 	const [strategy = '', ...parts] = written.trim().split(/\s+/);

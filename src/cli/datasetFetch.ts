@@ -16,7 +16,7 @@ interface FetchOptions {
 }
 
 /**
- * Implements `dataset fetch`: downloads rows of a Hugging Face dataset as JSONL. Fails with `exists` or with any
+ * Implements `dataset fetch`: downloads rows from a Hugging Face dataset as JSONL. Fails with `exists` or with any
  * failure of `downloadHubRows`.
  */
 export async function fetchDataset(id: string, options: FetchOptions, output: CliOutput): Promise<void> {

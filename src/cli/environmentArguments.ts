@@ -9,11 +9,11 @@ import type { CliOutput } from './cliOutput.ts';
 import { onInterrupt } from './interrupts.ts';
 import { integer, number, type Options, type OptionValues, path } from './options.ts';
 
-/** Options of all commands that run an environment. */
+/** Options shared by all commands that run an environment. */
 export const environmentOptions = {
 	dataset: path('FILE', 'JSONL rows for reset (default: the file given by @dataset).'),
 	rows: integer('N', 'Number of rows (default 50).', 1),
-	turns: integer('N', 'Maximum number of turns of the random policy (default 20).', 1),
+	turns: integer('N', 'Maximum number of turns for the random policy (default 20).', 1),
 	seed: integer('S', 'Seed for selecting rows and for random calls (default 1).'),
 	timeout: number('SECONDS', 'Time limit for each reset, turn, and reward (default 10).'),
 	python: path('PATH', 'Python interpreter (default: REASONING_LAB_PYTHON, or python3).'),

@@ -199,7 +199,7 @@ function runOf(policy: PolicySpec): string | null {
 async function specOf(values: Values): Promise<EvaluationSpec> {
 	const { protocol, category, out } = values;
 	const benchmark = values.benchmark ?? null;
-	// Settings of the published results, except for the sample count, which depends on the size of the benchmark.
+	// Settings used for the published results, except for the sample count, which depends on the benchmark size.
 	const preset =
 		benchmark !== null
 			? { ...protocols.r1, samples: benchmarks[benchmark].samples }

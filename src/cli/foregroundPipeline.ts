@@ -16,7 +16,7 @@ export interface ForegroundPipeline {
 
 /**
  * Starts a pipeline and follows it. The runner is a separate process, so it survives the loss of the terminal. Ctrl+C
- * stops the running stage with a checkpoint; a second Ctrl+C exits without waiting for the checkpoint.
+ * saves a checkpoint and stops the running stage; a second Ctrl+C exits without waiting for the checkpoint.
  */
 export async function foregroundPipeline({ output, detach, start }: ForegroundPipeline): Promise<number> {
 	const startup = new AbortController();

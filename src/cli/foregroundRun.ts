@@ -21,8 +21,8 @@ export interface ForegroundOptions {
 }
 
 /**
- * Starts a run and follows it. The engine is a separate process, so it survives the loss of the terminal. Ctrl+C stops
- * the run with a checkpoint; a second Ctrl+C kills it immediately.
+ * Starts a run and follows it. The engine is a separate process, so it survives the loss of the terminal. Ctrl+C saves
+ * a checkpoint and stops the run; a second Ctrl+C kills it immediately.
  */
 export async function foregroundRun(options: ForegroundOptions): Promise<number> {
 	const { output } = options;

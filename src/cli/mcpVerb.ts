@@ -14,9 +14,9 @@ export const mcpVerb = defineVerb({
 	group: 'Runs',
 	summary: 'Serve runs to agents over the Model Context Protocol, on stdin and stdout or over HTTP (docs/mcp.md).',
 	options: {
-		folder: repeatable(path('FOLDER', 'Folder of the runs to serve (default: the current folder).')),
+		folder: repeatable(path('FOLDER', 'Folder with the runs to serve (default: the current folder).')),
 		'allow-actions': flag(
-			'Also offer tools that run the code of reward files, start and stop runs, searches and evaluations, and write reports. Only for folders that you trust.',
+			'Also offer tools that run the code in reward files, start and stop runs, searches and evaluations, and write reports. Only for folders that you trust.',
 		),
 		python: path('PATH', 'Python interpreter for *.reward.py files (default: REASONING_LAB_PYTHON, or python3).'),
 		...group('Streamable HTTP', {

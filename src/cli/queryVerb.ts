@@ -17,7 +17,7 @@ export const queryVerb = defineVerb({
 		{ name: 'folder', phrase: 'a folder', type: 'path' },
 		{ name: 'sql', phrase: 'a statement', type: 'text' },
 	],
-	summary: 'Query rollouts and metrics of a run, or of all runs in a folder, with SQL (docs/queries.md).',
+	summary: 'Query rollouts and metrics from a run, or from all runs in a folder, with SQL (docs/queries.md).',
 	options: {
 		limit: integer('N', `Max rows (default ${defaultLimit}).`),
 		csv: flag('Print CSV with a header row.'),

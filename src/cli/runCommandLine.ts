@@ -9,7 +9,7 @@ const failedReasons: readonly Reason[] = ['internal', 'timeout', 'unavailable', 
 /**
  * Runs one command and reports its failure, if any, to `output`.
  * @param argv command name and arguments
- * @param engine path of the engine program
+ * @param engine path of the engine's entry point
  * @returns exit status: that of the command, 1 if it failed, or 2 if its input is invalid
  */
 export async function runCommandLine(argv: readonly string[], output: CliOutput, engine: string): Promise<number> {

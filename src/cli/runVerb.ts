@@ -31,7 +31,8 @@ export const runVerb = defineVerb({
 	name: 'run',
 	group: 'Train',
 	arguments: [{ name: 'recipe', phrase: 'a recipe file', type: 'path' }],
-	summary: 'Start and follow a run, or a pipeline if the recipe has named stages. Ctrl+C stops it with a checkpoint.',
+	summary:
+		'Start and follow a run, or a pipeline if the recipe has named stages. Ctrl+C saves a checkpoint and stops it.',
 	options: {
 		...changeOptions,
 		detach: flag('Return as soon as the engine is running. The run continues in the background.'),

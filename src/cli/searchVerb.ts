@@ -84,7 +84,7 @@ function requireNoProblem(values: Values, text: string | undefined): void {
 	if (wrong.length === 0) return;
 	throw new Failure(
 		'invalid',
-		`${wrong.join(' and ')} cannot be combined with --continue, because the log defines the same settings.`,
+		`${wrong.join(' and ')} cannot be combined with --continue, because the log already defines these settings.`,
 		'Omit these options, or respecify all settings with --policy or --spec.',
 	);
 }

@@ -9,9 +9,9 @@ import { readHead } from '../rewards/rewardData.ts';
 export interface EnvironmentDataRequest {
 	/** Absolute path of the environment file. */
 	readonly file: string;
-	/** Text of the environment file, if an editor has it. */
+	/** Text of the environment file, if it is open in an editor. */
 	readonly text?: string;
-	/** Absolute path of a JSONL file selected by the user. Takes precedence over the comment. */
+	/** Absolute path of a JSONL file selected by the user. Takes precedence over the `# @dataset` comment. */
 	readonly dataset?: string;
 	/** Maximum number of rows. */
 	readonly rows: number;
@@ -23,9 +23,9 @@ export type EnvironmentRow = Readonly<Record<string, unknown>>;
 
 /** Rows for an environment. */
 export interface EnvironmentData {
-	/** File name of the dataset; null without one, in which case there is a single row without columns. */
+	/** File name of the dataset; null if there is none, in which case there is a single row without columns. */
 	readonly described: string | null;
-	/** Rows and their numbers in the file, from 0, in file order. Every row has every column, null if it has no value. */
+	/** Rows and their 0-based numbers in the file, in file order. Every row has every column; missing values are null. */
 	readonly rows: readonly { readonly row: number; readonly columns: EnvironmentRow }[];
 	readonly remarks: readonly string[];
 	/** Files that the data comes from. */
@@ -33,8 +33,8 @@ export interface EnvironmentData {
 }
 
 /**
- * Reads a seeded sample of the rows for an environment: from the file that the user selected, or from that of the
- * comment `# @dataset FILE`. Fails if the user selected a file that cannot be read; a comment only adds a remark.
+ * Reads a seeded sample of the rows for an environment: from the file that the user selected, or from the file
+ * named in a `# @dataset FILE` comment. Fails if the user selected a file that cannot be read; an unreadable file from a comment only adds a remark.
  */
 export async function environmentData(request: EnvironmentDataRequest): Promise<EnvironmentData> {
 	const { file, dataset } = request;
@@ -48,13 +48,13 @@ export async function environmentData(request: EnvironmentDataRequest): Promise<
 	});
 	if (comment === null) {
 		return without([
-			`No dataset: reset is called without arguments. Add "# @dataset FILE" to ${basename(file)} for rows.`,
+			`No dataset: reset is called without arguments. Add "# @dataset FILE" to ${basename(file)} to provide rows.`,
 		]);
 	}
 	const named = comment.dataset;
 	if (named === null) return without([`Line ${comment.line}: ${comment.fault ?? 'invalid comment'}`]);
 	if (!('path' in named) || typeof named.path !== 'string') {
-		return without([`Line ${comment.line}: environments use rows from a JSONL file.`]);
+		return without([`Line ${comment.line}: environments can only use rows from a JSONL file.`]);
 	}
 	const path = resolve(dirname(file), named.path);
 	try {

@@ -45,7 +45,7 @@ export interface LoadedEnvironment {
 }
 
 /**
- * Runs the environment of one file in a separate, supervised process, replaces a process that crashes or hangs, and
+ * Runs one file's environment in a separate, supervised process, replaces the process if it crashes or hangs, and
  * continues the other episodes in the new one. Every promise settles, no matter what user code does.
  */
 export class EnvironmentRunner implements EpisodeHost {
@@ -54,7 +54,7 @@ export class EnvironmentRunner implements EpisodeHost {
 	readonly limits: EnvironmentLimits;
 	#seed: number;
 	readonly #lease: HostLease;
-	/** Requests are sent one at a time, so that an episode whose request fails is the one that failed. */
+	/** Requests are sent one at a time, so that a failed request identifies the episode that caused it. */
 	readonly #turns = new Sequencer();
 	#current: Promise<LoadedEnvironment> | null = null;
 	#files: readonly string[] = [];
@@ -98,7 +98,7 @@ export class EnvironmentRunner implements EpisodeHost {
 		return this.#turns.queue(task);
 	}
 
-	/** Returns output printed while the file was loaded, once. */
+	/** Returns output printed while the file was being loaded, and clears it. */
 	takeLogs(): string[] {
 		const logs = this.#logs;
 		this.#logs = [];

@@ -15,7 +15,7 @@ import {
 import type { EpisodeError, EpisodeTurn, ToolCall } from '../protocol/episode.ts';
 import { HostEnd, type HostProcess } from '../rewards/hostProcess.ts';
 
-/** What an episode needs from the runner of its environment. */
+/** What an episode needs from its environment's runner. */
 export interface EpisodeHost {
 	/** Absolute path of the environment file. */
 	readonly file: string;
@@ -29,7 +29,7 @@ export interface EpisodeHost {
 }
 
 export interface SessionOptions {
-	/** Number of the instance that runs the episode. Default: the lowest that is free, so instances are reused as in TRL. */
+	/** Number of the instance that runs the episode. Default: the lowest free number, so instances are reused as in TRL. */
 	readonly instance: number;
 	/** Whether to record a summary of the state after reset and after each turn. */
 	readonly state: boolean;
@@ -64,8 +64,8 @@ const maxLogLines = 200;
 type Reply = ResetReply | CallReply | RewardReply;
 
 /**
- * One episode in progress. If its process was replaced because another episode ended it, the episode continues in the
- * new process: its calls are repeated, and must give the same observations.
+ * One episode in progress. If its process was replaced because another episode terminated it, the episode continues in the
+ * new process: its calls are repeated and must return the same observations.
  */
 export class EpisodeSession {
 	/** Output printed during the episode, up to a limit. */
@@ -95,8 +95,8 @@ export class EpisodeSession {
 	}
 
 	/**
-	 * Plays a whole episode whose calls are known in advance, in one request, which is several times faster. Returns null
-	 * if it ended its process: the episode must then be played turn by turn, which shows what ended it.
+	 * Plays a whole episode, whose calls are known in advance, in a single request, which is several times faster. Returns null
+	 * if the episode terminated its process. It must then be played turn by turn, which shows what terminated the process.
 	 */
 	play(script: readonly (readonly ToolCall[])[], ownsReward: boolean): Promise<PlayedEpisode | null> {
 		return this.#runner.queue(async () => {
@@ -194,7 +194,7 @@ export class EpisodeSession {
 		if (this.#process === null) throw new Failure('internal', 'The episode has not been reset.');
 		const same = (await this.#reset(process)).observation === this.#observation && (await this.#repeat(process));
 		if (!same) {
-			const message = 'Its process was replaced, and the same calls now give other observations';
+			const message = 'Its process was replaced, and the same calls now return different observations';
 			throw new EpisodeFault({ during, kind: 'changed', message });
 		}
 		this.#process = process;

@@ -10,14 +10,14 @@ import { runEpisode } from './runEpisode.ts';
 
 /** Number of rows whose episodes are repeated. */
 const maxRows = 5;
-/** Numbers of the instances, far from those of other episodes. */
+/** Instance numbers, far from those of other episodes. */
 const instances = { first: 1_000_001, second: 1_000_002, other: 1_000_003 } as const;
 
 type Row = EnvironmentData['rows'][number];
 
 /**
- * Repeats episodes with the same row and calls, and returns those that differ. The calls are those of the solution or,
- * without one, of the random policy.
+ * Repeats episodes with the same row and calls, and returns those that differ. The calls come from the solution or,
+ * if there is none, from the random policy.
  */
 export async function repeatEpisodes(
 	runner: EnvironmentRunner,
@@ -31,7 +31,7 @@ export async function repeatEpisodes(
 			const episode = episodes.find((one) => one.policy === policy && one.row === row.row);
 			return episode === undefined || episode.error !== undefined ? [] : [episode];
 		});
-		// The longest episode has the best chance to show a difference.
+		// The longest episode has the best chance of showing a difference.
 		const longest = played.sort((a, b) => b.turns.length - a.turns.length)[0];
 		return longest === undefined ? [] : [{ ...row, calls: longest.turns.map(({ calls }) => calls) }];
 	});
@@ -86,7 +86,7 @@ class Repetition {
 	}
 
 	/**
-	 * Two instances in one process gave different episodes: because of randomness, which also differs between processes
+	 * Two instances in one process produced different episodes, either because of randomness, which also differs between processes
 	 * with different seeds, or because they share state.
 	 */
 	async #explain(script: Script, difference: RepeatedEpisode['difference']): Promise<RepeatedEpisode[]> {

@@ -6,14 +6,14 @@ import { EpisodeFault, type EpisodeSession } from './episodeSession.ts';
 
 export interface EpisodeRequest {
 	readonly session: EpisodeSession;
-	/** Row of the dataset, from 0, and its columns. */
+	/** 0-based row number in the dataset, and the row's columns. */
 	readonly row: number;
 	readonly columns: Readonly<Record<string, unknown>>;
 	readonly policy: string;
 	readonly act: EpisodePolicy;
-	/** All calls, if they do not depend on answers. The episode is then played in one request. */
+	/** All calls, if they do not depend on tool results. The episode is then played in one request. */
 	readonly script?: readonly (readonly ToolCall[])[] | undefined;
-	/** Limit of turns. */
+	/** Maximum number of turns. */
 	readonly maxTurns: number;
 	/** Whether the environment has get_reward. */
 	readonly ownsReward: boolean;
@@ -23,8 +23,8 @@ export interface EpisodeRequest {
 }
 
 /**
- * Plays one episode. Does not end the session. Whatever the environment does, the result is an episode, which is failed
- * if the environment did; rejects only with `cancelled`.
+ * Plays one episode. Does not end the session. Whatever the environment does, the result is an episode, marked as failed
+ * if the environment failed; rejects only with `cancelled`.
  */
 export async function runEpisode(request: EpisodeRequest): Promise<Episode> {
 	const { session, row, columns, policy, act, maxTurns, signal } = request;

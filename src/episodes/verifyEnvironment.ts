@@ -19,7 +19,7 @@ import { repeatEpisodes } from './repeatEpisodes.ts';
 import { runEpisode } from './runEpisode.ts';
 
 export interface VerifyOptions {
-	/** Limit of turns of the random policy. */
+	/** Maximum number of turns for the random policy. */
 	readonly turns: number;
 	readonly seed: number;
 	readonly signal?: AbortSignal;
@@ -27,11 +27,11 @@ export interface VerifyOptions {
 
 /** Number of episodes that may end a process before the others are skipped. Each costs up to its time limit. */
 const maxLost = 4;
-/** Limit of turns of the other policies, whose scripts end by themselves. */
+/** Maximum number of turns for the other policies, whose scripts end on their own. */
 const scriptedTurns = 1000;
 
 /**
- * Plays episodes of all built-in policies and reports what is wrong with the environment. Fails like
+ * Plays episodes with all built-in policies and reports what is wrong with the environment. Fails like
  * `EnvironmentRunner.describe`, or with `cancelled`; anything else that goes wrong is a finding.
  */
 export async function verifyEnvironment(
@@ -101,7 +101,7 @@ export async function verifyEnvironment(
 interface PlannedPolicy {
 	readonly policy: EpisodePolicyName;
 	readonly act: EpisodePolicy;
-	/** All calls, if they do not depend on answers. */
+	/** All calls, if they do not depend on tool results. */
 	readonly script?: readonly (readonly ToolCall[])[];
 	readonly maxTurns?: number;
 }

@@ -8,7 +8,7 @@ import { trustedCommands } from './trustedCommands.ts';
 // biome-ignore lint/suspicious/noExplicitAny: what a menu, a link or a key binding passes is checked by each command.
 type CommandHandler = (...args: any[]) => unknown;
 
-/** What runs for each of several commands. */
+/** Handlers for several commands, by ID. */
 export type CommandHandlers<Id extends CommandId> = Readonly<Record<Id, CommandHandler>>;
 
 /**
@@ -45,8 +45,8 @@ export class CommandTable extends Disposable {
 	}
 
 	/**
-	 * Registers commands whose code is not needed before one of them runs. A failed load is a failure of the command, and
-	 * the next use tries again.
+	 * Registers commands whose code is not needed before one of them runs. If loading fails, the command fails, and the
+	 * next use tries again.
 	 * @param load called for each use, because imported modules are cached
 	 */
 	addLater<const Id extends CommandId>(ids: readonly Id[], load: () => Promise<CommandHandlers<Id>>): void {

@@ -7,7 +7,7 @@ import { findRuns } from '../runs/runFolders.ts';
 import type { RunRegistry } from '../runs/runRegistry.ts';
 import type { RunSource } from './runStore.ts';
 
-/** Runs started or opened by the user's programs, in any folder. */
+/** Runs that this user started or opened, from any process and in any folder. */
 export class RegisteredRuns implements RunSource {
 	readonly #registry: () => Promise<RunRegistry>;
 
@@ -21,7 +21,7 @@ export class RegisteredRuns implements RunSource {
 		return [...own, ...foreign];
 	}
 
-	/** Never fires, because runs registered by other programs are found by the store's periodic refresh. */
+	/** Never fires, because runs registered by other processes are found by the store's periodic refresh. */
 	onDidChange(): IDisposable {
 		return { dispose() {} };
 	}

@@ -200,7 +200,7 @@ export class WorkerClient extends Disposable {
 			'Try again. The worker restarts automatically.',
 		);
 		for (const pending of [...running.pending]) {
-			// Retry requests that the worker dropped to serve another request.
+			// Retry requests that were dropped because the worker asked to be restarted.
 			if (wanted && !pending.retried && !this.disposed) {
 				pending.retried = true;
 				pending.again();

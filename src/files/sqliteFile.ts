@@ -27,7 +27,7 @@ export class SqliteFile {
 
 	/** Fails with `missing`, or with an Error whose message is a sentence fragment if it is not a readable database. */
 	static async open(folder: string, path: string): Promise<SqliteFile> {
-		// The log first: a checkpoint in between copies pages that the log contains too.
+		// Open the log first: a checkpoint in between only copies pages that the log already contains.
 		const wal = await OpenedFile.open(folder, walOf(path)).catch((error: unknown) => {
 			if (Failure.from(error).reason === 'missing') return null;
 			throw error;
@@ -69,7 +69,7 @@ async function tablesIn(pages: SqlitePages): Promise<SqliteTableInfo[]> {
 		if (row.fault !== null) throw new Error(`a damaged SQLite database: ${row.fault}`);
 		const [type, name, , root, sql] = row.values;
 		if (type !== 'table' || typeof name !== 'string' || typeof sql !== 'string' || typeof root !== 'number') continue;
-		// The keys of such tables are stored in another way. None of the known formats has them.
+		// These tables store their keys differently, and no known format uses them.
 		if (/\)\s*WITHOUT\s+ROWID/i.test(sql)) continue;
 		tables.push({ name, ...columnsIn(sql), table: new SqliteTable(pages, root) });
 	}

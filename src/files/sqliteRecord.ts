@@ -17,7 +17,7 @@ export function varintAt(bytes: Buffer, at: number): { readonly value: number; r
 	return { value: Number(BigInt.asIntN(64, whole)), end: at + 9 };
 }
 
-/** Returns the values of a record. Fails with an Error if they exceed it. */
+/** Returns the values of a record. Fails with an Error if they extend past its end. */
 export function recordValues(record: Buffer, encoding: SqlitePages['encoding']): SqliteValue[] {
 	const header = varintAt(record, 0);
 	const values: SqliteValue[] = [];
@@ -26,7 +26,7 @@ export function recordValues(record: Buffer, encoding: SqlitePages['encoding']):
 		const { value: type, end } = varintAt(record, at);
 		at = end;
 		const size = type < 12 ? fixedBytes[type] : Math.floor((type - 12) / 2);
-		if (size === undefined || body + size > record.length) throw new SqliteError('a value exceeds its row');
+		if (size === undefined || body + size > record.length) throw new SqliteError('a value overruns its row');
 		values.push(valueAt(record, body, type, size, encoding));
 		body += size;
 	}

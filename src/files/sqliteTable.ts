@@ -3,7 +3,7 @@ import { recordValues, type SqliteValue, varintAt } from './sqliteRecord.ts';
 
 const interior = 0x05;
 const leaf = 0x0d;
-/** Deepest b-tree; a table with 2^64 rows has fewer levels. */
+/** Maximum b-tree depth; a table with 2^64 rows has fewer levels. */
 const deepest = 24;
 const largestPayload = 64 << 20;
 
@@ -108,8 +108,8 @@ export class SqliteTable {
 	}
 
 	/**
-	 * Returns a row's record, which continues on overflow pages if it is long. Each of them belongs to one row; otherwise,
-	 * a small file could contain any amount of data.
+	 * Returns a row's record, which continues on overflow pages if it is long. Each overflow page can belong to only one
+	 * row; otherwise, a small file could expand to any amount of data.
 	 */
 	async #payload(page: Buffer, { payload, start }: Cell, seen: Set<number>): Promise<Buffer> {
 		const { usable } = this.#pages;
@@ -155,7 +155,7 @@ function cellAt(bytes: Buffer, at: number): Cell {
 }
 
 function slice(bytes: Buffer, start: number, length: number): Buffer {
-	if (start + length > bytes.length) throw new SqliteError('a row exceeds its page');
+	if (start + length > bytes.length) throw new SqliteError('a row overruns its page');
 	return bytes.subarray(start, start + length);
 }
 

@@ -13,7 +13,7 @@ const end64Mark = 0x06064b50;
 const locator64Mark = 0x07064b50;
 const entryMark = 0x02014b50;
 const methods = { stored: 0, deflate: 8, zstd: 93 } as const;
-/** Size of an end record without its comment, of a Zip64 locator, and the longest comment. */
+/** Sizes of an end record without its comment and of a Zip64 locator, and the maximum comment length. */
 const endBytes = 22;
 const locatorBytes = 20;
 const longestComment = 0xffff;
@@ -38,7 +38,7 @@ export class ZipArchive {
 		this.damage = damage;
 	}
 
-	/** Reads the directory, or the members' own headers if it is damaged. Never fails because of the contents. */
+	/** Reads the directory or, if it is damaged, the members' local headers. Never fails because of the contents. */
 	static async open(source: Pick<ByteSource, 'size' | 'read'>): Promise<ZipArchive> {
 		try {
 			return new ZipArchive(source, await readDirectory(source), null);
@@ -96,7 +96,7 @@ async function readDirectory(source: Pick<ByteSource, 'size' | 'read'>): Promise
 		members.push(memberAt(bytes, from, name, extra));
 		from += 46 + name + extra + bytes.readUInt16LE(from + 32);
 	}
-	// Otherwise, a small archive could contain any amount of data.
+	// Otherwise, a small archive could expand to any amount of data.
 	const packed = members.reduce((sum, member) => sum + member.packed, 0);
 	if (packed > source.size) throw new Error('its members overlap');
 	return members;

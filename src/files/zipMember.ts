@@ -1,4 +1,4 @@
-/** Signature of the header in front of each member. */
+/** Signature of the local header before each member. */
 export const localMark = 0x04034b50;
 
 /** A file in a zip archive. */
@@ -9,7 +9,7 @@ export interface ZipMember {
 	readonly packed: number;
 	readonly size: number;
 	readonly crc: number;
-	/** Position of the member's own header. */
+	/** Position of the member's local header. */
 	readonly offset: number;
 	readonly encrypted: boolean;
 }

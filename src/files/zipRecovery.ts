@@ -7,7 +7,7 @@ const maxMembers = 1_000_000;
 const mark = Buffer.from('PK\x03\x04', 'latin1');
 
 /**
- * Finds the members of a zip archive by their own headers, for an archive without a usable directory. Members whose
+ * Finds the members of a zip archive by their local headers, for an archive without a usable directory. Members whose
  * size is not in their header are not found, because their end is unknown.
  */
 export async function recoverMembers(source: Pick<ByteSource, 'size' | 'read'>): Promise<ZipMember[]> {

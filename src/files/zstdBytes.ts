@@ -3,7 +3,7 @@ import type { OpenedFile } from './openedFile.ts';
 import { decodeZstdFrame, type ZstdFrame, zstdFrameAt } from './zstdFrames.ts';
 import { seekTable } from './zstdSeekTable.ts';
 
-/** Largest decompressed frame. Writers of seekable files use frames of a few megabytes. */
+/** Maximum size of a decompressed frame. Writers of seekable files use frames of a few megabytes. */
 const largestFrame = 64 << 20;
 const searchBytes = 1 << 20;
 const magic = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
@@ -16,7 +16,7 @@ interface Piece {
 	readonly content: number;
 	/** Whether the frame is truncated, in which case its complete blocks are used. */
 	readonly partial: boolean;
-	/** Why the frame cannot be decoded, if that is known already. */
+	/** Why the frame cannot be decoded, if already known. */
 	readonly fault: string | null;
 }
 

@@ -9,7 +9,7 @@ import { Failure } from '../base/failure.ts';
 
 const frameMagic = 0xfd2fb528;
 const skippableMagic = 0x184d2a50;
-/** Longest frame header: magic, descriptor, window, dictionary and content size. */
+/** Maximum frame header length: magic, descriptor, window, dictionary and content size. */
 const longestHeader = 18;
 const fcsBytes = [0, 2, 4, 8] as const;
 const dictionaryBytes = [0, 1, 2, 4] as const;
@@ -84,7 +84,7 @@ export async function decodeZstdFrame(frame: Buffer, limit: number, partial = fa
 }
 
 /**
- * Decodes all frames of compressed data. Fails like `decodeZstdFrame`, and if a frame is truncated.
+ * Decodes all frames of compressed data. Fails like `decodeZstdFrame`, and also if a frame is truncated.
  * @param limit maximum total size of the result
  */
 export async function decodeZstd(data: Buffer, limit: number): Promise<Buffer> {
@@ -103,7 +103,7 @@ export async function decodeZstd(data: Buffer, limit: number): Promise<Buffer> {
 	return parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
 }
 
-/** Exported for the test, because this Node.js might support Zstandard. */
+/** Exported for testing, because the Node.js that runs the tests might support Zstandard. */
 export function withoutZstd(version: string): Failure {
 	return new Failure(
 		'unsupported',

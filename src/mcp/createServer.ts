@@ -30,7 +30,7 @@ const declaredTools = new Map(
 				readOnlyHint: tool.effect === 'none' || tool.effect === 'watch',
 				destructiveHint: tool.destructive,
 				idempotentHint: tool.effect !== 'control',
-				// Code of a reward can reach anything that the user can.
+				// A reward's code can access anything that the user can.
 				openWorldHint: tool.effect === 'code' || tool.effect === 'control',
 			},
 		},

@@ -14,7 +14,7 @@ const partBytes = 64 << 10;
 
 /**
  * Reads part of a text file in an untrusted folder. A part ends after a line, or within a line that is longer than a
- * part. Fails with `missing`, with `invalid` for links, other things than files and an offset after the end, and with
+ * part. Fails with `missing`, with `invalid` if it is not a regular file or the offset is past the end, and with
  * `unsupported` if the file is not text.
  * @param offset in bytes
  */
@@ -35,7 +35,7 @@ export async function readPart(folder: string, path: string, offset: number): Pr
 	}
 }
 
-/** Returns the end of the last line, or else of the last character. */
+/** Returns the end of the last line, or, if there is none, of the last character. */
 function endOfPart(chunk: Uint8Array): number {
 	const line = chunk.lastIndexOf(0x0a) + 1;
 	if (line > 0) return line;

@@ -14,7 +14,7 @@ import { runFiles } from '../runs/runFiles.ts';
 import { readPart } from './filePart.ts';
 import type { Runs } from './runs.ts';
 
-/** Files that are listed for each run. Every other file can be read by its path. */
+/** Files that are listed for each run. All other files can be read by path. */
 const listedFiles = [runFiles.record, runFiles.recipe, runFiles.metrics, runFiles.events, runFiles.log];
 const maxListedRuns = 100;
 const docsAddress = 'docs://reasoning-lab/';
@@ -28,8 +28,8 @@ const mimeType = (path: string) => mimeTypes[/\.(\w+)$/.exec(path)?.[1] ?? ''] ?
 
 /**
  * Registers the files of known runs and the pages of the documentation as resources. A resource is read in parts: the
- * answer names the address of the next part in `_meta`.
- * @param docs folder of the documentation; null if it is not installed
+ * response contains the address of the next part in `_meta`.
+ * @param docs documentation folder; null if it is not installed
  */
 export function registerResources(server: McpServer, runs: Runs, docs: string | null): void {
 	server.registerResource(
@@ -42,7 +42,7 @@ export function registerResources(server: McpServer, runs: Runs, docs: string | 
 		}),
 		{
 			title: 'Run file',
-			description: 'A file of a run, by its path in the run folder (percent-encoded). Add ?offset=BYTES to continue.',
+			description: 'A file in a run folder, by its percent-encoded relative path. Add ?offset=BYTES to continue.',
 		},
 		(uri) => answering(() => readRunFile(uri.toString(), runs)),
 	);
@@ -128,7 +128,7 @@ function resource(
 	return { contents: [{ uri, mimeType: mimeType(path), text, _meta: meta }] };
 }
 
-/** Returns the folder of the documentation next to an installed program or in a clone, or null if it is missing. */
+/** Returns the documentation folder next to an installed program or in a clone, or null if it is missing. */
 export async function docsFolder(packageFolder: string): Promise<string | null> {
 	const folder = join(packageFolder, 'docs');
 	return (await pagesIn(folder)).length === 0 ? null : folder;

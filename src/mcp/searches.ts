@@ -8,7 +8,7 @@ import { searchLogsIn } from '../runs/searchLog.ts';
 import { readTreeFile, type TreeFile } from '../search/formats/readTreeFile.ts';
 import type { Runs } from './runs.ts';
 
-/** A search log of a run or of a server folder. */
+/** A search log in a run or a server folder. */
 export interface KnownSearch {
 	/** Name of the run that the log belongs to; null for a log in the `searches` folder of a server folder. */
 	readonly run: string | null;
@@ -25,7 +25,7 @@ export interface OpenedTree {
 	address(node: number | null): string;
 }
 
-/** Maximum number of files whose trees are kept, because clients read a tree page by page. */
+/** Maximum number of files whose trees are kept in memory, because clients read a tree page by page. */
 const maxKept = 2;
 
 /** Searches and trees that the server exposes. */
@@ -58,7 +58,7 @@ export class Searches {
 	}
 
 	/**
-	 * Opens a tree file: of a run by its name, or any file inside the server's folders. Fails with `missing` or `denied`
+	 * Opens a tree file, either in a run by name or anywhere inside the server's folders. Fails with `missing` or `denied`
 	 * like `Runs`, and like `readTreeFile`.
 	 * @param number number of the tree in the file, from 1
 	 */

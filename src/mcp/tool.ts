@@ -13,9 +13,9 @@ export type ToolEffect = 'none' | 'watch' | 'write' | 'code' | 'control';
 
 /** What tools need to act. */
 export interface ActionContext {
-	/** Path of the embedded engine's program. */
+	/** Path of the embedded engine's entry point. */
 	readonly engine: string;
-	/** Python for reward files; null for the default. */
+	/** Python interpreter for reward files; null for the default. */
 	readonly python: string | null;
 	readonly jobs: Jobs;
 }

@@ -2,8 +2,8 @@ import * as v from 'valibot';
 import { episodeErrorKinds } from './episode.ts';
 
 /**
- * Requests to a host process that runs an environment. The process is that of a reward host
- * (src/protocol/rewardHost.ts), with the same framing, limits and errors; what it loads decides what it is.
+ * Requests to a host process that runs an environment. The process is the same as a reward host
+ * (src/protocol/rewardHost.ts), with the same framing, limits and errors; only the file it loads differs.
  */
 export const environmentHostMethods = {
 	/** Loads an environment file. Can be called only once per process. */
@@ -19,7 +19,7 @@ export const environmentHostMethods = {
 	end: 'environment/end',
 } as const;
 
-/** Range of lines of a signature, 1-based. */
+/** Line range of a signature, 1-based. */
 const location = v.object({ line: v.number(), endLine: v.number() });
 
 /** JSON schema of a tool, as trainers pass it to a chat template. */
@@ -40,7 +40,7 @@ export const toolDescriptionSchema = v.object({
 	isAsync: v.boolean(),
 	/** null if another file defines the tool. */
 	location: v.nullable(location),
-	/** null if the tool cannot be described to a model; `fault` has the reason. */
+	/** null if the tool cannot be described to a model; `fault` says why. */
 	schema: v.nullable(toolSchemaSchema),
 	fault: v.nullable(v.object({ kind: v.picklist(['docstring', 'types']), message: v.string() })),
 });
@@ -91,7 +91,7 @@ const hostError = v.object({
 	line: v.exactOptional(v.number()),
 });
 
-/** Fields of every reply to a request about an instance. */
+/** Fields common to all replies to requests about an instance. */
 const instanceReply = {
 	/** Set if user code failed; other results are then missing or incomplete. */
 	error: v.exactOptional(hostError),
@@ -138,7 +138,7 @@ export const playReplySchema = v.object({
 	reset: resetReplySchema,
 	/** Shorter than the script if user code failed. */
 	turns: v.array(callReplySchema),
-	/** null if user code failed before, or if no reward was requested. */
+	/** null if user code failed earlier, or if no reward was requested. */
 	reward: v.nullable(rewardReplySchema),
 });
 export type PlayReply = v.InferOutput<typeof playReplySchema>;

@@ -6,13 +6,13 @@ import { episodeSchema } from './episode.ts';
 export const policyStatisticsSchema = v.object({
 	policy: v.string(),
 	episodes: v.number(),
-	/** Episodes that ended with an error. */
+	/** Number of episodes that ended with an error. */
 	failed: v.number(),
-	/** Over episodes with a reward; null without any. */
+	/** Over episodes with a reward; null if there are none. */
 	mean: v.nullable(v.number()),
 	min: v.nullable(v.number()),
 	max: v.nullable(v.number()),
-	/** Episodes for which success is known, and those that succeeded. */
+	/** Number of episodes for which success is known, and number of those that succeeded. */
 	judged: v.number(),
 	successes: v.number(),
 	maxTurns: v.number(),
@@ -47,7 +47,7 @@ export const environmentFindingSchema = v.object({
 	action: v.optional(v.string()),
 	/** 1-based line in the environment file. */
 	line: v.number(),
-	/** Row in which it occurred first, from 0. */
+	/** Zero-based row in which it first occurred. */
 	row: v.optional(v.number()),
 });
 export type EnvironmentFinding = v.InferOutput<typeof environmentFindingSchema>;
@@ -59,14 +59,14 @@ export const environmentVerificationSchema = v.object({
 	/** Display name of the data; null if the environment was run on one row without columns. */
 	dataset: v.nullable(v.string()),
 	rows: v.number(),
-	/** Rows with a solution. */
+	/** Number of rows with a solution. */
 	solvable: v.number(),
 	policies: v.array(policyStatisticsSchema),
 	findings: v.array(environmentFindingSchema),
-	/** Mean and 95th percentile of the time per turn, in milliseconds; null without turns. */
+	/** Mean and 95th percentile of the time per turn, in milliseconds; null if there were no turns. */
 	turnMs: v.nullable(v.object({ mean: v.number(), p95: v.number() })),
 	durationMs: v.number(),
-	/** Files whose change makes the result outdated. */
+	/** Files whose changes make the result outdated. */
 	files: v.array(v.string()),
 	remarks: v.array(v.string()),
 	episodes: v.array(episodeSchema),

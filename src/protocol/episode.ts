@@ -1,12 +1,12 @@
 import * as v from 'valibot';
 
 /**
- * Reasons why an episode failed, as opposed to a tool call that failed, which the model sees as an answer.
+ * Reasons why an episode failed. A failed tool call does not fail the episode; the model sees its error as the result.
  * - `threw`: reset or get_reward raised an exception; `invalid`: they, or a tool, returned something unusable
  * - `size`: an observation exceeded the limit
- * - `timeout`, `memory`, `processes`: user code exceeded a limit; `exited`: it ended its process
+ * - `timeout`, `memory`, `processes`: user code exceeded a limit; `exited`: it exited its process
  * - `load`: the file could not be loaded again
- * - `changed`: after the process was replaced, the same actions gave other observations
+ * - `changed`: after the process was replaced, the same actions produced different observations
  */
 export const episodeErrorKinds = [
 	'threw',
@@ -28,11 +28,11 @@ export interface ToolCall {
 }
 
 export const episodeStops = [
-	// The policy called no more tools.
+	// The policy made no more tool calls.
 	'policy',
 	// The environment's attribute `done` is true.
 	'done',
-	// The limit of turns was reached.
+	// The turn limit was reached.
 	'turns',
 	// See `error`.
 	'failed',
@@ -53,7 +53,7 @@ export type EpisodeErrorKind = EpisodeError['kind'];
 
 export const episodeTurnSchema = v.object({
 	calls: v.array(toolCallSchema),
-	/** The tools' answers as the model sees them, in TRL's order. Missing ones belong to a turn that failed. */
+	/** Tool results as the model sees them, in TRL's order. Results can be missing only if the turn failed. */
 	results: v.array(
 		v.object({
 			name: v.string(),
@@ -73,7 +73,7 @@ export type EpisodeTurn = v.InferOutput<typeof episodeTurnSchema>;
 
 /** One episode, from reset to reward. */
 export const episodeSchema = v.object({
-	/** Row of the dataset, from 0. */
+	/** Zero-based dataset row. */
 	row: v.number(),
 	/** Name of the policy. */
 	policy: v.string(),

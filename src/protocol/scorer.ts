@@ -2,7 +2,7 @@
 export interface ChatMessage {
 	readonly role: string;
 	readonly content: string | null;
-	/** The assistant's tool calls, and for a `tool` result the call it answers, as in OpenAI's chat API. */
+	/** The assistant's tool calls, and for a `tool` message the ID of the call it answers, as in OpenAI's chat API. */
 	readonly tool_calls?: readonly ChatToolCall[];
 	readonly tool_call_id?: string;
 }

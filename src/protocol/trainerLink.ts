@@ -294,7 +294,7 @@ export const trainerLinkMethods = {
 			metrics: scalars,
 		}),
 	},
-	/** Returns the environment of the recipe, which the driver runs in a separate process. */
+	/** Returns the recipe's environment, which the driver runs in a separate process. */
 	'environment/describe': {
 		params: v.object({}),
 		result: v.object({ environment: environmentDescriptionSchema }),

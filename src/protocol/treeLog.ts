@@ -58,7 +58,7 @@ export const stopReasons = [
 ] as const;
 export type StopReason = (typeof stopReasons)[number];
 
-/** Budget of a search; absent entries are unlimited. 0 is allowed and ends the search immediately. */
+/** Search budget; absent entries are unlimited. 0 is allowed and ends the search immediately. */
 export const searchBudgetSchema = v.object({
 	nodes: v.optional(v.pipe(v.number(), v.minValue(0))),
 	/** Completion tokens, not counting prompts. */
@@ -179,7 +179,7 @@ export const treeEventSchema = v.variant('t', [
 	v.looseObject({ t: v.literal('prune'), at, id, reason: text }),
 	/** Reopens a pruned node. */
 	v.looseObject({ t: v.literal('restore'), at, id }),
-	/** Marks a node as the same thought or answer as another one. */
+	/** Marks a node as containing the same thought or answer as another one. */
 	v.looseObject({ t: v.literal('merge'), at, id, into: id }),
 	v.looseObject({
 		t: v.literal('critique'),

@@ -51,7 +51,7 @@ export const verifiedRowSchema = v.object({
 	others: v.record(v.string(), value),
 	/** Source location of the row: absolute path and 1-based line. */
 	place: v.optional(v.object({ file: v.string(), line: v.number() })),
-	/** Rollouts only: which rollout in its run. */
+	/** Rollouts only: identifies the rollout within its run. */
 	rollout: v.optional(v.object({ step: v.number(), group: v.number(), index: v.number() })),
 });
 export type VerifiedRow = v.InferOutput<typeof verifiedRowSchema>;

@@ -15,8 +15,8 @@ export interface AddedCase {
 const largestCases = 16 << 20;
 
 /**
- * Appends a labeled case to a case file (NAME.cases.jsonl), creating the file if necessary. Fails with `invalid` if the
- * file is not a regular file or would become too large, `denied` or `full`.
+ * Appends a labeled case to a case file (NAME.cases.jsonl), creating the file if necessary. Fails with `denied` or `full`,
+ * or with `invalid` if the file is not a regular file or would become too large.
  */
 export async function appendCase(file: string, made: RewardCase): Promise<AddedCase> {
 	const { before, bytes } = await withFile(file, async (handle) => {

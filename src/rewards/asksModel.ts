@@ -3,7 +3,7 @@ import type { RewardRunner } from './rewardRunner.ts';
 
 const models: ReadonlySet<string> = new Set(['judge', 'process', 'reward-model']);
 
-/** Code patterns that indicate a model call: a model client, a connection, another program, or a suggestive name. */
+/** Code patterns that indicate a model call: a model client, a connection, a subprocess, or a suggestive name. */
 const asking =
 	/judge|grader|\bllms?\b|openai|anthropic|litellm|gemini|mistral|ollama|vllm|transformers|torch|onnx|langchain|\bfetch\b|requests|https?\b|httpx|aiohttp|urllib|socket|node:net|undici|axios|child_process|subprocess|os\.system|\bimport\(|importlib|__import__/i;
 

@@ -107,7 +107,7 @@ function auditedRows({ problems, template, verify, seed = 1 }: AuditRequest): Au
 	}));
 }
 
-/** Returns the row with a different gold answer, replaced in every column that contains it. */
+/** Returns the row with its gold answer replaced in every column that contains it. */
 function withGold(row: ScoreRow, answer: unknown): ScoreRow {
 	const gold = goldText(row.answer);
 	const columns = Object.entries(row.row).map(([name, value]) => [
@@ -272,7 +272,7 @@ function chosen(ids: readonly string[] | undefined): readonly AuditProbe[] {
 		throw new Failure(
 			'invalid',
 			`Unknown audit probe "${id}".`,
-			'Run reasoning-lab help audit to see where probes are listed.',
+			'Run reasoning-lab help audit to see how to list the probes.',
 		);
 	});
 }

@@ -6,6 +6,6 @@
 /** Exit code of a host whose interpreter is too old. The last line of its output contains the version. */
 export const refusedExit = 86;
 
-/** JSON-RPC codes of host errors: failed loads (data: `loadFailureSchema`) and cancellations. */
+/** JSON-RPC codes for host errors: load failures (data: `loadFailureSchema`) and cancellations. */
 export const loadFailedCode = -31001;
 export const canceledCode = -32800;

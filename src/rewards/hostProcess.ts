@@ -76,7 +76,7 @@ export class HostProcess {
 	#killed: Promise<void> | null = null;
 	#answered = false;
 	#closed = false;
-	/** What the process runs, in messages. */
+	/** What the process runs, as named in messages. */
 	subject: 'reward' | 'environment' = 'reward';
 
 	constructor(command: HostCommand) {
@@ -136,7 +136,7 @@ export class HostProcess {
 	}
 
 	/**
-	 * Sends a request. Settles within the time limit plus a grace period: with the answer, LoadFailure (caused by the
+	 * Sends a request. Settles within the time limit plus a grace period: with the result, LoadFailure (caused by the
 	 * file), HostEnd (caused by the process), or Failure `cancelled` or `unavailable`. A host that does not answer in
 	 * time is killed.
 	 */
@@ -242,7 +242,7 @@ export class HostProcess {
 	}
 
 	/**
-	 * Waits until the output that precedes an answer has been read from the pipe. The read happens in this turn of the
+	 * Waits until the output that precedes a response has been read from the pipe. The read happens in this turn of the
 	 * event loop.
 	 */
 	async #drained(): Promise<void> {
@@ -312,8 +312,8 @@ export class HostProcess {
 }
 
 /**
- * Returns whether the JSON-RPC library reports a connection error, using a code in its reserved range. There was no
- * answer in that case.
+ * Returns whether the JSON-RPC library reports a connection error, using a code in its reserved range. In that case,
+ * there was no response.
  */
 function isOfConnection({ code }: ResponseError<unknown>): boolean {
 	return code >= ErrorCodes.jsonrpcReservedErrorRangeStart && code <= ErrorCodes.jsonrpcReservedErrorRangeEnd;

@@ -10,7 +10,7 @@ export class LoadFailure extends Failure {
 	readonly line?: number;
 	/** Error message without the location. */
 	readonly detail: string;
-	/** How to fix the error, if there is more specific advice than to fix the file. */
+	/** How to fix the error, if there is more specific advice than "Fix the file." */
 	readonly advice?: string;
 	/** Stack frames in user code. The innermost frame is last in Python and first in JavaScript. */
 	readonly frames?: string;

@@ -21,7 +21,7 @@ export interface RewardDataRequest {
 	readonly file: string;
 	/** Text of the reward file, if an editor has a newer version than the disk. */
 	readonly text?: string;
-	/** Folders that are searched for recipes: those of the workspace. */
+	/** Folders that are searched for recipes: the workspace folders. */
 	readonly folders: readonly string[];
 	/** Absolute path of a JSONL file selected by the user. Takes precedence over the comment and the recipe. */
 	readonly dataset?: string;

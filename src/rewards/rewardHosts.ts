@@ -98,7 +98,7 @@ export class RewardHosts extends Disposable {
 	}
 
 	/**
-	 * Reserves host processes for user code other than rewards. While the lease is open, a spare of the language is kept
+	 * Reserves host processes for user code other than rewards. While the lease is open, a spare host for the language is kept
 	 * ready, as for a runner.
 	 */
 	lease(language: HostLanguage, subject: HostProcess['subject']): HostLease {
@@ -171,7 +171,7 @@ export class RewardHosts extends Disposable {
 		return [...this.#runners, ...this.#leases].some((one) => one.language === language);
 	}
 
-	/** Ends the spare of a language that has lost its last user. */
+	/** Ends the spare host for a language that has lost its last user. */
 	#unused(language: HostLanguage): void {
 		if (this.#used(language)) return;
 		const spare = this.#spares.get(language);

@@ -7,7 +7,7 @@ import type { RewardPrograms } from './rewardRunner.ts';
 const execute = promisify(execFile);
 
 export interface ProgramChoice {
-	/** Path of Node set by the user. Default: the program of this process, with Electron running as Node. */
+	/** Path of Node set by the user. Default: this process's executable, with Electron running as Node. */
 	readonly node?: string | null;
 	/** Path of Python from the Python extension or a setting. Default: python3, or py or python on Windows. */
 	readonly python?: string | null;

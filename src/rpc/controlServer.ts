@@ -43,7 +43,7 @@ export interface ControlServerOptions {
 /** Time allowed for a connection to send the token before it is closed, in milliseconds. */
 const initializeMs = 5000;
 
-/** Removals of tokens by servers that were disposed, by path. */
+/** Pending token removals by disposed servers, by path. */
 const removals = new Map<string, Promise<void>>();
 
 /**
@@ -123,7 +123,7 @@ export class ControlServer extends Disposable {
 
 	async #settled(): Promise<void> {
 		while (this.#open.size > 0) await Promise.allSettled(this.#open);
-		// The connections now hold the answers and write them in order. This waits for the last one.
+		// The connections now hold the responses and write them in order. This waits for the last one.
 		await new Promise((resolve) => setImmediate(resolve));
 		await Promise.allSettled([...this.#clients].map((connection) => connection.sendNotification(runChanged)));
 	}

@@ -7,7 +7,7 @@ import { listFolder, readSmallFile } from '../files/safeFile.ts';
 import { decode } from '../protocol/decode.ts';
 import { runFiles, stepOf } from './runFiles.ts';
 
-/** Name of the list of a checkpoint's files. It is written last, so a checkpoint whose files match it is complete. */
+/** Name of the file list in a checkpoint. It is written last, so a checkpoint whose files match it is complete. */
 export const manifestName = 'checkpoint.json';
 
 export const checkpointManifestSchema = v.looseObject({

@@ -61,7 +61,7 @@ export async function acquireDevice(options: DeviceQueueOptions): Promise<FileLo
 			}
 			await pause(options.pollMs ?? 500, options.signal);
 			const now = new Date();
-			// Deleting the ticket, for example in a cleanup of the folder, does not end the wait.
+			// Deleting the ticket, for example when the folder is cleaned up, does not end the wait.
 			await utimes(join(tickets, ticket), now, now).catch(() => writeFileAtomic(join(tickets, ticket), content));
 		}
 	} finally {

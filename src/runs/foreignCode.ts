@@ -50,8 +50,8 @@ export function startMark(recipe: unknown): string {
 }
 
 /**
- * Returns the code and servers that a run would use but with which this user has not started it, or null if there are
- * none. Fails if the recipe cannot be read.
+ * Returns the code and servers that a run would use, or null if there are none or this user has started the run with
+ * them. Fails if the recipe cannot be read.
  */
 export async function foreignCodeOf(
 	run: string,

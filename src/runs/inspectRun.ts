@@ -8,7 +8,7 @@ import { formats } from './importers/formats.ts';
 import type { RolloutSplit, RunContent, RunFault } from './runContent.ts';
 import { runStateOf } from './runStatus.ts';
 
-/** Counts of some rollouts. Rollout, group and null are defined in docs/formats.md. */
+/** Counts for a set of rollouts. Rollout, group and null are defined in docs/formats.md. */
 export interface RolloutCounts {
 	readonly groups: number;
 	readonly rollouts: number;

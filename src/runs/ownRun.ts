@@ -45,7 +45,7 @@ export class OwnRun implements RunContent {
 		const missing = (cause?: unknown) =>
 			new Failure(
 				'missing',
-				`The rollouts of step ${step} are missing (${path}).`,
+				`The rollouts for step ${step} are missing (${path}).`,
 				'They were pruned or moved. Choose another step.',
 				{ cause },
 			);

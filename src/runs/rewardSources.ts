@@ -169,8 +169,8 @@ async function addPackages(collection: Collection, root: string): Promise<void> 
 /**
  * Reads reward files with all their local dependencies, transitively: relative imports in TypeScript and JavaScript,
  * Python modules in the reward file's folder or below it, and files in `@file` comments. Missing imports are left to
- * the reward loader, which reports the line. Fails with `missing`, `denied`, or `invalid` if a file is not regular, too
- * large, or outside the project.
+ * the reward loader, which reports the line. Fails with `missing`, `denied`, or `invalid` if a file is too large, not
+ * regular, or outside the project.
  * @param paths absolute paths of the reward files
  */
 export async function readRewardSources(paths: readonly string[]): Promise<RewardSources> {

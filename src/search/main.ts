@@ -5,7 +5,7 @@ import { createMessageConnection, IPCMessageReader, IPCMessageWriter } from 'vsc
 import { SearchServer } from './searchServer.ts';
 
 /*
- * The search worker: a process that runs the searches of one window and answers requests from its parent over the
+ * The search worker: a process that runs the searches for one window and answers requests from its parent over the
  * channel. It exits with its parent; the logs of searches that were running can be continued.
  *
  * search.js [--engine PROGRAM] [--client NAME]

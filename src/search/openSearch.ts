@@ -69,7 +69,7 @@ export class OpenSearch extends Disposable {
 	readonly guide: OpenScorer | null;
 	readonly judge: OpenScorer | null;
 	readonly #lease: PolicyLease;
-	/** Tools of an agent; null if the strategy is not an agent. */
+	/** The agent's tools; null if the strategy is not an agent. */
 	readonly #tools: OpenTools | null;
 
 	private constructor(
@@ -200,7 +200,7 @@ export class OpenSearch extends Disposable {
 	}
 }
 
-/** Gives the judge a distinct name, because values are stored by scorer name and the guide can have the same name. */
+/** Gives the judge a distinct name, because values are stored by scorer name and the guide may have the same name. */
 function apartFrom(guide: Scorer | null, judge: Scorer | null): Scorer | null {
 	if (judge === null || judge.name !== guide?.name) return judge;
 	const { scope, oracle } = judge;

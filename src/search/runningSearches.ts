@@ -15,7 +15,7 @@ import { continueSearch, type SearchSession, startSearch } from './searchSession
 type Params<M extends keyof typeof searchRequests> = v.InferOutput<(typeof searchRequests)[M]['params']>;
 
 export interface SearchPrograms {
-	/** Path of the engine, which serves checkpoints. */
+	/** Path to the engine, which serves checkpoints. */
 	readonly engine: string;
 	/** Name of this program in the engine's log. */
 	readonly client: string;
@@ -117,7 +117,7 @@ export class RunningSearches extends Disposable {
 	context(keys: Readonly<Record<string, string>>, environment: Readonly<Record<string, string>>): SearchContext {
 		const { engine, client } = this.#programs;
 		const all = { ...process.env, ...environment };
-		// The only variable passed to policies is the path of the Python interpreter that serves PyTorch checkpoints.
+		// The only variable passed to policies is the path to the Python interpreter that serves PyTorch checkpoints.
 		const python = { [torchPythonVariable]: all[torchPythonVariable] };
 		return {
 			pool: this.#pool,

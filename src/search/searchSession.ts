@@ -215,7 +215,7 @@ export async function startSearch(start: SearchStart): Promise<SearchSession> {
  * Continues a search in its existing log file: anything left incomplete by a crash is set aside, and the rest becomes
  * the tree. Fails with `busy` while a search is writing to the log, with `denied` if this user did not start the search
  * and no specification is given, with `invalid` if the log cannot be continued or a node is missing, and like {@link
- * OpenSearch.open}; on failure, the log is unchanged, except that an incomplete end can have been set aside.
+ * OpenSearch.open}; on failure, the log is unchanged, except that an incomplete end may have been set aside.
  */
 export async function continueSearch(go: SearchContinuation): Promise<SearchSession> {
 	const { log, context, signal, action, budget, onText } = go;

@@ -45,7 +45,7 @@ async function episodesPerSecond(
 			...(together ? { script } : {}),
 		});
 		await session.end();
-		if (reward !== 1) throw new Error(`The solution of row ${row + 1} earned ${reward}.`);
+		if (reward !== 1) throw new Error(`The solution for row ${row + 1} earned ${reward}.`);
 	}
 	const rate = count / ((performance.now() - start) / 1000);
 	runner.dispose();

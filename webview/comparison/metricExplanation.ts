@@ -18,6 +18,6 @@ export function explainShared(metric: string, runs: readonly ComparedRun[]): Exp
 		title: plainLabel(info.title, 120),
 		...(info.title === metric ? {} : { name: metric }),
 		paragraphs: [info.explanation, ...differs, ...(info.healthy === null ? [] : [`Healthy: ${info.healthy}`])],
-		facts: [['Over', info.over], ...names],
+		facts: [['Measured over', info.over], ...names],
 	};
 }

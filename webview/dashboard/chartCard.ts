@@ -213,7 +213,7 @@ export class ChartCard extends Disposable {
 		this.plot.rebuild();
 	}
 
-	/** Describes the values at a row. */
+	/** Describes the values at an x position. */
 	describe(row: number): string {
 		const { link } = this.#needs;
 		const at = link.x[row];

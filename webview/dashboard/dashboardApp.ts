@@ -248,7 +248,7 @@ export class DashboardApp extends Disposable {
 		this.#noMatch.hidden = empty || this.#grid.shown.length > 0;
 	}
 
-	/** Announces status changes of the run, but not individual steps. */
+	/** Announces changes in the run's status, but not individual steps. */
 	#announce(): void {
 		const { run } = this.#model;
 		if (!run) return;

@@ -64,7 +64,7 @@ export class DashboardModel extends Disposable implements ColumnSource {
 		return this.#expected === null || this.#exact < this.#expected;
 	}
 
-	/** Returns the current time of the extension's clock, in seconds since the epoch. */
+	/** Returns the current time on the extension's clock, in seconds since the epoch. */
 	now(): number {
 		return Date.now() / 1000 + this.#clock;
 	}

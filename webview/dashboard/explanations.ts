@@ -44,10 +44,10 @@ export function explainMetric(name: string, context: MetricContext): Explanation
 		paragraphs: [info.explanation],
 		facts: [
 			...(unit === null ? [] : ([['Unit', unit]] as const)),
-			['Over', info.over],
+			['Measured over', info.over],
 			...(info.healthy === null ? [] : ([['Healthy', info.healthy]] as const)),
-			...(info.rises === null ? [] : ([['Up', info.rises]] as const)),
-			...(info.falls === null ? [] : ([['Down', info.falls]] as const)),
+			...(info.rises === null ? [] : ([['Rising', info.rises]] as const)),
+			...(info.falls === null ? [] : ([['Falling', info.falls]] as const)),
 			...ownFacts(info),
 			...(context.stage === 'grpo' && name === 'loss' && context.lossType
 				? ([['loss_type', context.lossType]] as const)

@@ -79,7 +79,7 @@ export async function exportChart(
 	await save(name, kind, await chartPicture(canvas, { title: spec.title, subtitle, legend, theme }));
 }
 
-/** Returns the subtitle of an exported picture, with its settings. */
+/** Returns the subtitle of an exported image, with its settings. */
 export function pictureSubtitle(runName: string, axis: PlotLink['axis'], smoothing: number, over: string): string {
 	const smoothed = smoothing > 0 ? `, smoothed ${smoothing.toFixed(2)}` : '';
 	return `${runName}, ${axis === 'step' ? 'by step' : 'by time'}${smoothed}${over === '' ? '' : `; ${over}`}`;

@@ -45,7 +45,7 @@ export class Toolbar extends Disposable {
 		});
 		const follow = checkbox({
 			label: 'Follow',
-			title: 'Follow new steps (zooming pauses)',
+			title: 'Follow new steps (turned off by zooming)',
 			checked: link.following,
 			onChange: (checked) => link.setFollowing(checked),
 		});

@@ -49,7 +49,7 @@ export class DatasetModel extends Disposable {
 	readonly onChange = this.#changed.event;
 	#state: SavedState;
 	#snapshot: DatasetSnapshot | null = null;
-	/** Requested view that no snapshot shows yet; null if there is none. */
+	/** Requested view that no snapshot reflects yet; null if there is none. */
 	#requested: RequestedView | null = null;
 	readonly #portions = new Map<number, readonly ShownRow[]>();
 	readonly #asked = new Set<string>();

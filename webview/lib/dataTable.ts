@@ -137,7 +137,7 @@ export class DataTable extends Disposable {
 		if (focused) this.focus();
 	}
 
-	/** Updates the visible rows after rows were loaded or the selection changed. */
+	/** Updates the visible rows after rows have been loaded or the selection has changed. */
 	refresh(): void {
 		for (const [index, row] of this.#drawn) {
 			if (row.isConnected) this.#fillRow(row, index);

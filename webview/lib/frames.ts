@@ -66,7 +66,7 @@ export class Frames {
 	}
 }
 
-/** Animation frames of this page. */
+/** Animation frames for this page. */
 export const frames = new Frames();
 
 /**

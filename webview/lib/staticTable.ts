@@ -3,12 +3,12 @@ import { type Child, element } from './dom.ts';
 export interface StaticTable {
 	/** Description for screen readers. */
 	readonly caption?: string;
-	/** Column headers: texts, or cells. null is an empty corner. Without headers, the table has only rows. */
+	/** Column headers: strings or cells. null is an empty corner. Without headers, the table has only rows. */
 	readonly head?: readonly (HTMLElement | string | null)[];
 	readonly rows: readonly (HTMLElement | null)[];
 }
 
-/** Creates a table of which all rows are drawn. {@link DataTable} draws only the visible ones. */
+/** Creates a table that draws all of its rows. {@link DataTable} draws only the visible ones. */
 export function staticTable(className: string, content: StaticTable): HTMLTableElement {
 	return element('table', { class: className }, ...tableParts(content));
 }
@@ -25,12 +25,12 @@ export function tableParts({ caption, head, rows }: StaticTable): Child[] {
 
 const isCell = (cell: HTMLElement | string | null): cell is HTMLElement => cell !== null && typeof cell !== 'string';
 
-/** Creates the header cell of a column, or an empty corner cell. */
+/** Creates the header cell for a column, or an empty corner cell. */
 export function columnHead(text: string | null, className = ''): HTMLElement {
 	return text === null ? element('td') : element('th', { attributes: { scope: 'col' }, class: className }, text);
 }
 
-/** Creates the header cell of a row. */
+/** Creates the header cell for a row. */
 export function rowHead(...content: readonly Child[]): HTMLElement {
 	return element('th', { attributes: { scope: 'row' } }, ...content);
 }

@@ -115,7 +115,7 @@ export function buildTheme(kind: ThemeKind, read: ReadVariable): Theme {
 }
 
 /**
- * Reads the theme kind from the mark that VS Code sets on the body, or infers it from the background if there is none.
+ * Reads the theme kind from the attribute that VS Code sets on the body, or infers it from the background if there is none.
  */
 export function readThemeKind(body: HTMLElement, read: ReadVariable): ThemeKind {
 	switch (body.dataset.vscodeThemeKind) {
@@ -146,7 +146,7 @@ export class ThemeWatcher implements IDisposable {
 			this.#theme = ThemeWatcher.#read();
 			this.#changed.fire(this.#theme);
 		});
-		// VS Code changes the variables in the style attribute of html, and the marks on body.
+		// VS Code changes the variables in the style attribute of html, and other attributes of body.
 		observer.observe(document.documentElement, { attributes: true, attributeFilter: ['style', 'class'] });
 		observer.observe(document.body, { attributes: true, attributeFilter: ['class', 'data-vscode-theme-kind'] });
 		this.#stop = toDisposable(() => observer.disconnect());
@@ -170,7 +170,7 @@ export class ThemeWatcher implements IDisposable {
 	}
 }
 
-/** Returns the contrast of two colors given as text; 0 if either cannot be parsed. Exported for tests. */
+/** Returns the contrast between two colors given as strings; 0 if either cannot be parsed. Exported for tests. */
 export function contrastOf(one: string, other: string): number {
 	const [a, b] = [parseColor(one), parseColor(other)];
 	return a && b ? contrast(a, b) : 0;

@@ -27,7 +27,7 @@ export function placeTooltip(
 	return { left, top: above >= 0 ? above : Math.max(0, view.height - size.height - gap) };
 }
 
-/** Tooltip of a page. Appears on hover and focus, stays open while hovered, and closes on Escape. */
+/** Tooltip for a page. Appears on hover and focus, stays open while hovered, and closes on Escape. */
 export class Tooltip extends Disposable {
 	readonly #box = element('div', {
 		id: uniqueId('tooltip'),

@@ -38,7 +38,7 @@ export class App extends Disposable {
 			save: (place) =>
 				this.#announceResult(
 					model.host.request('saveCase', place).then(({ saved }) => (saved ? undefined : Promise.reject(canceled))),
-					'Saved as case.',
+					'Saved as a case.',
 				),
 		};
 		this.#policies = new PolicyBar(model);

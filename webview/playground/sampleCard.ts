@@ -139,7 +139,7 @@ export class SampleCard implements IDisposable {
 				title: 'Copy as shell commands for the Reasoner API',
 				onClick: () => copy(place, 'api'),
 			}).element,
-			button({ label: 'Save as Case', title: 'Add to the labeled test cases of a reward', onClick: () => save(place) })
+			button({ label: 'Save as Case', title: 'Add to the labeled test cases for a reward', onClick: () => save(place) })
 				.element,
 		];
 	}

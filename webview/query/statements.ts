@@ -32,7 +32,7 @@ export const bins = 40;
 
 /**
  * Returns a statement that computes the histogram of a column over all rows returned by `sql`. The result has the
- * columns (bin, low, high, rows); the row with bin null counts rows without a finite value. If there are only a few
+ * columns (bin, low, high, rows); the row whose bin is null counts rows without a finite value. If there are only a few
  * distinct integers, each one gets its own bin.
  */
 export function histogramSql(sql: string, column: string): string {

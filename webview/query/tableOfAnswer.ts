@@ -17,7 +17,7 @@ const characterWidth = 7.2;
 const cellPadding = 22;
 const sampled = 60;
 
-/** Formats a value as cell text in one line, with invisible characters written out. */
+/** Formats a value as cell text on one line, with invisible characters written out. */
 export function cellText(value: Cell | undefined, kind: ColumnKind): string {
 	if (value === null || value === undefined) return '';
 	if (typeof value === 'number') return Number.isInteger(value) ? String(value) : formatNumber(value, 6);

@@ -138,8 +138,7 @@ export class Browser extends Disposable {
 				judged.length > 0 && fact('group-correct', 'Correct', ', correct ', `${right}/${judged.length}`),
 				summary.dead && fact('badge dead', 'All rewards are equal', ', ', 'dead'),
 				passing && fact('quiet', 'Match the filters', ', matching the filters ', `${rows.length} of ${size}`),
-				occurrences > 0 &&
-					fact('badge found', 'Occurrences of the searched text', ', occurrences ', String(occurrences)),
+				occurrences > 0 && fact('badge found', 'Occurrences of the search text', ', occurrences ', String(occurrences)),
 			),
 		);
 	}

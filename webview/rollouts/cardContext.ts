@@ -45,7 +45,7 @@ export interface CardContext {
 	found(index: number, findings: TextFindings): void;
 }
 
-/** Context shared by all cards in a group: tags and weights of the run, and button actions. */
+/** Context shared by all cards in a group: the run's tags and weights, and button actions. */
 export interface CardGroup extends Pick<Place, 'split' | 'step' | 'group'> {
 	readonly largestAdvantage: number;
 	readonly search: string;

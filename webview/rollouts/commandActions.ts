@@ -50,5 +50,5 @@ export function rate(
 	if (command === 'unrate') feedback.rate(index, null);
 	else feedback.raise(index, command === 'rate-higher' ? 1 : -1);
 	const rating = feedback.mine(index);
-	say(rating === null ? `Rating of completion ${index} cleared` : `Completion ${index} rated ${rating} of 5`);
+	say(rating === null ? `Rating for completion ${index} cleared` : `Completion ${index} rated ${rating} of 5`);
 }

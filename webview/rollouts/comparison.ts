@@ -59,7 +59,7 @@ export function partingWord(
 	return code === undefined ? null : { text: String.fromCodePoint(code), logprob: null };
 }
 
-/** Returns marks for the common prefix, the first different token, and the remainder. */
+/** Returns marks for the common prefix, the first differing token, and the remainder. */
 export function comparisonMarks(side: Side, parting: Parting | null, start: number): Mark[] {
 	const { length } = side.text;
 	if (parting === null) return length > 0 ? [{ start: 0, end: length, kind: 'common', title: 'Common prefix' }] : [];

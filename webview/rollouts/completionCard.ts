@@ -156,7 +156,7 @@ export class CompletionCard implements IDisposable {
 			action(`Open completion ${index} as text`, 'Open as text', 'open', () => context.openText(index)),
 			// The transcript view is not useful for a single message.
 			(this.rollout.turns ?? null) !== null &&
-				action(`Inspect the messages of completion ${index}`, 'Open as transcript', 'log', () =>
+				action(`Inspect the messages in completion ${index}`, 'Open as transcript', 'log', () =>
 					context.openTranscript(index),
 				),
 		);

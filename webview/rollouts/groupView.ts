@@ -184,7 +184,7 @@ export class GroupView extends Disposable {
 		this.#strip.updateChosen();
 	}
 
-	/** Updates the controls after a setting was changed with the keyboard. */
+	/** Updates the controls after a setting is changed with the keyboard. */
 	syncChoices(): void {
 		this.#order.setValue(this.#model.rowOrder);
 		this.#layoutChoice.setValue(this.#model.layout);

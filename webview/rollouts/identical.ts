@@ -1,6 +1,6 @@
 import type { RolloutDetail } from '../../src/protocol/rolloutsMessages.ts';
 
-/** Completions in a group with identical text, rewards and other facts. */
+/** Completions in a group with identical text, rewards and other recorded data. */
 export interface Fold {
 	/** First completion, which represents the fold. */
 	readonly rollout: RolloutDetail;

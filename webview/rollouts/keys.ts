@@ -58,7 +58,7 @@ export const bindings: readonly Binding[] = [
 	{ command: 'fold', keys: ['i'], shown: ['i'], does: 'Expand or collapse identical completions' },
 	{ command: 'choose', keys: ['v'], shown: ['v'], does: 'Select completion' },
 	{ command: 'compare', keys: ['d'], shown: ['d'], does: 'Compare with another completion' },
-	{ command: 'label', keys: ['s'], shown: ['s'], does: 'Label steps of the completion' },
+	{ command: 'label', keys: ['s'], shown: ['s'], does: 'Label steps in completion' },
 	{ command: 'rate-higher', keys: ['+', '='], shown: ['+'], does: 'Raise rating (starts at 3 of 5)' },
 	{ command: 'rate-lower', keys: ['-'], shown: ['-'], does: 'Lower rating' },
 	{ command: 'unrate', keys: ['0'], shown: ['0'], does: 'Clear rating' },

@@ -99,7 +99,7 @@ export class RolloutsModel extends RolloutsState {
 		this.#settle();
 	}
 
-	/** Opens a group at any step, and optionally one of its completions. */
+	/** Opens a group in any step, and optionally one of its completions. */
 	show(place: { split: RolloutSplit; step: number; group: number | null; index: number | null }): void {
 		this.#wanted = place.index;
 		if (place.split !== this.split) {

@@ -153,7 +153,7 @@ export class App extends Disposable {
 			formatCounted(tokens, 'token'),
 			formatDuration(seconds),
 			...(left === null ? [] : [`about ${formatDuration(left)} left`]),
-			...(running === 'other' ? ['running in another window or program'] : []),
+			...(running === 'other' ? ['running in another window or process'] : []),
 		];
 		fill(
 			this.#header,
@@ -276,7 +276,7 @@ export class App extends Disposable {
 	#curveLines(): PlotLine[] {
 		const { summaryEvent, state } = this.#model;
 		const names = {
-			pass: 'pass@k: any of k samples is correct (upper bound)',
+			pass: 'pass@k: at least one of k samples is correct (upper bound)',
 			cons: 'cons@k: majority answer of k samples is correct',
 		};
 		return (summaryEvent?.summary.curves ?? [])

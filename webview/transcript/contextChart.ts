@@ -45,7 +45,7 @@ export class ContextChart {
 				element(
 					'p',
 					{ class: 'quiet' },
-					`${formatCount(totals.counted)} of ${formatCounted(totals.answers, 'answer')} report token usage.`,
+					`${formatCount(totals.counted)} of ${formatCounted(totals.answers, 'response')} report token usage.`,
 				),
 			);
 		}

@@ -50,7 +50,7 @@ export class Timeline extends Disposable {
 		this.#list.element.scrollTop = scrollTop;
 	}
 
-	/** Updates the list after messages were expanded, collapsed or selected. */
+	/** Updates the list after messages are expanded, collapsed or selected. */
 	update(reveal: boolean): void {
 		for (const [index, card] of this.#cards) {
 			if (card.element.isConnected) card.update();

@@ -67,7 +67,7 @@ export function describeEvent(event: TreeEvent): string {
 				event.seconds === undefined ? '' : `, ${formatDuration(event.seconds)}`
 			}`;
 		case 'reference':
-			return `${plainLabel(event.label, 40)} of node ${event.id}${
+			return `${plainLabel(event.label, 40)} in node ${event.id}${
 				event.supported === null ? '' : event.supported ? ', supported' : ', not supported'
 			}`;
 		case 'fault':

@@ -16,14 +16,14 @@ export const coloringNames: Readonly<Record<Coloring, string>> = {
 
 export const coloringWords: Readonly<Record<Exclude<Coloring, 'role'>, string>> = {
 	value: 'Mean or maximum of backed-up values',
-	score: 'Latest score of the node',
+	score: 'Latest score for the node',
 	visits: 'Simulations through the node, on a log scale',
 	prior: 'Prior probability among siblings',
 	entropy: 'Mean next-token entropy over the step’s tokens, in nats',
 };
 
 /**
- * Returns a node's metric value, or null if there is none. Visits are logarithmic, because a few nodes have most of
+ * Returns a node's metric value, or null if there is none. Visits are on a log scale, because a few nodes have most of
  * them.
  */
 export function measureOf(tree: SearchTree, node: TreeNode, coloring: Exclude<Coloring, 'role'>): number | null {
@@ -85,7 +85,7 @@ const sampled = 1000;
 const fewest = 3;
 
 /**
- * Returns the default coloring: the metric that drove decisions and rated most nodes, falling back to what the policy
+ * Returns the default coloring: the metric that drove decisions and has values for the most nodes, falling back to what the policy
  * reported.
  */
 export function fittingColoring(tree: SearchTree): Coloring {

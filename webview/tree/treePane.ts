@@ -28,7 +28,7 @@ import { walk } from './treeWalk.ts';
  */
 const layoutPause = { min: 60, share: 4, loading: 400 } as const;
 
-/** Parts that can be outdated. `picture` is the canvas content for an unchanged scene. */
+/** Parts that can become outdated. `picture` is the canvas content for an unchanged scene. */
 type Part = 'layout' | 'scene' | 'minimap' | 'picture';
 
 export interface Drawn {

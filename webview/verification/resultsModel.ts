@@ -89,7 +89,7 @@ export class ResultsModel extends Disposable {
 	receive(event: ResultEvent): void {
 		if (event.type === 'status') {
 			this.status = event.status;
-			// The event is about an unknown result, so a message was lost.
+			// The event refers to an unknown result, so a message was lost.
 			if (event.status.result !== this.result && event.status.result !== 0) this.#host.post({ type: 'ready' });
 			this.#fire('status');
 			return;

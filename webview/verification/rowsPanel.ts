@@ -72,7 +72,7 @@ export class RowsPanel extends Disposable {
 		this.#list.update(shown.length, row === null ? -1 : shown.indexOf(row));
 	}
 
-	/** Redraws after another row was opened. */
+	/** Redraws after another row has been opened. */
 	open(): void {
 		const { shown, row } = this.#model;
 		this.#list.update(shown.length, row === null ? -1 : shown.indexOf(row));

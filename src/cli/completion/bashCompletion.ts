@@ -4,7 +4,7 @@ import type { Verb } from '../verb.ts';
 /** Supports bash 3.2, the version on macOS: no mapfile, and `compopt` only if available. */
 export function bashCompletion(verbs: readonly Verb[]): string {
 	const names = verbs.map(({ name }) => name).join(' ');
-	return `# bash completion of reasoning-lab: eval "$(reasoning-lab completion bash)"
+	return `# bash completion for reasoning-lab: eval "$(reasoning-lab completion bash)"
 _reasoning_lab() {
 	local cur="\${COMP_WORDS[COMP_CWORD]}" prev="\${COMP_WORDS[COMP_CWORD-1]}" verb="\${COMP_WORDS[1]}"
 	local words="" options="" kind="" i position=0

@@ -4,7 +4,7 @@ import type { Verb } from '../verb.ts';
 export function fishCompletion(verbs: readonly Verb[]): string {
 	const names = verbs.map(({ name }) => name);
 	return [
-		'# fish completion of reasoning-lab: reasoning-lab completion fish | source',
+		'# fish completion for reasoning-lab: reasoning-lab completion fish | source',
 		'function __reasoning_lab_verb',
 		'\tset -l words (commandline -opc)',
 		'\ttest (count $words) -gt 1; and test "$words[2]" = "$argv[1]"',

@@ -4,7 +4,7 @@ import type { Verb } from '../verb.ts';
 export function zshCompletion(verbs: readonly Verb[]): string {
 	const names = verbs.map(({ name }) => name);
 	return `#compdef reasoning-lab
-# zsh completion of reasoning-lab: source <(reasoning-lab completion zsh), after compinit
+# zsh completion for reasoning-lab: source <(reasoning-lab completion zsh), after compinit
 _reasoning_lab() {
 	local verb
 	if ((CURRENT == 2)); then

@@ -1,6 +1,6 @@
 import { type QuotedNumber, quotedNumbers } from './quotedNumber.ts';
 
-/** An `rl://` address in a text. */
+/** An `rl://` address found in text. */
 export interface Citation {
 	readonly address: string;
 	/** Offset of the address in the text, in UTF-16 code units. */
@@ -14,13 +14,12 @@ export interface Citation {
 
 const addresses = /\brl:\/\/[^\s<>"'`|\\^{}]*/g;
 
-/** Number of citations after which a text is not read further. */
+/** Maximum number of citations to find; the rest of the text is ignored. */
 export const maxCitations = 10_000;
 
 /**
- * Finds addresses in Markdown: in links, autolinks, code and plain text. The numbers of a citation are those in the text
- * of its link (`[0.62](rl://...)`). If there are none, it is the last number before it in the same line and sentence,
- * unless another citation follows that number. Numbers that name a place (`step 12`, `group 3`) do not count.
+ * Finds addresses in Markdown: in links, autolinks, code, and plain text. A citation's numbers are those in its link text (`[0.62](rl://...)`). If there are none, the last number before the citation in the same line and sentence
+ * is used, unless another citation follows that number. Numbers that identify a location (`step 12`, `group 3`) do not count.
  */
 export function findCitations(text: string): Citation[] {
 	const found: Citation[] = [];
@@ -76,7 +75,7 @@ function lastNumber(before: string): QuotedNumber[] {
 const places =
 	/\b(?:steps?|groups?|completions?|nodes?|tokens?|rows?|trees?|rounds?|epochs?|seeds?|figures?|tables?)\s+(?:\d+\s*(?:to|-|\u2013|and|,)\s*)*$/i;
 
-/** Returns the numbers in a text that do not name a place. */
+/** Returns the numbers in a text that do not identify a location. */
 function values(text: string): QuotedNumber[] {
 	return quotedNumbers(text).filter(({ offset }) => !places.test(text.slice(0, offset)));
 }

@@ -33,7 +33,7 @@ export type DataAddress =
 			readonly run: string | null;
 			/** File name in the run's `searches` folder; without a run, a path relative to the project folder. */
 			readonly search: string;
-			/** Number of the tree in the file, from 1. */
+			/** Number of the tree in the file, starting from 1. */
 			readonly tree: number;
 			/** null for the whole tree. */
 			readonly node: number | null;

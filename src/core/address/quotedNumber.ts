@@ -1,10 +1,10 @@
-/** A number as written in a text. */
+/** A number as written in the text. */
 export interface QuotedNumber {
 	readonly text: string;
 	/** For a percentage, the percentage itself: 62 for "62%". */
 	readonly value: number;
 	readonly percent: boolean;
-	/** Largest difference from the exact value that rounding to the written digits explains. */
+	/** Maximum difference from the exact value that rounding to the written digits can cause. */
 	readonly tolerance: number;
 	/** Offset in the text, in UTF-16 code units. */
 	readonly offset: number;
@@ -13,8 +13,8 @@ export interface QuotedNumber {
 const number =
 	/(?<![\w.,]|\w[-/])[-+\u2212]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?(?:e[-+\u2212]?\d+)?(?:\s?%)?(?![\w.,]*\w|[-/]\d)/giu;
 
-/** Finds the numbers in a text: `0.62`, `-1.5e-4`, `1,896`, `62.5%`. Digits that are part of a word, a
- * date or a version are not numbers. */
+/** Finds the numbers in a text: `0.62`, `-1.5e-4`, `1,896`, `62.5%`. Digits that are part of a word,
+ * a date, or a version number do not count. */
 export function quotedNumbers(text: string): QuotedNumber[] {
 	const found: QuotedNumber[] = [];
 	for (const match of text.matchAll(number)) {
@@ -32,10 +32,10 @@ export function quotedNumbers(text: string): QuotedNumber[] {
 	return found;
 }
 
-/** Whether a number is an exact value, rounded to the digits that are written. A percentage is 100 times the value. */
+/** Whether a number equals an exact value rounded to the written digits. A percentage is 100 times the value. */
 export function isRounded(quoted: QuotedNumber, exact: number): boolean {
 	const near = (value: number) =>
-		// The last term allows for the binary representation of the value.
+		// The last term allows for rounding error in the binary representation of the value.
 		Math.abs(value - quoted.value) <= quoted.tolerance + Math.abs(value) * 1e-12;
 	return near(exact) || (quoted.percent && near(100 * exact));
 }

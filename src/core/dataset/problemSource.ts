@@ -1,7 +1,7 @@
 import type { Problem, Question } from './problem.ts';
 
 /**
- * Problem source of a run: a task generator or the rows of a file. It is stateless: the nth training problem for a seed
+ * Problem source for a run: a task generator or the rows of a file. It is stateless: the nth training problem for a seed
  * is always the same, so a dataset cursor is a single integer.
  */
 export interface ProblemSource {

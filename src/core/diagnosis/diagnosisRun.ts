@@ -60,7 +60,7 @@ export interface RecipeAdvice {
 	readonly edits?: RecipeEdit[];
 }
 
-/** Creates advice for the key to change. Returns null if the run has no recipe in this format. */
+/** Creates advice to change a key. Returns null if the run has no recipe in this format. */
 export function recipeAdvice(
 	path: RecipePath | null,
 	suggestion: string,

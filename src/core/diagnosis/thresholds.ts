@@ -115,7 +115,7 @@ export const thresholds = {
 	lengthGrowth: threshold(
 		2,
 		'times the earlier length',
-		'Length that grows with reward is how reasoning is learned (DeepSeek-R1, figure 3); twice as many tokens for the same reward is not.',
+		'Length that grows with reward is a normal part of learning to reason (DeepSeek-R1, figure 3); twice as many tokens for the same reward is not.',
 	),
 	lengthShrink: threshold(0.4, 'times the earlier length', 'Short answers are fine if they get the same reward.'),
 	lengthBatches: threshold(30, 'batches', 'Long enough for reward to respond to changes in length.'),
@@ -282,7 +282,7 @@ export const thresholds = {
 	),
 	stalledLongest: threshold(
 		2,
-		'times the longest gap of the last 20 rows',
+		'times the longest of the last 20 gaps between rows',
 		'A gap that has occurred before can occur again.',
 	),
 

@@ -1,16 +1,16 @@
 import type { Episode } from '../../protocol/episode.ts';
 
-/** The first thing in which two episodes with the same row and calls differ. */
+/** The first difference between two episodes with the same row and calls. */
 export interface EpisodeDifference {
 	readonly what: 'observation' | 'answer' | 'reward' | 'state' | 'error';
-	/** Description of the two values, such as `answer 2 of guess ("higher", "lower")`. */
+	/** Description of the two values, such as `result of guess in turn 2 ("higher", "lower")`. */
 	readonly text: string;
 }
 
-/** Compares two episodes with the same row and calls. Returns null if they are the same to a model. */
+/** Compares two episodes with the same row and calls. Returns null if a model cannot tell them apart. */
 export function episodeDifference(a: Episode, b: Episode): EpisodeDifference | null {
 	if (a.observation !== b.observation) {
-		return { what: 'observation', text: `observation of reset (${both(a.observation, b.observation)})` };
+		return { what: 'observation', text: `observation from reset (${both(a.observation, b.observation)})` };
 	}
 	for (const [i, turn] of a.turns.entries()) {
 		const other = b.turns[i];
@@ -18,7 +18,7 @@ export function episodeDifference(a: Episode, b: Episode): EpisodeDifference | n
 			const answer = other?.results[j]?.content;
 			if (answer === content) continue;
 			const number = a.turns.length > 1 ? ` in turn ${i + 1}` : '';
-			return { what: 'answer', text: `answer of ${name}${number} (${both(content, answer ?? null)})` };
+			return { what: 'answer', text: `result of ${name}${number} (${both(content, answer ?? null)})` };
 		}
 	}
 	if (a.error?.kind !== b.error?.kind) {
@@ -29,8 +29,8 @@ export function episodeDifference(a: Episode, b: Episode): EpisodeDifference | n
 }
 
 /**
- * Compares the states after reset. Attributes whose values are not integers, text or made of them are ignored, because
- * times and measurements differ without effect.
+ * Compares the states after reset. Attributes whose values do not consist only of integers and strings are ignored,
+ * because times and measurements can differ without affecting the episode.
  */
 export function stateDifference(a: Episode, b: Episode): EpisodeDifference | null {
 	if (a.state === undefined || b.state === undefined) return null;

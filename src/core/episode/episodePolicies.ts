@@ -7,22 +7,22 @@ import { randomArguments, seenValues } from './randomArguments.ts';
 export const episodePolicies = ['gold', 'random', 'idle', 'wrong'] as const;
 export type EpisodePolicyName = (typeof episodePolicies)[number];
 
-/** What a policy sees of an episode. */
+/** The part of an episode that a policy sees. */
 export interface EpisodeView {
 	/** Text of the prompt and of the observation that reset appended. */
 	readonly prompt: string;
 	readonly turns: readonly EpisodeTurn[];
 }
 
-/** Returns the calls of the next turn, or null to end the episode. Pure: the same view always gives the same calls. */
+/** Returns the calls for the next turn, or null to end the episode. Pure: the same view always gives the same calls. */
 export type EpisodePolicy = (view: EpisodeView) => readonly ToolCall[] | null;
 
-/** Makes the calls of a script, turn by turn. */
+/** Makes the calls in a script, turn by turn. */
 export function scriptPolicy(script: readonly (readonly ToolCall[])[]): EpisodePolicy {
 	return ({ turns }) => script[turns.length] ?? null;
 }
 
-/** Calls random tools with arguments that fit their schemas, until the environment says that it is done. */
+/** Calls random tools with arguments that fit their schemas, until the environment reports that it is done. */
 export function randomPolicy(tools: readonly ToolDescription[], ...seeds: readonly (number | string)[]): EpisodePolicy {
 	const usable = tools.flatMap(({ schema }) => (schema === null ? [] : [schema]));
 	return ({ prompt, turns }) => {
@@ -34,7 +34,7 @@ export function randomPolicy(tools: readonly ToolDescription[], ...seeds: readon
 	};
 }
 
-/** Returns every type of invalid call once: an unknown tool, and for each tool malformed, missing and mistyped arguments. */
+/** Returns every type of invalid call once: an unknown tool, and, for each tool, malformed, missing, and mistyped arguments. */
 export function wrongScript(tools: readonly ToolDescription[]): readonly (readonly ToolCall[])[] {
 	const calls: ToolCall[] = [{ name: 'no_such_tool', arguments: {} }];
 	for (const { name, schema } of tools) {

@@ -6,7 +6,7 @@ export const sameReward = 1e-9;
 
 /**
  * Summarizes the episodes of one policy.
- * @param gold reward of the row's solution, by row; success means to earn at least as much
+ * @param gold reward of the row's solution, by row; success means earning at least as much
  * @param best largest possible reward, if the environment declares it; decides success for rows without a solution
  */
 export function episodeStatistics(

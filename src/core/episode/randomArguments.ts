@@ -11,7 +11,7 @@ export interface SeenValues {
 
 const maxSeen = 200;
 
-/** Returns the numbers and words in texts. */
+/** Returns the numbers and words in the given strings. */
 export function seenValues(texts: readonly (string | null)[]): SeenValues {
 	const text = texts
 		.filter((one) => one !== null)

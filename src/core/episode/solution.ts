@@ -2,10 +2,10 @@ import * as v from 'valibot';
 import { decode } from '../../protocol/decode.ts';
 import type { ToolCall } from '../../protocol/episode.ts';
 
-/** Column of a dataset row with the calls that solve it. */
+/** Dataset column with the calls that solve the row. */
 export const solutionColumn = 'calls';
 
-/** A call, written by itself or as in a chat message. */
+/** A call, either bare or in chat message format. */
 const callSchema = v.union([
 	v.object({ name: v.string(), arguments: v.optional(v.record(v.string(), v.unknown()), {}) }),
 	v.pipe(
@@ -16,10 +16,10 @@ const callSchema = v.union([
 		v.transform((call) => call.function),
 	),
 ]);
-/** Longest solution; an episode of any length would let a dataset occupy the host. */
+/** Maximum solution length in turns; without a limit, a dataset could tie up the host. */
 const maxTurns = 1000;
 
-/** Turns; a turn is a call, or a list of calls made in one message. */
+/** A list of turns; each turn is a call or a list of calls made in one message. */
 const solutionSchema = v.pipe(v.array(v.union([callSchema, v.array(callSchema)])), v.maxLength(maxTurns));
 
 export interface Solution {
@@ -29,7 +29,7 @@ export interface Solution {
 	readonly fault?: string;
 }
 
-/** Returns the turns that solve a row, from its column `calls`: a list of calls, `{"name", "arguments"}`. */
+/** Returns the turns that solve a row, from its `calls` column: a list of calls, `{"name", "arguments"}`. */
 export function solutionOf(row: Readonly<Record<string, unknown>>): Solution {
 	const written = row[solutionColumn];
 	if (written === undefined || written === null) return { turns: null };
@@ -37,7 +37,7 @@ export function solutionOf(row: Readonly<Record<string, unknown>>): Solution {
 	if (!decoded.ok) {
 		return {
 			turns: null,
-			fault: `The column ${solutionColumn} is not a list of up to ${maxTurns} tool calls, {"name", "arguments"}`,
+			fault: `The "${solutionColumn}" column is not a list of up to ${maxTurns} tool calls, {"name", "arguments"}`,
 		};
 	}
 	return { turns: decoded.value.map((turn) => (Array.isArray(turn) ? turn : [turn])) };

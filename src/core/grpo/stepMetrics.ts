@@ -27,8 +27,8 @@ export function metricValue(value: number): number | null {
 
 /**
  * Computes the metrics of one update, with TRL 1.13's names and definitions (`GRPOTrainer._compute_loss`): `entropy`
- * and `kl` (only if beta is above 0), means over all unmasked completion tokens of the update, and what the loss does
- * to ratios far from 1; see `ratioMetrics`.
+ * and `kl` (only if beta is above 0) as means over all unmasked completion tokens in the update, and the metrics in
+ * `ratioMetrics`, which show how the loss treats ratios far from 1.
  */
 export function updateMetrics(rows: readonly UpdateRow[], objective: Objective): Metrics {
 	let tokens = 0;
@@ -76,10 +76,10 @@ function ratioMetrics(rows: readonly UpdateRow[], objective: Objective): Metrics
 
 type Applies = (logRatio: number, row: UpdateRow) => boolean;
 
-/** Whether ratios are one per completion. Means are then over completions, and include masked ones, as in TRL. */
+/** Whether there is one ratio per completion. Means are then over completions, and include masked ones, as in TRL. */
 const perRow = ({ lossType, level }: Objective): boolean => level === 'sequence' && lossType !== 'gmpo';
 
-/** Returns the fraction of tokens (of completions if ratios are per completion) to which a condition applies. */
+/** Returns the fraction of tokens (or of completions, if there is one ratio per completion) that meet a condition. */
 function meanOver(rows: readonly UpdateRow[], objective: Objective, applies: Applies): number | null {
 	let sum = 0;
 	let count = 0;
@@ -99,7 +99,7 @@ function fractionOf(row: UpdateRow, objective: Objective, applies: Applies): num
 }
 
 /**
- * Fractions of clipped tokens: `low_mean`, `high_mean` and `region_mean` over the update, `low_min` and `high_max` over
+ * Fractions of clipped tokens: `low_mean`, `high_mean`, and `region_mean` over the update, `low_min` and `high_max` over
  * completions. Ratios are limited by `delta` first, as in TRL. For gmpo, they are clipped in log space.
  */
 function clipMetrics(rows: readonly UpdateRow[], objective: Objective): Metrics {

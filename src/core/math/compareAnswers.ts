@@ -75,7 +75,7 @@ function wordsOf(answer: Answer): string | null {
 }
 
 /**
- * Compares answers with names. A name on only one side is ignored. If both sides have names, they must match except for
+ * Compares named answers. A name on only one side is ignored. If both sides have names, they must match except for
  * an index or argument.
  */
 function namedAgree(gold: Answer, answer: Answer, budget: Budget): boolean {

@@ -134,7 +134,7 @@ function tighter(a: Endpoint, b: Endpoint, direction: number): Endpoint {
 	return direction > 0 ? a : b;
 }
 
-/** Returns the part of a region that is not in the other. */
+/** Returns the part of one region that is not in the other. */
 export function without(region: Region, removed: Region): Region | null {
 	const infinite: Endpoint = { value: null, closed: false };
 	const outside: RegionPart[] = [];

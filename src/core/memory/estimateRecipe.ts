@@ -46,7 +46,7 @@ export interface MemoryEstimate {
 	readonly overhead: number;
 	/** Memory reserved for vLLM on the same GPU. */
 	readonly vllm: number;
-	/** Total on one device: of a single process on a GPU, or of all processes on the CPU. */
+	/** Total on one device: for a single process on a GPU, or for all processes on the CPU. */
 	readonly total: number;
 	readonly deviceBytes: number | null;
 	/** Whether the total fits in the device memory, or null if the device memory is unknown. */
@@ -197,7 +197,7 @@ function notesOf(recipe: ResolvedRecipe, pytorch: ResolvedPytorch, facts: Memory
 
 type Change = { readonly words: string; readonly settings: Partial<ResolvedPytorch> };
 
-/** Returns the first settings change that makes the recipe fit, cheapest first. */
+/** Returns the first settings change that makes the recipe fit, trying the cheapest first. */
 function adviceFor(recipe: ResolvedRecipe, pytorch: ResolvedPytorch, facts: MemoryFacts): string {
 	const updates = recipe.stages
 		.map((stage) => updateRows(stage, processesOf(recipe, pytorch)))

@@ -57,7 +57,7 @@ export function totalText({ total, device, processes, deviceBytes, fits }: Memor
 		: `${about}, but ${where} has only ${bytesText(deviceBytes)}.`;
 }
 
-/** Summarizes the memory of a pipeline in one sentence. Stages run one after another, so the largest one counts. */
+/** Summarizes the memory use of a pipeline in one sentence. Stages run one after another, so the largest one counts. */
 export function pipelineTotalText(forecast: {
 	readonly largest: string;
 	readonly total: number;

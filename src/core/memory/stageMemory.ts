@@ -73,7 +73,7 @@ const logitCopies = 4;
 export const logitChunk = 256;
 
 /**
- * Computes the memory of one process in a stage, in bytes, starting with its second update. Weights, gradients, and
+ * Computes the memory use of one process in a stage, in bytes, starting with its second update. Weights, gradients, and
  * AdamW's two moments take 16 bytes per trained parameter in float32 (Rajbhandari et al. 2020, section 3.1, which
  * assumes mixed precision with copies; autocast instead adds a smaller copy of each matrix during a pass, but no
  * gradients). Sharding divides these by the number of processes (stage 3 in that paper).

@@ -12,10 +12,10 @@ const parts: Readonly<Record<string, Part>> = {
 		title: 'memory',
 		unit: 'bytes',
 		over: `max of ${samples}`,
-		explanation: 'Device memory used by all programs.',
+		explanation: 'Device memory used by all processes.',
 		healthy: 'below the device capacity, with room for the longest batch',
 		rises:
-			'Longer completions, a new stage, or another program. If it reaches capacity, the run fails with an out-of-memory error.',
+			'Longer completions, a new stage, or another process. If it reaches capacity, the run fails with an out-of-memory error.',
 	},
 	memory_total: {
 		title: 'memory capacity',

@@ -2,7 +2,7 @@ import type { Recipe } from '../../protocol/recipe/recipe.ts';
 import { processesOf } from './checkBatches.ts';
 import type { Report } from './pathFault.ts';
 
-/** Finds conflicts of an environment with the rest of a recipe, and of its reward with a recipe without one. */
+/** Finds conflicts between an environment and the rest of a recipe, and an environment reward in a recipe without an environment. */
 export function checkEnvironment(recipe: Recipe, report: Report): void {
 	const { environment, rewards, template, stages, engine } = recipe;
 	const reward = rewards.findIndex((one) => 'use' in one && one.use === 'environment');
@@ -16,7 +16,10 @@ export function checkEnvironment(recipe: Recipe, report: Report): void {
 	}
 	if (engine === 'embedded') return;
 	if (engine === 'ray' || processesOf(recipe) > 1) {
-		report(['environment'], 'Environments require the engine "pytorch" with one process. Remove the others.');
+		report(
+			['environment'],
+			'Environments require the engine "pytorch" with one process. Set "engine": "pytorch", and use one process.',
+		);
 	}
 	if (typeof template !== 'object' || template.chat !== true) {
 		report(

@@ -3,7 +3,7 @@ import { pipelineRecipeSchema } from '../../protocol/recipe/pipelineRecipe.ts';
 import { recipeSchema } from '../../protocol/recipe/recipe.ts';
 import { type Engine, type KeyFacts, type KeySchema, meaningOf, valueSchema } from '../../protocol/recipe/recipeKey.ts';
 
-/** What the declaration of a recipe key says. */
+/** A recipe key as described by its declaration. */
 export interface ExplainedKey {
 	/** Location, such as `stages[grpo].beta` or `pytorch.lora.r`. */
 	readonly path: string;
@@ -40,8 +40,8 @@ export const recipeKeyPaths = (): readonly string[] => keys().map(({ parts }) =>
 
 /**
  * Finds recipe keys by name or path. `beta` finds the key in every stage that has it, `grpo.beta` and
- * `stages[1].grpo.beta` only that of one; a name from another trainer also finds the keys
- * that have its meaning.
+ * `stages[1].grpo.beta` find only the key in that stage; a name from another trainer also
+ * finds the keys with the same meaning.
  */
 export function explainKey(name: string): ExplainedKey[] {
 	const wanted = name
@@ -58,7 +58,7 @@ export function explainKey(name: string): ExplainedKey[] {
 	const near = keys().filter(fits);
 	const named = near.filter(({ parts }) => parts.at(-1) === last);
 	const also = near.filter(({ declared }) => declared.facts?.alsoCalled?.includes(last));
-	// Keys that are named completely come first.
+	// Keys whose full path was given come first.
 	return [...named.toSorted((a, b) => a.parts.length - b.parts.length), ...also].map(explained);
 }
 
@@ -88,7 +88,7 @@ function collect(schema: KeySchema, parts: readonly string[], found: Map<string,
 	const place = typeof kind === 'string' ? [...parts, kind] : parts;
 	for (const [key, declared] of Object.entries(entries)) {
 		const path = [...place, key];
-		// A loop repeats the stages, and a stage in a pipeline the objects that it replaces in the recipe.
+		// A loop repeats the stages, and a pipeline stage repeats the recipe objects that it replaces.
 		const repeated = parts.length > 0 && parts[0] === 'stages' && key in recipeSchema.entries;
 		const id = path.join('\0');
 		if (!found.has(id) && declared.literal === undefined) found.set(id, { parts: path, declared });
@@ -174,7 +174,7 @@ function valuesOf(schema: ValueSchema): string {
 	}
 }
 
-/** Upper bounds that stand for none. */
+/** Upper bounds that mean there is no limit. */
 const unbounded: readonly unknown[] = [1e9, Number.MAX_VALUE];
 
 function numbersOf(pipe: NonNullable<ValueSchema['pipe']>): string {

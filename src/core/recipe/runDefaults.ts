@@ -1,5 +1,5 @@
 /**
- * Run sizes that recipes do not specify. Defaults of recipe keys are declared with the keys
+ * Run sizes that recipes do not specify. Defaults for recipe keys are declared with the keys
  * (src/protocol/recipe/recipeKey.ts).
  */
 export const runDefaults = {

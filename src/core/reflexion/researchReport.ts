@@ -15,7 +15,7 @@ export function researchReport(research: Research): string {
 		'## Answer',
 		result === null ? '*No answer.*' : markdownParagraphs(result.text),
 		...section('## References', referenceList(research)),
-		'## Open critique',
+		'## Unresolved critique',
 		open.length === 0
 			? result?.critique === null
 				? '*The answer was not critiqued.*'

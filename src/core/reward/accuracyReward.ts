@@ -5,7 +5,7 @@ import { soleAnswer } from '../trace/parseTrace.ts';
 import type { Trace, TraceTags } from '../trace/trace.ts';
 
 /**
- * Verifies answers according to the rule of a task or dataset. Returns null if accuracy does not apply to the question.
+ * Verifies answers according to a task's or dataset's rule. Returns null if accuracy does not apply to the question.
  * @param sole whether the entire text is the answer, as in an answer section (the default); otherwise, the text can be
  * an entire solution, in which the last stated answer counts
  */

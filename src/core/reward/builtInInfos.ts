@@ -194,7 +194,7 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 	{
 		name: 'environment',
 		title: 'Environment',
-		sentence: 'The reward that the environment of the recipe returns for the episode.',
+		sentence: "The reward that the recipe's environment returns for the episode.",
 		formula: 'get_reward() of the environment file',
 		source: 'TRL 1.13, environment_factory',
 		range: 'depends on the environment',

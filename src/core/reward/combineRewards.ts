@@ -1,5 +1,5 @@
 /**
- * Returns the total reward of a row: the weighted sum of the rewards that apply (TRL's `nansum`), or null if none
+ * Returns the total reward for a row: the weighted sum of the rewards that apply (TRL's `nansum`), or null if none
  * apply. `values` and `weights` are in the same order.
  */
 export function combineRewards(values: readonly (number | null)[], weights: readonly number[]): number | null {

@@ -70,7 +70,7 @@ export function judgeMessage(texts: JudgedTexts, options: Verdict, code: string)
 export type JudgeVerdict = { readonly value: number } | { readonly fault: string };
 
 /**
- * Parses the value of a reply, from 0 to 1. Only whole lines of the form "VERDICT code: ..." count; a reply with no
+ * Parses the value in a reply, from 0 to 1. Only whole lines of the form "VERDICT code: ..." count; a reply with no
  * such line, or with conflicting ones, has no value.
  */
 export function readVerdict(reply: string, options: Pick<Verdict, 'verdict' | 'scale'>, code: string): JudgeVerdict {

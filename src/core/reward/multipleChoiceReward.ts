@@ -58,7 +58,7 @@ function letterIn(text: string, choices: Choices): string | null {
 		const [, letter, rest] = letterAndText.exec(candidate) ?? [];
 		if (letter === undefined || rest === undefined) continue;
 		const upper = letter.toUpperCase();
-		// "B. Paris" names B only if option B is Paris. Without option texts, no second letter can follow.
+		// "B. Paris" names B only if option B is Paris. Without option text, no second letter can follow.
 		if (choices.size > 0) return choices.get(upper) === plain(rest) ? upper : null;
 		return /[([][A-Z][)\]]|\b(?:or|and)\s+[A-Z]\b|\b(?:option|choice)\s+[A-Z]\b|(?:^|[\s,;])[B-HJ-Z](?=$|[\s,;.)])/.test(
 			rest,
@@ -69,7 +69,7 @@ function letterIn(text: string, choices: Choices): string | null {
 	return null;
 }
 
-/** Returns the correct letter, from a letter, an option text or an index; null if the gold value is none of these. */
+/** Returns the correct letter, from a letter, option text or an index; null if the gold value is none of these. */
 function goldLetter(sample: RewardSample, { column, indexFrom }: Options, choices: Choices): string | null {
 	const { answer, row } = sample;
 	const gold = column === undefined ? answer : Object.hasOwn(row, column) ? row[column] : null;

@@ -86,7 +86,7 @@ export class Generator {
 	#failures = 0;
 	readonly #steps = new Sizes();
 	readonly #wholes = new Sizes();
-	/** Message of the last failure; null if there was none. */
+	/** Message from the last failure; null if there was none. */
 	lastFault: string | null = null;
 	/** Reason for the last failure; null if the policy did not report one. */
 	lastReason: Reason | null = null;

@@ -18,7 +18,7 @@ import { statedIn } from './statedIn.ts';
 import type { StepRule } from './stepRule.ts';
 import type { TreeNode } from './treeNode.ts';
 
-/** What an operator, and a strategy, knows about its search. */
+/** What operators and strategies know about their search. */
 type SearchFacts = Pick<
 	Search,
 	'problem' | 'tree' | 'root' | 'isCut' | 'policy' | 'guide' | 'judge' | 'sampling' | 'tags' | 'concurrency'
@@ -67,7 +67,7 @@ export class SearchOperators implements Search {
 	readonly #queue: PolicyQueue;
 	readonly #scorers = new Map<Scorer, ScorerQueue>();
 	readonly #answers: AnswerClasses;
-	/** Generation of each node in this part of the search. */
+	/** Generation that produced each node in this part of the search. */
 	readonly #generations: (Generation | undefined)[] = [];
 	#stopped: SearchStop | null = null;
 	#concluding: 'evaluate' | 'nothing' | null = null;
@@ -112,7 +112,7 @@ export class SearchOperators implements Search {
 		return this.#generator.cutShort;
 	}
 
-	/** Message of the last policy failure; null if there was none. */
+	/** Message from the last policy failure; null if there was none. */
 	get lastFault(): string | null {
 		return this.#generator.lastFault;
 	}

@@ -52,7 +52,7 @@ export function detailSlice(detail: TokenDetail, from: number, to: number): Toke
 }
 
 /**
- * Returns the part of a generation before a text offset, with the tokens that start there, or a proportional number if
+ * Returns the part of a generation before a text offset, with the tokens that start before it, or a proportional number if
  * tokens are unknown. The log-probability of a prefix is known only if it was recorded per token.
  */
 export function generationUpTo(whole: Generation, end: number): Generation {

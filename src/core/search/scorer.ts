@@ -12,7 +12,7 @@ export interface ScoreItem {
 	readonly final: boolean;
 	/** Answer stated in the completion; null if there is none. */
 	readonly answer: string | null;
-	/** Generation of the last part; null if it was written by the user or imported. */
+	/** Generation that produced the last part; null if it was written by the user or imported. */
 	readonly generation: Generation | null;
 	/** Log-probability of the whole completion, in nats, and its token count; null if unknown. */
 	readonly logprob: number | null;

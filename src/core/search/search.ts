@@ -7,7 +7,7 @@ import type { Scorer } from './scorer.ts';
 import type { SearchTree } from './searchTree.ts';
 import type { TreeNode } from './treeNode.ts';
 
-/** Default sampling settings of a search, which strategies can override. */
+/** Default sampling settings for a search, which strategies can override. */
 export interface Sampling {
 	readonly temperature: number;
 	readonly topP: number;
@@ -79,7 +79,7 @@ export interface Search {
 	/** Node at which the strategy starts: 0, or the node the user branched from. */
 	readonly root: number;
 	/**
-	 * Whether the search continues a log whose process was killed. In that case, a strategy with no remaining work
+	 * Whether the search continues the log of a process that was killed. In that case, a strategy with no remaining work
 	 * concludes; if the log has an end event, the strategy runs once more.
 	 */
 	readonly isCut: boolean;

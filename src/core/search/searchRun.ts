@@ -40,7 +40,7 @@ export interface SearchOptions {
 	readonly split?: StepSplit;
 	/** Default: `<think>`, `<answer>`. */
 	readonly tags?: TraceTags;
-	/** Budget of the search. When continuing, it applies only to the new part. */
+	/** Search budget. When continuing, it applies only to the new part. */
 	readonly budget?: SearchBudget;
 	/** Maximum number of policy requests in flight. Default: 8. */
 	readonly concurrency?: number;
@@ -79,7 +79,7 @@ export interface SearchResult {
 export type OutsideStop = 'stopped' | 'seconds';
 
 export interface SearchHandle {
-	/** Rejects with a `Failure` if the search cannot start (`invalid`, `unsupported`), and on program errors. */
+	/** Rejects with a `Failure` if the search cannot start (`invalid`, `unsupported`), and on programming errors. */
 	readonly result: Promise<SearchResult>;
 	/** Ends the search without waiting for requests in flight. Use `seconds` for callers with their own timer. */
 	stop(reason?: OutsideStop): void;

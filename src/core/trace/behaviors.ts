@@ -51,7 +51,7 @@ const maxMarks = 10_000;
  * thinking section, or the whole text if the trace has none (a template without tags).
  *
  * Phrase matching is only a rough measure, because it detects wording rather than behavior. Thinking can verify a
- * result without any of the phrases, and "wait" can be meaningless; Gandhi et al. used a language model as judge. Use
+ * result without any of the phrases, and "wait" can be meaningless; Gandhi et al. used a language model as a judge. Use
  * the counts to compare rollouts within a run, not as a score. Counts are 0 in languages without a phrase list.
  * @param languages `all`: English, Chinese, German, French, Spanish and Russian phrases
  */

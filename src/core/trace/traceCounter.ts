@@ -30,7 +30,7 @@ const unspaced = 2;
 /**
  * Computes the same counts as findBehaviors and findRepetition, for indexing a million rollouts. It is an order of
  * magnitude faster because it uses lookup tables over UTF-16 code units instead of regexes and strings. Use a single
- * instance for many texts, because it reuses its memory.
+ * instance for many strings, because it reuses its memory.
  */
 export class TraceCounter {
 	/** Code unit -> lowercase, if it is a single code unit; typographic apostrophes are replaced by plain ones. */

@@ -1,7 +1,7 @@
 /** Speaker role, independent of the format. */
 export type TranscriptRole = 'system' | 'user' | 'assistant' | 'tool' | 'other';
 
-/** Token counts of one model call, as reported by the provider. */
+/** Token counts for one model call, as reported by the provider. */
 export interface TokenUsage {
 	/** Number of tokens read, including cached tokens. */
 	readonly prompt: number;

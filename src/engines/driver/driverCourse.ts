@@ -119,7 +119,7 @@ export class DriverCourse extends RunCourse {
 			throw contract(
 				new Failure(
 					'invalid',
-					`The trainer sent ${values.length} values of the reward "${name}" for ${rows.length} rows.`,
+					`The trainer sent ${values.length} values for the reward "${name}" for ${rows.length} rows.`,
 				),
 			);
 		}

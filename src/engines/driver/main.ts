@@ -7,7 +7,7 @@ import { runDriver } from './runDriver.ts';
 import { serveTorch } from './serveTorch.ts';
 
 /**
- * Engine process for recipes whose training runs in another program. Accepts the embedded engine's arguments, plus
+ * Engine process for recipes whose training runs in a separate process. Accepts the embedded engine's arguments, plus
  * `--join [--requests <folder>]` if the trainer is started externally.
  */
 async function main(): Promise<void> {

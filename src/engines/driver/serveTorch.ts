@@ -87,7 +87,7 @@ export function serveTorch(folder: string): EngineProcess {
 	};
 }
 
-/** Handlers for the requests and notifications of a trainer that serves a checkpoint. None of them involve training. */
+/** Handlers for the requests and notifications from a trainer that serves a checkpoint. None of them involve training. */
 function serveHandlers({
 	folder,
 	start,

@@ -142,7 +142,7 @@ export interface CriticRow extends Sequence {
 	/** Loss = sum over rows and entries of weight * value loss. The caller normalizes the weights. */
 	readonly weights: PerToken;
 	readonly returns: PerToken;
-	/** Values before the first update of the batch. */
+	/** Values before the first update in the batch. */
 	readonly oldValues: PerToken;
 	/** Log-probabilities of the completion tokens under the sampling policy. */
 	readonly logprobs: PerToken;
@@ -166,7 +166,7 @@ export interface OptimizerSettings {
 	readonly maxGradNorm: number;
 }
 
-/** Settings of an update. If beta is 0, there is no KL term and no reference log-probabilities. */
+/** Settings for an update. If beta is 0, there is no KL term and no reference log-probabilities. */
 export interface GrpoSettings extends Objective {
 	readonly temperature: number;
 }
@@ -246,9 +246,9 @@ export interface Learner {
 	 */
 	logprobs(rows: readonly Sequence[], of: ScoredBy, temperature: number): Promise<PerToken[]>;
 	updateSft(rows: readonly SftRow[], optimizer: OptimizerSettings): Promise<UpdateResult>;
-	/** Updates the policy. An empty list of rows is an update with zero gradient, in which moments and weights decay. */
+	/** Updates the policy. An empty list of rows results in an update with zero gradient, in which moments and weights decay. */
 	updateGrpo(rows: readonly GrpoRow[], settings: GrpoSettings, optimizer: OptimizerSettings): Promise<UpdateResult>;
-	/** Like `updateGrpo`, but with ratios of whole completions. */
+	/** Like `updateGrpo`, but with ratios for whole completions. */
 	updateRloo(rows: readonly RlooRow[], settings: RatioSettings, optimizer: OptimizerSettings): Promise<UpdateResult>;
 	/** Like `updateGrpo`, but without KL and with per-token advantages. */
 	updatePpo(rows: readonly PpoRow[], settings: RatioSettings, optimizer: OptimizerSettings): Promise<UpdateResult>;
@@ -274,7 +274,7 @@ export interface Learner {
 		settings: DistillSettings,
 		optimizer: OptimizerSettings,
 	): Promise<UpdateResult & { readonly divergence: number }>;
-	/** Copies the current weights to the reference. Rejects with `busy` during another operation, as do the following. */
+	/** Copies the current weights to the reference. Rejects with `busy` during another operation, as do the methods below. */
 	setReference(): Promise<void>;
 	readonly hasReference: boolean;
 	/** Returns a copy. */
@@ -286,7 +286,7 @@ export interface Learner {
 	/** Value models in addition to the policy, each with its own trunk. */
 	readonly heads: readonly HeadName[];
 	readonly headParameters: readonly ParameterSpec[];
-	/** Adds a head, either initialized from the policy's trunk with value 0.5 for any text, or with the given weights. */
+	/** Adds a head, either initialized from the policy's trunk with a value of 0.5 for any text, or with the given weights. */
 	addHead(head: HeadName, parameters?: Float32Array): Promise<void>;
 	/**
 	 * Returns the head's values for each row: after the prompt, and after each completion token.

@@ -60,7 +60,7 @@ export type LearnerOptions = LearnerSizes & ({ readonly seed: number } | { reado
 export interface LearnerSizes {
 	readonly shape: ModelShape;
 	readonly device: DeviceName;
-	/** Device of an earlier attempt of the run, which `auto` uses again if it can. */
+	/** Device used in an earlier attempt, which `auto` reuses if it can. */
 	readonly preferred?: ProviderName;
 	/** Number of worker threads. A GPU needs only one. */
 	readonly workers: number;

@@ -16,7 +16,7 @@ export interface EngineProcess {
 	abandon?(): void;
 }
 
-/** Main program of every engine: handles arguments, signals and the exit code. Does not return. */
+/** Entry point of every engine: handles arguments, signals and the exit code. Does not return. */
 export async function engineMain(
 	start: (args: EngineArguments) => EngineProcess | Promise<EngineProcess>,
 	argv: readonly string[] = process.argv.slice(2),

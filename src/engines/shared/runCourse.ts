@@ -32,7 +32,7 @@ function passedMultiple(before: number, step: number, every: number): boolean {
  */
 const recordIntervalMs = 1000;
 
-/** Delay before writing rollouts, in milliseconds, so that the answer to the update is sent first. */
+/** Delay before writing rollouts, in milliseconds, so that the reply to the update is sent first. */
 const answerMs = 3;
 
 /**

@@ -127,7 +127,7 @@ function gpuRows(torch: TorchFacts, { nvidia, rocm }: MachineFacts): CheckRow[] 
 		const found = `${gpu.name}, ${formatBytes(free)} of ${formatBytes(total)} free`;
 		if (free >= total * littleShare) return row(id, `GPU ${index}`, 'ok', found);
 		const tool = rocm !== null && nvidia === null ? 'rocm-smi' : 'nvidia-smi';
-		return row(id, `GPU ${index}`, 'warning', found, `Other programs are using this GPU; ${tool} lists them.`);
+		return row(id, `GPU ${index}`, 'warning', found, `Other processes are using this GPU; ${tool} lists them.`);
 	});
 }
 

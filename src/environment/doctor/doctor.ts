@@ -24,7 +24,7 @@ export interface DoctorOptions extends TorchPythonSettings {
 	readonly sandbox?: string;
 	/** Whether to check only versions, without importing packages. A quick check takes less than a second. */
 	readonly quick?: boolean;
-	/** Path of the embedded engine's program, used to check its devices. If absent, the devices are not checked. */
+	/** Path of the embedded engine's entry point, used to check its devices. If absent, the devices are not checked. */
 	readonly engine?: string;
 	readonly signal?: AbortSignal;
 	/** Called with a description of each check, because importing large packages can take a while. */

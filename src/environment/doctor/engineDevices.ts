@@ -12,7 +12,7 @@ const limitMs = 120_000;
 
 /**
  * Checks the embedded engine's devices in a separate process, because a faulty driver can crash that process.
- * @param engine path of the engine's program
+ * @param engine path of the engine's entry point
  */
 export async function engineDevices(engine: string, signal?: AbortSignal): Promise<readonly EngineDevice[]> {
 	const { code, stdout, stderr } = await runProgram(process.execPath, [engine, '--devices'], {

@@ -144,7 +144,7 @@ export async function removeEnvironment(folder: ManagedFolder): Promise<string[]
 		if (current !== null && left.includes(current.record.folder)) {
 			throw new Failure(
 				'busy',
-				'The PyTorch environment is in use by a running program.',
+				'The PyTorch environment is in use by a running process.',
 				'Stop the runs that use it, then try again.',
 			);
 		}

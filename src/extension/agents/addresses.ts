@@ -9,8 +9,8 @@ const openPath = '/open';
 const maxCharacters = 2_000_000;
 
 /**
- * Makes `rl://` addresses open at their place: as links in Markdown files, and in URIs of this extension, which other
- * programs can open. The editor asks before it passes on the first URI.
+ * Opens what `rl://` addresses refer to, from links in Markdown files and from this extension's URIs, which other programs
+ * can open. The editor asks before passing on the first URI.
  */
 export class Addresses extends Disposable implements vscode.UriHandler, vscode.DocumentLinkProvider {
 	constructor() {

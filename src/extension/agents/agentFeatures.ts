@@ -9,7 +9,7 @@ interface Manifest {
 	readonly contributes?: { readonly languageModelTools?: ConstructorParameters<typeof LanguageModelTools>[1] };
 }
 
-/** Everything through which agents and their texts reach runs. Loaded after activation. */
+/** All features that give agents access to runs or link their text to runs. Loaded after activation. */
 export class AgentFeatures extends Disposable {
 	readonly servers: McpServers;
 	readonly addresses: Addresses;

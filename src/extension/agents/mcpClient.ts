@@ -5,7 +5,7 @@ import { Disposable, toDisposable } from '../../base/disposable.ts';
 import { Failure } from '../../base/failure.ts';
 import { decode } from '../../protocol/decode.ts';
 
-/** A program that speaks the Model Context Protocol on stdin and stdout. */
+/** A program that speaks the Model Context Protocol over stdin and stdout. */
 export interface McpProgram {
 	readonly command: string;
 	readonly args: readonly string[];
@@ -13,7 +13,7 @@ export interface McpProgram {
 }
 
 const protocolVersion = '2025-06-18';
-/** The program ends after this time without a call, in milliseconds. */
+/** Idle time after which the process exits, in milliseconds. */
 const idleMs = 600_000;
 
 const messageSchema = v.looseObject({
@@ -34,7 +34,7 @@ interface Running {
 
 /**
  * Calls the tools of our own MCP server, which runs as a separate process, so that language models in the editor get
- * the same answers as other clients. Starts on the first call, and ends when it is idle.
+ * the same tool results as other clients. The server starts on the first call and exits when idle.
  */
 export class McpClient extends Disposable {
 	readonly #program: () => McpProgram;
@@ -138,7 +138,7 @@ export class McpClient extends Disposable {
 		this.#running = null;
 		if (running === null) return;
 		for (const { reject } of [...running.pending.values()]) reject(failure);
-		// The server ends with its input.
+		// The server exits when its input closes.
 		running.child.stdin?.end();
 	}
 }

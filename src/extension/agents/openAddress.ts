@@ -99,7 +99,11 @@ async function workspaceFile(path: string): Promise<string> {
 		const file = join(uri.fsPath, path);
 		if ((await lstat(file).catch(() => null))?.isFile()) return file;
 	}
-	throw new Failure('missing', `No workspace folder contains ${path.slice(0, 200)}.`, 'Open the folder of the search.');
+	throw new Failure(
+		'missing',
+		`No workspace folder contains ${path.slice(0, 200)}.`,
+		'Open the folder that contains the search.',
+	);
 }
 
 async function openFile(folder: string, path: string): Promise<void> {

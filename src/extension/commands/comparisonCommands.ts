@@ -19,7 +19,7 @@ interface Needs {
 }
 
 /**
- * Handler of *Compare Runs*, which compares the runs selected in the *Runs* view or asks which to compare. Only reads
+ * Handler for *Compare Runs*, which compares the runs selected in the *Runs* view or asks which to compare. Only reads
  * files.
  */
 export function comparisonCommands({ picker, store, comparisons }: Needs) {

@@ -11,7 +11,7 @@ interface Needs {
 	readonly notices: Notices;
 }
 
-/** Handlers of the commands that control a running engine. */
+/** Handlers for the commands that control a running engine. */
 export function controlCommands({ picker, controller, notices }: Needs) {
 	return {
 		[commandIds.pauseRun]: async (...args: unknown[]) => {

@@ -4,7 +4,7 @@ import { commandIds, viewTypes } from '../ids.ts';
 import type { HubNeeds } from '../panels/dataset/hubDataset.ts';
 
 /**
- * Handler of *Open Dataset*, which opens the file or folder passed by a menu, a task (`{task: 'addition', digits: 3,
+ * Handler for *Open Dataset*, which opens the file or folder passed by a menu, a task (`{task: 'addition', digits: 3,
  * rows, seed}`), or a dataset that the user picks. Only reads files, so it works without workspace trust, except for
  * Hub downloads.
  */

@@ -12,7 +12,7 @@ interface Needs {
 	readonly store: RunStore;
 }
 
-/** Handlers of the commands that edit a run's name, tags, and note. The engine's own files are not changed. */
+/** Handlers for the commands that edit a run's name, tags, and note. The engine's own files are not changed. */
 export function describeCommands({ picker, store }: Needs) {
 	/** Asks for the new text unless the caller provides it. Empty text removes the current value. */
 	const describe = async (

@@ -31,7 +31,7 @@ const actions = () => import('../../runs/runActions.ts');
 /** Number of recent checkpoints that pruning keeps, in addition to the best one. */
 const keptCheckpoints = 1;
 
-/** Handlers of the commands that manage disk space. Deletions require confirmation; moves to the trash can be undone. */
+/** Handlers for the commands that manage disk space. Deletions require confirmation; moves to the trash can be undone. */
 export function diskCommands(needs: Needs) {
 	const { picker, store, registry } = needs;
 	const { askPruneCheckpoints, askPruneTokens } = pruner(needs);

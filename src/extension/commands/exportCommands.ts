@@ -6,7 +6,7 @@ import { nameOf, type RunView } from '../runView.ts';
 const anyRun = (view: RunView) => view.record !== null;
 
 /**
- * Handler of the command that exports rollouts as training data for other tools. Works without workspace trust or an
+ * Handler for the command that exports rollouts as training data for other tools. Works without workspace trust or an
  * engine.
  */
 export function exportCommands({ picker, notices }: { readonly picker: RunPicker; readonly notices: Notices }) {

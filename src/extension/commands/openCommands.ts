@@ -58,7 +58,7 @@ interface Needs {
 
 const anyRun = (view: RunView) => view.record !== null;
 
-/** Handlers of the commands that show parts of a run. They work without workspace trust or an engine. */
+/** Handlers for the commands that show parts of a run. They work without workspace trust or an engine. */
 export function openCommands(needs: Needs) {
 	const { picker, store, registry, workspaceRuns, dashboards, rollouts } = needs;
 	return {

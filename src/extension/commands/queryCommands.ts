@@ -8,7 +8,7 @@ export interface QueryOpener {
 }
 
 /**
- * Handler of *Query Rollouts*, which queries all runs, the runs selected in a menu, or the runs passed by code as `{sql,
+ * Handler for *Query Rollouts*, which queries all runs, the runs selected in a menu, or the runs passed by code as `{sql,
  * runs}`. Only reads files, so it works without workspace trust.
  */
 export function queryCommands(queries: QueryOpener) {

@@ -29,7 +29,7 @@ interface Needs {
 	readonly storage: vscode.Uri;
 }
 
-/** Handlers of the commands that start training or create what it needs. Each one resolves to the run folder. */
+/** Handlers for the commands that start training or create what it needs. Each one resolves to the run folder. */
 export function startCommands({ picker, starter, notices, estimate, rewards, templates, storage }: Needs) {
 	return {
 		[commandIds.startDemoRun]: async (place?: unknown) =>

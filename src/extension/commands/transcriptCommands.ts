@@ -15,7 +15,7 @@ export interface TranscriptOpener {
 }
 
 /**
- * Handler of *Open Transcript*, which opens the file passed by a menu, a rollout (`{kind: 'rollout', run, split, step,
+ * Handler for *Open Transcript*, which opens the file passed by a menu, a rollout (`{kind: 'rollout', run, split, step,
  * group, index}`), the file in the active editor if it looks like a transcript, or a file that the user picks. Only
  * reads files, so it works without workspace trust.
  */

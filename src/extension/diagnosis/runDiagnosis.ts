@@ -155,7 +155,7 @@ export class RunDiagnosis extends Disposable {
 		try {
 			return await log.read();
 		} catch (error) {
-			this.#options.warn(`alerts of ${this.folder}: ${Failure.from(error).toString()}`);
+			this.#options.warn(`alerts for ${this.folder}: ${Failure.from(error).toString()}`);
 			return { alerts: [], dismissed: new Set(), of: null, extent: null };
 		}
 	}
@@ -223,7 +223,7 @@ export class RunDiagnosis extends Disposable {
 			dismissed = (await log.read()).dismissed;
 		} catch (error) {
 			// Show the alerts even if the folder is not writable.
-			this.#options.warn(`alerts of ${this.folder}: ${Failure.from(error).toString()}`);
+			this.#options.warn(`alerts for ${this.folder}: ${Failure.from(error).toString()}`);
 			dismissed = new Set(this.#state.alerts.filter((one) => one.dismissed).map((one) => one.alert.id));
 		}
 		this.#tell({ phase: 'ready', alerts: standing(alerts, holding, dismissed), extent });

@@ -14,11 +14,11 @@ export interface EnvironmentNeeds {
 	limits(file: string): Partial<EnvironmentLimits>;
 	/** Text of the file if it is open without unsaved changes. */
 	text(file: string): string | undefined;
-	/** Logs output of the environment. */
+	/** Logs output from the environment. */
 	log(file: string, lines: readonly string[]): void;
 }
 
-/** Rows, turns of the random policy, and seed in the editor: about 50 episodes, which take less than half a second. */
+/** Number of rows, maximum turns of the random policy, and seed used in the editor: about 50 episodes, which take less than half a second. */
 const plan = { rows: 12, turns: 20, seed: 1 } as const;
 
 /** Verifies one environment file. Only one verification runs at a time; a new one cancels the current one. */

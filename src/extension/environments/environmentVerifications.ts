@@ -59,7 +59,7 @@ export class EnvironmentVerifications extends Disposable {
 		return this.#sessions.get(file)?.state;
 	}
 
-	/** Returns the session of a file, creating one without results if necessary. */
+	/** Returns the session for a file, creating one without results if necessary. */
 	session(file: string): EnvironmentSession {
 		const known = this.#sessions.get(file);
 		if (known !== undefined) return known;

@@ -9,7 +9,7 @@ import { EnvironmentMarks } from './environmentMarks.ts';
 import { EnvironmentVerifications } from './environmentVerifications.ts';
 import { newEnvironment, newEnvironmentAnswers } from './newEnvironment.ts';
 
-/** All features of environment files that are not needed until one is open or a command runs. */
+/** All features for environment files that are not needed until one is open or a command runs. */
 export class EnvironmentWorkbench extends Disposable {
 	readonly verifications: EnvironmentVerifications;
 	readonly #extension: vscode.Uri;

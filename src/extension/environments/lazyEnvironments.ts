@@ -5,7 +5,7 @@ import { Lazy } from '../lazy.ts';
 import { isEnvironmentUri } from './environmentFiles.ts';
 import type { EnvironmentWorkbench } from './environmentWorkbench.ts';
 
-/** Loads the features of environment files only when one is visible or a command runs. */
+/** Loads the features for environment files only when one is visible or a command runs. */
 export class LazyEnvironments extends Lazy<EnvironmentWorkbench> {
 	constructor(load: () => Promise<EnvironmentWorkbench>) {
 		super(load);

@@ -84,7 +84,7 @@ export function newEnvironmentAnswers(argument: unknown): NewEnvironmentAnswers 
 	};
 }
 
-/** Returns the folder `environments` of the workspace, or one that the user selects. */
+/** Returns the workspace's `environments` folder, or one that the user selects. */
 async function pickFolder(): Promise<vscode.Uri | undefined> {
 	const folders = (vscode.workspace.workspaceFolders ?? []).filter(({ uri }) => uri.scheme === 'file');
 	const [only] = folders;

@@ -23,7 +23,7 @@ interface ReportSource {
 const anyRun = (view: RunView) => view.record !== null;
 const ownRun = (view: RunView) => view.record !== null && view.record.engine !== 'foreign';
 
-/** Handlers of the commands for reports and evaluations. All of them start separate programs. */
+/** Handlers for the report and evaluation commands. All of them start separate processes. */
 export function reportCommands({ picker, pipelines, ...needs }: ReportNeeds) {
 	/** Returns the pipeline for a folder passed by a tree row, or null if the argument is something else. */
 	const pipelineAt = async (argument: unknown): Promise<ReportSource | null> => {

@@ -34,7 +34,7 @@ const anyPipeline = () => true;
 const hasEnded = (view: PipelineView) => !isLivePipeline(view);
 
 /**
- * Handlers of the pipeline commands. They act on a pipeline or stage row in the *Runs* view, or on a pipeline the user
+ * Handlers for the pipeline commands. They act on a pipeline or stage row in the *Runs* view, or on a pipeline the user
  * picks.
  */
 export function pipelineCommands(needs: PipelineNeeds) {

@@ -23,7 +23,7 @@ interface Needs {
 	readonly say: (sentence: string) => void;
 }
 
-/** Time for Node to start listening for a debugger, in milliseconds. */
+/** Maximum time for Node to start listening for a debugger, in milliseconds. */
 const listenMs = 15_000;
 
 /** Debugs a reward on one row with the debugger for its language, in the same program that scores during training. */

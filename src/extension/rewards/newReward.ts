@@ -19,7 +19,7 @@ export interface NewRewardAnswers {
 }
 
 const languages: readonly (vscode.QuickPickItem & { readonly language: NewLanguage })[] = [
-	{ label: 'TypeScript', detail: "A function of one sample; runs in the editor's Node", language: 'typescript' },
+	{ label: 'TypeScript', detail: "A function of one sample; runs in the editor's Node.js", language: 'typescript' },
 	{ label: 'Python', detail: 'TRL signature; the same function works in a GRPOTrainer', language: 'python' },
 ];
 

@@ -36,7 +36,7 @@ export class RewardsTree extends Disposable implements vscode.TreeDataProvider<R
 	readonly #below = new Map<string, readonly string[]>();
 	readonly #failed = new Map<string, string>();
 	#view: VerificationView | null = null;
-	/** Set together with the view: nothing is verified without it. */
+	/** Set together with the view, because nothing is verified before then. */
 	#words: typeof import('./rewardWords.ts') | null = null;
 	readonly onDidChangeTreeData = this.#changed.event;
 

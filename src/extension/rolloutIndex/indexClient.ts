@@ -14,7 +14,7 @@ import { WorkerClient } from '../workerClient.ts';
 export interface IndexClientOptions {
 	/** Path of dist/rolloutIndex.js or src/rolloutIndex/main.ts. */
 	readonly program: string;
-	/** Returns the program that runs the worker; defaults to this process's executable in Node mode. */
+	/** Returns the executable that runs the worker; defaults to this process's executable in Node mode. */
 	readonly node?: () => string | null;
 	/** Folder of the index; null keeps it in memory. */
 	readonly storage: string | null;

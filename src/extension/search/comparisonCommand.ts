@@ -44,7 +44,7 @@ export interface ComparisonCommandNeeds {
 	readonly openPanel: (folder: string) => unknown;
 }
 
-/** Schema of the argument passed by code. */
+/** Schema for the argument of a programmatic call. */
 const presetSchema = v.object({
 	spec: v.optional(comparisonSpecSchema),
 	/** Output folder of a new comparison, or folder of a comparison to open. */
@@ -188,8 +188,10 @@ export class ComparisonCommand extends Disposable {
 					if (typeof answer === 'object') draft.problems = answer.value as ProblemsSpec;
 					break;
 				case 3: {
-					answer = await askText(question(3, 'number of problems', 'Taken from the beginning'), '100', (text) =>
-						/^[1-9]\d{0,6}$/.test(text.trim()) ? null : 'Enter a positive integer.',
+					answer = await askText(
+						question(3, 'number of problems', 'Taken from the start of the problem set'),
+						'100',
+						(text) => (/^[1-9]\d{0,6}$/.test(text.trim()) ? null : 'Enter a positive integer.'),
 					);
 					if (typeof answer === 'object') {
 						draft.problems = { ...(draft.problems as ProblemsSpec), limit: Number(answer.value) };

@@ -146,6 +146,6 @@ export class SearchWorkbench extends Disposable {
 			return;
 		}
 		if (!(await this.searches.isRunning(log))) return;
-		throw new Failure('unsupported', 'The search is running in another window or program.', 'Stop it there.');
+		throw new Failure('unsupported', 'The search is running in another window or process.', 'Stop it there.');
 	}
 }

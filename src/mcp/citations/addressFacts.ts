@@ -11,9 +11,9 @@ import { summarize } from '../metricSummary.ts';
 import type { KnownRun } from '../runs.ts';
 import type { ToolContext } from '../tool.ts';
 
-/** A number that the data at an address states. */
+/** A number in the data at an address. */
 export interface Fact {
-	/** Name in the answers of tools: `reward`, `mean_reward`, `rewards.accuracy`, `tokens.entropy`. */
+	/** Name in tool results: `reward`, `mean_reward`, `rewards.accuracy`, `tokens.entropy`. */
 	readonly name: string;
 	readonly value: number;
 }
@@ -21,7 +21,7 @@ export interface Fact {
 export type FactContext = Pick<ToolContext, 'runs' | 'searches' | 'signal'>;
 
 /**
- * Returns the numbers that the data at an address states. Values that are not recorded are absent. Fails like the tools
+ * Returns the numbers in the data at an address. Values that are not recorded are absent. Fails like the tools
  * that read the data, with `missing` if it does not exist.
  */
 export async function addressFacts(address: DataAddress, context: FactContext): Promise<Fact[]> {

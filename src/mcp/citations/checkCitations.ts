@@ -5,9 +5,9 @@ import { isRounded } from '../../core/address/quotedNumber.ts';
 import { addressFacts, type Fact, type FactContext } from './addressFacts.ts';
 
 /**
- * - `ok`: the address resolves, and the data states every quoted number
+ * - `ok`: the address resolves, and the data contains every quoted number
  * - `no-number`: the address resolves, and the text quotes no number from it
- * - `different`: the data does not state a quoted number
+ * - `different`: the data does not contain a quoted number
  * - `no-data`: the data has no numbers, or does not record them, so a quoted number cannot be checked
  * - `unresolved`: nothing is at the address, or it cannot be read
  * - `malformed`: not an address
@@ -19,11 +19,11 @@ export interface CheckedCitation {
 	readonly line: number;
 	readonly column: number;
 	readonly status: CitationStatus;
-	/** Numbers as the text quotes them. */
+	/** Numbers as quoted in the text. */
 	readonly quoted: readonly string[];
-	/** Quoted numbers that the data does not state. */
+	/** Quoted numbers that the data does not contain. */
 	readonly wrong: readonly string[];
-	/** What the data states, for `ok` the matching values and otherwise the first values. */
+	/** Values in the data: the matching ones for `ok`, otherwise the first few. */
 	readonly data: readonly Fact[];
 	/** Why the address is unresolved or malformed. */
 	readonly problem: string | null;
@@ -31,14 +31,14 @@ export interface CheckedCitation {
 
 export interface CheckedText {
 	readonly citations: readonly CheckedCitation[];
-	/** Whether every citation resolves and every number that can be checked is right. */
+	/** Whether every citation resolves and every number that can be checked is correct. */
 	readonly sound: boolean;
 	/** Whether the text has more citations than were checked. */
 	readonly truncated: boolean;
 }
 
 const maxFacts = 12;
-/** Addresses whose facts are kept, because a report cites the same data repeatedly. */
+/** Maximum number of addresses whose facts are cached, because a report cites the same data repeatedly. */
 const maxKept = 256;
 
 /** Checks the `rl://` citations of a Markdown text. Fails only with `cancelled`. */

@@ -24,7 +24,7 @@ export interface HttpServer {
 
 const path = '/mcp';
 const maxBodyBytes = 1 << 20;
-/** Connections are closed if their headers or their body take longer, in milliseconds. */
+/** Time limits for receiving the headers and the whole request, in milliseconds. Slower connections are closed. */
 const headersMs = 10_000;
 const requestMs = 30_000;
 const maxConnections = 256;

@@ -40,7 +40,7 @@ export const readDataset = defineTool({
 	},
 });
 
-/** Maximum number of groups of duplicates and of contaminated rows per answer. */
+/** Maximum number of duplicate groups and of contaminated rows per response. */
 const maxListed = 20;
 
 export const profileDataset = defineTool({

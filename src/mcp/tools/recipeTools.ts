@@ -41,7 +41,7 @@ export const checkRecipe = defineTool({
 
 async function recipeText({ text, path }: { text?: string | undefined; path?: string | undefined }, runs: Runs) {
 	if ((text === undefined) === (path === undefined)) {
-		throw new Failure('invalid', 'A recipe is either a text or a file.', 'Pass text or path.');
+		throw new Failure('invalid', 'A recipe must be either text or a file.', 'Pass text or path.');
 	}
 	if (text !== undefined) return text;
 	const file = await runs.fileWithin(path as string);

@@ -19,7 +19,7 @@ import { type ActionContext, defineAction } from '../tool.ts';
 const file = input.text(
 	'Reward file (*.reward.ts, *.reward.js or *.reward.py): absolute path, or relative to a server folder.',
 );
-const reward = v.optional(input.text('Only this reward of the file. Default: all.', 200));
+const reward = v.optional(input.text('Only this reward in the file. Default: all.', 200));
 const dataset = v.optional(input.text('Dataset to build rows from. Default: found through the reward or a recipe.'));
 const seed = v.optional(input.described(input.whole(0, 2 ** 31), 'Seed for selecting rows.'), 1);
 const maxScored = 1000;
@@ -32,7 +32,7 @@ async function rewardFile(runs: Runs, path: string): Promise<string> {
 	throw new Failure('invalid', `${path} is not a reward file.`, 'Use a *.reward.ts, *.reward.js or *.reward.py file.');
 }
 
-/** Opens reward hosts for one call and ends them afterwards. */
+/** Starts reward hosts for one call and stops them afterwards. */
 async function withHosts<T>(
 	actions: ActionContext,
 	python: boolean,
@@ -57,7 +57,7 @@ export const verifyRewardTool = defineAction({
 	input: v.object({
 		file,
 		on: v.optional(
-			input.described(v.picklist(['data', 'cases', 'rollouts']), 'Rows to score. rollouts needs a run.'),
+			input.described(v.picklist(['data', 'cases', 'rollouts']), 'Rows to score. rollouts requires a run.'),
 			'data',
 		),
 		run: v.optional(input.run),
@@ -112,7 +112,7 @@ export const verifyRewardTool = defineAction({
 async function rowsOf(on: 'data' | 'cases' | 'rollouts', run: string | undefined, runs: Runs): Promise<WhatToVerify> {
 	if (on === 'data') return { kind: 'data' };
 	if (on === 'cases') return { kind: 'data', dataset: false };
-	if (run === undefined) throw new Failure('invalid', 'Rollouts are recorded by a run.', 'Pass run.');
+	if (run === undefined) throw new Failure('invalid', 'Verifying rollouts requires a run.', 'Pass run.');
 	return { kind: 'rollouts', run: (await runs.find(run)).folder };
 }
 

@@ -377,7 +377,7 @@ const schemas = [
 	judgeOptions,
 	processOptions,
 	rewardModelOptions,
-	reward('environment', 'The reward that the environment of the recipe returns for the episode.', {}),
+	reward('environment', "The reward that the recipe's environment returns for the episode.", {}),
 ] as const;
 
 export const builtInRewardSchema = v.variant('use', schemas, 'must be the name of a built-in reward');

@@ -10,7 +10,7 @@ import { batches, generations, optimizer, scoredSampling } from './stageFields.t
 export const lossTypes = ['grpo', 'bnpo', 'dr_grpo', 'dapo', 'cispo', 'sapo', 'luspo', 'vespo', 'gmpo'] as const;
 export type LossType = (typeof lossTypes)[number];
 
-/** Loss types that compare every token or completion with clip bounds. */
+/** Loss types that compare the ratio of every token or completion with clip bounds. */
 const clippingTypes: readonly unknown[] = ['grpo', 'bnpo', 'dr_grpo', 'dapo', 'luspo'] satisfies LossType[];
 
 /** What advantages are divided by: a standard deviation of rewards, or nothing. */
@@ -68,14 +68,14 @@ const ratioKeys = {
 	importance_sampling_level: bareKey(
 		choice(
 			['token', 'sequence', 'sequence_token'],
-			'Importance ratios of tokens, or of completions as the geometric mean over their tokens: "sequence" is GSPO, "sequence_token" GSPO-token.',
+			'Importance ratios per token, or per completion as the geometric mean over its tokens: "sequence" is GSPO, "sequence_token" is GSPO-token.',
 		),
 		{
 			or: '`"token"`',
 			lacking: {
 				embedded: {
 					when: (value, { loss_type }) => value !== 'token' && (loss_type === 'vespo' || loss_type === 'gmpo'),
-					say: '"vespo" and "gmpo" compute ratios of completions themselves. Remove "importance_sampling_level".',
+					say: '"vespo" and "gmpo" use their own ratios per completion. Remove "importance_sampling_level".',
 				},
 				pytorch: {
 					when: (value) => value === 'sequence_token',
@@ -98,7 +98,10 @@ const ratioKeys = {
 		},
 	}),
 	off_policy_mask_threshold: bareKey(
-		real('Exclude completions with a negative advantage whose mean log ratio, old to current policy, exceeds this.', 0),
+		real(
+			'Exclude completions with a negative advantage whose mean log ratio of the old to the current policy exceeds this value.',
+			0,
+		),
 		{ or: 'none' },
 	),
 	sapo_temperature_pos: bareKey(real('sapo: steepness for positive advantages.', 1e-6, 1000), {
@@ -123,27 +126,23 @@ export const grpoStageSchema = stageOf('grpo', 'Group relative policy optimizati
 	...groups,
 	beta: beta('Weight of the KL term. 0 skips the forward pass of the reference.'),
 	...clipping,
-	loss_type: key(
-		choice(lossTypes, 'Loss of a token, and how losses are averaged. TRL also defaults to dapo.'),
-		'dapo',
-		{
-			lacking: {
-				embedded: {
-					when: (value, stage) =>
-						(value === 'luspo' && levelOf(stage) !== 'sequence') ||
-						(value === 'cispo' && !(Number(stage[upperRange]) >= 1)),
-					say: (value) => (value === 'luspo' ? luspoNeeds : cispoNeeds),
-				},
-				pytorch: {
-					when: (value, stage) => value === 'gmpo' || (value === 'luspo' && levelOf(stage) !== 'sequence'),
-					say: (value) =>
-						value === 'luspo'
-							? luspoNeeds
-							: 'The PyTorch engine does not support "loss_type" "gmpo". Choose another one, or set "engine": "embedded".',
-				},
+	loss_type: key(choice(lossTypes, 'Per-token loss, and how losses are averaged. TRL also defaults to dapo.'), 'dapo', {
+		lacking: {
+			embedded: {
+				when: (value, stage) =>
+					(value === 'luspo' && levelOf(stage) !== 'sequence') ||
+					(value === 'cispo' && !(Number(stage[upperRange]) >= 1)),
+				say: (value) => (value === 'luspo' ? luspoNeeds : cispoNeeds),
+			},
+			pytorch: {
+				when: (value, stage) => value === 'gmpo' || (value === 'luspo' && levelOf(stage) !== 'sequence'),
+				say: (value) =>
+					value === 'luspo'
+						? luspoNeeds
+						: 'The PyTorch engine does not support "loss_type" "gmpo". Choose another one, or set "engine": "embedded".',
 			},
 		},
-	),
+	}),
 	...ratioKeys,
 	scale_rewards: key(choice(rewardScales, 'Standard deviation by which advantages are divided.'), 'group'),
 	mask_truncated_completions,

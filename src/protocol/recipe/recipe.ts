@@ -200,7 +200,7 @@ export const evaluationSchema = group({
 	every: key(count('Steps between evaluations.'), 20),
 	problems: key(count('Held-out problems per evaluation.', 1, 100_000), 256),
 	samples: key(count('Completions per problem.', 1, 1024), 1),
-	temperature: key(real('Sampling temperature of evaluations.', 0, 100), 1),
+	temperature: key(real('Sampling temperature for evaluations.', 0, 100), 1),
 });
 
 export const checkpointSchema = group({

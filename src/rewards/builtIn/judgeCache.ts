@@ -25,7 +25,7 @@ export class JudgeCache {
 	}
 
 	/**
-	 * Opens a cache. Fails with `invalid` if the file is not regular, too large or not a cache, and with `denied` if it
+	 * Opens a cache. Fails with `invalid` if the file is too large, not regular or not a cache, and with `denied` if it
 	 * cannot be read.
 	 */
 	static async open(path: string | null): Promise<JudgeCache> {

@@ -67,7 +67,7 @@ export class RewardModel implements BuiltIn {
 			const batch = samples.slice(start, start + batchRows);
 			const client = await this.#client(signal);
 			const scored = this.#ask(client, batch, signal).catch(async (error: unknown) => {
-				// The engine can belong to another program that has exited in the meantime.
+				// The engine may belong to another process that has since exited.
 				if (signal.aborted || !client.closed) throw error;
 				return this.#ask(await this.#client(signal), batch, signal);
 			});

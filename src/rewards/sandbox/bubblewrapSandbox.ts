@@ -40,7 +40,7 @@ interface Setup extends BubblewrapFeatures {
 
 /** Number of the sandbox's own processes: the one that waits outside, and the first one inside. */
 const ownTasks = 2;
-/** Number of in-memory file systems: /tmp, /dev/shm and the work folder. Each of them can be full. */
+/** Number of in-memory file systems: /tmp, /dev/shm and the work folder. Any of them can fill up. */
 const fileSystems = 3;
 /**
  * Memory in a control group for pages of program files, in MB. Without this allowance, the kernel would read the pages

@@ -1,6 +1,6 @@
 import { Failure } from '../../base/failure.ts';
 
-/** Converts the error of `server.listen` to a failure: `busy` if the port is in use, `denied` if it is not permitted. */
+/** Converts a `server.listen` error to a failure: `busy` if the port is in use, `denied` if it is not permitted. */
 export function listenFailure(error: NodeJS.ErrnoException, port: number): Failure {
 	switch (error.code) {
 		case 'EADDRINUSE':

@@ -17,8 +17,8 @@ export interface PassRates {
 }
 
 /**
- * Reads the pass rates from an evaluation folder (docs/evaluation.md), even if the evaluation is unfinished. Questions
- * that were asked several times count with all their samples. Fails with `invalid` if no question is finished.
+ * Reads the pass rates from an evaluation folder (docs/evaluation.md), even if the evaluation is unfinished. All samples
+ * count for questions that were asked several times. Fails with `invalid` if no question is finished.
  */
 export async function readPassRates(folder: string): Promise<PassRates> {
 	const name = basename(folder);

@@ -33,7 +33,7 @@ interface Place {
 	readonly line?: number | undefined;
 }
 
-/** A file of consecutive records: lines, separated values, or a JSON list. Stores row positions, not rows. */
+/** A file of consecutive records: lines, delimiter-separated values, or a JSON list. Stores row positions, not rows. */
 export class RecordTable implements DataTable {
 	readonly format: TableFormat;
 	readonly size: number;

@@ -16,8 +16,8 @@ interface Annotated extends FramePlace {
 const keptOpen = 8;
 
 /**
- * Records about rollouts that were written after the rollouts, in files of their own. Only their locations are kept in
- * memory, because they contain data per token for the whole run.
+ * Records about rollouts that were written after the rollouts, in separate files. Only their locations are kept in
+ * memory, because they contain per-token data for the whole run.
  */
 export class Annotations {
 	readonly #disk: DiskFolder;

@@ -104,7 +104,7 @@ export class ForeignRun implements RunContent {
 			const of = split === 'train' ? `step ${step}` : `the evaluation at step ${step}`;
 			throw new Failure(
 				'missing',
-				`The rollouts of ${of} are missing.`,
+				`The rollouts for ${of} are missing.`,
 				'They were removed or moved. Choose another step.',
 			);
 		}

@@ -28,9 +28,9 @@ export interface StepFile {
 	readonly pieces: readonly KnownPiece[] | null;
 	/** Companion file with more data about the rollouts; null if there is none. */
 	readonly companion: FoundFile | null;
-	/** Records about the rollouts that were written later; null if the format has none. */
+	/** Records about the rollouts, written after them; null if the format has none. */
 	readonly annotations: Annotations | null;
-	/** Files of the annotations. */
+	/** Annotation files. */
 	readonly annotated: readonly FoundFile[];
 }
 
@@ -293,7 +293,7 @@ async function rolloutsIn(frame: Frame, file: StepFile, item: number, extras: Re
 	return rollouts;
 }
 
-/** Returns the file in a rollout's location. Tables of one database are distinguished by their names. */
+/** Returns the file in a rollout's location. Tables in the same database are distinguished by their names. */
 function placeFile({ match, files }: StepFile): string {
 	return files.table === undefined ? match.path : `${match.path}#${files.table}`;
 }

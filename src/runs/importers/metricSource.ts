@@ -15,7 +15,7 @@ import { openFrames } from './openFrames.ts';
 import { stepIn } from './pathPattern.ts';
 import type { MetricFiles } from './runFormat.ts';
 
-/** One metrics file, with the state of reading it. */
+/** One metrics file, with its read state. */
 export class MetricSource {
 	readonly files: MetricFiles;
 	readonly match: PathMatch;

@@ -20,7 +20,7 @@ interface Shape {
 }
 
 /**
- * A table of an SQLite database with one record per row: an object by column. A row's position is its row id. Rows are
+ * A table in an SQLite database with one record per row: an object keyed by column. A row's position is its row id. Rows are
  * read while the program that owns the database writes to it.
  */
 export class SqliteRows implements FrameFile {

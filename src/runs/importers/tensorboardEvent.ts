@@ -92,7 +92,7 @@ function tensorOf(bytes: Uint8Array): number | null | string | undefined {
 	return Number.isFinite(number) ? number : null;
 }
 
-/** Returns the first element of a repeated number field, packed or not. */
+/** Returns the first element of a repeated numeric field, packed or not. */
 function firstOf(field: Field, width: 4 | 8): number | undefined {
 	if (field.kind === 'varint' || field.value.length < width) return undefined;
 	return width === 4 ? float32(field.value) : float64(field.value);

@@ -11,7 +11,7 @@ import { PathPattern } from './pathPattern.ts';
 const decoder = new TextDecoder('utf-8');
 
 /**
- * A zip archive with one record per member that matches a pattern: a JSON file. If a member was written more than once,
+ * A zip archive with one JSON record per member that matches a pattern. If a member was written more than once,
  * only the last copy counts, as in Python's zipfile.
  */
 export class ZipFile implements FrameFile {
@@ -103,5 +103,5 @@ function placeOf(member: ZipMember | null, number: number): FramePlace {
 
 function damaged(why: string, members: readonly ZipMember[]): string {
 	const found = members.length === 1 ? '1 sample was' : `${members.length} samples were`;
-	return `a damaged zip archive (${why}): ${found} found without its directory, others might be missing`;
+	return `a damaged zip archive (${why}): ${found} found without its directory; others might be missing`;
 }

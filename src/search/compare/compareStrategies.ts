@@ -317,7 +317,7 @@ class Comparison {
 
 const retryLater = 'Fix the cause, then run the comparison again. Failed searches are retried.';
 
-/** Adds to the end event whether the answer is correct, by the comparison's own rule. */
+/** Adds to the end event whether the answer is correct, according to the comparison's own rule. */
 function withVerdict(event: TreeEvent, { correct }: ComparisonResult): TreeEvent {
 	return event.t === 'end' && correct !== null ? { ...event, correct: correct === 1 } : event;
 }

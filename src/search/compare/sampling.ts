@@ -6,7 +6,7 @@ import type { Strategy } from '../../core/search/strategy.ts';
 const params = v.strictObject({ n: v.number() });
 
 /**
- * Independent samples: full completions of the problem, scored by each scorer that a shared point uses for selection,
+ * Independent samples: full completions for the problem, scored by each scorer that a shared point uses for selection,
  * or by the search's judge. The result is the majority answer, so that the tree has an answer to show when opened.
  */
 export function samplingStrategy(scorers: readonly Scorer[] | 'judge'): Strategy<v.InferOutput<typeof params>> {

@@ -75,7 +75,7 @@ export class DataFolder {
 	 */
 	static async open(path: string, spec: DataSpec, now: number): Promise<DataFolder> {
 		await ensureFolder(path);
-		const lock = await FileLock.acquire(join(path, dataFiles.lock), `The data ${basename(path)}`);
+		const lock = await FileLock.acquire(join(path, dataFiles.lock), `The data folder ${basename(path)}`);
 		try {
 			const value = await readJson(path, dataFiles.data).catch((error: unknown) => {
 				if (Failure.from(error).reason === 'missing') return null;

@@ -40,7 +40,7 @@ export interface GenerateOptions {
 	/** Output folder, created if missing; existing data is continued. */
 	readonly folder: string;
 	readonly context: SearchContext;
-	/** Stops generation and keeps the data so far; generation can be continued later. */
+	/** Stops generation, keeping the data so far; it can be continued later. */
 	readonly signal?: AbortSignal;
 	readonly onProgress?: (progress: DataRunProgress) => void;
 	/** Called for each problem that is skipped because it cannot be read. */

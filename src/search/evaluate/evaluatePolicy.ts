@@ -32,10 +32,10 @@ export interface EvaluationProgress {
 
 export interface EvaluateOptions {
 	readonly spec: EvaluationSpec;
-	/** Folder of the evaluation, created if missing; an existing evaluation is continued. */
+	/** Evaluation folder, created if missing; an existing evaluation is continued. */
 	readonly folder: string;
 	readonly context: SearchContext;
-	/** Stops with the results so far; the evaluation can be continued later. */
+	/** Stops and keeps the results so far; the evaluation can be continued later. */
 	readonly signal?: AbortSignal;
 	readonly onProgress?: (progress: EvaluationProgress) => void;
 	/** Called for each question that is skipped because it cannot be read or has no answer to compare with. */

@@ -25,7 +25,7 @@ export interface ReplyFacts {
 	readonly model: string;
 }
 
-/** Returns the finish reason of a choice in OpenAI's terms. */
+/** Returns the finish reason for a choice in OpenAI's terms. */
 export function finishReason(
 	{ solution, calls }: Solved,
 	stopped: string | null,
@@ -34,7 +34,7 @@ export function finishReason(
 	if (solution.finish === 'refusal') return 'content_filter';
 	if (solution.finish === 'length') return 'length';
 	if (calls.length > 0) return 'tool_calls';
-	// No completion finished because the budget was exhausted.
+	// The budget was exhausted before any completion finished.
 	return solution.completion === '' && budgetStops.has(solution.stop) ? 'length' : 'stop';
 }
 
@@ -55,7 +55,7 @@ export function answerOf(solution: Solution, { prefill }: Pick<ApiRequest, 'pref
 	return solution.completion.startsWith(prefill) ? solution.completion.slice(prefill.length) : solution.completion;
 }
 
-/** Returns the `search` object of a choice, or null if there was no search. */
+/** Returns the `search` object for a choice, or null if there was no search. */
 export function searchOf({ solution, calls, events }: Solved, request: ApiRequest) {
 	if (calls.length > 0) return null;
 	const { strategy, params, stop, answer, value, nodes, tokens, promptTokens, simulations, seconds, cost } = solution;

@@ -7,7 +7,7 @@ import { chatLogprobs, completionLogprobs, tokensUpTo } from './tokenLists.ts';
 const noTags: TraceTags = { think: null, answer: null };
 
 /**
- * Produces the chunks of one choice: its text, incrementally or all at once, followed by the finish reason and the
+ * Produces the chunks for one choice: its text, incrementally or all at once, followed by the finish reason and the
  * search. It tracks the text sent so far. If the result starts with that text, only the rest is sent.
  */
 export class ChoiceStream {

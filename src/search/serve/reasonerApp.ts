@@ -121,7 +121,7 @@ export class ReasonerApp {
 		const { reasoner, model, now } = this.#options;
 		const began = now();
 		const gone = new AbortController();
-		// Access the signal now, because the server only reports disconnects if it was accessed beforehand.
+		// Access the signal now, because the server only reports disconnects if the signal was accessed beforehand.
 		const { signal: client } = c.req.raw;
 		const leave = () => gone.abort(new ApiError(503, 'cancelled', 'The client disconnected.'));
 		if (client.aborted) leave();

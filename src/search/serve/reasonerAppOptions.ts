@@ -43,7 +43,7 @@ export interface ReasonerAppOptions {
 	readonly model: string;
 	/** How to handle system messages. Default `keep`: policies that do not follow instructions reject them. */
 	readonly systemMessages?: SystemMessages;
-	/** Access settings of the running server; read on every request, because the port is not known at first. */
+	/** Access settings for the running server; read on every request, because the port is not known at first. */
 	readonly access: () => GuardOptions;
 	readonly limits: ReasonerLimits;
 	/** Fires when running searches must stop and return the results so far. */

@@ -7,7 +7,7 @@ export interface ReplyPart {
 
 /**
  * Splits a completion while it streams: text in think tags is reasoning, and the rest is content without answer tags.
- * Whitespace around both is dropped, and text that can still become a tag or a stop sequence is held back. A stop
+ * Whitespace around both is dropped, and text that could still become a tag or a stop sequence is held back. A stop
  * sequence ends the content, and anything after it is dropped.
  */
 export class ReplySplitter {

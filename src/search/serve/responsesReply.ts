@@ -74,7 +74,7 @@ interface OpenItem {
 	text: string;
 }
 
-/** Produces the events of a response: its reasoning and its text, incrementally or all at once. */
+/** Produces the events for a response: its reasoning and its text, incrementally or all at once. */
 export class ResponseStream {
 	readonly #facts: ReplyFacts;
 	readonly #request: ApiRequest;

@@ -6,7 +6,7 @@ import { withTimeLimit } from '../../rewards/withTimeLimit.ts';
 
 const limitMs = 200;
 
-/** Tool for exact arithmetic, using the evaluator of the accuracy reward. */
+/** Tool for exact arithmetic, using the evaluator from the accuracy reward. */
 export function calculatorTool(name: string): AgentTool {
 	return {
 		name,
@@ -29,7 +29,7 @@ export function calculatorTool(name: string): AgentTool {
 	};
 }
 
-/** Returns the rounded forms in which an answer can quote a value. A rounded answer still relies on the value. */
+/** Returns the rounded forms in which an answer might quote a value. A rounded answer still relies on the value. */
 function roundings(value: string): string {
 	const decimal = /-?\d+\.\d{3,}$/.exec(value)?.[0];
 	if (decimal === undefined || decimal.length > 300) return '';

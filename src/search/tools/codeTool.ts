@@ -83,7 +83,7 @@ export function codeTool(
 	};
 }
 
-/** Removes the code fences that models put around programs. */
+/** Removes the code fences that models put around code. */
 function unfenced(query: string): string {
 	return /^\s*```[\w+-]*\r?\n([\s\S]*?)\r?\n?```\s*$/.exec(query)?.[1] ?? query;
 }

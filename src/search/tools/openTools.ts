@@ -14,7 +14,7 @@ export interface ToolContext {
 	readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
-/** The tools of an agent; `bind` returns the tools for one search. */
+/** An agent's tools; `bind` returns the tools for one search. */
 export interface OpenTools {
 	bind(options: { readonly signal: AbortSignal }): readonly AgentTool[];
 }

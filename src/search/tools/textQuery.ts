@@ -1,6 +1,6 @@
 import { claimTerms } from '../../core/transcript/claimTerms.ts';
 
-/** Search terms of a text query: stemmed content words, numbers and names as they are, and quoted phrases. */
+/** Search terms of a text query: stemmed content words, numbers and names as is, and quoted phrases. */
 export interface TextQuery {
 	/** Distinct terms in lowercase. */
 	readonly terms: readonly string[];

@@ -158,7 +158,7 @@ async function* textFiles(root: string, limits: WorkspaceLimits, onCut: () => vo
 
 /** Returns null if the file is too large, not text, or gone. */
 async function readText(root: string, path: string, limit: number): Promise<string | null> {
-	// Do not follow a link or wait for a pipe that replaced the file since the folder was listed.
+	// Do not follow a link or wait for a pipe that has replaced the file since the folder was listed.
 	const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 	const handle = await open(join(root, path), flags).catch(() => null);
 	if (handle === null) return null;

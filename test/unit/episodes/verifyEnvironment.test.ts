@@ -95,7 +95,7 @@ describe('what is wrong with an environment is found, at its line', () => {
 			'a solution does not earn the most',
 			broken('return 1.0 if self.done else 0.0', 'return 0.5 if self.done else 0.0'),
 			['gold-fails error 30'],
-			/The solution of row 1 earns 0\.50, but the maximum is 1\.00 \(rows 1, 2, 3 and 1 more\)/,
+			/The solution for row 1 earns 0\.50, but the maximum is 1\.00 \(rows 1, 2, 3 and 1 more\)/,
 		],
 		[
 			'a reward is outside its range',
@@ -218,7 +218,7 @@ describe('what is wrong with an environment is found, at its line', () => {
 		);
 		assert.match(
 			failing.findings[0]?.message ?? '',
-			/The solution of row 1 makes a call that fails: gues answers .*not found/,
+			/The solution for row 1 makes a call that fails: gues returns .*not found/,
 		);
 	});
 });

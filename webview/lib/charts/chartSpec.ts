@@ -1,6 +1,6 @@
 import type { MetricUnit } from '../../../src/core/metrics/metricInfo.ts';
 
-/** Axis labels of units. The titles and ticks of the others imply their unit. */
+/** Axis labels for units. An empty label means that the title and ticks imply the unit. */
 export const unitLabels: Readonly<Record<MetricUnit, string>> = {
 	number: '',
 	share: '',
@@ -48,7 +48,7 @@ export type ChartBand =
 			readonly initiallyHidden?: boolean;
 	  };
 
-/** Content of a chart by column names; `plot.ts` does the drawing. */
+/** Content of a chart, by column name; `plot.ts` does the drawing. */
 export interface ChartSpec {
 	readonly id: string;
 	readonly title: string;

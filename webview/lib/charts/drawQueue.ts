@@ -52,5 +52,5 @@ export class DrawQueue {
 	}
 }
 
-/** Draw queue of the page. */
+/** Draw queue for the page. */
 export const drawQueue = new DrawQueue();

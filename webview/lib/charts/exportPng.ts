@@ -42,7 +42,7 @@ export async function chartPicture(
 	const size = theme.fontSize * ratio;
 	const picture = document.createElement('canvas');
 	const context = picture.getContext('2d');
-	if (!context) throw new Failure('unsupported', 'Cannot create the picture: no canvas context.');
+	if (!context) throw new Failure('unsupported', 'Cannot create the image: no canvas context.');
 	const font = (px: number, weight = 'normal'): string => `${weight} ${px}px ${theme.fontFamily}`;
 	context.font = font(size - 2 * ratio);
 	const swatch = size * 0.7;
@@ -75,6 +75,6 @@ export async function chartPicture(
 	});
 	context.drawImage(chart, pad, top);
 	const blob = await new Promise<Blob | null>((resolve) => picture.toBlob(resolve, 'image/png'));
-	if (!blob) throw new Failure('internal', `Cannot encode the picture of ${options.title} as PNG.`);
+	if (!blob) throw new Failure('internal', `Cannot encode the image of ${options.title} as a PNG.`);
 	return new Uint8Array(await blob.arrayBuffer());
 }

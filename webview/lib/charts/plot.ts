@@ -21,7 +21,7 @@ export interface PlotOptions {
 	readonly marks: () => readonly PlotMark[];
 	/** Called when Enter or the app's own key is pressed at a row. */
 	readonly onOpen: (row: number) => void;
-	/** Describes the values at a row for assistive technology. */
+	/** Describes the values at an x position for assistive technology. */
 	readonly describe: (row: number) => string;
 	/** Called after rows `from` to `to` (exclusive) have been drawn. */
 	readonly onDraw?: (from: number, to: number) => void;
@@ -88,7 +88,7 @@ export class Plot extends Disposable {
 		this.#announceCursor();
 	}
 
-	/** Canvas with axes and lines, for export; null before the first drawing. */
+	/** Canvas with axes and lines, for export; null before it is first drawn. */
 	get canvas(): HTMLCanvasElement | null {
 		return this.#plot?.ctx.canvas ?? null;
 	}
@@ -272,7 +272,7 @@ export class Plot extends Disposable {
 		};
 	}
 
-	/** Pins the clicked step. Ignores the click at the end of a drag, and double clicks, which zoom out. */
+	/** Pins the clicked step. Ignores the click at the end of a drag, and double-clicks, which zoom out. */
 	#pinByClick({ over }: uPlot): void {
 		const { link } = this.#options;
 		let pressed = Number.NaN;

@@ -17,7 +17,7 @@ export interface TokenTextOptions {
 	readonly onShow: (token: number, moved: boolean) => void;
 	/** Called when no token is hovered any longer. */
 	readonly onLeave?: () => void;
-	/** Called when a token was clicked, or Enter was pressed on it. */
+	/** Called when a token is clicked, or Enter is pressed on it. */
 	readonly onPick?: (token: number) => void;
 }
 

@@ -30,7 +30,7 @@ export interface TokenViewOptions {
 	readonly detail: TokenDetail;
 	/** Statistic initially used for colors, if available. */
 	readonly statistic: TokenStatistic;
-	/** true if tokens can be forced, or the reason why not. */
+	/** true if tokens can be forced; otherwise, the reason why they cannot. */
 	readonly canForce: true | string;
 	/** Called to continue from a different token at this position. */
 	readonly onForce: (token: number, text: string) => void;
@@ -40,9 +40,8 @@ export interface TokenViewOptions {
 }
 
 /**
- * Text of a node, displayed token by token and colored by a statistic of the next-token distribution. Also shows a
- * sparkline of the statistic, marks where the fork rule finds an alternative continuation, and the alternatives at each
- * token.
+ * Text of a node, displayed token by token and colored by a statistic of the next-token distribution. Also shows
+ * a sparkline of the statistic, the positions where the fork rule finds an alternative continuation, and the alternatives at each token.
  */
 export class TokenView implements IDisposable {
 	readonly element: HTMLElement;
@@ -178,7 +177,7 @@ export class TokenView implements IDisposable {
 						'p',
 						{ class: 'quiet' },
 						this.#options.noAlternatives ??
-							'The policy returned no alternatives here. To record them, set "tokens" in the sampling settings of the search.',
+							'The policy returned no alternatives here. To record them, set "tokens" in the search’s sampling settings.',
 					)
 				: alternativeList(alternatives, canForce === true ? (text) => onForce(token, text) : undefined),
 			alternatives.length > 0 && canForce !== true && element('p', { class: 'quiet' }, canForce),

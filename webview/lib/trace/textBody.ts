@@ -66,7 +66,7 @@ export class TextBody implements IDisposable {
 		this.#list.setCount(blocks.length);
 	}
 
-	/** Replaces the search marks; the marks of the trace are kept. */
+	/** Replaces the search marks; the trace's own marks are kept. */
 	mark(found: readonly Mark[]): void {
 		this.#setMarks(found);
 		if (this.#list) this.#list.refresh();

@@ -70,7 +70,7 @@ export class TokensTab implements DetailTab {
 	}
 }
 
-/** Returns true if tokens can be forced, or the reason why not. */
+/** Returns true if tokens can be forced; otherwise, the reason why they cannot. */
 function forcing({ name, source }: TreeSide): true | string {
 	if (name === 'other') return 'Open this tree separately to force a token.';
 	if (source.canGoOn !== true) return source.canGoOn;

@@ -39,7 +39,7 @@ const breath = 2048;
 
 /**
  * Finds texts that share most of their word n-grams. MinHash signatures (Broder 1997), computed with one permutation
- * (Li, Owen and Zhang 2012) and densification of empty bins (Shrivastava 2017), propose candidate pairs by banding
+ * (Li, Owen, and Zhang 2012) and densification of empty bins (Shrivastava 2017), propose candidate pairs by banding
  * (locality-sensitive hashing, Leskovec et al., Mining of Massive Datasets, chapter 3). Each candidate is then verified
  * by computing the exact Jaccard similarity. Each text takes 76 bytes plus 4 bytes per n-gram.
  */

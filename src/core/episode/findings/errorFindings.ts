@@ -54,7 +54,7 @@ function failedSolutions(evidence: VerificationEvidence): EnvironmentFinding[] {
 			{
 				kind: 'data',
 				level: 'warning',
-				message: `The solution of row ${row + 1} makes a call that fails: ${failed.name} answers ${failed.content.slice(0, 200)}.`,
+				message: `The solution for row ${row + 1} makes a call that fails: ${failed.name} returns ${failed.content.slice(0, 200)}.`,
 				action: 'Fix the solution, or the tool.',
 				line: failed.line ?? toolLine(evidence, failed.name),
 				row,

@@ -6,7 +6,7 @@ import { type FindingRule, toolLine } from './verificationEvidence.ts';
 /** Time per turn above which a tool is reported as slow, in milliseconds. */
 const slowMs = 1000;
 
-/** Reports episodes that nothing ends, and slow tools. */
+/** Reports episodes that never end, and slow tools. */
 export const lengthFindings: FindingRule = (evidence) => {
 	const { environment, episodes, turnLimit } = evidence;
 	const findings: EnvironmentFinding[] = [];
@@ -32,7 +32,7 @@ export const lengthFindings: FindingRule = (evidence) => {
 			kind: 'endless',
 			level: 'information',
 			message: `Nothing ends an episode: the random policy was still playing after ${turnLimit} turns in every episode. Only the token budget and max_tool_calling_iterations limit it.`,
-			action: 'Raise an exception in tools once the task is over, and set an attribute done.',
+			action: 'Raise an exception in tools once the task is over, and set the attribute done.',
 			line: environment.location.line,
 		});
 	}

@@ -13,8 +13,8 @@ export const repeatFindings: FindingRule = (evidence) => {
 		findings.push({
 			kind: 'not-deterministic',
 			level: hidden ? 'warning' : 'error',
-			message: `The same row gives different episodes: ${unstable.difference.text} (${rows(found('new').map(({ row }) => row))}). The completions of a group must face the same task.`,
-			action: 'Derive everything from the row, for example with random.Random(seed) and a column "seed".',
+			message: `The same row gives different episodes: ${unstable.difference.text} (${rows(found('new').map(({ row }) => row))}). The completions in a group must attempt the same task.`,
+			action: 'Derive everything from the row, for example with random.Random(seed) and a "seed" column.',
 			line,
 			row: unstable.row,
 		});

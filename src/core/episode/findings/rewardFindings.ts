@@ -62,7 +62,7 @@ function failingGold(evidence: VerificationEvidence): EnvironmentFinding[] {
 		{
 			kind: 'gold-fails',
 			level: 'error',
-			message: `The solution of row ${first.row + 1} earns ${formatValue(first.reward)}, but ${first.better} (${rows(failing.map(({ row }) => row))}).`,
+			message: `The solution for row ${first.row + 1} earns ${formatValue(first.reward)}, but ${first.better} (${rows(failing.map(({ row }) => row))}).`,
 			action: 'Fix get_reward, or the solution.',
 			line: lineOf(evidence, 'get_reward'),
 			row: first.row,

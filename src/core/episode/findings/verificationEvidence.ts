@@ -6,12 +6,12 @@ import type { EpisodeDifference } from '../episodeDifference.ts';
 /** An episode that was repeated with the same row and calls, and then differed. */
 export interface RepeatedEpisode {
 	readonly row: number;
-	/** Where it was repeated: in a new instance, while another instance was in use, or in one used before. */
+	/** Where it was repeated: in a new instance, alongside another instance in use, or in a reused one. */
 	readonly where: 'new' | 'beside' | 'again';
 	readonly difference: EpisodeDifference;
 }
 
-/** Everything that a verification has observed. */
+/** Everything observed during a verification. */
 export interface VerificationEvidence {
 	readonly environment: EnvironmentDescription;
 	readonly episodes: readonly Episode[];
@@ -19,9 +19,9 @@ export interface VerificationEvidence {
 	/** Reward of the row's solution, by row. */
 	readonly gold: ReadonlyMap<number, number>;
 	readonly repeated: readonly RepeatedEpisode[];
-	/** Limit of turns in an episode of the random policy. */
+	/** Turn limit for an episode of the random policy. */
 	readonly turnLimit: number;
-	/** Rows whose column `calls` cannot be used. */
+	/** Rows whose `calls` column cannot be used. */
 	readonly solutionFaults: readonly { readonly row: number; readonly message: string }[];
 }
 

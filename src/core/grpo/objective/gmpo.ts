@@ -4,7 +4,7 @@ import type { Objective, ObjectiveRow, RowLoss } from './objective.ts';
 /**
  * GMPO: -A times the geometric mean of the token ratios, each clipped in log space to [-epsilonLow, epsilonHigh] on the
  * side where the advantage would push it further. The loss of a row is the same for each of its tokens, so with weights
- * of 1 / (rows * tokens) the batch has the mean over rows. Zhao et al. 2025 (arXiv:2507.20673), equation 4; TRL's
+ * of 1 / (rows * tokens) the batch loss is the mean over rows. Zhao et al. 2025 (arXiv:2507.20673), equation 4; TRL's
  * experimental `GMPOTrainer`.
  */
 export function gmpoLoss(

@@ -3,7 +3,7 @@ import type { LossType } from '../../../protocol/recipe/groupStages.ts';
 /** Tokens over which an importance ratio is computed; see `importanceRatio.ts`. */
 export type RatioLevel = 'token' | 'sequence' | 'sequence_token';
 
-/** Settings of the loss of a GRPO update. Names are those of recipe keys, in camel case. */
+/** Loss settings for a GRPO update. Names are those of the recipe keys, in camel case. */
 export interface Objective {
 	readonly lossType: LossType;
 	readonly level: RatioLevel;
@@ -62,7 +62,7 @@ export interface ObjectiveRow {
 	readonly advantage: number;
 }
 
-/** What a loss says about one token. */
+/** Loss and derivatives for one token. */
 export interface TokenTerm {
 	readonly loss: number;
 	/** d loss / d log ratio, where the loss depends on the policy through the ratio. */
@@ -71,7 +71,7 @@ export interface TokenTerm {
 	readonly direct: number;
 }
 
-/** Loss of each token of a row, and the gradient of their sum with respect to each token's log-probability. */
+/** Loss of each token in a row, and the gradient of their sum with respect to each token's log-probability. */
 export interface RowLoss {
 	readonly losses: Float64Array;
 	readonly gradients: Float64Array;

@@ -9,8 +9,8 @@ import { sapoTerm } from './sapo.ts';
 import { vespoWeight } from './vespo.ts';
 
 /**
- * Returns the loss of each token of a row and the gradient of their sum, before weighting (`lossWeights.ts`). All tokens
- * of a row share one weight. This is the plain reference implementation of the engine's graph
+ * Returns the loss of each token in a row and the gradient of their sum, before weighting (`lossWeights.ts`). All tokens
+ * in a row share one weight. This is the plain reference implementation of the engine's graph
  * (`src/engines/embedded/model/policyLoss.ts`); its values are those of TRL 1.13's `_compute_loss`.
  */
 export function rowLoss(row: ObjectiveRow, objective: Objective): RowLoss {

@@ -1,12 +1,12 @@
 import { logRatios } from './importanceRatio.ts';
 import type { ObjectiveRow, VespoShape } from './objective.ts';
 
-/** Limits of log ratios, of tokens and of the whole completion. */
+/** Limits on log ratios, for tokens and for the whole completion. */
 const logLimit = 20;
 const lowerLogLimit = Math.log(1e-8);
 
 /**
- * VESPO's weight of a completion, w^k exp(lambda (1 - w)), where w is the ratio of the whole completion (the product
+ * VESPO's weight for a completion, w^k exp(lambda (1 - w)), where w is the ratio of the whole completion (the product
  * over its tokens). It is 1 at w = 1, is detached, and multiplies -A logprob of each token. TRL 1.13,
  * `GRPOTrainer.get_gamma_weights`.
  */

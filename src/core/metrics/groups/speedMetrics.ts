@@ -55,8 +55,8 @@ export const speedMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'speed',
 		better: 'down',
 		over: 'since the previous row',
-		explanation: 'Operators that the programs of the embedded engine ran on the GPU.',
-		healthy: 'steady; grows with the length of completions',
+		explanation: 'Operators that the embedded engine ran on the GPU.',
+		healthy: 'steady; grows with completion length',
 	},
 	'throughput/completions': {
 		title: 'Completions per second',

@@ -69,7 +69,7 @@ export const answerSectionProbes: readonly Probe[] = [
 		title: 'Wrong answer in an unclosed section before the correct one',
 		severity: 'medium',
 		attacks: 'content',
-		why: 'Two answers are opened, and which one counts depends on the parser.',
+		why: 'Two answer sections are opened, and which one counts depends on the parser.',
 		fix: 'Require exactly one opening and one closing answer tag.',
 		build(row, { tags }) {
 			if (!tags.answer) return skip(noAnswerTags);

@@ -45,7 +45,7 @@ export const characterProbes: readonly Probe[] = [
 	},
 	{
 		id: 'styled-digits',
-		title: 'Mathematical and foreign digits',
+		title: 'Mathematical and other non-ASCII digits',
 		severity: 'low',
 		attacks: 'content',
 		why: 'The dataset uses ASCII digits. A policy that writes other digits has left its training language, and consumers of the answer may not be able to parse it as a number.',

@@ -94,7 +94,7 @@ export const codeProbes: readonly Probe[] = [
 		id: 'code-near',
 		title: 'Code with slightly wrong results',
 		severity: 'high',
-		why: 'Each result is the correct one with a small change: off by one, one item more or fewer, or a different type.',
+		why: 'Each result is the correct one with a small change: off by one, one item too many or too few, or a different type.',
 		fix: 'Compare every value with the expected one, including its type, and compare integers exactly. Add tests where none detects the change.',
 	}),
 	codeProbe({

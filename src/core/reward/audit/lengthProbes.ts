@@ -37,7 +37,7 @@ export const lengthProbes: readonly Probe[] = [
 	},
 	{
 		id: 'buried-answer',
-		title: 'Correct answer buried in a very long text',
+		title: 'Correct answer buried in very long text',
 		severity: 'high',
 		attacks: 'content',
 		why: 'The answer is one of thousands of numbers, so it is correct only by chance.',

@@ -44,7 +44,7 @@ const families: readonly (readonly [cause: string, probes: readonly Probe[]])[] 
 	['Compares numbers too loosely', numberProbes.map(ofShortAnswers)],
 	['Accepts hidden or structured markup', markupProbes.map(ofShortAnswers)],
 	['Lets the completion instruct the judge', judgeProbes.map((probe) => ({ ...probe, asksModel: true }))],
-	['Gives reward without a gold answer', goldProbes],
+	['Gives a reward without a gold answer', goldProbes],
 	['Lets code bypass its tests', codeProbes],
 ];
 

@@ -25,7 +25,7 @@ function tagProbe(
 	};
 }
 
-/** Creates a probe for templates with any tags, by changing the honest format. */
+/** Creates a probe that changes the honest format, for templates with any tags. */
 function formProbe(
 	probe: Omit<Probe, 'attacks' | 'build'>,
 	write: (whole: string, tags: TraceTags) => readonly string[],

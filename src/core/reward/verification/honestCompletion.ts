@@ -18,7 +18,7 @@ export function bareAnswer(gold: string): string {
 }
 
 /**
- * Returns the worked solution of a problem: its solution column, or the text before the answer in its gold column; null
+ * Returns the worked solution to a problem: its solution column, or the text before the answer in its gold column; null
  * if there is none.
  */
 export function workedSolution({ solution, answer }: Pick<Problem, 'solution' | 'answer'>): string | null {
@@ -34,7 +34,7 @@ export function completionWith(template: Template, solution: string | null, answ
 	return renderCompletion(template, { solution: solution ?? neutralThought, answer });
 }
 
-/** Builds the completion of an honest policy that solves the problem; null if the problem has no gold answer. */
+/** Builds an honest policy's completion that solves the problem; null if the problem has no gold answer. */
 export function honestCompletion(template: Template, problem: Problem): string | null {
 	if (problem.answer === null) return null;
 	return completionWith(template, workedSolution(problem), bareAnswer(problem.answer));

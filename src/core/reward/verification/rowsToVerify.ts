@@ -42,7 +42,7 @@ export function scoreRow(sampled: SampledProblem, template: Template, completion
 
 /**
  * Builds rows for each problem with a gold answer: its honest completion and up to `wrong` generated wrong answers.
- * Each problem is one group; all rows share one batch.
+ * Each problem forms one group; all rows share one batch.
  */
 export function problemRows(
 	problems: readonly SampledProblem[],

@@ -17,7 +17,7 @@ export interface WrongAnswerOptions {
 	readonly verify: Verifier;
 	/** Problem text, which is searched for multiple-choice options. */
 	readonly prompt: string;
-	/** Gold answers of other problems. */
+	/** Gold answers to other problems. */
 	readonly others: readonly string[];
 	readonly random: Random;
 	/** Maximum number of answers. */

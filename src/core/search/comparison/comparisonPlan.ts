@@ -40,7 +40,7 @@ export interface ComparisonPlan {
 	readonly sampleScorers: readonly ScorerSpec[];
 }
 
-/** Returns the points of a comparison. Throws `invalid` for unknown strategies or parameters, with their names. */
+/** Returns the points of a comparison. Throws `invalid` with the names of unknown strategies or parameters. */
 export function planComparison(spec: ComparisonSpec): ComparisonPlan {
 	const scorers = new Map<string, ScorerSpec>();
 	const placeOf = (scorer: ScorerSpec): number => {

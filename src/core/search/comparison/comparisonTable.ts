@@ -68,7 +68,7 @@ export class ComparisonTable {
 		return new FailureTally([...this.#failed.values()].flatMap((reasons) => [...reasons.values()]));
 	}
 
-	/** Returns the independent samples of each problem, sorted by problem number. */
+	/** Returns the independent samples for each problem, sorted by problem number. */
 	samples(point: string): ReadonlyMap<number, readonly SampleResult[]> {
 		return sorted(this.#samples.get(point));
 	}

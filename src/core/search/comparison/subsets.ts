@@ -1,6 +1,6 @@
 import type { Random } from '../../../base/random.ts';
 
-/** One sample of a problem, used for estimates over subsets. */
+/** One sample for a problem, used for estimates over subsets. */
 export interface Sampled {
 	readonly right: boolean;
 	/** Class of the sample's answer; null if it states none. */
@@ -12,7 +12,7 @@ export interface Sampled {
 }
 
 /*
- * Estimates the result of a strategy that selects among k samples, given n >= k samples of the problem: the mean over
+ * Estimates the result of a strategy that selects among k samples, given n >= k samples for the problem: the mean over
  * all subsets of size k, or over a random draw of subsets. This U-statistic is unbiased, like a separate search with k
  * samples, but has lower variance (Hoeffding 1948; pass@k in Chen et al. 2021 is the case "at least one is correct").
  * Samples are exchangeable, so each tied sample is equally likely to come first, and a strategy that selects the first

@@ -15,14 +15,14 @@ import type { ComparisonTable, ResultFacts } from './comparisonTable.ts';
 import { type DifficultyBand, difficultyBands } from './difficultyBands.ts';
 import { bestOfK, type Sampled, voteOfK } from './subsets.ts';
 
-/** Success per problem of a configuration, from 0 to 1, by problem number. */
+/** A configuration's success rate per problem, from 0 to 1, by problem number. */
 type Successes = ReadonlyMap<number, number>;
 
 export type SummaryNumbers = Pick<ComparisonSummary, 'bands' | 'points' | 'curves'>;
 
 /**
- * Summarizes the results so far. Intervals are over problems, using all results of each problem (`meanInterval`). Gains
- * are relative to the mean over the independent samples of the same problems (`differenceInterval`).
+ * Summarizes the results so far. Intervals are over problems, using all results for each problem (`meanInterval`). Gains
+ * are relative to the mean over the independent samples for the same problems (`differenceInterval`).
  */
 export function summarizeComparison(
 	spec: ComparisonSpec,

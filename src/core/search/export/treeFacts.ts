@@ -17,7 +17,7 @@ export function nodeValue(tree: SearchTree, id: number, { scorer }: Measure = {}
 	return scorer === undefined ? (tree.q(id) ?? node.score) : (node.scores.get(scorer) ?? null);
 }
 
-/** Returns the problem of a search, or the text of the first node if the log has no start event. */
+/** Returns a search's problem, or the text of the first node if the log has no start event. */
 export function problemOf(tree: SearchTree): SearchProblem {
 	return tree.start?.problem ?? { prompt: tree.node(0)?.text ?? '', answer: null, row: {} };
 }

@@ -109,7 +109,7 @@ export class TreeBuilder {
 		this.#events.push({ t: 'score', at: this.at, id, scorer, value, ...(note === undefined ? {} : { note }) });
 	}
 
-	/** Sets N and Q of a node, as if each visit had returned the mean. */
+	/** Sets a node's N and Q, as if each visit had returned the mean. */
 	visits(id: number, mean: number, times: number): void {
 		this.#events.push({ t: 'visit', at: this.at, path: [id], values: [mean], times });
 	}

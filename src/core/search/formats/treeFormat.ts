@@ -22,7 +22,7 @@ export interface ReadTree {
 	readonly faults: readonly string[];
 }
 
-/** Tree format of another program. Everything not declared here is handled by shared code. */
+/** Tree format used by another program. Everything not declared here is handled by shared code. */
 export interface TreeFormat {
 	/** Identifier used in docs/tree-formats.md, such as `llm-reasoners` or `x1`. */
 	readonly name: string;

@@ -5,7 +5,7 @@ import type { TreeFormat } from './treeFormat.ts';
 import { treeOfThoughtsFormat } from './treeOfThoughts.ts';
 import { x1Format } from './x1.ts';
 
-/** Supported tree log formats of other programs; the first one that recognizes a value is used. */
+/** Supported tree log formats from other programs; the first one that recognizes a value is used. */
 export const treeFormats: readonly TreeFormat[] = [
 	llmReasonersFormat,
 	x1Format,

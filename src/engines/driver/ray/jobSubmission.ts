@@ -14,7 +14,7 @@ export interface JobOptions {
 	readonly writer: RunWriter;
 	readonly place: ClusterPlace;
 	readonly parentCheckpoint: string | null;
-	/** Folder that contains the built programs. */
+	/** Folder that contains the build output. */
 	readonly dist: string;
 }
 
@@ -27,7 +27,7 @@ export function isVerl(recipe: ResolvedRecipe): boolean {
 }
 
 /**
- * Uploads the files of a job and returns the request that submits it, with notes on how the recipe was translated.
+ * Uploads a job's files and returns the request that submits it, with notes on how the recipe was translated.
  * @param job submission ID
  * @param resume whether the job continues from the run's newest checkpoint
  */

@@ -37,7 +37,7 @@ const stoppedSchema = v.looseObject({ stopped: v.boolean() });
 
 /** Request timeouts in milliseconds. Job submission waits for the cluster's agents. */
 const patience = { usual: 30_000, submit: 120_000, upload: 600_000, last: 5000 };
-/** Returns whether a submission failed because no agent of the cluster can take jobs yet (ray/dashboard/modules/job/job_head.py). */
+/** Returns whether a submission failed because none of the cluster's agents can accept jobs yet (ray/dashboard/modules/job/job_head.py). */
 const isAgentMissing = (error: unknown): boolean =>
 	error instanceof Failure && error.reason === 'unavailable' && error.message.includes('No available agent');
 /** Interval between submissions to a cluster whose agents are not ready yet. */

@@ -28,7 +28,7 @@ export interface RayCourseOptions {
 	readonly writer: RunWriter;
 	readonly resume: boolean;
 	readonly parentCheckpoint: string | null;
-	/** Folder that contains the built programs. */
+	/** Folder that contains the build output. */
 	readonly dist: string;
 	/** Aborts when a stop is requested. */
 	readonly stopSignal: AbortSignal;

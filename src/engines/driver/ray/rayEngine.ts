@@ -27,11 +27,11 @@ type RunArguments = Extract<EngineArguments, { kind: 'run' }>;
 export interface RayEngineOptions
 	extends Pick<RayCourseOptions, 'tickMs' | 'pollMs' | 'stopMs' | 'quietMs' | 'unreachableMs'> {
 	readonly environment?: NodeJS.ProcessEnv;
-	/** Folder that contains the built programs. Default: the folder of this program. */
+	/** Folder that contains the build output. Default: this program's folder. */
 	readonly dist?: string;
 }
 
-/** Returns the folder of this program, dist/driver.js. When run from source, returns the latest build. */
+/** Returns this program's folder, dist/driver.js. When run from source, returns the latest build. */
 function ownDist(): string {
 	const folder = dirname(fileURLToPath(import.meta.url));
 	return import.meta.url.endsWith('.ts') ? join(folder, '..', '..', '..', '..', 'dist') : folder;

@@ -14,7 +14,7 @@ const rayRecordSchema = v.object({
 	folder: v.nullable(v.string()),
 	/** Whether that folder is also accessible from this machine. */
 	shared: v.nullable(v.boolean()),
-	/** Attempt number of the cluster run that has been mirrored. */
+	/** The cluster run's attempt number, as last mirrored. */
 	attempt: v.number(),
 });
 export type RayRecord = v.InferOutput<typeof rayRecordSchema>;

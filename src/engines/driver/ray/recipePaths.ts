@@ -2,7 +2,7 @@ import type { ResolvedRecipe } from '../../../core/recipe/resolvedRecipe.ts';
 import { withAbsolutePaths } from '../../../protocol/recipe/builtInRewards.ts';
 
 /**
- * Maps all file and folder paths outside the run: data, models, templates, labels, and inputs of built-in rewards. The
+ * Maps all file and folder paths outside the run: data, models, templates, labels, and inputs to built-in rewards. The
  * run's own copies of reward files have relative paths and are left unchanged.
  */
 export function mapRecipePaths(recipe: ResolvedRecipe, map: (path: string) => string): ResolvedRecipe {

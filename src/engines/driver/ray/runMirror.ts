@@ -27,7 +27,7 @@ export type MirroredRun = Pick<RunRecord, 'status' | 'device' | 'wait' | 'step' 
 
 /** Keeps the local run identical to the run on the cluster. */
 export interface Mirror {
-	/** Attempt of the mirrored run that the local run corresponds to. */
+	/** The mirrored run's attempt number to which the local run corresponds. */
 	readonly attempt: number;
 	/**
 	 * Copies new data.
@@ -40,7 +40,7 @@ export interface Mirror {
 export interface MirrorOptions {
 	/** Whether to also copy checkpoints. If not, they remain on the cluster. */
 	readonly checkpoints: boolean;
-	/** Attempt of the mirrored run that this run was last synchronized with, or 0 for none. */
+	/** The mirrored run's attempt number at the last synchronization, or 0 if there was none. */
 	readonly attempt: number;
 }
 
@@ -83,7 +83,7 @@ export class RunMirror implements Mirror {
 		this.#news = new FolderNews(source);
 	}
 
-	/** Attempt of the mirrored run that this run corresponds to. */
+	/** The mirrored run's attempt number to which this run corresponds. */
 	get attempt(): number {
 		return this.#attempt;
 	}

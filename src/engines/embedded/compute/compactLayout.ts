@@ -2,16 +2,16 @@ import type { PackedSequences } from './jobs.ts';
 import { grid, type HeadSlices, Places, type PlainInput, Slots, smallInputs } from './packedLayout.ts';
 
 /**
- * Inputs of `expandProgram`, which computes the large inputs of a packed micro-batch on the device: those with an axis
+ * Inputs to `expandProgram`, which computes the large inputs of a packed micro-batch on the device: those with an axis
  * for heads, and those for pairs of tokens or rows. `packedInputs` has the same inputs in full.
  */
 export function compactInputs(
 	batch: PackedSequences,
 	heads: number,
 ): {
-	/** Inputs of the programs themselves. */
+	/** Inputs to the programs themselves. */
 	readonly direct: Record<string, PlainInput>;
-	/** Inputs of `expandProgram`. */
+	/** Inputs to `expandProgram`. */
 	readonly compact: Record<string, PlainInput>;
 } {
 	const { rows, kept, prefix, shared, group, prefixLengths } = batch;
@@ -36,7 +36,7 @@ export function compactInputs(
 			...headSlices('key and value', everyThird(gradients, [1, 2])),
 			...headSlices('last query', everyThird(last, [0])),
 			'prefix lengths': numbers(rows, (r) => prefixLengths[group[r] as number] as number),
-			// One more than the slot, or 0 for slots of the other part, so that one comparison is enough.
+			// Slot number plus 1, or 0 for slots in the other part, so that a single comparison is enough.
 			'prefix slots': numbers(seen, (s) => (s < prefix ? s + 1 : 0)),
 			'own slots': numbers(seen, (s) => (s < prefix ? 0 : s - prefix)),
 			'kept numbers': numbers(kept, (j) => j),
@@ -50,7 +50,7 @@ export function compactInputs(
 }
 
 interface HeadSlicesOf extends HeadSlices {
-	/** Number of slices of each place. */
+	/** Number of slices per place. */
 	readonly columns?: number;
 }
 
@@ -59,7 +59,7 @@ function headSlices(name: string, { bases, strides, columns = 1 }: HeadSlicesOf)
 	return { [`${name} bases`]: { shape, values: bases }, [`${name} strides`]: { shape, values: strides } };
 }
 
-/** Returns some of the slices of each place, which has three. */
+/** Selects some of each place's three slices. */
 function everyThird({ bases, strides }: HeadSlices, which: readonly number[]): HeadSlicesOf {
 	const pick = (values: Int32Array) => {
 		const picked = new Int32Array((values.length / 3) * which.length);

@@ -4,7 +4,7 @@ import type { Feeds, Session, Tensor, Tensors } from './runtime.ts';
 import { partNames } from './sampler.ts';
 
 /**
- * The number of slots grows to a multiple of this many, and by at least half. Growing requires a copy of the cache, but
+ * The number of slots grows to a multiple of this number, and by at least half. Growing requires a copy of the cache, but
  * unused slots slow down every step.
  */
 const slotStep = 32;
@@ -23,7 +23,7 @@ export class DeviceCache {
 
 	/**
 	 * @param layout see `cacheLayoutProgram`
-	 * @param prefilled results of the prefill program, and the number of their slots
+	 * @param prefilled results of the prefill program, and their number of slots
 	 */
 	constructor(
 		shape: ModelShape,
@@ -47,13 +47,13 @@ export class DeviceCache {
 		return this.#feeds;
 	}
 
-	/** Returns the input `slots` of decode programs. */
+	/** Returns the `slots` input for decode programs. */
 	slotNumbers(): Tensor {
 		const numbers = Int32Array.from({ length: this.#slots }, (_, slot) => slot);
 		return this.#tensors.int32(numbers, [this.#slots]);
 	}
 
-	/** Takes the new cache from the results of a program. */
+	/** Takes the new cache from a program's results. */
 	replace(results: Feeds, slots = this.#slots): void {
 		this.dispose();
 		this.#feeds = Object.fromEntries(this.#names.map((name) => [name, results[residentName(name)] as Tensor]));

@@ -48,7 +48,7 @@ class DeviceModel implements TrainedModel {
 		this.#updates = 0;
 	}
 
-	/** The only worker runs jobs in the order given, so the sum has that order. */
+	/** The only worker runs jobs in the order given, so the gradients are summed in that order. */
 	async accumulate<R>(
 		batches: readonly MicroBatch[],
 		compute: (batch: MicroBatch, gradient: GradientTarget) => Promise<R>,

@@ -31,17 +31,17 @@ interface Moments {
 	readonly second: GroupTensors;
 }
 
-/** A model on the device. Tensors never change, so models can have the same ones. */
+/** A model on the device. Tensors are immutable, so models can share them. */
 interface DeviceModel {
 	/** By name, as programs read them. */
 	weights: Feeds;
-	/** The same weights as the optimizer updates them, from the first update on. */
+	/** The same weights in the optimizer's layout, or null before the first update. */
 	grouped: GroupTensors | null;
 	/** Null means zero. */
 	moments: Moments | null;
 	/** Gradients of the micro-batches so far. */
 	sum: GroupTensors | null;
-	/** Version of the weights in shared memory that these are copies of, if they are. */
+	/** Version of the shared-memory weights that these are copies of, or -1 if they are not copies. */
 	version: number;
 }
 
@@ -55,7 +55,7 @@ interface Kind {
 /** Compiles a program on first use. `resident` names the outputs that stay on the device. */
 export type MakeSession = (name: string, program: () => Graph, resident?: readonly string[]) => Promise<Session>;
 
-/** Weights, moments and gradients in device memory. They come to the host only in `load`. */
+/** Weights, moments and gradients in device memory. They are copied to the host only in `load`. */
 export class DeviceModels implements WeightSource {
 	readonly #dialect: Dialect;
 	readonly #tensors: Tensors;
@@ -87,7 +87,7 @@ export class DeviceModels implements WeightSource {
 		return this.#model(slot).weights;
 	}
 
-	/** Uploads weights and moments, of which null means zero. */
+	/** Uploads weights and moments. Null moments mean zero. */
 	async store(
 		slot: Slot,
 		weights: Float32Array,
@@ -158,7 +158,7 @@ export class DeviceModels implements WeightSource {
 		this.#replace(slot, { ...model, sum: groupsOf(groups, 'sum', sums) });
 	}
 
-	/** Writes the gradient that a program returned to a flat vector of the host. */
+	/** Writes the gradient that a program returned to a flat vector on the host. */
 	async takeGradient(slot: Slot, results: Feeds, flat: Float32Array): Promise<void> {
 		const gradient = groupsOf(this.#kind(slot).groups, 'gradient', results);
 		await this.#download(slot, gradient, flat);
@@ -212,7 +212,7 @@ export class DeviceModels implements WeightSource {
 		for (const tensor of new Set(all)) tensor.dispose();
 	}
 
-	/** Returns the weights as the optimizer updates them, built from those that programs read. */
+	/** Returns the weights in the optimizer's layout, built from those that programs read. */
 	async #grouped(slot: Slot): Promise<GroupTensors> {
 		const { name, groups } = this.#kind(slot);
 		const model = this.#model(slot);
@@ -230,7 +230,7 @@ export class DeviceModels implements WeightSource {
 		return groupsOf(groups, 'sum', await session.run({ value: this.#tensors.float(new Float32Array(1), [1]) }));
 	}
 
-	/** Copies one vector per group to a flat vector of the host. */
+	/** Copies one vector per group to a flat vector on the host. */
 	async #download(slot: Slot, tensors: GroupTensors, flat: Float32Array): Promise<void> {
 		const { groups } = this.#kind(slot);
 		const session = await this.#transfer(slot, 'down');
@@ -257,11 +257,11 @@ export class DeviceModels implements WeightSource {
 
 	#model(slot: Slot): DeviceModel {
 		const model = this.#models.get(slot);
-		if (model === undefined) throw new Failure('internal', `The device has no weights of the ${slot}.`);
+		if (model === undefined) throw new Failure('internal', `The device has no weights for the ${slot}.`);
 		return model;
 	}
 
-	/** Frees the tensors that no model has any longer. */
+	/** Frees the tensors that no model uses anymore. */
 	#replace(slot: Slot, model: DeviceModel): void {
 		const before = this.#models.get(slot);
 		this.#models.set(slot, model);
@@ -296,7 +296,7 @@ function groupsOf(groups: readonly ParameterGroup[], vector: GroupVector, result
 	return groupOutputs(groups, vector).map((name) => results[name] as Tensor);
 }
 
-/** Returns the parameters in a program's results, as inputs of other programs. */
+/** Returns the parameters in a program's results, as inputs to other programs. */
 function namedBack(specs: readonly ParameterSpec[], results: Feeds): Feeds {
 	return Object.fromEntries(specs.map(({ name }) => [name, results[residentName(name)] as Tensor]));
 }
@@ -304,7 +304,7 @@ function namedBack(specs: readonly ParameterSpec[], results: Feeds): Feeds {
 function adamWScalarsOf(settings: OptimizerSettings, update: number): AdamWScalars {
 	const { learningRate, beta1, beta2, epsilon, weightDecay, maxGradNorm } = settings;
 	return {
-		// Without a limit, the largest number: infinity divided by a norm of infinity would not be a number.
+		// Without a limit, use a very large number: infinity divided by an infinite norm would be NaN.
 		'max norm': maxGradNorm > 0 ? maxGradNorm : 3e38,
 		beta1,
 		'gradient share': 1 - beta1,

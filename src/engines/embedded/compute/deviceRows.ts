@@ -3,7 +3,7 @@ import type { ModelShape } from '../../shared/modelShape.ts';
 import type { SampleJob, SampleResult } from './jobs.ts';
 import { resultOf, TokenRecord } from './tokenRecord.ts';
 
-/** What a device has chosen in a number of steps, each [lines, steps]. */
+/** Tokens that a device has chosen over several steps. Arrays have the shape [lines, steps]. */
 export interface ChosenTokens {
 	readonly steps: number;
 	readonly tokens: Int32Array;
@@ -14,25 +14,25 @@ export interface ChosenTokens {
 /** Noise just below 1 could round to a number that no cumulative probability exceeds. */
 const noiseScale = 1 - 2 ** -18;
 
-/** Finished lines are removed once they are this share of all lines. Removing them copies the cache. */
+/** Finished lines are removed once they make up this fraction of all lines. Removing them copies the cache. */
 const finishedShare = 1 / 4;
 
 /**
  * Rows of a micro-batch whose tokens a device chooses. Each unfinished row has a line on the device; finished rows keep
- * theirs until the lines are rearranged, and what is chosen for them is dropped.
+ * theirs until the lines are rearranged, and tokens chosen for them are discarded.
  */
 export class DeviceRows {
 	readonly #job: SampleJob;
 	readonly #streams: readonly Random[];
 	readonly #stop: ReadonlySet<number>;
 	readonly #completions: readonly TokenRecord[];
-	/** Number of tokens of each row's prompt, and maximum number of completion tokens. */
+	/** Number of tokens in each row's prompt, and maximum number of completion tokens. */
 	readonly #prompts: readonly number[];
 	readonly #limits: readonly number[];
 	readonly #finished: boolean[];
 	/** Job row of each line. */
 	#lines: number[];
-	/** Index of each line before the next rearrangement: first its prompt, then its line. */
+	/** Index of each line before the next rearrangement: initially that of its prompt, then its own. */
 	#sources: number[];
 	#arranged = false;
 
@@ -59,12 +59,12 @@ export class DeviceRows {
 		return this.#finished.every(Boolean);
 	}
 
-	/** Number of tokens that the longest unfinished row can still have. */
+	/** Maximum number of tokens that any unfinished row can still generate. */
 	get left(): number {
 		return this.#most((row) => (this.#limits[row] as number) - this.#length(row));
 	}
 
-	/** Greatest position that an unfinished row's next input has. */
+	/** Greatest position of any unfinished row's next input. */
 	get longest(): number {
 		return this.#most((row) => this.#position(row));
 	}
@@ -84,7 +84,7 @@ export class DeviceRows {
 		});
 	}
 
-	/** Records what was chosen, and finishes rows that end. */
+	/** Records the chosen tokens, and finishes rows that end. */
 	take({ steps, tokens, logprobs, entropies }: ChosenTokens): void {
 		for (const [line, row] of this.#lines.entries()) {
 			for (let s = line * steps; s < (line + 1) * steps && !this.#finished[row]; s++) {
@@ -110,7 +110,7 @@ export class DeviceRows {
 		return sources;
 	}
 
-	/** Newest token of each line, the position where it is the next input, and the last position it can get to. */
+	/** Newest token in each line, its position as the next input, and the last position that the line can reach. */
 	get tokens(): Int32Array {
 		return Int32Array.from(this.#lines, (row) => this.#completions[row]?.tokens.at(-1) as number);
 	}

@@ -14,20 +14,20 @@ export interface DeviceSamplerSessions {
 	readonly decode: Session;
 	readonly layout: Session;
 	readonly hold: Session;
-	/** Returns the program that collects a number of steps. */
+	/** Returns the program that collects the results of a number of steps. */
 	readonly collect: (steps: number) => Promise<Session>;
 }
 
-/** Maximum number of steps until the host looks at the tokens. Up to this many are computed in vain after a row's end. */
+/** Maximum number of steps before the host reads the tokens. Up to this many steps are wasted after a row ends. */
 const stepsPerLook = 8;
 
-/** Returns whether a device can choose the tokens of a job: nothing but tokens is asked for, and all can be chosen. */
+/** Returns whether a device can choose a job's tokens: only tokens are requested, and top-p excludes none. */
 export function isChosenOnDevice({ topP, alternatives }: SampleJob): boolean {
 	return topP >= 1 && alternatives === null;
 }
 
 /**
- * Samples one micro-batch on a device, which also chooses the tokens: with the same random numbers as the host, so that
+ * Samples one micro-batch on a device, which also chooses the tokens, using the same random numbers as the host, so that
  * both choose the same tokens, up to rounding. A step uploads a random number per row. Every few steps, tokens with
  * their log-probabilities and entropies are downloaded.
  */
@@ -53,7 +53,7 @@ export class DeviceSampler {
 		const slots = prompts.tokens?.dims[1] ?? 0;
 		const cache = new DeviceCache(this.#shape, this.#tensors, this.#sessions.layout, { tensors: prefilled, slots });
 		const logits = prefilled.logits as Tensor;
-		/** Results of the newest step, which are the inputs of the next one. */
+		/** Results of the newest step, which are the inputs to the next one. */
 		let newest: Feeds = {};
 		let held: Feeds = {};
 		try {
@@ -95,7 +95,7 @@ export class DeviceSampler {
 		return rows.finish();
 	}
 
-	/** Uploads what stays the same until the next rearrangement, and the inputs of its first step. */
+	/** Uploads the inputs that stay the same until the next rearrangement, and those for the first step. */
 	async #hold(rows: DeviceRows, cache: DeviceCache, inverse: Tensor): Promise<Feeds> {
 		const line = (values: Int32Array) => this.#tensors.int32(values, [values.length, 1]);
 		const results = await this.#sessions.hold.run({
@@ -112,7 +112,7 @@ export class DeviceSampler {
 		return { noise: this.#tensors.float(rows.noise(), [rows.lines, 1]) };
 	}
 
-	/** Downloads what was chosen in some steps. */
+	/** Downloads the tokens chosen in the given steps. */
 	async #look(steps: readonly Feeds[], rows: DeviceRows): Promise<void> {
 		const feeds = steps.flatMap((results, step) =>
 			chosenOutputs.map((name): [string, Tensor] => [stepName(name, step), results[residentName(name)] as Tensor]),

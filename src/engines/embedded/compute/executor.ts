@@ -66,7 +66,7 @@ export class Executor {
 	readonly #shape: ModelShape;
 	readonly #provider: ProviderName;
 	readonly #dialect: Dialect;
-	/** Training state on the device, if tensors can stay there. Caches do, too, then. */
+	/** Training state on the device, if tensors can stay there. If so, caches stay there too. */
 	readonly #models: DeviceModels | null;
 	/** Counter for transfers to and from the device, and for dispatches. */
 	readonly traffic = new Traffic();
@@ -137,7 +137,7 @@ export class Executor {
 		});
 	}
 
-	/** Runs a program on a packed micro-batch, whose large inputs a device computes itself. */
+	/** Runs a program on a packed micro-batch whose large inputs the device computes itself. */
 	async #onBatch<T>(batch: PackedSequences, run: (packed: Feeds) => Promise<T>): Promise<T> {
 		if (this.#models === null) return run(this.#feeds.packed(batch));
 		const { direct, compact } = this.#feeds.compact(batch);

@@ -2,7 +2,7 @@ import type { Graph } from '../onnx/graph.ts';
 import { encodeOnnxModel } from '../onnx/onnxModel.ts';
 import { type Feeds, Session, type Tensor } from './runtime.ts';
 
-/** A value of a program that differs between two execution providers. */
+/** A value in a program that differs between two execution providers. */
 export interface ValueDifference {
 	/** Operator that computes the value, such as `MatMul`, and the position of that operator in the program. */
 	readonly operator: string;

@@ -6,7 +6,7 @@ import { Session } from './runtime.ts';
 const held = new Map<ProviderName, Promise<Session>>();
 
 /**
- * Keeps the device of a provider open in this thread. The runtime closes a WebGPU device with its last session, and
+ * Keeps a provider's device open in this thread. The runtime closes a WebGPU device with its last session, and
  * drops all compiled shaders with it. Rejects if there is no such device.
  */
 export async function holdDevice(provider: ProviderName): Promise<void> {

@@ -17,7 +17,7 @@ export interface WeightsRef {
 	readonly buffer: SharedArrayBuffer | null;
 }
 
-/** Whether a gradient is the first one of an update in a sum on the device, or is added to the others. */
+/** Whether a gradient starts an update's sum on the device or is added to it. */
 export type SumStep = 'first' | 'next';
 
 /** Receives a flat gradient, in parameter order: shared memory, or the sum on the device. */
@@ -279,7 +279,7 @@ export type Job =
 	| AdamWJob
 	| DeviceJob;
 
-/** Jobs of models whose training state stays on a device. */
+/** Jobs for models whose training state stays on a device. */
 export type DeviceJob = StoreJob | CopyJob | LoadJob | ResetJob | StepJob;
 
 export interface JobResults {

@@ -300,7 +300,7 @@ export function packedInputs(batch: PackedSequences, heads: number): Record<stri
 	};
 }
 
-/** Returns a table of places. */
+/** Returns a grid with a place for each line and column. */
 export function grid(
 	lines: number,
 	columns: number,

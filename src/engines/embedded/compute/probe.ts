@@ -25,8 +25,8 @@ class WrongResult extends Error {}
 const tolerance = 0.02;
 
 /**
- * Tries execution providers in order. Uses the first one whose results match the CPU's and that is not slower than the
- * rival, if there is one. `cpu` is not checked. Throws `unsupported` if no candidate can be used.
+ * Tries execution providers in order. Uses the first one whose results match the CPU's and that is not slower than `rival`,
+ * if set. `cpu` is not checked. Throws `unsupported` if no candidate can be used.
  */
 export async function probeProviders({ shape, providers, rival }: OpenJob): Promise<OpenResult> {
 	const tensors = await Tensors.load();
@@ -69,7 +69,7 @@ export async function checkResults(
 			throw new WrongResult(`it computed an incorrect gradient for a small model${operator}`);
 		}
 		if (executor.keepsState && differs(deviationOf(await hostUpdate(cpu), await deviceUpdate(executor)), tolerance)) {
-			throw new WrongResult('it computed an incorrect update of a small model');
+			throw new WrongResult('it computed an incorrect update for a small model');
 		}
 		const { sampled, scored } = await sampleAndScore(executor, cpu);
 		if (differs(deviationOf(scored, sampled), tolerance)) {
@@ -100,7 +100,7 @@ async function smallGradient(executor: Executor): Promise<Float32Array> {
 	return new Float32Array(gradient);
 }
 
-/** The change is about proportional to the gradient, because epsilon is large. */
+/** The change is approximately proportional to the gradient, because epsilon is large. */
 const probeSettings: OptimizerSettings = {
 	learningRate: 1,
 	beta1: 0.9,
@@ -198,7 +198,7 @@ const [sampledTokens, trainedTokens] = [8, 128];
 const fewTokens = { rows: 4, tokens: 16 };
 const maxFewMs = 2000;
 
-/** Measures a sampling batch and a gradient of the model, after compilation and warm-up. */
+/** Times a sampling batch and a gradient computation for the model, after compilation and warm-up. */
 async function timingOf(
 	provider: ProviderName,
 	tensors: Tensors,

@@ -27,7 +27,7 @@ export class ProgramFeeds {
 		return this.#plain(packedInputs(batch, this.#shape.heads));
 	}
 
-	/** Returns the same for a device that computes the large ones itself: its inputs, and those of `expandProgram`. */
+	/** Returns the same inputs for a device that computes the large ones itself: the direct ones, and those for `expandProgram`. */
 	compact(batch: PackedSequences): { readonly direct: Feeds; readonly compact: Feeds } {
 		const { direct, compact } = compactInputs(batch, this.#shape.heads);
 		return { direct: this.#plain(direct), compact: this.#plain(compact) };

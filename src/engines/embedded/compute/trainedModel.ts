@@ -15,7 +15,7 @@ export interface TrainedModel {
 	setWeights(weights: Float32Array): Promise<void>;
 	/** Returns copies of the weights and the optimizer's moments. */
 	state(): Promise<LearnerState>;
-	/** Throws `mismatch` if a vector has another length. */
+	/** Throws `mismatch` if a vector has a different length. */
 	restore(state: LearnerState): Promise<void>;
 	resetOptimizer(): Promise<void>;
 	/**

@@ -30,7 +30,7 @@ export function expandProgram({ heads }: Pick<ModelShape, 'heads'>, dialect: Dia
 	const integer = (n: number) => graph.constant('int32', [], [n]);
 	const output = (name: (typeof expandedInputs)[number], value: Value) => graph.output(residentName(name), value);
 	const numbers = Array.from({ length: heads }, (_, h) => h);
-	/** Slices of all heads, the innermost axis but one: [1, heads, 1]. */
+	/** Slices of all heads along the second-to-last axis: [1, heads, 1]. */
 	const slicesOf = (which: number) =>
 		graph.constant(
 			'int32',
@@ -57,7 +57,7 @@ export function expandProgram({ heads }: Pick<ModelShape, 'heads'>, dialect: Dia
 	};
 	output('outputs', eachHead('output', ['places']));
 	output('own outputs', eachHead('own output', ['own']));
-	// Without slicing, for which WebGPU has no integer kernel.
+	// Avoids slicing, for which WebGPU has no integer kernel.
 	const keysAndValues = eachHead('key and value', ['places', 2]);
 	const withQueries = (name: string) =>
 		concat([reshape(eachHead(name, ['places']), ['places', 1, heads]), keysAndValues], 1);

@@ -42,7 +42,7 @@ export function flattenProgram(groups: readonly ParameterGroup[], dialect: Diale
 /** Returns vectors of the input `value` [1], such as zero moments. */
 export function fillProgram(groups: readonly ParameterGroup[], dialect: Dialect): Graph {
 	const graph = new Graph('float32', dialect);
-	// An input, because the runtime would store vectors of constants with the program.
+	// This is an input because the runtime would store constant vectors with the program.
 	const value = graph.input('value', [1]);
 	for (const [i, { size }] of groups.entries()) {
 		graph.output(residentName(groupName('sum', i)), expandTo(value, [size]));
@@ -50,7 +50,7 @@ export function fillProgram(groups: readonly ParameterGroup[], dialect: Dialect)
 	return graph;
 }
 
-/** Copies vectors to or from the device. Inputs and outputs have the names of `vector`. */
+/** Copies vectors to or from the device. Inputs and outputs are named after `vector`. */
 export function transferProgram(groups: readonly ParameterGroup[], vector: GroupVector, dialect: Dialect): Graph {
 	const graph = new Graph('float32', dialect);
 	for (const [i, { size }] of groups.entries()) {

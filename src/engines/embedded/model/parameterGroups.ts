@@ -2,8 +2,8 @@ import type { ParameterSpec } from '../learner.ts';
 import { elementCount } from './parameters.ts';
 
 /**
- * Parameters that are updated together on a device: their elements in order, followed by zeros. All of them are subject
- * to weight decay, or none.
+ * Parameters that are updated together on a device: their elements in order, followed by zeros. Weight decay applies
+ * to either all of them or none.
  */
 export interface ParameterGroup {
 	readonly parameters: readonly GroupedParameter[];
@@ -54,7 +54,7 @@ export function parameterGroups(specs: readonly ParameterSpec[], max = maxElemen
 function groupOf(parameters: readonly GroupedParameter[], decay: boolean): ParameterGroup {
 	const last = parameters.at(-1) as GroupedParameter;
 	const count = last.start + last.count;
-	// Two sums of about the same length lose less to rounding than one, and run in parallel.
+	// Two sums of about equal length lose less precision to rounding than one, and run in parallel.
 	const columns = 2 ** Math.ceil(Math.log2(count) / 2);
 	return { parameters, decay, columns, size: Math.ceil(count / columns) * columns };
 }

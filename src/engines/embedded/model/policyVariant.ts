@@ -6,7 +6,7 @@ import type { PolicyLossInputs, Surrogate } from './policyLoss.ts';
 /** What a GRPO gradient program computes. Options that are false or the default are omitted. */
 export interface PolicyVariant {
 	readonly kind: 'grpo';
-	/** Clips ratios to the given old log-probabilities. Without them, the ratio is exactly 1. */
+	/** Clips ratios relative to the given old log-probabilities. Without them, the ratio is exactly 1. */
 	readonly old: boolean;
 	readonly kl: boolean;
 	/** Default: clip. */
@@ -34,7 +34,7 @@ export function policyVariant(objective: Objective, old: boolean): PolicyVariant
 	};
 }
 
-/** Returns the bounds of a clipped ratio, as inputs of programs. */
+/** Returns the bounds of a clipped ratio, as program inputs. */
 export function ratioBounds({ epsilonLow, epsilonHigh }: ClipRange): Record<string, number> {
 	return { 'ratio low': 1 - epsilonLow, 'ratio high': 1 + epsilonHigh };
 }

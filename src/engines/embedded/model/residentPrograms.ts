@@ -25,7 +25,7 @@ export function uploadProgram(specs: readonly ParameterSpec[], dialect: Dialect)
 	return graph;
 }
 
-/** Who chooses the next token from its logits: the host, or the device, at random or greedily. */
+/** What chooses the next token from the logits: the host, or the device (at random or greedily). */
 export type Choice = 'host' | 'random' | 'greedy';
 
 /** Outputs for the chosen tokens, each [rows, 1] and resident. */
@@ -37,8 +37,8 @@ export const chosenOutputs = ['tokens', 'logprobs', 'entropies'] as const;
  * headWidth]. Outputs: the new cache, and logits [rows, 1, vocabulary] if the host chooses tokens. Slots after a row's
  * position can contain any finite values.
  *
- * If the device chooses, the other inputs are those of `chosen` and ends [rows, 1], the greatest position of each row,
- * and the other outputs are `chosenOutputs` and the next positions: with them, the next step needs nothing from the
+ * If the device chooses, the other inputs are those of `outputChosen` and ends [rows, 1], the maximum position of each
+ * row. The other outputs are `chosenOutputs` and the next positions. With them, the next step needs nothing from the
  * host but noise.
  */
 export function residentDecodeProgram(shape: ModelShape, dialect: Dialect, choice: Choice = 'host'): Graph {
@@ -88,7 +88,7 @@ export function firstTokenProgram(shape: ModelShape, dialect: Dialect, choice: E
 	return graph;
 }
 
-/** Inputs of decode steps in which the device chooses tokens, besides weights, cache and noise. */
+/** Inputs, besides weights, cache and noise, for decode steps in which the device chooses tokens. */
 export const heldInputs = ['tokens', 'positions', 'ends', 'slots', 'inverse temperature'] as const;
 
 /** Copies `heldInputs` to the device, so that the steps until the next rearrangement upload nothing but noise. */
@@ -102,11 +102,11 @@ export function holdProgram(dialect: Dialect): Graph {
 	return graph;
 }
 
-/** Large enough that only the most likely token has a probability, and small enough that logits remain finite. */
+/** Large enough that only the most likely token has a nonzero probability, and small enough that logits remain finite. */
 const sharpness = 1e30;
 
 /**
- * Chooses a token of each row from logits [rows, vocabulary]: the first one whose cumulative probability exceeds the
+ * Chooses a token for each row from logits [rows, vocabulary]: the first one whose cumulative probability exceeds the
  * input noise [rows, 1], which is uniform in [0, 1). Log-probabilities and entropies are those of the distribution at
  * the input inverse temperature [].
  */
@@ -118,7 +118,7 @@ function outputChosen(logits: Value, choice: Exclude<Choice, 'host'>): void {
 	// Adding the smallest normal number keeps the logarithm of 0 finite.
 	const logprobs = log(add(probabilities, 2 ** -126));
 	const weights = choice === 'greedy' ? softmax(multiply(logits, sharpness)) : probabilities;
-	// Without the last token, which is chosen if no other is, whatever the rounding of the sums.
+	// Omits the last token, which is chosen if no other is, regardless of rounding in the sums.
 	const before = Float32Array.from({ length: vocabulary * (vocabulary - 1) }, (_, i) =>
 		Math.floor(i / (vocabulary - 1)) <= i % (vocabulary - 1) ? 1 : 0,
 	);
@@ -134,7 +134,7 @@ function outputChosen(logits: Value, choice: Exclude<Choice, 'host'>): void {
 
 export const stepName = (name: (typeof chosenOutputs)[number], step: number): string => `${name} of step ${step}`;
 
-/** Concatenates what a number of steps have chosen: each of `chosenOutputs` as [rows, steps]. */
+/** Concatenates the choices from several steps: each of `chosenOutputs` as [rows, steps]. */
 export function collectProgram(steps: number, dialect: Dialect): Graph {
 	const graph = new Graph('float32', dialect);
 	for (const name of chosenOutputs) {

@@ -138,7 +138,7 @@ export async function readCheckpointState(folder: string): Promise<CheckpointSta
 		throw new Failure(
 			'unsupported',
 			`${folder} is a PyTorch engine checkpoint, but this feature requires an embedded engine checkpoint.`,
-			'The folder is a Hugging Face model. Use a program that supports this format.',
+			'The folder is a Hugging Face model. Use a tool that supports this format.',
 		);
 	}
 	if (typeof format === 'number' && format > checkpointFormat) {

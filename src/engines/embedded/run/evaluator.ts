@@ -7,7 +7,7 @@ import type { TrainingParts } from './stageHost.ts';
 const chunkRows = 1024;
 
 /**
- * Returns the maximum completion length for evaluations: the limit of the RL stages, or the whole context. Rows always
+ * Returns the maximum completion length for evaluations: the limit set in the RL stages, or the whole context. Rows always
  * end at the context limit.
  */
 function completionLimit({ recipe, learner }: TrainingParts): number {

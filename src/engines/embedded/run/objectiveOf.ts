@@ -2,7 +2,7 @@ import { type Objective, sapoDefaults, vespoDefaults } from '../../../core/grpo/
 import type { ResolvedGrpoStage } from '../../../core/recipe/resolvedRecipe.ts';
 import { clipBounds } from './clipRange.ts';
 
-/** Returns the loss settings of a stage, with TRL's defaults for keys that it does not set. */
+/** Returns the loss settings for a stage, with TRL's defaults for keys that it does not set. */
 export const objectiveOf = (stage: ResolvedGrpoStage): Objective => ({
 	lossType: stage.loss_type,
 	level: stage.importance_sampling_level ?? 'token',

@@ -57,7 +57,7 @@ export class PolicyService implements PolicyAnswers {
 			Array.from({ length: counts[p] as number }, (_, k) => ({
 				prompt,
 				seed: seeds === undefined ? `policy/${request.seed}/${p}/${k}` : `policy/${seeds[p]}/0/${k}`,
-				// Each row is also bounded by its own context limit, independent of the other prompts.
+				// Each row is also bounded by its own context limit, independently of the other prompts.
 				limit: limits[p] as number,
 			})),
 		);

@@ -127,7 +127,7 @@ class EmbeddedTraining implements Training {
 	}
 }
 
-/** Device of the last attempt of a run; null if none was recorded. */
+/** Device used in a run's last attempt; null if none was recorded. */
 async function lastDeviceOf(run: string): Promise<ProviderName | null> {
 	const took = (await readEvents(run)).findLast((event) => event.type === 'device')?.took;
 	return typeof took === 'string' && Object.hasOwn(runtimeNames, took) ? (took as ProviderName) : null;

@@ -34,7 +34,7 @@ export interface StartedTraining {
 
 export interface StartOptions {
 	readonly recipe: ResolvedRecipe;
-	/** Device of the last attempt, which `auto` uses again: a resumed run must use the same arithmetic. */
+	/** Device used in the last attempt, which `auto` reuses: a resumed run must use the same arithmetic. */
 	readonly lastDevice: ProviderName | null;
 	readonly dataset: OpenedDataset;
 	/** Checkpoint to continue from, or null to start with the recipe's model. */

@@ -114,7 +114,7 @@ export class DashboardSession extends Disposable {
 		if (shown) this.#flush();
 	}
 
-	/** Sets the diagnosis alerts of the run. */
+	/** Sets the diagnosis alerts for the run. */
 	setAlerts(alerts: DashboardAlerts): void {
 		this.#alerts = alerts;
 		this.#alertsDirty = true;

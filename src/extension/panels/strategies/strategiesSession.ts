@@ -32,7 +32,7 @@ export class StrategiesSession extends Disposable {
 	readonly #options: StrategiesSessionOptions;
 	#timer: NodeJS.Timeout | undefined;
 	#awake = false;
-	/** Key of the last posted state: the file's state and who was running the comparison. */
+	/** Key of the last posted state: the file's state and whether this window or another process was running the comparison. */
 	#reported = '';
 	#looking: Promise<void> | null = null;
 	#problems: readonly ComparedProblem[] | null = null;

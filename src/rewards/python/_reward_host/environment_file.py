@@ -7,7 +7,7 @@ from . import frames
 from .module_file import LoadFault, execute, signature_end
 from .tool_schema import SchemaFault, schema_of
 
-# Methods with a meaning of their own in TRL's contract. Every other public method is a tool.
+# Methods that have a special meaning in TRL's contract. Every other public method is a tool.
 _OWN = ("reset", "get_reward")
 
 
@@ -22,7 +22,7 @@ def load(path, passing=()):
         and value.__module__ == module.__name__
         and callable(getattr(value, "reset", None))
     ]
-    # A class that others in the file build on is not an environment itself.
+    # A base class of other classes in the file is not an environment itself.
     classes = [one for one in dict.fromkeys(found) if not any(one in other.__mro__[1:] for other in found)]
     if len(classes) != 1:
         names = ", ".join(one.__name__ for one in classes)

@@ -11,7 +11,7 @@ from . import environment_file, frames, limits, module_file, scoring
 from .state_summary import summarize
 from .tool_calls import call_all
 
-# Maximum length of an observation, in characters. A trainer would drop a longer one, because no context holds it.
+# Maximum length of an observation, in characters. A trainer would drop a longer one, as it exceeds any context.
 MAX_OBSERVATION = 1 << 20
 
 
@@ -44,12 +44,12 @@ class Environments:
         }
 
     def reset(self, params):
-        """Starts an episode in an instance, which is created on first use. As in TRL, instances are used again."""
+        """Starts an episode in an instance, which is created on first use. As in TRL, instances are reused."""
         key = params["instance"]
 
         def work():
             if key not in self._instances:
-                # TRL also starts with the instance that it has examined.
+                # As in TRL, the instance that was inspected is used first.
                 probe, self._environment.probe = self._environment.probe, None
                 self._instances[key] = self._environment.kind() if probe is None else probe
             observation = self._instances[key].reset(**params["row"])
@@ -63,7 +63,7 @@ class Environments:
         return self._reply(params, work)
 
     def call(self, params):
-        """Calls the tools of one turn, in order."""
+        """Runs one turn's tool calls, in order."""
         instance = self._instances[params["instance"]]
 
         def work():
@@ -116,7 +116,7 @@ class Environments:
         return {}
 
     def _reply(self, params, work):
-        """Runs user code. What it raises becomes an error in the reply."""
+        """Runs user code. Any exception becomes an error in the reply."""
         start = time.perf_counter()
         try:
             reply = work()
@@ -145,7 +145,7 @@ class Environments:
 def _done(instance):
     try:
         done = getattr(instance, "done", None)
-    except Exception:  # a property of the user's
+    except Exception:  # may be a user-defined property
         return None
     return done if isinstance(done, bool) else None
 

@@ -1,4 +1,4 @@
-"""Loads a Python file of the user's: a reward file or an environment file."""
+"""Loads a user's Python file: a reward file or an environment file."""
 
 import ast
 import io

@@ -1,5 +1,5 @@
-"""Calls the tools of one turn as TRL's trainer does (`GRPOTrainer._tool_call_loop` in 1.13): an exception's message is
-the tool's answer, and asynchronous tools run together after the others.
+"""Runs one turn's tool calls as TRL's trainer does (`GRPOTrainer._tool_call_loop` in 1.13): an exception's message
+is the tool's result, and asynchronous tools run concurrently after the others.
 """
 
 import inspect
@@ -10,7 +10,7 @@ MAX_MESSAGE = 10_000
 
 
 def call_all(tools, calls, file):
-    """Returns [{name, value, failed, message?, line?, stack?}]. Raises only what would end a trainer, and MemoryError."""
+    """Returns [{name, value, failed, message?, line?, stack?}]. Raises only errors fatal to a trainer, and MemoryError."""
     results, waiting = [], []
     for call in calls:
         name = call["name"]

@@ -20,7 +20,7 @@ _BASIC = {
     dict: {"type": "object"},
     typing.Any: {},
 }
-# Types of other libraries, by module and name, so that neither has to be imported.
+# Types from other libraries, by module and name, so that neither has to be imported.
 _MEDIA = {("PIL.Image", "Image"): {"type": "image"}, ("torch", "Tensor"): {"type": "audio"}}
 _UNIONS = (typing.Union, getattr(types, "UnionType", typing.Union))
 _LITERALS = (int, float, str, bool, type(None))
@@ -56,7 +56,7 @@ def schema_of(tool):
 
 
 def parse_docstring(doc):
-    """Splits a docstring in Google's style. Returns (description, {argument: description}, description of the result or
+    """Splits a Google-style docstring. Returns (description, {argument: description}, description of the result or
     None).
     """
     ends = [place for place in (doc.find(section) for section in _SECTIONS) if place >= 0]
@@ -99,9 +99,9 @@ def _described(text, name, argument):
     try:
         values = json.loads(choices[1])
     except ValueError:
-        raise SchemaFault("docstring", f"{name}: the choices of {argument} are not a JSON list")
+        raise SchemaFault("docstring", f"{name}: the choices for {argument} are not a JSON list")
     if not isinstance(values, list):
-        raise SchemaFault("docstring", f"{name}: the choices of {argument} are not a JSON list")
+        raise SchemaFault("docstring", f"{name}: the choices for {argument} are not a JSON list")
     values = [value.strip() if isinstance(value, str) else value for value in values]
     return {"enum": values, "description": text[: choices.start()].strip()}
 
@@ -175,7 +175,7 @@ def _of_literal(values, name, argument):
     names = []
     for value in values:
         if type(value) not in _LITERALS:
-            raise SchemaFault("types", f"{name}: the choices of {argument} must be numbers, strings, booleans or None")
+            raise SchemaFault("types", f"{name}: the choices for {argument} must be numbers, strings, booleans or None")
         kind = _BASIC[type(value)]["type"]
         if kind not in names:
             names.append(kind)

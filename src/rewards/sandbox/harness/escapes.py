@@ -242,7 +242,7 @@ def proc_environ():
                     found.append(pid)
         except OSError:
             continue
-    say(bool(found), f"in the environment of {found}" if found else "no process shows it")
+    say(bool(found), f"in the environment of {found}" if found else "no process exposes it")
 
 
 @attempt
@@ -298,7 +298,7 @@ def descriptors():
             leaked.append(f"{descriptor}: {os.readlink(f'/proc/self/fd/{descriptor}')}")
         except OSError:
             leaked.append(str(descriptor))
-    say(bool(leaked), "; ".join(leaked) or "none except input and output")
+    say(bool(leaked), "; ".join(leaked) or "none except standard input and output")
 
 
 # processes

@@ -19,8 +19,8 @@ import { topKeys } from '../topKeys.ts';
 import { conversationOf } from './loggedTraces.ts';
 
 /*
- * Chats as OpenAI's API and its relatives store them, one per line: `messages` (fine-tuning files, logs), or a request and
- * a response (logs of proxies, results of batches).
+ * Chats as OpenAI-compatible APIs store them, one per line: `messages` (fine-tuning files, logs), or a request and
+ * a response (proxy logs, batch results).
  */
 
 const pattern = '{name}.jsonl';
@@ -74,7 +74,7 @@ export const chat: RunFormat = {
 	rollouts: [{ pattern, form: 'jsonl', split: 'train', rollouts: (record, { file }) => chatOf(record, file) }],
 	metrics: [],
 	notes: [
-		'Each row is a rollout; rows of one file with the same prompt form a group.',
+		'Each row is a rollout; rows with the same prompt in one file form a group.',
 		'The prompt ends before the first answer. A reward is known only if the row has "reward", "score" or "rewards".',
 	],
 	async recognize(folder: FolderView) {

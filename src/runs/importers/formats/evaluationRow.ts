@@ -2,7 +2,7 @@ import { textOrMessages } from '../foreignMessages.ts';
 import type { ForeignRollout } from '../foreignRecord.ts';
 import { boundedValue, extraOf, fieldsOf, given, integerOf, numberOf, scoresOf, textOf } from '../foreignValues.ts';
 
-/** Returns the error of a rollout, which is recorded as an object or as text. */
+/** Returns a rollout's error, which is recorded as an object or as text. */
 function errorText(value: unknown): string | null {
 	const error = fieldsOf(value);
 	if (!error) return textOf(value);

@@ -136,7 +136,7 @@ function described({ logs, headers }: Learned): RunFacts {
 		if (results.length > 0) return [`Inspect's result for ${of}: ${results.join(', ')}.`];
 		return [`Inspect recorded no result for ${of}: its status is ${status ?? 'unknown'}.`];
 	});
-	if (logs > headers.length) notes.push(`The folder contains ${logs} logs; results of ${headers.length} are listed.`);
+	if (logs > headers.length) notes.push(`The folder contains ${logs} logs; results for ${headers.length} are shown.`);
 	return { versions, notes, ...(created.length === 0 ? {} : { created: Math.min(...created) }) };
 }
 
@@ -148,7 +148,7 @@ export const inspect: RunFormat = {
 	rollouts,
 	metrics: [],
 	notes: [
-		'Each sample and epoch is a rollout; the epochs of one sample form a group.',
+		'Each epoch of a sample is a rollout; the epochs of one sample form a group.',
 		'The reward is the value of the first scorer: C counts as 1, P as 0.5, I and N as 0, and values that are not numbers as null.',
 		'Samples larger than 64 MiB, and JSON logs larger than 64 MiB, are skipped.',
 	],

@@ -15,7 +15,7 @@ import {
 	textOf,
 } from '../foreignValues.ts';
 
-/* Samples of Inspect logs (inspect_ai/log/_log.py, `EvalSample`). */
+/* Samples in Inspect logs (inspect_ai/log/_log.py, `EvalSample`). */
 
 /** Inspect's `value_to_float`: correct, partially correct, incorrect, no answer. */
 const letters: Readonly<Record<string, number>> = { C: 1, P: 0.5, I: 0, N: 0 };
@@ -41,7 +41,7 @@ function scoresIn(sample: Fields): [string, number | null][] {
 	return scores.filter(([name]) => name !== '__proto__');
 }
 
-/** Long texts are stored once per sample and referred to by their hash. */
+/** Long strings are stored once per sample and referred to by their hash. */
 function attached(sample: Fields): (text: string) => string {
 	const attachments = fieldsOf(sample.attachments) ?? {};
 	return (text) =>
@@ -94,7 +94,7 @@ function lastChoice(sample: Fields): Fields | null {
 	return fieldsOf(listOf(fieldsOf(sample.output)?.choices)[0]);
 }
 
-/** Limits of a sample that cut its work short because of its length. */
+/** Limits that end a sample early because of its length. */
 const lengthLimits = new Set(['token', 'context', 'message', 'turn']);
 
 function truncatedOf(sample: Fields): boolean | null {
@@ -123,7 +123,7 @@ function errorsOf(sample: Fields): string[] {
 
 /**
  * Reads a sample: one rollout. Its epochs, which repeat it, form a group.
- * @param log path of the log, because logs of different tasks repeat sample ids
+ * @param log path of the log, because logs for different tasks reuse sample ids
  * @param severalLogs whether rollouts must name their log
  */
 export function inspectSample(record: unknown, log: string, severalLogs: boolean): readonly ForeignRollout[] | string {

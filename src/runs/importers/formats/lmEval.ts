@@ -25,7 +25,7 @@ import { topKeys } from '../topKeys.ts';
 const samples = 'samples_{rest}.jsonl';
 const results = 'results_{rest}.json';
 const maxFiles = 500;
-/** Rows to look at for filters; rows of one document follow each other or are in blocks, depending on the version. */
+/** Rows to check for filters; rows for one document are adjacent or in blocks, depending on the version. */
 const rowsForFilters = 200;
 
 interface Learned {
@@ -39,7 +39,7 @@ interface Answer {
 	readonly extra: Fields;
 }
 
-/** Returns the requests of a row: a context with a continuation or with generation settings. */
+/** Returns a row's requests: a context with a continuation or with generation settings. */
 function requestsOf(row: Fields): (readonly unknown[])[] {
 	const given = Array.isArray(row.arguments) ? row.arguments : Object.values(fieldsOf(row.arguments) ?? {});
 	return given.map((request: unknown) => (Array.isArray(request) ? request : Object.values(fieldsOf(request) ?? {})));
@@ -74,7 +74,7 @@ function answerOf(row: Fields): Answer | null {
 	return { prompt, completion: chosen?.text ?? '', extra: { choices } };
 }
 
-/** Reads a response to a log-likelihood request: the value as text, with whether it is the greedy continuation. */
+/** Reads a response to a log-likelihood request: the value as text, and whether it is the greedy continuation. */
 function likelihoodOf(response: unknown): number | null {
 	const [value] = Array.isArray(response) ? response : [response];
 	const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
@@ -129,7 +129,7 @@ async function describe(folder: FolderView, learned: unknown): Promise<RunFacts>
 	for (const [file, filters] of Object.entries((learned as Learned | undefined)?.filters ?? {})) {
 		if (filters.length < 2) continue;
 		notes.push(
-			`Answers to ${taskOf(file)} were scored with ${filters.join(' and ')}; scores with ${filters[0]} are shown.`,
+			`Answers to ${taskOf(file)} were scored with ${filters.join(' and ')}; scores for ${filters[0]} are shown.`,
 		);
 	}
 	for (const [task, values] of Object.entries(fieldsOf(summary?.results) ?? {}).slice(0, 20)) {
@@ -160,7 +160,7 @@ export const lmEval: RunFormat = {
 	],
 	metrics: [],
 	notes: [
-		'Each document is one rollout and one group. If answers were scored with several filters, only scores with the first one are shown.',
+		'Each document is one rollout and one group. If answers were scored with several filters, only scores for the first one are shown.',
 		'The reward is the first metric of the task. Metrics that are not numbers, such as the parts of a perplexity, are null.',
 		'For multiple choice, the completion is the choice with the largest log-likelihood.',
 	],

@@ -20,14 +20,14 @@ interface Run {
 	readonly started: number | null;
 }
 
-/** Values of the run that logged last keep their names; those of other runs start with the run's id. */
+/** Values from the run that logged last keep their names; names from other runs start with the run's id. */
 function metricsOf(record: unknown): readonly ForeignMetrics[] | string {
 	const row = fieldsOf(record);
 	const step = integerOf(row?.step);
 	const key = textOf(row?.key);
 	if (!row || step === null) return 'has no step';
 	if (key === null) return 'has no key';
-	// Metrics of the machine are numbered by sample.
+	// System metrics are numbered by sample.
 	if (key.startsWith('system/')) return [];
 	const name = row.run_uuid === row.newest ? key : `${(textOf(row.run_uuid) ?? '').slice(0, 8)}/${key}`;
 	const value = row.is_nan === 1 ? null : numberOf(row.value);
@@ -35,7 +35,7 @@ function metricsOf(record: unknown): readonly ForeignMetrics[] | string {
 	return [{ step, time: time === null ? null : time / 1000, values: { [name]: value } }];
 }
 
-/** A trace is shown by its root span, whose inputs and outputs are those of the whole conversation. */
+/** A trace is represented by its root span, whose inputs and outputs are those of the whole conversation. */
 function spanOf(record: unknown): readonly ForeignRollout[] | string {
 	const row = fieldsOf(record);
 	if (!row) return 'is not an object';
@@ -75,7 +75,7 @@ const seconds = (nanoseconds: unknown) => {
 	return value === null ? null : value / 1e9;
 };
 
-/** Finds messages in the inputs and outputs of a chat model, or else shows both as text. */
+/** Finds messages in the inputs and outputs of a chat model, or else returns both as text. */
 function conversationIn(inputs: unknown, outputs: unknown): Pick<ForeignRollout, 'prompt' | 'completion'> {
 	const given = conversationOf(fieldsOf(inputs)?.messages ?? inputs);
 	const choice = fieldsOf(listOf(fieldsOf(outputs)?.choices)[0]);
@@ -147,7 +147,7 @@ export const mlflow: RunFormat = {
 		metrics: metricsOf,
 	})),
 	notes: [
-		'A database contains all runs. Metrics of the run that logged last keep their names; those of other runs start with the first characters of their id.',
+		'A database contains all runs. Metrics from the run that logged last keep their names; names from other runs start with the first characters of the run id.',
 		'Each trace is a rollout without a step: the inputs and outputs of its root span. MLflow records no rewards for traces.',
 	],
 	async recognize(folder) {

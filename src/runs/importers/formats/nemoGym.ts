@@ -20,11 +20,11 @@ import { topKeys } from '../topKeys.ts';
 
 /*
  * Rollouts that NeMo Gym collects (nemo_gym/rollout_collection.py): one row per rollout with the request and the response
- * in the format of OpenAI's Responses API, the reward, and the indices of the task and of its repetition.
+ * in the format of OpenAI's Responses API, the reward, and the indices of the task and the repetition.
  */
 
 const pattern = '{name}.jsonl';
-/** Files next to the rollouts: inputs, failed attempts, and statistics of them. */
+/** Files next to the rollouts: inputs, failed attempts, and statistics. */
 const other = /_(materialized_inputs|failures|aggregate_metrics|reward_profiling|metrics)$/;
 
 /** Collects the items of a conversation as messages. Reasoning and calls belong to the answer that they precede. */
@@ -64,7 +64,7 @@ function messagesOf(items: unknown): Message[] {
 	return messages;
 }
 
-/** Returns the sampled tokens, which a model server that is used for training adds to each item it generated. */
+/** Returns the sampled tokens, which model servers used for training add to each item they generate. */
 function tokensOf(output: unknown): RolloutLine['tokens'] | undefined {
 	const text: string[] = [];
 	const logprob: (number | null)[] = [];
@@ -86,7 +86,7 @@ function truncatedOf(response: Fields): boolean | null {
 	return status === 'completed' ? false : null;
 }
 
-/** Values of the resources server's verification, other than the reward, such as whether the answer could be parsed. */
+/** Values from the resources server's verification except the reward, such as whether the answer could be parsed. */
 function scoresOf(row: Fields): Record<string, number | null> {
 	const own = new Set(['reward', '_ng_task_index', '_ng_rollout_index']);
 	const entries = Object.entries(row).filter(
@@ -147,8 +147,8 @@ export const nemoGym: RunFormat = {
 	],
 	metrics: [],
 	notes: [
-		'Rollouts of one task form a group.',
-		'Failed attempts (..._failures.jsonl) are not counted, because they are repeated.',
+		'Rollouts for the same task form a group.',
+		'Failed attempts (..._failures.jsonl) are not counted, because they are retried.',
 		'Tokens are recorded as ids, and only by model servers that are used for training.',
 	],
 	async recognize(folder: FolderView) {

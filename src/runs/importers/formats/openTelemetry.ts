@@ -17,7 +17,7 @@ import type { RolloutFiles, RunFormat } from '../runFormat.ts';
 import { topKeys } from '../topKeys.ts';
 
 /*
- * Traces of OpenTelemetry in OTLP's JSON encoding, as the collector's file exporter writes them: one batch of spans per
+ * OpenTelemetry traces in OTLP's JSON encoding, as the collector's file exporter writes them: one batch of spans per
  * line. Model calls are described by the semantic conventions for generative AI: messages in the attributes
  * gen_ai.input.messages and gen_ai.output.messages or, in older versions, in events.
  */
@@ -28,7 +28,7 @@ const patterns = [
 ] as const;
 const calls = new Set(['chat', 'text_completion', 'generate_content']);
 
-/** Returns a value of OTLP's AnyValue. */
+/** Returns the value in an OTLP AnyValue. */
 function anyValue(value: unknown): unknown {
 	const fields = fieldsOf(value);
 	if (!fields) return null;

@@ -127,7 +127,7 @@ async function hasTraces(folder: FolderView): Promise<boolean> {
 	for (const { pattern } of perStep) if (await folder.has(pattern)) return true;
 	for (const { pattern } of streams) {
 		for (const file of await folder.some(pattern, 3)) {
-			// Of a compressed file, the name must be enough.
+			// For a compressed file, the name has to suffice.
 			if (file.path.endsWith('.zst')) return true;
 			if (topKeys((await folder.head(file.path)) ?? '').has('traces')) return true;
 		}

@@ -20,7 +20,7 @@ import { conversationOf, isEvaluationKey } from './loggedTraces.ts';
 import { keyOfPrompt, rewardColumns, scoresIn } from './trlRows.ts';
 
 /*
- * trackio's database of a project (trackio/sqlite_storage.py): `metrics` has one row per logged step with its values as
+ * trackio's project database (trackio/sqlite_storage.py): `metrics` has one row per logged step with its values as
  * JSON, tables included; `traces` has one row per conversation; `configs` has one row per run. A project contains many
  * runs.
  */
@@ -50,7 +50,7 @@ function timeOf(value: unknown): number | null {
 /** trackio stores NaN and the infinities as text. */
 const notFinite: ReadonlySet<unknown> = new Set(['NaN', 'Infinity', '-Infinity']);
 
-/** Values of the run that logged last keep their names; those of other runs start with the run's name. */
+/** Values from the run that logged last keep their names; names from other runs start with the run's name. */
 function metricsOf(record: unknown): readonly ForeignMetrics[] | string {
 	const row = fieldsOf(record);
 	const step = integerOf(row?.step);
@@ -164,7 +164,7 @@ async function describe(folder: FolderView, learned: unknown): Promise<RunFacts>
 	};
 }
 
-/** Columns that trackio's table of metrics has had in all versions. */
+/** Columns that trackio's metrics table has had in all versions. */
 const metricColumns = ['run_name', 'step', 'metrics'];
 
 async function isProject(folder: FolderView, path: string): Promise<boolean> {
@@ -180,7 +180,7 @@ export const trackio: RunFormat = {
 	rollouts,
 	metrics: [{ pattern: database, form: 'sqlite', table: metricsTable, lastOf: 'run_id', metrics: metricsOf }],
 	notes: [
-		'A project contains all its runs. Metrics of the run that logged last keep their names; those of other runs start with the name of their run.',
+		'A project contains all its runs. Metrics from the run that logged last keep their names; names from other runs start with the run name.',
 		'Rollouts are the logged traces, and the rows of logged tables that have a prompt and a completion.',
 		'Traces record no groups or rewards unless their metadata has "group" and "reward"; otherwise the same prompt at the same step forms a group.',
 		'System metrics have no steps and are not shown.',

@@ -18,13 +18,13 @@ import { isEvaluationKey } from './loggedTraces.ts';
 import { keyOfPrompt, rewardColumns, scoresIn, tableRows } from './trlRows.ts';
 
 /*
- * A run's folder of W&B: run-{id}.wandb with everything that was logged, whether or not it was uploaded, and tables in
+ * A W&B run folder: run-{id}.wandb with everything that was logged, whether or not it was uploaded, and tables in
  * files/media/table/{name}_{index}_{hash}.table.json.
  */
 
 export const wandbLogs = 'run-{id}.wandb';
 const tables = 'files/media/table/{name}.table.json';
-/** Steps that trainers log next to W&B's own, which counts calls of log(). */
+/** Steps that trainers log in addition to W&B's own, which counts calls to log(). */
 const stepKeys = ['train/global_step', 'trainer/global_step', 'global_step', 'training/global_step', '_step'];
 const headRecords = 50;
 
@@ -49,7 +49,7 @@ export function wandbMetrics(record: unknown): readonly ForeignMetrics[] | strin
 const notFinite: ReadonlySet<unknown> = new Set(['NaN', 'Infinity', '-Infinity']);
 const deepest = 5;
 
-/** Collects the numbers in a value. Nested values are named like in W&B's charts, with dots. */
+/** Collects the numbers in a value. Nested values are named with dots, as in W&B's charts. */
 function collect(values: Record<string, number | null>, name: string, value: unknown, depth = 0): void {
 	const nested = fieldsOf(value);
 	if (value === null || typeof value === 'number') values[name] = numberOf(value);
@@ -117,12 +117,12 @@ async function learn(folder: FolderView, evidence: RunEvidence): Promise<RunFact
 export const wandb: RunFormat = {
 	name: 'wandb',
 	title: 'W&B',
-	looksFor: "run-{id}.wandb in a folder of W&B's (wandb/offline-run-...)",
+	looksFor: 'run-{id}.wandb in a W&B run folder (wandb/offline-run-...)',
 	hasSteps: true,
 	rollouts,
 	metrics: [{ pattern: wandbLogs, form: 'wandb', metrics: wandbMetrics }],
 	notes: [
-		"Steps are the trainer's global step if it was logged, and otherwise the number of calls of wandb.log().",
+		"Steps are the trainer's global step if it was logged, and otherwise the number of calls to wandb.log().",
 		'Rollouts are the rows of logged tables that have a prompt and a completion. Rows with the same prompt at the same step form a group.',
 	],
 	async recognize(folder) {

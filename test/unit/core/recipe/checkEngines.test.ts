@@ -67,7 +67,7 @@ describe('features missing from the embedded engine', () => {
 		[stage({ sapo_temperature_neg: 2 }), /^stages\[0\]\.sapo_temperature_neg: Only used with "loss_type" "sapo"/],
 		[
 			stage({ loss_type: 'gmpo', importance_sampling_level: 'sequence' }),
-			/^stages\[0\]\.importance_sampling_level: .* compute ratios of completions themselves/,
+			/^stages\[0\]\.importance_sampling_level: .* use their own ratios per completion/,
 		],
 		[stage({ trainer: { logging_steps: 1 } }), /^stages\[0\]\.trainer: "trainer" contains TRL options/],
 		[stage({ max_completion_length: 9000 }), /^stages\[0\]\.max_completion_length: .* at most 8192/],

@@ -11,7 +11,7 @@ from typing import Any
 class Reading:
     """A device reading. Fields that the device does not support are None."""
 
-    # : Bytes in use by all programs, and total bytes.
+    # : Bytes in use by all processes, and total bytes.
     memory_used: float | None
     memory_total: float | None
     # : Fraction of the most recent interval (up to a second) during which a kernel was running, from 0 to 1.

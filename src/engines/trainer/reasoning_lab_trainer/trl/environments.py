@@ -53,7 +53,7 @@ class RemoteEnvironment:
         return self._request("reset", {"row": row}).get("observation")
 
     def _request(self, what: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Returns the reply. After a failure, the episode is over: replies are empty."""
+        """Returns the reply. After a failure, the episode is over and replies are empty."""
         if self._error is not None:
             return {}
         reply = type(self)._ask(f"environment/{what}", {"instance": self._number, **params})
@@ -67,7 +67,7 @@ class RemoteEnvironment:
             raise RuntimeError("The environment has failed.")
         if reply["failed"]:
             self._failures += 1
-            # TRL makes the answer from the message.
+            # TRL builds the tool result from the message.
             raise RuntimeError(reply["message"])
         return str(reply["content"])
 
@@ -83,8 +83,8 @@ class RemoteEnvironment:
 
 
 def environment_class(description: dict[str, Any], ask: Ask) -> type[RemoteEnvironment]:
-    """Returns a class whose instances have the described tools. Raises Failure `unsupported`, if a tool cannot be
-    described to a chat template as its file describes it.
+    """Returns a class whose instances have the described tools. Raises Failure `unsupported` if a tool cannot be
+    described to a chat template the way its file describes it.
     """
     members: dict[str, Any] = {"_ask": staticmethod(ask), "_numbers": itertools.count()}
     for tool in description["tools"]:
@@ -93,18 +93,18 @@ def environment_class(description: dict[str, Any], ask: Ask) -> type[RemoteEnvir
         members[tool["name"]] = tool_method(tool["schema"], tool["isAsync"])
     made = type(description["name"], (RemoteEnvironment,), members)
     for tool in description["tools"]:
-        # The schema decides the prompt, so it must be the same as in a plain TRL script.
+        # The schema determines the prompt, so it must be the same as in a plain TRL script.
         if get_json_schema(getattr(made, tool["name"]))["function"] != tool["schema"]:
             raise Failure(
                 "unsupported",
-                f"The types of the tool {tool['name']} in the environment {description['name']} are not supported.",
+                f"The types used by tool {tool['name']} in environment {description['name']} are not supported.",
                 "Use numbers, strings, booleans, lists and dictionaries.",
             )
     return made
 
 
 def tool_method(schema: Schema, is_async: bool) -> Any:
-    """Returns a method with the signature and docstring that give this schema."""
+    """Returns a method with the signature and docstring that produce this schema."""
     name = schema["name"]
 
     def call(self: RemoteEnvironment, **arguments: Any) -> str:
@@ -146,7 +146,7 @@ def described(schema: Schema) -> str:
 
 
 def hint_of(schema: Schema) -> Any:
-    """Returns the type whose schema this is."""
+    """Returns the type that has this schema."""
     if "enum" in schema:
         hint: Any = Literal[tuple(schema["enum"])]
     elif "anyOf" in schema:
@@ -172,7 +172,7 @@ def open_environment(context: Context) -> type[RemoteEnvironment] | None:
         raise Failure(
             "unsupported",
             f"The chat template of {context.policy.name} does not support tool calls.",
-            "Use a model whose chat template does, such as an instruct model of Qwen.",
+            "Use a model whose chat template does, such as a Qwen instruct model.",
         )
     description = context.gate.ask("environment/describe", {})["environment"]
     return environment_class(description, context.gate.ask)
@@ -190,7 +190,7 @@ def reward_column(recipe: dict[str, Any]) -> str | None:
 
 
 def check_failures(context: Context, environments: list[RemoteEnvironment]) -> int:
-    """Returns how many episodes failed, and reports each new reason once. Raises Failure if there are more than the
+    """Returns how many episodes failed, and reports each new reason once. Raises Failure if more failed than the
     recipe tolerates (`pauseAbove`): the batch cannot be scored again, because its episodes are over.
     """
     errors = [environment._error for environment in environments if environment._error is not None]

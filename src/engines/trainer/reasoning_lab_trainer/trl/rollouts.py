@@ -36,9 +36,9 @@ class GenerationBatch:
     prompts: list[Any] | None = None
     """Prompts with the observations that environments appended; None without an environment."""
     masks: list[list[int]] | None = None
-    """0 for tokens that come from an environment, 1 for those of the policy."""
+    """0 for tokens that come from an environment, 1 for those from the policy."""
     episodes: list[dict[str, Any]] | None = None
-    """Calls, failed calls and the error of each row's episode."""
+    """Number of calls, number of failed calls, and error (if any) for each row's episode."""
     forward: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]] = field(default_factory=list)
     """Rows, log-probabilities and entropies from the first update."""
 

@@ -154,7 +154,7 @@ test('hostile values are sanitized', async () => {
 test('a missing or irregular step file is rejected with a message', async () => {
 	const run = await newRun();
 	const source = new RolloutsSource(run);
-	await assert.rejects(source.step(4), failsWith('missing', /rollouts of step 4 are missing.*another step/s));
+	await assert.rejects(source.step(4), failsWith('missing', /rollouts for step 4 are missing.*another step/s));
 	for (const step of [-1, 1.5, 1e300, Number.POSITIVE_INFINITY])
 		await assert.rejects(source.step(step), failsWith('missing', /are missing/));
 	await writeRollouts(run, 5, makeBatch({ step: 5 }));
