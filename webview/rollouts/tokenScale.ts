@@ -72,7 +72,10 @@ export function tokenLevel(view: TokenValue, value: number | null | undefined, l
 	}
 }
 
-/** Returns the CSS class for a level: orange for unusual values and those below the center, blue for those above it. */
+/**
+ * Returns the CSS class for a level (lib/tokens/tokenColors.css): orange for unusual values and those below the center, blue
+ * for those above it.
+ */
 export function levelClass(view: TokenValue, level: number | null): string {
 	if (level === null) return 'level-none';
 	const around = view === 'ratio' || view === 'advantage';

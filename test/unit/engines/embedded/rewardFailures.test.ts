@@ -200,29 +200,16 @@ def fussy(completions, **kwargs):
 });
 
 for (const [what, text, kind, message, name = 'x.reward.ts'] of [
-	['hangs', 'export const f = () => {\n\tfor (;;);\n};', 'timeout', /failed on 4 of 4 rows: .*exceeded its time limit/],
 	[
 		'hangs in Python',
 		'def f(completions, **kwargs):\n    n = 0\n    while True:\n        n += 1',
 		'timeout',
-		/x\.reward\.py, line [34]\)/,
+		/x\.reward\.py, line [34]\) failed on 4 of 4 rows: .*exceeded its time limit/,
 		'x.reward.py',
 	],
 	['never answers', 'export const f = () => new Promise(() => undefined);', 'timeout', /failed on 4 of 4/],
 	['ends its process', 'export const f = () => {\n\tprocess.exit(0);\n};', 'exited', /line 2\)/],
-	[
-		'kills its process',
-		"export const f = () => {\n\tprocess.kill(process.pid, 'SIGKILL');\n};",
-		'exited',
-		/failed on 4/,
-	],
 	['returns a truth value', 'export const f = () => true;', 'invalid', /returned the boolean true/],
-	[
-		'returns a list that is too short',
-		'export const f = Object.assign(() => [1], { batch: true });',
-		'invalid',
-		/1 rewards for 4/,
-	],
 	[
 		'fills the memory',
 		'export const f = () => {\n\tconst all = [];\n\tfor (;;) all.push(new Array(1e5).fill(0.5));\n};',

@@ -46,7 +46,7 @@ for (const [what, text, reason, pattern] of [
 	test(`a dataset that is ${what} is rejected before training starts`, async () => {
 		await using place = await Workplace.make();
 		const run = await withDataset(place, text);
-		assertRefused(await place.run('--run', run), pattern);
+		assertRefused(await runHere(place, run), pattern);
 		const record = await readRecord(run);
 		assert.equal(record.status, 'crashed');
 		assert.equal(record.error?.reason, reason);
@@ -76,9 +76,9 @@ test('a recipe for another engine and a dataset without worked solutions are rej
 	const other = await place.prepare(shortRecipe);
 	const recipe = JSON.parse(await readFile(join(other, 'recipe.json'), 'utf8')) as object;
 	await writeFile(join(other, 'recipe.json'), JSON.stringify({ ...recipe, engine: 'pytorch' }));
-	assertRefused(await place.run('--run', other), /cannot run recipes for the "pytorch" engine/);
+	assertRefused(await runHere(place, other), /cannot run recipes for the "pytorch" engine/);
 	const bare = rows.map((row) => JSON.stringify({ ...(JSON.parse(row) as object), solution: null }));
-	assertRefused(await place.run('--run', await withDataset(place, `${bare.join('\n')}\n`)), /no worked solutions/);
+	assertRefused(await runHere(place, await withDataset(place, `${bare.join('\n')}\n`)), /no worked solutions/);
 });
 
 test('a second engine for the same run and an existing run are rejected without disturbing the first engine', async () => {
@@ -90,8 +90,8 @@ test('a second engine for the same run and an existing run are rejected without 
 	const client = await connectRun(run, await readRecord(run), 'test');
 	// A paused run keeps its folder locked, and does not use the CPU meanwhile.
 	const { step } = await client.request('run/pause', {});
-	assertRefused(await place.run('--run', run, '--resume'), /is in use by process \d+/);
-	assertRefused(await place.run('--run', run), /is in use by process \d+/);
+	assertRefused(await runHere(place, run, { resume: true }), /is in use by process \d+/);
+	assertRefused(await runHere(place, run), /is in use by process \d+/);
 	await client.request('run/continue', {});
 	await eventually(async () => ((await readMetrics(run)).at(-1)?.step ?? 0) > step, 'the first one goes on');
 	const stopped = await client.request('run/stop', { checkpoint: true });
@@ -101,7 +101,7 @@ test('a second engine for the same run and an existing run are rejected without 
 	assert.equal(record.status, 'stopped');
 	assert.equal(record.step, stopped.step);
 	const before = await readOutcome(run);
-	assertRefused(await place.run('--run', run), /already contains a run/);
+	assertRefused(await runHere(place, run), /already contains a run/);
 	assert.deepEqual(await readOutcome(run), before);
 	assert.equal((await readRecord(run)).status, 'stopped');
 });
@@ -117,7 +117,7 @@ test('a truncated, modified or mismatched checkpoint is rejected, and nothing is
 		return path;
 	};
 	const child = async (from: string, recipe: object = shortRecipe) =>
-		place.run('--run', await place.prepare(recipe), '--parent-checkpoint', from);
+		runHere(place, await place.prepare(recipe), { parentCheckpoint: from });
 
 	const cut = await copy('cut');
 	await truncate(join(cut, 'model.safetensors'), 1000);
@@ -134,12 +134,12 @@ test('a truncated, modified or mismatched checkpoint is rejected, and nothing is
 	const wider = { ...shortRecipe, model: { layers: 1, width: 32, heads: 2 } };
 	assertRefused(await child(checkpoint, wider), /does not match the recipe: its width is 16, but the recipe says 32/);
 	const words = { ...shortRecipe, dataset: { task: 'string', length: 3 }, model: { path: checkpoint } };
-	assertRefused(await place.run('--run', await place.prepare(words)), /its vocabulary lacks ":"/);
+	assertRefused(await runHere(place, await place.prepare(words)), /its vocabulary lacks ":"/);
 	assertRefused(await place.run('--serve', cut), /is damaged/);
 
 	// On resume, the newest intact checkpoint is used and the damaged one is set aside.
 	await truncate(join(checkpoint, 'model.safetensors'), 1000);
-	const { code, stderr } = await place.run('--run', parent, '--resume');
+	const { code, stderr } = await runHere(place, parent, { resume: true });
 	assert.equal(code, 0, stderr);
 	assert.deepEqual(await readOutcome(parent), finished.outcome);
 	assert.deepEqual(await readdir(join(parent, 'superseded', '1', 'checkpoints')), ['step_000012']);
@@ -195,7 +195,7 @@ test('a diverging run ends with a typed error and keeps its last intact checkpoi
 test('a run with a changed recipe or dataset cannot be resumed', async () => {
 	await using place = await Workplace.make();
 	const run = await withDataset(place, `${rows.join('\n')}\n`);
-	assert.equal((await place.run('--run', run)).code, 0);
+	assert.equal((await runHere(place, run)).code, 0);
 	await writeFile(join(place.folder, 'train.jsonl'), `${rows.slice(1).join('\n')}\n`);
 	assertRefused(await runHere(place, run, { resume: true }), /The dataset for run .* has changed/);
 	await writeFile(join(place.folder, 'train.jsonl'), `${rows.join('\n')}\n`);
@@ -214,7 +214,7 @@ test('a read-only folder is rejected', asUser, async () => {
 	await using place = await Workplace.make();
 	const run = await place.prepare(shortRecipe);
 	await chmod(run, 0o500);
-	assertRefused(await place.run('--run', run), /permission denied/);
+	assertRefused(await runHere(place, run), /permission denied/);
 	await chmod(run, 0o700);
 	assert.deepEqual(await readdir(run), ['recipe.json']);
 });
@@ -241,7 +241,7 @@ test('a read-only disk is rejected with one sentence', async (t) => {
 		const moved = join(disk, 'run');
 		await cp(run, moved, { recursive: true });
 		execFileSync('mount', ['-o', 'remount,ro', disk]);
-		assertRefused(await place.run('--run', moved), /read-only file system/);
+		assertRefused(await runHere(place, moved), /read-only file system/);
 		assert.deepEqual(await readdir(moved), ['recipe.json']);
 	} finally {
 		unmount();
@@ -258,14 +258,14 @@ test('a full disk ends the run with a typed error; once space is freed, the run 
 	try {
 		const moved = join(disk, 'run');
 		await cp(run, moved, { recursive: true });
-		assertRefused(await place.run('--run', moved), /no space left on device/i);
+		assertRefused(await runHere(place, moved), /no space left on device/i);
 		const record = await readRecord(moved);
 		assert.equal(record.status, 'crashed');
 		assert.equal(record.error?.reason, 'full');
 		const steps = (await readMetrics(moved)).map(({ step }) => step);
 		assert.ok(steps.length > 4 && steps.length < 12);
 		execFileSync('mount', ['-o', 'remount,size=50m', disk]);
-		const { code, stderr } = await place.run('--run', moved, '--resume');
+		const { code, stderr } = await runHere(place, moved, { resume: true });
 		assert.equal(code, 0, stderr);
 		assert.deepEqual(await readOutcome(moved), finished.outcome);
 		assert.equal((await readRecord(moved)).error, undefined);
