@@ -101,6 +101,13 @@ export const commandIds = {
 } as const;
 export type CommandId = (typeof commandIds)[keyof typeof commandIds];
 
+/** Commands of rows in views, which are not in the palette; see rowCommand.ts. */
+export const rowCommandIds = {
+	runs: 'reasoningLab.runs.openSelected',
+	searches: 'reasoningLab.searches.openSelected',
+} as const;
+export type RowCommandId = keyof typeof rowCommandIds;
+
 /** Full setting keys. */
 export const settingIds = {
 	nodePath: 'reasoningLab.node.path',

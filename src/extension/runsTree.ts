@@ -5,6 +5,7 @@ import type { EvaluationStore } from './evaluation/evaluationStore.ts';
 import { commandIds, viewIds } from './ids.ts';
 import { isLivePipeline } from './pipelines/pipelineState.ts';
 import type { PipelineStore } from './pipelines/pipelineStore.ts';
+import { type RowOpener, registerRowCommand, rowCommand } from './rowCommand.ts';
 import { presentRun, type RunPresentation } from './runPresentation.ts';
 import type { RunStore } from './runStore.ts';
 import { isLive, nameOf, type RunView, sharedNames } from './runView.ts';
@@ -35,6 +36,7 @@ export class RunsTree extends Disposable implements vscode.TreeDataProvider<stri
 		this.#view = this.register(
 			vscode.window.createTreeView(viewIds.runs, { treeDataProvider: this, canSelectMany: true }),
 		);
+		this.register(registerRowCommand('runs', this.#view, (folder) => this.#openerOf(folder)));
 		// Every step of a live run changes its text, and the editor would redraw all rows of its pipeline. Text changes
 		// therefore wait for the timer that also updates elapsed times.
 		const update = () => this.#update(this.#isAnyLive() ? 'states' : 'words');
@@ -95,13 +97,13 @@ export class RunsTree extends Disposable implements vscode.TreeDataProvider<stri
 			return item;
 		}
 		if (this.#evaluations.of(folder).length > 0) item.collapsibleState = Collapsed;
-		const command = this.#commandOf(folder);
-		if (command !== null) item.command = command;
+		const opener = this.#openerOf(folder);
+		if (opener !== null) item.command = rowCommand('runs', opener);
 		return item;
 	}
 
-	/** Returns the command for a click, or null if there is nothing to show yet. */
-	#commandOf(folder: string): vscode.Command | null {
+	/** Returns what a click opens, or null if there is nothing to show yet. */
+	#openerOf(folder: string): RowOpener | null {
 		const evaluated = this.#pipelines.evaluationAt(folder) ?? this.#evaluations.get(folder);
 		if (evaluated !== undefined) {
 			return { command: commandIds.showEvaluations, title: 'Show Evaluations', arguments: [folder] };

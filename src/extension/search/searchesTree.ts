@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import { Disposable } from '../../base/disposable.ts';
 import { commandIds, viewIds } from '../ids.ts';
 import { plainMarkdown } from '../rewards/plainMarkdown.ts';
+import { type RowOpener, registerRowCommand, rowCommand } from '../rowCommand.ts';
 import { treeRowItem } from '../treeRow.ts';
 import type { SearchPresentation } from './searchPresentation.ts';
 
@@ -16,6 +17,12 @@ export interface SearchList {
 	watched: boolean;
 	readonly onDidChange: (listener: () => void) => { dispose(): void };
 }
+
+const openerOf = (log: string): RowOpener => ({
+	command: commandIds.openSearchTree,
+	title: 'Open Search Tree',
+	arguments: [log],
+});
 
 /** The *Searches* view. Tree elements are log paths; the list is loaded when the view is first shown. */
 export class SearchesTree extends Disposable implements vscode.TreeDataProvider<string> {
@@ -35,6 +42,7 @@ export class SearchesTree extends Disposable implements vscode.TreeDataProvider<
 		this.#view = this.register(
 			vscode.window.createTreeView(viewIds.searches, { treeDataProvider: this, canSelectMany: true }),
 		);
+		this.register(registerRowCommand('searches', this.#view, openerOf));
 		this.register(
 			this.#view.onDidChangeVisibility(({ visible }) => {
 				if (this.#loaded !== null) this.#loaded.watched = visible;
@@ -64,7 +72,7 @@ export class SearchesTree extends Disposable implements vscode.TreeDataProvider<
 		const item = treeRowItem(log, shown);
 		this.#said.set(log, JSON.stringify(shown));
 		if (shown === null) return item;
-		item.command = { command: commandIds.openSearchTree, title: 'Open Search Tree', arguments: [log] };
+		item.command = rowCommand('searches', openerOf(log));
 		return item;
 	}
 

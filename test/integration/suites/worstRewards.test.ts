@@ -14,15 +14,17 @@ const limits = {
 /** Short time limits for rewards that run into them. Rewards stopped by another limit may need longer to reach it. */
 const shortLimits = { [settingIds.rowTimeout]: 0.5, [settingIds.batchTimeout]: 1.5 };
 const endless = 'an infinite loop';
-/** Subset of the bad rewards. test/acceptance/badRewards.test.ts covers all of them and measures event loop delay. */
+/**
+ * Bad rewards that an editor sees in its own way, each in one language. test/unit/rewards/hostBadInput.test.ts covers both
+ * languages, test/unit/extension/rewards/rewardSession.test.ts the messages, and test/acceptance/badRewards.test.ts all of
+ * them in the editor, with the event loop's delay.
+ */
 const chosen = [
-	'a syntax error',
-	endless,
-	'a list that grows without end',
-	'the end of its process at once',
-	'output that looks like the protocol',
-	'an exception of a megabyte on every row',
-];
+	[endless, 'mjs'],
+	['a list that grows without end', 'py'],
+	['output that looks like the protocol', 'py'],
+	['an exception of a megabyte on every row', 'mjs'],
+] as const;
 
 suite('misbehaving rewards', () => {
 	let folder: string;
@@ -50,30 +52,25 @@ suite('misbehaving rewards', () => {
 		});
 	});
 
-	for (const [i, name] of chosen.entries()) {
+	for (const [i, [name, ending]] of chosen.entries()) {
 		test(`${name}: verification finishes and reports the problem`, async function () {
 			this.timeout(240_000);
 			const api = await activated();
 			await configure({ ...limits, ...(name === endless ? shortLimits : {}) });
 			const bad = badRewards[name];
 			assert.ok(bad, name);
-			for (const [ending, text] of [
-				['py', bad.python],
-				['mjs', bad.node],
-			] as const) {
-				const path = join(folder, `bad${i}.reward.${ending}`);
-				await writeFile(path, text);
-				const { verifications } = await api.rewards.get();
-				const document = await vscode.workspace.openTextDocument(vscode.Uri.file(path));
-				await vscode.window.showTextDocument(document);
-				const session = verifications.session(path);
-				await session.verify();
-				await session.settled();
-				const { state } = session;
-				assert.equal(state.phase, bad.loads === false ? 'failed' : 'done', `${ending}: ${state.failure}`);
-				const result = vscode.languages.getDiagnostics(vscode.Uri.file(path)).map(({ message }) => message);
-				if (!bad.harmless) assert.match(result.join('\n'), new RegExp(bad.says, 'm'));
-			}
+			const path = join(folder, `bad${i}.reward.${ending}`);
+			await writeFile(path, ending === 'py' ? bad.python : bad.node);
+			const { verifications } = await api.rewards.get();
+			const document = await vscode.workspace.openTextDocument(vscode.Uri.file(path));
+			await vscode.window.showTextDocument(document);
+			const session = verifications.session(path);
+			await session.verify();
+			await session.settled();
+			const { state } = session;
+			assert.equal(state.phase, bad.loads === false ? 'failed' : 'done', state.failure?.message);
+			const result = vscode.languages.getDiagnostics(vscode.Uri.file(path)).map(({ message }) => message);
+			if (!bad.harmless) assert.match(result.join('\n'), new RegExp(bad.says, 'm'));
 		});
 	}
 });

@@ -3,12 +3,14 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { Emitter } from '../../../src/base/event.ts';
 import type { EvaluationStore } from '../../../src/extension/evaluation/evaluationStore.ts';
+import { commandIds, viewIds } from '../../../src/extension/ids.ts';
 import type { PipelineStore } from '../../../src/extension/pipelines/pipelineStore.ts';
 import type { RunStore } from '../../../src/extension/runStore.ts';
 import type { RunView } from '../../../src/extension/runView.ts';
 import { viewOf } from './fixtureRun.ts';
 
 const { RunsTree } = await import('../../../src/extension/runsTree.ts');
+const { commands, selections } = await import('./vscodeStandIn.ts');
 
 /** Opens the tree on fake runs and records the rows that it asks the editor to redraw. */
 function openTree(t: TestContext): {
@@ -84,4 +86,21 @@ test('an unchanged list is not reread, because the editor forgets its rows while
 	assert.deepEqual(become(a, b), []);
 	assert.deepEqual(become(b, a), [undefined], 'the order is another');
 	assert.deepEqual(become(a), [undefined], 'one went');
+});
+
+test('a click opens the selected row even if the row was redrawn in the meantime', async (t) => {
+	t.mock.timers.enable({ apis: ['setInterval'] });
+	const { tree, become } = openTree(t);
+	become(viewOf('/a', 'running', 1), viewOf('/b', 'running', 1));
+	const opened: unknown[][] = [];
+	commands.registerCommand(commandIds.openDashboard, (...args) => opened.push(args));
+	const command = tree.getTreeItem('/b').command;
+	// The editor forgets arguments when the row is redrawn.
+	assert.deepEqual(Object.keys(command ?? {}), ['command', 'title']);
+	selections.set(viewIds.runs, ['/b']);
+	await commands.executeCommand(command?.command ?? '');
+	assert.deepEqual(opened, [['/b']]);
+	selections.set(viewIds.runs, []);
+	await commands.executeCommand(command?.command ?? '');
+	assert.equal(opened.length, 1);
 });

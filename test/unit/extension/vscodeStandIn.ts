@@ -27,6 +27,9 @@ export type PickItem = { readonly label: string; readonly description?: string }
 export const ViewColumn = { Active: -1, Beside: -2 } as const;
 export const ProgressLocation = { Notification: 15 } as const;
 
+/** Selected rows by view. */
+export const selections = new Map<string, readonly unknown[]>();
+
 export const window = {
 	withProgress: (_: unknown, task: (progress: unknown, token: object) => unknown) =>
 		task({ report() {} }, { isCancellationRequested: false, onCancellationRequested: never }),
@@ -40,9 +43,11 @@ export const window = {
 	activeTextEditor: undefined as unknown,
 	createQuickPick: () => new Input(),
 	createInputBox: () => new Input(),
-	createTreeView: () => ({
+	createTreeView: (id: string) => ({
 		visible: true,
-		selection: [],
+		get selection() {
+			return selections.get(id) ?? [];
+		},
 		onDidChangeVisibility: () => ({ dispose() {} }),
 		dispose() {},
 	}),
