@@ -1,10 +1,11 @@
-// @reaches search tree strategies playground
+// @reaches engine dashboard search tree strategies playground
 import assert from 'node:assert/strict';
 import { cpSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { root } from '../scripts/paths.ts';
 import { skip } from '../support/chromium.ts';
+import { diagnoseRun, openEndedRuns, prepareCrashedRun } from './endedRunSteps.ts';
 import { inOrder, Laboratory, readLines, waitUntil } from './laboratory.ts';
 import { TreePage } from './pages/treePage.ts';
 import type { WorkbenchPage } from './pages/workbenchPage.ts';
@@ -18,7 +19,7 @@ const script = {
 	name: 'a careless pupil',
 	rules: [
 		{
-			delayMs: 1000,
+			delayMs: 2000,
 			say: ['3 * 4 = 12', '3 * 4 = 14', 'First the product: 12'].flatMap((first) =>
 				['12 + 5 = 17', '12 + 5 = 16', '14 + 5 = 19'].flatMap((second) =>
 					['17 - 2 = 15', '16 - 2 = 14', '19 - 2 = 17'].map((third) =>
@@ -30,40 +31,37 @@ const script = {
 	],
 };
 
-const trees: readonly { readonly file: string; readonly title: RegExp; readonly facts: RegExp }[] = [
-	{ file: 'tree-llm-reasoners/mcts_log.json', title: /mcts_log/, facts: /LLM Reasoners.* 36 nodes/ },
-	{ file: 'tree-x1/graphs/mcts_tree_final.json', title: /mcts_tree_final/, facts: /x1.* 21 nodes/ },
-	{ file: 'tree-openr/tree_mcts.json', title: /tree_mcts/, facts: /openr.* 19 nodes/i },
-	{
-		file: 'tree-tot/logs/game24/gpt-4_0.7_propose1_value3_greedy5_start900_end1000.json',
-		title: /propose1/,
-		facts: /Tree of Thoughts.* 80 nodes/i,
-	},
-	{
-		file: 'tree-mathblackbox/gsm8k-fixture-new-mcts-8/jsons/7c0e85c9ea065126ff642d60ea6e23c4.json',
-		title: /7c0e85c9/,
-		facts: /mathblackbox.* 8 nodes/i,
-	},
-];
+/** A tree from another program. test/unit/search/formats covers the other formats. */
+const tree = {
+	file: 'tree-tot/logs/game24/gpt-4_0.7_propose1_value3_greedy5_start900_end1000.json',
+	title: /propose1/,
+	facts: /Tree of Thoughts.* 80 nodes/i,
+};
 
-test('views that run a policy', { skip }, async (t) => {
+test('ended runs, and views that run a policy', { skip }, async (t) => {
 	const lab = await Laboratory.open(t, 'policies');
 	await preparePlayground(lab);
+	await prepareCrashedRun(lab);
 	lab.write(
 		'problems.jsonl',
 		['3 * 4 + 5 - 2', '2 * 2 + 1 - 1']
 			.map((prompt, i) => JSON.stringify({ prompt, answer: i === 0 ? '15' : '4' }))
 			.join('\n'),
 	);
-	for (const { file } of trees) cpSync(join(root, 'test/fixtures', file), join(lab.workspace, file));
+	cpSync(join(root, 'test/fixtures', tree.file), join(lab.workspace, tree.file));
 	const workbench = await lab.workbench();
+	await t.test('a finished run and a crashed run open in the same views', (t) =>
+		openEndedRuns(t, lab, workbench, 'addition'),
+	);
+	await t.test('a failing run is diagnosed while it trains', (t) => diagnoseRun(t, lab, workbench));
+	await workbench.command('View: Close All Editors');
 	await t.test('the playground queries a run’s checkpoint, branches at a token, compares, and saves a case', (t) =>
 		usePlayground(t, lab, workbench),
 	);
 	await t.test('starts a search on a row, watches, replays and branches it, and compares two', (t) =>
 		search(t, lab, workbench),
 	);
-	await t.test('opens trees from other programs', (t) => openTrees(t, lab, workbench));
+	await t.test('opens a tree from another program', () => openTree(lab, workbench));
 });
 
 async function search(t: TestContext, lab: Laboratory, workbench: WorkbenchPage): Promise<void> {
@@ -167,18 +165,14 @@ async function search(t: TestContext, lab: Laboratory, workbench: WorkbenchPage)
 	});
 }
 
-async function openTrees(t: TestContext, lab: Laboratory, workbench: WorkbenchPage): Promise<void> {
-	const step = inOrder(t);
-	for (const { file, title, facts } of trees) {
-		await step(`${file} is opened`, async () => {
-			const before = readFileSync(join(lab.workspace, file));
-			await workbench.command('Open Search Tree');
-			await workbench.fileDialog(join(lab.workspace, file), file.split('/').at(-1) as string, 'Open Tree');
-			await workbench.editorTab(title).waitFor();
-			const tree = new TreePage(await workbench.app('tree'));
-			await tree.facts().filter({ hasText: facts }).waitFor();
-			await workbench.screenshot(`tree-${file.split('/')[0]?.slice(5)}`);
-			assert.deepEqual(readFileSync(join(lab.workspace, file)), before, 'nothing is written');
-		});
-	}
+async function openTree(lab: Laboratory, workbench: WorkbenchPage): Promise<void> {
+	const { file, title, facts } = tree;
+	const before = readFileSync(join(lab.workspace, file));
+	await workbench.command('Open Search Tree');
+	await workbench.fileDialog(join(lab.workspace, file), file.split('/').at(-1) as string, 'Open Tree');
+	await workbench.editorTab(title).waitFor();
+	const page = new TreePage(await workbench.app('tree'));
+	await page.facts().filter({ hasText: facts }).waitFor();
+	await workbench.screenshot('tree-foreign');
+	assert.deepEqual(readFileSync(join(lab.workspace, file)), before, 'nothing is written');
 }
