@@ -2,14 +2,13 @@
 // @reaches trainer
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { root } from '../scripts/paths.ts';
 import { findTestPython } from '../scripts/pythonEnvironment.ts';
-import { readJunit } from '../support/junit.ts';
-import { startPython } from '../support/loadedPython.ts';
+import { runTrainerTests } from '../support/trainerTests.ts';
 
 const found = await findTestPython(console.log);
 const python = 'python' in found ? found.python : '';
@@ -44,29 +43,7 @@ describe('the trainer', { skip }, () => {
 		assert.equal(formatted.code, 0, formatted.output);
 	});
 
-	test('passes its own tests', { timeout: 880_000 }, async (t) => {
-		const report = join(folder, 'junit.xml');
-		const child = await startPython({
-			python,
-			script: { module: 'pytest' },
-			args: ['test/trainer/python', '-p', 'no:cacheprovider', `--junitxml=${report}`],
-			env: {
-				PYTHONPATH: join(root, 'src/engines/trainer'),
-				PYTHONDONTWRITEBYTECODE: '1',
-				PYTEST_DISABLE_PLUGIN_AUTOLOAD: '1',
-				TMPDIR: folder,
-			},
-		});
-		const { status: code, stdout, stderr } = await child.exit;
-		const output = `${stdout}\n${stderr}`;
-		assert.ok(existsSync(report), output);
-		const cases = readJunit(readFileSync(report, 'utf8'));
-		assert.ok(cases.length > 0, output);
-		for (const { name, outcome, words } of cases) {
-			await t.test(name, { skip: outcome === 'skipped' ? words : false }, () => {
-				assert.equal(outcome, 'passed', words);
-			});
-		}
-		assert.equal(code, cases.some(({ outcome }) => outcome === 'failed') ? 1 : 0, output);
-	});
+	test('passes its own tests', { timeout: 880_000 }, (t) =>
+		runTrainerTests(t, { python, folder, marked: 'not acceptance' }),
+	);
 });

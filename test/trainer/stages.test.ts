@@ -36,7 +36,7 @@ describe('pytorch engine stages', { skip, timeout: 280_000 }, async () => {
 		await writeFile(join(place.folder, name), rows.map((row) => JSON.stringify(row)).join('\n'));
 		return name;
 	};
-	const common = { steps: 4, learning_rate: 3e-3, batch_size: 16 };
+	const common = { steps: 2, learning_rate: 3e-3, batch_size: 16 };
 	const recipe = {
 		name: 'stages',
 		engine: 'pytorch',
@@ -45,7 +45,7 @@ describe('pytorch engine stages', { skip, timeout: 280_000 }, async () => {
 		whenBusy: 'share',
 		dataset: { task: 'addition', digits: 1 },
 		model: { path: labCheckpoint },
-		evaluate: { every: 4, problems: 12 },
+		evaluate: { every: 2, problems: 8 },
 		checkpoint: { every: 50 },
 	};
 
@@ -84,22 +84,22 @@ describe('pytorch engine stages', { skip, timeout: 280_000 }, async () => {
 		assert.deepEqual(
 			metrics.map(({ step, stage }) => [step, stage]),
 			['sft', 'distill', 'dpo', 'reward-model', 'process-reward-model'].flatMap((stage, i) =>
-				[1, 2, 3, 4].map((step) => [4 * i + step, stage]),
+				[1, 2].map((step) => [2 * i + step, stage]),
 			),
 		);
 		const at = (step: number) => metrics[step - 1]?.values ?? {};
 		for (const name of ['loss', 'grad_norm', 'learning_rate', 'entropy', 'mean_token_accuracy', 'num_tokens']) {
 			assert.equal(typeof at(1)[name], 'number', name);
-			assert.equal(typeof at(5)[name], 'number', name);
+			assert.equal(typeof at(3)[name], 'number', name);
 		}
 		for (const name of ['loss', 'rewards/margins', 'rewards/accuracies', 'eval/rewards/accuracies']) {
-			assert.equal(typeof at(12)[name], 'number', name);
+			assert.equal(typeof at(6)[name], 'number', name);
 		}
 		for (const name of ['loss', 'accuracy', 'margin', 'eval/accuracy', 'eval/margin']) {
-			assert.equal(typeof at(16)[name], 'number', name);
+			assert.equal(typeof at(8)[name], 'number', name);
 		}
-		for (const name of ['loss', 'eval/accuracy', 'eval/loss']) assert.equal(typeof at(20)[name], 'number', name);
-		assert.ok((await readEvaluations(run)).some(({ step, problems }) => step === 12 && problems > 0));
+		for (const name of ['loss', 'eval/accuracy', 'eval/loss']) assert.equal(typeof at(10)[name], 'number', name);
+		assert.ok((await readEvaluations(run)).some(({ step, problems }) => step === 6 && problems > 0));
 		const said = (await readEvents(run)).map((event) => String((event as { message?: unknown }).message ?? ''));
 		assert.ok(
 			said.some((text) => /50 of 100 completions have a reward of at least 1 and are used for training/.test(text)),

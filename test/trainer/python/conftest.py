@@ -44,6 +44,10 @@ def make_tokenizer() -> PreTrainedTokenizerFast:
     )
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "acceptance: repeats a test with more cases; runs only in npm run acceptance")
+
+
 @pytest.fixture(scope="session")
 def llama_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Returns a Llama-type model with random weights, 2 layers and width 32, and its tokenizer."""

@@ -84,7 +84,7 @@ def test_carries_a_large_batch() -> None:
 
     from scripted_driver import SocketOfPair
 
-    big = {"rows": ["0123456789" * 1000] * 3000}
+    big = {"rows": ["0123456789" * 1000] * 500}
 
     def echo() -> None:
         stream = SocketOfPair(there)

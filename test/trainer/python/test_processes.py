@@ -67,6 +67,15 @@ def train_by_two(driver: ScriptedDriver, pretend_gpus: bool) -> None:
 
 @pytest.mark.parametrize("strategy", ["ddp", "fsdp"])
 def test_orders_reach_all_and_batches_come_from_all(strategy: str, tmp_path: Path) -> None:
+    train_and_resume(strategy, tmp_path, resumes=strategy == "fsdp")
+
+
+@pytest.mark.acceptance
+def test_replicas_resume(tmp_path: Path) -> None:
+    train_and_resume("ddp", tmp_path, resumes=True)
+
+
+def train_and_resume(strategy: str, tmp_path: Path, *, resumes: bool) -> None:
     model = make_model(tmp_path / "model")
     folder = tmp_path / "checkpoint"
     # A sharded model is reassembled between two stages.
@@ -110,6 +119,8 @@ def test_orders_reach_all_and_batches_come_from_all(strategy: str, tmp_path: Pat
         folder.rglob("*")
     )
 
+    if not resumes:
+        return
     resume = {
         "checkpoint": str(folder),
         "step": 1,
