@@ -153,7 +153,9 @@ export class Connection {
 					const count = Math.min(chunkRows, rows - from);
 					chunk.reset();
 					chunk.rowCount = count;
-					for (const [i, column] of columns.entries()) chunk.setColumnValues(i, column.slice(from, from + count));
+					for (const [i, column] of columns.entries()) {
+						chunk.setColumnValues(i, count === rows ? column : column.slice(from, from + count));
+					}
 					appender.appendDataChunk(chunk);
 				}
 			},

@@ -27,7 +27,11 @@ function valuesOf(column: Column, numbers: Float64Array): SqlValue[] {
 	return values;
 }
 
-const textsOf = ({ texts }: RowBatch, indexes: Int32Array): string[] => Array.from(indexes, (at) => texts[at] ?? '');
+/**
+ * Rows that are converted at a time. The values of more rows would survive the collection of short-lived objects, for
+ * which the heap would grow by tens of megabytes.
+ */
+const rowsAtOnce = 256;
 
 /** Appends the rollouts of one part to the table `rollout`, in the table's column order. */
 export function appendRows(
@@ -35,31 +39,41 @@ export function appendRows(
 	part: { readonly runKey: number; readonly split: RolloutSplit; readonly step: number },
 	batch: RowBatch,
 ): void {
-	const { rows } = batch;
-	const constant = (value: SqlValue) => new Array<SqlValue>(rows).fill(value);
-	const maps = new Array<SqlValue>(rows);
-	for (let row = 0, at = 0; row < rows; row++) {
-		const entries: { key: string; value: number | null }[] = [];
-		for (let i = batch.componentCounts[row] as number; i > 0; i--, at++) {
-			const value = batch.componentValues[at] as number;
-			entries.push({
-				key: batch.names[batch.componentNames[at] as number] as string,
-				value: Number.isNaN(value) ? null : value,
-			});
+	const step = BigInt(Math.trunc(part.step));
+	let components = 0;
+	for (let from = 0; from < batch.rows; from += rowsAtOnce) {
+		const to = Math.min(batch.rows, from + rowsAtOnce);
+		const rows = to - from;
+		const constant = (value: SqlValue) => new Array<SqlValue>(rows).fill(value);
+		const texts = (indexes: Int32Array) => Array.from(indexes.subarray(from, to), (at) => batch.texts[at] ?? '');
+		const maps = new Array<SqlValue>(rows);
+		for (let row = 0; row < rows; row++) {
+			const end = components + (batch.componentCounts[from + row] as number);
+			maps[row] = componentsOf(batch, components, end);
+			components = end;
 		}
-		maps[row] = mapOf(entries);
+		appender.append(
+			[
+				constant(part.runKey),
+				constant(part.split),
+				constant(step),
+				...numberColumns.map((column, i) => valuesOf(column, (batch.numbers[i] as Float64Array).subarray(from, to))),
+				texts(batch.stages),
+				texts(batch.prompts),
+				texts(batch.files),
+				maps,
+			],
+			rows,
+		);
 	}
-	appender.append(
-		[
-			constant(part.runKey),
-			constant(part.split),
-			constant(BigInt(Math.trunc(part.step))),
-			...numberColumns.map((column, i) => valuesOf(column, batch.numbers[i] as Float64Array)),
-			textsOf(batch, batch.stages),
-			textsOf(batch, batch.prompts),
-			textsOf(batch, batch.files),
-			maps,
-		],
-		rows,
-	);
+}
+
+/** Returns the reward components in a range of the batch's components. */
+function componentsOf({ names, componentNames, componentValues }: RowBatch, from: number, to: number): SqlValue {
+	const entries: { key: string; value: number | null }[] = [];
+	for (let at = from; at < to; at++) {
+		const value = componentValues[at] as number;
+		entries.push({ key: names[componentNames[at] as number] as string, value: Number.isNaN(value) ? null : value });
+	}
+	return mapOf(entries);
 }

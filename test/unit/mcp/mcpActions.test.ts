@@ -183,6 +183,14 @@ describe('MCP tools that act', () => {
 
 		const many = { run: trained, dataset: 'many.jsonl', samples: 2, max_tokens: 12 };
 		const job = (await call('start_evaluation', many)).job as string;
+		// Canceling a call that waits does not stop the job.
+		const leave = new AbortController();
+		const waiting = client.callTool(
+			{ name: 'read_job', arguments: { job, wait_seconds: 60 } },
+			{ signal: leave.signal },
+		);
+		leave.abort();
+		await assert.rejects(waiting);
 		let answered = 0;
 		while (answered === 0) {
 			const { state, progress } = await call('read_job', { job, wait_seconds: 0.05 });
