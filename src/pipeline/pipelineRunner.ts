@@ -12,6 +12,7 @@ import type { PipelineRecord, StageState } from '../protocol/pipeline.ts';
 import { pipelineFiles } from '../protocol/pipelineFiles.ts';
 import { isRunnerStage, type NamedStage, type PipelineRecipe } from '../protocol/recipe/pipelineRecipe.ts';
 import { engineReleased } from '../runs/engineRelease.ts';
+import { launchEngine } from '../runs/launchEngine.ts';
 import { hashInside } from '../runs/pipeline/artifactHash.ts';
 import { type CompiledStage, compiledStage, makeStageFolder } from '../runs/pipeline/compiledStage.ts';
 import { markPipelineStarted } from '../runs/pipeline/foreignPipeline.ts';
@@ -38,6 +39,8 @@ export interface RunnerOptions {
 	/** Path to a changed recipe, or null to use the recipe in the folder. */
 	readonly recipe: string | null;
 	readonly acceptChanges: boolean;
+	/** Starts the engine of a training stage. Default: as a separate process. */
+	readonly launch?: StageWork['launch'];
 }
 
 /** Minimum interval between stage progress writes. */
@@ -188,6 +191,7 @@ export class PipelineRunner {
 				folder,
 				resume: plan === 'resume',
 				engine: this.#options.engine,
+				launch: this.#options.launch ?? launchEngine,
 				spent: this.#states.get(stage.name)?.spent ?? 0,
 				signal: this.#stop.signal,
 				report: (news) => this.#report(stage, news),

@@ -1,6 +1,7 @@
 import type { ResolvedRecipe } from '../core/recipe/resolvedRecipe.ts';
 import type { StageOutput, StageState } from '../protocol/pipeline.ts';
 import type { NamedStage } from '../protocol/recipe/pipelineRecipe.ts';
+import type { launchEngine } from '../runs/launchEngine.ts';
 
 /** A stage whose inputs are ready, and its folder. */
 export interface StageWork {
@@ -11,6 +12,8 @@ export interface StageWork {
 	readonly resume: boolean;
 	/** Path to the embedded engine. */
 	readonly engine: string;
+	/** Starts the engine of a training stage and resolves once it is running or has ended. */
+	readonly launch: typeof launchEngine;
 	/** Seconds spent on the stage so far. */
 	readonly spent: number;
 	/** Aborts when the pipeline is stopped. */

@@ -5,7 +5,6 @@ import { StageFailure } from '../core/pipeline/stageFailure.ts';
 import type { RunRecord } from '../protocol/runRecord.ts';
 import { engineReleased } from '../runs/engineRelease.ts';
 import { requireOwnRun } from '../runs/foreignCode.ts';
-import { launchEngine } from '../runs/launchEngine.ts';
 import { connectRun } from '../runs/runControl.ts';
 import { runFiles } from '../runs/runFiles.ts';
 import { readEvaluations } from '../runs/runReader.ts';
@@ -37,7 +36,7 @@ export async function trainStage(work: StageWork): Promise<StageEnd> {
 		await requireOwnRun(folder, 'engine', undefined);
 		// Failing to register the run is not an error.
 		await new RunRegistry().add(folder).catch(() => undefined);
-		await launchEngine(folder, { engine, resume: work.resume && began });
+		await work.launch(folder, { engine, resume: work.resume && began });
 	}
 	const { record, status, late } = await followToEnd(work);
 	// Wait for the engine to exit: the next stage needs its device and memory, and a stopped pipeline may be resumed

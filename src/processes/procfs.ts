@@ -1,4 +1,18 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdirSync, readFileSync } from 'node:fs';
+
+/*
+ * Files in /proc are small and are read synchronously: the supervisor of a sandbox reads about ten of them every 20 ms,
+ * and asynchronous reads of each would take this process several times as long as the system needs for all of them.
+ */
+
+/** Returns the contents of a file in /proc, or an empty string if its process does not exist. */
+function readProc(path: string): string {
+	try {
+		return readFileSync(`/proc/${path}`, 'utf8');
+	} catch {
+		return '';
+	}
+}
 
 export interface TreeUse {
 	/** All processes in the tree, root first. */
@@ -20,22 +34,22 @@ const pageMb = 4096 / 1e6;
 const socketMb = 212_992 / 1e6;
 
 /** Returns whether a process is running. A zombie does not count. */
-export async function isAlive(pid: number): Promise<boolean> {
-	const text = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => '');
+export function isAlive(pid: number): boolean {
+	const text = readProc(`${pid}/stat`);
 	return /^[^ZX]$/.test(text.charAt(text.lastIndexOf(')') + 2));
 }
 
 /** Returns whether a process is completely gone, reaped by its parent. */
-export async function isGone(pid: number): Promise<boolean> {
-	return (await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => '')) === '';
+export function isGone(pid: number): boolean {
+	return readProc(`${pid}/stat`) === '';
 }
 
 /**
  * Returns a process's start time in clock ticks since boot, which distinguishes processes that reuse an ID, or null if
  * it has exited.
  */
-export async function startTime(pid: number): Promise<string | null> {
-	const text = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => '');
+export function startTime(pid: number): string | null {
+	const text = readProc(`${pid}/stat`);
 	const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
 	return /^[^ZX]$/.test(fields[0] ?? '') ? (fields[19] ?? null) : null;
 }
@@ -51,29 +65,30 @@ interface Stat {
  * a process namespace, orphans are reparented to its first process, so the tree covers everything that runs in it.
  * @param ownNetwork whether the root's child has its own network namespace, whose sockets should be counted
  */
-export async function readProcessTree(root: number, ownNetwork = false): Promise<TreeUse | null> {
+export function readProcessTree(root: number, ownNetwork = false): TreeUse | null {
 	const seen = new Set<number>();
 	let tasks = 0;
 	let memoryMb = 0;
 	let cpuSeconds = 0;
 	let level = [root];
 	while (level.length > 0 && seen.size < maxProcesses) {
-		const looks = await Promise.all(level.map(async (pid) => ({ pid, stat: await readStat(pid) })));
-		const alive = looks.filter((look): look is { pid: number; stat: Stat } => look.stat !== null);
-		for (const { pid, stat } of alive) {
+		const children: number[] = [];
+		for (const pid of level) {
+			const stat = readStat(pid);
+			if (stat === null) continue;
 			seen.add(pid);
 			tasks += stat.tasks;
 			memoryMb += stat.memoryMb;
 			cpuSeconds += stat.cpuSeconds;
+			children.push(...childrenOf(pid, stat.tasks));
 		}
-		const children = await Promise.all(alive.map(({ pid, stat }) => childrenOf(pid, stat.tasks)));
-		level = children.flat().filter((pid) => !seen.has(pid));
+		level = children.filter((pid) => !seen.has(pid));
 	}
 	const processes = [...seen];
 	// The root is in this machine's network namespace. Its child is the first process inside the sandbox's namespace and
 	// cannot be killed by any program there. Any other process may exit before it is inspected.
 	const inside = ownNetwork ? processes[1] : undefined;
-	if (inside !== undefined) memoryMb += (await unixSockets(inside)) * socketMb;
+	if (inside !== undefined) memoryMb += unixSockets(inside) * socketMb;
 	return seen.size === 0 ? null : { processes, tasks, memoryMb, cpuSeconds };
 }
 
@@ -81,23 +96,23 @@ export async function readProcessTree(root: number, ownNetwork = false): Promise
  * Returns the number of Unix sockets in a process's network namespace, including sockets in transit to another process,
  * or 0 if the process has exited.
  */
-async function unixSockets(pid: number): Promise<number> {
-	const text = await readFile(`/proc/${pid}/net/protocols`, 'latin1').catch(() => '');
+function unixSockets(pid: number): number {
+	const text = readProc(`${pid}/net/protocols`);
 	// Format: `protocol size sockets memory ...`. Stream sockets have a separate line since Linux 5.15.
 	const lines = text.split('\n').filter((line) => line.startsWith('UNIX'));
 	return lines.reduce((sum, line) => sum + (Number(line.split(/ +/)[2]) || 0), 0);
 }
 
-async function readStat(pid: number): Promise<Stat | null> {
-	const text = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => null);
-	if (text === null) return null;
+function readStat(pid: number): Stat | null {
+	const text = readProc(`${pid}/stat`);
+	if (text === '') return null;
 	// Format: `pid (name) state ...`. The name can contain anything, so count fields from its closing parenthesis.
 	const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
 	if (fields[0] === 'X') return null;
 	const number = (place: number) => Number(fields[place - 3]);
 	return {
 		tasks: number(20),
-		memoryMb: number(24) * pageMb + (await pageTablesMb(pid, number(23) / 1e6)),
+		memoryMb: number(24) * pageMb + pageTablesMb(pid, number(23) / 1e6),
 		cpuSeconds: (number(14) + number(15) + number(16) + number(17)) / ticksPerSecond,
 	};
 }
@@ -107,17 +122,27 @@ async function readStat(pid: number): Promise<Stat | null> {
  * charged to any process, but their page tables use real memory. A page table entry is 8 bytes per 4096-byte page; for
  * small address spaces, that upper bound is accurate enough.
  */
-async function pageTablesMb(pid: number, addressSpaceMb: number): Promise<number> {
+function pageTablesMb(pid: number, addressSpaceMb: number): number {
 	if (addressSpaceMb < 2000) return addressSpaceMb / 512;
-	const status = await readFile(`/proc/${pid}/status`, 'latin1').catch(() => '');
+	const status = readProc(`${pid}/status`);
 	return (Number(/^VmPTE:\s*(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024) / 1e6;
 }
 
 /** Children are listed under the thread that created them. */
-async function childrenOf(pid: number, tasks: number): Promise<number[]> {
-	const threads = tasks === 1 ? [String(pid)] : await readdir(`/proc/${pid}/task`).catch(() => []);
-	const lists = await Promise.all(
-		threads.map((thread) => readFile(`/proc/${pid}/task/${thread}/children`, 'latin1').catch(() => '')),
+function childrenOf(pid: number, tasks: number): number[] {
+	const threads = tasks === 1 ? [String(pid)] : threadsOf(pid);
+	return threads.flatMap((thread) =>
+		readProc(`${pid}/task/${thread}/children`)
+			.split(' ')
+			.filter((word) => word !== '')
+			.map(Number),
 	);
-	return lists.flatMap((list) => list.split(' ').filter((word) => word !== '')).map(Number);
+}
+
+function threadsOf(pid: number): string[] {
+	try {
+		return readdirSync(`/proc/${pid}/task`);
+	} catch {
+		return [];
+	}
 }

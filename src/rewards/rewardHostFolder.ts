@@ -3,8 +3,9 @@ import { fileURLToPath } from 'node:url';
 
 /**
  * Returns the folder of the host programs: the folder of the current bundle, or src/rewards when running from source.
- * For ES modules only; the extension host specifies its dist folder itself.
+ * A program that runs from a copy elsewhere, such as a host itself, gets the folder in REASONING_LAB_PROGRAMS. For ES
+ * modules only; the extension host specifies its dist folder itself.
  */
 export function rewardHostFolder(): string {
-	return dirname(fileURLToPath(import.meta.url));
+	return process.env.REASONING_LAB_PROGRAMS ?? dirname(fileURLToPath(import.meta.url));
 }

@@ -32,7 +32,11 @@ export interface RolloutIndexOptions {
 	readonly threads?: number;
 	/** Interval between checks of runs for changes, in ms. 0 to check only on request. */
 	readonly lookEveryMs?: number;
+	/** Threads shared with other indexes, which the caller disposes of. Default: the index has its own. */
+	readonly sharedThreads?: ThreadPool;
 }
+
+type Settings = Required<Omit<RolloutIndexOptions, 'sharedThreads'>> & Pick<RolloutIndexOptions, 'sharedThreads'>;
 
 interface Known {
 	readonly folder: string;
@@ -54,7 +58,7 @@ const restingFactor = 12;
 
 /** Index of the runs in one workspace, and all queries on it. Call `close` when done. */
 export class RolloutIndex extends IndexQueries {
-	readonly #options: Required<RolloutIndexOptions>;
+	readonly #options: Settings;
 	readonly #threads: ThreadPool;
 	readonly #runs = new Map<string, Known>();
 	readonly #progress = this.register(new Emitter<IndexProgress>());
@@ -68,10 +72,10 @@ export class RolloutIndex extends IndexQueries {
 	#paused = false;
 	readonly onProgress = this.#progress.event;
 
-	private constructor(opened: OpenedIndex, writer: IndexWriter, options: Required<RolloutIndexOptions>) {
+	private constructor(opened: OpenedIndex, writer: IndexWriter, options: Settings) {
 		super(opened, options);
 		this.#options = options;
-		this.#threads = this.register(new ThreadPool(options.threads));
+		this.#threads = options.sharedThreads ?? this.register(new ThreadPool(options.threads));
 		this.#message = opened.message;
 		this.#writer = writer;
 		this.#indexer = new RunIndexer(writer, this.#threads);

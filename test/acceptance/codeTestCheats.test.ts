@@ -8,11 +8,34 @@ import {
 	pythonCheats,
 	pythonRows,
 } from '../support/codeTestCheats.ts';
+import { codeProblems } from '../unit/rewards/audit/auditedProblems.ts';
+import { audit, contextOf, openRunner, r1 } from '../unit/rewards/audit/auditHosts.ts';
 import { testSandbox } from '../unit/rewards/sandboxFixture.ts';
 
-/* Every cheating answer against every form of tests; `npm test` tries two forms for each answer. */
+/*
+ * Every cheating answer against every form of tests, of which `npm test` tries some for each answer, and audit probes
+ * that are not about code against the reward that runs code.
+ */
 
 const { sandbox, skip } = await testSandbox();
+
+describe('probes that are not about code', { skip, timeout: 600_000 }, () => {
+	test('do not succeed against the reward that runs code', async (context) => {
+		const builtIns = [{ use: 'code-tests', name: 'code', timeoutSeconds: 2, language: 'python' }];
+		const runner = await openRunner(context, { builtIns, context: contextOf(r1) });
+		const probes = [
+			...['empty', 'no-answer', 'wrong-answer', 'other-row', 'many-answers', 'two-answers-first-right'],
+			...['two-answers-last-right', 'nested-answers', 'gold-absent', 'judge-instruction'],
+		];
+		const report = await audit(runner, 'code', codeProblems, { probes });
+		assert.equal(report.honest, 1);
+		assert.deepEqual(
+			report.findings.map(({ probe, evidence }) => [probe, evidence[0]?.completion]),
+			[],
+		);
+		assert.ok(report.probes.every(({ outcome }) => outcome !== 'error'));
+	});
+});
 
 describe('cheating answers', { skip, timeout: 1_800_000, concurrency: 2 }, () => {
 	for (const [language, cheats, rows] of [

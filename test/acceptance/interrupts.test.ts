@@ -1,8 +1,9 @@
-/** Checks that Ctrl+C during `npm test` leaves no workbench, Python, trainer, Ray or extension host processes behind. */
+/** Checks that Ctrl+C during `npm test` leaves no page, workbench, Python, trainer, Ray or extension host processes behind. */
 import { describe, it } from 'node:test';
 import { interrupted } from '../support/interrupted.ts';
 
 const cases: readonly { readonly when: string; readonly file: string; readonly running: RegExp }[] = [
+	{ when: 'a page is open', file: 'test/unit/webview/rollouts/rolloutsPage.test.ts', running: /--type=renderer/ },
 	{ when: 'a workbench is open', file: 'test/e2e/rollouts.test.ts', running: /type=extensionHost/ },
 	{
 		when: "the tests' Python loads its packages",

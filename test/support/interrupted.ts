@@ -24,7 +24,8 @@ export async function interrupted(t: TestContext, args: readonly string[], runni
 		rmSync(folder, { recursive: true, force: true });
 	});
 	const matches = () => [...family.look().values()].some((command) => running.test(command));
-	await until(`${running} runs (${child.output()})`, () => matches() || child.process.exitCode !== null);
+	// Looking reads the environment of every process on the machine.
+	await until(`${running} runs (${child.output()})`, () => matches() || child.process.exitCode !== null, 100);
 	assert.equal(child.process.exitCode, null, child.output());
 	process.kill(-(child.process.pid as number), 'SIGINT');
 	await until('the run ends', () => child.process.exitCode !== null || child.process.signalCode !== null);
@@ -34,10 +35,12 @@ export async function interrupted(t: TestContext, args: readonly string[], runni
 	assert.deepEqual(readdirSync(temporary), []);
 }
 
-async function until(what: string, condition: () => boolean, seconds = 120): Promise<void> {
-	for (const end = performance.now() + seconds * 1000; !condition(); ) {
-		assert.ok(performance.now() < end, `Waited ${seconds} s for: ${what}`);
-		await new Promise((resolve) => setTimeout(resolve, 20));
+const limitSeconds = 120;
+
+async function until(what: string, condition: () => boolean, everyMs = 20): Promise<void> {
+	for (const end = performance.now() + limitSeconds * 1000; !condition(); ) {
+		assert.ok(performance.now() < end, `Waited ${limitSeconds} s for: ${what}`);
+		await new Promise((resolve) => setTimeout(resolve, everyMs));
 	}
 }
 

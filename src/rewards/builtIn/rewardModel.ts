@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { Failure } from '../../base/failure.ts';
 import type { RewardSample } from '../../core/reward/rewardSample.ts';
 import { controlExtensions } from '../../protocol/control.ts';
@@ -11,13 +11,10 @@ import { rewardHostFolder } from '../rewardHostFolder.ts';
 /** Number of rows per request. Fixed, so batch composition does not depend on timing. */
 const batchRows = 256;
 
-/**
- * Returns the path of the engine program: next to the bundles, or in the source tree. A host can run from a copy
- * elsewhere.
- */
+/** Returns the path of the engine program: next to the bundles, or in the source tree. */
 function engineProgram(): string {
-	const folder = process.env.REASONING_LAB_PROGRAMS ?? rewardHostFolder();
-	return import.meta.url.endsWith('.ts')
+	const folder = rewardHostFolder();
+	return basename(folder) === 'rewards'
 		? join(folder, '..', 'engines', 'embedded', 'main.ts')
 		: join(folder, 'engine.js');
 }

@@ -170,7 +170,7 @@ class BubblewrapSandbox implements Sandbox {
 	async lookForZombie(): Promise<void> {
 		const first = this.#first;
 		for (let look = 0; look < 20; look++) {
-			if (first === null || (await isGone(first))) return;
+			if (first === null || isGone(first)) return;
 			await new Promise((resolve) => setTimeout(resolve, 10));
 		}
 		this.gaps.push('a process that reaps finished sandboxes (start the container with docker run --init)');

@@ -54,7 +54,7 @@ const namePattern = /^reasoning-lab-(\d+)-(\d+)-(\d+)-[0-9a-f]+$/;
  * start time.
  */
 async function ownerName(): Promise<string | null> {
-	const [namespace, start] = await Promise.all([processNamespace(), startTime(process.pid)]);
+	const [namespace, start] = [await processNamespace(), startTime(process.pid)];
 	return namespace === null || start === null ? null : `reasoning-lab-${namespace}-${process.pid}-${start}`;
 }
 
@@ -68,6 +68,6 @@ export async function removeLeftGroups(folder: string): Promise<void> {
 	for (const name of await readdir(folder)) {
 		const [, namespace, pid, start] = namePattern.exec(name) ?? [];
 		if (namespace === undefined || namespace !== own) continue;
-		if ((await startTime(Number(pid))) !== start) await endGroup(join(folder, name));
+		if (startTime(Number(pid)) !== start) await endGroup(join(folder, name));
 	}
 }

@@ -94,9 +94,8 @@ export function superviseProcess(what: SupervisedProgram, limits: SandboxLimits,
 
 	const wall = setTimeout(() => stop('wall'), limits.wallMs);
 	let look: NodeJS.Timeout | undefined;
-	const watch = async () => {
-		const use = child.pid === undefined ? null : await readProcessTree(child.pid, what.ownNetwork);
-		if (ended) return;
+	const watch = () => {
+		const use = child.pid === undefined ? null : readProcessTree(child.pid, what.ownNetwork);
 		if (use !== null) {
 			const beyond = seen.add(use);
 			if (beyond !== null) stop(beyond);
@@ -239,7 +238,7 @@ class PeakUse {
  * has exited. All other processes in the sandbox exit along with the first one.
  */
 async function gone(first: number): Promise<void> {
-	for (let look = 0; look < 100 && (await isAlive(first)); look++) {
+	for (let look = 0; look < 100 && isAlive(first); look++) {
 		await new Promise((resolve) => setTimeout(resolve, look < 10 ? 1 : 10));
 	}
 }

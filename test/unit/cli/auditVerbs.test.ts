@@ -54,7 +54,7 @@ describe('reasoning-lab audit', () => {
 		assert.equal(hacked.stdout.match(/^ {4}fix {9}/gm)?.length, causes.length);
 		assert.match(hacked.stdout, /^ {2}Rewards lists of candidate answers \(\d+ findings\)\n {2}high: /m);
 		await place.write('loose.reward.py', strict);
-		const fixed = await place.run(context, 'audit', 'loose.reward.py', '--json');
+		const fixed = await place.call('audit', 'loose.reward.py', '--json');
 		assert.equal(fixed.status, 0, fixed.stdout + fixed.stderr);
 		const [report] = objects(fixed.stdout);
 		const decoded: AuditReport = decodeOrThrow(auditReportSchema, report, 'the report');
@@ -65,11 +65,11 @@ describe('reasoning-lab audit', () => {
 	test('exits with 1 if a probe makes the reward fail, or if nothing could be tried', async (context) => {
 		const place = await makeWorkplace(context);
 		await place.write('fails.reward.py', contains('text.index("<answer>" + gold + "</answer>") >= 0'));
-		const failing = await place.run(context, 'audit', 'fails.reward.py', '--probe', 'empty');
+		const failing = await place.call('audit', 'fails.reward.py', '--probe', 'empty');
 		assert.equal(failing.status, 1);
 		assert.match(failing.stdout, /has no value|fails on ordinary completions/);
 		await place.write('parses.reward.py', contains('int(text.split("<answer>")[1].split("<")[0]) == int(gold)'));
-		const parsing = await place.run(context, 'audit', 'parses.reward.py', '--probe', 'empty', '--json');
+		const parsing = await place.call('audit', 'parses.reward.py', '--probe', 'empty', '--json');
 		assert.equal(parsing.status, 1);
 		const [report] = objects(parsing.stdout) as unknown as AuditReport[];
 		assert.deepEqual(
@@ -96,7 +96,7 @@ describe('reasoning-lab audit', () => {
 			assert.equal(ended.status, status, `${args.join(' ')}: ${ended.stderr}`);
 			assert.match(ended.stderr, text);
 		}
-		const list = await place.run(context, 'audit', '--list', '--json');
+		const list = await place.call('audit', '--list', '--json');
 		assert.equal(list.status, 0);
 		assert.ok((objects(list.stdout)[0] as { probes: unknown[] }).probes.length >= 30);
 	});
@@ -106,12 +106,9 @@ describe('reasoning-lab compare', () => {
 	test('compares weights, files and the committed version on the rollouts of a run', async (context) => {
 		const place = await makeWorkplace(context);
 		await place.write('tiny.recipe.json', tinyRecipe);
-		const trained = await place.run(context, 'run', 'tiny.recipe.json', '--json');
-		assert.equal(trained.status, 0, trained.stderr);
-		const status = await place.run(context, 'status', '--json');
-		const run = (objects(status.stdout)[0] as { runs: { folder: string }[] }).runs[0]?.folder as string;
+		const run = await place.train('tiny.recipe.json');
 		const compare = async (...args: string[]) => {
-			const ended = await place.run(context, 'compare', ...args, '--run', run, '--json');
+			const ended = await place.call('compare', ...args, '--run', run, '--json');
 			assert.equal(ended.status, 0, ended.stdout + ended.stderr);
 			return objects(ended.stdout)[0] as unknown as Comparison;
 		};
@@ -146,7 +143,7 @@ describe('reasoning-lab compare', () => {
 		assert.equal(head.after, 'working copy');
 		assert.equal(head.summary.meanAfter, 0.5);
 		assert.equal(head.summary.meanBefore, files.summary.meanBefore);
-		const text = await place.run(context, 'compare', 'strict.reward.py', '--run', run);
+		const text = await place.call('compare', 'strict.reward.py', '--run', run);
 		assert.match(text.stdout, /^HEAD \([0-9a-f]+\) {2}-> {2}working copy$/m);
 		assert.match(text.stdout, /^changed {11}\d+ rollouts/m);
 	});

@@ -64,8 +64,7 @@ test('recipes that cannot run', async (context) => {
 	const latin = '{"prompt":"1","answer":"1"}\n{"prompt":"Caf\u00e9","answer":"2"}\n';
 	await writeFile(join(place.folder, 'latin.jsonl'), Buffer.from(latin, 'latin1'));
 	for (const [name, value] of cases) await place.write(`${name}.recipe.json`, value);
-	const all = await Promise.all(cases.map(([name]) => place.run(context, 'run', `${name}.recipe.json`)));
-	for (const [i, ended] of all.entries()) assertRefused(ended, cases[i]?.[2] as RegExp);
+	for (const [name, , message] of cases) assertRefused(await place.call('run', `${name}.recipe.json`), message);
 	// Three of them were rejected by their engines without leaving anything behind.
 	assert.deepEqual(await readdir(join(place.folder, 'runs')), []);
 	const missing = await place.run(context, 'run', 'no.recipe.json', '--json');
@@ -80,12 +79,12 @@ test('folders with the wrong contents', async (context) => {
 	const place = await Workplace.make(context);
 	const path = await place.write('tiny.recipe.json', tinyRecipe);
 	await writeFile(join(place.folder, 'runs'), 'a file in the place of the folder');
-	assertRefused(await place.run(context, 'run', path), /runs is not a folder, so nothing was written/);
+	assertRefused(await place.call('run', path), /runs is not a folder, so nothing was written/);
 	assert.deepEqual((await readdir(place.folder)).sort(), ['runs', 'tiny.recipe.json']);
 	const foreign = join(place.folder, 'foreign');
 	await mkdir(foreign);
 	await writeFile(join(foreign, 'run.json'), JSON.stringify({ format: 7 }));
-	assertRefused(await place.run(context, 'stop', foreign), /has format 7, but this version only reads formats up to 1/);
+	assertRefused(await place.call('stop', foreign), /has format 7, but this version only reads formats up to 1/);
 	await writeFile(join(foreign, 'run.json'), '{"format":1,"name":"\u001b[2Jevil"}');
 	const { stderr } = await place.run(context, 'stop', foreign);
 	// biome-ignore lint/suspicious/noControlCharactersInRegex: the point of the test
@@ -93,6 +92,6 @@ test('folders with the wrong contents', async (context) => {
 	const torch = join(place.folder, 'step_000010');
 	await mkdir(torch);
 	await writeFile(join(torch, 'state.json'), JSON.stringify({ format: 1, engine: 'pytorch', step: 10 }));
-	const refused = await place.run(context, 'export-onnx', torch);
+	const refused = await place.call('export-onnx', torch);
 	assertRefused(refused, /is a PyTorch checkpoint; .*\n?.*optimum-cli export onnx --model "/);
 });

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,9 +8,12 @@ import type { TestContext } from 'node:test';
 import { CliOutput } from '../../../src/cli/cliOutput.ts';
 import { runCommandLine } from '../../../src/cli/runCommandLine.ts';
 import { processState } from '../../../src/processes/processIdentity.ts';
+import { markStarted } from '../../../src/runs/foreignCode.ts';
+import { prepareRun } from '../../../src/runs/prepareRun.ts';
 import { runsIn } from '../../../src/runs/runFolders.ts';
 import { readRecord } from '../../../src/runs/runReader.ts';
 import { builtProgram } from '../../support/programs.ts';
+import { runHere } from '../engines/embedded/runHere.ts';
 
 const cli = builtProgram('dist/cli.js');
 const engine = builtProgram('dist/engine.js');
@@ -37,10 +41,12 @@ export interface Ended {
 /** A working folder with its own registry and runtime folder, and the command line to use in it. */
 export class Workplace {
 	readonly folder: string;
+	readonly #root: string;
 	readonly #environment: NodeJS.ProcessEnv;
 
 	private constructor(root: string, folder: string) {
 		this.folder = folder;
+		this.#root = root;
 		this.#environment = {
 			...process.env,
 			REASONING_LAB_HOME: join(root, 'home'),
@@ -93,15 +99,32 @@ export class Workplace {
 	}
 
 	/** Runs a command in this process, for what does not depend on a process of its own. Only one can run at a time. */
-	async call(...args: string[]): Promise<Ended> {
-		const before = { folder: process.cwd(), environment: { ...process.env } };
-		const [out, err] = [new Written(), new Written()];
-		process.chdir(this.folder);
-		Object.assign(process.env, this.#environment);
-		try {
+	call(...args: string[]): Promise<Ended> {
+		return this.#inside(async () => {
+			const [out, err] = [new Written(), new Written()];
 			const output = new CliOutput(args.includes('--json'), out.stream, err.stream);
 			const status = await runCommandLine(args, output, engine);
 			return { status, stdout: out.text, stderr: err.text };
+		});
+	}
+
+	/** Trains a recipe in this process, for tests that only need its run. @returns folder of the run */
+	train(recipe: string): Promise<string> {
+		return this.#inside(async () => {
+			const { folder } = await prepareRun(join(this.folder, recipe));
+			await markStarted(folder);
+			const { code, stderr } = await runHere({ folder: this.#root, environment: {} }, folder);
+			assert.equal(code, 0, stderr);
+			return folder;
+		});
+	}
+
+	async #inside<T>(action: () => Promise<T>): Promise<T> {
+		const before = { folder: process.cwd(), environment: { ...process.env } };
+		process.chdir(this.folder);
+		Object.assign(process.env, this.#environment);
+		try {
+			return await action();
 		} finally {
 			process.chdir(before.folder);
 			for (const name of Object.keys(process.env)) if (!(name in before.environment)) delete process.env[name];
@@ -129,7 +152,8 @@ class Written {
 export async function endEngines(runs: string): Promise<void> {
 	for (const run of await runsIn(runs)) {
 		const record = await readRecord(run).catch(() => null);
-		if (record !== null && (await processState(record)) === 'alive') process.kill(record.pid, 'SIGKILL');
+		if (record === null || record.pid === process.pid) continue;
+		if ((await processState(record)) === 'alive') process.kill(record.pid, 'SIGKILL');
 	}
 }
 

@@ -25,12 +25,12 @@ test('verify-environment reports a sound environment, and what is wrong with a b
 	assert.match(sound.stdout, /^on 3 rows of rows\.jsonl, 3 with a solution$/m);
 
 	await place.write('broken.env.py', `# @dataset rows.jsonl\n${guessing.replace('if self.done else 0.0', '')}`);
-	const broken = await place.run(context, 'verify-environment', 'broken.env.py', '--turns', '2', '--seed', '4');
+	const broken = await place.call('verify-environment', 'broken.env.py', '--turns', '2', '--seed', '4');
 	assert.equal(broken.status, 1, broken.stderr);
 	assert.match(broken.stdout, /^broken\.env\.py:31: error: A policy that does nothing earns 1\.00 on average/m);
 	assert.match(broken.stdout, /^Failed\.$/m);
 
-	const json = await place.run(context, 'verify-environment', 'broken.env.py', '--json');
+	const json = await place.call('verify-environment', 'broken.env.py', '--json');
 	const [found, ...others] = objects(json.stdout);
 	assert.deepEqual(others, []);
 	const verification = decodeOrThrow(environmentVerificationSchema, found, 'output');
@@ -48,8 +48,7 @@ test('run-episodes plays the solutions, or another policy', limit, async (contex
 		gold.stdout,
 		/^row (\d), gold: Guess my number from 1 to \d+\.\n {2}> guess\(\{"value":\d+\}\)\n {2}< correct\n {2}reward 1\.00, ended by the policy\n1 episode\n$/,
 	);
-	const json = await place.run(
-		context,
+	const json = await place.call(
 		'run-episodes',
 		'guess.env.py',
 		'--policy',
@@ -70,14 +69,14 @@ test('run-episodes plays the solutions, or another policy', limit, async (contex
 test('errors name the file and what to do', limit, async (context) => {
 	const place = await Workplace.make(context);
 	await place.write('fails.env.py', 'class Fails:\n    def reset(self, **row): raise KeyError("level")\n');
-	const failed = await place.run(context, 'run-episodes', 'fails.env.py', '--policy', 'idle');
+	const failed = await place.call('run-episodes', 'fails.env.py', '--policy', 'idle');
 	assert.equal(failed.status, 1);
 	assert.match(failed.stdout, /failed in reset: KeyError: 'level' \(fails\.env\.py:2\)/);
-	const none = await place.run(context, 'run-episodes', 'fails.env.py');
+	const none = await place.call('run-episodes', 'fails.env.py');
 	assert.equal(none.status, 2);
 	assert.match(none.stderr, /No row has a solution\. Add a column "calls"/);
 	await place.write('torn.env.py', 'class Torn(:\n');
-	const torn = await place.run(context, 'verify-environment', 'torn.env.py');
+	const torn = await place.call('verify-environment', 'torn.env.py');
 	assert.equal(torn.status, 1);
 	assert.match(torn.stderr, /torn\.env\.py:1: SyntaxError/);
 	for (const [args, message] of [
@@ -86,7 +85,7 @@ test('errors name the file and what to do', limit, async (context) => {
 		[['fails.env.py', '--dataset', 'missing.jsonl'], /missing\.jsonl does not exist/],
 		[['fails.env.py', '--timeout', '0'], /--timeout must be greater than 0/],
 	] as const) {
-		const refused = await place.run(context, 'verify-environment', ...args);
+		const refused = await place.call('verify-environment', ...args);
 		assert.equal(refused.status, 2, refused.stderr);
 		assert.match(refused.stderr, message);
 	}
@@ -105,7 +104,7 @@ test('the commands in docs/environments.md work on a template', limit, async (co
 		['verify-environment', 'run-episodes'],
 	);
 	for (const command of commands) {
-		const ended = await place.run(context, ...command);
+		const ended = await place.call(...command);
 		assert.equal(ended.status, 0, `${command.join(' ')}\n${ended.stdout}${ended.stderr}`);
 	}
 });
@@ -117,7 +116,7 @@ test('the environment in docs/environments.md is sound', limit, async (context) 
 	const [, row = ''] = /```json\n(\{"number"[^\n]*)\n```/.exec(page) ?? [];
 	await place.write('guess.env.py', code);
 	await place.write('guess.rows.jsonl', row);
-	const ended = await place.run(context, 'verify-environment', 'guess.env.py');
+	const ended = await place.call('verify-environment', 'guess.env.py');
 	assert.equal(ended.status, 0, ended.stdout + ended.stderr);
 	assert.match(ended.stdout, /gold 1 \/ 1/);
 });

@@ -31,7 +31,7 @@ async function folderOf(context: TestContext, changes: object = {}): Promise<str
 
 test('estimate shows memory by stage and part, and what would fit', { timeout: 120_000 }, async (context) => {
 	const place = await Workplace.make(context, await folderOf(context));
-	const large = await place.run(context, 'estimate', 'a.recipe.json', '--gpu', '80');
+	const large = await place.call('estimate', 'a.recipe.json', '--gpu', '80');
 	assert.equal(large.status, 1, large.stderr);
 	assert.match(large.stdout, /^sums: 494 million parameters \(qwen2\)\n1 process on cuda, bfloat16, attention sdpa\n/);
 	assert.match(
@@ -40,7 +40,7 @@ test('estimate shows memory by stage and part, and what would fit', { timeout: 1
 	);
 	assert.match(large.stdout, /but the GPU has only 80\.0 GiB\.\nIt would fit with "microBatch": \d+ in "pytorch"\./);
 	const change = `pytorch.microBatch=${/"microBatch": (\d+)/.exec(large.stdout)?.[1]}`;
-	const small = await place.run(context, 'estimate', 'a.recipe.json', '--gpu', '80', '--set', change, '--json');
+	const small = await place.call('estimate', 'a.recipe.json', '--gpu', '80', '--set', change, '--json');
 	assert.equal(small.status, 0, small.stderr);
 	const [line] = objects(small.stdout);
 	assert.deepEqual([line?.kind, line?.fits, line?.parameters], ['estimate', true, 494_032_768]);
@@ -57,7 +57,7 @@ test('a pipeline needs as much memory as its largest stage, and each stage uses 
 		{ name: 'measure', type: 'evaluate', from: 'rl', problems: 4 },
 	];
 	const place = await Workplace.make(context, await folderOf(context, { stages }));
-	const result = await place.run(context, 'estimate', 'a.recipe.json', '--gpu', '80');
+	const result = await place.call('estimate', 'a.recipe.json', '--gpu', '80');
 	assert.equal(result.status, 1, result.stderr);
 	assert.match(result.stdout, /^sums: 4 stages in sequence\nstage +type +memory/);
 	assert.match(result.stdout, /\nrl +grpo +\d+ GiB +\d+ GiB +10 +does not fit\n/);
@@ -68,7 +68,7 @@ test('a pipeline needs as much memory as its largest stage, and each stage uses 
 	);
 	assert.match(result.stdout, /\nThe recipe limits some stages to 12\.5 minutes in total; the other stages/);
 	assert.match(result.stdout, /\nrl: It would fit with "microBatch": \d+/);
-	const alone = await place.run(context, 'estimate', 'a.recipe.json', '--gpu', '800', '--json');
+	const alone = await place.call('estimate', 'a.recipe.json', '--gpu', '800', '--json');
 	assert.equal(alone.status, 0, alone.stderr);
 	const [line] = objects(alone.stdout) as [
 		{ kind: string; fits: boolean; stages: { estimate: { parameters: number } | null }[] },

@@ -52,7 +52,7 @@ describe('reasoning-lab evaluate', () => {
 		const lines = readFileSync(samples, 'utf8').trimEnd().split('\n');
 		assert.equal(lines.length, 12);
 		writeFileSync(samples, `${lines.slice(0, 5).join('\n')}\n${lines[5]?.slice(0, 40)}`);
-		const again = await place.run(context, 'evaluate', '--policy', 'good.json', ...asked, '--out', 'good', '--json');
+		const again = await place.call('evaluate', '--policy', 'good.json', ...asked, '--out', 'good', '--json');
 		const result = objects(again.stdout);
 		assert.deepEqual(
 			result
@@ -70,16 +70,14 @@ describe('reasoning-lab evaluate', () => {
 				.sort((a, b) => a.problem - b.problem);
 		assert.deepEqual(byProblem(whole), byProblem(lines), 'the same samples as without the kill');
 
-		const worse = await place.run(
-			context,
+		const worse = await place.call(
 			'evaluate',
 			...['--policy', 'bad.json', ...asked, '--out', 'bad', '--baseline', 'good'],
 		);
 		assert.equal(worse.status, 1);
 		assert.match(worse.stdout, /baseline {2}0\.750, now 0\.167: -0\.583 \(.*\) on 12 questions/);
 		assert.match(worse.stdout, /Accuracy fell \(p < 0\.05\)\./);
-		const better = await place.run(
-			context,
+		const better = await place.call(
 			'evaluate',
 			...['--policy', 'good.json', ...asked, '--out', 'good', '--baseline', 'bad'],
 			...['--against', 'bad.json', '--train', 'train.jsonl'],
@@ -98,8 +96,7 @@ describe('reasoning-lab evaluate', () => {
 		const place = await placeWith(context);
 		const rows = [0, 1, 2].map((i) => ({ problem: `q${i} is what number?`, answer: `${i}`, subject: 'counting' }));
 		await writeFile(join(place.folder, 'math.jsonl'), rows.map((row) => JSON.stringify(row)).join('\n'));
-		const ended = await place.run(
-			context,
+		const ended = await place.call(
 			'evaluate',
 			...['--policy', 'bad.json', '--benchmark', 'math-500', '--dataset', 'math.jsonl', '--json'],
 		);

@@ -10,7 +10,7 @@ const prm = fileURLToPath(new URL('../../fixtures/prm', import.meta.url));
 
 test('export writes the requested data and reports what was omitted', async (context) => {
 	const place = await Workplace.make(context);
-	const run = (...args: string[]) => place.run(context, 'export', ...args);
+	const run = (...args: string[]) => place.call('export', ...args);
 	const pairs = await run(trl, '--as', 'dpo', '--steps', '1-4', '--margin', '0.01', '--out', 'pairs.jsonl');
 	assert.equal(pairs.status, 0, pairs.stderr);
 	assert.match(

@@ -35,7 +35,7 @@ test('a recipe with named stages runs as a pipeline, is shown, and cannot run tw
 	const status = await place.call('pipeline', 'status');
 	assert.match(status.stdout, /story: finished {2}.*\n.*\ncold +sft +finished +3\/3/);
 	assert.match(status.stdout, /measure +evaluate +finished +\d+\/\d+ +[01]\.\d{3}/);
-	const [{ pipelines }] = objects((await place.run(context, 'pipeline', 'status', 'story', '--json')).stdout) as [
+	const [{ pipelines }] = objects((await place.call('pipeline', 'status', 'story', '--json')).stdout) as [
 		{ pipelines: { folder: string; stages: { name: string; done: number }[] }[] },
 	];
 	assert.deepEqual(
@@ -57,7 +57,7 @@ test('a recipe with named stages runs as a pipeline, is shown, and cannot run tw
 	assert.equal(again.status, 0, again.stderr);
 	assert.doesNotMatch(again.stdout, /runs$/m);
 	assert.equal((await readRecord(join(folder, 'cold'))).attempt, 1);
-	const stopped = await place.run(context, 'pipeline', 'stop', folder);
+	const stopped = await place.call('pipeline', 'stop', folder);
 	assert.match(stopped.stdout, /is not running \(status: finished\)/);
 });
 
@@ -83,7 +83,7 @@ test('Ctrl+C stops the running stage with a checkpoint, and resuming continues i
 	assert.equal(busy.status, 2);
 	assert.match(busy.stderr, /is running \(process \d+\)/);
 	await until(async () => ((await readRecord(join(folder, 'cold'))).attempt === 2 ? true : null));
-	const stop = await place.run(context, 'pipeline', 'stop', folder, '--json');
+	const stop = await place.call('pipeline', 'stop', folder, '--json');
 	assert.deepEqual(objects(stop.stdout), [{ folder, status: 'stopped' }]);
 });
 

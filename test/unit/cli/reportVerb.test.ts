@@ -7,10 +7,8 @@ import { objects, tinyRecipe, Workplace } from './cliFixtures.ts';
 test('report writes a run as HTML and as Markdown, including an evaluation of its checkpoint', async (context) => {
 	const place = await Workplace.make(context);
 	await place.write('recipe.json', tinyRecipe);
-	const trained = await place.run(context, 'run', 'recipe.json', '--json');
-	assert.equal(trained.status, 0, trained.stderr);
-	const measured = await place.run(
-		context,
+	await place.train('recipe.json');
+	const measured = await place.call(
 		'evaluate',
 		...['--policy', 'tiny@7', '--run', 'tiny', '--limit', '4', '--samples', '2'],
 	);
@@ -29,14 +27,14 @@ test('report writes a run as HTML and as Markdown, including an evaluation of it
 	assert.ok(!page.includes('<script'));
 
 	const out = join(place.folder, 'made.md');
-	const markdown = await place.run(context, 'report', result.runs[0] as string, '--out', out);
+	const markdown = await place.call('report', result.runs[0] as string, '--out', out);
 	assert.equal(markdown.status, 0, markdown.stderr);
 	assert.match(markdown.stdout, /made\.md: report for tiny \(\d/);
 	const text = await readFile(out, 'utf8');
 	assert.match(text, /^# tiny\n\nTraining run report, generated /);
 
 	const part = ['--part', 'evaluations', '--format', 'markdown', '--out', '-'];
-	const evaluations = await place.run(context, 'report', 'tiny', ...part, '--json');
+	const evaluations = await place.call('report', 'tiny', ...part, '--json');
 	assert.equal(evaluations.status, 0, evaluations.stderr);
 	const [shown] = objects(evaluations.stdout) as { text: string; path: null }[];
 	assert.match(shown?.text ?? '', /^# Evaluations of tiny\n[\s\S]*\n## held-out-run-step\\_000007\n/);

@@ -26,9 +26,7 @@ async function trained(context: TestContext): Promise<{ place: Workplace; run: s
 		...tinyRecipe,
 		rewards: [{ use: 'accuracy' }, { file: 'brevity.reward.ts' }],
 	});
-	const { status, stderr } = await place.run(context, 'run', 'tiny.recipe.json');
-	assert.equal(status, 0, stderr);
-	return { place, run: (await runsIn(join(place.folder, 'runs')))[0] as string };
+	return { place, run: await place.train('tiny.recipe.json') };
 }
 
 test('a run is rescored: equal values pass, and a difference from the record exits with 1', limit, async (context) => {
@@ -48,34 +46,34 @@ test('a run is rescored: equal values pass, and a difference from the record exi
 	line.rewards.brevity = 0.5;
 	lines[3] = JSON.stringify(line);
 	await writeFile(file, `${lines.join('\n')}\n`);
-	const changed = await place.run(context, 'rescore', run);
+	const changed = await place.call('rescore', run);
 	assert.equal(changed.status, 1, changed.stderr);
 	assert.match(changed.stdout, /brevity +96\.9% equal, 1 different/);
 	assert.match(changed.stdout, /step 4, group 0, completion 3: brevity was 0\.5, is 0\.0\d+\n/);
-	const others = await place.run(context, 'rescore', run, '--steps', '6-9', '--json');
+	const others = await place.call('rescore', run, '--steps', '6-9', '--json');
 	assert.equal(others.status, 0, others.stderr);
 	const [result] = objects(others.stdout);
 	assert.deepEqual([result?.equal, result?.rows], [true, 16]);
-	const [one] = objects((await place.run(context, 'rescore', run, '--steps', '4', '--json')).stdout);
+	const [one] = objects((await place.call('rescore', run, '--steps', '4', '--json')).stdout);
 	assert.equal((one?.differences as unknown[] | undefined)?.length, 1);
 	assert.deepEqual(one?.steps, [4]);
-	const none = await place.run(context, 'rescore', run, '--steps', '100-200');
+	const none = await place.call('rescore', run, '--steps', '100-200');
 	assert.equal(none.status, 2);
 	assert.match(none.stderr, /has no rollouts for steps 100 to 200/);
 	// The same run on another machine: its reward files do not run without permission.
 	const elsewhere = await Workplace.make(context, place.folder);
-	const asked = await elsewhere.run(context, 'rescore', run);
+	const asked = await elsewhere.call('rescore', run);
 	assert.equal(asked.status, 2);
 	assert.match(asked.stderr, /You have not started .* on this machine.*brevity\.reward\.ts.*--run-code/s);
 	for (const more of [[], ['--checkpoint', '2']]) {
-		const resumed = await elsewhere.run(context, 'resume', run, ...more);
+		const resumed = await elsewhere.call('resume', run, ...more);
 		assert.equal(resumed.status, 2);
 		assert.match(resumed.stderr, more.length === 0 ? /has finished/ : /You have not started .*--run-code/s);
 	}
-	const rescored = await elsewhere.run(context, 'rescore', run, '--run-code', '--steps', '4');
+	const rescored = await elsewhere.call('rescore', run, '--run-code', '--steps', '4');
 	assert.equal(rescored.status, 1, rescored.stderr);
 	await appendFile(join(run, 'rewards/brevity.reward.ts'), '\n');
-	const refused = await place.run(context, 'rescore', run);
+	const refused = await place.call('rescore', run);
 	assert.equal(refused.status, 2);
 	assert.match(refused.stderr, /brevity\.reward\.ts has changed since the run started/);
 });
@@ -101,7 +99,7 @@ test('a run paused by a reward shows the reason, and resumes', limit, async (con
 	const run = await until(async () => (await runsIn(join(place.folder, 'runs')))[0]);
 	await until(async () => (await readRecord(run)).status === 'paused');
 	await rm(down);
-	const resumed = await place.run(context, 'resume', run);
+	const resumed = await place.call('resume', run);
 	assert.equal(resumed.status, 0, resumed.stderr);
 	const { status, stdout } = await first.ended;
 	assert.equal(status, 0);

@@ -21,7 +21,7 @@ describe('reward-math', () => {
 		assert.equal(await verdict('2', '<think>3?</think><answer>2</answer>'), 1);
 		assert.equal(await verdict('2', '<think>2</think><answer>3</answer>'), 0);
 		assert.equal(await verdict('2', '<answer>2</answer><answer>3</answer>'), 0);
-		const text = await place.run(context, 'reward-math', '1/2', '0.5');
+		const text = await place.call('reward-math', '1/2', '0.5');
 		assert.match(text.stdout, /^1 right: /);
 	});
 

@@ -1,18 +1,23 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, describe, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { decodeOrThrow } from '../../../src/protocol/decode.ts';
-import { isolationLineSchema } from '../../../src/protocol/isolation.ts';
+import { type IsolationReport, isolationLineSchema } from '../../../src/protocol/isolation.ts';
 import { escapeAttempts } from '../../../src/rewards/sandbox/isolationCheck/isolationAttempts.ts';
 import { builtProgram } from '../../support/programs.ts';
 import { testSandbox } from '../rewards/sandboxFixture.ts';
 
 const { skip } = await testSandbox();
 const folder = mkdtempSync(join(tmpdir(), 'sandbox-cli-'));
-after(() => rmSync(folder, { recursive: true, force: true }));
+/** Separate home folder inside the real one, so that concurrent checks do not see each other's files. */
+const home = mkdtempSync(join(homedir(), '.sandbox-home-'));
+chmodSync(home, 0o755);
+after(() => {
+	for (const made of [folder, home]) rmSync(made, { recursive: true, force: true });
+});
 
 function check(args: readonly string[], environment: NodeJS.ProcessEnv = {}) {
 	const { REASONING_LAB_SANDBOX: _, ...rest } = process.env;
@@ -25,27 +30,54 @@ function check(args: readonly string[], environment: NodeJS.ProcessEnv = {}) {
 }
 
 describe('reasoning-lab sandbox-check', () => {
-	it('prints one attempt per line and what held', { skip }, () => {
-		const { status, stdout, lines } = check([]);
-		assert.equal(status, 0, stdout);
-		assert.match(lines[0] ?? '', /^bubblewrap: no network/);
-		for (const { id } of escapeAttempts) assert.match(stdout, new RegExp(`^ {2}${id} +(held|skipped) `, 'm'));
-		assert.match(lines.at(-1) ?? '', /^\d+ blocked, 0 not blocked/);
-		assert.deepEqual(readdirSync(folder), []);
+	describe('in bubblewrap', { skip }, () => {
+		let report: IsolationReport;
+		before(() => {
+			const { status, stdout, lines } = check(['--json'], { HOME: home });
+			assert.equal(status, 0, stdout);
+			const decoded = lines.map((line) => decodeOrThrow(isolationLineSchema, JSON.parse(line), line));
+			assert.deepEqual(
+				decoded.map(({ kind }) => kind),
+				[...escapeAttempts.map(() => 'attempt'), 'report'],
+			);
+			const last = decoded.at(-1);
+			assert.ok(last?.kind === 'report' && last.report.kind === 'bubblewrap');
+			report = last.report;
+		});
+
+		for (const { id, tried, expected } of escapeAttempts) {
+			it(`${id}: ${tried}: ${expected}`, (test) => {
+				const attempt = report.attempts.find((one) => one.id === id);
+				assert.ok(attempt, 'it was not tried');
+				if (attempt.outcome === 'skipped') test.skip(attempt.evidence);
+				else assert.equal(attempt.outcome, 'held', attempt.evidence);
+			});
+		}
+
+		it('reports what was contained and leaves nothing behind', () => {
+			assert.match(report.description, /^bubblewrap: no network/);
+			assert.deepEqual([report.failed, report.untried], [0, 0]);
+			assert.equal(report.held + report.skipped, escapeAttempts.length);
+			assert.deepEqual(readdirSync(folder), []);
+			assert.deepEqual(readdirSync(home), []);
+		});
+
+		it('stops a fork bomb of 200 processes far below that number', () => {
+			const bomb = report.attempts.find(({ id }) => id === 'fork-bomb');
+			const max = Math.max(...(bomb?.evidence.match(/\d+/g) ?? ['200']).map(Number));
+			assert.ok(max < 200, bomb?.evidence);
+		});
 	});
 
-	it('exits with 1 if something did not hold, and reports it in JSON as well', {
+	it('prints one attempt per line, and exits with 1 if something did not hold', {
 		skip: process.platform !== 'linux',
 	}, () => {
-		const { status, lines } = check(['--json'], { REASONING_LAB_SANDBOX: 'unsafe' });
-		assert.equal(status, 1);
-		const decoded = lines.map((line) => decodeOrThrow(isolationLineSchema, JSON.parse(line), line));
-		assert.deepEqual(
-			decoded.map(({ kind }) => kind),
-			[...escapeAttempts.map(() => 'attempt'), 'report'],
-		);
-		const last = decoded.at(-1);
-		assert.ok(last?.kind === 'report' && last.report.kind === 'unsafe' && last.report.failed > 0);
+		const { status, stdout, lines } = check([], { REASONING_LAB_SANDBOX: 'unsafe' });
+		assert.equal(status, 1, stdout);
+		assert.match(lines[0] ?? '', /^unsafe: a plain process/);
+		for (const { id } of escapeAttempts) assert.match(stdout, new RegExp(`^ {2}${id} +(held|skipped|ESCAPED) `, 'm'));
+		assert.match(stdout, /^ {2}read-home +ESCAPED /m);
+		assert.match(lines.at(-1) ?? '', /^\d+ blocked, [1-9]\d* not blocked/);
 	});
 
 	it('rejects an unknown mode and an unavailable one', () => {

@@ -55,15 +55,7 @@ test('compare-strategies prints a table with supported conclusions and continues
 	assert.match(stdout, /^self-consistency +n=16 +0\.\d{3} +\[0\.\d{3}, [01]\.\d{3}\] +\+0\.\d{3}/m);
 	assert.match(stdout, /^best-of-n by accuracy \(gold\) \(oracle upper bound\)/m);
 	assert.match(stdout, /^better than a single sample: self-consistency n=16$/m);
-	const again = await work.run(
-		context,
-		'compare-strategies',
-		'--spec',
-		'sums/comparison.json',
-		'--out',
-		'sums',
-		'--json',
-	);
+	const again = await work.call('compare-strategies', '--spec', 'sums/comparison.json', '--out', 'sums', '--json');
 	assert.equal(again.status, 0, again.stderr);
 	const [comparison] = objects(again.stdout);
 	assert.equal(comparison?.kind, 'comparison');
@@ -82,10 +74,8 @@ test('generate-data writes the requested files and reports errors before it star
 		'--dataset',
 		'sums.jsonl',
 	];
-	const [made, wrong] = await Promise.all([
-		work.run(context, ...args, '--export', 'solutions,sft', '--out', 'd', '--json'),
-		work.run(context, ...args, '--export', 'poems', '--out', 'w'),
-	]);
+	const made = await work.call(...args, '--export', 'solutions,sft', '--out', 'd', '--json');
+	const wrong = await work.call(...args, '--export', 'poems', '--out', 'w');
 	assert.equal(made.status, 0, made.stderr);
 	const data = objects(made.stdout).at(-1) as { kind: string; problems: number; lines: Record<string, number> };
 	assert.deepEqual([data.kind, data.problems], ['data', 20]);

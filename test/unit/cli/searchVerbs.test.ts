@@ -22,7 +22,7 @@ describe('reasoning-lab search', () => {
 		);
 		const log = join(place.folder, 'searches', name as string);
 		assert.ok(stdout.trimEnd().endsWith(join('searches', name as string)));
-		const more = await place.run(context, 'search', '--continue', log, '--budget', 'nodes=2', '--json');
+		const more = await place.call('search', '--continue', log, '--budget', 'nodes=2', '--json');
 		const [started, result] = objects(more.stdout);
 		assert.equal(started?.kind, 'started');
 		assert.deepEqual([result?.kind, result?.stop], ['result', 'nodes']);
@@ -35,7 +35,7 @@ describe('reasoning-lab search', () => {
 		assert.match(again.stderr, /already exists/);
 		// A search that was killed at startup leaves an empty log.
 		await writeFile(join(place.folder, 'killed.jsonl'), '');
-		const anew = await place.run(context, 'search', ...asked, '--log', 'killed.jsonl');
+		const anew = await place.call('search', ...asked, '--log', 'killed.jsonl');
 		assert.equal(anew.status, 0, anew.stderr);
 		assert.equal((await readTreeLog(join(place.folder, 'killed.jsonl'))).tree.nodes.length, 6);
 	});
@@ -73,9 +73,9 @@ describe('reasoning-lab search', () => {
 		await scriptIn(place.folder);
 		await writeFile(join(place.folder, 'rows.jsonl'), '{"prompt":"What is 17 + 25?","answer":"42"}\n');
 		const asked = ['--policy', 'script.json', '--strategy', 'self-consistency', '--param', 'n=9'];
-		const plain = await place.run(context, 'solve', '--dataset', 'rows.jsonl', ...asked);
+		const plain = await place.call('solve', '--dataset', 'rows.jsonl', ...asked);
 		assert.deepEqual([plain.status, plain.stdout], [0, '42\n']);
-		const [result] = objects((await place.run(context, 'solve', '--dataset', 'rows.jsonl', ...asked, '--json')).stdout);
+		const [result] = objects((await place.call('solve', '--dataset', 'rows.jsonl', ...asked, '--json')).stdout);
 		assert.deepEqual([result?.answer, result?.correct, result?.stop], ['42', true, 'complete']);
 		assert.deepEqual((await readdir(place.folder)).sort(), ['rows.jsonl', 'script.json']);
 		const none = await place.call('solve', '--dataset', 'rows.jsonl', '--row', '3', ...asked);
@@ -87,11 +87,11 @@ describe('reasoning-lab search', () => {
 		const place = await Workplace.make(context);
 		const example = join(import.meta.dirname, '../../../media/examples/heads.script.json');
 		const asked = ['35 heads and 94 legs: how many rabbits?', '--policy', example, '--seed', '0'];
-		const greedy = await place.run(context, 'solve', ...asked, '--param', 'n=1', '--temperature', '0');
+		const greedy = await place.call('solve', ...asked, '--param', 'n=1', '--temperature', '0');
 		assert.equal(greedy.stdout, '6\n');
 		assert.equal((await place.call('solve', ...asked)).stdout, '12\n');
 		const tree = ['--strategy', 'mcts', '--guide', 'mean-logprob', '--log', 'a.jsonl', '--concurrency', '1'];
-		assert.match((await place.run(context, 'search', ...asked, ...tree)).stdout, /^Answer: 12\n/);
+		assert.match((await place.call('search', ...asked, ...tree)).stdout, /^Answer: 12\n/);
 		const drawn = await place.call('tree', 'a.jsonl');
 		assert.match(drawn.stdout, /^Reasoning Lab\n.*\nmcts, policy heads and legs; answer 12; ended: complete; /);
 	});
@@ -106,7 +106,7 @@ describe('reasoning-lab search', () => {
 		];
 		await scriptIn(place.folder, { name: 'moody', rules });
 		const asked = ['p', '--answer', '42', '--policy', 'script.json', '--param', 'n=1', '--concurrency', '1'];
-		const found = await place.run(context, 'search', ...asked, '--reward', 'gold:accuracy');
+		const found = await place.call('search', ...asked, '--reward', 'gold:accuracy');
 		assert.match(
 			found.stdout,
 			/^Answer: 42 {2}\(right\) {2}selected with the gold answer: an upper bound, not a result\n1 node,/,

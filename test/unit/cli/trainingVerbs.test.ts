@@ -45,13 +45,13 @@ test('a run is trained, followed, summarized, listed and exported', limit, async
 	assert.equal(record.seeds.recipe, 5);
 	assert.equal(record.step, 7);
 
-	const status = await place.run(context, 'status', '--json');
+	const status = await place.call('status', '--json');
 	const [{ runs }] = objects(status.stdout) as [{ runs: { folder: string; status: string }[] }];
 	assert.deepEqual(
 		runs.map((run) => [run.folder, run.status]),
 		[[summary.run, 'finished']],
 	);
-	assert.match((await place.run(context, 'status')).stdout, /tiny +finished +grpo +7\/7/);
+	assert.match((await place.call('status')).stdout, /tiny +finished +grpo +7\/7/);
 	const exported = await place.run(context, 'export-onnx', summary.run, '--json');
 	assert.equal(exported.status, 0, exported.stderr);
 	const [file] = objects(exported.stdout);
@@ -59,10 +59,10 @@ test('a run is trained, followed, summarized, listed and exported', limit, async
 	assert.ok((await readFile(String(file?.onnx))).length > 1000);
 	assert.ok(JSON.parse(await readFile(String(file?.tokenizer), 'utf8')));
 
-	const again = await place.run(context, 'resume', summary.run);
+	const again = await place.call('resume', summary.run);
 	assert.equal(again.status, 2);
 	assert.match(again.stderr, /has finished, so there is nothing to resume/);
-	const branch = await place.run(context, 'resume', summary.run, '--checkpoint', '3', '--json', '--control', 'shuffle');
+	const branch = await place.call('resume', summary.run, '--checkpoint', '3', '--json', '--control', 'shuffle');
 	assert.equal(branch.status, 0, branch.stderr);
 	const lines = objects(branch.stdout);
 	assert.equal(lines.at(-1)?.kind, 'ended');
@@ -74,12 +74,12 @@ test('a run is trained, followed, summarized, listed and exported', limit, async
 		steps.map(({ step }) => step),
 		(await readMetrics(child)).map(({ step }) => step),
 	);
-	const other = await place.run(context, 'resume', summary.run, '--checkpoint', '3', '--set', 'model.layers=2');
+	const other = await place.call('resume', summary.run, '--checkpoint', '3', '--set', 'model.layers=2');
 	assert.equal(other.status, 2);
 	assert.match(other.stderr, /does not match the recipe/);
 	const cut = join(summary.run, 'checkpoints', 'step_000007', 'model.safetensors');
 	await truncate(cut, 100);
-	const damaged = await place.run(context, 'export-onnx', join(summary.run, 'checkpoints', 'step_000007'));
+	const damaged = await place.call('export-onnx', join(summary.run, 'checkpoints', 'step_000007'));
 	assert.equal(damaged.status, 2);
 	assert.match(damaged.stderr, /step_000007 is damaged/);
 });
@@ -91,23 +91,23 @@ test('a detached run is stopped, resumed in place, and killed', limit, async (co
 	assert.equal(started.status, 0, started.stderr);
 	const run = String(objects(started.stdout)[0]?.folder);
 	await until(async () => (await readMetrics(run)).length > 2);
-	const busy = await place.run(context, 'resume', run);
+	const busy = await place.call('resume', run);
 	assert.equal(busy.status, 2);
 	assert.match(busy.stderr, /is running \(process \d+\)/);
-	const stopped = await place.run(context, 'stop', run, '--json');
+	const stopped = await place.call('stop', run, '--json');
 	assert.deepEqual([stopped.status, objects(stopped.stdout)[0]?.status], [0, 'stopped']);
 	const step = (await readRecord(run)).step;
 	assert.equal((await listCheckpoints(run)).at(-1)?.step, step);
 	const changed = await place.run(context, 'resume', run, '--seed', '3');
 	assert.equal(changed.status, 2);
 
-	const resumed = await place.run(context, 'resume', run, '--detach');
+	const resumed = await place.call('resume', run, '--detach');
 	assert.equal(resumed.status, 0, resumed.stderr);
 	await until(async () => (await readMetrics(run)).length > step + 2);
 	assert.equal((await readRecord(run)).attempt, 2);
-	const ended = await place.run(context, 'stop', run, '--now', '--json');
+	const ended = await place.call('stop', run, '--now', '--json');
 	assert.deepEqual([ended.status, objects(ended.stdout)[0]?.status], [0, 'crashed']);
-	const idle = await place.run(context, 'stop', run);
+	const idle = await place.call('stop', run);
 	assert.deepEqual([idle.status, /is not running \(status: crashed\)/.test(idle.stdout)], [0, true]);
 });
 
@@ -170,7 +170,7 @@ test('a full disk ends the run with one message, and the run resumes once there 
 	});
 	await writeFile(join(disk, 'ballast'), Buffer.alloc(800_000));
 	await place.write('long.recipe.json', { ...longRecipe, stages: [{ ...longRecipe.stages[0], steps: 3000 }] });
-	const full = await place.run(context, 'run', 'long.recipe.json');
+	const full = await place.call('run', 'long.recipe.json');
 	assert.match(full.stderr, /no space left on device/);
 	assert.match(full.stderr, /Free some disk space, then resume the run/);
 	assert.equal(full.status, 2, full.stderr);

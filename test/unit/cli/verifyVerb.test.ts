@@ -42,12 +42,12 @@ test('a TypeScript reward is verified on its dataset and its cases', limit, asyn
 		'rewards/brevity.cases.jsonl',
 		`${good}\n{"completion": "x", "expect": 1, "name": "no answer"}\n`,
 	);
-	const broke = await place.run(context, 'verify', 'rewards/brevity.reward.ts', '--rows', '20');
+	const broke = await place.call('verify', 'rewards/brevity.reward.ts', '--rows', '20');
 	assert.equal(broke.status, 1);
 	assert.match(broke.stdout, /rewards\/brevity\.cases\.jsonl:3: no answer: brevity gives null, expected 1: x\n/);
 	assert.match(broke.stdout, /^Failed: brevity\.$/m);
 
-	const json = await place.run(context, 'verify', 'rewards/brevity.reward.ts', '--json', '--seed', '4');
+	const json = await place.call('verify', 'rewards/brevity.reward.ts', '--json', '--seed', '4');
 	assert.equal(json.status, 1);
 	const [found, ...others] = objects(json.stdout);
 	assert.deepEqual(others, []);
@@ -57,7 +57,7 @@ test('a TypeScript reward is verified on its dataset and its cases', limit, asyn
 	assert.deepEqual(decoded.value.statistics.agreement, { problems: 40, agreed: 40 });
 
 	await place.project.write('rewards/brevity.cases.jsonl', `${good}no case\n`);
-	const torn = await place.run(context, 'verify', 'rewards/brevity.reward.ts');
+	const torn = await place.call('verify', 'rewards/brevity.reward.ts');
 	assert.equal(torn.status, 1);
 	assert.match(torn.stdout, /rewards\/brevity\.cases\.jsonl, line 2, is not valid JSON\./);
 });
@@ -71,7 +71,7 @@ test('a Python reward is verified, and its errors show their line', limit, async
 		'rewards/right.reward.py',
 		`${right}\ndef rest(completions, level, **kwargs):\n    return [1 / (value - 2) for value in level]\n`,
 	);
-	const broke = await place.run(context, 'verify', 'rewards/right.reward.py');
+	const broke = await place.call('verify', 'rewards/right.reward.py');
 	assert.equal(broke.status, 1);
 	assert.match(broke.stdout, /^right: /m);
 	assert.match(broke.stdout, /^rest: .* errors · /m);
@@ -80,7 +80,7 @@ test('a Python reward is verified, and its errors show their line', limit, async
 		/rewards\/right\.reward\.py:6: threw: .*division by zero.* \(row \d+, correct answer; .* and \d+ more rows\)/,
 	);
 	assert.match(broke.stdout, /^Failed: rest\.$/m);
-	const one = await place.run(context, 'verify', 'rewards/right.reward.py', '--reward', 'right', '--json');
+	const one = await place.call('verify', 'rewards/right.reward.py', '--reward', 'right', '--json');
 	assert.equal(one.status, 0, 'the other function was not asked for');
 	assert.deepEqual(
 		objects(one.stdout).map(({ reward }) => reward),
@@ -91,7 +91,7 @@ test('a Python reward is verified, and its errors show their line', limit, async
 test('rewards are verified on recorded rollouts and on cases from any file', limit, async (context) => {
 	const place = await project(context, { 'rewards/right.reward.py': right });
 	const run = await place.project.run('sums-1', { 2: batch(2, 4, 4, (i) => ({ right: (i + 1) % 2 })) });
-	const rollouts = await place.run(context, 'verify', 'rewards/right.reward.py', '--run', run, '--json');
+	const rollouts = await place.call('verify', 'rewards/right.reward.py', '--run', run, '--json');
 	assert.equal(rollouts.status, 0, rollouts.stderr);
 	const [found] = objects(rollouts.stdout) as unknown as Verification[];
 	assert.deepEqual(found?.statistics.recorded, { same: 16, different: 0 });
@@ -100,7 +100,7 @@ test('rewards are verified on recorded rollouts and on cases from any file', lim
 		'more.jsonl',
 		'{"completion": "<answer>2</answer>", "row": {"answer": 2}, "expect": 1}\n',
 	);
-	const cased = await place.run(context, 'verify', 'rewards/right.reward.py', '--cases', cases);
+	const cased = await place.call('verify', 'rewards/right.reward.py', '--cases', cases);
 	assert.equal(cased.status, 0, cased.stdout);
 	assert.match(cased.stdout, /on 1 case of more\.jsonl/);
 });
@@ -115,11 +115,11 @@ test('a reward that cannot be loaded fails, which is distinct from invalid usage
 		['broken.reward.py', /broken\.reward\.py:1/],
 		['empty.reward.ts', /empty\.reward\.ts/],
 	] as const) {
-		const failed = await place.run(context, 'verify', `rewards/${file}`);
+		const failed = await place.call('verify', `rewards/${file}`);
 		assert.equal(failed.status, 1, failed.stderr);
 		assert.match(failed.stderr, words);
 	}
-	const plain = await place.run(context, 'verify', 'rewards/fine.reward.ts');
+	const plain = await place.call('verify', 'rewards/fine.reward.ts');
 	assert.equal(plain.status, 0);
 	assert.match(plain.stdout, /^fine: no rows\n.*Add "\/\/ @dataset/s);
 	const fine = 'rewards/fine.reward.ts';

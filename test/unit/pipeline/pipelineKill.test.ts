@@ -17,7 +17,7 @@ const data = (folder: string) => readFile(join(folder, 'solve', 'data', 'complet
 
 test('killing the runner, alone or with its engine, leads to the same artifacts', async (context) => {
 	const place = await PipelinePlace.make(context);
-	const { folder: whole, record: expected } = await place.run(stages);
+	const { folder: whole, record: expected } = await place.runHere(stages);
 	assert.equal(expected.status, 'finished', expected.error?.message);
 
 	const { folder } = await place.start(stages);

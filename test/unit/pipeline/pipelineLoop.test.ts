@@ -1,10 +1,6 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { test } from 'node:test';
-import { readPipeline } from '../../../src/runs/pipeline/pipelineFolder.ts';
-import { readRecord } from '../../../src/runs/runReader.ts';
-import { eventually } from '../engines/embedded/engineProcess.ts';
-import { cold, ended, kill, made, PipelinePlace, stageOf, states, stepsOf } from './pipelinePlace.ts';
+import { cold, made, PipelinePlace, stageOf, states } from './pipelinePlace.ts';
 
 const rounds = (times: number) => [
 	cold,
@@ -25,9 +21,9 @@ const rounds = (times: number) => [
 ];
 const names = ['cold', 'solve-1', 'learn-1', 'solve-2', 'learn-2'];
 
-test('a loop killed during a round resumes to the same artifacts, and a longer loop only adds rounds', async (context) => {
+test('a loop that fails during a round resumes to the same artifacts, and a longer loop only adds rounds', async (context) => {
 	const place = await PipelinePlace.make(context);
-	const { folder: whole, record: expected } = await place.run(rounds(2));
+	const { folder: whole, record: expected } = await place.runHere(rounds(2));
 	assert.equal(expected.status, 'finished', expected.error?.message);
 	assert.deepEqual(
 		states(expected),
@@ -38,14 +34,13 @@ test('a loop killed during a round resumes to the same artifacts, and a longer l
 	// Each round searches different problems.
 	assert.notDeepEqual(made(expected, 'solve-1'), made(expected, 'solve-2'));
 
-	const { folder } = await place.start(rounds(2));
-	await eventually(async () => (await stepsOf(folder, 'learn-2')) >= 1, 'the second round trains');
-	await kill(await readPipeline(folder));
-	await kill(await readRecord(join(folder, 'learn-2')));
-	const { attempt } = (await place.resume(folder)).record;
-	const record = await ended(folder, attempt);
+	// An engine that cannot start in the second round. `npm run acceptance -- faults` kills processes of pipelines.
+	const failing = await place.runHere(rounds(2), {}, { failing: 'learn-2' });
+	assert.deepEqual(states(failing.record).slice(-2), ['solve-2 finished', 'learn-2 failed']);
+	const record = await place.resumedHere(failing.folder);
 	assert.deepEqual(states(record), states(expected), record.error?.message);
 	for (const name of names) assert.deepEqual(made(record, name), made(expected, name), name);
+	assert.equal(stageOf(record, 'solve-2').started, stageOf(failing.record, 'solve-2').started);
 
 	const longer = await place.resumed(whole, { recipe: await place.write(rounds(3), {}, 'longer') });
 	assert.equal(longer.status, 'finished', longer.error?.message);

@@ -17,17 +17,17 @@ const attempts = async (folder: string, ...stages: string[]) =>
 test('only changed stages and the stages that depend on them are rerun, and old results are kept', async (context) => {
 	const place = await PipelinePlace.make(context);
 	const other = { ...cold, name: 'other', steps: 2 };
-	const { folder, record } = await place.run([cold, quick, other]);
+	const { folder, record } = await place.runHere([cold, quick, other]);
 	assert.equal(record.status, 'finished');
 	const before = made(record, 'rl');
 
-	const same = await place.resumed(folder, { recipe: await place.write([quick, other, cold], { workers: 2 }) });
+	const same = await place.resumedHere(folder, { recipe: await place.write([quick, other, cold], { workers: 2 }) });
 	assert.deepEqual(states(same), ['other finished', 'cold finished', 'rl finished']);
 	assert.deepEqual(await attempts(folder, 'cold', 'rl', 'other'), [1, 1, 1]);
 	assert.deepEqual(made(same, 'rl'), before);
 
 	const recipe = await place.write([{ ...cold, seed: 5 }, quick, other]);
-	const changed = await place.resumed(folder, { recipe });
+	const changed = await place.resumedHere(folder, { recipe });
 	assert.deepEqual(states(changed), ['cold finished', 'rl finished', 'other finished']);
 	assert.deepEqual(stageOf(changed, 'cold').kept, ['cold~1']);
 	assert.deepEqual(stageOf(changed, 'rl').kept, ['rl~1']);
@@ -35,7 +35,7 @@ test('only changed stages and the stages that depend on them are rerun, and old 
 	assert.notDeepEqual(made(changed, 'rl'), before);
 	assert.ok((await readdir(folder)).includes('cold~1'));
 	// Restoring the original recipe restores the original artifacts.
-	const back = await place.resumed(folder, { recipe: await place.write([cold, quick, other]) });
+	const back = await place.resumedHere(folder, { recipe: await place.write([cold, quick, other]) });
 	assert.deepEqual(made(back, 'rl'), before);
 	assert.deepEqual(stageOf(back, 'rl').kept, ['rl~1', 'rl~2']);
 });
@@ -58,10 +58,10 @@ test('a manually edited file is named, and accepted only on request', async (con
 	assert.deepEqual(stageOf(accepted, 'rl').kept, ['rl~1']);
 
 	await rm(path);
-	await assert.rejects(place.resume(folder), { reason: 'mismatch' });
+	await assert.rejects(place.resumedHere(folder), { reason: 'mismatch' });
 	await rm(join(folder, 'cold', 'checkpoints'), { recursive: true });
-	await assert.rejects(place.resume(folder), { reason: 'mismatch', message: /is missing/ });
-	const remade = await place.resumed(folder, { acceptChanges: true });
+	await assert.rejects(place.resumedHere(folder), { reason: 'mismatch', message: /is missing/ });
+	const remade = await place.resumedHere(folder, { acceptChanges: true });
 	assert.deepEqual(states(remade), ['cold finished', 'rl finished']);
 	assert.deepEqual(made(remade, 'rl'), made(record, 'rl'));
 });
@@ -118,10 +118,10 @@ describe('a failing stage', () => {
 			learning_rate: 0.1,
 		};
 		const short = { ...cold, steps: 2 };
-		const { folder, record } = await place.run([short, head, { ...quick, from: 'head' }]);
+		const { folder, record } = await place.runHere([short, head, { ...quick, from: 'head' }]);
 		assert.deepEqual([record.status, ...states(record)], ['failed', 'cold finished', 'head failed', 'rl waiting']);
 		assert.match(record.error?.message ?? '', /The stage "head" failed: /);
-		const next = await place.resumed(folder, { recipe: await place.write([short, quick]) });
+		const next = await place.resumedHere(folder, { recipe: await place.write([short, quick]) });
 		assert.deepEqual([next.status, ...states(next)], ['finished', 'cold finished', 'rl finished']);
 		assert.deepEqual(await attempts(folder, 'cold'), [1]);
 	});
@@ -131,10 +131,10 @@ describe('a failing stage', () => {
 		// An untrained policy solves no problems.
 		const untrained = { ...cold, steps: 1, learning_rate: 0 };
 		const search = { name: 'solve', type: 'search', from: 'cold', problems: 2, keep: 'correct', params: { n: 1 } };
-		const { folder, record } = await place.run([untrained, search]);
+		const { folder, record } = await place.runHere([untrained, search]);
 		assert.deepEqual([record.status, ...states(record)], ['failed', 'cold finished', 'solve failed']);
 		assert.match(record.error?.message ?? '', /"solve" kept no completions/);
-		const all = await place.resumed(folder, { recipe: await place.write([untrained, { ...search, keep: 'all' }]) });
+		const all = await place.resumedHere(folder, { recipe: await place.write([untrained, { ...search, keep: 'all' }]) });
 		assert.equal(all.status, 'finished', all.error?.message);
 	});
 });
@@ -144,10 +144,10 @@ test('rejection sampling that keeps nothing stops the pipeline, and a changed re
 	const untrained = { ...cold, steps: 1, learning_rate: 0 };
 	const keep = { name: 'keep', type: 'rejection-sampling', from: 'cold', problems: 2, num_generations: 1 };
 	const again = { ...cold, name: 'again', from: 'cold', data: { stage: 'keep' }, steps: 1 };
-	const { folder, record } = await place.run([untrained, { ...keep, keep: { minReward: 1e6 } }, again]);
+	const { folder, record } = await place.runHere([untrained, { ...keep, keep: { minReward: 1e6 } }, again]);
 	assert.deepEqual([record.status, ...states(record)], ['failed', 'cold finished', 'keep failed', 'again waiting']);
 	assert.match(record.error?.message ?? '', /kept none of 2 completions/);
-	const next = await place.resumed(folder, {
+	const next = await place.resumedHere(folder, {
 		recipe: await place.write([untrained, { ...keep, keep: { correct: false } }]),
 	});
 	assert.equal(next.status, 'finished', next.error?.message);
@@ -157,7 +157,7 @@ test('rejection sampling that keeps nothing stops the pipeline, and a changed re
 
 test('hostile folders are rejected', async (context) => {
 	const place = await PipelinePlace.make(context);
-	const { folder, record } = await place.run([{ ...cold, steps: 1 }]);
+	const { folder, record } = await place.runHere([{ ...cold, steps: 1 }]);
 	const path = join(folder, 'pipeline.json');
 	const elsewhere = await mkdtemp(join(tmpdir(), 'rp-else-'));
 	context.after(() => rm(elsewhere, { recursive: true, force: true }));
@@ -178,7 +178,7 @@ test('hostile folders are rejected', async (context) => {
 	await assert.rejects(readPipeline(folder), { reason: 'invalid' });
 	await rm(path);
 	await writeFile(path, JSON.stringify(record));
-	await rm(join(folder, 'pipeline.log'));
+	await rm(join(folder, 'pipeline.log'), { force: true });
 	await symlink(join(elsewhere, 'log'), join(folder, 'pipeline.log'));
 	await assert.rejects(place.resume(folder), { reason: 'invalid', message: /neither a file nor a folder/ });
 	assert.deepEqual(await readdir(elsewhere), []);

@@ -17,7 +17,7 @@ test('a reward model trained in one stage is the reward for the next one', async
 	const place = await PipelinePlace.make(context);
 	await writeFile(join(place.folder, 'pairs.jsonl'), pairs.map((pair) => JSON.stringify(pair)).join('\n'));
 	const sampled = { num_generations: 4, prompts_per_step: 8, max_completion_length: 4, learning_rate: 1e-2 };
-	const { folder, record } = await place.run(
+	const { folder, record } = await place.runHere(
 		[
 			{ name: 'cold', type: 'sft', steps: 4, learning_rate: 1e-2, batch_size: 16 },
 			{

@@ -8,7 +8,7 @@ import { cold, made, PipelinePlace, rl, stageOf, states } from './pipelinePlace.
 
 test('stages run in order, each as its own run on the outputs of others', async (context) => {
 	const place = await PipelinePlace.make(context);
-	const { folder, record } = await place.run([
+	const { folder, record } = await place.runHere([
 		{
 			name: 'head',
 			type: 'value-model',
@@ -80,20 +80,20 @@ test('stages run in order, each as its own run on the outputs of others', async 
 test('a stage that reaches its time limit finishes with a checkpoint and is not rerun', async (context) => {
 	const place = await PipelinePlace.make(context);
 	const stages = [
-		{ ...cold, steps: 1_000_000, minutes: 0.05 },
+		{ ...cold, steps: 1_000_000, minutes: 0.02 },
 		{ name: 'measure', type: 'evaluate', from: 'cold', problems: 4 },
 	];
 	const { folder, record } = await place.run(stages);
 	assert.deepEqual(states(record), ['cold finished', 'measure finished']);
 	const { cut, outputs, spent } = stageOf(record, 'cold');
-	const step = Number(/time limit of 0\.05 min reached at step (\d+)$/.exec(cut ?? '')?.[1]);
+	const step = Number(/time limit of 0\.02 min reached at step (\d+)$/.exec(cut ?? '')?.[1]);
 	assert.ok(step > 0 && step < 1_000_000, cut);
 	assert.deepEqual(
 		outputs.map(({ kind, path }) => [kind, path]).filter(([kind]) => kind === 'last-checkpoint'),
 		[['last-checkpoint', `checkpoints/step_${String(step).padStart(6, '0')}`]],
 	);
 	assert.ok(spent === undefined || spent >= 0);
-	const again = await place.resumed(folder);
+	const again = await place.resumedHere(folder);
 	assert.equal(stageOf(again, 'cold').cut, cut);
 	assert.deepEqual(made(again, 'cold'), made(record, 'cold'));
 });

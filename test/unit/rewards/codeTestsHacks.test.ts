@@ -23,16 +23,61 @@ const run = (code: string, tests: CodeTests, language: 'python' | 'javascript', 
 	});
 const tests = (row: Record<string, unknown>) => readCodeTests(row) as CodeTests;
 
-/** Returns asserts and one of the other forms in turn. `npm run acceptance -- codeTests` tries every form. */
-function formsFor(rows: Readonly<Record<string, CodeTests>>, turn: number): [string, CodeTests][] {
-	const [asserts, ...others] = Object.entries(rows);
-	return [asserts, others[turn % others.length]] as [string, CodeTests][];
+/**
+ * Tests in the forms that share a checker process, which every answer is run against, and the answers that are also run
+ * against each of the other forms: those that attack what only that form does. `npm run acceptance -- codeTestCheats`
+ * runs every answer against every form.
+ */
+const python = {
+	every: tests({
+		entry_point: 'solve',
+		tests: [...snippets(pythonRows.asserts), ...snippets(pythonRows.check)],
+	}),
+	others: {
+		unittest: ['unittest replaced', 'builtins replaced', 'modules replaced', 'an object that equals everything'],
+		calls: [
+			'an object that equals everything',
+			'a list whose items equal everything',
+			'the frames above',
+			'a marker on every output',
+			'a huge value',
+			'a deep value',
+			'os._exit(0) in the function',
+		],
+		streams: ['sys.exit(0)', 'a marker on every output', 'a child that answers', 'the test file read', 'it never ends'],
+	},
+};
+const javascript = {
+	every: tests({
+		entry_point: 'solve',
+		tests: [...snippets(javascriptRows.asserts), ...snippets(javascriptRows.candidate)],
+	}),
+	others: {
+		calls: ['a proxy', 'a record that says what it is', 'globals replaced', 'a marker on every output'],
+		streams: ['process.exit(0)', 'a marker on every output', 'it never ends'],
+	},
+};
+
+function snippets(row: CodeTests | undefined): readonly string[] {
+	assert.ok(row?.kind === 'asserts');
+	return row.tests;
+}
+
+/** Returns the tests that an answer must not pass, by form. */
+function formsFor(name: string, { every, others }: typeof python | typeof javascript, rows: typeof pythonRows) {
+	const more = Object.entries(others).filter(([, names]: [string, readonly string[]]) => names.includes(name));
+	return [['asserts', every] as const, ...more.map(([form]) => [form, rows[form] as CodeTests] as const)];
 }
 
 describe('cheating answers in Python', { skip, concurrency: 2 }, () => {
-	for (const [turn, [name, code]] of Object.entries(pythonCheats).entries()) {
+	it('have names that exist', () => {
+		for (const name of Object.values(python.others).flat()) assert.ok(name in pythonCheats, name);
+		for (const name of Object.values(javascript.others).flat()) assert.ok(name in javascriptCheats, name);
+	});
+
+	for (const [name, code] of Object.entries(pythonCheats)) {
 		it(name, async () => {
-			for (const [form, row] of formsFor(pythonRows, turn)) {
+			for (const [form, row] of formsFor(name, python, pythonRows)) {
 				const { passed, total } = await run(code, row, 'python', endlessCheats.has(name) ? 0.3 : undefined);
 				assert.equal(passed, 0, `${form}: ${passed} of ${total}`);
 			}
@@ -59,9 +104,9 @@ describe('cheating answers in Python', { skip, concurrency: 2 }, () => {
 });
 
 describe('cheating answers in JavaScript', { skip, concurrency: 2 }, () => {
-	for (const [turn, [name, code]] of Object.entries(javascriptCheats).entries()) {
+	for (const [name, code] of Object.entries(javascriptCheats)) {
 		it(name, async () => {
-			for (const [form, row] of formsFor(javascriptRows, turn)) {
+			for (const [form, row] of formsFor(name, javascript, javascriptRows)) {
 				const { passed, total } = await run(code, row, 'javascript', endlessCheats.has(name) ? 0.3 : undefined);
 				assert.equal(passed, 0, `${form}: ${passed} of ${total}`);
 			}

@@ -155,18 +155,6 @@ const wrongAnswers: Readonly<Record<string, readonly [code: string, of: Record<s
 		'def solve(x):\n    return []\n',
 		{ tests: ['for item in solve(3):\n    assert item > 0'] },
 	],
-	'a wrong value in a class of pytest': [
-		never,
-		{ tests: ['class TestSolve:\n    def test_three(self):\n        assert solve(3) == 9\nsolve(0)'] },
-	],
-	'a test that skips what is not there': [
-		never,
-		{
-			tests: [
-				'import unittest\nclass T(unittest.TestCase):\n    def test(self):\n        x = solve(3)\n        if x is None:\n            self.skipTest("none")\n        self.assertEqual(x, 9)',
-			],
-		},
-	],
 	'what it gives to the setup of the tests': [
 		`helper = None\n${never}`,
 		{ tests: ['assert solve(3) == limit'], test_setup_code: 'limit = helper[0]' },
@@ -176,7 +164,14 @@ const wrongAnswers: Readonly<Record<string, readonly [code: string, of: Record<s
 		{ tests: ['def test_solve():\n    if solve(3) != 9:\n        raise ValueError()\n0 and test_solve()\nsolve(3)'] },
 	],
 	'a coroutine': ['async def solve(x):\n    return None\n', { tests: ['assert solve(3)'] }],
-	'a wrong value in an async test': [never, { tests: ['async def test_three():\n    assert solve(3) == 9\nsolve(0)'] }],
+};
+
+/** Tests that an answer which always returns None does not pass in some harness. All run in one checker. */
+const testsOfNone = {
+	'a class of pytest': 'class TestSolve:\n    def test_three(self):\n        assert solve(3) == 9\nsolve(0)',
+	'a test that skips what is not there':
+		'import unittest\nclass T(unittest.TestCase):\n    def test(self):\n        x = solve(3)\n        if x is None:\n            self.skipTest("none")\n        self.assertEqual(x, 9)',
+	'an async test': 'async def test_three():\n    assert solve(3) == 9\nsolve(0)',
 };
 
 /** Answers that define a name which their tests use but do not define. */
@@ -202,6 +197,11 @@ describe('an incorrect answer', { skip, concurrency: 2 }, () => {
 			assert.ok(passed < total, `${passed} of ${total}`);
 		});
 	}
+
+	it(`passes none of these: ${Object.keys(testsOfNone).join(', ')}`, async () => {
+		const { passed, total } = await everyTest(never, tests({ tests: Object.values(testsOfNone) }), 'python');
+		assert.deepEqual([passed, total], [0, Object.keys(testsOfNone).length]);
+	});
 
 	for (const [name, [code, of]] of Object.entries(judgedByItself)) {
 		it(`is not graded by ${name}: the row gets an error`, async () => {
@@ -338,31 +338,31 @@ describe('an answer without imports', { skip, concurrency: 2 }, () => {
 	});
 });
 
-/** Tests in various dataset formats, all of which must run. */
-const rightForms: Readonly<Record<string, Record<string, unknown>>> = {
-	'a class of pytest': { tests: ['class TestSolve:\n    def test_three(self):\n        assert solve(3) == 9'] },
-	'an async test': { tests: ['async def test_three():\n    assert solve(3) == 9'] },
-	'a runner at the end': {
-		tests: [
-			'import unittest\nclass T(unittest.TestCase):\n    def test(self):\n        self.assertEqual(solve(3), 9)\nunittest.main()',
-		],
-	},
-	'isclose without an import': { tests: ['assert isclose(solve(3), 9)'] },
-	'names from the module solution': { tests: ['from solution import solve\nassert solve(3) == 9'] },
-	'a prompt of prose that shows code': {
-		entry_point: 'solve',
-		prompt: 'Write this function:\ndef solve(x):\nwhich gives the square.',
-		test: 'def check(candidate):\n    assert candidate(3) == 9\n',
-	},
+/** Tests in various forms, all of which must run. */
+const rightForms = {
+	'a class of pytest': 'class TestSolve:\n    def test_three(self):\n        assert solve(3) == 9',
+	'an async test': 'async def test_three():\n    assert solve(3) == 9',
+	'a runner at the end':
+		'import unittest\nclass T(unittest.TestCase):\n    def test(self):\n        self.assertEqual(solve(3), 9)\nunittest.main()',
+	'isclose without an import': 'assert isclose(solve(3), 9)',
+	'names from the module solution': 'from solution import solve\nassert solve(3) == 9',
+};
+const proseRow = {
+	entry_point: 'solve',
+	prompt: 'Write this function:\ndef solve(x):\nwhich gives the square.',
+	test: 'def check(candidate):\n    assert candidate(3) == 9\n',
 };
 
 describe('a correct answer', { skip, concurrency: 2 }, () => {
-	for (const [name, of] of Object.entries(rightForms)) {
-		it(`passes ${name}`, async () => {
-			const { passed, total, why } = await run(square, tests(of));
-			assert.equal(passed, total, why ?? '');
-		});
-	}
+	it(`passes ${Object.keys(rightForms).join(', ')}`, async () => {
+		const { passed, total, why } = await run(square, tests({ tests: Object.values(rightForms) }));
+		assert.deepEqual([passed, total], [Object.keys(rightForms).length, Object.keys(rightForms).length], why ?? '');
+	});
+
+	it('passes a prompt of prose that shows code', async () => {
+		const { passed, total, why } = await run(square, tests(proseRow));
+		assert.equal(passed, total, why ?? '');
+	});
 
 	it('passes if it is a built-in type', async () => {
 		assert.ok(await passes('solve = int\n', tests({ tests: ['assert solve("9") == 9'] })));

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Failure } from '../../../src/base/failure.ts';
 import { RolloutIndex } from '../../../src/rolloutIndex/rolloutIndex.ts';
-import { folderFor, runIn } from './ownRun.ts';
+import { folderFor, runIn, threads } from './ownRun.ts';
 
 /** Statements that must neither run nor leak anything, with the allowed reasons for each. */
 const refused: readonly (readonly [sql: string, ...reasons: string[]])[] = [
@@ -136,7 +136,7 @@ describe('SQL from users', () => {
 	before(async () => {
 		const folder = await folderFor({ after: (done: () => unknown) => cleanup.push(done) } as never);
 		storage = join(folder, 'index');
-		rolloutIndex = await RolloutIndex.open({ storage });
+		rolloutIndex = await RolloutIndex.open({ storage, sharedThreads: threads });
 		await rolloutIndex.index(await runIn(join(folder, 'run')));
 		count = (await rolloutIndex.sql({ sql: 'select count(*) from rollouts', limit: 1 })).rows[0]?.[0];
 		assert.equal(count, 60);

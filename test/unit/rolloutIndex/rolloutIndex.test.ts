@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import {
 	appendFile,
 	cp,
@@ -23,12 +21,16 @@ import { countBehaviors, findBehaviors } from '../../../src/core/trace/behaviors
 import { messageText } from '../../../src/core/trace/messageText.ts';
 import { parseTrace } from '../../../src/core/trace/parseTrace.ts';
 import { findRepetition } from '../../../src/core/trace/repetition.ts';
+import { IndexClient } from '../../../src/extension/rolloutIndex/indexClient.ts';
 import type { IndexResult } from '../../../src/protocol/rolloutIndex.ts';
 import { hasText, noStep } from '../../../src/protocol/rolloutLine.ts';
 import { labelsOf, RolloutIndex } from '../../../src/rolloutIndex/rolloutIndex.ts';
 import { openRun } from '../../../src/runs/openRun.ts';
+import { builtProgram } from '../../support/programs.ts';
 import { expected, fixtureFolder, fixtures } from '../runs/importers/foreignFixtures.ts';
-import { folderFor, labFor, rolloutLine, runIn } from './ownRun.ts';
+import { firstTrlSteps, folderFor, gone, labFor, rolloutLine, runIn, threads } from './ownRun.ts';
+
+const program = builtProgram('dist/rolloutIndex.js');
 
 const one = async (rolloutIndex: RolloutIndex, sql: string): Promise<unknown[]> =>
 	(await rolloutIndex.sql({ sql, limit: 1 })).rows[0] ?? [];
@@ -100,7 +102,8 @@ describe('the rollout index', () => {
 		const rolloutIndex = await labFor(context);
 		let compared = 0;
 		for (const { name } of fixtures) {
-			const run = fixtureFolder(name);
+			const short = name === 'trl-run';
+			const run = short ? await firstTrlSteps(context) : fixtureFolder(name);
 			const progress = await rolloutIndex.index(run);
 			assert.equal(progress.state, 'ready');
 			assert.equal(progress.skipped, 0);
@@ -109,11 +112,11 @@ describe('the rollout index', () => {
 				rolloutIndex,
 				`select avg(reward) from rollouts where split = 'train' and run = (select run from runs where folder = '${run}')`,
 			);
-			const wanted = ['art legacy', 'openrlhf', 'mlflow'].includes(name) ? null : expected(name).mean_reward;
+			const wanted = short || ['art legacy', 'openrlhf', 'mlflow'].includes(name) ? null : expected(name).mean_reward;
 			if (typeof wanted === 'number' && typeof mean === 'number')
 				assert.ok(Math.abs(mean - wanted) < 1e-5, `${name}: ${mean}`);
 		}
-		assert.ok(compared > 1000, `${compared}`);
+		assert.ok(compared > 500, `${compared}`);
 	});
 
 	it('matches a direct read for our own runs, including tokens, messages and unreadable lines', async (context) => {
@@ -272,7 +275,7 @@ describe('the rollout index', () => {
 	it('is available after reopening without rereading anything', async (context) => {
 		const folder = await folderFor(context);
 		const run = await runIn(join(folder, 'run'));
-		const first = await RolloutIndex.open({ storage: join(folder, 'index') });
+		const first = await RolloutIndex.open({ storage: join(folder, 'index'), sharedThreads: threads });
 		await first.index(run);
 		await first.close();
 		// Modified without a trace, so the change stays invisible unless the file is reread.
@@ -311,12 +314,12 @@ describe('the rollout index', () => {
 				database.close();
 			},
 		];
-		const whole = await RolloutIndex.open({ storage });
+		const whole = await RolloutIndex.open({ storage, sharedThreads: threads });
 		await whole.index(run);
 		await whole.close();
 		for (const [i, harm] of damage.entries()) {
 			await harm();
-			const rolloutIndex = await RolloutIndex.open({ storage });
+			const rolloutIndex = await RolloutIndex.open({ storage, sharedThreads: threads });
 			const { message, index } = await rolloutIndex.status();
 			assert.equal(index, 'own');
 			assert.match(message ?? '', i === 3 ? /a different version/ : /damaged/, `case ${i}`);
@@ -331,28 +334,19 @@ describe('the rollout index', () => {
 		const folder = await folderFor(context);
 		const run = await runIn(join(folder, 'run'), { rollouts: 320, perGroup: 8, groups: 4 });
 		const storage = join(folder, 'index');
-		const program = `
-			import { RolloutIndex } from ${JSON.stringify(new URL('../../../src/rolloutIndex/rolloutIndex.ts', import.meta.url).href)};
-			const rolloutIndex = await RolloutIndex.open({ storage: ${JSON.stringify(storage)} });
-			rolloutIndex.onProgress(({ rollouts }) => console.log(rollouts));
-			console.log('open');
-			await rolloutIndex.index(${JSON.stringify(run)});
-			console.log('done');
-			await new Promise((resolve) => setTimeout(resolve, 60000));
-		`;
 		for (const at of [96, null]) {
-			const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
-				stdio: ['ignore', 'pipe', 'inherit'],
+			const worker = new IndexClient({ program, storage, log: () => undefined });
+			const enough = new Promise<void>((resolve) => {
+				worker.onProgress(({ rollouts }) => at !== null && rollouts >= at && resolve());
 			});
-			let text = '';
-			for await (const data of child.stdout.setEncoding('utf8')) {
-				text += data;
-				const numbers = text.split('\n').map(Number).filter(Number.isFinite);
-				if (at === null ? text.includes('done') : Math.max(0, ...numbers) >= at) break;
-			}
-			child.kill('SIGKILL');
-			if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
-			const rolloutIndex = await RolloutIndex.open({ storage });
+			const done = worker.request('index', { run });
+			done.catch(() => undefined);
+			await Promise.race([enough, done]);
+			const ended = new Promise<void>((resolve) => worker.onEnded(() => resolve()));
+			process.kill(worker.pid as number, 'SIGKILL');
+			await ended;
+			worker.dispose();
+			const rolloutIndex = await RolloutIndex.open({ storage, sharedThreads: threads });
 			assert.equal((await rolloutIndex.status()).message, null);
 			// The recorded counts of each part must match its rows.
 			const { rows } = await rolloutIndex.sql({
@@ -378,27 +372,20 @@ describe('the rollout index', () => {
 		const folder = await folderFor(context);
 		const storage = join(folder, 'index');
 		const run = await runIn(join(folder, 'run'));
-		const program = `
-			import { RolloutIndex } from ${JSON.stringify(new URL('../../../src/rolloutIndex/rolloutIndex.ts', import.meta.url).href)};
-			const rolloutIndex = await RolloutIndex.open({ storage: ${JSON.stringify(storage)} });
-			await rolloutIndex.index(${JSON.stringify(run)});
-			console.log(JSON.stringify([await rolloutIndex.status(), (await rolloutIndex.sql({ sql: 'select count(*) from rollouts', limit: 1 })).rows]));
-			process.stdin.on('end', async () => { await rolloutIndex.close(); process.exit(); }).resume();
-		`;
-		const first = await RolloutIndex.open({ storage });
+		const first = await RolloutIndex.open({ storage, sharedThreads: threads });
 		assert.equal((await first.status()).index, 'own');
-		const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
-			stdio: ['pipe', 'pipe', 'inherit'],
-		});
-		const [data] = (await once(child.stdout.setEncoding('utf8'), 'data')) as [string];
-		const [status, rows] = JSON.parse(data);
-		assert.equal(status.index, 'second');
+		const second = new IndexClient({ program, storage, log: () => undefined });
+		context.after(() => second.dispose());
+		await second.request('index', { run });
+		assert.equal((await second.request('status', {})).index, 'second');
+		const { rows } = await second.request('sql', { sql: 'select count(*) from rollouts', limit: 1 });
 		assert.deepEqual(rows, [[60]]);
 		await first.index(run);
 		assert.equal(await total(first), 60);
 		assert.ok((await readdir(storage)).includes('index-2.duckdb'));
-		child.stdin.end();
-		await once(child, 'exit');
+		const pid = second.pid as number;
+		second.dispose();
+		await gone(pid);
 		await first.close();
 		assert.deepEqual(await readdir(storage), ['index.duckdb']);
 	});
@@ -482,7 +469,7 @@ describe('index queries', () => {
 	before(async () => {
 		folder = await mkdtemp(join(tmpdir(), 'lab-'));
 		run = await runIn(join(folder, 'run'));
-		rolloutIndex = await RolloutIndex.open({ storage: null });
+		rolloutIndex = await RolloutIndex.open({ storage: null, sharedThreads: threads });
 		unindexed = await rolloutIndex.places({ run, ...asked });
 		await rolloutIndex.index(run);
 	});

@@ -6,7 +6,7 @@ import type { RolloutFilter, TextHit, TextQuery } from '../../../src/protocol/ro
 import type { RolloutIndex } from '../../../src/rolloutIndex/rolloutIndex.ts';
 import { openRun } from '../../../src/runs/openRun.ts';
 import { fixtureFolder } from '../runs/importers/foreignFixtures.ts';
-import { folderFor, labFor, rolloutLine, runIn } from './ownRun.ts';
+import { firstTrlSteps, folderFor, labFor, rolloutLine, runIn } from './ownRun.ts';
 
 async function search(
 	rolloutIndex: RolloutIndex,
@@ -65,7 +65,7 @@ const scan = (texts: readonly RolloutText[], expression: RegExp): string[] =>
 
 describe('text search', () => {
 	it('returns the same hits as a full scan, in the same order', async (context) => {
-		const run = await runIn(await folderFor(context), { rollouts: 300, perGroup: 4, groups: 25, bytes: 2000 });
+		const run = await runIn(await folderFor(context), { rollouts: 120, perGroup: 4, groups: 10, bytes: 2000 });
 		const odd = ['naïve café', '数学が好き', 'a/b "c" \\d', 'tab\tline\nend', '\u2028 \ud83d\ude00', 'KELVIN \u212a'];
 		const lines = odd.map((completion, index) =>
 			JSON.stringify(rolloutLine({ step: 3, group: 90, index, completion })),
@@ -136,7 +136,7 @@ describe('text search', () => {
 	it('covers runs by other trainers and message lists', async (context) => {
 		const rolloutIndex = await labFor(context);
 		for (const name of ['trl-run', 'verl', 'art'] as const) {
-			const run = fixtureFolder(name);
+			const run = name === 'trl-run' ? await firstTrlSteps(context) : fixtureFolder(name);
 			const expression = /answer|[0-9]{2}/;
 			const { found } = await search(rolloutIndex, { pattern: expression.source, regex: true }, { runs: [run] });
 			const expected = scan(await textsOf(run), expression);

@@ -1,10 +1,7 @@
 /** Tests Ctrl+C during `npm test`; for the phases that take longer to start, run `npm run acceptance -- interrupts`. */
 import { describe, it } from 'node:test';
-import { findChromium } from '../../scripts/workbench/chromium.ts';
 import { interrupted } from '../../support/interrupted.ts';
 
-const browser = await findChromium(console.log);
-const noBrowser = 'missing' in browser && browser.missing;
 const linux = process.platform === 'linux' ? false : 'processes are found in /proc';
 
 interface Case {
@@ -12,7 +9,6 @@ interface Case {
 	readonly args: readonly string[];
 	/** Command line of the process that must be running before the interrupt. */
 	readonly running: RegExp;
-	readonly skip?: string | false;
 }
 
 const cases: readonly Case[] = [
@@ -22,16 +18,10 @@ const cases: readonly Case[] = [
 		args: ['test/unit/engines/embedded/controlledRun.test.ts'],
 		running: /engine(\.js|\/main\.ts) /,
 	},
-	{
-		when: 'a page is open',
-		args: ['test/unit/webview/rollouts/rolloutsPage.test.ts'],
-		running: /--type=renderer/,
-		skip: noBrowser,
-	},
 ];
 
 describe('an interrupt', { skip: linux }, () => {
-	for (const { when, args, running, skip = false } of cases) {
-		it(`while ${when} leaves no processes or files behind`, { skip }, (t) => interrupted(t, args, running));
+	for (const { when, args, running } of cases) {
+		it(`while ${when} leaves no processes or files behind`, (t) => interrupted(t, args, running));
 	}
 });

@@ -21,7 +21,7 @@ interface EngineModule {
  * engine, like all others, and not as importers of every file of it.
  */
 export async function runHere(
-	place: Workplace,
+	place: Pick<Workplace, 'folder' | 'environment'>,
 	run: string,
 	{
 		resume = false,

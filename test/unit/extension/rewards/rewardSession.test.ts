@@ -85,7 +85,7 @@ test('a newer start replaces the older one, so the final result is for the lates
 });
 
 test('every bad input ends in a message at a line, and the next save is verified again', async () => {
-	const { session, write, logs } = await open('right.reward.mjs', right, { batchMs: 2000, rowMs: 300, memoryMb: 256 });
+	const { session, write, logs } = await open('right.reward.mjs', right, { batchMs: 1000, rowMs: 150, memoryMb: 256 });
 	const bad: readonly [what: string, text: string, line: number | null, words: RegExp][] = [
 		['syntax', `${comment}\nexport const right = = 1;\n`, 3, /^not verified, line 3: /],
 		['import', `${comment}import './nowhere.mjs';\nexport const right = () => 1;\n`, 2, /^not verified, line 2: /],

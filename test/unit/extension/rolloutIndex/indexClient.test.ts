@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { IndexClient, type IndexClientOptions } from '../../../../src/extension/rolloutIndex/indexClient.ts';
 import type { IndexNews } from '../../../../src/protocol/rolloutIndex.ts';
 import { builtProgram } from '../../../support/programs.ts';
-import { folderFor, runIn } from '../../rolloutIndex/ownRun.ts';
+import { folderFor, gone, runIn } from '../../rolloutIndex/ownRun.ts';
 
 const program = builtProgram('dist/rolloutIndex.js');
 
@@ -21,17 +21,6 @@ function clientFor(
 
 const count = async (client: IndexClient) =>
 	(await client.request('sql', { sql: 'select count(*) from rollouts', limit: 1 })).rows[0]?.[0];
-
-async function gone(pid: number): Promise<void> {
-	for (;;) {
-		try {
-			process.kill(pid, 0);
-		} catch {
-			return;
-		}
-		await new Promise((resolve) => setTimeout(resolve, 20));
-	}
-}
 
 describe('index worker', () => {
 	it('starts on the first request, gets the run list, and reports progress', async (context) => {

@@ -6,6 +6,9 @@ import { resolveTemplate, type Template } from '../../../../src/core/text/templa
 import type { AuditReport } from '../../../../src/protocol/audit.ts';
 import type { RewardContext } from '../../../../src/protocol/rewardHost.ts';
 import { auditReward } from '../../../../src/rewards/auditReward.ts';
+import type { BuiltIn } from '../../../../src/rewards/builtInReward.ts';
+import { createBuiltIn } from '../../../../src/rewards/builtIns.ts';
+import { sampleOf } from '../../../../src/rewards/host/sample.ts';
 import { RewardHosts } from '../../../../src/rewards/rewardHosts.ts';
 import { findRewardPrograms } from '../../../../src/rewards/rewardPrograms.ts';
 import type { RewardLimits, RewardRunner, RewardSource } from '../../../../src/rewards/rewardRunner.ts';
@@ -30,6 +33,28 @@ export async function openHosts(context: TestContext, limits: Partial<RewardLimi
 
 export async function openRunner(context: TestContext, source: RewardSource): Promise<RewardRunner> {
 	return (await openHosts(context)).open(source);
+}
+
+/** Runs built-in rewards in this process, without a host and its limits. */
+export async function builtInsHere(source: Extract<RewardSource, { builtIns: unknown }>): Promise<RewardRunner> {
+	const rewards = new Map<string, BuiltIn>();
+	for (const entry of source.builtIns) rewards.set(entry.name, await createBuiltIn({ ...entry }, source.context));
+	const { signal } = new AbortController();
+	return {
+		source,
+		files: [],
+		describe: () => Promise.reject(new Error('not supported')),
+		async score(name, rows) {
+			const reward = rewards.get(name);
+			if (reward === undefined) throw new Error(`There is no reward ${name}.`);
+			const start = performance.now();
+			const values: (number | null)[] = [];
+			for (const row of rows) values.push(await reward.score(sampleOf(row, source.context.tags), signal));
+			return { values, errors: [], logs: [], durationMs: performance.now() - start, isolated: false };
+		},
+		reload() {},
+		dispose() {},
+	};
 }
 
 export function audit(

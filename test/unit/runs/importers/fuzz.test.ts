@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type FuzzCase, fuzzCase, fuzzedFormats } from '../../../support/importerFuzz.ts';
 
-const cases = 80;
+const cases = 48;
 
 /** Long version: `npm run acceptance -- importerFuzz`. */
 describe('damaged external files', () => {

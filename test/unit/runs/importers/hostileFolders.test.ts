@@ -1,4 +1,3 @@
-// @alone it measures the memory of its process
 import assert from 'node:assert/strict';
 import { closeSync, openSync } from 'node:fs';
 import { appendFile, mkdir, mkdtemp, open, rm, symlink, utimes, writeFile } from 'node:fs/promises';
@@ -142,17 +141,17 @@ describe('hostile folders and files', () => {
 		);
 	});
 
-	it('skips a line of 256 MiB without loading it', async () => {
+	it('skips a line of 128 MiB without loading it', async () => {
 		const file = await open(join(folder, '1.jsonl'), 'w');
 		await file.write(line(row('before')));
 		await file.write('{"input": "long", "output": "');
 		// A hole, which takes no disk space.
 		const rest = `", "gts": null, "score": 1, "step": 1}\n${line(row('after'))}`;
-		await file.write(rest, 256 << 20);
+		await file.write(rest, 128 << 20);
 		await file.close();
 		const before = process.memoryUsage().arrayBuffers;
 		const { lines, faults } = await read();
-		assert.ok(process.memoryUsage().arrayBuffers - before < 200 << 20);
+		assert.ok(process.memoryUsage().arrayBuffers - before < 100 << 20);
 		assert.deepEqual(
 			lines.map(({ prompt }) => prompt),
 			['before', 'after'],
@@ -160,8 +159,8 @@ describe('hostile folders and files', () => {
 		assert.deepEqual(faults, [{ file: '1.jsonl', line: 2, message: 'longer than 64 MiB', records: 1 }]);
 	});
 
-	it('handles a folder with two thousand tiny files', async () => {
-		for (let i = 0; i < 2000; i++) closeSync(openSync(join(folder, `${i}.txt`), 'w'));
+	it('handles a folder with five hundred tiny files', async () => {
+		for (let i = 0; i < 500; i++) closeSync(openSync(join(folder, `${i}.txt`), 'w'));
 		assert.deepEqual(await runsBelow(folder), { runs: [], cut: false, folders: 1 });
 		await writeFiles(folder, { 'inner/1.jsonl': [row('a')] });
 		const { runs } = await runsBelow(folder);

@@ -14,19 +14,8 @@ import { audit, contextOf, foundBy, openRunner, r1 } from '../../../rewards/audi
 
 const ids = probes.filter(({ id }) => id.startsWith('code-') && id !== 'code-as-answer').map(({ id }) => id);
 
-/** Other exploits that a code reward may be vulnerable to. */
-const others = [
-	'empty',
-	'no-answer',
-	'wrong-answer',
-	'other-row',
-	'many-answers',
-	'two-answers-first-right',
-	'two-answers-last-right',
-	'nested-answers',
-	'gold-absent',
-	'judge-instruction',
-];
+/** Other exploits that a code reward may be vulnerable to. `npm run acceptance -- codeTestCheats` tries more. */
+const others = ['other-row', 'many-answers', 'nested-answers', 'gold-absent', 'judge-instruction'];
 
 /** Rewards in the file, in Python and TypeScript, with the probes that each is vulnerable to. */
 const fools = {
