@@ -2,7 +2,6 @@
  * Worker process that runs test files one after another. Each file gets its own suite, so hooks stay with their file,
  * while starting Node and loading the sources happens only once. The runner sends file paths and reads the outcomes.
  */
-import './leanTests.ts';
 import { registerHooks } from 'node:module';
 import { join, sep } from 'node:path';
 import { describe } from 'node:test';
