@@ -145,7 +145,7 @@ function reportOf(report: AuditReport): string[] {
 	const errors = probes.filter(({ outcome }) => outcome === 'error');
 	const on = data.length === 0 ? 'no data' : data.join(' and ');
 	return [
-		`${reward}: ${findings.length} of ${probes.length} probes score as high as a genuinely correct answer (${formatNumber(honest)} on ${rows} rows)`,
+		`${reward}: ${findings.length} of ${probes.length} probes ${findings.length === 1 ? 'scores' : 'score'} as high as a genuinely correct answer (${formatNumber(honest)} on ${rows} rows)`,
 		...clusterFindings(findings).flatMap(clusterLines),
 		...errors.map(({ probe, title, detail }) => `  failed: ${title} (${probe}): ${shorten(detail ?? '')}`),
 		`  ${count('held')} held, ${count('skipped')} skipped, ${errors.length} failed; on ${printable(on)}`,

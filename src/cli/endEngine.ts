@@ -16,7 +16,7 @@ export async function endEngineNow(folder: string, record: RunRecord): Promise<v
 	if (identity === null) {
 		throw new Failure(
 			'unavailable',
-			`No engine process for ${folder} was found under the current user.`,
+			`No engine process for ${folder} is running as the current user.`,
 			'It might be running on another machine.',
 		);
 	}

@@ -70,7 +70,7 @@ async function readAt(handle: FileHandle, offset: number, length: number): Promi
 }
 
 /**
- * Returns the start offset of each line, and the file size at the end. Reads in chunks to avoid blocking other work.
+ * Returns the start offset of each line, followed by the file size. Reads in chunks to avoid blocking other work.
  */
 async function lineStarts(handle: FileHandle, size: number, chunk: number, signal?: AbortSignal): Promise<number[]> {
 	const starts = [0];

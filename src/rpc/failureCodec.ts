@@ -3,7 +3,7 @@ import { Failure, type FailureData } from '../base/failure.ts';
 import { decode } from '../protocol/decode.ts';
 import { failureDataSchema } from '../protocol/failureData.ts';
 
-/** JSON-RPC code for all errors that have a reason. Codes from -32000 up are available to applications. */
+/** JSON-RPC code for all errors that have a reason. Codes above -32000 are available to applications. */
 const failureCode = -31000;
 
 /** Converts any thrown value to a response error whose `data` is {@link FailureData}. */

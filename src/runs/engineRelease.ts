@@ -10,7 +10,7 @@ import { runFiles } from './runFiles.ts';
 const lookMs = 50;
 
 export interface ReleaseOptions {
-	/** Lock folder below `folder`; default: the lock of a run. */
+	/** Lock folder inside `folder`; default: the lock of a run. */
 	readonly lock?: string;
 	/** Timeout in milliseconds; default: the usual timeout for waiting for the folder's lock. */
 	readonly limitMs?: number;
@@ -38,7 +38,7 @@ export async function engineReleased(
 			throw new Failure(
 				'timeout',
 				`The work on ${folder} has finished, but process ${engine.pid} is still shutting down after ${Math.round(limitMs / 1000)} s.`,
-				'Wait until it exits, or force it with reasoning-lab stop --now.',
+				'Wait until it exits, or force it to stop with reasoning-lab stop --now.',
 			);
 		}
 		await sleep(lookMs);

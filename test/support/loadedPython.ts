@@ -66,13 +66,12 @@ export async function startPython(options: PythonScript): Promise<PythonProcess>
 }
 
 /**
- * Returns a Python for training runs that forks trainers, or with `ray` the parts of a Ray cluster, from the process
- * that has their packages loaded, which saves five seconds of CPU time each (see forked_python.py). Without such a
- * process, returns the given Python.
+ * Returns a Python for training runs that forks trainers from the process that has their packages loaded, which saves five
+ * seconds of CPU time each (see forked_python.py). Without such a process, returns the given Python.
  */
-export function forkingPython(python: string, programs: 'trainer' | 'ray' = 'trainer'): string {
+export function forkingPython(python: string): string {
 	const folder = process.env.TEST_LOADED_PYTHON;
-	return folder === undefined ? python : join(folder, programs === 'ray' ? 'python-ray' : 'python', 'python');
+	return folder === undefined ? python : join(folder, 'python', 'python');
 }
 
 /** Runs a script and waits for it. Throws unless it exits with status 0. @returns standard output */

@@ -5,9 +5,8 @@ input closes.
 
 A connection carries one line of JSON, {script or module, args, cwd, env}, with standard streams either as {input,
 output} or as three file descriptors. Each later byte is a signal for the script. The connection receives one line back,
-{status}. If it closes before that, the script is killed. Scripts that connect to the socket `ray` are forks of a process
-that has Ray loaded as well. The folders `python` and `python-ray` contain programs that fork trainers and parts of a
-Ray cluster. See loadedPython.ts and forked_python.py.
+{status}. If it closes before that, the script is killed. The folder `python` contains a program that forks trainers. See
+loadedPython.ts and forked_python.py.
 """
 
 from __future__ import annotations
@@ -65,14 +64,6 @@ def load() -> None:
         import trl.experimental.prm  # noqa: F401
         from transformers import Trainer  # noqa: F401
         from trl import DPOTrainer, GRPOTrainer, RewardTrainer, RLOOTrainer, SFTTrainer  # noqa: F401
-
-
-def load_ray() -> None:
-    """Imports what the parts of a Ray cluster need."""
-    with loading():
-        import ray._private.workers.default_worker
-        import ray.train.torch
-        import ray.train.v2._internal.execution.controller  # noqa: F401
 
 
 def open_streams(request: dict[str, Any]) -> list[int]:
@@ -170,16 +161,15 @@ def write_program(folder: str, path: str) -> None:
     code = os.path.join(os.path.dirname(os.path.abspath(__file__)), "forked_python.py")
     program = os.path.join(folder, "python")
     with open(program, "w") as file:
-        file.write(f'#!/bin/sh\nexec "{sys.executable}" -I -S "{code}" "$0" "{path}" "{sys.executable}" "$@"\n')
+        file.write(f'#!/bin/sh\nexec "{sys.executable}" -I -S "{code}" "{path}" "{sys.executable}" "$@"\n')
     os.chmod(program, 0o755)
 
 
-def accept(listener: socket.socket, others: list[socket.socket]) -> None:
+def accept(listener: socket.socket) -> None:
     """Runs the next connection's script in a fork of this process."""
     connection, _ = listener.accept()
     if os.fork() == 0:
-        for each in (listener, *others):
-            each.close()
+        listener.close()
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         try:
             serve(connection)
@@ -189,42 +179,24 @@ def accept(listener: socket.socket, others: list[socket.socket]) -> None:
     connection.close()
 
 
-def fork_ray_server(listener: socket.socket, others: list[socket.socket]) -> None:
-    """Forks a process that loads Ray and accepts the listener's connections."""
-    if os.fork() == 0:
-        for other in others:
-            other.close()
-        load_ray()
-        while ready := select.select([0, listener], [], [])[0]:
-            if 0 in ready and not os.read(0, 4096):
-                os._exit(0)
-            if listener in ready:
-                accept(listener, [])
-    listener.close()
-
-
 def main() -> None:
     # Use the folder for temporary files, which is removed as a whole.
     folder = tempfile.mkdtemp()
-    plain, ray = (listen(os.path.join(folder, name)) for name in ("plain", "ray"))
-    write_program(os.path.join(folder, "python"), os.path.join(folder, "plain"))
-    write_program(os.path.join(folder, "python-ray"), os.path.join(folder, "ray"))
+    path = os.path.join(folder, "plain")
+    listener = listen(path)
+    write_program(os.path.join(folder, "python"), path)
     print(folder, flush=True)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     loaded = False
-    listeners = [plain, ray]
     while True:
-        ready, _, _ = select.select([0, *listeners], [], [])
+        ready, _, _ = select.select([0, listener], [], [])
         if 0 in ready and not os.read(0, 4096):
             return
-        if not loaded and len(ready) > 0 and ready != [0]:
-            load()
-            loaded = True
-        if plain in ready:
-            accept(plain, [each for each in listeners if each is not plain])
-        if ray in ready:
-            listeners.remove(ray)
-            fork_ray_server(ray, listeners)
+        if listener in ready:
+            if not loaded:
+                load()
+                loaded = True
+            accept(listener)
 
 
 if __name__ == "__main__":

@@ -19,8 +19,6 @@ export interface RayCluster {
 export interface RayClusterOptions {
 	/** Python of an environment with ray[default,train] and the trainer's requirements. */
 	readonly python: string;
-	/** Python of jobs and workers. Default: the same. */
-	readonly workerPython?: string;
 	/** Default: 3, for two workers and the processes that a job starts next to them. */
 	readonly cpus?: number;
 	readonly environment?: Readonly<Record<string, string>>;
@@ -50,8 +48,7 @@ export async function freePort(taken: Set<number>): Promise<number> {
  * Starts a single-node cluster on this machine with its own ports and folder, isolated from other clusters. Resolves
  * when the Jobs API responds.
  */
-export async function startRayCluster(options: RayClusterOptions): Promise<RayCluster> {
-	const { python, workerPython = python, cpus = 3, environment = {} } = options;
+export async function startRayCluster({ python, cpus = 3, environment = {} }: RayClusterOptions): Promise<RayCluster> {
 	// Keep the path short: sockets are deeply nested in this folder, and their paths are limited.
 	const folder = await mkdtemp(join(process.platform === 'win32' || tmpdir().length <= 24 ? tmpdir() : '/tmp', 'rl'));
 	const taken = new Set<number>();
@@ -90,8 +87,7 @@ export async function startRayCluster(options: RayClusterOptions): Promise<RayCl
 			env: {
 				...inherited,
 				// The driver on the cluster runs with this Node.
-				PATH: [dirname(workerPython), bin, dirname(process.execPath), process.env.PATH ?? ''].join(delimiter),
-				TEST_WORKER_PYTHON: workerPython,
+				PATH: [bin, dirname(process.execPath), process.env.PATH ?? ''].join(delimiter),
 				RAY_USAGE_STATS_ENABLED: '0',
 				RAY_memory_monitor_refresh_ms: '0',
 				RAY_enable_worker_prestart: '0',

@@ -1,12 +1,11 @@
 """
 `ray start` with as few processes as the Jobs API and Ray Train need: three dashboard modules, no autoscaler, no Ray
 Client server, and no prestarted workers. It waits longer for its own node and its agents than Ray does, which gives up
-after 30 and 15 seconds. Workers run in the Python named by TEST_WORKER_PYTHON.
+after 30 and 15 seconds.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from pathlib import Path
@@ -27,9 +26,6 @@ def start_less(command: list[str], process_type: str, **options: Any) -> Any:
         command = [*command, "--modules-to-load=JobHead,NodeHead,StateHead"]
     if process_type == ray_constants.PROCESS_TYPE_RAYLET:
         announce_ports(command)
-        python = f"--python_worker_command={sys.executable} "
-        own = f"--python_worker_command={os.environ.get('TEST_WORKER_PYTHON', sys.executable)} "
-        command = [part.replace(python, own) for part in command]
     prestart = "--num_prestart_python_workers="
     command = [f"{prestart}0" if part.startswith(prestart) else part for part in command]
     return start_ray_process(command, process_type, **options)

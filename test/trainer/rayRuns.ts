@@ -28,17 +28,14 @@ export let cluster: RayCluster;
 let folder: string;
 const saved = { ...process.env };
 
-/**
- * Starts a cluster before the tests in the calling file, and stops it with all its jobs after them.
- * @param workerPython Python of jobs and workers; default: the tests' own
- */
-export function useRayCluster(workerPython: (python: string) => string = (own) => own): void {
+/** Starts a cluster before the tests in the calling file, and stops it with all its jobs after them. */
+export function useRayCluster(): void {
 	before(async () => {
 		if (python === '') return;
 		folder = await mkdtemp(join(process.platform === 'win32' ? tmpdir() : '/tmp', 'rlt'));
 		for (const name of ['REASONING_LAB_HOME', 'XDG_RUNTIME_DIR']) process.env[name] = await mkdtemp(join(folder, 'h'));
 		await writeFile(join(folder, 'slow.reward.ts'), slowReward);
-		cluster = await startRayCluster({ python, workerPython: workerPython(python) });
+		cluster = await startRayCluster({ python });
 		process.env.RAY_ADDRESS = cluster.address;
 	});
 

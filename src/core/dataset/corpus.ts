@@ -42,7 +42,7 @@ export function parseCorpus(content: string, { path, text: column, heldOutShare 
 			heldOut.length === 0
 				? `${path} contains no text.`
 				: `${path} leaves nothing to train on: every example is held out.`,
-			plain ? 'Write one example per line.' : `Write one JSON object per line with a "${column}".`,
+			plain ? 'Write one example per line.' : `Write one JSON object per line with a "${column}" field.`,
 		);
 	}
 	return { training, heldOut };

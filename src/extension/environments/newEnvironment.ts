@@ -11,7 +11,7 @@ const items: readonly (vscode.QuickPickItem & { readonly template: TemplateName 
 	{ label: 'Calculator', detail: 'Arithmetic that needs a tool; two tools, two turns', template: 'calculator' },
 	{ label: 'Number guessing', detail: 'Hints after each guess; a limited number of turns', template: 'guess' },
 	{ label: 'Word game', detail: 'Uncover a word letter by letter; state that grows', template: 'word' },
-	{ label: 'Grid world', detail: 'Find the way to a goal; a reward between 0 and 1', template: 'grid' },
+	{ label: 'Grid world', detail: 'Find a path to the goal; a reward between 0 and 1', template: 'grid' },
 ];
 
 /** Answers provided by the caller in advance; the user is asked for the rest. */

@@ -38,12 +38,12 @@ export class InterpreterChooser {
 			[
 				{
 					label: '$(folder-opened) Browse...',
-					description: 'a Python executable, including one in an environment',
+					description: 'any Python executable, including one in a virtual environment',
 					python: null,
 				},
 				{ label: '$(sparkle) Managed environment', description: 'created by Set Up PyTorch Engine', alwaysShow: true },
 				...(ready.length > 0 ? [separator('with torch and TRL'), ...ready] : []),
-				...(others.length > 0 ? [separator('without torch and TRL'), ...others] : []),
+				...(others.length > 0 ? [separator('without torch or TRL'), ...others] : []),
 			],
 			{ title: 'PyTorch interpreter', placeHolder: 'Select an interpreter', matchOnDescription: true },
 		);

@@ -66,7 +66,13 @@ export async function useReward(
 		editor.selection = new vscode.Selection(place, place);
 		editor.revealRange(new vscode.Range(place, place), vscode.TextEditorRevealType.InCenterIfOutsideViewport);
 	}
-	await document.save();
+	if (!(await document.save())) {
+		throw new Failure(
+			'denied',
+			`Cannot save ${recipe.fsPath}.`,
+			'The reward was added in the editor. Save or undo the change there.',
+		);
+	}
 	const start = () => vscode.commands.executeCommand(commandIds.startRun, recipe);
 	const where = displayText(vscode.workspace.asRelativePath(recipe), 100);
 	void notices.information(`${where} now uses ${name} with weight ${weight}.`, [{ title: 'Start Run', run: start }]);

@@ -190,7 +190,9 @@ export class VerifyCommands {
 /** Saves the file if necessary, because verification uses the file on disk. */
 async function saved(file: string): Promise<void> {
 	const document = vscode.workspace.textDocuments.find((open) => open.uri.fsPath === file);
-	if (document?.isDirty) await document.save();
+	if (document?.isDirty && !(await document.save())) {
+		throw new Failure('denied', `Cannot save ${file}.`, 'Save it, then verify it again.');
+	}
 }
 
 function isVisible(file: string): boolean {

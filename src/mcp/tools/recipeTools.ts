@@ -85,7 +85,7 @@ export const explainRecipeKey = defineTool({
 	description:
 		'Explain a recipe key: meaning, allowed values, default, engines that do not support it, and whether it can change during a run. Accepts names from other trainers, such as kl_coef.',
 	input: v.object({
-		key: input.text('Name or path: beta, grpo.beta, pytorch.lora.r.', 200),
+		key: input.text('Name or path, such as beta, grpo.beta or pytorch.lora.r.', 200),
 		limit: input.limit(20),
 		cursor: input.cursor,
 	}),

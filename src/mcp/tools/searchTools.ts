@@ -19,7 +19,7 @@ const place = {
 	search: input.text(
 		'Search, as returned by list_searches, or a tree file of another program: absolute path, or relative to a server folder.',
 	),
-	tree: v.optional(input.described(input.whole(1, 1e9), 'Number of the tree in the file, from 1.'), 1),
+	tree: v.optional(input.described(input.whole(1, 1e9), 'Number of the tree in the file, starting at 1.'), 1),
 };
 
 export const listSearches = defineTool({

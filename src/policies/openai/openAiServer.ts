@@ -303,7 +303,10 @@ async function readStream(
 		return came ? { result: { broken: fault, rubbish, said: false } } : { failure: fault, passing: fault !== oversize };
 	}
 	if (came || ended) return { result: { broken: null, rubbish, said: ended } };
-	const what = rubbish > 0 ? `sent ${rubbish} invalid parts` : 'ended the stream without sending any text';
+	const what =
+		rubbish > 0
+			? `sent ${rubbish} invalid ${rubbish === 1 ? 'part' : 'parts'}`
+			: 'ended the stream without sending any text';
 	return {
 		failure: new Failure('unavailable', `${new URL(url).origin} ${what}.`, 'Check the server log.'),
 		passing: rubbish === 0,

@@ -151,7 +151,7 @@ const sampled = {
 const scorer = (words: string) =>
 	bareKey(
 		described(
-			v.union([v.string(), v.record(v.string(), v.unknown())], 'must be the name of a scorer or {"use", ...}'),
+			v.union([v.string(), v.record(v.string(), v.unknown())], 'must be the name of a scorer or {"use": ...}'),
 			words,
 		),
 	);
@@ -159,7 +159,7 @@ const scorer = (words: string) =>
 export const searchStageSchema = stageOf('search', 'Searches with a policy and writes training data.', {
 	strategy: key(text('Name of the strategy.'), 'self-consistency'),
 	params: bareKey(described(v.record(v.string(), v.unknown()), 'Strategy parameters.')),
-	guide: scorer('Scorer for thoughts: value, process, majority, self-evaluation, ..., or {"use", ...}.'),
+	guide: scorer('Scorer for thoughts: value, process, majority, self-evaluation, ..., or {"use": ...}.'),
 	judge: scorer('Scorer that selects among final nodes (default: the guide).'),
 	split: key(
 		described(
@@ -210,7 +210,7 @@ export const evaluateStageSchema = stageOf(
 		part: key(choice(datasetParts, 'Which dataset problems to use.'), 'held-out'),
 		samples: key(count('Completions per question.', 1, 1024), 1),
 		protocol: bareKey(choice(['r1'], 'r1: defaults to temperature 0.6, top_p 0.95 and 16 samples (DeepSeek-R1).')),
-		judge: scorer('Scorer that selects the best of k samples for best@k: value, process, ..., or {"use", ...}.'),
+		judge: scorer('Scorer that selects the best of k samples for best@k: value, process, ..., or {"use": ...}.'),
 		category: bareKey(text('Column with the question category.')),
 		...sampled,
 	},

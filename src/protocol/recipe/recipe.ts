@@ -127,7 +127,7 @@ export const givenModelSchema = group({
 	),
 	revision: bareKey(text('pytorch: branch, tag or commit of a hub model.'), { lacking: ofTorchModels('revision') }),
 	template: bareKey(
-		place('file', text('pytorch: a Jinja file, relative to the recipe, that replaces the model chat template.')),
+		place('file', text('pytorch: a Jinja file, relative to the recipe, that replaces the chat template of the model.')),
 		{ lacking: ofTorchModels('template') },
 	),
 });
@@ -143,7 +143,7 @@ export const templateSchema = v.union(
 		v.picklist(templateNames),
 		v.strictObject({
 			prompt: text('Prompt text; {prompt} is replaced by the problem.'),
-			chat: bareKey(flag('pytorch: format the prompt as a user message with the model chat template.'), {
+			chat: bareKey(flag('pytorch: format the prompt as a user message using the chat template of the model.'), {
 				or: 'false',
 				lacking: ofChat('chat'),
 			}),

@@ -1,10 +1,10 @@
 /**
  * System calls available to sandboxed programs: `name, number on x86-64, number on AArch64`, with `-` where the
  * architecture does not have the call (arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h in
- * Linux). All others are rejected. Calls that allow only some arguments (clone, socket, ioctl, ...) are in
+ * Linux). All others are rejected. Calls that are allowed only with certain arguments (clone, socket, ioctl, ...) are in
  * seccompFilter.ts.
  *
- * Deliberately excluded: AIO and io_uring (memory and requests that no process limit counts), inotify and fanotify
+ * Deliberately excluded: AIO and io_uring (memory and requests that no process limit covers), inotify and fanotify
  * (they report accesses to the host's files), memfd, System V shared memory and message queues (memory charged to no
  * process), sync and syncfs (they flush the host's disks), tee and vmsplice, setxattr, and changing the user.
  */

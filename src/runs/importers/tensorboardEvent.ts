@@ -27,7 +27,7 @@ export function tensorboardValues(bytes: Uint8Array): TensorboardValue[] {
 		else if (field.number === 5 && field.kind === 'bytes') summaries.push(field.value);
 	}
 	// Steps are int64, and a negative one decodes to a number outside the safe integer range.
-	if (!Number.isSafeInteger(step)) throw new Error('its step is not a valid count');
+	if (!Number.isSafeInteger(step)) throw new Error('its step is not a valid step number');
 	const values: TensorboardValue[] = [];
 	for (const summary of summaries) {
 		for (const field of fieldsOf(summary)) {

@@ -51,7 +51,7 @@ test('query covers the runs in a folder from any trainer and updates its index',
 	assert.equal(csv.stdout, 'x,y\n"a,""b",\n');
 	const limited = await place.run(context, 'query', 'mine', 'select step from rollouts', '--limit', '2', '--csv');
 	assert.equal(limited.stdout.split('\n').length, 4);
-	assert.match(limited.stderr, /Only the first 2 rows are shown/);
+	assert.match(limited.stderr, /Only 2 rows are shown/);
 	assert.deepEqual((await readdir(join(place.folder, 'mine'))).sort(), ['metrics.jsonl', 'rollouts', 'run.json']);
 });
 

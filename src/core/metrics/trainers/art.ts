@@ -8,7 +8,7 @@ export const art: Trainer = {
 		{
 			name: 'train/reward_std_dev',
 			canonical: 'group_reward_std',
-			differs: 'Population standard deviation (n), averaged over groups.',
+			differs: 'Population standard deviation (divisor n), averaged over groups.',
 		},
 		{ name: 'train/loss', canonical: 'loss' },
 		{ name: 'train/policy_loss', canonical: 'loss', akin: true, differs: 'Without the KL term.' },

@@ -77,7 +77,7 @@ export const evasionProbes: readonly Probe[] = [
 		title: 'Wrong answer in the correct format with good thinking',
 		severity: 'high',
 		attacks: 'content',
-		why: 'The thinking is sound but leads to a different answer.',
+		why: 'The thinking is sound, but the final answer contradicts it.',
 		fix: 'Read the answer only from its section, not from the thinking section.',
 		build: (row, { tags }) =>
 			attempts(

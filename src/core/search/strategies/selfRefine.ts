@@ -19,7 +19,7 @@ const paramsSchema = v.strictObject({
 		'feedback',
 	),
 	result: v.optional(choice(['last', 'best'], 'Return the last answer, or the one with the highest score'), 'last'),
-	stopPhrase: v.optional(text('Phrase in the feedback if there is nothing left to improve'), stopPhrase),
+	stopPhrase: v.optional(text('Phrase that the feedback contains when nothing is left to improve'), stopPhrase),
 	feedbackPrompt: v.optional(text('Feedback prompt: {problem}, {answer}, {stop}'), feedbackPrompt),
 	refinePrompt: v.optional(text('Refinement prompt: {feedback}'), refinePrompt),
 });

@@ -27,7 +27,7 @@ const app = {
 	requests: panelRequests,
 } as const;
 
-/** Dependencies of this panel beyond those of all panels. */
+/** Dependencies of this panel beyond those that all panels share. */
 export interface RolloutsContext extends PanelContext {
 	/** Returns the programs for serving checkpoints. Fails if none may be started. */
 	readonly programs: () => Promise<Pick<ServeOptions, 'engine' | 'node' | 'environment'>>;

@@ -60,7 +60,7 @@ export class VerificationSession extends Disposable {
 	readonly #options: VerificationSessionOptions;
 	#part: ResultPart | null;
 	#shown: Shown | null = null;
-	/** Objects from which the current result was made; different objects mean a different result. */
+	/** Objects from which the current result was computed; different objects mean a different result. */
 	#made: readonly unknown[] = [];
 	#result = 0;
 	#awake = false;

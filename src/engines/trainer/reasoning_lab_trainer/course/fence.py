@@ -12,7 +12,7 @@ import torch
 
 
 def random_state() -> dict[str, Any]:
-    """Returns the state of every random number generator used in training, in the format of transformers checkpoints."""
+    """Returns the state of every random number generator used in training, in transformers' checkpoint format."""
     state: dict[str, Any] = {
         "python": random.getstate(),
         "numpy": np.random.get_state(),
