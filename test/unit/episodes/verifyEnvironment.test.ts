@@ -119,7 +119,7 @@ describe('what is wrong with an environment is found, at its line', () => {
 				.replace('return "correct" if', 'return f"{Guess.tries} correct" if')
 				.replace('"higher" if', 'f"{Guess.tries} higher" if'),
 			['leak error 8'],
-			/Instances share state: with another episode in progress, answer of guess in turn \d/,
+			/Instances share state: with another episode in progress, result of guess in turn \d/,
 		],
 		[
 			'state survives reset',
@@ -128,7 +128,7 @@ describe('what is wrong with an environment is found, at its line', () => {
 				'f"{self.tries} higher" if',
 			),
 			['leak error 8'],
-			/State survives reset: in a reused instance, answer of guess/,
+			/State survives reset: in a reused instance, result of guess/,
 		],
 		[
 			'a tool has no docstring',

@@ -91,7 +91,7 @@ describe('the tooltip of a metric', () => {
 	it('explains the healthy range and the meaning of changes', () => {
 		const entropy = facts('entropy', null);
 		assert.match(entropy.Healthy ?? '', /levels off/);
-		assert.ok(entropy.Up && entropy.Down);
+		assert.ok(entropy.Rising && entropy.Falling);
 		assert.ok(!Object.keys(entropy).some((label) => label.startsWith('In ')));
 	});
 
