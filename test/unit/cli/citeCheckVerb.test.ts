@@ -37,7 +37,7 @@ test('cite-check lists citations that do not resolve and numbers that the data d
 	const lines = bad.stdout.trim().split('\n');
 	assert.match(
 		lines[0] ?? '',
-		new RegExp(`^wrong\\.md:1:\\d+: ${completion}: ${reward + 0.25} is not what the data says: `),
+		new RegExp(`^wrong\\.md:1:\\d+: ${completion}: ${reward + 0.25} does not match the data: `),
 	);
 	assert.match(lines[0] ?? '', new RegExp(`\\breward ${reward}\\b`));
 	assert.match(lines[1] ?? '', /^wrong\.md:2:1: rl:\/\/sums\/step\/99: .*step 99/);

@@ -62,7 +62,7 @@ test('a scripted agent solves five tasks through the tools alone', async (contex
 	// A report with a number that the data does not say, or without citations, is not written.
 	const wrong = report.replace(/\[\d+\.\d%\]/, '[99.9%]');
 	for (const [text, why] of [
-		[wrong, /99\.9% is not what the data says/],
+		[wrong, /99\.9% does not match the data/],
 		[`${report}See rl://judged/step/99.`, /1 citation of \d+ did not pass.*step 99/],
 		['Everything is fine.', /cites no data/],
 	] as const) {
