@@ -351,6 +351,10 @@ test('rollouts: hostile texts in every field', options, async (t) => {
 		async ({ page }, harm) => {
 			await page.waitForSelector('.card .block-text');
 			await harm('the group');
+			await page.keyboard.press('t');
+			await page.waitForSelector('.card .token');
+			await harm('tokens');
+			await page.keyboard.press('t');
 			for (const [key, shown] of [
 				['d', '.compare-view'],
 				['s', '.label-view'],

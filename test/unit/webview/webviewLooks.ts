@@ -5,27 +5,32 @@ import { pictures } from '../../scripts/paths.ts';
 import { type ThemeName, themes } from './vscodeThemes.ts';
 import type { Webview } from './webviewPage.ts';
 
+/** Whether pages are checked completely, as by `npm run acceptance -- pageLooks`. */
+export const complete = process.env.TEST_LOOKS === 'all';
+
 /** Views that were checked in every theme. */
 const checked = new WeakSet<Webview>();
 
-/** Themes of later checks of a view. The accessibility rules take a quarter of the browser's time in all tests. */
+/** Themes of later checks of a view. */
 const briefThemes: readonly ThemeName[] = ['light'];
 const allThemes = Object.keys(themes) as ThemeName[];
 
 /**
  * Asserts that the page is accessible and does not scroll horizontally in any theme or at any of these widths. Checks
- * all rules in the current theme, at the current width and at the smallest of `widths`, and only color rules in the
- * other themes. Restores theme and width before it resolves.
+ * all rules in the current theme at the current width, names at the smallest of `widths`, and colors in the other themes.
+ * Restores theme and width before it resolves.
  *
- * Further checks of the same view omit the high contrast themes and the rules at the smallest width, unless TEST_LOOKS
- * is `all`, as in `npm run acceptance -- pageLooks`.
+ * Further checks of the same view omit the high contrast themes and the rules at the smallest width. If TEST_LOOKS is
+ * `all`, as in `npm run acceptance -- pageLooks`, axe checks everything in each theme and at the smallest width.
  */
 export async function looksRight(view: Webview, name: string, widths: readonly number[] = []): Promise<void> {
 	const { page, theme } = view;
-	const complete = !checked.has(view) || process.env.TEST_LOOKS === 'all' || pictures !== undefined;
+	const thorough = !checked.has(view) || complete || pictures !== undefined;
 	checked.add(view);
-	await looksRightNow(view, name);
-	const themesToCheck = complete ? allThemes : briefThemes;
+	assert.deepEqual(await view.violations(), [], name);
+	await fitsWidth(view, name);
+	await picture(view, `${name}-${theme}`);
+	const themesToCheck = thorough ? allThemes : briefThemes;
 	await eachOtherTheme(
 		view,
 		async (other) => {
@@ -40,7 +45,7 @@ export async function looksRight(view: Webview, name: string, widths: readonly n
 		await page.setViewportSize({ width, height: size.height });
 		await frames(view);
 		const words = `${name}, ${width} px`;
-		if (complete && width === Math.min(...widths)) assert.deepEqual(await view.violations(), [], words);
+		if (thorough && width === Math.min(...widths)) assert.deepEqual(await view.violations('names'), [], words);
 		await fitsWidth(view, words);
 		await picture(view, `${name}-${theme}-${width}`);
 	}
@@ -48,9 +53,12 @@ export async function looksRight(view: Webview, name: string, widths: readonly n
 	await frames(view);
 }
 
-/** Runs the same checks only in the current theme at the current width. */
+/**
+ * Checks colors, names and the width, and, like `looksRight`, all rules if TEST_LOOKS is `all`, only in the current theme
+ * at the current width. The first check with axe in a page takes three times as much processor time as opening the page.
+ */
 export async function looksRightNow(view: Webview, name: string): Promise<void> {
-	assert.deepEqual(await view.violations(), [], name);
+	assert.deepEqual(await view.violations('names'), [], name);
 	await fitsWidth(view, name);
 	await picture(view, `${name}-${view.theme}`);
 }

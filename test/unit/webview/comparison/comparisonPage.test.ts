@@ -7,7 +7,7 @@ import type { Browser } from 'playwright-core';
 import { runFiles } from '../../../../src/runs/runFiles.ts';
 import { root } from '../../../scripts/paths.ts';
 import { launchChromium, skip } from '../../../support/chromium.ts';
-import { looksRight, looksRightNow } from '../webviewLooks.ts';
+import { complete, looksRight, looksRightNow } from '../webviewLooks.ts';
 import { grpoRecipe, metricLines, writeComparedRun } from './comparisonFixture.ts';
 import { type ComparisonView, openComparison } from './comparisonHarness.ts';
 
@@ -218,18 +218,20 @@ test('live runs are followed, and an unreadable one is reported', options, async
 	assert.deepEqual(view.commands, [{ type: 'choose' }]);
 });
 
-test('external names and text are shown as plain text', options, async (t) => {
-	const evil = await writeComparedRun(folder, {
-		name: 'evil',
-		record: { name: '<img src=x onerror="document.title=1">\u202e\u001b[31m' },
-		recipe: { stages: [{ '<script>alert(1)</script>': '<b>\u202e' }] },
+// `hostilePages.test.ts` shows hostile texts in every field; `npm run acceptance -- pageLooks` also in these files.
+if (complete)
+	test('external names and text are shown as plain text', options, async (t) => {
+		const evil = await writeComparedRun(folder, {
+			name: 'evil',
+			record: { name: '<img src=x onerror="document.title=1">\u202e\u001b[31m' },
+			recipe: { stages: [{ '<script>alert(1)</script>': '<b>\u202e' }] },
+		});
+		const view = await open(t, [runs[0] as string, evil]);
+		const { page } = view;
+		await page.waitForSelector('.run');
+		for (const name of ['Held-out accuracy', 'Recipes', 'Shared prompts', 'Curves']) {
+			await tab(view, name);
+			await page.waitForTimeout(150);
+			assert.equal(await page.locator('script:not([nonce]), img, a[href]').count(), 0);
+		}
 	});
-	const view = await open(t, [runs[0] as string, evil]);
-	const { page } = view;
-	await page.waitForSelector('.run');
-	for (const name of ['Held-out accuracy', 'Recipes', 'Shared prompts', 'Curves']) {
-		await tab(view, name);
-		await page.waitForTimeout(150);
-		assert.equal(await page.locator('script:not([nonce]), img, a[href]').count(), 0);
-	}
-});

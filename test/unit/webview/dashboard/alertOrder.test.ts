@@ -107,41 +107,77 @@ describe('the tooltip of a metric', () => {
 describe('dashboard alerts in a browser', { skip }, () => {
 	let browser: Browser;
 	let root: string;
-	let runs = 0;
+	/** The view that most tests share; the panel's session sends what each of them shows. */
+	let view: DashboardView;
+	const opened: { close(): Promise<unknown> }[] = [];
+	const open = async (options: DashboardHarnessOptions): Promise<DashboardView> => {
+		const another = await openDashboard(browser, join(root, 'run'), options);
+		opened.push(another);
+		await another.page.locator('[data-chart="reward"] canvas').waitFor();
+		return another;
+	};
 	before(async () => {
 		browser = await launchChromium();
 		root = await mkdtemp(join(tmpdir(), 'dashboard-alerts-'));
+		await writeMetricsRun(join(root, 'run'), { events: [] });
+		view = await open({ width: 1200, height: 900, alerts: { phase: 'reading', alerts: [], summary: null } });
 	});
-	const opened: { close(): Promise<unknown> }[] = [];
-	afterEach(async () => {
-		for (const item of opened.splice(0).reverse()) await item.close();
+	afterEach(() => {
+		assert.deepEqual([view.errors, view.faults], [[], []]);
+		view.asked.length = 0;
 	});
 	after(async () => {
+		for (const item of opened.reverse()) await item.close();
 		await browser?.close();
 		await rm(root, { recursive: true, force: true });
 	});
 
-	const open = async (options: DashboardHarnessOptions): Promise<DashboardView> => {
-		const folder = join(root, `run${runs++}`);
-		await writeMetricsRun(folder, { events: [] });
-		const view = await openDashboard(browser, folder, options);
-		opened.push(view);
-		await view.page.locator('[data-chart="reward"] canvas').waitFor();
-		return view;
+	const ids = () =>
+		view.page
+			.locator('.alert:not(.alert-dismissed)')
+			.evaluateAll((items) => items.map((item) => (item as HTMLElement).dataset.alert));
+	/** Shows these alerts instead of the current ones. */
+	const show = async (alerts: readonly DashboardAlert[]): Promise<void> => {
+		view.session.setAlerts(ready(alerts));
+		const shown = alerts.filter(({ dismissed }) => !dismissed).map(({ id }) => id);
+		await view.page.waitForFunction(
+			([ids, line]) =>
+				[...document.querySelectorAll<HTMLElement>('.alert:not(.alert-dismissed)')]
+					.map((item) => item.dataset.alert)
+					.join() === ids && document.querySelector('.alerts-line')?.textContent === line,
+			[shown.join(), ready(alerts).summary?.text] as const,
+		);
+	};
+	const asked = async (count: number) => {
+		for (let i = 0; i < 200 && view.asked.length < count; i++) await view.page.waitForTimeout(10);
+		return view.asked;
 	};
 
+	it('are a single line if there are none, while loading, and when disabled', async () => {
+		const line = view.page.locator('.alerts-line');
+		assert.match(await line.innerText(), /Diagnosing the run/);
+		view.session.setAlerts(ready([]));
+		await view.page.getByText('No issues detected.').waitFor();
+		assert.deepEqual(await view.violations('names'), []);
+		const short = 'Too few batches to diagnose (6 of 20).';
+		view.session.setAlerts({ phase: 'ready', alerts: [], summary: { kind: 'short', text: short } });
+		await view.page.getByText(short).waitFor();
+		assert.equal(await view.page.getByText('No issues detected').count(), 0);
+		view.session.setAlerts({ phase: 'off', alerts: [], summary: null });
+		await view.page.getByText('Open Setting').click();
+		assert.deepEqual(await asked(1), [{ method: 'openDiagnosisSetting', params: {} }]);
+		assert.match(await line.innerText(), /turned off/);
+	});
+
 	it('are readable and accessible in every theme and width', async () => {
-		const view = await open({ width: 1200, height: 900, alerts: ready(some) });
+		await show(some);
 		await view.page.locator('.alert').nth(2).waitFor();
 		await looksRight(view, 'alerts', [360]);
-		assert.deepEqual(view.errors, []);
 	});
 
 	it('start with one sentence on the likely cause, and keep their order', async () => {
-		const view = await open({ alerts: ready(some.toReversed()) });
+		await show(some.toReversed());
 		assert.match(await view.page.locator('.alerts-line').innerText(), /^Most likely cause: completions truncated/);
-		const ids = () =>
-			view.page.locator('.alert').evaluateAll((items) => items.map((item) => (item as HTMLElement).dataset.alert));
 		assert.deepEqual(
 			await ids(),
 			some.toReversed().map(({ id }) => id),
@@ -149,7 +185,7 @@ describe('dashboard alerts in a browser', { skip }, () => {
 	});
 
 	it('link to their rollouts and recipe line, and can be dismissed', async () => {
-		const view = await open({ alerts: ready(some) });
+		await show(some);
 		const dead = view.page.locator('[data-alert="dead-groups:truncated"]');
 		await dead.getByText('step 517, group 0, completion 5').click();
 		await dead.getByText('stages[1].max_completion_length').click();
@@ -157,8 +193,7 @@ describe('dashboard alerts in a browser', { skip }, () => {
 		await dead.getByText('Apply', { exact: true }).click();
 		await view.page.locator('[data-alert="throughput-drop"]').getByText('Show rollouts').click();
 		await dead.locator('vscode-button').click();
-		await view.page.waitForTimeout(50);
-		assert.deepEqual(view.asked, [
+		assert.deepEqual(await asked(5), [
 			{ method: 'showEvidence', params: { id: 'dead-groups:truncated', item: 1 } },
 			{ method: 'showRecipe', params: { id: 'dead-groups:truncated' } },
 			{ method: 'applyAdvice', params: { id: 'dead-groups:truncated' } },
@@ -168,7 +203,7 @@ describe('dashboard alerts in a browser', { skip }, () => {
 	});
 
 	it('can be navigated by keyboard; Delete dismisses one and moves the focus to the next', async () => {
-		const view = await open({ alerts: ready(some) });
+		await show(some);
 		const { page } = view;
 		await page.locator('.alerts .group-button').focus();
 		await page.keyboard.press('Tab');
@@ -177,8 +212,7 @@ describe('dashboard alerts in a browser', { skip }, () => {
 		await page.keyboard.press('ArrowDown');
 		assert.equal(await focused(), 'dead-groups:truncated');
 		await page.keyboard.press('Delete');
-		await page.waitForTimeout(30);
-		assert.deepEqual(view.asked, [
+		assert.deepEqual(await asked(1), [
 			{ method: 'dismissAlert', params: { id: 'dead-groups:truncated', dismissed: true } },
 		]);
 		view.session.setAlerts(
@@ -188,66 +222,58 @@ describe('dashboard alerts in a browser', { skip }, () => {
 		assert.equal(await focused(), 'throughput-drop');
 		await page.getByText('Show 1 dismissed').click();
 		await page.locator('.alert-dismissed vscode-button').click();
-		await page.waitForTimeout(30);
-		assert.deepEqual(view.asked.at(-1), {
+		assert.deepEqual((await asked(2)).at(-1), {
 			method: 'dismissAlert',
 			params: { id: 'dead-groups:truncated', dismissed: false },
 		});
 	});
 
-	it('are a single line if there are none, while loading, and when disabled', async () => {
-		const view = await open({ alerts: { phase: 'reading', alerts: [], summary: null } });
-		const line = view.page.locator('.alerts-line');
-		assert.match(await line.innerText(), /Diagnosing the run/);
-		view.session.setAlerts(ready([]));
-		await view.page.getByText('No issues detected.').waitFor();
-		assert.deepEqual(await view.violations(), []);
-		const short = 'Too few batches to diagnose (6 of 20).';
-		view.session.setAlerts({ phase: 'ready', alerts: [], summary: { kind: 'short', text: short } });
-		await view.page.getByText(short).waitFor();
-		assert.equal(await view.page.getByText('No issues detected').count(), 0);
-		view.session.setAlerts({ phase: 'off', alerts: [], summary: null });
-		await view.page.getByText('Open Setting').click();
-		await view.page.waitForTimeout(30);
-		assert.deepEqual(view.asked, [{ method: 'openDiagnosisSetting', params: {} }]);
-		assert.match(await line.innerText(), /turned off/);
+	it('are marked on the charts unless dismissed', async () => {
+		const { page } = view;
+		const pixels = () =>
+			page.evaluate(() => {
+				const canvas = document.querySelector<HTMLCanvasElement>('[data-chart="entropy"] canvas');
+				const context = canvas?.getContext('2d');
+				if (!canvas || !context) return '';
+				return [...context.getImageData(0, 0, canvas.width, canvas.height).data].join();
+			});
+		/** Resolves with the picture once it is no longer `before`, or with the last one after two seconds. */
+		const changed = async (before: string) => {
+			let now = await pixels();
+			for (let i = 0; i < 40 && now === before; i++) {
+				await page.waitForTimeout(50);
+				now = await pixels();
+			}
+			return now;
+		};
+		await page.locator('[data-chart="entropy"]').scrollIntoViewIfNeeded();
+		await page.locator('[data-chart="entropy"] canvas').waitFor();
+		const with3 = await pixels();
+		await show([]);
+		const without = await changed(with3);
+		await show([alert('a', { step: 300 })]);
+		const marked = await changed(without);
+		assert.notEqual(marked, without);
+		await show([alert('a', { step: 300, dismissed: true })]);
+		assert.equal(await changed(marked), without);
+	});
+
+	it('show untrusted names as plain text', async () => {
+		const nasty = '<img src=x onerror=alert(1)>\u202e[x](command:y)';
+		view.session.setAlerts(ready([alert('x', { title: nasty, message: nasty, action: nasty })]));
+		await view.page.locator('.alert', { hasText: '<img src=x' }).waitFor();
+		assert.equal(await view.page.locator('.alert img').count(), 0);
+		assert.ok((await view.page.locator('.alert').innerText()).includes('<img src=x'));
 	});
 
 	it('stay collapsed, and survive a reload', async () => {
-		const view = await open({ alerts: ready(some) });
+		await show(some);
 		await view.page.locator('.alerts .group-button').click();
 		assert.ok(await view.page.locator('.alerts-list').isHidden());
 		const state = await view.state();
 		const again = await open({ alerts: ready(some), state });
 		assert.ok(await again.page.locator('.alerts-list').isHidden());
 		assert.equal(await again.page.locator('.alerts-count').count(), 3);
-	});
-
-	it('are marked on the charts unless dismissed', async () => {
-		const pixels = (view: DashboardView) =>
-			view.page.evaluate(() => {
-				const canvas = document.querySelector<HTMLCanvasElement>('[data-chart="entropy"] canvas');
-				const context = canvas?.getContext('2d');
-				if (!canvas || !context) return '';
-				return [...context.getImageData(0, 0, canvas.width, canvas.height).data].join();
-			});
-		const draw = async (alerts: DashboardAlerts) => {
-			const view = await open({ alerts });
-			await view.page.locator('[data-chart="entropy"]').scrollIntoViewIfNeeded();
-			await view.page.locator('[data-chart="entropy"] canvas').waitFor();
-			await view.page.waitForTimeout(200);
-			return pixels(view);
-		};
-		const without = await draw(ready([]));
-		assert.notEqual(await draw(ready([alert('a', { step: 300 })])), without);
-		assert.equal(await draw(ready([alert('a', { step: 300, dismissed: true })])), without);
-	});
-
-	it('show untrusted names as plain text', async () => {
-		const nasty = '<img src=x onerror=alert(1)>\u202e[x](command:y)';
-		const view = await open({ alerts: ready([alert('x', { title: nasty, message: nasty, action: nasty })]) });
-		assert.equal(await view.page.locator('.alert img').count(), 0);
-		assert.ok((await view.page.locator('.alert').innerText()).includes('<img src=x'));
-		assert.deepEqual(view.errors, []);
+		assert.deepEqual(again.errors, []);
 	});
 });

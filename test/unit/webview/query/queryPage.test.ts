@@ -110,108 +110,180 @@ describe('the query view in a browser', { skip }, () => {
 		clean(view);
 	});
 
-	it('sorts through the query: descending, ascending, original order', async () => {
-		const view = await open();
+	it('runs SQL statements', async (t) => {
+		// Not among those that are closed after each subtest.
+		const view = await openQuery(browser, database);
+		t.after(() => view.close());
+		await view.page.waitForSelector('.result .empty');
 		const { page } = view;
-		await toSql(
-			page,
-			"SELECT step, count(*) AS n FROM rollouts WHERE step < 3 OR run = 'a' GROUP BY step ORDER BY step; -- all",
-		);
-		await summary(page, /^3 rows/);
-		const steps = async () => [0, 1, 2].map(async (row) => (await cells(page, row)).join(' '));
-		const shown = async () => (await Promise.all(await steps())).join(', ');
-		assert.equal(await shown(), '1 80, 2 80, 3 40');
-		const head = page.locator('.head-button').filter({ hasText: 'step' });
-		const sorted = (how: string | null) =>
-			page.waitForFunction(
-				(wanted) => document.querySelectorAll('[role="columnheader"]')[1]?.getAttribute('aria-sort') === wanted,
-				how,
+
+		await t.test('sorts through the query: descending, ascending, original order', async () => {
+			await toSql(
+				page,
+				"SELECT step, count(*) AS n FROM rollouts WHERE step < 3 OR run = 'a' GROUP BY step ORDER BY step; -- all",
 			);
-		await head.click();
-		await sorted('descending');
-		assert.equal(await shown(), '3 40, 2 80, 1 80');
-		await head.click();
-		await sorted('ascending');
-		await head.click();
-		await sorted(null);
-		assert.equal(await shown(), '1 80, 2 80, 3 40');
-		clean(view);
-	});
-
-	it('marks an error in a statement, in the editor and below it', async () => {
-		const view = await open();
-		const { page } = view;
-		await toSql(page, 'SELECT step,\n  rewrd\nFROM rollouts');
-		await page.waitForSelector('.failure');
-		assert.match(await page.locator('.failure-words').innerText(), /rewrd/);
-		assert.equal(await page.locator('.fault-line mark').innerText(), 'rewrd');
-		const selected = () =>
-			page.evaluate(() => {
-				const editor = document.querySelector('textarea') as HTMLTextAreaElement;
-				return editor.value.slice(editor.selectionStart, editor.selectionEnd);
-			});
-		assert.equal(await selected(), 'rewrd');
-		await page.keyboard.type('reward');
-		await page.keyboard.press('Control+Enter');
-		await summary(page, /^240 rows/);
-		clean(view);
-	});
-
-	it('inserts names, examples and earlier statements into the editor', async () => {
-		const view = await open();
-		const { page } = view;
-		await toSql(page, 'SELECT  FROM rollouts');
-		await page.waitForSelector('.failure');
-		await page.getByLabel('SQL statement').fill('SELECT  FROM rollouts LIMIT 3');
-		await page.evaluate(() => {
-			const editor = document.querySelector('textarea') as HTMLTextAreaElement;
-			editor.focus();
-			editor.setSelectionRange(7, 7);
+			await summary(page, /^3 rows/);
+			const steps = async () => [0, 1, 2].map(async (row) => (await cells(page, row)).join(' '));
+			const shown = async () => (await Promise.all(await steps())).join(', ');
+			assert.equal(await shown(), '1 80, 2 80, 3 40');
+			const head = page.locator('.head-button').filter({ hasText: 'step' });
+			const sorted = (how: string | null) =>
+				page.waitForFunction(
+					(wanted) => document.querySelectorAll('[role="columnheader"]')[1]?.getAttribute('aria-sort') === wanted,
+					how,
+				);
+			await head.click();
+			await sorted('descending');
+			assert.equal(await shown(), '3 40, 2 80, 1 80');
+			await head.click();
+			await sorted('ascending');
+			await head.click();
+			await sorted(null);
+			assert.equal(await shown(), '1 80, 2 80, 3 40');
+			clean(view);
 		});
-		await page.getByRole('button', { name: 'Insert index', exact: true }).first().click();
-		assert.equal(await page.getByLabel('SQL statement').inputValue(), 'SELECT "index" FROM rollouts LIMIT 3');
-		await page.keyboard.press('Control+Enter');
-		await summary(page, /^3 rows/);
-		await page.getByLabel('Examples').selectOption('2');
-		assert.match(await page.getByLabel('SQL statement').inputValue(), /WHERE correct/);
-		await page.getByLabel('Query history').selectOption('0');
-		assert.equal(await page.getByLabel('SQL statement').inputValue(), 'SELECT "index" FROM rollouts LIMIT 3');
-		clean(view);
-	});
 
-	it('shows ten thousand of a million rows and says so, rendering only a few', async () => {
-		const view = await open();
-		const { page } = view;
-		await toSql(page, "SELECT range AS n, repeat('x', 200) AS text FROM range(1000000)");
-		await summary(page, /^First 10,000 rows, .*Export to get all rows\.$/);
-		assert.ok((await page.locator('.data-rows .data-row').count()) < 60);
-		await page.locator('.data-rows').focus();
-		await page.keyboard.press('End');
-		await page.waitForSelector('.data-rows [data-index="9999"]');
-		assert.equal((await cells(page, 9999))[0], '9999');
-		await button(page, 'Export CSV…').click();
-		await page.locator('.remark.done').filter({ hasText: 'Saved 3 rows' }).waitFor();
-		assert.deepEqual(
-			view.exported.map(({ format }) => format),
-			['csv'],
-		);
-		clean(view);
-	});
+		await t.test('marks an error in a statement, in the editor and below it', async () => {
+			await toSql(page, 'SELECT step,\n  rewrd\nFROM rollouts');
+			await page.waitForSelector('.failure');
+			assert.match(await page.locator('.failure-words').innerText(), /rewrd/);
+			assert.equal(await page.locator('.fault-line mark').innerText(), 'rewrd');
+			const selected = () =>
+				page.evaluate(() => {
+					const editor = document.querySelector('textarea') as HTMLTextAreaElement;
+					return editor.value.slice(editor.selectionStart, editor.selectionEnd);
+				});
+			assert.equal(await selected(), 'rewrd');
+			await page.keyboard.type('reward');
+			await page.keyboard.press('Control+Enter');
+			await summary(page, /^240 rows/);
+			clean(view);
+		});
 
-	it('computes a histogram over all rows, not only those in the table', async () => {
-		const view = await open();
-		const { page } = view;
-		await toSql(page, 'SELECT range % 4 AS n, range AS m FROM range(100000)');
-		await summary(page, /^First/);
-		await page.getByLabel('Column for histogram').selectOption('n');
-		await page.waitForSelector('.bars');
-		assert.deepEqual(
-			await page.locator('.bar-room').evaluateAll((bars) => bars.map((bar) => bar.getAttribute('title'))),
-			['0', '1', '2', '3'].map((n) => `${n}: 25,000 rows`),
-		);
-		await page.getByLabel('Column for histogram').selectOption('');
-		await page.waitForFunction(() => document.querySelector<HTMLElement>('.histogram')?.hidden);
-		clean(view);
+		await t.test('inserts names, examples and earlier statements into the editor', async () => {
+			await toSql(page, 'SELECT  FROM rollouts');
+			await page.waitForSelector('.failure');
+			await page.getByLabel('SQL statement').fill('SELECT  FROM rollouts LIMIT 3');
+			await page.evaluate(() => {
+				const editor = document.querySelector('textarea') as HTMLTextAreaElement;
+				editor.focus();
+				editor.setSelectionRange(7, 7);
+			});
+			await page.getByRole('button', { name: 'Insert index', exact: true }).first().click();
+			assert.equal(await page.getByLabel('SQL statement').inputValue(), 'SELECT "index" FROM rollouts LIMIT 3');
+			await page.keyboard.press('Control+Enter');
+			await summary(page, /^3 rows/);
+			await page.getByLabel('Examples').selectOption('2');
+			assert.match(await page.getByLabel('SQL statement').inputValue(), /WHERE correct/);
+			await page.getByLabel('Query history').selectOption('0');
+			assert.equal(await page.getByLabel('SQL statement').inputValue(), 'SELECT "index" FROM rollouts LIMIT 3');
+			clean(view);
+		});
+
+		await t.test('shows ten thousand of a million rows and says so, rendering only a few', async () => {
+			await toSql(page, "SELECT range AS n, repeat('x', 200) AS text FROM range(1000000)");
+			await summary(page, /^First 10,000 rows, .*Export to get all rows\.$/);
+			assert.ok((await page.locator('.data-rows .data-row').count()) < 60);
+			await page.locator('.data-rows').focus();
+			await page.keyboard.press('End');
+			await page.waitForSelector('.data-rows [data-index="9999"]');
+			assert.equal((await cells(page, 9999))[0], '9999');
+			await button(page, 'Export CSV…').click();
+			await page.locator('.remark.done').filter({ hasText: 'Saved 3 rows' }).waitFor();
+			assert.deepEqual(
+				view.exported.map(({ format }) => format),
+				['csv'],
+			);
+			clean(view);
+		});
+
+		await t.test('computes a histogram over all rows, not only those in the table', async () => {
+			await toSql(page, 'SELECT range % 4 AS n, range AS m FROM range(100000)');
+			await summary(page, /^First/);
+			await page.getByLabel('Column for histogram').selectOption('n');
+			await page.waitForSelector('.bars');
+			assert.deepEqual(
+				await page.locator('.bar-room').evaluateAll((bars) => bars.map((bar) => bar.getAttribute('title'))),
+				['0', '1', '2', '3'].map((n) => `${n}: 25,000 rows`),
+			);
+			await page.getByLabel('Column for histogram').selectOption('');
+			await page.waitForFunction(() => document.querySelector<HTMLElement>('.histogram')?.hidden);
+			clean(view);
+		});
+
+		await t.test('cancels a statement and keeps the previous result', async () => {
+			await toSql(page, 'SELECT 1 AS one');
+			await summary(page, /^1 row,/);
+			await toSql(page, "SELECT 'slow' AS two");
+			await button(page, 'Cancel').click();
+			await page.waitForFunction(
+				() => document.querySelector<HTMLElement>('vscode-button[aria-label="Cancel"]')?.hidden,
+			);
+			assert.deepEqual(view.rolloutIndex.canceled, ['sql']);
+			assert.equal(await page.locator('.head-name').first().innerText(), 'one');
+			clean(view);
+		});
+
+		await t.test('shows hostile cells as text, in one line each', async () => {
+			const hostile = '<img src=x onerror=alert(1)>\n\u001b[31m\u202eabc\u0007 [x](command:evil)';
+			await toSql(page, `SELECT '${hostile}' AS "<script>alert(1)</script>", repeat('long ', 100000) AS long`);
+			// The earlier statement also had one row.
+			await page.locator('.head-name', { hasText: 'long' }).waitFor();
+			await summary(page, /^1 row,/);
+			assert.equal(await page.locator('.result img, .result script').count(), 0);
+			const [text, long] = await cells(page, 0);
+			assert.match(text ?? '', /^<img src=x onerror=alert\(1\)> ⟨ESC⟩\[31m⟨RLO⟩abc⟨U\+0007⟩/);
+			assert.ok((long?.length ?? 0) <= 401);
+			const height = await page.locator('.data-rows [data-index="0"]').evaluate((row) => row.clientHeight);
+			assert.equal(height, 24);
+			clean(view);
+		});
+
+		await t.test('resizes columns by pointer and keyboard', async () => {
+			await toSql(page, 'SELECT step, reward FROM rollouts LIMIT 2');
+			await summary(page, /^2 rows/);
+			const width = () =>
+				page
+					.locator('.head-cell')
+					.first()
+					.evaluate((cell) => cell.getBoundingClientRect().width);
+			const before = await width();
+			const grip = await page.locator('.grip').first().boundingBox();
+			assert.ok(grip);
+			await page.mouse.move(grip.x + 3, grip.y + 5);
+			await page.mouse.down();
+			await page.mouse.move(grip.x + 63, grip.y + 5, { steps: 3 });
+			await page.mouse.up();
+			assert.equal(await width(), before + 60);
+			await page.locator('.head-button').first().focus();
+			await page.keyboard.press('Alt+ArrowLeft');
+			assert.equal(await width(), before + 44);
+			clean(view);
+		});
+
+		await t.test('restores the query and its result without running it again', async () => {
+			await toSql(page, 'SELECT step, reward FROM rollouts LIMIT 7');
+			await summary(page, /^7 rows/);
+			await page.getByLabel('Column for histogram').selectOption('reward');
+			await page.waitForSelector('.bars');
+			const state = await view.state();
+			const asked = view.rolloutIndex.asked.filter(({ method }) => method === 'sql').length;
+			await page.reload();
+			// The window's state is lost with the page, but the panel's is not.
+			await summary(page, /^7 rows/);
+			assert.ok(view.rolloutIndex.asked.filter(({ method }) => method === 'sql').length <= asked + 1);
+			clean(view);
+
+			const later = await openQuery(browser, database, { state });
+			opened.push(later);
+			await summary(later.page, /^7 rows/);
+			assert.equal(
+				await later.page.getByLabel('SQL statement').inputValue(),
+				'SELECT step, reward FROM rollouts LIMIT 7',
+			);
+			await later.page.waitForSelector('.bars');
+			clean(later);
+		});
 	});
 
 	it('streams search hits with progress, and can stop', async () => {
@@ -259,19 +331,6 @@ describe('the query view in a browser', { skip }, () => {
 		await page.getByLabel('Search text').fill('nowhere');
 		await page.keyboard.press('Enter');
 		await page.locator('.empty').filter({ hasText: 'No matches' }).waitFor();
-		clean(view);
-	});
-
-	it('cancels a statement and keeps the previous result', async () => {
-		const view = await open();
-		const { page } = view;
-		await toSql(page, 'SELECT 1 AS one');
-		await summary(page, /^1 row,/);
-		await toSql(page, "SELECT 'slow' AS two");
-		await button(page, 'Cancel').click();
-		await page.waitForFunction(() => document.querySelector<HTMLElement>('vscode-button[aria-label="Cancel"]')?.hidden);
-		assert.deepEqual(view.rolloutIndex.canceled, ['sql']);
-		assert.equal(await page.locator('.head-name').first().innerText(), 'one');
 		clean(view);
 	});
 
@@ -324,70 +383,5 @@ describe('the query view in a browser', { skip }, () => {
 		});
 		assert.match(await broken.page.locator('.empty').innerText(), /cannot start: no room\. Free up disk space\./);
 		clean(broken);
-	});
-
-	it('restores the query and its result without running it again', async () => {
-		const view = await open();
-		const { page } = view;
-		await toSql(page, 'SELECT step, reward FROM rollouts LIMIT 7');
-		await summary(page, /^7 rows/);
-		await page.getByLabel('Column for histogram').selectOption('reward');
-		await page.waitForSelector('.bars');
-		const state = await view.state();
-		const asked = view.rolloutIndex.asked.filter(({ method }) => method === 'sql').length;
-		await page.reload();
-		// The window's state is lost with the page, but the panel's is not.
-		await summary(page, /^7 rows/);
-		assert.ok(view.rolloutIndex.asked.filter(({ method }) => method === 'sql').length <= asked + 1);
-		clean(view);
-
-		const later = await openQuery(browser, database, { state });
-		opened.push(later);
-		await summary(later.page, /^7 rows/);
-		assert.equal(
-			await later.page.getByLabel('SQL statement').inputValue(),
-			'SELECT step, reward FROM rollouts LIMIT 7',
-		);
-		await later.page.waitForSelector('.bars');
-		clean(later);
-	});
-
-	it('shows hostile cells as text, in one line each', async () => {
-		const view = await open();
-		const { page } = view;
-		const hostile = '<img src=x onerror=alert(1)>\n\u001b[31m\u202eabc\u0007 [x](command:evil)';
-		await toSql(page, `SELECT '${hostile}' AS "<script>alert(1)</script>", repeat('long ', 100000) AS long`);
-		await summary(page, /^1 row,/);
-		assert.equal(await page.locator('.result img, .result script').count(), 0);
-		const [text, long] = await cells(page, 0);
-		assert.match(text ?? '', /^<img src=x onerror=alert\(1\)> ⟨ESC⟩\[31m⟨RLO⟩abc⟨U\+0007⟩/);
-		assert.ok((long?.length ?? 0) <= 401);
-		const height = await page.locator('.data-rows [data-index="0"]').evaluate((row) => row.clientHeight);
-		assert.equal(height, 24);
-		clean(view);
-	});
-
-	it('resizes columns by pointer and keyboard', async () => {
-		const view = await open();
-		const { page } = view;
-		await toSql(page, 'SELECT step, reward FROM rollouts LIMIT 2');
-		await summary(page, /^2 rows/);
-		const width = () =>
-			page
-				.locator('.head-cell')
-				.first()
-				.evaluate((cell) => cell.getBoundingClientRect().width);
-		const before = await width();
-		const grip = await page.locator('.grip').first().boundingBox();
-		assert.ok(grip);
-		await page.mouse.move(grip.x + 3, grip.y + 5);
-		await page.mouse.down();
-		await page.mouse.move(grip.x + 63, grip.y + 5, { steps: 3 });
-		await page.mouse.up();
-		assert.equal(await width(), before + 60);
-		await page.locator('.head-button').first().focus();
-		await page.keyboard.press('Alt+ArrowLeft');
-		assert.equal(await width(), before + 44);
-		clean(view);
 	});
 });

@@ -7,7 +7,7 @@ import type { Browser } from 'playwright-core';
 import { rolloutPath } from '../../../../src/runs/runFiles.ts';
 import { hiddenCharacters } from '../../../../webview/lib/trace/hiddenCharacters.ts';
 import { launchChromium, skip } from '../../../support/chromium.ts';
-import { looksRight } from '../webviewLooks.ts';
+import { complete, looksRight } from '../webviewLooks.ts';
 import type { WebviewOptions } from '../webviewPage.ts';
 import { makeBatch, runRecord, writeMetrics, writeRecord, writeRollouts, writeRun } from './rolloutsFixture.ts';
 import { openRollouts, type RolloutsView } from './rolloutsHarness.ts';
@@ -91,7 +91,7 @@ test('everything is reachable by keyboard', options, async (t) => {
 	await page.waitForFunction(() => document.querySelector('.slider-value')?.textContent === '2');
 	await page.keyboard.press('?');
 	assert.ok(await page.locator('dialog.help').isVisible());
-	assert.deepEqual(await view.violations(), []);
+	assert.deepEqual(await view.violations('names'), []);
 	await page.keyboard.press('Escape');
 	assert.ok(!(await page.locator('dialog.help').isVisible()));
 	await page.keyboard.press('/');
@@ -99,7 +99,7 @@ test('everything is reachable by keyboard', options, async (t) => {
 	await page.keyboard.type('jk?');
 	await page.waitForSelector('.empty');
 	assert.match((await text(view, '.empty'))[0] ?? '', /No rollouts match the filters/);
-	assert.deepEqual(await view.violations(), []);
+	assert.deepEqual(await view.violations('names'), []);
 	await page.keyboard.press('Escape');
 	await page.keyboard.press('x');
 	await title.waitFor();
@@ -167,67 +167,69 @@ test('identical completions share a card, which its button and the i key expand 
 	await page.waitForSelector('.card.selected[data-index="0"]');
 });
 
-test('malicious text is shown as plain text: it creates no elements and runs no scripts', options, async (t) => {
-	const run = newRun();
-	const attacks = [
-		'<img src=x onerror="window.attacked=1"><svg onload="window.attacked=2">',
-		'</script><script>window.attacked=3</script><style>body{display:none}</style>',
-		'</think></div></article><iframe srcdoc="<script>parent.attacked=4</script>"></iframe>',
-		'<a href="javascript:attacked=5">x</a><think><form><button autofocus onfocus="attacked=6">',
-		'abc\u202e\u2066\u200b\u0000\u001b[31m\u00ad\ufeffxyz',
-		'{{constructor.constructor("attacked=7")()}}<think>`',
-	];
-	const evil = attacks.join(' ');
-	await writeRecord(run, runRecord({ name: evil, stage: evil }));
-	const batch = makeBatch({ step: 1, groups: 2, size: attacks.length });
-	const lines = batch.map((line, i) => {
-		const attack = attacks[i % attacks.length] as string;
-		return {
-			...line,
-			stage: evil,
-			prompt: evil,
-			answer: evil,
-			row: { [evil]: evil },
-			completion: attack,
-			rewards: { ...line.rewards, [evil]: 1 },
-			extra: { [evil]: evil },
-			tokens: { text: [attack, '<b>', evil], logprob: [-1, -2, null] },
+// `hostilePages.test.ts` shows hostile texts in every field; `npm run acceptance -- pageLooks` also in these files.
+if (complete)
+	test('malicious text is shown as plain text: it creates no elements and runs no scripts', options, async (t) => {
+		const run = newRun();
+		const attacks = [
+			'<img src=x onerror="window.attacked=1"><svg onload="window.attacked=2">',
+			'</script><script>window.attacked=3</script><style>body{display:none}</style>',
+			'</think></div></article><iframe srcdoc="<script>parent.attacked=4</script>"></iframe>',
+			'<a href="javascript:attacked=5">x</a><think><form><button autofocus onfocus="attacked=6">',
+			'abc\u202e\u2066\u200b\u0000\u001b[31m\u00ad\ufeffxyz',
+			'{{constructor.constructor("attacked=7")()}}<think>`',
+		];
+		const evil = attacks.join(' ');
+		await writeRecord(run, runRecord({ name: evil, stage: evil }));
+		const batch = makeBatch({ step: 1, groups: 2, size: attacks.length });
+		const lines = batch.map((line, i) => {
+			const attack = attacks[i % attacks.length] as string;
+			return {
+				...line,
+				stage: evil,
+				prompt: evil,
+				answer: evil,
+				row: { [evil]: evil },
+				completion: attack,
+				rewards: { ...line.rewards, [evil]: 1 },
+				extra: { [evil]: evil },
+				tokens: { text: [attack, '<b>', evil], logprob: [-1, -2, null] },
+			};
+		});
+		await writeRollouts(run, 1, lines);
+		await writeMetrics(run, [{ step: 1, lines: lines as never }]);
+		const view = await open(t, run);
+		const { page } = view;
+		const harmless = async () => {
+			assert.equal(await page.evaluate(() => (window as { attacked?: number }).attacked), undefined);
+			const bad =
+				'img, iframe, form, a, object, embed, style, #app script, base, [onerror], [onload], [onfocus], [srcdoc]';
+			assert.equal(await page.locator(bad).count(), 0);
+			assert.equal(await page.locator('script').count(), 1);
 		};
+		await page.waitForSelector(cards);
+		await harmless();
+		const shown = (await text(view, '.card .block-text')).join('\n');
+		assert.ok(shown.includes('onerror="window.attacked=1"'), shown.slice(0, 500));
+		const raw = await page.locator('#app').evaluate((node) => node.textContent ?? '');
+		assert.deepEqual(hiddenCharacters(raw), [], 'hidden characters are written out');
+		assert.ok((await text(view, '.m-hidden')).includes('RLO'));
+		await page.keyboard.press('/');
+		await page.keyboard.type('<img');
+		await page.waitForSelector('mark.m-found');
+		await harmless();
+		await page.keyboard.press('Escape');
+		await page.keyboard.press('t');
+		await page.waitForSelector('.token');
+		await page.hover('.token');
+		await harmless();
+		assert.deepEqual(await view.violations('names'), []);
 	});
-	await writeRollouts(run, 1, lines);
-	await writeMetrics(run, [{ step: 1, lines: lines as never }]);
-	const view = await open(t, run);
-	const { page } = view;
-	const harmless = async () => {
-		assert.equal(await page.evaluate(() => (window as { attacked?: number }).attacked), undefined);
-		const bad =
-			'img, iframe, form, a, object, embed, style, #app script, base, [onerror], [onload], [onfocus], [srcdoc]';
-		assert.equal(await page.locator(bad).count(), 0);
-		assert.equal(await page.locator('script').count(), 1);
-	};
-	await page.waitForSelector(cards);
-	await harmless();
-	const shown = (await text(view, '.card .block-text')).join('\n');
-	assert.ok(shown.includes('onerror="window.attacked=1"'), shown.slice(0, 500));
-	const raw = await page.locator('#app').evaluate((node) => node.textContent ?? '');
-	assert.deepEqual(hiddenCharacters(raw), [], 'hidden characters are written out');
-	assert.ok((await text(view, '.m-hidden')).includes('RLO'));
-	await page.keyboard.press('/');
-	await page.keyboard.type('<img');
-	await page.waitForSelector('mark.m-found');
-	await harmless();
-	await page.keyboard.press('Escape');
-	await page.keyboard.press('t');
-	await page.waitForSelector('.token');
-	await page.hover('.token');
-	await harmless();
-	assert.deepEqual(await view.violations(), []);
-});
 
-test('a completion of 1 MB is partially rendered, and all of it can be reached', options, async (t) => {
+test('a long completion is partially rendered, and all of it can be reached', options, async (t) => {
 	const run = newRun();
 	await writeRecord(run, runRecord());
-	const long = `<think>${'one line without an end '.repeat(40_000)}needle</think><answer>${'y'.repeat(60_000)}</answer>`;
+	const long = `<think>${'one line without an end '.repeat(10_000)}needle</think><answer>${'y'.repeat(60_000)}</answer>`;
 	const batch = makeBatch({ step: 1, groups: 1, size: 3 }).map((line) => ({ ...line, completion: long }));
 	await writeRollouts(run, 1, batch);
 	const view = await open(t, run);
@@ -261,12 +263,12 @@ test('a completion of 1 MB is partially rendered, and all of it can be reached',
 	});
 });
 
-test('a step of 1,000 groups and a group of 1,000 completions are partially rendered', options, async (t) => {
+test('a step of 300 groups and a group of 300 completions are partially rendered', options, async (t) => {
 	const run = newRun();
 	await writeRecord(run, runRecord());
-	const many = makeBatch({ step: 1, groups: 1000, size: 2, sentences: 1, tokens: false });
+	const many = makeBatch({ step: 1, groups: 300, size: 2, sentences: 1, tokens: false });
 	// All completions must differ, or they would be folded.
-	const wide = makeBatch({ step: 2, groups: 1, size: 1000, sentences: 1, tokens: false }).map((line) => ({
+	const wide = makeBatch({ step: 2, groups: 1, size: 300, sentences: 1, tokens: false }).map((line) => ({
 		...line,
 		completion: `${line.index} ${line.completion}`,
 	}));
@@ -275,18 +277,18 @@ test('a step of 1,000 groups and a group of 1,000 completions are partially rend
 	const view = await open(t, run);
 	const { page } = view;
 	await page.waitForSelector(cards);
-	assert.equal(await page.locator('.card').count(), 1000);
+	assert.equal(await page.locator('.card').count(), 300);
 	assert.ok((await page.locator('.card-head').count()) < 60);
 	await page.locator('.card').last().scrollIntoViewIfNeeded();
 	await page.waitForFunction(() => document.querySelector('.card:last-of-type .card-head') !== null);
 	await page.keyboard.press('[');
-	await page.waitForFunction(() => document.querySelector('.group-title')?.textContent?.endsWith('of 1000)'));
+	await page.waitForFunction(() => document.querySelector('.group-title')?.textContent?.endsWith('of 300)'));
 	await page.keyboard.press('g');
-	await page.waitForFunction(() => document.querySelector('.group-title')?.textContent === 'Group 0 (1 of 1000)');
+	await page.waitForFunction(() => document.querySelector('.group-title')?.textContent === 'Group 0 (1 of 300)');
 	assert.ok((await page.locator('.group-list .selection-row').count()) < 60);
 	await page.keyboard.press('G');
-	await page.waitForFunction(() => document.querySelector('.group-title')?.textContent === 'Group 999 (1000 of 1000)');
-	await page.waitForSelector('.group-list [aria-selected="true"][aria-posinset="1000"]');
+	await page.waitForFunction(() => document.querySelector('.group-title')?.textContent === 'Group 299 (300 of 300)');
+	await page.waitForSelector('.group-list [aria-selected="true"][aria-posinset="300"]');
 });
 
 test('new steps do not change what the user is reading', options, async (t) => {
@@ -325,7 +327,7 @@ test('new steps do not change what the user is reading', options, async (t) => {
 	await page.waitForFunction(
 		() => document.querySelector('[role=status].visually-hidden')?.textContent === '2 new steps',
 	);
-	assert.deepEqual(await view.violations(), []);
+	assert.deepEqual(await view.violations('names'), []);
 	await page.click('.unseen');
 	await page.waitForFunction(() => document.querySelector('.slider-value')?.textContent === '62');
 	// Steps that are followed are not announced as new, and nothing is announced if there are none.
@@ -345,7 +347,7 @@ test('if there is nothing to show, the panel explains why and what to do', optio
 	const waiting = await open(t, none);
 	await waiting.page.waitForSelector('.empty');
 	assert.match((await text(waiting, '.empty'))[0] ?? '', /cold-start.*first GRPO step/s);
-	assert.deepEqual(await waiting.violations(), []);
+	assert.deepEqual(await waiting.violations('names'), []);
 	await writeRollouts(none, 8, makeBatch({ step: 8 }));
 	await waiting.page.waitForSelector(cards);
 
@@ -363,7 +365,7 @@ test('if there is nothing to show, the panel explains why and what to do', optio
 	await view.page.keyboard.press('[');
 	await view.page.waitForSelector('.empty');
 	assert.match((await text(view, '.empty'))[0] ?? '', /rollouts of this step were deleted.*another step/s);
-	assert.deepEqual(await view.violations(), []);
+	assert.deepEqual(await view.violations('names'), []);
 	await view.page.keyboard.press(']');
 	await view.page.waitForSelector(cards);
 

@@ -6,7 +6,7 @@ import { after, before, type TestContext, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { launchChromium, skip } from '../../../support/chromium.ts';
 import { reflexionFile } from '../../core/transcript/reflexion.ts';
-import { fitsWidth, looksRight, looksRightNow } from '../webviewLooks.ts';
+import { complete, fitsWidth, looksRight, looksRightNow } from '../webviewLooks.ts';
 import { openTranscript, type TranscriptView } from './transcriptHarness.ts';
 
 const options = { timeout: 180_000, skip };
@@ -167,40 +167,42 @@ test('a file without a transcript is reported with a suggested action', options,
 	assert.match(await gone.page.locator('.empty').innerText(), /no such file/);
 });
 
-test('hostile text is shown as plain text', options, async (t) => {
-	const evil = [
-		'<script>document.title = "pwned"</script><img src=x onerror="document.title=\'pwned\'">',
-		'[click](command:workbench.action.reloadWindow) javascript:alert(1) https://example.org/x',
-		'\u001b[31mred\u001b[0m \u202egnp.exe\u2066 \u0000 a\u200bb',
-		'A'.repeat(200_000),
-		'e\u0301'.repeat(20_000),
-	];
-	const messages = evil.flatMap((content, i) => [
-		{ role: i % 2 === 0 ? 'user' : '<b>role</b>', content, name: evil[0] },
-		{
-			role: 'assistant',
-			content: null,
-			tool_calls: [
-				{
-					id: content.slice(0, 3000),
-					function: { name: content.slice(0, 3000), arguments: JSON.stringify({ [content.slice(0, 500)]: content }) },
-				},
-			],
-		},
-	]);
-	const view = await open(t, await written('evil.json', JSON.stringify(messages)));
-	const { page } = view;
-	await page.waitForSelector('.message');
-	await page.getByRole('button', { name: 'Expand All' }).click();
-	await page.waitForSelector('.message.open .text-body');
-	for (let i = 0; i < messages.length; i++) {
-		await page.evaluate((to) => document.querySelector('.timeline')?.scrollTo({ top: to * 700 }), i);
-		await page.waitForTimeout(30);
-	}
-	assert.equal(await page.locator('script:not([nonce]), img, a[href]').count(), 0);
-	assert.notEqual(await page.title(), 'pwned');
-	await fitsWidth(view, 'hostile texts');
-});
+// `hostilePages.test.ts` shows hostile texts in every field; `npm run acceptance -- pageLooks` also in these files.
+if (complete)
+	test('hostile text is shown as plain text', options, async (t) => {
+		const evil = [
+			'<script>document.title = "pwned"</script><img src=x onerror="document.title=\'pwned\'">',
+			'[click](command:workbench.action.reloadWindow) javascript:alert(1) https://example.org/x',
+			'\u001b[31mred\u001b[0m \u202egnp.exe\u2066 \u0000 a\u200bb',
+			'A'.repeat(200_000),
+			'e\u0301'.repeat(20_000),
+		];
+		const messages = evil.flatMap((content, i) => [
+			{ role: i % 2 === 0 ? 'user' : '<b>role</b>', content, name: evil[0] },
+			{
+				role: 'assistant',
+				content: null,
+				tool_calls: [
+					{
+						id: content.slice(0, 3000),
+						function: { name: content.slice(0, 3000), arguments: JSON.stringify({ [content.slice(0, 500)]: content }) },
+					},
+				],
+			},
+		]);
+		const view = await open(t, await written('evil.json', JSON.stringify(messages)));
+		const { page } = view;
+		await page.waitForSelector('.message');
+		await page.getByRole('button', { name: 'Expand All' }).click();
+		await page.waitForSelector('.message.open .text-body');
+		for (let i = 0; i < messages.length; i++) {
+			await page.evaluate((to) => document.querySelector('.timeline')?.scrollTo({ top: to * 700 }), i);
+			await page.waitForTimeout(30);
+		}
+		assert.equal(await page.locator('script:not([nonce]), img, a[href]').count(), 0);
+		assert.notEqual(await page.title(), 'pwned');
+		await fitsWidth(view, 'hostile texts');
+	});
 
 test('twenty thousand messages are rendered as they scroll into view', options, async (t) => {
 	const messages = Array.from({ length: 20_000 }, (_, i) => ({

@@ -8,6 +8,7 @@ import { parseCases } from '../../../../src/core/reward/verification/labeledCase
 import type { ResultPlace } from '../../../../src/protocol/verificationMessages.ts';
 import { launchChromium, skip } from '../../../support/chromium.ts';
 import { numberProblems } from '../../rewards/audit/auditedProblems.ts';
+import { complete } from '../webviewLooks.ts';
 import { auditedNaive, comparedOn, recordedRun, resultsProject } from './verificationFixture.ts';
 import { openResults, type ResultsView, withData, withJudgment } from './verificationHarness.ts';
 
@@ -153,7 +154,7 @@ test('rows can be filtered, searched, sorted and opened, by pointer and keyboard
 		);
 		assert.equal(await page.locator('.tile[tabindex="0"]').count(), 1);
 		await page.waitForSelector('.tooltip:popover-open');
-		assert.deepEqual(await view.violations(), []);
+		assert.deepEqual(await view.violations('names'), []);
 	});
 
 	await t.test('a row can be debugged, copied, opened as text and located in its file', async () => {
@@ -219,24 +220,24 @@ test('a panel follows newer results, and restores its state', options, async (t)
 });
 
 test(
-	'thousands of rows stay responsive, and only the visible part of a megabyte of text is rendered',
+	'a thousand rows stay responsive, and only the visible part of a megabyte of text is rendered',
 	options,
 	async (t) => {
 		const long = `<think>${'step by step we add '.repeat(52_429)}</think><answer>0</answer>`;
-		const problems = Array.from({ length: 1000 }, (_, i) => ({
+		const problems = Array.from({ length: 250 }, (_, i) => ({
 			prompt: `${i}+1=`,
 			answer: String(i + 1),
 			solution: i === 0 ? long.slice(7, -30) : `${i} plus 1`,
 			level: i % 5,
 		}));
 		const project = await resultsProject(t, { problems });
-		const data = await project.verify({ rows: 5000 });
-		assert.ok(data.rows.length >= 5000, `${data.rows.length}`);
+		const data = await project.verify({ rows: 1000 });
+		assert.ok(data.rows.length >= 1000, `${data.rows.length}`);
 		const index = data.rows.findIndex(({ completion }) => completion.length > 1_000_000);
 		assert.ok(index >= 0);
 		const view = await open(t, place(project.file), { before: withData(data) });
 		const { page } = view;
-		await page.waitForFunction(() => /5.00\d rows/.test(document.querySelector('.filter-result')?.textContent ?? ''));
+		await page.waitForFunction(() => /1.00\d rows/.test(document.querySelector('.filter-result')?.textContent ?? ''));
 		assert.equal(view.asked.filter(([method]) => method === 'loadRows').length, Math.ceil(data.rows.length / 400) - 1);
 		assert.ok((await page.locator('.row-list [role=option]').count()) < 60, 'only rows in view are drawn');
 		await page.locator('.row-list').focus();
@@ -254,69 +255,71 @@ test(
 	},
 );
 
-test('malicious text is shown as plain text: it creates no elements and runs no scripts', options, async (t) => {
-	const attacks = [
-		'<img src=x onerror="window.attacked=1"><svg onload="window.attacked=2">',
-		'</script><script>window.attacked=3</script><style>body{display:none}</style>',
-		'</think></div></article><iframe srcdoc="<script>parent.attacked=4</script>"></iframe>',
-		'<a href="javascript:attacked=5">x</a><form><button autofocus onfocus="attacked=6">',
-		'abc\u202e\u2066\u200b\u0000\u001b[31m\u00ad\ufeffxyz',
-	];
-	const problems = attacks.map((attack, i) => ({
-		prompt: attack,
-		answer: `${i} ${attack}`,
-		solution: attack,
-		level: i,
-	}));
-	const reward = `export const graded = ({ prompt, completion }) => {
+// `hostilePages.test.ts` shows hostile texts in every field; `npm run acceptance -- pageLooks` also in these files.
+if (complete)
+	test('malicious text is shown as plain text: it creates no elements and runs no scripts', options, async (t) => {
+		const attacks = [
+			'<img src=x onerror="window.attacked=1"><svg onload="window.attacked=2">',
+			'</script><script>window.attacked=3</script><style>body{display:none}</style>',
+			'</think></div></article><iframe srcdoc="<script>parent.attacked=4</script>"></iframe>',
+			'<a href="javascript:attacked=5">x</a><form><button autofocus onfocus="attacked=6">',
+			'abc\u202e\u2066\u200b\u0000\u001b[31m\u00ad\ufeffxyz',
+		];
+		const problems = attacks.map((attack, i) => ({
+			prompt: attack,
+			answer: `${i} ${attack}`,
+			solution: attack,
+			level: i,
+		}));
+		const reward = `export const graded = ({ prompt, completion }) => {
 	if (completion.length % 3 === 0) throw new Error(prompt);
 	return completion.length;
 };
 `;
-	const evil = attacks.toReversed().join(' ');
-	const line = JSON.stringify({ name: evil, prompt: evil, completion: evil, expect: 1 });
-	const project = await resultsProject(t, { problems, reward, cases: line });
-	const data = await project.verify();
-	const view = await open(
-		t,
-		{ ...place(project.file) },
-		{ before: withData({ ...data, remarks: [evil], data: [evil] }) },
-	);
-	const { page } = view;
-	const harmless = async () => {
-		assert.equal(await page.evaluate(() => (window as { attacked?: number }).attacked), undefined);
-		const bad = await page.locator('#app :is(img, iframe, script, style, form, a, object)').count();
-		assert.equal(bad, 0);
-	};
-	await page.waitForSelector('.row-detail .block-text');
-	await harmless();
-	await page.getByRole('button', { name: /^Errors/ }).click();
-	await page.waitForSelector('.row-error');
-	await harmless();
-	assert.deepEqual(await view.violations(), []);
-	await page.getByRole('button', { name: 'Clear' }).click();
-	await page.locator('.row-list').focus();
-	await page.keyboard.press('End');
-	await page.waitForFunction(() => document.querySelector('.detail-head h3')?.textContent?.includes('⟨RLO⟩'));
-	const hidden = await page.locator('.row-detail .m-hidden').allInnerTexts();
-	for (const name of ['RLO', 'LRI', 'ZWSP', 'NUL', 'ESC', 'SHY', 'BOM']) assert.ok(hidden.includes(name), name);
-	const raw = await page.evaluate(() => document.body.innerText);
-	for (const character of '\u202e\u2066\u200b\u0000\u001b') assert.ok(!raw.includes(character), 'shown by name');
-	await harmless();
+		const evil = attacks.toReversed().join(' ');
+		const line = JSON.stringify({ name: evil, prompt: evil, completion: evil, expect: 1 });
+		const project = await resultsProject(t, { problems, reward, cases: line });
+		const data = await project.verify();
+		const view = await open(
+			t,
+			{ ...place(project.file) },
+			{ before: withData({ ...data, remarks: [evil], data: [evil] }) },
+		);
+		const { page } = view;
+		const harmless = async () => {
+			assert.equal(await page.evaluate(() => (window as { attacked?: number }).attacked), undefined);
+			const bad = await page.locator('#app :is(img, iframe, script, style, form, a, object)').count();
+			assert.equal(bad, 0);
+		};
+		await page.waitForSelector('.row-detail .block-text');
+		await harmless();
+		await page.getByRole('button', { name: /^Errors/ }).click();
+		await page.waitForSelector('.row-error');
+		await harmless();
+		assert.deepEqual(await view.violations('names'), []);
+		await page.getByRole('button', { name: 'Clear' }).click();
+		await page.locator('.row-list').focus();
+		await page.keyboard.press('End');
+		await page.waitForFunction(() => document.querySelector('.detail-head h3')?.textContent?.includes('⟨RLO⟩'));
+		const hidden = await page.locator('.row-detail .m-hidden').allInnerTexts();
+		for (const name of ['RLO', 'LRI', 'ZWSP', 'NUL', 'ESC', 'SHY', 'BOM']) assert.ok(hidden.includes(name), name);
+		const raw = await page.evaluate(() => document.body.innerText);
+		for (const character of '\u202e\u2066\u200b\u0000\u001b') assert.ok(!raw.includes(character), 'shown by name');
+		await harmless();
 
-	const problem = numberProblems.map((one, i) => ({
-		...one,
-		problem: { ...one.problem, prompt: `${one.problem.prompt} ${attacks[i % attacks.length]}` },
-	}));
-	const report = await auditedNaive(t, problem);
-	const at: ResultPlace = { view: 'audit', file: report.file, reward: report.reward };
-	const audit = await open(t, at, { before: withJudgment(at, { ...report, remarks: [evil] }) });
-	await audit.page.waitForSelector('.evidence .block-text');
-	for (const summary of await audit.page.locator('.more-findings > summary').all()) await summary.click();
-	for (const summary of await audit.page.locator('.finding summary').all()) await summary.click();
-	assert.equal(await audit.page.evaluate(() => (window as { attacked?: number }).attacked), undefined);
-	assert.equal(await audit.page.locator('#app :is(img, iframe, script, style, form, a)').count(), 0);
-});
+		const problem = numberProblems.map((one, i) => ({
+			...one,
+			problem: { ...one.problem, prompt: `${one.problem.prompt} ${attacks[i % attacks.length]}` },
+		}));
+		const report = await auditedNaive(t, problem);
+		const at: ResultPlace = { view: 'audit', file: report.file, reward: report.reward };
+		const audit = await open(t, at, { before: withJudgment(at, { ...report, remarks: [evil] }) });
+		await audit.page.waitForSelector('.evidence .block-text');
+		for (const summary of await audit.page.locator('.more-findings > summary').all()) await summary.click();
+		for (const summary of await audit.page.locator('.finding summary').all()) await summary.click();
+		assert.equal(await audit.page.evaluate(() => (window as { attacked?: number }).attacked), undefined);
+		assert.equal(await audit.page.locator('#app :is(img, iframe, script, style, form, a)').count(), 0);
+	});
 
 test('an audit lists its probes by outcome, with evidence that can be exported', options, async (t) => {
 	const report = await auditedNaive(t, numberProblems);
