@@ -60,9 +60,7 @@ export const queryVerb = defineVerb({
 				}),
 				...(cut ? ['Some folders were not searched for runs.'] : []),
 				...(table.truncated
-					? [
-							`Only ${formatCounted(table.rows.length, 'row is', 'rows are')} shown; use --limit to show more.`,
-						]
+					? [`Only ${formatCounted(table.rows.length, 'row is', 'rows are')} shown; use --limit to show more.`]
 					: []),
 			];
 			if (output.json) {
