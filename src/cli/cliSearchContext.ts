@@ -1,4 +1,4 @@
-import { PolicyPool } from '../search/policyPool.ts';
+import { ownSearchContext } from '../search/ownSearchContext.ts';
 import type { SearchContext } from '../search/searchContext.ts';
 
 /**
@@ -6,13 +6,8 @@ import type { SearchContext } from '../search/searchContext.ts';
  * @param args arguments as typed by the user; only environment variables named in them are read as API keys
  */
 export function cliSearchContext(engine: string, args: readonly string[]): SearchContext {
-	const { env: environment } = process;
 	const keyVariables = typedKeyVariables(args);
-	return {
-		pool: new PolicyPool(0),
-		policies: { engine, client: 'reasoning-lab', folder: process.cwd(), environment, keyVariables },
-		environment,
-	};
+	return ownSearchContext({ engine, client: 'reasoning-lab', folder: process.cwd(), keyVariables });
 }
 
 const option = '--key-variable';

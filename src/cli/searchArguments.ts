@@ -14,6 +14,7 @@ import {
 	searchSpecSchema,
 } from '../protocol/searchSpec.ts';
 import { type SearchBudget, searchBudgetSchema } from '../protocol/treeLog.ts';
+import { isRewardFileName } from '../rewards/rewardFileName.ts';
 import { listCheckpoints, manifestName } from '../runs/checkpointFiles.ts';
 import { findRun } from './findRun.ts';
 import { group, integer, number, type Options, type OptionValues, path, repeatable, text } from './options.ts';
@@ -240,7 +241,7 @@ export async function scorerOf(written: string, option: string): Promise<ScorerS
 
 async function rewardOf(name: string): Promise<string | Record<string, unknown>> {
 	const [file = '', reward] = name.split('#');
-	if (!/\.reward\.(ts|js|mjs|py)$/.test(file)) return name;
+	if (!isRewardFileName(file)) return name;
 	const path = resolve(file);
 	if (!(await lstat(path).catch(() => null))?.isFile())
 		throw new Failure('missing', `The reward file ${path} does not exist.`);

@@ -7,6 +7,7 @@ import { summaryLine } from '../core/reward/verification/verificationSummary.ts'
 import type { Verification, VerifiedRow } from '../protocol/verification.ts';
 import { LoadFailure } from '../rewards/loadFailure.ts';
 import { openRewardHosts } from '../rewards/openRewardHosts.ts';
+import { isRewardFileName } from '../rewards/rewardFileName.ts';
 import { RewardVerifier } from '../rewards/rewardVerifier.ts';
 import type { VerificationPlan, WhatToVerify } from '../rewards/verificationPlan.ts';
 import { isSound } from '../rewards/verifyReward.ts';
@@ -91,7 +92,7 @@ export const verifyVerb = defineVerb({
 
 async function requireReward(file: string): Promise<void> {
 	const info = await stat(file).catch(() => null);
-	if (!/\.reward\.(?:ts|js|mjs|py)$/.test(file)) {
+	if (!isRewardFileName(file)) {
 		throw new Failure(
 			'invalid',
 			`${file} is not a reward file.`,

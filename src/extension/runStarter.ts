@@ -13,6 +13,7 @@ import type { RecipeDiagnostics } from './recipeDiagnostics.ts';
 import type { RunStore } from './runStore.ts';
 import type { RunsTree } from './runsTree.ts';
 import { displayText, nameOf, type RunView } from './runView.ts';
+import { saveDocument } from './saveDocument.ts';
 import { settings } from './settings.ts';
 
 /** Loaded only for a run or pipeline that this user did not start. */
@@ -72,9 +73,7 @@ export class RunStarter {
 	async start(recipe: vscode.Uri, place: StartPlace = {}): Promise<string | undefined> {
 		requireTrust();
 		const document = await vscode.workspace.openTextDocument(recipe);
-		if (document.isDirty && !(await document.save())) {
-			throw new Failure('denied', `Cannot save ${recipe.fsPath}.`, 'Save it, then start the run.');
-		}
+		if (document.isDirty) await saveDocument(document, 'Save it, then start the run.');
 		const { faultsOf } = await import('./recipeFaults.ts');
 		const { recipe: parsed, pipeline, faults } = await faultsOf(document.getText(), recipe.fsPath);
 		if (faults.length > 0 || parsed === null) {

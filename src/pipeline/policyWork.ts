@@ -3,18 +3,13 @@ import type { DatasetPart } from '../protocol/datasetPart.ts';
 import type { PolicySpec } from '../protocol/policySpec.ts';
 import { plainScorers } from '../protocol/searchSpec.ts';
 import type { ProblemsSpec } from '../protocol/strategyComparison.ts';
-import { PolicyPool } from '../search/policyPool.ts';
+import { ownSearchContext } from '../search/ownSearchContext.ts';
 import type { SearchContext } from '../search/searchContext.ts';
 import type { StageWork } from './stageWork.ts';
 
 /** Returns the context for a stage's searches and evaluations. The policy pool is disposed of with the stage. */
 export function contextOf({ engine, folder }: StageWork): SearchContext {
-	const { env: environment } = process;
-	return {
-		pool: new PolicyPool(0),
-		policies: { engine, client: 'reasoning-lab pipeline', folder, environment },
-		environment,
-	};
+	return ownSearchContext({ engine, client: 'reasoning-lab pipeline', folder });
 }
 
 /** Returns the checkpoint that the stage starts from. */

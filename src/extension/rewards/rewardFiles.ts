@@ -1,15 +1,14 @@
 import { basename } from 'node:path';
+import { rewardFileEnding } from '../../rewards/rewardFileName.ts';
 
 export type RewardLanguage = 'typescript' | 'javascript' | 'python';
 
 /** Glob pattern for reward files in a workspace. */
 export const rewardFilePattern = '**/*.reward.{ts,js,mjs,py}';
 
-const named = /\.reward\.(ts|js|mjs|py)$/;
-
 /** Returns the language of a reward file based on its name, or null if it is not a reward file. */
 export function rewardLanguage(path: string): RewardLanguage | null {
-	const extension = named.exec(path)?.[1];
+	const extension = rewardFileEnding.exec(path)?.[1];
 	if (extension === undefined) return null;
 	return extension === 'py' ? 'python' : extension === 'ts' ? 'typescript' : 'javascript';
 }
@@ -19,7 +18,7 @@ export function rewardLanguage(path: string): RewardLanguage | null {
  * named after it.
  */
 export function rewardStem(path: string): string {
-	return basename(path).replace(named, '');
+	return basename(path).replace(rewardFileEnding, '');
 }
 
 /** Converts the file stem to a JavaScript identifier, the name that the host gives to a `default` export. */

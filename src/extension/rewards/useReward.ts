@@ -5,6 +5,7 @@ import { commandIds } from '../ids.ts';
 import type { Notices } from '../notices.ts';
 import { showInputBox, showQuickPick } from '../quickInput.ts';
 import { displayText } from '../runView.ts';
+import { saveDocument } from '../saveDocument.ts';
 import { addReward, type RewardEntry } from './recipeEdit.ts';
 import { elsewhere } from './rewardFileList.ts';
 
@@ -66,13 +67,7 @@ export async function useReward(
 		editor.selection = new vscode.Selection(place, place);
 		editor.revealRange(new vscode.Range(place, place), vscode.TextEditorRevealType.InCenterIfOutsideViewport);
 	}
-	if (!(await document.save())) {
-		throw new Failure(
-			'denied',
-			`Cannot save ${recipe.fsPath}.`,
-			'The reward was added in the editor. Save or undo the change there.',
-		);
-	}
+	await saveDocument(document, 'The reward was added in the editor. Save or undo the change there.');
 	const start = () => vscode.commands.executeCommand(commandIds.startRun, recipe);
 	const where = displayText(vscode.workspace.asRelativePath(recipe), 100);
 	void notices.information(`${where} now uses ${name} with weight ${weight}.`, [{ title: 'Start Run', run: start }]);

@@ -11,6 +11,7 @@ import { withProgress } from '../progress.ts';
 import { showQuickPick } from '../quickInput.ts';
 import type { RunStore } from '../runStore.ts';
 import { displayText } from '../runView.ts';
+import { saveDocument } from '../saveDocument.ts';
 import { resultsOf } from './fileVerification.ts';
 import { pickRun } from './pickRun.ts';
 import type { RewardDebugging } from './rewardDebugging.ts';
@@ -190,9 +191,7 @@ export class VerifyCommands {
 /** Saves the file if necessary, because verification uses the file on disk. */
 async function saved(file: string): Promise<void> {
 	const document = vscode.workspace.textDocuments.find((open) => open.uri.fsPath === file);
-	if (document?.isDirty && !(await document.save())) {
-		throw new Failure('denied', `Cannot save ${file}.`, 'Save it, then verify it again.');
-	}
+	if (document?.isDirty) await saveDocument(document, 'Save it, then verify it again.');
 }
 
 function isVisible(file: string): boolean {

@@ -7,6 +7,7 @@ import { auditReward, defaultAuditRows } from '../../rewards/auditReward.ts';
 import { compareFiles } from '../../rewards/compareFiles.ts';
 import { openRewardHosts } from '../../rewards/openRewardHosts.ts';
 import { findRewardData } from '../../rewards/rewardData.ts';
+import { isRewardFileName } from '../../rewards/rewardFileName.ts';
 import type { RewardHosts } from '../../rewards/rewardHosts.ts';
 import { RewardVerifier } from '../../rewards/rewardVerifier.ts';
 import { sampleProblems } from '../../rewards/sampleProblems.ts';
@@ -28,7 +29,7 @@ const rows = (usual: number) =>
 
 async function rewardFile(runs: Runs, path: string): Promise<string> {
 	const found = await runs.fileWithin(path);
-	if (/\.reward\.(?:ts|js|mjs|py)$/.test(found)) return found;
+	if (isRewardFileName(found)) return found;
 	throw new Failure('invalid', `${path} is not a reward file.`, 'Use a *.reward.ts, *.reward.js or *.reward.py file.');
 }
 

@@ -9,11 +9,12 @@ import { requireInside } from '../../files/ownFolder.ts';
 import { decodeOrThrow } from '../../protocol/decode.ts';
 import { evaluationSpecSchema } from '../../protocol/evaluationFolder.ts';
 import { plainScorers, type SearchSpec, searchSpecSchema } from '../../protocol/searchSpec.ts';
+import { isRewardFileName } from '../../rewards/rewardFileName.ts';
 import { runFiles } from '../../runs/runFiles.ts';
 import { isRunFolder } from '../../runs/runFolders.ts';
 import { searchLogName } from '../../runs/searchLog.ts';
 import { evaluatePolicy } from '../../search/evaluate/evaluatePolicy.ts';
-import { PolicyPool } from '../../search/policyPool.ts';
+import { ownSearchContext } from '../../search/ownSearchContext.ts';
 import { readProblemRow } from '../../search/problemSet.ts';
 import type { SearchContext } from '../../search/searchContext.ts';
 import { type SearchSession, startSearch } from '../../search/searchSession.ts';
@@ -58,16 +59,11 @@ async function withPolicies<T>(
 	run: KnownRun,
 	work: (context: SearchContext) => Promise<T>,
 ): Promise<T> {
-	const pool = new PolicyPool(0);
-	const { env: environment } = process;
+	const context = ownSearchContext({ engine, client: 'reasoning-lab mcp', folder: run.folder });
 	try {
-		return await work({
-			pool,
-			policies: { engine, client: 'reasoning-lab mcp', folder: run.folder, environment },
-			environment,
-		});
+		return await work(context);
 	} finally {
-		pool.dispose();
+		context.pool.dispose();
 	}
 }
 
@@ -204,8 +200,11 @@ async function scorerOf(
 		throw new Failure('invalid', 'A search has one scorer.', 'Pass guide or reward.');
 	}
 	if (reward === undefined) return guide === undefined ? null : { use: guide };
-	const file = /\.reward\.(?:ts|js|mjs|py)$/.test(reward);
-	return { use: 'reward', reward: file ? { file: await runs.fileWithin(reward) } : reward, gold: sees_answer };
+	return {
+		use: 'reward',
+		reward: isRewardFileName(reward) ? { file: await runs.fileWithin(reward) } : reward,
+		gold: sees_answer,
+	};
 }
 
 export const startEvaluationTool = defineAction({
