@@ -3,10 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pictures } from '../../scripts/paths.ts';
 import { type ThemeName, themes } from './vscodeThemes.ts';
-import type { Webview } from './webviewPage.ts';
-
-/** Whether pages are checked completely, as by `npm run acceptance -- pageLooks`. */
-export const complete = process.env.TEST_LOOKS === 'all';
+import { complete, type Rules, type Webview } from './webviewPage.ts';
 
 /** Views that were checked in every theme. */
 const checked = new WeakSet<Webview>();
@@ -27,9 +24,7 @@ export async function looksRight(view: Webview, name: string, widths: readonly n
 	const { page, theme } = view;
 	const thorough = !checked.has(view) || complete || pictures !== undefined;
 	checked.add(view);
-	assert.deepEqual(await view.violations(), [], name);
-	await fitsWidth(view, name);
-	await picture(view, `${name}-${theme}`);
+	await check(view, name, 'all');
 	const themesToCheck = thorough ? allThemes : briefThemes;
 	await eachOtherTheme(
 		view,
@@ -57,8 +52,10 @@ export async function looksRight(view: Webview, name: string, widths: readonly n
  * Checks colors, names and the width, and, like `looksRight`, all rules if TEST_LOOKS is `all`, only in the current theme
  * at the current width. The first check with axe in a page takes three times as much processor time as opening the page.
  */
-export async function looksRightNow(view: Webview, name: string): Promise<void> {
-	assert.deepEqual(await view.violations('names'), [], name);
+export const looksRightNow = (view: Webview, name: string): Promise<void> => check(view, name, 'names');
+
+async function check(view: Webview, name: string, rules: Rules): Promise<void> {
+	assert.deepEqual(await view.violations(rules), [], name);
 	await fitsWidth(view, name);
 	await picture(view, `${name}-${view.theme}`);
 }

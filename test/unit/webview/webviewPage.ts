@@ -9,8 +9,11 @@ import { appHtml } from '../../../src/extension/panels/webviewHtml.ts';
 import { quickViolations } from './quickViolations.ts';
 import { type ThemeName, themes } from './vscodeThemes.ts';
 
-/** Whether axe checks all rules wherever it checks some, including the contrast, as in `npm run acceptance -- pageLooks`. */
-const allRules = process.env.TEST_LOOKS === 'all';
+/**
+ * Whether pages are checked completely, as by `npm run acceptance -- pageLooks`: axe then checks all rules, including the
+ * contrast, wherever it checks some.
+ */
+export const complete = process.env.TEST_LOOKS === 'all';
 const bundles = join(import.meta.dirname, '../../../dist/webview');
 
 /** Modifies messages between a panel and its page. */
@@ -278,10 +281,10 @@ const linkRule = 'link-in-text-block';
 async function violations(page: Page, rules: Rules): Promise<string[]> {
 	const { texts, names, links } = await page.evaluate(quickViolations);
 	const found = rules === 'colors' ? texts : [...texts, ...names];
-	if (rules === 'all' || (allRules && rules === 'names')) {
-		return [...found, ...(await axeViolations(page, undefined, allRules ? [] : [contrastRule]))];
+	if (rules === 'all' || (complete && rules === 'names')) {
+		return [...found, ...(await axeViolations(page, undefined, complete ? [] : [contrastRule]))];
 	}
-	const wanted = [...(allRules ? [contrastRule] : []), ...(allRules || links ? [linkRule] : [])];
+	const wanted = [...(complete ? [contrastRule] : []), ...(complete || links ? [linkRule] : [])];
 	return wanted.length === 0 ? found : [...found, ...(await axeViolations(page, wanted, []))];
 }
 

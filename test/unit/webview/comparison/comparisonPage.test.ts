@@ -7,7 +7,8 @@ import type { Browser } from 'playwright-core';
 import { runFiles } from '../../../../src/runs/runFiles.ts';
 import { root } from '../../../scripts/paths.ts';
 import { launchChromium, skip } from '../../../support/chromium.ts';
-import { complete, looksRight, looksRightNow } from '../webviewLooks.ts';
+import { looksRight, looksRightNow } from '../webviewLooks.ts';
+import { complete } from '../webviewPage.ts';
 import { grpoRecipe, metricLines, writeComparedRun } from './comparisonFixture.ts';
 import { type ComparisonView, openComparison } from './comparisonHarness.ts';
 

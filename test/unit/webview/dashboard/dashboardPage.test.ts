@@ -11,7 +11,8 @@ import { runFiles } from '../../../../src/runs/runFiles.ts';
 import { RunWriter } from '../../../../src/runs/runWriter.ts';
 import { launchChromium, skip } from '../../../support/chromium.ts';
 import { initialRecord } from '../../runs/runFixtures.ts';
-import { complete, eachOtherTheme, fitsWidth, looksRight, looksRightNow } from '../webviewLooks.ts';
+import { eachOtherTheme, fitsWidth, looksRight, looksRightNow } from '../webviewLooks.ts';
+import { complete } from '../webviewPage.ts';
 import { madeUpMetrics, type WrittenRun, writeMetricsRun } from './dashboardFixture.ts';
 import { type DashboardHarnessOptions, type DashboardView, openDashboard } from './dashboardHarness.ts';
 

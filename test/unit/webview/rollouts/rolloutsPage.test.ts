@@ -7,8 +7,8 @@ import type { Browser } from 'playwright-core';
 import { rolloutPath } from '../../../../src/runs/runFiles.ts';
 import { hiddenCharacters } from '../../../../webview/lib/trace/hiddenCharacters.ts';
 import { launchChromium, skip } from '../../../support/chromium.ts';
-import { complete, looksRight } from '../webviewLooks.ts';
-import type { WebviewOptions } from '../webviewPage.ts';
+import { looksRight } from '../webviewLooks.ts';
+import { complete, type WebviewOptions } from '../webviewPage.ts';
 import { makeBatch, runRecord, writeMetrics, writeRecord, writeRollouts, writeRun } from './rolloutsFixture.ts';
 import { openRollouts, type RolloutsView } from './rolloutsHarness.ts';
 

@@ -6,7 +6,8 @@ import { after, before, type TestContext, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { launchChromium, skip } from '../../../support/chromium.ts';
 import { reflexionFile } from '../../core/transcript/reflexion.ts';
-import { complete, fitsWidth, looksRight, looksRightNow } from '../webviewLooks.ts';
+import { fitsWidth, looksRight, looksRightNow } from '../webviewLooks.ts';
+import { complete } from '../webviewPage.ts';
 import { openTranscript, type TranscriptView } from './transcriptHarness.ts';
 
 const options = { timeout: 180_000, skip };

@@ -4,7 +4,8 @@ import type { Browser, Page } from 'playwright-core';
 import { launchChromium, skip } from '../../../support/chromium.ts';
 import { hostileTexts } from '../../../support/hostileTexts.ts';
 import { agentEvents, mctsEvents, treeEvents } from '../../../support/treeEvents.ts';
-import { complete, fitsWidth, looksRight, looksRightNow } from '../webviewLooks.ts';
+import { fitsWidth, looksRight, looksRightNow } from '../webviewLooks.ts';
+import { complete } from '../webviewPage.ts';
 import { openTree, type TreeView } from './treeHarness.ts';
 
 const options = { timeout: 180_000, skip };

@@ -8,7 +8,7 @@ import { parseCases } from '../../../../src/core/reward/verification/labeledCase
 import type { ResultPlace } from '../../../../src/protocol/verificationMessages.ts';
 import { launchChromium, skip } from '../../../support/chromium.ts';
 import { numberProblems } from '../../rewards/audit/auditedProblems.ts';
-import { complete } from '../webviewLooks.ts';
+import { complete } from '../webviewPage.ts';
 import { auditedNaive, comparedOn, recordedRun, resultsProject } from './verificationFixture.ts';
 import { openResults, type ResultsView, withData, withJudgment } from './verificationHarness.ts';
 
