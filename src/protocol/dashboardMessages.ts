@@ -39,7 +39,8 @@ export const dashboardStageSchema = v.object({
 	/** null if this is not a GRPO stage or the value is not recorded. */
 	lossType: v.nullable(text),
 	beta: v.nullable(v.number()),
-	scaleRewards: v.nullable(text),
+	/** What advantages are divided by, one of `advantageKinds`; null for other trainers and stages. */
+	advantages: v.nullable(text),
 	/** Number of updates per generation batch: iterations times parts. */
 	updatesPerBatch: v.nullable(v.number()),
 	numGenerations: v.nullable(v.number()),

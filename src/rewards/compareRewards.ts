@@ -3,7 +3,7 @@ import { checkAborted } from '../base/async.ts';
 import { Failure } from '../base/failure.ts';
 import { formatCounted } from '../base/format.ts';
 import { goldText } from '../core/dataset/answer.ts';
-import type { ScaleRewards } from '../core/grpo/advantages.ts';
+import { type AdvantageSettings, advantageSettings } from '../core/grpo/advantages/advantageSettings.ts';
 import type { ResolvedRecipe } from '../core/recipe/resolvedRecipe.ts';
 import { combineRewards } from '../core/reward/combineRewards.ts';
 import { compareRows } from '../core/reward/comparison.ts';
@@ -127,11 +127,11 @@ function weighSide({ weights }: Extract<ComparedSide, { weights: unknown }>, rec
 	};
 }
 
-function scaleOf(recipe: ResolvedRecipe | null): { scale: ScaleRewards; remarks: string[] } {
+function settingsOf(recipe: ResolvedRecipe | null): { settings: AdvantageSettings; remarks: string[] } {
 	const stage = recipe?.stages.find(({ type }) => type === 'grpo');
-	if (stage?.type === 'grpo') return { scale: stage.scale_rewards, remarks: [] };
+	if (stage?.type === 'grpo') return { settings: advantageSettings(stage), remarks: [] };
 	return {
-		scale: 'group',
+		settings: advantageSettings({}),
 		remarks: ["Cannot read the run's recipe. Advantages are divided by the group standard deviation."],
 	};
 }
@@ -150,7 +150,7 @@ export async function compareRewards(request: CompareRequest): Promise<Compariso
 		numbers: { batch: 0, group: 0 },
 		...(signal === undefined ? {} : { signal }),
 	});
-	const { scale, remarks } = scaleOf(recorded.recipe);
+	const { settings, remarks } = settingsOf(recorded.recipe);
 	const scored = [before, after].filter((side) => 'runner' in side).length;
 	const total = scored * recorded.steps.length;
 	let done = 0;
@@ -180,7 +180,7 @@ export async function compareRewards(request: CompareRequest): Promise<Compariso
 				...(errors.length === 0 ? {} : { error: errors.join(' ') }),
 			};
 		}),
-		scale,
+		settings,
 	);
 	return {
 		format: 1,

@@ -5,7 +5,6 @@ import { Failure } from '../base/failure.ts';
 import { formatCounted } from '../base/format.ts';
 import { createTask } from '../core/dataset/createTask.ts';
 import { onlyTrainerReads, verifiedTask } from '../core/dataset/readableHere.ts';
-import type { ScaleRewards } from '../core/grpo/advantages.ts';
 import { keyContext } from '../core/recipe/keyContext.ts';
 import { resolveDataset } from '../core/recipe/resolveDataset.ts';
 import type { ResolvedDataset, ResolvedReward } from '../core/recipe/resolvedRecipe.ts';
@@ -45,7 +44,6 @@ export interface RewardData {
 	readonly context: RewardContext;
 	/** Other rewards in the recipe, including those in the same file if the recipe uses only some of them. */
 	readonly others: readonly ResolvedReward[];
-	readonly scaleRewards: ScaleRewards;
 	readonly remarks: readonly string[];
 	/** Files, other than the reward file, that this data depends on. */
 	readonly files: readonly string[];
@@ -167,15 +165,13 @@ export async function findRewardData(request: RewardDataRequest): Promise<Reward
 
 const copyPair = (pair: Template['think']): [string, string] | null => (pair === null ? null : [pair[0], pair[1]]);
 
-function fromRecipe(recipe: RewardRecipe | null): Pick<RewardData, 'template' | 'others' | 'scaleRewards'> {
-	if (recipe === null) return { template: resolveTemplate('r1'), others: [], scaleRewards: 'group' };
-	const { template, rewards, stages } = recipe.recipe;
-	const grpo = stages.find((stage) => stage.type === 'grpo');
+function fromRecipe(recipe: RewardRecipe | null): Pick<RewardData, 'template' | 'others'> {
+	if (recipe === null) return { template: resolveTemplate('r1'), others: [] };
+	const { template, rewards } = recipe.recipe;
 	return {
 		template: { ...template },
 		// A recipe that is only nearby determines how prompts look, but not which other rewards apply.
 		others: recipe.names ? rewards : [],
-		scaleRewards: grpo?.type === 'grpo' ? grpo.scale_rewards : 'group',
 	};
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { computeAdvantages, type ScaleRewards } from '../../src/core/grpo/advantages.ts';
+import { computeAdvantages, type ScaleRewards } from '../../src/core/grpo/advantages/groupAdvantages.ts';
 import { isSkippable, tokenWeights } from '../../src/core/grpo/lossWeights.ts';
 import { defaultObjective, type Objective } from '../../src/core/grpo/objective/objective.ts';
 import { rowLoss } from '../../src/core/grpo/objective/rowLoss.ts';

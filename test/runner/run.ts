@@ -6,6 +6,7 @@ import { artifacts, cache, node, root } from '../scripts/paths.ts';
 import { ProcessFamily, run, tail } from '../scripts/process.ts';
 import { type Durations, readDurations, writeDurations } from './durations.ts';
 import { failureText } from './failure.ts';
+import { idleCoreMeter } from './idleCores.ts';
 import { Meter } from './meter.ts';
 import { type Counts, count, type Outcome, summary } from './outcome.ts';
 import { WorkerPool } from './pool.ts';
@@ -113,6 +114,7 @@ class TestRun {
 		await schedule(tasks, {
 			cores: this.#cores,
 			signal: this.#stop.signal,
+			idleCores: idleCoreMeter(),
 			onBlocked: (task, by) => {
 				if (this.#interrupted) return;
 				const item = items.get(task) as ProgressItem;

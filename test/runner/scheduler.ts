@@ -17,7 +17,17 @@ export interface ScheduleOptions {
 	readonly signal: AbortSignal;
 	/** Called instead of `run` if a dependency did not succeed. */
 	readonly onBlocked: (task: Task, by: string) => void;
+	/**
+	 * Returns how many cores were idle since the last call. While at least half a core is, because tasks wait for
+	 * something, one more task starts. Default: none.
+	 */
+	readonly idleCores?: () => number;
+	/** Milliseconds between calls of `idleCores`. */
+	readonly idleMs?: number;
 }
+
+/** Tasks per core that run at most, no matter how idle the cores are: each one also takes memory. */
+const tasksPerCore = 3;
 
 /** Returns the seconds from the start of each task to the end of the longest chain that depends on it. */
 export function criticalPaths(tasks: readonly Task[]): Map<string, number> {
@@ -38,7 +48,8 @@ export function criticalPaths(tasks: readonly Task[]): Map<string, number> {
 }
 
 /** Resolves when every task has run or is blocked, or, if aborted, when all running tasks have ended. */
-export async function schedule(tasks: readonly Task[], { cores, signal, onBlocked }: ScheduleOptions): Promise<void> {
+export async function schedule(tasks: readonly Task[], options: ScheduleOptions): Promise<void> {
+	const { cores, signal, onBlocked, idleCores, idleMs = 2000 } = options;
 	const ids = new Set(tasks.map(({ id }) => id));
 	for (const { id, needs } of tasks)
 		for (const need of needs) if (!ids.has(need)) throw new Error(`${id} needs ${need}, which is not a task`);
@@ -47,6 +58,7 @@ export async function schedule(tasks: readonly Task[], { cores, signal, onBlocke
 	const succeeded = new Map<string, boolean>();
 	const running = new Set<Promise<void>>();
 	let free = cores;
+	let mayExceed = false;
 
 	const start = (task: Task): void => {
 		waiting.splice(waiting.indexOf(task), 1);
@@ -57,6 +69,23 @@ export async function schedule(tasks: readonly Task[], { cores, signal, onBlocke
 			running.delete(run);
 		});
 		running.add(run);
+	};
+
+	/** Waits until a task has ended, or until cores are idle although more tasks could run. */
+	const firstOf = async (ends: ReadonlySet<Promise<void>>): Promise<'end' | 'idle'> => {
+		const ended = Promise.race(ends).then(() => 'end' as const);
+		if (idleCores === undefined || waiting.length === 0) return await ended;
+		idleCores();
+		for (;;) {
+			let timer: NodeJS.Timeout | undefined;
+			const tick = new Promise<'tick'>((resolve) => {
+				timer = setTimeout(() => resolve('tick'), idleMs);
+			});
+			const first = await Promise.race([ended, tick]);
+			clearTimeout(timer);
+			if (first === 'end') return first;
+			if (idleCores() >= 0.5 && ends.size < cores * tasksPerCore) return 'idle';
+		}
 	};
 
 	for (;;) {
@@ -71,14 +100,15 @@ export async function schedule(tasks: readonly Task[], { cores, signal, onBlocke
 			for (const task of [...waiting]) {
 				if (!task.needs.every((id) => succeeded.get(id))) continue;
 				// The next task waits for enough free cores, and smaller tasks behind it must not take them.
-				if (task.cores > free + 1e-9 && running.size > 0) break;
+				if (task.cores > free + 1e-9 && running.size > 0 && !mayExceed) break;
 				start(task);
+				mayExceed = false;
 			}
 		}
 		if (running.size === 0) {
 			if (signal.aborted || waiting.length === 0) return;
 			continue;
 		}
-		await Promise.race(running);
+		mayExceed = (await firstOf(running)) === 'idle';
 	}
 }

@@ -63,8 +63,8 @@ export function findSuites(root = ownRoot): Suite[] {
 			timeoutSeconds: 600,
 			seconds: 30,
 			alone: true,
-			// Its driver computes on every core.
-			cores: 2,
+			// Its driver computes on every core, but only for half of the time.
+			cores: 1,
 			environment: ({ gpu }) => gpu,
 		},
 		{

@@ -1,3 +1,4 @@
+import { advantageKinds } from '../../src/core/grpo/advantages/advantageSettings.ts';
 import { describeMetric } from '../../src/core/metrics/catalog.ts';
 import { type MetricContext, type MetricInfo, stageTypes } from '../../src/core/metrics/metricInfo.ts';
 import type { DashboardRun } from '../../src/protocol/dashboardMessages.ts';
@@ -5,8 +6,6 @@ import { type LossType, lossTypes } from '../../src/protocol/recipe/groupStages.
 import type { ChartSpec } from '../lib/charts/chartSpec.ts';
 import type { Explanation } from '../lib/tooltip.ts';
 import { metricsOf } from './chartCatalog.ts';
-
-const scales = ['group', 'batch', 'none'] as const;
 
 /** Returns the context of a metric: the stage with the given name, or the latest stage. */
 export function metricContext(run: DashboardRun | null, stageName: string | undefined): MetricContext {
@@ -17,7 +16,7 @@ export function metricContext(run: DashboardRun | null, stageName: string | unde
 		stage: stageTypes.find((one) => one === type) ?? null,
 		lossType: lossTypes.find((known): known is LossType => known === stage?.lossType) ?? null,
 		beta: stage?.beta ?? null,
-		scaleRewards: scales.find((known) => known === stage?.scaleRewards) ?? null,
+		advantages: advantageKinds.find((known) => known === stage?.advantages) ?? null,
 		updatesPerBatch: stage?.updatesPerBatch ?? null,
 		format: run?.format ?? null,
 	};

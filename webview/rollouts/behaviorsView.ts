@@ -139,28 +139,33 @@ export class BehaviorsView extends Disposable {
 			),
 		);
 		fill(this.element, this.#bar.element, this.#body, this.#empty);
-		// Limit redraws to a few per second, because a scan sends many rows per second.
+		// Limit redraws to a few per second, because a scan sends many rows per second. At the end, the examples must be
+		// drawn together with the words that say so.
 		this.register(
 			scan.onChange(() => {
 				this.#bar.update();
-				this.#drawSoon();
+				if (scan.running) this.#drawSoon();
+				else this.#drawNow();
 			}),
 		);
 	}
 
 	#drawSoon(): void {
-		this.#timer ??= setTimeout(() => {
-			this.#timer = undefined;
-			// A click only works if its target is not replaced between press and release.
-			if (this.#timeline.matches(':active')) this.#drawSoon();
-			else this.#draw();
-		}, 150);
+		this.#timer ??= setTimeout(() => this.#drawNow(), 150);
+	}
+
+	#drawNow(): void {
+		clearTimeout(this.#timer);
+		this.#timer = undefined;
+		// A click only works if its target is not replaced between press and release.
+		if (this.#timeline.matches(':active')) this.#drawSoon();
+		else this.#draw();
 	}
 
 	/** Scans the run unless this split has already been scanned. */
 	update(): void {
 		if (this.#scan.progress === null || this.#scan.key !== this.#model.split) this.#start(false);
-		else this.#draw();
+		else this.#drawNow();
 	}
 
 	#start(all: boolean): void {

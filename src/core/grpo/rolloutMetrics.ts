@@ -1,4 +1,4 @@
-import { mean, type ScaleRewards, sampleStd } from './advantages.ts';
+import { mean, type ScaleRewards, sampleStd } from './advantages/groupAdvantages.ts';
 import { type Metrics, metricValue } from './stepMetrics.ts';
 
 /** A completion from a generation batch. */

@@ -54,9 +54,15 @@ export function lossMeaning({ stage, lossType, beta, updatesPerBatch }: MetricCo
 	}
 }
 
-/** Describes which standard deviation advantages are divided by. */
-export function deviationMeaning({ scaleRewards }: MetricContext): string {
-	switch (scaleRewards) {
+/** Describes what advantages are divided by. */
+export function deviationMeaning({ advantages }: MetricContext): string {
+	switch (advantages) {
+		case 'maxrl':
+			return 'Advantages are differences from the group mean, divided by the group mean (MaxRL).';
+		case 'pass_at_k':
+			return 'Advantages compare the best of pass_k completions, in all sets of the group, and are divided by the SD over these sets.';
+		case 'gdpo':
+			return 'Each reward is divided by its own sample standard deviation (n - 1) within the group plus 1e-4, and the sum by that of the entire batch (GDPO).';
 		case 'none':
 			return 'Advantages are differences from the group mean, without dividing by the SD.';
 		case 'batch':

@@ -1,5 +1,5 @@
 import type { LossType } from '../../protocol/recipe/groupStages.ts';
-import type { ScaleRewards } from '../grpo/advantages.ts';
+import type { AdvantageKind } from '../grpo/advantages/advantageSettings.ts';
 
 /** All stage types. */
 export const stageTypes = [
@@ -97,7 +97,7 @@ export interface MetricContext {
 	readonly stage?: StageType | null;
 	readonly lossType?: LossType | null;
 	readonly beta?: number | null;
-	readonly scaleRewards?: ScaleRewards | null;
+	readonly advantages?: AdvantageKind | null;
 	/** Number of updates per generation batch: num_iterations x steps_per_generation. */
 	readonly updatesPerBatch?: number | null;
 	/** Importer format of the run, which identifies its trainer. */

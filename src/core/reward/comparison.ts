@@ -1,5 +1,6 @@
 import type { ComparedGroup, ComparedRow, Comparison } from '../../protocol/comparison.ts';
-import { computeAdvantages, type ScaleRewards } from '../grpo/advantages.ts';
+import type { AdvantageSettings } from '../grpo/advantages/advantageSettings.ts';
+import { estimateAdvantages } from '../grpo/advantages/estimate.ts';
 import { correlation } from './verification/correlation.ts';
 import { moments } from './verification/moments.ts';
 
@@ -61,13 +62,14 @@ function groupsOf(rows: readonly Pick<RowToCompare, 'step' | 'group'>[]): Map<nu
 }
 
 /**
- * Computes the advantages in one generation batch with `computeAdvantages`; groups smaller than the largest one are
+ * Computes the advantages in one generation batch with `estimateAdvantages`; groups smaller than the largest one are
  * padded with nulls.
  */
-function advantagesOf(values: readonly (number | null)[], groups: readonly number[][], scale: ScaleRewards) {
+function advantagesOf(values: readonly (number | null)[], groups: readonly number[][], settings: AdvantageSettings) {
 	const size = Math.max(...groups.map((members) => members.length));
 	const filled = groups.flatMap((members) => Array.from({ length: size }, (_, i) => valueAt(values, members[i])));
-	const { values: computed, dead, groupStd } = computeAdvantages(filled, size, scale);
+	const rows = filled.map((value) => ({ values: [value], reward: value }));
+	const { values: computed, dead, groupStd } = estimateAdvantages(rows, [1], size, settings);
 	const advantages = new Map<number, number>();
 	for (const [g, members] of groups.entries()) {
 		for (const [i, member] of members.entries()) advantages.set(member, computed[g * size + i] as number);
@@ -95,12 +97,12 @@ export function flippedRows(rows: readonly Pick<RowToCompare, 'before' | 'after'
 }
 
 /**
- * Compares two rewards, or two weightings, over recorded rollouts. The rows of a step form one generation batch; with
- * `batch`, advantages are divided by the batch standard deviation.
+ * Compares two rewards, or two weightings, over recorded rollouts. The rows of a step form one generation batch; the
+ * settings are those of the run's stage.
  */
 export function compareRows(
 	rows: readonly RowToCompare[],
-	scale: ScaleRewards,
+	settings: AdvantageSettings,
 ): Pick<Comparison, 'rows' | 'groups' | 'summary' | 'steps'> {
 	const before = rows.map((row) => row.before);
 	const after = rows.map((row) => row.after);
@@ -108,8 +110,8 @@ export function compareRows(
 	const advantageAfter = new Map<number, number>();
 	const groups: ComparedGroup[] = [];
 	for (const [step, members] of groupsOf(rows)) {
-		const old = advantagesOf(before, members, scale);
-		const now = advantagesOf(after, members, scale);
+		const old = advantagesOf(before, members, settings);
+		const now = advantagesOf(after, members, settings);
 		for (const [i, value] of old.advantages) advantageBefore.set(i, value);
 		for (const [i, value] of now.advantages) advantageAfter.set(i, value);
 		for (const [g, own] of members.entries()) {

@@ -1,4 +1,4 @@
-import { type Advantages, sampleStd } from '../grpo/advantages.ts';
+import { type Advantages, sampleStd } from '../grpo/advantages/groupAdvantages.ts';
 import { klEstimate } from '../grpo/kl.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { mean } from '../grpo/advantages.ts';
+import { mean } from '../grpo/advantages/groupAdvantages.ts';
 import { type ClipRange, clipSide } from '../grpo/objective/clipped.ts';
 import { type Metrics, metricValue } from '../grpo/stepMetrics.ts';
 

@@ -1,5 +1,5 @@
 import { choice, count, flag, real } from './recipeFields.ts';
-import { bareKey, type KeyFacts, key, live, sameAs, stageOf } from './recipeKey.ts';
+import { bareKey, type KeyFacts, key, type Lack, live, sameAs, stageOf } from './recipeKey.ts';
 import { batches, generations, optimizer, scoredSampling } from './stageFields.ts';
 
 /**
@@ -16,6 +16,14 @@ const clippingTypes: readonly unknown[] = ['grpo', 'bnpo', 'dr_grpo', 'dapo', 'l
 /** What advantages are divided by: a standard deviation of rewards, or nothing. */
 export const rewardScales = ['group', 'batch', 'none'] as const;
 export type ScaleRewards = (typeof rewardScales)[number];
+
+/** How the advantage of a completion follows from the rewards of its group. */
+export const advantageEstimators = ['grpo', 'maxrl', 'pass_at_k'] as const;
+export type AdvantageEstimator = (typeof advantageEstimators)[number];
+
+/** Whether rewards are summed before they are normalized within groups, or each one is normalized first (GDPO). */
+export const rewardAggregations = ['sum_then_normalize', 'normalize_then_sum'] as const;
+export type RewardAggregation = (typeof rewardAggregations)[number];
 
 const groups = {
 	...optimizer,
@@ -120,6 +128,53 @@ const ratioKeys = {
 
 export const ratioKeyNames = Object.keys(ratioKeys) as (keyof typeof ratioKeys)[];
 
+/** Declares that an engine-independent combination of values is invalid. */
+const invalidWhen = (when: NonNullable<Lack['when']>, say: string): NonNullable<KeyFacts['lacking']> => ({
+	embedded: { when, say },
+	pytorch: { when, say },
+});
+
+/** How advantages are computed. */
+const advantageKeys = {
+	advantage_estimator: bareKey(
+		choice(
+			advantageEstimators,
+			'"grpo": differences from the group mean. "maxrl": divided by the group mean, so that rarely solved problems count more. "pass_at_k": for the best of `pass_k` completions.',
+		),
+		{ or: '`"grpo"`', alsoCalled: ['adv_estimator'] },
+	),
+	pass_k: bareKey(count('pass_at_k: completions of which the best one counts.', 1, 1024), {
+		or: '`4`',
+		lacking: invalidWhen(
+			(value, { advantage_estimator, num_generations = 8 }) =>
+				advantage_estimator !== 'pass_at_k' || Number(value) > Number(num_generations),
+			'Only used with "advantage_estimator": "pass_at_k", and at most "num_generations". Lower or remove it.',
+		),
+	}),
+	multi_objective_aggregation: bareKey(
+		choice(
+			rewardAggregations,
+			'"sum_then_normalize": advantages of the weighted sum. "normalize_then_sum": each reward is normalized within its group first (GDPO).',
+		),
+		{
+			or: '`"sum_then_normalize"`',
+			lacking: invalidWhen(
+				(value, { advantage_estimator = 'grpo' }) => value === 'normalize_then_sum' && advantage_estimator !== 'grpo',
+				'"normalize_then_sum" requires "advantage_estimator": "grpo". Remove one of them.',
+			),
+		},
+	),
+	scale_rewards: key(choice(rewardScales, 'Standard deviation by which advantages are divided.'), 'group', {
+		lacking: invalidWhen(
+			(_, { advantage_estimator = 'grpo', multi_objective_aggregation }) =>
+				advantage_estimator !== 'grpo' || multi_objective_aggregation === 'normalize_then_sum',
+			'"scale_rewards" has no effect with "maxrl", "pass_at_k" or "normalize_then_sum", which divide in their own way. Remove it.',
+		),
+	}),
+};
+
+export const advantageKeyNames = ['advantage_estimator', 'pass_k', 'multi_objective_aggregation'] as const;
+
 const mask_truncated_completions = key(flag('Exclude truncated completions from the loss.'), false);
 
 export const grpoStageSchema = stageOf('grpo', 'Group relative policy optimization.', {
@@ -135,16 +190,13 @@ export const grpoStageSchema = stageOf('grpo', 'Group relative policy optimizati
 				say: (value) => (value === 'luspo' ? luspoNeeds : cispoNeeds),
 			},
 			pytorch: {
-				when: (value, stage) => value === 'gmpo' || (value === 'luspo' && levelOf(stage) !== 'sequence'),
-				say: (value) =>
-					value === 'luspo'
-						? luspoNeeds
-						: 'The PyTorch engine does not support "loss_type" "gmpo". Choose another one, or set "engine": "embedded".',
+				when: (value, stage) => value === 'luspo' && levelOf(stage) !== 'sequence',
+				say: luspoNeeds,
 			},
 		},
 	}),
 	...ratioKeys,
-	scale_rewards: key(choice(rewardScales, 'Standard deviation by which advantages are divided.'), 'group'),
+	...advantageKeys,
 	mask_truncated_completions,
 	dynamic_sampling: key(flag('Resample groups in which all rewards are equal (DAPO).'), false, {
 		lacking: {

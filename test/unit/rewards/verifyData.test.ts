@@ -63,7 +63,6 @@ describe('the data for a reward file', () => {
 		assert.equal(datasetPath(named), made.path('data/other.jsonl'));
 		assert.equal(named.described, 'data/other.jsonl');
 		assert.equal(named.template.name, 'r1-conversation');
-		assert.equal(named.scaleRewards, 'batch');
 		assert.deepEqual(
 			named.others.map((one) => ('use' in one ? one.use : one.file)),
 			[made.path('rewards/brevity.reward.ts'), 'format'],

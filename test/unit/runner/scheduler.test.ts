@@ -103,3 +103,34 @@ test('tasks that cannot be scheduled are rejected', async () => {
 	];
 	assert.throws(() => criticalPaths(circle), /need each other: a > b > a/);
 });
+
+test('another task starts while cores are idle, until there are three per core', async () => {
+	const ids = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'];
+	const { tasks, log, end } = table(Object.fromEntries(ids.map((id, i) => [id, { seconds: 9 - i }])));
+	const idle = [0.4, 0.6, 0.1, 0.5];
+	let asked = 0;
+	const done = schedule(tasks, options({ idleCores: () => idle[asked++] ?? 2, idleMs: 1 }));
+	assert.deepEqual(log, ['a', 'b']);
+	for (let i = 0; i < 200 && log.length < 6; i++) await new Promise((resolve) => setTimeout(resolve, 5));
+	assert.deepEqual(log, ids.slice(0, 6));
+	await new Promise((resolve) => setTimeout(resolve, 50));
+	assert.equal(log.length, 6, 'no more than three per core');
+	// With five running, one ends without making room for another within the cores; idle cores make room.
+	await end('a');
+	for (let i = 0; i < 200 && log.length < 7; i++) await new Promise((resolve) => setTimeout(resolve, 5));
+	assert.deepEqual(log, ids.slice(0, 7));
+	for (const id of ids.slice(1)) {
+		for (let i = 0; i < 200 && !log.includes(id); i++) await new Promise((resolve) => setTimeout(resolve, 5));
+		await end(id);
+	}
+	await done;
+});
+
+test('no task starts beyond the cores while they are busy', async () => {
+	const { tasks, log, end } = table({ a: { seconds: 3 }, b: { seconds: 2 }, c: { seconds: 1 } });
+	const done = schedule(tasks, options({ idleCores: () => 0.49, idleMs: 1 }));
+	await new Promise((resolve) => setTimeout(resolve, 30));
+	assert.deepEqual(log, ['a', 'b']);
+	for (const id of ['a', 'b', 'c']) await end(id);
+	await done;
+});

@@ -1,12 +1,13 @@
 import { Failure } from '../../../base/failure.ts';
-import { computeAdvantages } from '../../../core/grpo/advantages.ts';
+import type { AdvantageKeys } from '../../../core/grpo/advantages/advantageSettings.ts';
 import { type BatchScore, type RewardFailures, type RowScore, scoreBatch } from '../../shared/scoreBatch.ts';
 import type { Sample } from '../learner.ts';
+import { advantagesOf } from './advantagesOf.ts';
 import type { PosedProblem } from './problemFeed.ts';
 import type { StageHost, Verdict } from './stageHost.ts';
 
 /** Sampling settings for a stage type. */
-export interface SamplingStage {
+export interface SamplingStage extends AdvantageKeys {
 	readonly type: string;
 	readonly prompts_per_step: number;
 	readonly num_generations: number;
@@ -142,12 +143,6 @@ export async function sampleBatch(host: StageHost, stage: SamplingStage): Promis
 
 async function takeBatch(host: StageHost, stage: SamplingStage): Promise<GenerationBatch> {
 	const size = stage.num_generations;
-	const deadOf = (rows: readonly Rollout[]) =>
-		computeAdvantages(
-			rows.map((row) => row.reward),
-			size,
-			'none',
-		).dead;
 	const live: Rollout[] = [];
 	const dead: Rollout[] = [];
 	const wanted = stage.prompts_per_step * size;
@@ -168,7 +163,7 @@ async function takeBatch(host: StageHost, stage: SamplingStage): Promise<Generat
 			sampledTokens += sample.tokens.length - sample.promptLength;
 			host.progress.tokens += sample.tokens.length;
 		}
-		const isDead = deadOf(rows);
+		const { dead: isDead } = advantagesOf(host, stage, rows);
 		for (const [g, gone] of isDead.entries()) {
 			const group = rows.slice(g * size, (g + 1) * size);
 			if (stage.dynamic_sampling === true && gone) dead.push(...group);

@@ -1,8 +1,8 @@
-import { computeAdvantages } from '../../../core/grpo/advantages.ts';
 import { learningRateAt } from '../../../core/grpo/learningRate.ts';
 import { type Metrics, metricValue, updateMetrics } from '../../../core/grpo/stepMetrics.ts';
 import type { ResolvedGrpoStage } from '../../../core/recipe/resolvedRecipe.ts';
 import type { GrpoRow, PerToken, UpdateResult } from '../learner.ts';
+import { advantagesOf } from './advantagesOf.ts';
 import { addBatchMetrics, BarrenWatch, writeBatch } from './batchReport.ts';
 import { nextGeneration } from './generationBatch.ts';
 import { objectiveOf } from './objectiveOf.ts';
@@ -101,11 +101,7 @@ export async function runGrpoStage(host: StageHost, stageInForce: () => Resolved
 			return stage;
 		});
 		if (batch === 'stop') return 'stop';
-		const advantages = computeAdvantages(
-			batch.rollouts.map(({ reward }) => reward),
-			stage.num_generations,
-			stage.scale_rewards,
-		);
+		const advantages = advantagesOf(host, stage, batch.rollouts);
 		barren.note(advantages.dead);
 		const { seed } = parts.recipe;
 		const values =

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import type { Failure } from '../../../base/failure.ts';
+import { advantageKind } from '../../../core/grpo/advantages/advantageSettings.ts';
 import type { DashboardAction, DashboardRun, DashboardStage } from '../../../protocol/dashboardMessages.ts';
 import { decode } from '../../../protocol/decode.ts';
 import { learnsFromRewards } from '../../../protocol/recipe/stageKinds.ts';
@@ -19,6 +20,8 @@ const recipeFactsSchema = v.object({
 			steps: v.optional(v.number()),
 			loss_type: v.optional(v.string()),
 			beta: v.optional(v.number()),
+			advantage_estimator: v.optional(v.string()),
+			multi_objective_aggregation: v.optional(v.string()),
 			scale_rewards: v.optional(v.string()),
 			num_iterations: v.optional(v.number()),
 			steps_per_generation: v.optional(v.number()),
@@ -37,7 +40,7 @@ export function stagesOf(recipe: unknown): DashboardStage[] {
 		steps: stage.steps ?? null,
 		lossType: stage.loss_type === undefined ? null : displayText(stage.loss_type, 40),
 		beta: stage.beta ?? null,
-		scaleRewards: stage.scale_rewards === undefined ? null : displayText(stage.scale_rewards, 40),
+		advantages: advantageKind(stage),
 		updatesPerBatch: learnsFromRewards(stage.type)
 			? (stage.num_iterations ?? 1) * (stage.steps_per_generation ?? 1)
 			: null,

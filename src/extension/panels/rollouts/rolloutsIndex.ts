@@ -1,4 +1,4 @@
-import { mean, sampleStd } from '../../../core/grpo/advantages.ts';
+import { mean, sampleStd } from '../../../core/grpo/advantages/groupAdvantages.ts';
 import { messageText } from '../../../core/trace/messageText.ts';
 import type { RolloutLine } from '../../../protocol/rolloutLine.ts';
 import type { GroupSummary, StepContent } from '../../../protocol/rolloutsMessages.ts';

@@ -90,6 +90,6 @@ describe('metric catalog', () => {
 			describeMetric('reward_std').explanation,
 			/sample standard deviation \(n - 1\) of their group plus 1e-4/,
 		);
-		assert.match(describeMetric('reward_std', { scaleRewards: 'none' }).explanation, /without dividing by the SD/);
+		assert.match(describeMetric('reward_std', { advantages: 'none' }).explanation, /without dividing by the SD/);
 	});
 });

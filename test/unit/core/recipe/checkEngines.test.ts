@@ -31,6 +31,17 @@ function each(engine: string, cases: readonly Case[]): void {
 	}
 }
 
+/** Keys of a stage that contradict each other, in every engine. */
+const wrongAdvantages: [object, RegExp][] = [
+	[{ pass_k: 2 }, /^stages\[0\]\.pass_k: Only used with "advantage_estimator": "pass_at_k"/],
+	[{ advantage_estimator: 'pass_at_k', pass_k: 99 }, /^stages\[0\]\.pass_k: .* at most "num_generations"/],
+	[
+		{ advantage_estimator: 'maxrl', multi_objective_aggregation: 'normalize_then_sum' },
+		/^stages\[0\]\.multi_objective_aggregation: .* requires "advantage_estimator": "grpo"/,
+	],
+	[{ advantage_estimator: 'maxrl', scale_rewards: 'batch' }, /^stages\[0\]\.scale_rewards: .* has no effect/],
+];
+
 describe('features missing from the embedded engine', () => {
 	const stage = (more: object) => ({ stages: [{ ...grpo, ...more }] });
 	each('embedded', [
@@ -69,6 +80,7 @@ describe('features missing from the embedded engine', () => {
 			stage({ loss_type: 'gmpo', importance_sampling_level: 'sequence' }),
 			/^stages\[0\]\.importance_sampling_level: .* use their own ratios per completion/,
 		],
+		...wrongAdvantages.map(([more, fault]): [object, RegExp] => [stage(more), fault]),
 		[stage({ trainer: { logging_steps: 1 } }), /^stages\[0\]\.trainer: "trainer" contains TRL options/],
 		[stage({ max_completion_length: 9000 }), /^stages\[0\]\.max_completion_length: .* at most 8192/],
 		[{ pytorch: {} }, /^pytorch: "pytorch" requires the engine "pytorch"/],
@@ -110,7 +122,7 @@ describe('features missing from the pytorch engine', () => {
 		[stage({ skip_dead_groups: true }), /^stages\[0\]\.skip_dead_groups: TRL always processes zero-advantage groups/],
 		[stage({ control: 'shuffle' }), /^stages\[0\]\.control: TRL cannot shuffle advantages/],
 		[stage({ loss_type: 'luspo' }), /^stages\[0\]\.loss_type: .*"importance_sampling_level": "sequence"/],
-		[stage({ loss_type: 'gmpo' }), /^stages\[0\]\.loss_type: .* does not support "loss_type" "gmpo"/],
+		...wrongAdvantages.map(([more, fault]): [object, RegExp] => [stage(more), fault]),
 		[stage({ importance_sampling_level: 'sequence_token' }), /^stages\[0\]\.importance_sampling_level: .*"sequence"/],
 		[
 			stage({ delta: 3, trainer: { delta: 4 } }),

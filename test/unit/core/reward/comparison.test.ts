@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Random } from '../../../../src/base/random.ts';
+import { advantageSettings } from '../../../../src/core/grpo/advantages/advantageSettings.ts';
+import type { ScaleRewards } from '../../../../src/core/grpo/advantages/groupAdvantages.ts';
 import { compareRows, meanRanks, type RowToCompare, rankCorrelation } from '../../../../src/core/reward/comparison.ts';
 
 function row(group: number, before: number | null, after: number | null, step = 1, index = 0): RowToCompare {
 	return { step, group, index, prompt: '', completion: '', answer: null, truncated: false, before, after };
 }
+
+const by = (scale: ScaleRewards) => advantageSettings({ scale_rewards: scale });
 
 const close = (actual: number | null | undefined, expected: number, message?: string) =>
 	assert.ok(
@@ -84,7 +88,7 @@ describe('a comparison', () => {
 				row(4, 0.4, 0.45),
 				row(4, 0.2, null),
 			],
-			'group',
+			by('group'),
 		);
 		assert.deepEqual(
 			groups.map(({ variance }) => variance),
@@ -104,14 +108,14 @@ describe('a comparison', () => {
 	});
 
 	test("computes GRPO's advantages before and after", () => {
-		const { rows, summary } = compareRows([row(0, 1, 0), row(0, 0, 1), row(0, 0, 0)], 'group');
+		const { rows, summary } = compareRows([row(0, 1, 0), row(0, 0, 1), row(0, 0, 0)], by('group'));
 		const std = Math.sqrt(1 / 3);
 		close(rows[0]?.advantageBefore, 2 / 3 / (std + 1e-4));
 		close(rows[0]?.advantageAfter, -1 / 3 / (std + 1e-4));
 		close(rows[1]?.advantageAfter, 2 / 3 / (std + 1e-4));
 		close(rows[2]?.advantageAfter, rows[2]?.advantageBefore as number);
 		assert.equal(summary.advantageFlips, 2);
-		const unscaled = compareRows([row(0, 1, 0), row(0, 0, 1)], 'none').rows;
+		const unscaled = compareRows([row(0, 1, 0), row(0, 0, 1)], by('none')).rows;
 		close(unscaled[0]?.advantageBefore, 0.5);
 	});
 
@@ -127,7 +131,7 @@ describe('a comparison', () => {
 					}
 				}
 			}
-			const compared = compareRows(rows, 'batch');
+			const compared = compareRows(rows, by('batch'));
 			for (const [i, { advantageBefore, step, group, before }] of compared.rows.entries()) {
 				const valued = (list: RowToCompare[]) => list.map((one) => one.before).filter((value) => value !== null);
 				const batch = valued(rows.filter((one) => one.step === step));
@@ -144,7 +148,7 @@ describe('a comparison', () => {
 	});
 
 	test('reports empty input and a reward compared with itself', () => {
-		const nothing = compareRows([], 'group');
+		const nothing = compareRows([], by('group'));
 		assert.deepEqual(nothing.summary, {
 			meanBefore: null,
 			meanAfter: null,
@@ -158,7 +162,7 @@ describe('a comparison', () => {
 		const values = [0, 1, 0.5, null];
 		const same = compareRows(
 			values.map((value, i) => row(0, value, value, 1, i)),
-			'group',
+			by('group'),
 		).summary;
 		assert.deepEqual([same.flipped, same.changed, same.gained, same.lost, same.advantageFlips], [0, 0, 0, 0, 0]);
 		close(same.rankCorrelation, 1);

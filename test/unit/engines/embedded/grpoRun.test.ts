@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { computeAdvantages } from '../../../../src/core/grpo/advantages.ts';
+import { computeAdvantages } from '../../../../src/core/grpo/advantages/groupAdvantages.ts';
 import { decodeSafetensors } from '../../../../src/engines/embedded/run/safetensors.ts';
 import type { RolloutLine } from '../../../../src/protocol/rolloutLine.ts';
 import { listCheckpoints, readMetrics, readRollouts } from '../../../../src/runs/runReader.ts';

@@ -18,6 +18,9 @@ const objectives: readonly [settings: object, metrics: readonly string[]][] = [
 	[{ loss_type: 'gmpo', epsilon: 0.01, beta: 0.02 }, clipped],
 	[{ loss_type: 'luspo', importance_sampling_level: 'sequence' }, clipped],
 	[{ loss_type: 'grpo', importance_sampling_level: 'sequence', epsilon: 0.001 }, clipped],
+	[{ advantage_estimator: 'pass_at_k', pass_k: 2 }, clipped],
+	[{ advantage_estimator: 'maxrl' }, clipped],
+	[{ multi_objective_aggregation: 'normalize_then_sum' }, clipped],
 	[{ delta: 1.01, off_policy_mask_threshold: 0, use_bias_correction_kl: true, beta: 0.02 }, clipped],
 ];
 
@@ -31,7 +34,7 @@ test('a run trains with every objective, and its metrics tell what the objective
 	const run = await place.prepare({ ...tinyRecipe, ...seldom, stages });
 	const { code, stderr } = await place.run('--run', run);
 	assert.equal(code, 0, stderr);
-	assert.equal((await listCheckpoints(run)).at(-1)?.step, 58);
+	assert.equal((await listCheckpoints(run)).at(-1)?.step, 30 + 4 * objectives.length);
 	const rows = (await readMetrics(run)).filter(({ stage }) => stage === 'grpo');
 	assert.equal(rows.length, 4 * objectives.length);
 	for (const [i, [settings, metrics]] of objectives.entries()) {

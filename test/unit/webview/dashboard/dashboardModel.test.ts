@@ -210,7 +210,7 @@ describe('the dashboard header', () => {
 		...stage,
 		lossType: null,
 		beta: null,
-		scaleRewards: null,
+		advantages: null,
 		updatesPerBatch: null,
 		numGenerations: null,
 	}));
@@ -251,7 +251,7 @@ const unknownStage = {
 	steps: null,
 	lossType: null,
 	beta: null,
-	scaleRewards: null,
+	advantages: null,
 	updatesPerBatch: null,
 	numGenerations: null,
 };

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Random } from '../../../../src/base/random.ts';
-import { computeAdvantages } from '../../../../src/core/grpo/advantages.ts';
+import { computeAdvantages } from '../../../../src/core/grpo/advantages/groupAdvantages.ts';
 import { formatLine } from '../../../../src/files/jsonLines.ts';
 import type { RolloutLine } from '../../../../src/protocol/rolloutLine.ts';
 import type { RunRecord } from '../../../../src/protocol/runRecord.ts';

@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 
 from trl import GRPOConfig, GRPOTrainer
 
+from ..failure import Failure
+from .advantages import Advantages
+from .refused import imported
 from .sampling import Sampling
 from .sampling_stage import run_sampling_stage
 
@@ -14,9 +17,24 @@ if TYPE_CHECKING:
     from ..course.stage import Stage
 
 
-class LabGRPOTrainer(Sampling, GRPOTrainer):
+class LabGRPOTrainer(Sampling, Advantages, GRPOTrainer):
     """GRPOTrainer that records its batches."""
 
 
 def run_stage(context: Context, stage: Stage) -> None:
-    run_sampling_stage(context, stage, LabGRPOTrainer, GRPOConfig)
+    if stage.settings["loss_type"] == "gmpo":
+        run_sampling_stage(context, stage, *gmpo_classes())
+    else:
+        run_sampling_stage(context, stage, LabGRPOTrainer, GRPOConfig)
+
+
+def gmpo_classes() -> tuple[type, type]:
+    """Returns the trainer for GMPO and its configuration class. Raises `unsupported` if the installed TRL has none."""
+    gmpo = imported("trl.experimental.gmpo")
+    if gmpo is None:
+        raise Failure(
+            "unsupported",
+            'The installed TRL does not support "loss_type" "gmpo".',
+            'Install another version (pip install "trl==1.13.*"), choose another loss, or set "engine": "embedded".',
+        )
+    return type("LabGMPOTrainer", (Sampling, Advantages, gmpo.GMPOTrainer), {}), gmpo.GMPOConfig

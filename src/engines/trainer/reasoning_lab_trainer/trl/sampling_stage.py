@@ -32,7 +32,7 @@ def run_sampling_stage(context: Context, stage: Stage, trainer_class: Any, confi
     updates = stage.settings["num_iterations"] * stage.settings["steps_per_generation"]
     batches = -(-stage.steps // updates)
     saved = saved_reference(context, stage)
-    with reference_made_for(context, saved, trainer_class.__bases__[1].__module__):
+    with reference_made_for(context, saved, module_of(trainer_class)):
         trainer = trainer_class(
             model=context.policy.model,
             reward_funcs=columns.functions,
@@ -47,6 +47,11 @@ def run_sampling_stage(context: Context, stage: Stage, trainer_class: Any, confi
         train(context, stage, trainer)
     finally:
         context.policy.forget_reference()
+
+
+def module_of(trainer_class: type) -> str:
+    """Returns the module of TRL whose trainer creates the reference model."""
+    return next(base.__module__ for base in trainer_class.__mro__ if base.__module__.startswith("trl.trainer."))
 
 
 def sampling_options(context: Context, stage: Stage, config_class: type) -> dict[str, Any]:
@@ -68,8 +73,12 @@ def sampling_options(context: Context, stage: Stage, config_class: type) -> dict
     asked = (context.recipe.get("pytorch") or {}).get("microBatch") or per_update
     micro = next(size for size in range(min(asked, per_update), 0, -1) if per_update % size == 0)
     accumulated = per_update // micro
+    options = settings_by_name(config_class, settings)
+    if options.get("loss_type") == "gmpo":
+        # GMPOTrainer has one loss, and ignores this option.
+        del options["loss_type"]
     return {
-        **settings_by_name(config_class, settings),
+        **options,
         "per_device_train_batch_size": micro,
         "gradient_accumulation_steps": accumulated,
         "steps_per_generation": settings["steps_per_generation"] * accumulated,

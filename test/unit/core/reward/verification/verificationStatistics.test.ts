@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Random } from '../../../../../src/base/random.ts';
-import { computeAdvantages, mean, sampleStd } from '../../../../../src/core/grpo/advantages.ts';
+import { computeAdvantages, mean, sampleStd } from '../../../../../src/core/grpo/advantages/groupAdvantages.ts';
 import { correlation } from '../../../../../src/core/reward/verification/correlation.ts';
 import { groupSpreads } from '../../../../../src/core/reward/verification/groupSpread.ts';
 import { moments } from '../../../../../src/core/reward/verification/moments.ts';

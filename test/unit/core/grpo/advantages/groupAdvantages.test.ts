@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Random } from '../../../../src/base/random.ts';
-import { computeAdvantages } from '../../../../src/core/grpo/advantages.ts';
+import { Random } from '../../../../../src/base/random.ts';
+import { computeAdvantages } from '../../../../../src/core/grpo/advantages/groupAdvantages.ts';
 
 const near = (actual: ArrayLike<number>, expected: readonly number[], tolerance = 1e-9) => {
 	assert.equal(actual.length, expected.length);

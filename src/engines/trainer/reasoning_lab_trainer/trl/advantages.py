@@ -1,0 +1,78 @@
+"""Advantage estimators that TRL does not have. Same definitions as in src/core/grpo/advantages."""
+
+from __future__ import annotations
+
+from math import comb
+from typing import Any
+
+import torch
+
+
+def max_rl(rewards: torch.Tensor) -> torch.Tensor:
+    """
+    MaxRL (Tajwar et al. 2026, arXiv:2602.02710, algorithm 1): (r - mean) / (mean + 1e-6), or 0 if the mean is not
+    positive. `rewards`: the known rewards of one group, shape (n,).
+    """
+    center = rewards.mean()
+    return (rewards - center) / (center + 1e-6) if center > 0 else torch.zeros_like(rewards)
+
+
+def pass_at_k(rewards: torch.Tensor, k: int) -> torch.Tensor:
+    """
+    Pass@k (Chen et al. 2025, arXiv:2508.10751), equations 10 to 15: the normalized reward of the best of k completions,
+    averaged over all sets of k that contain the completion. `rewards`: the known rewards of one group, shape (n,).
+    """
+    n = len(rewards)
+    size = min(k, n)
+    ordered, order = rewards.sort()
+    # Number of sets whose best completion has each rank, without and with a given lower one.
+    best = torch.tensor([comb(m, size - 1) for m in range(n)], dtype=rewards.dtype, device=rewards.device)
+    above = torch.tensor(
+        [comb(m - 1, size - 2) if m > 0 and size > 1 else 0 for m in range(n)],
+        dtype=rewards.dtype,
+        device=rewards.device,
+    )
+    shares = best / comb(n, size)
+    center = (ordered * shares).sum()
+    deviation = (((ordered - center) ** 2) * shares).sum().sqrt()
+    weighted = ordered * above
+    higher = weighted.sum() - weighted.cumsum(0)
+    means = (ordered * best + higher) / comb(n - 1, size - 1)
+    values = torch.empty_like(rewards)
+    values[order] = (means - center) / (deviation + 1e-6)
+    return values
+
+
+class Advantages:
+    """Mixin for GRPOTrainer, which it must come before. Replaces the advantages if the stage has its own estimator."""
+
+    def _calculate_rewards(self, *args: Any, **kwargs: Any) -> torch.Tensor:
+        self._scored: torch.Tensor = super()._calculate_rewards(*args, **kwargs)  # type: ignore[misc]
+        return self._scored
+
+    def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
+        output: dict[str, Any] = super()._generate_and_score_completions(inputs)  # type: ignore[misc]
+        settings = self.lab_stage.settings  # type: ignore[attr-defined]
+        estimator = settings.get("advantage_estimator", "grpo")
+        if estimator == "grpo":
+            return output
+        size: int = self.num_generations  # type: ignore[attr-defined]
+        k = settings.get("pass_k", min(4, size))
+        device = output["advantages"].device
+        weights = self.reward_weights.to(self._scored.device)  # type: ignore[attr-defined]
+        sums = (self._scored.double() * weights).nansum(dim=1)
+        unknown = self._scored.isnan().all(dim=1)
+        values = torch.zeros_like(sums)
+        for start in range(0, len(sums), size):
+            known = torch.arange(start, start + size, device=sums.device)[~unknown[start : start + size]]
+            rewards = sums[known]
+            if len(rewards) > 1 and bool((rewards != rewards[0]).any()):
+                values[known] = max_rl(rewards) if estimator == "maxrl" else pass_at_k(rewards, k)
+        first = self.accelerator.process_index * len(inputs)  # type: ignore[attr-defined]
+        own = output["advantages"]
+        output["advantages"] = values[first : first + len(inputs)].to(device=device, dtype=own.dtype)
+        logged = self._logs["advantages"]  # type: ignore[attr-defined]
+        for _ in range(min(len(values), len(logged))):
+            logged.pop()
+        logged.extend(values.tolist())
+        return output

@@ -1,0 +1,107 @@
+"""Writes test/fixtures/golden/estimators.json: advantages from other programs' own code on small random groups.
+
+- GDPO: the part of TRL's GRPOTrainer that computes advantages
+- pass@k: `calc_adv` by the authors of arXiv:2508.10751 for rewards of 0 and 1, and all sets of k completions for others
+- MaxRL: `compute_maxrl_outcome_advantage` by the authors of arXiv:2602.02710
+
+Usage: pip install torch scipy; python3 test/golden/makeEstimatorGolden.py path/to/trl-1.13.0/trl/trainer
+path/to/Passk_Training/code/passk_adv.py path/to/maxrl/verl/trainer/ppo/core_algos.py [COUNT FILE]
+"""
+
+import ast
+import importlib.util
+import itertools
+import json
+import math
+import pathlib
+import random
+import sys
+import textwrap
+import types
+from collections import defaultdict
+
+import numpy as np
+import torch
+
+trainer_folder = pathlib.Path(sys.argv[1])
+found = importlib.util.spec_from_file_location("passk_adv", sys.argv[2])
+passk = importlib.util.module_from_spec(found)
+found.loader.exec_module(passk)
+count = int(sys.argv[4]) if len(sys.argv) > 4 else 24
+here = pathlib.Path(__file__).parent
+path = pathlib.Path(sys.argv[5] if len(sys.argv) > 5 else here / "../fixtures/golden/estimators.json")
+rng = random.Random(3)
+
+
+def take(source, name):
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            return textwrap.dedent("\n".join(source.split("\n")[node.lineno - 1 : node.end_lineno]))
+    raise KeyError(name)
+
+
+space = {"torch": torch, "np": np, "math": math, "defaultdict": defaultdict}
+exec(take((trainer_folder / "utils.py").read_text(), "nanstd"), space)
+exec(take(pathlib.Path(sys.argv[3]).read_text(), "compute_maxrl_outcome_advantage"), space)
+body = take((trainer_folder / "grpo_trainer.py").read_text(), "_generate_and_score_completions").split("\n")
+first = next(i for i, line in enumerate(body) if "unscorable_mask = torch.isnan(rewards_per_func)" in line)
+last = next(i for i, line in enumerate(body) if "advantages = torch.nan_to_num(advantages" in line)
+exec(
+    "def advantages_of(self, rewards_per_func, num_generations, device):\n"
+    + textwrap.indent(textwrap.dedent("\n".join(body[first : last + 1])), "    ")
+    + "\n    return advantages\n",
+    space,
+)
+
+
+def gdpo_case():
+    size, groups, functions = rng.choice([2, 4, 8]), rng.choice([1, 2, 4]), rng.choice([1, 2, 3])
+    rows = []
+    for _ in range(groups):
+        same = [rng.choice([0.0, 1.0]) for _ in range(functions)]
+        dead = rng.random() < 0.2
+        for _ in range(size):
+            rows.append(same if dead else [rng.choice([0.0, 1.0, round(rng.random(), 3), None]) for _ in same])
+    weights = [rng.choice([1.0, 0.2, -0.5, 2.0]) for _ in range(functions)]
+    stand_in = types.SimpleNamespace(
+        multi_objective_aggregation="normalize_then_sum",
+        reward_weights=torch.tensor(weights, dtype=torch.float64),
+        reward_funcs=[None] * functions,
+        _metrics={"train": defaultdict(list)},
+    )
+    tensor = torch.tensor([[math.nan if v is None else v for v in row] for row in rows], dtype=torch.float64)
+    values = space["advantages_of"](stand_in, tensor, size, "cpu")
+    return {"rewards": rows, "weights": weights, "size": size, "advantages": values.tolist()}
+
+
+def passk_case(binary):
+    n = rng.randint(2, 8)
+    k = rng.randint(1, n)
+    draw = (lambda: float(rng.random() < 0.4)) if binary else (lambda: rng.choice([0.0, 0.2, 1.2, round(rng.random(), 3)]))
+    rewards = [draw() for _ in range(n)]
+    if binary:
+        values = passk.calc_adv(np.array(rewards), k).tolist()
+    else:
+        sets = list(itertools.combinations(range(n), k))
+        best = np.array([max(rewards[i] for i in members) for members in sets])
+        normal = (best - best.mean()) / (best.std() + 1e-6)
+        values = [float(np.mean([v for v, s in zip(normal, sets) if i in s])) for i in range(n)]
+    return {"rewards": rewards, "k": k, "advantages": values}
+
+
+def maxrl_case():
+    rewards = [rng.choice([0.0, 1.0, round(rng.random(), 3)]) for _ in range(rng.randint(2, 8))]
+    rewards = [0.0] * len(rewards) if rng.random() < 0.1 else rewards
+    scores = torch.tensor(rewards, dtype=torch.float64).unsqueeze(1)
+    mask, index = torch.ones(len(rewards), 1), np.zeros(len(rewards), dtype=int)
+    values, _ = space["compute_maxrl_outcome_advantage"](scores, mask, index)
+    return {"rewards": rewards, "advantages": values.squeeze(1).tolist()}
+
+
+golden = {
+    "gdpo": [gdpo_case() for _ in range(count)],
+    "passAtK": [passk_case(i % 2 == 0) for i in range(count)],
+    "maxrl": [maxrl_case() for _ in range(count)],
+}
+parts = [f'"{key}": [\n' + ",\n".join(json.dumps(case) for case in cases) + "\n]" for key, cases in golden.items()]
+path.write_text("{\n" + ",\n".join(parts) + "\n}\n")

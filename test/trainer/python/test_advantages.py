@@ -1,0 +1,63 @@
+"""Advantage estimators that TRL does not have: equal to the reference, and used by a run."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from reasoning_lab_trainer.course.run import run
+from reasoning_lab_trainer.course.world import World
+from reasoning_lab_trainer.trl.advantages import max_rl, pass_at_k
+from scripted_driver import ScriptedDriver
+from tiny_model import grpo_stage, make_model, recipe
+
+GOLDEN: dict[str, Any] = json.loads(
+    (Path(__file__).parents[2] / "fixtures" / "golden" / "estimators.json").read_text("utf-8")
+)
+
+
+@pytest.mark.parametrize("name", ["passAtK", "maxrl"])
+def test_equals_the_code_of_the_authors(name: str) -> None:
+    for case in GOLDEN[name]:
+        rewards = torch.tensor(case["rewards"], dtype=torch.float64)
+        values = pass_at_k(rewards, case["k"]) if name == "passAtK" else max_rl(rewards)
+        expected = torch.tensor(case["advantages"], dtype=torch.float64)
+        # The authors' code for MaxRL computes means in single precision.
+        assert torch.allclose(values, expected, rtol=1e-6, atol=1e-6), case
+
+
+def test_a_run_uses_them(tmp_path: Path) -> None:
+    model = make_model(tmp_path / "model")
+    stages = [
+        grpo_stage(2, loss_type="gmpo", advantage_estimator="pass_at_k", pass_k=2),
+        grpo_stage(2, advantage_estimator="maxrl"),
+        grpo_stage(2, multi_objective_aggregation="normalize_then_sum"),
+    ]
+    driver = ScriptedDriver(recipe(model, stages, seed=5))
+    assert run(driver.link, "token", World()) == 0
+    driver.close()
+    assert len(driver.steps) == 6
+    seen: set[str] = set()
+    for step in driver.steps:
+        assert math.isfinite(step["metrics"]["loss"])
+        lines = step.get("rollouts", [])
+        size = stages[0]["num_generations"]
+        for start in range(0, len(lines), size):
+            group = lines[start : start + size]
+            rewards = torch.tensor([line["reward"] for line in group], dtype=torch.float64)
+            advantages = torch.tensor([line["advantage"] for line in group], dtype=torch.float64)
+            kind = (step["step"] - 1) // 2
+            if kind == 2:
+                # Normalized over the batch: in order within groups, but not a function of them alone.
+                seen.add("gdpo")
+                continue
+            same = bool((rewards == rewards[0]).all())
+            expected = torch.zeros_like(rewards) if same else pass_at_k(rewards, 2) if kind == 0 else max_rl(rewards)
+            assert torch.allclose(advantages, expected, rtol=1e-4, atol=1e-4), (step["step"], rewards, advantages)
+            if not same:
+                seen.add("pass_at_k" if kind == 0 else "maxrl")
+    assert seen == {"pass_at_k", "maxrl", "gdpo"}
