@@ -17,6 +17,8 @@ export function passAtKAdvantages(rewards: Float64Array, k: number): Float64Arra
 	const size = Math.min(k, n);
 	const order = [...rewards.keys()].sort((a, b) => (rewards[a] as number) - (rewards[b] as number));
 	const sorted = Float64Array.from(order, (i) => rewards[i] as number);
+	// Every set has the same best reward: exactly 0, where rounding would leave about 1e-16 / 1e-6.
+	if (sorted[size - 1] === sorted[n - 1]) return new Float64Array(n);
 	const shares = sorted.map((_, m) => choose(m, size - 1) / choose(n, size));
 	const center = sorted.reduce((sum, reward, m) => sum + reward * (shares[m] as number), 0);
 	const variance = sorted.reduce((sum, reward, m) => sum + (reward - center) ** 2 * (shares[m] as number), 0);

@@ -25,6 +25,9 @@ def pass_at_k(rewards: torch.Tensor, k: int) -> torch.Tensor:
     n = len(rewards)
     size = min(k, n)
     ordered, order = rewards.sort()
+    if ordered[size - 1] == ordered[-1]:
+        # Every set has the same best reward.
+        return torch.zeros_like(rewards)
     # Number of sets whose best completion has each rank, without and with a given lower one.
     best = torch.tensor([comb(m, size - 1) for m in range(n)], dtype=rewards.dtype, device=rewards.device)
     above = torch.tensor(
