@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { Random } from '../../src/base/random.ts';
 import { advantageSettings } from '../../src/core/grpo/advantages/advantageSettings.ts';
 import { estimateAdvantages } from '../../src/core/grpo/advantages/estimate.ts';
+import { defaultObjective } from '../../src/core/grpo/objective/objective.ts';
+import { rowLoss } from '../../src/core/grpo/objective/rowLoss.ts';
+import { tokenFactors } from '../../src/core/grpo/tokenSelection/tokenFactors.ts';
 import { combineRewards } from '../../src/core/reward/combineRewards.ts';
 
 interface GroupCase {
@@ -18,12 +22,36 @@ interface BatchCase {
 	advantages: number[];
 }
 
+interface EntropyCase {
+	entropies: number[][];
+	share: number;
+	selected: number[][];
+}
+
+interface CovarianceCase {
+	logprobs: number[][];
+	old: number[][];
+	advantages: number[];
+	lowest: number;
+	highest: number;
+	loss: number;
+	gradients: number[][];
+}
+
+interface Golden {
+	gdpo: BatchCase[];
+	passAtK: GroupCase[];
+	maxrl: GroupCase[];
+	topEntropy: EntropyCase[];
+	clipCov: CovarianceCase[];
+}
+
 /** Written by makeEstimatorGolden.py from TRL 1.13 and the code of the papers' authors. */
-const golden: { gdpo: BatchCase[]; passAtK: GroupCase[]; maxrl: GroupCase[] } = JSON.parse(
+const golden: Golden = JSON.parse(
 	readFileSync(process.env.ESTIMATOR_GOLDEN ?? new URL('../fixtures/golden/estimators.json', import.meta.url), 'utf8'),
 );
 
-function near(actual: Float64Array, expected: readonly number[], what: string, tolerance: number): void {
+function near(actual: ArrayLike<number>, expected: readonly number[], what: string, tolerance: number): void {
 	assert.equal(actual.length, expected.length);
 	for (const [i, value] of expected.entries()) {
 		assert.ok(
@@ -53,3 +81,53 @@ for (const estimator of ['pass_at_k', 'maxrl'] as const) {
 		}
 	});
 }
+
+test("the tokens with the highest entropies are TRL's", () => {
+	for (const [i, { entropies, share, selected }] of golden.topEntropy.entries()) {
+		const rows = entropies.map((own) => ({
+			masked: false,
+			advantage: 1,
+			entropies: Float32Array.from(own),
+			logprobs: own,
+			oldLogprobs: null,
+		}));
+		const factors = tokenFactors(rows, { topEntropy: share, clipCov: null }, defaultObjective, Random.of(1));
+		assert.deepEqual(
+			factors.map((row) => [...row]),
+			selected,
+			`case ${i}, share ${share}`,
+		);
+	}
+});
+
+test("Clip-Cov has verl's losses and gradients", () => {
+	let excluded = 0;
+	for (const [i, { logprobs, old, advantages, lowest, highest, loss, gradients }] of golden.clipCov.entries()) {
+		const objective = { ...defaultObjective, epsilonLow: 0.2, epsilonHigh: 0.28 };
+		const rows = logprobs.map((own, r) => ({
+			masked: false,
+			advantage: advantages[r] as number,
+			entropies: own,
+			logprobs: own,
+			oldLogprobs: old[r] as number[],
+			refLogprobs: null,
+		}));
+		const clipCov = { ratio: 1, lowest, highest };
+		const factors = tokenFactors(rows, { topEntropy: null, clipCov }, objective, Random.of(i));
+		const tokens = logprobs.flat().length;
+		let sum = 0;
+		for (const [r, row] of rows.entries()) {
+			const own = rowLoss({ ...row, factors: factors[r] as Float32Array }, objective);
+			sum += own.losses.reduce((a, b) => a + b, 0) / tokens;
+			near(
+				own.gradients.map((gradient) => gradient / tokens),
+				gradients[r] as number[],
+				`case ${i}, gradient of row ${r}`,
+				1e-7,
+			);
+		}
+		near([sum], [loss], `case ${i}, loss`, 1e-7);
+		excluded += factors.reduce((n, row) => n + row.filter((factor) => factor === 0).length, 0);
+	}
+	assert.ok(excluded > golden.clipCov.length / 4, `${excluded} tokens were excluded`);
+});

@@ -1,8 +1,10 @@
-"""Writes test/fixtures/golden/estimators.json: advantages from other programs' own code on small random groups.
+"""Writes test/fixtures/golden/estimators.json: advantages and selected tokens from other programs' own code.
 
 - GDPO: the part of TRL's GRPOTrainer that computes advantages
 - pass@k: `calc_adv` by the authors of arXiv:2508.10751 for rewards of 0 and 1, and all sets of k completions for others
 - MaxRL: `compute_maxrl_outcome_advantage` by the authors of arXiv:2602.02710
+- tokens with high entropies: TRL's `get_high_entropy_mask`
+- Clip-Cov: verl's `compute_policy_loss_clip_cov`, of which the authors of MaxRL use a copy, excluding all tokens that qualify
 
 Usage: pip install torch scipy; python3 test/golden/makeEstimatorGolden.py path/to/trl-1.13.0/trl/trainer
 path/to/Passk_Training/code/passk_adv.py path/to/maxrl/verl/trainer/ppo/core_algos.py [COUNT FILE]
@@ -42,7 +44,17 @@ def take(source, name):
 
 space = {"torch": torch, "np": np, "math": math, "defaultdict": defaultdict}
 exec(take((trainer_folder / "utils.py").read_text(), "nanstd"), space)
-exec(take(pathlib.Path(sys.argv[3]).read_text(), "compute_maxrl_outcome_advantage"), space)
+core_algos = pathlib.Path(sys.argv[3]).read_text()
+
+
+def masked_mean(values, mask):
+    return (values * mask).sum() / (mask.sum() + 1e-8)
+
+
+space["verl_F"] = types.SimpleNamespace(masked_mean=masked_mean)
+for name in ["compute_maxrl_outcome_advantage", "agg_loss", "compute_policy_loss_clip_cov"]:
+    exec(take(core_algos, name), space)
+exec(take((trainer_folder / "grpo_trainer.py").read_text(), "get_high_entropy_mask"), space)
 body = take((trainer_folder / "grpo_trainer.py").read_text(), "_generate_and_score_completions").split("\n")
 first = next(i for i, line in enumerate(body) if "unscorable_mask = torch.isnan(rewards_per_func)" in line)
 last = next(i for i, line in enumerate(body) if "advantages = torch.nan_to_num(advantages" in line)
@@ -98,10 +110,56 @@ def maxrl_case():
     return {"rewards": rewards, "advantages": values.squeeze(1).tolist()}
 
 
+def table(lengths, make):
+    pad = max(lengths)
+    return torch.tensor([[make() if t < n else 0.0 for t in range(pad)] for n in lengths], dtype=torch.float64)
+
+
+def cut(values, lengths):
+    return [row[:n] for row, n in zip(values.tolist(), lengths)]
+
+
+def entropy_case():
+    lengths = [rng.randint(1, 6) for _ in range(rng.randint(1, 4))]
+    # TRL computes thresholds in single precision, which is that of real entropies.
+    entropies = table(lengths, lambda: rng.choice([rng.random() * 2, 0.5])).float()
+    mask = table(lengths, lambda: 1.0)
+    share = rng.choice([0.0, 0.2, 0.5, 1.0, rng.random()])
+    accelerator = types.SimpleNamespace(pad_across_processes=lambda x, **_: x, gather=lambda x: x)
+    chosen = space["get_high_entropy_mask"](types.SimpleNamespace(accelerator=accelerator), entropies, mask, 1 - share)
+    return {"entropies": cut(entropies, lengths), "share": share, "selected": cut(chosen.int(), lengths)}
+
+
+def clip_cov_case():
+    lengths = [rng.randint(1, 7) for _ in range(rng.randint(2, 5))]
+    logprobs = table(lengths, lambda: -rng.random() * 4).requires_grad_()
+    old = logprobs.detach() + table(lengths, lambda: rng.gauss(0, 0.3))
+    mask = table(lengths, lambda: 1.0)
+    advantages = torch.tensor([rng.gauss(0, 1.5) for _ in lengths], dtype=torch.float64)
+    lowest, highest = rng.choice([(1.0, 5.0), (0.0, 2.0), (0.5, 100.0)])
+    policy_loss = types.SimpleNamespace(clip_cov_ratio=1.0, clip_cov_lb=lowest, clip_cov_ub=highest)
+    config = types.SimpleNamespace(policy_loss=policy_loss, clip_ratio=0.2, clip_ratio_low=0.2, clip_ratio_high=0.28)
+    loss, *_ = space["compute_policy_loss_clip_cov"](
+        old, logprobs, advantages.unsqueeze(1).expand_as(mask), mask, "token-mean", config
+    )
+    loss.backward()
+    return {
+        "logprobs": cut(logprobs.detach(), lengths),
+        "old": cut(old, lengths),
+        "advantages": advantages.tolist(),
+        "lowest": lowest,
+        "highest": highest,
+        "loss": loss.item(),
+        "gradients": cut(logprobs.grad, lengths),
+    }
+
+
 golden = {
     "gdpo": [gdpo_case() for _ in range(count)],
     "passAtK": [passk_case(i % 2 == 0) for i in range(count)],
     "maxrl": [maxrl_case() for _ in range(count)],
+    "topEntropy": [entropy_case() for _ in range(count)],
+    "clipCov": [clip_cov_case() for _ in range(count)],
 }
 parts = [f'"{key}": [\n' + ",\n".join(json.dumps(case) for case in cases) + "\n]" for key, cases in golden.items()]
 path.write_text("{\n" + ",\n".join(parts) + "\n}\n")

@@ -73,7 +73,8 @@ export const gradientVariants: readonly GradientVariant[] = [
 	{ kind: 'sft' },
 	{ kind: 'distill' },
 	...[false, true].flatMap((old) => [false, true].map((kl): GradientVariant => ({ kind: 'grpo', old, kl }))),
-	...objectives.map((changes) => policyVariant({ ...objective, ...changes }, true)),
+	...objectives.map((changes) => policyVariant({ ...objective, ...changes }, { old: true })),
+	{ ...policyVariant(objective, { old: true, factors: true, entropy: true }) },
 	...[false, true].map((old): GradientVariant => ({ kind: 'ppo', old })),
 	...[false, true].map((old): GradientVariant => ({ kind: 'rloo', old })),
 	{ kind: 'dpo' },
@@ -360,11 +361,16 @@ function gradientInputs(
 		perToken: {
 			weights: perToken(ones ? () => 1 : () => random.next()),
 			...(old ? { 'old logprobs': perToken(logprob) } : {}),
-			...(variant.kind === 'ppo' ? { advantages: perToken(normal) } : {}),
+			...(variant.kind === 'ppo' || ('perToken' in variant && variant.perToken)
+				? { advantages: perToken(normal) }
+				: {}),
+			...('entropy' in variant && variant.entropy ? { 'entropy weights': perToken(() => random.next()) } : {}),
 			...(variant.kind === 'grpo' && variant.kl ? { 'reference logprobs': perToken(logprob) } : {}),
 		},
 		perRow: {
-			...(variant.kind === 'grpo' || variant.kind === 'rloo' ? { advantages: perRow(normal) } : {}),
+			...((variant.kind === 'grpo' && !variant.perToken) || variant.kind === 'rloo'
+				? { advantages: perRow(normal) }
+				: {}),
 			...(variant.kind === 'rloo' ? { 'row weights': perRow(() => random.next()) } : {}),
 			...(variant.kind === 'dpo' ? { 'reference logprobs': perRow(() => -10 * random.next()) } : {}),
 		},

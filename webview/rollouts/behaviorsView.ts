@@ -139,8 +139,8 @@ export class BehaviorsView extends Disposable {
 			),
 		);
 		fill(this.element, this.#bar.element, this.#body, this.#empty);
-		// Limit redraws to a few per second, because a scan sends many rows per second. At the end, the examples must be
-		// drawn together with the words that say so.
+		// Limit redraws to a few per second, because a scan sends many rows per second. At the end, the examples are
+		// drawn together with the final progress text.
 		this.register(
 			scan.onChange(() => {
 				this.#bar.update();

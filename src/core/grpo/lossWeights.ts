@@ -63,7 +63,13 @@ export function tokenWeights(rows: readonly LossRow[], by: LossNormalization): F
 	});
 }
 
-/** Returns whether removing the row leaves loss and gradient unchanged (metrics that count rows can still change). */
-export function isSkippable(row: { readonly weight: number; readonly advantage: number }, beta: number): boolean {
-	return row.weight === 0 || (row.advantage === 0 && beta === 0);
+/**
+ * Returns whether removing the row leaves loss and gradient unchanged (metrics that count rows can still change).
+ * @param others weights of the terms that do not depend on the advantage: KL and entropy
+ */
+export function isSkippable(
+	row: { readonly weight: number; readonly advantage: number },
+	...others: readonly number[]
+): boolean {
+	return row.weight === 0 || (row.advantage === 0 && others.every((weight) => weight === 0));
 }

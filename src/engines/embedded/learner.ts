@@ -92,6 +92,10 @@ export interface GrpoRow extends Sequence {
 	readonly oldLogprobs: PerToken | null;
 	/** Log-probabilities under the reference, or null if beta is 0. */
 	readonly refLogprobs: PerToken | null;
+	/** Factors of the surrogate loss (`tokenFactors`); absent for 1. If one row has them, all must. */
+	readonly factors?: PerToken;
+	/** Loss -= sum over rows and tokens of weight * entropy; absent for none. If one row has them, all must. */
+	readonly entropyWeights?: PerToken;
 }
 
 export interface RlooRow extends Sequence {

@@ -152,6 +152,10 @@ function enlarged(options: LearnerOptions): LearnerOptions {
 	};
 }
 
+/** Every surrogate loss is proportional to the advantage, for a given sign. */
+const tokenAdvantages = ({ advantage, factors }: GrpoRow): PerToken =>
+	(factors as PerToken).map((factor) => factor * advantage);
+
 /** Additional per-token inputs for a type of update. */
 interface UpdateInputs<Row extends Sequence> {
 	readonly variant: GradientVariant;
@@ -272,7 +276,8 @@ class OrtLearner implements Learner {
 
 	updateGrpo(rows: readonly GrpoRow[], settings: GrpoSettings, optimizer: OptimizerSettings): Promise<UpdateResult> {
 		const old = haveOld(rows);
-		const variant = policyVariant(settings, old);
+		const factors = rows.some((row) => row.factors !== undefined);
+		const variant = policyVariant(settings, { old, factors, entropy: rows.some((row) => row.entropyWeights) });
 		const { kl } = variant;
 		if (kl && rows.some((row) => row.refLogprobs === null)) {
 			throw new Failure('invalid', 'If beta is greater than 0, every row must have reference log-probabilities.');
@@ -284,8 +289,12 @@ class OrtLearner implements Learner {
 				weights: packPerToken(part, (i) => (part[i] as GrpoRow).weights, batch),
 				...(old ? { 'old logprobs': packPerToken(part, (i) => part[i]?.oldLogprobs as PerToken, batch) } : {}),
 				...(kl ? { 'reference logprobs': packPerToken(part, (i) => part[i]?.refLogprobs as PerToken, batch) } : {}),
+				...(factors ? { advantages: packPerToken(part, (i) => tokenAdvantages(part[i] as GrpoRow), batch) } : {}),
+				...(variant.entropy
+					? { 'entropy weights': packPerToken(part, (i) => part[i]?.entropyWeights as PerToken, batch) }
+					: {}),
 			}),
-			perRow: (part) => ({ advantages: Float32Array.from(part, (row) => row.advantage) }),
+			perRow: (part) => (factors ? {} : { advantages: Float32Array.from(part, (row) => row.advantage) }),
 			scalars: policyScalars(settings, variant),
 		});
 	}

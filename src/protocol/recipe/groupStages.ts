@@ -126,7 +126,52 @@ const ratioKeys = {
 	vespo_lambda_neg: bareKey(real('vespo: decay for negative advantages.', 0, 100), { or: '`2`', ...vespoOnly }),
 };
 
-export const ratioKeyNames = Object.keys(ratioKeys) as (keyof typeof ratioKeys)[];
+const noTokens = '"gmpo" has one loss per completion. Remove this key, or choose another "loss_type".';
+const perToken = { when: (_: unknown, { loss_type }: Values) => loss_type === 'gmpo', say: noTokens };
+const clipCovOnly: NonNullable<KeyFacts['lacking']> = {
+	embedded: {
+		when: (_, { clip_cov_ratio }) => clip_cov_ratio === undefined,
+		say: 'Only used with "clip_cov_ratio". Remove it.',
+	},
+	pytorch: { when: () => true, say: 'TRL does not support Clip-Cov. Remove it, or set "engine": "embedded".' },
+};
+
+/** Which tokens are trained on, and the bonus for their entropy. */
+const tokenKeys = {
+	top_entropy_quantile: bareKey(
+		real('Fraction of the tokens, with the highest entropies, that are trained on. The KL term applies to all.', 0, 1),
+		{ or: '`1`', lacking: { embedded: perToken } },
+	),
+	clip_cov_ratio: bareKey(
+		real(
+			'Clip-Cov: fraction of the tokens that is excluded at random from those whose advantage and log-probability covary strongly.',
+			0,
+			1,
+		),
+		{ or: 'none', lacking: { embedded: perToken, pytorch: clipCovOnly.pytorch as Lack } },
+	),
+	clip_cov_lb: bareKey(real('Clip-Cov: covariance above which tokens can be excluded.', -1000, 1000), {
+		or: '`1`',
+		lacking: clipCovOnly,
+	}),
+	clip_cov_ub: bareKey(real('Clip-Cov: covariance below which tokens can be excluded.', -1000, 1000), {
+		or: '`5`',
+		lacking: clipCovOnly,
+	}),
+	entropy_coef: bareKey(
+		real('Weight of the entropy bonus: the mean entropy of the tokens that are trained on, in nats.', 0, 100),
+		{ or: '`0`', alsoCalled: ['entropy_coeff', 'ent_coef'] },
+	),
+};
+
+const advantageKeyNames = ['advantage_estimator', 'pass_k', 'multi_objective_aggregation'] as const;
+
+/** Keys that verl has no counterpart for. */
+export const ownLossKeys = [...Object.keys(ratioKeys), ...Object.keys(tokenKeys), ...advantageKeyNames] as (
+	| keyof typeof ratioKeys
+	| keyof typeof tokenKeys
+	| (typeof advantageKeyNames)[number]
+)[];
 
 /** Declares that an engine-independent combination of values is invalid. */
 const invalidWhen = (when: NonNullable<Lack['when']>, say: string): NonNullable<KeyFacts['lacking']> => ({
@@ -173,8 +218,6 @@ const advantageKeys = {
 	}),
 };
 
-export const advantageKeyNames = ['advantage_estimator', 'pass_k', 'multi_objective_aggregation'] as const;
-
 const mask_truncated_completions = key(flag('Exclude truncated completions from the loss.'), false);
 
 export const grpoStageSchema = stageOf('grpo', 'Group relative policy optimization.', {
@@ -196,6 +239,7 @@ export const grpoStageSchema = stageOf('grpo', 'Group relative policy optimizati
 		},
 	}),
 	...ratioKeys,
+	...tokenKeys,
 	...advantageKeys,
 	mask_truncated_completions,
 	dynamic_sampling: key(flag('Resample groups in which all rewards are equal (DAPO).'), false, {

@@ -60,6 +60,8 @@ export interface ObjectiveRow {
 	/** Log-probabilities under the reference policy. Not used if beta is 0. */
 	readonly refLogprobs: ArrayLike<number> | null;
 	readonly advantage: number;
+	/** Factors of the surrogate loss, at least 0; absent for 1. See `tokenFactors`. */
+	readonly factors?: ArrayLike<number> | null;
 }
 
 /** Loss and derivatives for one token. */

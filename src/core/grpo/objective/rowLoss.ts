@@ -24,12 +24,17 @@ export function rowLoss(row: ObjectiveRow, objective: Objective): RowLoss {
 }
 
 function surrogate(row: ObjectiveRow, objective: Objective): RowLoss {
-	if (objective.lossType === 'gmpo') return gmpoLoss(row, objective);
-	const { logprobs, advantage } = row;
+	if (objective.lossType === 'gmpo') {
+		if (row.factors) throw new RangeError('gmpo has one loss per completion, so its tokens cannot have factors.');
+		return gmpoLoss(row, objective);
+	}
+	const { logprobs, factors } = row;
 	const ratios = logRatios(row, objective.level);
 	const weight = objective.lossType === 'vespo' ? vespoWeight(row, objective.vespo) : 1;
 	const term = (t: number): TokenTerm => {
 		const [ratio, logprob] = [ratios[t] as number, logprobs[t] as number];
+		// Every surrogate below is proportional to the advantage, for a given sign.
+		const advantage = row.advantage * (factors?.[t] ?? 1);
 		switch (objective.lossType) {
 			case 'cispo':
 				return cispoTerm(ratio, logprob, advantage, objective);

@@ -52,6 +52,11 @@ export const clippingMetrics: Readonly<Record<string, MetricEntry>> = {
 		'With loss_type cispo: tokens with a positive advantage whose weight (the ratio) was truncated at epsilon_high. They still contribute to the gradient.',
 		{ healthy: '0 with one update per batch; below 0.1 otherwise' },
 	),
+	'tokens/selected': entry(
+		'Selected tokens',
+		'fraction of the completion tokens in the update',
+		'With top_entropy_quantile or clip_cov_ratio: tokens for which the policy loss is computed. The KL term applies to all.',
+	),
 	'vespo/phi_seq_mean': entry(
 		'Sequence weight',
 		'mean over completions in the update',

@@ -41,7 +41,7 @@ export interface VespoInputs {
 export interface PolicyLossInputs {
 	/** [rows, tokens]; 0 for ignored positions. */
 	readonly weights: Value;
-	/** [rows, 1], or [rows, tokens] for per-token advantages (clip only). */
+	/** [rows, 1], or [rows, tokens] for per-token advantages (not for gmpo). */
 	readonly advantages: Value;
 	readonly surrogate: Surrogate;
 	readonly level?: RatioLevel;

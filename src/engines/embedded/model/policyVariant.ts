@@ -15,10 +15,24 @@ export interface PolicyVariant {
 	readonly limited?: true;
 	readonly unbiased?: true;
 	readonly offPolicy?: true;
+	/** Advantages per token instead of per row. */
+	readonly perToken?: true;
+	/** Entropy bonus. */
+	readonly entropy?: true;
 }
 
-/** Returns the program variant for an objective. `old`: whether rows have old log-probabilities. */
-export function policyVariant(objective: Objective, old: boolean): PolicyVariant {
+/** What rows have besides tokens and advantages. */
+export interface RowInputs {
+	/** Old log-probabilities. */
+	readonly old: boolean;
+	/** Factors of the surrogate loss. */
+	readonly factors?: boolean;
+	/** Weights of their entropies. */
+	readonly entropy?: boolean;
+}
+
+/** Returns the program variant for an objective. */
+export function policyVariant(objective: Objective, { old, factors, entropy }: RowInputs): PolicyVariant {
 	const { lossType, level } = objective;
 	const kl = objective.beta !== 0;
 	const special = lossType === 'cispo' || lossType === 'sapo' || lossType === 'vespo' || lossType === 'gmpo';
@@ -31,6 +45,8 @@ export function policyVariant(objective: Objective, old: boolean): PolicyVariant
 		...(objective.delta === null || special ? {} : { limited: true }),
 		...(objective.unbiasedKl && kl ? { unbiased: true } : {}),
 		...(objective.offPolicyThreshold === null ? {} : { offPolicy: true }),
+		...(factors ? { perToken: true } : {}),
+		...(entropy ? { entropy: true } : {}),
 	};
 }
 
@@ -75,7 +91,7 @@ export function policyInputs(variant: PolicyVariant, graph: Graph): Omit<PolicyL
 	const scalar = (name: string) => graph.input(name, []);
 	const perToken = (name: string) => graph.input(name, ['rows', 'kept']);
 	return {
-		advantages: graph.input('advantages', ['rows', 1]),
+		advantages: graph.input('advantages', ['rows', variant.perToken ? 'kept' : 1]),
 		surrogate: surrogateInputs(variant, scalar),
 		...(variant.level ? { level: variant.level } : {}),
 		...(variant.old ? { old: perToken('old logprobs') } : {}),

@@ -1,7 +1,7 @@
 import type { ModelShape } from '../../shared/modelShape.ts';
 import type { ParameterSpec } from '../learner.ts';
 import { cpuDialect, type Dialect } from '../onnx/dialect.ts';
-import { add, exp, multiply, negate, sigmoid } from '../onnx/elementwise.ts';
+import { add, exp, multiply, negate, sigmoid, subtract } from '../onnx/elementwise.ts';
 import { gradients } from '../onnx/gradient.ts';
 import { Graph, type Value } from '../onnx/graph.ts';
 import { gather, oneHot } from '../onnx/indexing.ts';
@@ -163,7 +163,8 @@ const clippedTo = ({ logprobs, ...range }: { logprobs: Value; low: Value; high: 
 
 /**
  * Computes one gradient. Inputs: a packed micro-batch (`packedInputs`), weights [rows, kept], and the following:
- * - GRPO: advantages [rows, 1]; depending on the variant, old and reference logprobs and scalars (policyVariant.ts)
+ * - GRPO: advantages [rows, 1] or [rows, kept]; depending on the variant, old and reference logprobs, entropy weights
+ *   [rows, kept], and scalars (policyVariant.ts)
  * - PPO: advantages [rows, kept]; depending on the variant, old logprobs with ratio low / high
  * - RLOO (weights are 0 or 1): row weights [rows, 1] and advantages [rows, 1]; depending on the variant, old logprobs
  *   with ratio low / high
@@ -192,17 +193,21 @@ export function gradientProgram(
 		const student = softened(logits);
 		return batch.toRows(divergenceOf(student, graph.input('teacher', student.shape)));
 	};
-	const loss = lossOf(variant, logprobs, weights, divergence);
+	const entropiesOf = () => batch.toRows(negate(reduceSum(multiply(exp(distribution), distribution), [-1], false)));
+	const bonus = variant.kind === 'grpo' && variant.entropy ? entropiesOf() : null;
+	const plain = lossOf(variant, logprobs, weights, divergence);
+	const loss = bonus === null ? plain : subtract(plain, entropyBonus(bonus));
 	const all = gradients(loss, parameters.all);
 	graph.output('loss', loss);
 	graph.output('logprobs', logprobs);
-	graph.untracked(() => {
-		const entropies = negate(reduceSum(multiply(exp(distribution), distribution), [-1], false));
-		graph.output('entropies', batch.toRows(entropies));
-	});
+	graph.untracked(() => graph.output('entropies', bonus ?? entropiesOf()));
 	outputGradients(graph, parameterSpecs(shape), all, groups);
 	return graph;
 }
+
+/** Returns the weighted sum of the tokens' entropies. */
+const entropyBonus = (entropies: Value): Value =>
+	reduceSum(multiply(entropies, entropies.graph.input('entropy weights', ['rows', 'kept'])), undefined, false);
 
 /** @param groups outputs one vector per group instead of a tensor per parameter, if given */
 function outputGradients(

@@ -7,6 +7,7 @@ import { addBatchMetrics, BarrenWatch, writeBatch } from './batchReport.ts';
 import { nextGeneration } from './generationBatch.ts';
 import { objectiveOf } from './objectiveOf.ts';
 import { checkFinite, optimizerSettings, type StageHost, type Verdict } from './stageHost.ts';
+import { tokenTerms } from './tokenTerms.ts';
 import { type Part, partition, shuffled, trainingRows, weigh } from './trainingRow.ts';
 
 /**
@@ -32,12 +33,15 @@ async function prepareLogprobs(host: StageHost, stage: ResolvedGrpoStage, parts:
 	}
 }
 
+/** @param number number of the update within its batch, from 0 */
 async function update(
 	host: StageHost,
 	stage: ResolvedGrpoStage,
 	part: Part,
 	learningRate: number,
+	number: number,
 ): Promise<{ metrics: Metrics; result: UpdateResult }> {
+	const terms = await tokenTerms(host, stage, part, number);
 	const rows: GrpoRow[] = part.kept.map(({ row, weight }) => ({
 		tokens: row.rollout.sample.tokens,
 		promptLength: row.rollout.sample.promptLength,
@@ -45,6 +49,7 @@ async function update(
 		advantage: row.advantage,
 		oldLogprobs: row.oldLogprobs,
 		refLogprobs: row.refLogprobs,
+		...terms.of(row),
 	}));
 	const objective = objectiveOf(stage);
 	const result = await host.watch.measure('update', () =>
@@ -79,6 +84,7 @@ async function update(
 			grad_norm: metricValue(result.gradNorm),
 			learning_rate: learningRate,
 			...metrics,
+			...(terms.share === null ? {} : { 'tokens/selected': terms.share }),
 		},
 	};
 }
@@ -114,7 +120,7 @@ export async function runGrpoStage(host: StageHost, stageInForce: () => Resolved
 		const generateSeconds = watch.seconds('generate');
 		for (let u = 0; u < updates; u++) {
 			const part = weighed[u % weighed.length] as Part;
-			const { metrics, result } = await update(host, stage, part, learningRateAt(stage, progress.stageStep));
+			const { metrics, result } = await update(host, stage, part, learningRateAt(stage, progress.stageStep), u);
 			if (u === 0) {
 				for (const [i, { row }] of part.kept.entries()) row.oldLogprobs = result.logprobs[i] as PerToken;
 				const graph = part.kept.map(({ row }, i) => ({ row, logprobs: result.logprobs[i] as PerToken }));

@@ -75,6 +75,11 @@ describe('features missing from the embedded engine', () => {
 		],
 		[stage({ loss_type: 'cispo' }), /^stages\[0\]\.loss_type: .*"epsilon_high" is the maximum ratio itself/],
 		[stage({ loss_type: 'luspo' }), /^stages\[0\]\.loss_type: .*"importance_sampling_level": "sequence"/],
+		[stage({ clip_cov_lb: 2 }), /^stages\[0\]\.clip_cov_lb: Only used with "clip_cov_ratio"/],
+		[
+			stage({ loss_type: 'gmpo', top_entropy_quantile: 0.2 }),
+			/^stages\[0\]\.top_entropy_quantile: "gmpo" has one loss per completion/,
+		],
 		[stage({ sapo_temperature_neg: 2 }), /^stages\[0\]\.sapo_temperature_neg: Only used with "loss_type" "sapo"/],
 		[
 			stage({ loss_type: 'gmpo', importance_sampling_level: 'sequence' }),
@@ -119,6 +124,7 @@ describe('features missing from the pytorch engine', () => {
 		[{ workers: 2 }, /^workers: "workers" sets the thread count of the embedded engine/],
 		[stage({ dynamic_sampling: true }), /^stages\[0\]\.dynamic_sampling: TRL does not support/],
 		[stage({ max_resamples: 2 }), /^stages\[0\]\.max_resamples/],
+		[stage({ clip_cov_ratio: 0.001 }), /^stages\[0\]\.clip_cov_ratio: TRL does not support Clip-Cov/],
 		[stage({ skip_dead_groups: true }), /^stages\[0\]\.skip_dead_groups: TRL always processes zero-advantage groups/],
 		[stage({ control: 'shuffle' }), /^stages\[0\]\.control: TRL cannot shuffle advantages/],
 		[stage({ loss_type: 'luspo' }), /^stages\[0\]\.loss_type: .*"importance_sampling_level": "sequence"/],

@@ -12,15 +12,18 @@ const grpo = {
 };
 const clipped = ['clip_ratio/high_max', 'clip_ratio/high_mean', 'clip_ratio/low_mean', 'clip_ratio/low_min'];
 const objectives: readonly [settings: object, metrics: readonly string[]][] = [
+	[{ advantage_estimator: 'pass_at_k', pass_k: 2 }, clipped],
+	[{ advantage_estimator: 'maxrl' }, clipped],
+	[{ multi_objective_aggregation: 'normalize_then_sum' }, clipped],
 	[{ loss_type: 'cispo', epsilon_high: 1.02 }, ['cispo_clip_ratio']],
 	[{ loss_type: 'sapo', sapo_temperature_neg: 3 }, []],
 	[{ loss_type: 'vespo' }, ['vespo/phi_seq_mean']],
 	[{ loss_type: 'gmpo', epsilon: 0.01, beta: 0.02 }, clipped],
 	[{ loss_type: 'luspo', importance_sampling_level: 'sequence' }, clipped],
 	[{ loss_type: 'grpo', importance_sampling_level: 'sequence', epsilon: 0.001 }, clipped],
-	[{ advantage_estimator: 'pass_at_k', pass_k: 2 }, clipped],
-	[{ advantage_estimator: 'maxrl' }, clipped],
-	[{ multi_objective_aggregation: 'normalize_then_sum' }, clipped],
+	[{ top_entropy_quantile: 0.3, beta: 0.02 }, [...clipped, 'tokens/selected']],
+	[{ clip_cov_ratio: 0.2, clip_cov_lb: 0 }, [...clipped, 'tokens/selected']],
+	[{ entropy_coef: 0.01, top_entropy_quantile: 0.5 }, [...clipped, 'tokens/selected']],
 	[{ delta: 1.01, off_policy_mask_threshold: 0, use_bias_correction_kl: true, beta: 0.02 }, clipped],
 ];
 
@@ -28,7 +31,8 @@ test('a run trains with every objective, and its metrics tell what the objective
 	const seldom = {
 		evaluate: { every: 1000, problems: 4 },
 		checkpoint: { every: 1000 },
-		rewards: [{ use: 'length-target', target: 3, range: 4 }],
+		// A range beyond the longest completion, so that rewards differ in most groups.
+		rewards: [{ use: 'length-target', target: 3, range: 10 }],
 	};
 	const stages = [tinyRecipe.stages[0], ...objectives.map(([settings]) => ({ ...grpo, ...settings }))];
 	const run = await place.prepare({ ...tinyRecipe, ...seldom, stages });
@@ -40,7 +44,7 @@ test('a run trains with every objective, and its metrics tell what the objective
 	for (const [i, [settings, metrics]] of objectives.entries()) {
 		const own = rows.slice(4 * i, 4 * i + 4).map(({ values }) => values);
 		const names = Object.keys(own[0] ?? {}).filter(
-			(name) => /clip_ratio|vespo/.test(name) && name !== 'clip_ratio/region_mean',
+			(name) => /clip_ratio|vespo|tokens\/selected/.test(name) && name !== 'clip_ratio/region_mean',
 		);
 		assert.deepEqual(names.sort(), [...metrics].sort(), JSON.stringify(settings));
 		for (const values of own) {

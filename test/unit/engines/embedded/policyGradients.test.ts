@@ -195,14 +195,15 @@ function ppo(old: boolean): Case {
 	};
 }
 
-/** Row 2 is masked: its weights are 0. */
-function grpo(changes: Partial<Objective>): Case {
+/** Row 2 is masked: its weights are 0. `selected`: every third token has no surrogate loss. */
+function grpo(changes: Partial<Objective>, selected = false): Case {
 	const objective: Objective = { ...defaultObjective, epsilonHigh: 0.28, ...changes };
-	const variant = policyVariant(objective, true);
+	const variant = policyVariant(objective, { old: true, factors: selected });
 	const weight = 0.07;
 	const counted = (i: number) => counts(i) && rowOf(i) !== 2;
 	const old = (i: number) => (logprobs[i] as number) - Math.log(ratios[(i + rowOf(i)) % 4] as number);
 	const reference = (i: number) => (logprobs[i] as number) + Math.sin(2 * i);
+	const factor = (i: number) => Number(i % 3 !== 1);
 	const losses = rowAdvantages.map((advantage, row) => {
 		const own = everywhere.filter((i) => rowOf(i) === row && counts(i));
 		const values = {
@@ -210,7 +211,8 @@ function grpo(changes: Partial<Objective>): Case {
 			oldLogprobs: own.map(old),
 			refLogprobs: own.map(reference),
 		};
-		return rowLoss({ ...values, advantage }, objective);
+		const factors = selected ? own.map(factor) : null;
+		return rowLoss({ ...values, advantage, factors }, objective);
 	});
 	const valueAt = (i: number, part: 'losses' | 'gradients') =>
 		counted(i) ? weight * (losses[rowOf(i)]?.[part][i % tokens] as number) : 0;
@@ -219,7 +221,7 @@ function grpo(changes: Partial<Objective>): Case {
 		variant,
 		inputs: {
 			weights: perToken((i) => (counted(i) ? weight : 0)),
-			advantages: perRow(rowAdvantages),
+			advantages: selected ? perToken((i) => factor(i) * (rowAdvantages[rowOf(i)] as number)) : perRow(rowAdvantages),
 			'old logprobs': perToken(old, 1e3),
 			...(variant.kl ? { 'reference logprobs': perToken(reference, 1e3) } : {}),
 			...Object.fromEntries(scalars),
@@ -246,6 +248,9 @@ const cases: readonly Case[] = [
 	grpo({ lossType: 'sapo', level: 'sequence' }),
 	grpo({ lossType: 'vespo' }),
 	grpo({ lossType: 'gmpo', epsilonLow: 0.2, beta: 0.1 }),
+	grpo({ beta: 0.1 }, true),
+	grpo({ level: 'sequence', epsilonLow: 0.02, offPolicyThreshold: 0.01 }, true),
+	...(['cispo', 'sapo', 'vespo'] as const).map((lossType) => grpo({ lossType, epsilonHigh: 1.2 }, true)),
 	rloo(false, even),
 	rloo(true, even),
 	rloo(true, [0.3, 0, 0.3, 0.3]),
@@ -254,6 +259,16 @@ const cases: readonly Case[] = [
 	dpo([0, 0], 0.1),
 	dpo([1.4, -2.3], 0.5),
 ];
+
+/** Returns a few random places of each parameter. */
+function placesOfEach(count: number): number[] {
+	let offset = 0;
+	return specs.flatMap(({ shape }) => {
+		const size = elementCount(shape);
+		offset += size;
+		return somePlaces(size, count, random).map((i) => offset - size + i);
+	});
+}
 
 for (const { variant, note, inputs, formula, differences } of cases) {
 	test(`${variantName(variant)}: loss and gradient match the formula${note ? ` (${note})` : ''}`, async () => {
@@ -267,13 +282,12 @@ for (const { variant, note, inputs, formula, differences } of cases) {
 		assert.ok(largest > 1e-3);
 		assert.ok(distance(gradient, expected) < 1e-10 * largest, `${distance(gradient, expected) / largest}`);
 		if (differences !== false) {
-			let offset = 0;
-			const places = specs.flatMap(({ shape }) => {
-				const size = elementCount(shape);
-				offset += size;
-				return somePlaces(size, 4, random).map((i) => offset - size + i);
-			});
-			const error = await differenceError(flat, gradient, places, async (x) => (await at(x)).loss?.[0] as number);
+			const error = await differenceError(
+				flat,
+				gradient,
+				placesOfEach(4),
+				async (x) => (await at(x)).loss?.[0] as number,
+			);
 			assert.ok(error < 1e-5, `relative error ${error}`);
 		}
 		// Training runs in single precision, with the runtime's own operators.
@@ -282,3 +296,27 @@ for (const { variant, note, inputs, formula, differences } of cases) {
 		assert.ok(distance(rounded, gradient) < 1e-5 * largest, `${distance(rounded, gradient) / largest}`);
 	});
 }
+
+test('the entropy bonus is the weighted sum of the entropies, and its gradient matches finite differences', async () => {
+	const variant = policyVariant(defaultObjective, { old: false, entropy: true });
+	const program = await Program.compile(gradientProgram(tinyShape, variant, 'float64'));
+	const bonusAt = (i: number) => 0.1 + 0.02 * (i % 5);
+	const feeds = (weight: number) => ({
+		...text,
+		weights: perToken(() => 0.07),
+		advantages: perRow(rowAdvantages),
+		'entropy weights': perToken((i) => weight * bonusAt(i)),
+	});
+	const run = (values: readonly number[], weight: number) =>
+		program.run({ ...parameterFeeds(values), ...feeds(weight) });
+	const [plain, rewarded] = [await run(flat, 0), await run(flat, 1)];
+	const entropies = rewarded.entropies as number[];
+	assert.ok(everywhere.some((i) => counts(i) && (entropies[i] as number) > 0.1));
+	const bonus = everywhere.reduce((sum, i) => sum + (counts(i) ? bonusAt(i) * (entropies[i] as number) : 0), 0);
+	assert.ok(Math.abs((plain.loss?.[0] as number) - bonus - (rewarded.loss?.[0] as number)) < 1e-12);
+	// Without old log-probabilities, the value of every ratio is 1, so only the bonus changes with the parameters.
+	const difference = gradientOf(rewarded).map((value, i) => value - (gradientOf(plain)[i] as number));
+	const lossAt = async (values: readonly number[]) => (await run(values, 1)).loss?.[0] as number;
+	const error = await differenceError(flat, difference, placesOfEach(2), lossAt);
+	assert.ok(error < 1e-5, `${error}`);
+});

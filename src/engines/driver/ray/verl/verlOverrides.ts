@@ -1,6 +1,6 @@
 import { Failure } from '../../../../base/failure.ts';
 import type { ResolvedGrpoStage, ResolvedRecipe, ResolvedRlooStage } from '../../../../core/recipe/resolvedRecipe.ts';
-import { advantageKeyNames, ratioKeyNames } from '../../../../protocol/recipe/groupStages.ts';
+import { ownLossKeys } from '../../../../protocol/recipe/groupStages.ts';
 
 /** Placeholder for the run folder on the cluster, replaced by `reasoning_lab_trainer/ray/verl_job.py`. */
 export const runPlaceholder = '{{run}}';
@@ -140,7 +140,7 @@ function algorithm(stage: Stage): VerlSettings {
 	if (stage.scale_rewards === 'batch') throw refuse('scale_rewards "batch"', 'Use "group" or "none".');
 	if (stage.dynamic_sampling) throw refuse('dynamic_sampling option', 'Remove it.');
 	if (stage.control !== null) throw refuse('control experiment', 'Remove it.');
-	const other = [...ratioKeyNames, ...advantageKeyNames].find((name) => stage[name] !== undefined);
+	const other = ownLossKeys.find((name) => stage[name] !== undefined);
 	if (other !== undefined) throw refuse(other, 'Remove it, or train with the payload "trl".');
 	return {
 		'algorithm.adv_estimator': 'grpo',

@@ -1,0 +1,60 @@
+import type { Random } from '../../../base/random.ts';
+import { clipSide } from '../objective/clipped.ts';
+import { logRatios } from '../objective/importanceRatio.ts';
+import type { Objective } from '../objective/objective.ts';
+import { type ClipCovSettings, clippedByCovariance } from './clipCov.ts';
+import { entropyThreshold } from './topEntropy.ts';
+
+/** Which tokens the surrogate loss is computed for. null: all. */
+export interface TokenSelection {
+	/** Share of tokens with the highest entropies. */
+	readonly topEntropy: number | null;
+	readonly clipCov: ClipCovSettings | null;
+}
+
+/** A completion of an update. Arrays have one entry per token. */
+export interface SelectionRow {
+	readonly masked: boolean;
+	readonly advantage: number;
+	/** Entropies of the distributions that the tokens were sampled from, in nats. */
+	readonly entropies: ArrayLike<number>;
+	/** Log-probabilities under the current policy. */
+	readonly logprobs: ArrayLike<number>;
+	/** See `ObjectiveRow`. */
+	readonly oldLogprobs: ArrayLike<number> | null;
+}
+
+/**
+ * Returns a factor for the surrogate loss of each token of each row: 1, or 0 if the token is not selected. The KL term
+ * applies to all tokens, as in TRL.
+ */
+export function tokenFactors(
+	rows: readonly SelectionRow[],
+	{ topEntropy, clipCov }: TokenSelection,
+	objective: Pick<Objective, 'level' | 'epsilonLow' | 'epsilonHigh'>,
+	random: Random,
+): Float32Array[] {
+	const factors = rows.map(({ entropies, masked }) => new Float32Array(entropies.length).fill(masked ? 0 : 1));
+	const places = rows.flatMap(({ entropies, masked }, r) =>
+		masked ? [] : Array.from(entropies, (_, t): readonly [row: number, token: number] => [r, t]),
+	);
+	if (places.length === 0) return factors;
+	const exclude = ([r, t]: readonly [number, number]) => {
+		(factors[r] as Float32Array)[t] = 0;
+	};
+	if (topEntropy !== null) {
+		const entropyAt = ([r, t]: readonly [number, number]) => (rows[r] as SelectionRow).entropies[t] as number;
+		const threshold = entropyThreshold(Float64Array.from(places, entropyAt), topEntropy);
+		for (const place of places) if (entropyAt(place) < threshold) exclude(place);
+	}
+	if (clipCov !== null) {
+		const ratios = rows.map((row) => logRatios({ ...row, refLogprobs: null }, objective.level));
+		const tokens = places.map(([r, t]) => {
+			const { advantage, logprobs } = rows[r] as SelectionRow;
+			const clipped = clipSide(ratios[r]?.[t] as number, advantage, objective) !== null;
+			return { advantage, logprob: logprobs[t] as number, clipped };
+		});
+		for (const i of clippedByCovariance(tokens, clipCov, random)) exclude(places[i] as (typeof places)[number]);
+	}
+	return factors;
+}

@@ -1,0 +1,13 @@
+/**
+ * Returns the lowest entropy among the given share of tokens with the highest entropies: the quantile at 1 - share, with
+ * linear interpolation, as torch.quantile computes it. Only tokens at or above it are trained on. Wang et al. 2025,
+ * "Beyond the 80/20 Rule" (arXiv:2506.01939), section 5.1; TRL's `get_high_entropy_mask`.
+ * @param entropies in nats, of all tokens of an update; not empty
+ */
+export function entropyThreshold(entropies: Float64Array, share: number): number {
+	const sorted = entropies.toSorted();
+	const place = (1 - share) * (sorted.length - 1);
+	const below = Math.floor(place);
+	const [low, high] = [sorted[below] as number, sorted[Math.ceil(place)] as number];
+	return low + (place - below) * (high - low);
+}

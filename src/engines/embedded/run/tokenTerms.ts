@@ -1,0 +1,81 @@
+import { Random } from '../../../base/random.ts';
+import { clipCovDefaults } from '../../../core/grpo/tokenSelection/clipCov.ts';
+import { type TokenSelection, tokenFactors } from '../../../core/grpo/tokenSelection/tokenFactors.ts';
+import type { ResolvedGrpoStage } from '../../../core/recipe/resolvedRecipe.ts';
+import type { GrpoRow, PerToken } from '../learner.ts';
+import { objectiveOf } from './objectiveOf.ts';
+import type { StageHost } from './stageHost.ts';
+import type { Part, TrainingRow } from './trainingRow.ts';
+
+/** What an update computes for some tokens only. */
+export interface TokenTerms {
+	/** Additional inputs of a row. */
+	of(row: TrainingRow): Pick<GrpoRow, 'factors' | 'entropyWeights'>;
+	/** Share of the tokens of the update that the surrogate loss is computed for; null if all are, or if there are none. */
+	readonly share: number | null;
+}
+
+const selectionOf = (stage: ResolvedGrpoStage): TokenSelection => ({
+	topEntropy: stage.top_entropy_quantile ?? null,
+	clipCov:
+		stage.clip_cov_ratio === undefined
+			? null
+			: {
+					ratio: stage.clip_cov_ratio,
+					lowest: stage.clip_cov_lb ?? clipCovDefaults.lowest,
+					highest: stage.clip_cov_ub ?? clipCovDefaults.highest,
+				},
+});
+
+/** @param update number of the update within its batch, from 0 */
+export async function tokenTerms(
+	host: StageHost,
+	stage: ResolvedGrpoStage,
+	{ rows }: Part,
+	update: number,
+): Promise<TokenTerms> {
+	const selection = selectionOf(stage);
+	const selects = selection.topEntropy !== null || selection.clipCov !== null;
+	const bonus = stage.entropy_coef ?? 0;
+	const factors = selects ? await select(host, stage, selection, rows, update) : null;
+	const counted = (row: TrainingRow): PerToken =>
+		factors?.get(row) ?? new Float32Array(row.length).fill(row.masked ? 0 : 1);
+	const selected = rows.reduce((sum, row) => sum + counted(row).reduce((a, b) => a + b, 0), 0);
+	const tokens = rows.reduce((sum, row) => sum + (row.masked ? 0 : row.length), 0);
+	return {
+		share: factors === null || tokens === 0 ? null : selected / tokens,
+		of: (row) => ({
+			...(factors === null ? {} : { factors: counted(row) }),
+			// The mean entropy of the selected tokens, as in TRL.
+			...(bonus === 0 ? {} : { entropyWeights: counted(row).map((one) => (one * bonus) / Math.max(1, selected)) }),
+		}),
+	};
+}
+
+async function select(
+	{ parts, progress, watch }: StageHost,
+	stage: ResolvedGrpoStage,
+	selection: TokenSelection,
+	rows: readonly TrainingRow[],
+	update: number,
+): Promise<ReadonlyMap<TrainingRow, PerToken>> {
+	const samples = rows.map(({ rollout }) => rollout.sample);
+	// The policy has not changed before the first update.
+	const logprobs =
+		update === 0 || selection.clipCov === null
+			? samples.map((sample) => sample.logprobs)
+			: await watch.measure('logprobs', () => parts.learner.logprobs(samples, 'policy', stage.temperature));
+	const factors = tokenFactors(
+		rows.map(({ masked, advantage, oldLogprobs, rollout }, i) => ({
+			masked,
+			advantage,
+			oldLogprobs,
+			entropies: rollout.sample.entropies,
+			logprobs: logprobs[i] as PerToken,
+		})),
+		selection,
+		objectiveOf(stage),
+		Random.of(parts.recipe.seed, 'clip-cov', progress.generations, update),
+	);
+	return new Map(rows.map((row, i) => [row, factors[i] as PerToken]));
+}
