@@ -78,7 +78,7 @@ test('style sheets, fixtures and programs that tests start count as dependencies
 
 test('a test depends on itself and on nothing it does not mention', () => {
 	const itself = 'test/unit/core/grpo/objective/rowLoss.test.ts';
-	assert.deepEqual(graph.dependents(['test/unit/core/grpo/advantages.test.ts', itself], new Set([itself])), [itself]);
+	assert.deepEqual(graph.dependents(['test/unit/core/grpo/lossWeights.test.ts', itself], new Set([itself])), [itself]);
 	assert.deepEqual([...reach('LICENSE').values()].flat(), []);
 });
 

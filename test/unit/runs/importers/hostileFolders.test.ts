@@ -141,17 +141,18 @@ describe('hostile folders and files', () => {
 		);
 	});
 
-	it('skips a line of 128 MiB without loading it', async () => {
+	it('skips a line of 256 MiB without loading it', async () => {
 		const file = await open(join(folder, '1.jsonl'), 'w');
 		await file.write(line(row('before')));
 		await file.write('{"input": "long", "output": "');
 		// A hole, which takes no disk space.
 		const rest = `", "gts": null, "score": 1, "step": 1}\n${line(row('after'))}`;
-		await file.write(rest, 128 << 20);
+		await file.write(rest, 256 << 20);
 		await file.close();
 		const before = process.memoryUsage().arrayBuffers;
 		const { lines, faults } = await read();
-		assert.ok(process.memoryUsage().arrayBuffers - before < 100 << 20);
+		// Parts of the line that have been read stay in memory until they are collected.
+		assert.ok(process.memoryUsage().arrayBuffers - before < 192 << 20);
 		assert.deepEqual(
 			lines.map(({ prompt }) => prompt),
 			['before', 'after'],
