@@ -5,7 +5,7 @@ import { Failure } from '../base/failure.ts';
 
 /** A project template: a folder in media/templates. */
 export interface ProjectTemplate {
-	readonly id: 'starter' | 'demo' | 'pytorch' | 'r1' | 'expert-iteration';
+	readonly id: 'starter' | 'demo' | 'pytorch' | 'r1' | 'expert-iteration' | 'algorithms';
 	readonly label: string;
 	readonly detail: string;
 	/** Recipe to open after the project has been created. */
@@ -42,6 +42,12 @@ export const projectTemplates: readonly ProjectTemplate[] = [
 		label: 'Expert iteration',
 		detail: 'A pipeline with a loop: search, train on correct solutions, repeat until search adds little.',
 		recipe: 'expert-iteration.recipe.json',
+	},
+	{
+		id: 'algorithms',
+		label: 'Losses compared',
+		detail: 'A pipeline: ten losses and advantages from the same start, and a report that compares them.',
+		recipe: 'algorithms.recipe.json',
 	},
 ];
 

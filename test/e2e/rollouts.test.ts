@@ -24,6 +24,9 @@ interface Pair {
 	readonly rejected: unknown;
 }
 
+/** Groups of hostile texts that contain scripts, handlers, embedded documents, styles or links. */
+const activeGroups = 3;
+
 test('rollouts from another trainer, from our own run, and hostile ones, side by side', { skip }, async (t) => {
 	const lab = await Laboratory.open(t, 'rollouts');
 	const run = join(lab.workspace, 'outputs', 'trl-run');
@@ -224,7 +227,8 @@ test('rollouts from another trainer, from our own run, and hostile ones, side by
 		await rollouts.groups().first().waitFor();
 		assert.equal(await rollouts.groups().count(), groups);
 
-		for (let group = 0; group < groups; group++) {
+		// The groups with markup that could run. `hostilePages.test.ts` shows all texts in the pages alone.
+		for (let group = 0; group < activeGroups; group++) {
 			const names = texts.slice(group * perGroup, (group + 1) * perGroup).map(([name]) => name);
 			await step(`group ${group}: ${names.join(', ')}`, async () => {
 				await rollouts.groups().nth(group).click();

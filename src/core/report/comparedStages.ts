@@ -16,18 +16,28 @@ export type ComparedStages =
 	  }
 	| { readonly reason: string };
 
-/** Compares a metric over the questions that occur in both evaluations. */
-export function compareStages(
+/** Returns the means of the questions that occur in both evaluations. */
+export function pairedMeans(
 	stage: ReportedEvaluation,
 	against: ReportedEvaluation,
-	{ measure = 'accuracy', category }: Pick<Comparison, 'measure' | 'category'>,
-): ComparedStages {
+	{ measure = 'accuracy', category }: Pick<Comparison, 'measure' | 'category'> = {},
+): (readonly [stage: number, against: number])[] {
 	const pairs: (readonly [stage: number, against: number])[] = [];
 	for (const [key, { category: kind, means }] of stage.questions) {
 		if (category !== undefined && kind !== category) continue;
 		const [own, other] = [means[measure], against.questions.get(key)?.means[measure] ?? null];
 		if (own !== null && other !== null) pairs.push([own, other]);
 	}
+	return pairs;
+}
+
+/** Compares a metric over the questions that occur in both evaluations. */
+export function compareStages(
+	stage: ReportedEvaluation,
+	against: ReportedEvaluation,
+	{ measure = 'accuracy', category }: Pick<Comparison, 'measure' | 'category'>,
+): ComparedStages {
+	const pairs = pairedMeans(stage, against, { measure, category });
 	const questions = pairs.length;
 	if (questions < fewestProblems) {
 		return { reason: `only ${formatCounted(questions, 'question')} in common, which is too few to compare` };

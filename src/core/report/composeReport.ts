@@ -17,6 +17,7 @@ import {
 import type { ReportedPipeline, ReportedPipelineStage } from './reportedPipeline.ts';
 import type { ReportedRollout, ReportedRun, ReportedSearch } from './reportedRun.ts';
 import { roundsSection } from './roundsSection.ts';
+import { siblingsTables } from './siblingsTable.ts';
 import { boughtTable, heldOutChart, stageRows, stageSection } from './stageSections.ts';
 
 /** Maximum text lengths in a report, in characters. */
@@ -55,6 +56,7 @@ export function pipelineReport(pipeline: ReportedPipeline, now: number): ReportD
 	const compared = evaluationsSection(evaluations);
 	const measured = measuredTable([pipeline]);
 	const claims = claimsTable(comparedClaims([pipeline]));
+	const siblings = siblingsTables([pipeline]);
 	const own = stages.flatMap(({ evaluation, name, round }) =>
 		evaluation === null ? [] : [{ ...evaluation, name, round }],
 	);
@@ -72,7 +74,9 @@ export function pipelineReport(pipeline: ReportedPipeline, now: number): ReportD
 				],
 			},
 			...(rounds === null ? [] : [rounds]),
-			...(measured === null && claims === null ? [] : [boughtSection([measured, claims])]),
+			...(measured === null && claims === null && siblings.length === 0
+				? []
+				: [boughtSection([...siblings, measured, claims])]),
 			// Evaluations within runs are shown in full along with their run.
 			...(compared === null
 				? []
@@ -105,7 +109,7 @@ export function pipelinesReport(pipelines: readonly ReportedPipeline[], now: num
 						: [{ kind: 'paragraph', text: 'The recipes differ in more than just the seed.' } as const]),
 				],
 			},
-			boughtSection([measuredTable(pipelines), claimsTable(comparedClaims(pipelines))]),
+			boughtSection([...siblingsTables(pipelines), measuredTable(pipelines), claimsTable(comparedClaims(pipelines))]),
 			...pipelines.map((pipeline) => {
 				const { stages, title } = pipeline;
 				const own = stages.flatMap(({ evaluation, name }) => (evaluation === null ? [] : [{ ...evaluation, name }]));
