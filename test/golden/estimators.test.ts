@@ -6,6 +6,7 @@ import { advantageSettings } from '../../src/core/grpo/advantages/advantageSetti
 import { estimateAdvantages } from '../../src/core/grpo/advantages/estimate.ts';
 import { defaultObjective } from '../../src/core/grpo/objective/objective.ts';
 import { rowLoss } from '../../src/core/grpo/objective/rowLoss.ts';
+import { updateMetrics } from '../../src/core/grpo/stepMetrics.ts';
 import { tokenFactors } from '../../src/core/grpo/tokenSelection/tokenFactors.ts';
 import { combineRewards } from '../../src/core/reward/combineRewards.ts';
 
@@ -38,12 +39,25 @@ interface CovarianceCase {
 	gradients: number[][];
 }
 
+interface DppoCase {
+	kind: 'dppo_tv' | 'dppo_kl';
+	logprobs: number[][];
+	old: number[][];
+	advantages: number[];
+	low: number;
+	high: number;
+	loss: number;
+	gradients: number[][];
+	leftOut: number;
+}
+
 interface Golden {
 	gdpo: BatchCase[];
 	passAtK: GroupCase[];
 	maxrl: GroupCase[];
 	topEntropy: EntropyCase[];
 	clipCov: CovarianceCase[];
+	dppo: DppoCase[];
 }
 
 /** Written by makeEstimatorGolden.py from TRL 1.13 and the code of the papers' authors. */
@@ -130,4 +144,37 @@ test("Clip-Cov has verl's losses and gradients", () => {
 		excluded += factors.reduce((n, row) => n + row.filter((factor) => factor === 0).length, 0);
 	}
 	assert.ok(excluded > golden.clipCov.length / 4, `${excluded} tokens were excluded`);
+});
+
+test("DPPO has verl's losses, gradients and fractions of tokens left out", () => {
+	let leftOutInAll = 0;
+	for (const [i, { kind, logprobs, old, advantages, low, high, loss, gradients, leftOut }] of golden.dppo.entries()) {
+		const objective = { ...defaultObjective, lossType: kind, epsilonLow: low, epsilonHigh: high };
+		const rows = logprobs.map((own, r) => ({
+			...{ masked: false, logprobs: own, entropies: own, refLogprobs: null },
+			advantage: advantages[r] as number,
+			oldLogprobs: old[r] as number[],
+		}));
+		const tokens = logprobs.flat().length;
+		let sum = 0;
+		for (const [r, row] of rows.entries()) {
+			const own = rowLoss(row, objective);
+			sum += own.losses.reduce((a, b) => a + b, 0) / tokens;
+			near(
+				own.gradients.map((gradient) => gradient / tokens),
+				gradients[r] as number[],
+				`case ${i} (${kind}), gradient of row ${r}`,
+				1e-7,
+			);
+		}
+		near([sum], [loss], `case ${i} (${kind}), loss`, 1e-7);
+		near(
+			[updateMetrics(rows, objective)['clip_ratio/region_mean'] ?? Number.NaN],
+			[leftOut],
+			`case ${i}, left out`,
+			1e-6,
+		);
+		leftOutInAll += leftOut;
+	}
+	assert.ok(leftOutInAll / golden.dppo.length > 0.1, 'some tokens are left out');
 });

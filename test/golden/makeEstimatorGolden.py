@@ -4,10 +4,12 @@
 - pass@k: `calc_adv` by the authors of arXiv:2508.10751 for rewards of 0 and 1, and all sets of k completions for others
 - MaxRL: `compute_maxrl_outcome_advantage` by the authors of arXiv:2602.02710
 - tokens with high entropies: TRL's `get_high_entropy_mask`
+- DPPO: verl's `compute_policy_loss_dppo_tv` and `compute_policy_loss_dppo_kl`
 - Clip-Cov: verl's `compute_policy_loss_clip_cov`, of which the authors of MaxRL use a copy, excluding all tokens that qualify
 
 Usage: pip install torch scipy; python3 test/golden/makeEstimatorGolden.py path/to/trl-1.13.0/trl/trainer
-path/to/Passk_Training/code/passk_adv.py path/to/maxrl/verl/trainer/ppo/core_algos.py [COUNT FILE]
+path/to/Passk_Training/code/passk_adv.py path/to/maxrl/verl/trainer/ppo/core_algos.py
+path/to/verl/verl/trainer/ppo/core_algos.py [COUNT FILE]
 """
 
 import ast
@@ -20,6 +22,7 @@ import random
 import sys
 import textwrap
 import types
+import typing
 from collections import defaultdict
 
 import numpy as np
@@ -29,9 +32,9 @@ trainer_folder = pathlib.Path(sys.argv[1])
 found = importlib.util.spec_from_file_location("passk_adv", sys.argv[2])
 passk = importlib.util.module_from_spec(found)
 found.loader.exec_module(passk)
-count = int(sys.argv[4]) if len(sys.argv) > 4 else 24
+count = int(sys.argv[5]) if len(sys.argv) > 5 else 24
 here = pathlib.Path(__file__).parent
-path = pathlib.Path(sys.argv[5] if len(sys.argv) > 5 else here / "../fixtures/golden/estimators.json")
+path = pathlib.Path(sys.argv[6] if len(sys.argv) > 6 else here / "../fixtures/golden/estimators.json")
 rng = random.Random(3)
 
 
@@ -154,12 +157,49 @@ def clip_cov_case():
     }
 
 
+class Config(types.SimpleNamespace):
+    def get(self, name, default):
+        return getattr(self, name, default)
+
+
+verl_space = {"torch": torch, "Any": object, "Optional": typing.Optional, "verl_F": space["verl_F"]}
+verl_space["DictConfig"] = verl_space["AlgoConfig"] = verl_space["ActorConfig"] = type("Other", (), {})
+verl_space["agg_loss"] = lambda loss_mat, loss_mask, loss_agg_mode: masked_mean(loss_mat, loss_mask)
+for name in ["compute_policy_loss_dppo_tv", "compute_policy_loss_dppo_kl"]:
+    exec(take(pathlib.Path(sys.argv[4]).read_text(), name), verl_space)
+
+
+def dppo_case(kind):
+    lengths = [rng.randint(1, 7) for _ in range(rng.randint(1, 5))]
+    logprobs = table(lengths, lambda: -rng.choice([rng.random() * 0.5, rng.random() * 5])).requires_grad_()
+    old = (logprobs.detach() + table(lengths, lambda: rng.gauss(0, 0.8))).clamp(max=-1e-3)
+    mask = table(lengths, lambda: 1.0)
+    advantages = torch.tensor([rng.choice([0.0, rng.gauss(0, 1)]) for _ in lengths], dtype=torch.float64)
+    low, high = rng.choice([(0.2, 0.28), (0.05, 0.1), (0.01, 0.02)])
+    config = Config(clip_ratio=low, clip_ratio_low=low, clip_ratio_high=high, global_batch_info={})
+    compute = verl_space[f"compute_policy_loss_{kind}"]
+    loss, metrics = compute(old, logprobs, advantages.unsqueeze(1).expand_as(mask), mask, "token-mean", config)
+    loss.backward()
+    return {
+        "kind": kind,
+        "logprobs": cut(logprobs.detach(), lengths),
+        "old": cut(old, lengths),
+        "advantages": advantages.tolist(),
+        "low": low,
+        "high": high,
+        "loss": loss.item(),
+        "gradients": cut(logprobs.grad, lengths),
+        "leftOut": metrics["actor/pg_clipfrac"],
+    }
+
+
 golden = {
     "gdpo": [gdpo_case() for _ in range(count)],
     "passAtK": [passk_case(i % 2 == 0) for i in range(count)],
     "maxrl": [maxrl_case() for _ in range(count)],
     "topEntropy": [entropy_case() for _ in range(count)],
     "clipCov": [clip_cov_case() for _ in range(count)],
+    "dppo": [dppo_case(["dppo_tv", "dppo_kl"][i % 2]) for i in range(count)],
 }
 parts = [f'"{key}": [\n' + ",\n".join(json.dumps(case) for case in cases) + "\n]" for key, cases in golden.items()]
 path.write_text("{\n" + ",\n".join(parts) + "\n}\n")

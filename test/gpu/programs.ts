@@ -66,7 +66,7 @@ const objective: Objective = {
 const objectives: readonly Partial<Objective>[] = [
 	{ level: 'sequence', unbiasedKl: true },
 	{ level: 'sequence_token', delta: null },
-	...(['cispo', 'sapo', 'vespo', 'gmpo'] as const).map((lossType) => ({ lossType, beta: 0 })),
+	...(['cispo', 'sapo', 'vespo', 'gmpo', 'dppo_tv', 'dppo_kl'] as const).map((lossType) => ({ lossType, beta: 0 })),
 ];
 
 export const gradientVariants: readonly GradientVariant[] = [

@@ -1,5 +1,6 @@
 import type { RecipeEdit } from '../../protocol/alert.ts';
 import type { MetricsLine } from '../../protocol/metricsLine.ts';
+import { upperRange } from '../../protocol/recipe/groupStages.ts';
 
 /** A recipe stage, reduced to what rules need. */
 export interface DiagnosisStage {
@@ -83,7 +84,7 @@ export function stagePath(run: DiagnosisRun, stage: string, key: string): Recipe
 
 /** Returns the paths of a stage's clip range settings, or null for a setting that the stage does not have. */
 export function clipPaths(run: DiagnosisRun, stage: string): Readonly<Record<'low' | 'high', RecipePath | null>> {
-	return { low: stagePath(run, stage, 'epsilon'), high: stagePath(run, stage, 'epsilon_high') };
+	return { low: stagePath(run, stage, 'epsilon'), high: stagePath(run, stage, upperRange) };
 }
 
 /** Returns the path of a top-level recipe key, or null if the recipe is unknown. */

@@ -55,6 +55,8 @@ export function tokenWeights(rows: readonly LossRow[], by: LossNormalization): F
 				return 1 / (rows.length * by.maxCompletionLength);
 			case 'dapo':
 			case 'cispo':
+			case 'dppo_tv':
+			case 'dppo_kl':
 			case 'vespo':
 				return by.stepsPerGeneration / Math.max(1, by.generationTokens);
 			case 'luspo':

@@ -1,6 +1,7 @@
 import { klEstimate } from './kl.ts';
 import { isTruncated } from './objective/cispo.ts';
 import { clipSide } from './objective/clipped.ts';
+import { divergedSide, isDppo } from './objective/dppo.ts';
 import { logRatios } from './objective/importanceRatio.ts';
 import type { Objective } from './objective/objective.ts';
 import { vespoWeight } from './objective/vespo.ts';
@@ -74,7 +75,7 @@ function ratioMetrics(rows: readonly UpdateRow[], objective: Objective): Metrics
 	}
 }
 
-type Applies = (logRatio: number, row: UpdateRow) => boolean;
+type Applies = (logRatio: number, row: UpdateRow, token: number) => boolean;
 
 /** Whether there is one ratio per completion. Means are then over completions, and include masked ones, as in TRL. */
 const perRow = ({ lossType, level }: Objective): boolean => level === 'sequence' && lossType !== 'gmpo';
@@ -95,22 +96,24 @@ function meanOver(rows: readonly UpdateRow[], objective: Objective, applies: App
 function fractionOf(row: UpdateRow, objective: Objective, applies: Applies): number {
 	const level = objective.lossType === 'gmpo' ? 'token' : objective.level;
 	const ratios = logRatios(row, level);
-	return ratios.reduce((n, ratio) => n + (applies(ratio, row) ? 1 : 0), 0) / ratios.length;
+	return ratios.reduce((n, ratio, t) => n + (applies(ratio, row, t) ? 1 : 0), 0) / ratios.length;
 }
 
 /**
  * Fractions of clipped tokens: `low_mean`, `high_mean`, and `region_mean` over the update, `low_min` and `high_max` over
- * completions. Ratios are limited by `delta` first, as in TRL. For gmpo, they are clipped in log space.
+ * completions. Ratios are limited by `delta` first, as in TRL. For gmpo, they are clipped in log space. For DPPO, the
+ * fractions are of tokens left out.
  */
 function clipMetrics(rows: readonly UpdateRow[], objective: Objective): Metrics {
 	const logLimit = objective.delta === null ? Number.POSITIVE_INFINITY : Math.log(objective.delta);
-	const side = (ratio: number, { advantage }: UpdateRow) => {
+	const side = (ratio: number, { advantage, logprobs }: UpdateRow, t: number) => {
+		if (isDppo(objective)) return divergedSide(ratio, logprobs[t] as number, advantage, objective);
 		if (objective.lossType !== 'gmpo') return clipSide(Math.min(ratio, logLimit), advantage, objective);
 		if (ratio < -objective.epsilonLow && advantage < 0) return 'low';
 		return ratio > objective.epsilonHigh && advantage > 0 ? 'high' : null;
 	};
-	const low: Applies = (ratio, row) => side(ratio, row) === 'low';
-	const high: Applies = (ratio, row) => side(ratio, row) === 'high';
+	const low: Applies = (ratio, row, t) => side(ratio, row, t) === 'low';
+	const high: Applies = (ratio, row, t) => side(ratio, row, t) === 'high';
 	const counted = rows.filter(({ masked, logprobs }) => perRow(objective) || (!masked && logprobs.length > 0));
 	const fractions = (applies: Applies) => counted.map((row) => (row.masked ? 0 : fractionOf(row, objective, applies)));
 	const [lowMean, highMean] = [meanOver(rows, objective, low), meanOver(rows, objective, high)];

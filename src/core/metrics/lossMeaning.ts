@@ -48,6 +48,8 @@ export function lossMeaning({ stage, lossType, beta, updatesPerBatch }: MetricCo
 			return `${nature} Sequences are weighted by length. ${weighted}${kl}`;
 		case 'cispo':
 		case 'vespo':
+		case 'dppo_tv':
+		case 'dppo_kl':
 			return `${nature} It weights log-probabilities directly, so it is far from 0 and changes with completion length and entropy.${kl}`;
 		default:
 			return `${nature} With loss_type grpo, it starts each batch at 0; with bnpo, dapo, and dr_grpo, it starts at minus the length-weighted mean advantage.`;

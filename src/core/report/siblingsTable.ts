@@ -33,7 +33,10 @@ export function siblingsTables(pipelines: readonly ReportedPipeline[]): ReportTa
 		if (rewarded.includes(type) && start !== undefined) starts.set(start, [...(starts.get(start) ?? []), name]);
 	}
 	return [...starts].flatMap(([start, names]) => {
-		const rows = names.map((name) => ({ name, runs: pipelines.flatMap(({ stages }) => siblingOf(stages, name, start)) }));
+		const rows = names.map((name) => ({
+			name,
+			runs: pipelines.flatMap(({ stages }) => siblingOf(stages, name, start)),
+		}));
 		return names.length > 1 && rows.some(({ runs }) => runs.length > 0) ? [tableOf(start, rows, pipelines.length)] : [];
 	});
 }

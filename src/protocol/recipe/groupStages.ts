@@ -7,7 +7,19 @@ import { batches, generations, optimizer, scoredSampling } from './stageFields.t
  * prompt.
  */
 
-export const lossTypes = ['grpo', 'bnpo', 'dr_grpo', 'dapo', 'cispo', 'sapo', 'luspo', 'vespo', 'gmpo'] as const;
+export const lossTypes = [
+	'grpo',
+	'bnpo',
+	'dr_grpo',
+	'dapo',
+	'cispo',
+	'sapo',
+	'luspo',
+	'vespo',
+	'gmpo',
+	'dppo_tv',
+	'dppo_kl',
+] as const;
 export type LossType = (typeof lossTypes)[number];
 
 /** Loss types that compare the ratio of every token or completion with clip bounds. */
@@ -44,9 +56,13 @@ const clipping = {
 		}),
 	),
 	epsilon_high: live(
-		key(real('Upper clip range of the ratio; with cispo, the maximum ratio.', 0, 100), sameAs('epsilon'), {
-			alsoCalled: ['clip_ratio_high', 'eps_clip_high'],
-		}),
+		key(
+			real('Upper clip range of the ratio; with cispo, the maximum ratio; with dppo, the maximum divergence.', 0, 100),
+			sameAs('epsilon'),
+			{
+				alsoCalled: ['clip_ratio_high', 'eps_clip_high'],
+			},
+		),
 	),
 };
 
@@ -57,7 +73,7 @@ const levelOf = ({ importance_sampling_level, trainer }: Values): unknown =>
 	importance_sampling_level ?? (trainer as Values | undefined)?.importance_sampling_level ?? 'token';
 const luspoNeeds = '"luspo" weights whole sequences: add "importance_sampling_level": "sequence".';
 /** Name of the upper clip range, the last key of `clipping`. */
-const upperRange = Object.keys(clipping).at(-1) as keyof typeof clipping;
+export const upperRange = Object.keys(clipping).at(-1) as keyof typeof clipping;
 const cispoNeeds = `With "cispo", "${upperRange}" is the maximum ratio itself. Set it to a value of at least 1, such as 5.`;
 
 /** Restricts a key to loss types that use it. */
@@ -71,6 +87,9 @@ const onlyFor = (types: readonly unknown[], words: string): NonNullable<KeyFacts
 const sapoOnly = { lacking: onlyFor(['sapo'], '"sapo"') };
 const vespoOnly = { lacking: onlyFor(['vespo'], '"vespo"') };
 
+/** Loss types with a fixed level of importance ratios. */
+const ownLevel: readonly unknown[] = ['vespo', 'gmpo', 'dppo_tv', 'dppo_kl'] satisfies LossType[];
+
 /** TRL's options for importance ratios and for the loss types that do not clip them. */
 const ratioKeys = {
 	importance_sampling_level: bareKey(
@@ -82,12 +101,13 @@ const ratioKeys = {
 			or: '`"token"`',
 			lacking: {
 				embedded: {
-					when: (value, { loss_type }) => value !== 'token' && (loss_type === 'vespo' || loss_type === 'gmpo'),
-					say: '"vespo" and "gmpo" use their own ratios per completion. Remove "importance_sampling_level".',
+					when: (value, { loss_type }) => value !== 'token' && ownLevel.includes(loss_type),
+					say: '"vespo" and "gmpo" have their own ratios per completion, and "dppo_tv" and "dppo_kl" ratios per token. Remove "importance_sampling_level".',
 				},
 				pytorch: {
-					when: (value) => value === 'sequence_token',
-					say: 'The PyTorch engine does not support "sequence_token". Use "sequence", or set "engine": "embedded".',
+					when: (value, { loss_type }) =>
+						value === 'sequence_token' || (value === 'sequence' && String(loss_type).startsWith('dppo_')),
+					say: 'The PyTorch engine does not support "sequence_token", nor "sequence" with DPPO. Change it, or set "engine": "embedded".',
 				},
 			},
 		},

@@ -1,4 +1,4 @@
-"""Advantage estimators that TRL does not have: equal to the reference, and used by a run."""
+"""Advantages and losses that TRL does not have: equal to the reference, and used by a run."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import torch
 from reasoning_lab_trainer.course.run import run
 from reasoning_lab_trainer.course.world import World
 from reasoning_lab_trainer.trl.advantages import max_rl, pass_at_k
+from reasoning_lab_trainer.trl.dppo import allowed
 from scripted_driver import ScriptedDriver
 from tiny_model import grpo_stage, make_model, recipe
 
@@ -30,19 +31,37 @@ def test_equals_the_code_of_the_authors(name: str) -> None:
         assert torch.allclose(values, expected, rtol=1e-6, atol=1e-6), case
 
 
+def test_dppo_leaves_out_the_tokens_that_verl_does() -> None:
+    left_out = 0
+    for case in GOLDEN["dppo"]:
+        for logprobs, old, advantage, gradients in zip(
+            case["logprobs"], case["old"], case["advantages"], case["gradients"], strict=True
+        ):
+            if advantage == 0:
+                continue
+            own, before = (torch.tensor([values], dtype=torch.float64) for values in (logprobs, old))
+            kept = allowed(own, before, torch.tensor([[advantage]]), case["low"], case["high"], case["kind"])
+            assert kept[0].tolist() == [gradient != 0 for gradient in gradients], case
+            left_out += int((~kept).sum())
+    assert left_out > 10
+
+
 def test_a_run_uses_them(tmp_path: Path) -> None:
     model = make_model(tmp_path / "model")
     stages = [
         grpo_stage(2, loss_type="gmpo", advantage_estimator="pass_at_k", pass_k=2),
         grpo_stage(2, advantage_estimator="maxrl"),
         grpo_stage(2, multi_objective_aggregation="normalize_then_sum"),
+        grpo_stage(4, loss_type="dppo_tv", num_iterations=2, epsilon=0.001, epsilon_high=0.001, learning_rate=1e-2),
     ]
     driver = ScriptedDriver(recipe(model, stages, seed=5))
     assert run(driver.link, "token", World()) == 0
     driver.close()
-    assert len(driver.steps) == 6
+    assert len(driver.steps) == 10
+    *_, later = (step["metrics"] for step in driver.steps if step["step"] > 6)
+    assert later["clip_ratio/region_mean"] > 0, "the policy has moved by more than the bound"
     seen: set[str] = set()
-    for step in driver.steps:
+    for step in driver.steps[:6]:
         assert math.isfinite(step["metrics"]["loss"])
         lines = step.get("rollouts", [])
         size = stages[0]["num_generations"]

@@ -1,6 +1,7 @@
 import { klEstimate } from '../kl.ts';
 import { cispoTerm } from './cispo.ts';
 import { clippedTerm } from './clipped.ts';
+import { dppoTerm } from './dppo.ts';
 import { gmpoLoss } from './gmpo.ts';
 import { logRatios, throughRatios } from './importanceRatio.ts';
 import type { Objective, ObjectiveRow, RowLoss, TokenTerm } from './objective.ts';
@@ -38,6 +39,9 @@ function surrogate(row: ObjectiveRow, objective: Objective): RowLoss {
 		switch (objective.lossType) {
 			case 'cispo':
 				return cispoTerm(ratio, logprob, advantage, objective);
+			case 'dppo_tv':
+			case 'dppo_kl':
+				return dppoTerm(ratio, logprob, advantage, objective);
 			case 'sapo':
 				return sapoTerm(ratio, advantage, objective.sapo);
 			case 'vespo':

@@ -6,6 +6,7 @@ import {
 	compare,
 	divide,
 	exp,
+	log,
 	maximum,
 	minimum,
 	multiply,
@@ -24,7 +25,9 @@ export type Surrogate =
 	| { readonly kind: 'sapo'; readonly positive: Value; readonly negative: Value }
 	| { readonly kind: 'vespo'; readonly shape: VespoInputs }
 	/** Bounds of log ratios. */
-	| { readonly kind: 'gmpo'; readonly range: RatioRange };
+	| { readonly kind: 'gmpo'; readonly range: RatioRange }
+	/** Largest divergences for negative and positive advantages; absent if the policy is still the old one. */
+	| { readonly kind: 'dppo_tv' | 'dppo_kl'; readonly range?: RatioRange };
 
 export interface RatioRange {
 	readonly low: Value;
@@ -147,12 +150,42 @@ function objective({ advantages, surrogate }: PolicyLossInputs, { logprobs, chan
 				multiply(vespoWeight(surrogate.shape, advantages, change, row), advantages),
 				row.counted(logprobs),
 			);
+		case 'dppo_tv':
+		case 'dppo_kl': {
+			const free = multiply(dppoWeight(surrogate, advantages, { logprobs, change, row }), advantages);
+			return multiply(free, row.counted(logprobs));
+		}
 		case 'gmpo': {
 			const { low, high } = surrogate.range;
 			const bound = where(compare('Greater', advantages, 0), minimum(change, high), maximum(change, low));
 			return multiply(exp(row.mean(bound)), advantages);
 		}
 	}
+}
+
+/** Returns min(ratio, 20), or 0 where the policy has moved too far in the direction of the advantage; see `dppo.ts`. */
+function dppoWeight(
+	{ kind, range }: Extract<Surrogate, { kind: 'dppo_tv' | 'dppo_kl' }>,
+	advantages: Value,
+	terms: Pick<Terms, 'logprobs' | 'change' | 'row'>,
+): Value {
+	const { graph } = terms.change;
+	const [zero, one, limit] = [graph.scalar(0), graph.scalar(1), graph.scalar(20)];
+	const change = terms.change.detach();
+	const weight = minimum(exp(clip(change, graph.scalar(-20), limit)), limit);
+	if (range === undefined) return weight;
+	const logprobs = terms.row.counted(terms.logprobs).detach();
+	const [now, old] = [exp(logprobs), exp(subtract(logprobs, change))];
+	const moved = subtract(now, old);
+	const odds = (probability: Value) => add(subtract(one, probability), 1e-8);
+	const divergence =
+		kind === 'dppo_tv'
+			? maximum(moved, negate(moved))
+			: subtract(multiply(subtract(one, old), log(divide(odds(old), odds(now)))), multiply(old, change));
+	const near = (bound: Value) => where(compare('LessOrEqual', divergence, bound), one, zero);
+	const up = where(compare('LessOrEqual', moved, 0), one, near(range.high));
+	const down = where(compare('Less', moved, 0), near(range.low), one);
+	return multiply(weight, where(compare('Greater', advantages, 0), up, down));
 }
 
 function vespoWeight(shape: VespoInputs, advantages: Value, change: Value, row: Rows): Value {

@@ -21,6 +21,16 @@ export interface PolicyVariant {
 	readonly entropy?: true;
 }
 
+/** Loss types with a surrogate of their own. */
+const surrogates: Readonly<Record<Exclude<Surrogate['kind'], 'clip'>, true>> = {
+	cispo: true,
+	sapo: true,
+	vespo: true,
+	gmpo: true,
+	dppo_tv: true,
+	dppo_kl: true,
+};
+
 /** What rows have besides tokens and advantages. */
 export interface RowInputs {
 	/** Old log-probabilities. */
@@ -35,12 +45,12 @@ export interface RowInputs {
 export function policyVariant(objective: Objective, { old, factors, entropy }: RowInputs): PolicyVariant {
 	const { lossType, level } = objective;
 	const kl = objective.beta !== 0;
-	const special = lossType === 'cispo' || lossType === 'sapo' || lossType === 'vespo' || lossType === 'gmpo';
+	const special = lossType in surrogates;
 	return {
 		kind: 'grpo',
 		old,
 		kl,
-		...(special ? { surrogate: lossType } : {}),
+		...(special ? { surrogate: lossType as NonNullable<PolicyVariant['surrogate']> } : {}),
 		...(level === 'token' ? {} : { level }),
 		...(objective.delta === null || special ? {} : { limited: true }),
 		...(objective.unbiasedKl && kl ? { unbiased: true } : {}),
@@ -79,6 +89,10 @@ export function policyScalars(objective: Objective, variant: PolicyVariant): Rec
 				'k negative': vespo.kNegative,
 				'lambda negative': Math.max(vespo.lambdaNegative, 1e-4),
 			});
+			break;
+		case 'dppo_tv':
+		case 'dppo_kl':
+			if (variant.old) Object.assign(scalars, { 'divergence low': epsilonLow, 'divergence high': epsilonHigh });
 			break;
 		case 'gmpo':
 			Object.assign(scalars, { 'log ratio low': -epsilonLow, 'log ratio high': epsilonHigh });
@@ -123,6 +137,12 @@ function surrogateInputs(variant: PolicyVariant, scalar: (name: string) => Value
 					kNegative: scalar('k negative'),
 					lambdaNegative: scalar('lambda negative'),
 				},
+			};
+		case 'dppo_tv':
+		case 'dppo_kl':
+			return {
+				kind: variant.surrogate,
+				...(variant.old ? { range: { low: scalar('divergence low'), high: scalar('divergence high') } } : {}),
 			};
 		case 'gmpo':
 			return { kind: 'gmpo', range: { low: scalar('log ratio low'), high: scalar('log ratio high') } };

@@ -75,6 +75,10 @@ describe('features missing from the embedded engine', () => {
 		],
 		[stage({ loss_type: 'cispo' }), /^stages\[0\]\.loss_type: .*"epsilon_high" is the maximum ratio itself/],
 		[stage({ loss_type: 'luspo' }), /^stages\[0\]\.loss_type: .*"importance_sampling_level": "sequence"/],
+		[
+			stage({ loss_type: 'dppo_kl', importance_sampling_level: 'sequence' }),
+			/^stages\[0\]\.importance_sampling_level: .* ratios per token/,
+		],
 		[stage({ clip_cov_lb: 2 }), /^stages\[0\]\.clip_cov_lb: Only used with "clip_cov_ratio"/],
 		[
 			stage({ loss_type: 'gmpo', top_entropy_quantile: 0.2 }),
@@ -83,7 +87,7 @@ describe('features missing from the embedded engine', () => {
 		[stage({ sapo_temperature_neg: 2 }), /^stages\[0\]\.sapo_temperature_neg: Only used with "loss_type" "sapo"/],
 		[
 			stage({ loss_type: 'gmpo', importance_sampling_level: 'sequence' }),
-			/^stages\[0\]\.importance_sampling_level: .* use their own ratios per completion/,
+			/^stages\[0\]\.importance_sampling_level: .* have their own ratios per completion/,
 		],
 		...wrongAdvantages.map(([more, fault]): [object, RegExp] => [stage(more), fault]),
 		[stage({ trainer: { logging_steps: 1 } }), /^stages\[0\]\.trainer: "trainer" contains TRL options/],
@@ -124,6 +128,10 @@ describe('features missing from the pytorch engine', () => {
 		[{ workers: 2 }, /^workers: "workers" sets the thread count of the embedded engine/],
 		[stage({ dynamic_sampling: true }), /^stages\[0\]\.dynamic_sampling: TRL does not support/],
 		[stage({ max_resamples: 2 }), /^stages\[0\]\.max_resamples/],
+		[
+			stage({ loss_type: 'dppo_tv', importance_sampling_level: 'sequence' }),
+			/^stages\[0\]\.importance_sampling_level: .* nor "sequence" with DPPO/,
+		],
 		[stage({ clip_cov_ratio: 0.001 }), /^stages\[0\]\.clip_cov_ratio: TRL does not support Clip-Cov/],
 		[stage({ skip_dead_groups: true }), /^stages\[0\]\.skip_dead_groups: TRL always processes zero-advantage groups/],
 		[stage({ control: 'shuffle' }), /^stages\[0\]\.control: TRL cannot shuffle advantages/],

@@ -8,7 +8,7 @@ after(() => place[Symbol.asyncDispose]());
 
 const grpo = {
 	...{ type: 'grpo', steps: 4, num_generations: 4, prompts_per_step: 4, num_iterations: 2, steps_per_generation: 2 },
-	...{ learning_rate: 1e-2, max_completion_length: 8 },
+	...{ learning_rate: 2e-3, max_completion_length: 8 },
 };
 const clipped = ['clip_ratio/high_max', 'clip_ratio/high_mean', 'clip_ratio/low_mean', 'clip_ratio/low_min'];
 const objectives: readonly [settings: object, metrics: readonly string[]][] = [
@@ -19,6 +19,8 @@ const objectives: readonly [settings: object, metrics: readonly string[]][] = [
 	[{ loss_type: 'sapo', sapo_temperature_neg: 3 }, []],
 	[{ loss_type: 'vespo' }, ['vespo/phi_seq_mean']],
 	[{ loss_type: 'gmpo', epsilon: 0.01, beta: 0.02 }, clipped],
+	[{ loss_type: 'dppo_tv', epsilon: 0.01 }, clipped],
+	[{ loss_type: 'dppo_kl', epsilon: 0.001 }, clipped],
 	[{ loss_type: 'luspo', importance_sampling_level: 'sequence' }, clipped],
 	[{ loss_type: 'grpo', importance_sampling_level: 'sequence', epsilon: 0.001 }, clipped],
 	[{ top_entropy_quantile: 0.3, beta: 0.02 }, [...clipped, 'tokens/selected']],

@@ -231,7 +231,7 @@ function grpo(changes: Partial<Objective>, selected = false): Case {
 			coefficients: everywhere.map((i) => valueAt(i, 'gradients')),
 		},
 		differences:
-			!['cispo', 'vespo'].includes(objective.lossType) &&
+			!['cispo', 'vespo', 'dppo_tv', 'dppo_kl'].includes(objective.lossType) &&
 			objective.level !== 'sequence_token' &&
 			objective.offPolicyThreshold === null,
 	};
@@ -248,6 +248,8 @@ const cases: readonly Case[] = [
 	grpo({ lossType: 'sapo', level: 'sequence' }),
 	grpo({ lossType: 'vespo' }),
 	grpo({ lossType: 'gmpo', epsilonLow: 0.2, beta: 0.1 }),
+	grpo({ lossType: 'dppo_tv', epsilonLow: 0.01, epsilonHigh: 0.02, beta: 0.1 }),
+	grpo({ lossType: 'dppo_kl', epsilonLow: 0.001, epsilonHigh: 0.001 }, true),
 	grpo({ beta: 0.1 }, true),
 	grpo({ level: 'sequence', epsilonLow: 0.02, offPolicyThreshold: 0.01 }, true),
 	...(['cispo', 'sapo', 'vespo'] as const).map((lossType) => grpo({ lossType, epsilonHigh: 1.2 }, true)),

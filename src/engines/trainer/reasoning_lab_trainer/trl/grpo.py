@@ -8,6 +8,7 @@ from trl import GRPOConfig, GRPOTrainer
 
 from ..failure import Failure
 from .advantages import Advantages
+from .dppo import Dppo
 from .refused import imported
 from .sampling import Sampling
 from .sampling_stage import run_sampling_stage
@@ -21,9 +22,16 @@ class LabGRPOTrainer(Sampling, Advantages, GRPOTrainer):
     """GRPOTrainer that records its batches."""
 
 
+class LabDPPOTrainer(Sampling, Dppo, Advantages, GRPOTrainer):
+    """The same with DPPO's loss."""
+
+
 def run_stage(context: Context, stage: Stage) -> None:
-    if stage.settings["loss_type"] == "gmpo":
+    loss = stage.settings["loss_type"]
+    if loss == "gmpo":
         run_sampling_stage(context, stage, *gmpo_classes())
+    elif loss.startswith("dppo_"):
+        run_sampling_stage(context, stage, LabDPPOTrainer, GRPOConfig)
     else:
         run_sampling_stage(context, stage, LabGRPOTrainer, GRPOConfig)
 

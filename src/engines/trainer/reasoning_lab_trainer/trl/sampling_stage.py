@@ -77,6 +77,8 @@ def sampling_options(context: Context, stage: Stage, config_class: type) -> dict
     if options.get("loss_type") == "gmpo":
         # GMPOTrainer has one loss, and ignores this option.
         del options["loss_type"]
+    elif str(options.get("loss_type")).startswith("dppo_"):
+        options["loss_type"] = "cispo"
     return {
         **options,
         "per_device_train_batch_size": micro,
