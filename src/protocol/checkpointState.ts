@@ -59,6 +59,8 @@ export const checkpointStateSchema = v.looseObject({
 	best: v.nullable(v.object({ step: whole, accuracy: v.number() })),
 	/** Step of the last held-out evaluation. */
 	evaluatedAt: v.nullable(whole),
+	/** Entropy bonus of the stage, and the entropy that it was last adapted to. */
+	entropyBonus: v.optional(v.object({ coefficient: v.number(), entropy: v.nullable(v.number()) })),
 	shape: modelShapeSchema,
 	/** FNV hash of the vocabulary, for detecting weights with a different vocabulary. */
 	vocabulary: v.string(),

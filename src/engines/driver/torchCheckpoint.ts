@@ -142,5 +142,6 @@ function progressOf(
 		hyperparameters,
 		best,
 		evaluatedAt,
+		entropyBonus: null,
 	};
 }

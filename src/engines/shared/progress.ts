@@ -1,3 +1,4 @@
+import type { EntropyBonus } from '../../core/grpo/entropyBonus.ts';
 import type { Hyperparameters } from '../../protocol/control.ts';
 
 /**
@@ -21,6 +22,8 @@ export interface Progress {
 	best: { step: number; accuracy: number } | null;
 	/** Step of the last held-out evaluation in this run directory. */
 	evaluatedAt: number | null;
+	/** Entropy bonus of the stage, once it has made an update with one. Reset at the end of the stage. */
+	entropyBonus: EntropyBonus | null;
 }
 
 export function startOfRun(): Progress {
@@ -33,5 +36,6 @@ export function startOfRun(): Progress {
 		hyperparameters: {},
 		best: null,
 		evaluatedAt: null,
+		entropyBonus: null,
 	};
 }

@@ -287,6 +287,7 @@ export abstract class RunCourse implements GateHooks {
 		this.progress.stageIndex++;
 		this.progress.stageStep = 0;
 		this.progress.hyperparameters = {};
+		this.progress.entropyBonus = null;
 	}
 
 	#heldOut(): EvaluationSettings {

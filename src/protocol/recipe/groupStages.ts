@@ -146,6 +146,12 @@ const ratioKeys = {
 	vespo_lambda_neg: bareKey(real('vespo: decay for negative advantages.', 0, 100), { or: '`2`', ...vespoOnly }),
 };
 
+/** Declares that an engine-independent combination of values is invalid. */
+const invalidWhen = (when: NonNullable<Lack['when']>, say: string): NonNullable<KeyFacts['lacking']> => ({
+	embedded: { when, say },
+	pytorch: { when, say },
+});
+
 const noTokens = '"gmpo" has one loss per completion. Remove this key, or choose another "loss_type".';
 const perToken = { when: (_: unknown, { loss_type }: Values) => loss_type === 'gmpo', say: noTokens };
 const clipCovOnly: NonNullable<KeyFacts['lacking']> = {
@@ -155,6 +161,11 @@ const clipCovOnly: NonNullable<KeyFacts['lacking']> = {
 	},
 	pytorch: { when: () => true, say: 'TRL does not support Clip-Cov. Remove it, or set "engine": "embedded".' },
 };
+
+const adaptiveOnly = invalidWhen(
+	(_, { use_adaptive_entropy }) => use_adaptive_entropy !== true,
+	'Only used with "use_adaptive_entropy": true. Remove it.',
+);
 
 /** Which tokens are trained on, and the bonus for their entropy. */
 const tokenKeys = {
@@ -182,6 +193,29 @@ const tokenKeys = {
 		real('Weight of the entropy bonus: the mean entropy of the tokens that are trained on, in nats.', 0, 100),
 		{ or: '`0`', alsoCalled: ['entropy_coeff', 'ent_coef'] },
 	),
+	use_adaptive_entropy: bareKey(
+		flag(
+			'Raise the weight of the entropy bonus while the entropy is at or below "entropy_target", and lower it otherwise.',
+		),
+		{
+			or: '`false`',
+			lacking: {
+				pytorch: {
+					say: 'The PyTorch engine does not save the weight in checkpoints. Set TRL\'s "use_adaptive_entropy" in "trainer", or set "engine": "embedded".',
+				},
+			},
+		},
+	),
+	entropy_target: bareKey(real('Entropy per token, in nats, at or below which the adaptive bonus applies.', 0, 100), {
+		or: '`0.2`',
+		lacking: adaptiveOnly,
+	}),
+	entropy_coef_delta: bareKey(real('Change of the adaptive weight per update.', 0, 100), {
+		or: '`0.005`',
+		lacking: adaptiveOnly,
+	}),
+	entropy_coef_min: bareKey(real('Smallest adaptive weight.', 0, 100), { or: '`0`', lacking: adaptiveOnly }),
+	entropy_coef_max: bareKey(real('Largest adaptive weight.', 0, 100), { or: '`1`', lacking: adaptiveOnly }),
 };
 
 const advantageKeyNames = ['advantage_estimator', 'pass_k', 'multi_objective_aggregation'] as const;
@@ -192,12 +226,6 @@ export const ownLossKeys = [...Object.keys(ratioKeys), ...Object.keys(tokenKeys)
 	| keyof typeof tokenKeys
 	| (typeof advantageKeyNames)[number]
 )[];
-
-/** Declares that an engine-independent combination of values is invalid. */
-const invalidWhen = (when: NonNullable<Lack['when']>, say: string): NonNullable<KeyFacts['lacking']> => ({
-	embedded: { when, say },
-	pytorch: { when, say },
-});
 
 /** How advantages are computed. */
 const advantageKeys = {

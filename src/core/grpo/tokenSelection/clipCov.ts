@@ -22,7 +22,7 @@ export interface CovariantToken {
 /**
  * Clip-Cov: tokens whose advantage and log-probability covary strongly reduce entropy most, so a few of them, chosen at
  * random, are excluded from the loss. The covariance of a token is (A - mean A) (logprob - mean logprob), with means over
- * all tokens. Cui et al. 2025 (arXiv:2505.22312), equations 9 and 10; verl's `clip_cov`.
+ * all tokens. Cui et al. 2025 (arXiv:2505.22617); verl's `clip_cov`.
  * @param tokens all tokens of an update
  * @returns indices of the excluded tokens, in the order in which they were drawn
  */

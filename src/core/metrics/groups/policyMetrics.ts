@@ -29,6 +29,15 @@ export const policyMetrics: Readonly<Record<string, MetricEntry>> = {
 			'With ppo and a KL term: the reward of a completion minus kl_coef times the KL of its tokens to the reference.',
 		falls: 'While reward rises: the policy gains reward by moving away from the reference.',
 	},
+	entropy_coef: {
+		title: 'Entropy coefficient',
+		unit: 'number',
+		group: 'policy',
+		better: null,
+		over: 'the next update',
+		explanation:
+			'Weight of the entropy bonus. With use_adaptive_entropy, it rises while the entropy is at or below entropy_target.',
+	},
 	'loss/policy': {
 		title: 'Policy loss',
 		unit: 'number',

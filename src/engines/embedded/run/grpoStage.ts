@@ -8,7 +8,7 @@ import { nextGeneration } from './generationBatch.ts';
 import { objectiveOf } from './objectiveOf.ts';
 import { checkFinite, optimizerSettings, type StageHost, type Verdict } from './stageHost.ts';
 import { tokenTerms } from './tokenTerms.ts';
-import { type Part, partition, shuffled, trainingRows, weigh } from './trainingRow.ts';
+import { type Part, partition, shuffled, type TrainingRow, trainingRows, weigh } from './trainingRow.ts';
 
 /**
  * Computes old log-probabilities with the training graph. The first update does not need any (the ratio is exactly 1).
@@ -61,6 +61,11 @@ async function update(
 	);
 	checkFinite(result, host.progress.step + 1);
 	const place = new Map(part.kept.map(({ row }, i) => [row, i]));
+	const entropiesOf = (row: TrainingRow): PerToken => {
+		const i = place.get(row);
+		return i === undefined ? row.rollout.sample.entropies : (result.entropies[i] as PerToken);
+	};
+	terms.adapt(part.rows.map(entropiesOf));
 	const metrics = updateMetrics(
 		part.rows.map((row) => {
 			const i = place.get(row);
@@ -70,7 +75,7 @@ async function update(
 				masked: row.masked,
 				advantage: row.advantage,
 				logprobs,
-				entropies: i === undefined ? row.rollout.sample.entropies : (result.entropies[i] as PerToken),
+				entropies: entropiesOf(row),
 				oldLogprobs: i === undefined ? null : row.oldLogprobs,
 				refLogprobs: row.refLogprobs,
 			};
@@ -84,6 +89,7 @@ async function update(
 			grad_norm: metricValue(result.gradNorm),
 			learning_rate: learningRate,
 			...metrics,
+			...(terms.bonus === null ? {} : { entropy_coef: host.progress.entropyBonus?.coefficient ?? terms.bonus }),
 			...(terms.share === null ? {} : { 'tokens/selected': terms.share }),
 		},
 	};

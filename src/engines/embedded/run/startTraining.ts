@@ -58,6 +58,7 @@ function progressOf({ state }: StoredCheckpoint): Progress {
 		hyperparameters: state.hyperparameters,
 		best: state.best,
 		evaluatedAt: state.evaluatedAt,
+		entropyBonus: state.entropyBonus ?? null,
 	};
 }
 

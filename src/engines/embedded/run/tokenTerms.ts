@@ -1,8 +1,10 @@
 import { Random } from '../../../base/random.ts';
+import { afterUpdate, bonusWeight } from '../../../core/grpo/entropyBonus.ts';
 import { clipCovDefaults } from '../../../core/grpo/tokenSelection/clipCov.ts';
 import { type TokenSelection, tokenFactors } from '../../../core/grpo/tokenSelection/tokenFactors.ts';
 import type { ResolvedGrpoStage } from '../../../core/recipe/resolvedRecipe.ts';
 import type { GrpoRow, PerToken } from '../learner.ts';
+import { adaptiveOf } from './entropyBonusOf.ts';
 import { objectiveOf } from './objectiveOf.ts';
 import type { StageHost } from './stageHost.ts';
 import type { Part, TrainingRow } from './trainingRow.ts';
@@ -11,6 +13,10 @@ import type { Part, TrainingRow } from './trainingRow.ts';
 export interface TokenTerms {
 	/** Additional inputs of a row. */
 	of(row: TrainingRow): Pick<GrpoRow, 'factors' | 'entropyWeights'>;
+	/** Weight of the entropy bonus; null if there is none. */
+	readonly bonus: number | null;
+	/** Updates the entropy bonus with the entropies of the update, one list per row of the part. */
+	adapt(entropies: readonly PerToken[]): void;
 	/** Share of the tokens of the update that the surrogate loss is computed for; null if all are, or if there are none. */
 	readonly share: number | null;
 }
@@ -36,7 +42,9 @@ export async function tokenTerms(
 ): Promise<TokenTerms> {
 	const selection = selectionOf(stage);
 	const selects = selection.topEntropy !== null || selection.clipCov !== null;
-	const bonus = stage.entropy_coef ?? 0;
+	const adaptive = adaptiveOf(stage);
+	const state = host.progress.entropyBonus ?? { coefficient: stage.entropy_coef ?? 0, entropy: null };
+	const bonus = bonusWeight(state, adaptive);
 	const factors = selects ? await select(host, stage, selection, rows, update) : null;
 	const counted = (row: TrainingRow): PerToken =>
 		factors?.get(row) ?? new Float32Array(row.length).fill(row.masked ? 0 : 1);
@@ -44,6 +52,16 @@ export async function tokenTerms(
 	const tokens = rows.reduce((sum, row) => sum + (row.masked ? 0 : row.length), 0);
 	return {
 		share: factors === null || tokens === 0 ? null : selected / tokens,
+		bonus: adaptive === null && bonus === 0 ? null : bonus,
+		adapt: (entropies) => {
+			if (adaptive === null || selected === 0) return;
+			let sum = 0;
+			for (const [i, row] of rows.entries()) {
+				const own = entropies[i] as PerToken;
+				for (const [t, one] of counted(row).entries()) sum += one * (own[t] as number);
+			}
+			host.progress.entropyBonus = afterUpdate(state, sum / selected, adaptive);
+		},
 		of: (row) => ({
 			...(factors === null ? {} : { factors: counted(row) }),
 			// The mean entropy of the selected tokens, as in TRL.

@@ -2,6 +2,7 @@ import { Random } from '../../../base/random.ts';
 import { countTokens, isSkippable, tokenWeights } from '../../../core/grpo/lossWeights.ts';
 import type { ResolvedGrpoStage } from '../../../core/recipe/resolvedRecipe.ts';
 import type { PerToken } from '../learner.ts';
+import { hasEntropyBonus } from './entropyBonusOf.ts';
 import type { GenerationBatch, Rollout } from './generationBatch.ts';
 
 /** A rollout as used by the updates of its batch. */
@@ -60,7 +61,7 @@ export interface Part {
 /** Computes each part's token weights and the rows its update can skip. */
 export function weigh(stage: ResolvedGrpoStage, parts: readonly TrainingRow[][]): Part[] {
 	const generationTokens = countTokens(parts.flat());
-	const entropyCoef = stage.entropy_coef ?? 0;
+	const entropy = Number(hasEntropyBonus(stage));
 	return parts.map((rows) => {
 		const weights = tokenWeights(rows, {
 			lossType: stage.loss_type,
@@ -70,7 +71,7 @@ export function weigh(stage: ResolvedGrpoStage, parts: readonly TrainingRow[][])
 		});
 		const weighed = rows.map((row, i) => ({ row, weight: weights[i] as number }));
 		const kept = stage.skip_dead_groups
-			? weighed.filter(({ row, weight }) => !isSkippable({ weight, advantage: row.advantage }, stage.beta, entropyCoef))
+			? weighed.filter(({ row, weight }) => !isSkippable({ weight, advantage: row.advantage }, stage.beta, entropy))
 			: weighed;
 		return { rows, kept };
 	});

@@ -181,6 +181,7 @@ export class TrainingRun extends RunCourse implements StageHost {
 				hyperparameters: progress.hyperparameters,
 				best: progress.best,
 				evaluatedAt: progress.evaluatedAt,
+				...(progress.entropyBonus === null ? {} : { entropyBonus: progress.entropyBonus }),
 				shape: parts.learner.shape,
 				vocabulary: this.#vocabulary,
 				versions: engineVersions(),

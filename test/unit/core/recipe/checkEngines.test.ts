@@ -32,7 +32,8 @@ function each(engine: string, cases: readonly Case[]): void {
 }
 
 /** Keys of a stage that contradict each other, in every engine. */
-const wrongAdvantages: [object, RegExp][] = [
+const contradictions: [object, RegExp][] = [
+	[{ entropy_target: 1 }, /^stages\[0\]\.entropy_target: Only used with "use_adaptive_entropy": true/],
 	[{ pass_k: 2 }, /^stages\[0\]\.pass_k: Only used with "advantage_estimator": "pass_at_k"/],
 	[{ advantage_estimator: 'pass_at_k', pass_k: 99 }, /^stages\[0\]\.pass_k: .* at most "num_generations"/],
 	[
@@ -89,7 +90,7 @@ describe('features missing from the embedded engine', () => {
 			stage({ loss_type: 'gmpo', importance_sampling_level: 'sequence' }),
 			/^stages\[0\]\.importance_sampling_level: .* have their own ratios per completion/,
 		],
-		...wrongAdvantages.map(([more, fault]): [object, RegExp] => [stage(more), fault]),
+		...contradictions.map(([more, fault]): [object, RegExp] => [stage(more), fault]),
 		[stage({ trainer: { logging_steps: 1 } }), /^stages\[0\]\.trainer: "trainer" contains TRL options/],
 		[stage({ max_completion_length: 9000 }), /^stages\[0\]\.max_completion_length: .* at most 8192/],
 		[{ pytorch: {} }, /^pytorch: "pytorch" requires the engine "pytorch"/],
@@ -132,11 +133,12 @@ describe('features missing from the pytorch engine', () => {
 			stage({ loss_type: 'dppo_tv', importance_sampling_level: 'sequence' }),
 			/^stages\[0\]\.importance_sampling_level: .* nor "sequence" with DPPO/,
 		],
+		[stage({ use_adaptive_entropy: true }), /^stages\[0\]\.use_adaptive_entropy: .* does not save the weight/],
 		[stage({ clip_cov_ratio: 0.001 }), /^stages\[0\]\.clip_cov_ratio: TRL does not support Clip-Cov/],
 		[stage({ skip_dead_groups: true }), /^stages\[0\]\.skip_dead_groups: TRL always processes zero-advantage groups/],
 		[stage({ control: 'shuffle' }), /^stages\[0\]\.control: TRL cannot shuffle advantages/],
 		[stage({ loss_type: 'luspo' }), /^stages\[0\]\.loss_type: .*"importance_sampling_level": "sequence"/],
-		...wrongAdvantages.map(([more, fault]): [object, RegExp] => [stage(more), fault]),
+		...contradictions.map(([more, fault]): [object, RegExp] => [stage(more), fault]),
 		[stage({ importance_sampling_level: 'sequence_token' }), /^stages\[0\]\.importance_sampling_level: .*"sequence"/],
 		[
 			stage({ delta: 3, trainer: { delta: 4 } }),

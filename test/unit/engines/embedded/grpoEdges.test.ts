@@ -41,11 +41,12 @@ test('updates happen and are reported even with fewer rows than a batch, no corr
 	assert.equal(new Set(first.map(({ prompt }) => prompt)).size, 3);
 });
 
-test('a KL term enabled mid-run uses the same reference after a resume', async () => {
+test('a KL term enabled mid-run uses the same reference after a resume, and an entropy bonus the same weight', async () => {
 	await using place = await Workplace.make();
 	const stages = [
 		{ ...tinyRecipe.stages[0], steps: 6 },
-		{ ...grpo, steps: 70, prompts_per_step: 4, num_iterations: 2 },
+		// The entropy is always below the target, so the weight of the bonus rises with every update.
+		{ ...grpo, steps: 70, prompts_per_step: 4, num_iterations: 2, use_adaptive_entropy: true, entropy_target: 100 },
 	];
 	const run = await place.prepare({ ...tinyRecipe, stages, checkpoint: { every: 8, keep: 100 } });
 	const engine = place.start('--run', run);
@@ -65,6 +66,10 @@ test('a KL term enabled mid-run uses the same reference after a resume', async (
 	const expected = await readOutcome(run);
 	for (const { step, values } of (await readMetrics(run)).filter((line) => line.stage === 'grpo')) {
 		assert.equal('kl' in values, step >= fromStep, `step ${step} of ${fromStep}`);
+		assert.ok(
+			Math.abs((values.entropy_coef as number) - 0.005 * (step - 6)) < 1e-9,
+			`step ${step}: ${values.entropy_coef}`,
+		);
 	}
 	await rm(join(run, 'checkpoints'), { recursive: true });
 	assert.equal((await runHere(place, run, { resume: true })).code, 0);

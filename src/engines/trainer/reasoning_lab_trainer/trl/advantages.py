@@ -19,8 +19,8 @@ def max_rl(rewards: torch.Tensor) -> torch.Tensor:
 
 def pass_at_k(rewards: torch.Tensor, k: int) -> torch.Tensor:
     """
-    Pass@k (Chen et al. 2025, arXiv:2508.10751), equations 10 to 15: the normalized reward of the best of k completions,
-    averaged over all sets of k that contain the completion. `rewards`: the known rewards of one group, shape (n,).
+    Pass@k (Chen et al. 2025, arXiv:2508.10751): the normalized reward of the best of k completions, averaged over all
+    sets of k that contain the completion. `rewards`: the known rewards of one group, shape (n,).
     """
     n = len(rewards)
     size = min(k, n)
