@@ -135,5 +135,5 @@ function spanOf(values: readonly (number | null)[], format = short): string {
 	const center = mean(known);
 	if (center === null) return '–';
 	const [low, high] = [Math.min(...known), Math.max(...known)];
-	return known.length === 1 ? format(center) : `${format(center)} (${format(low)} to ${format(high)})`;
+	return low === high ? format(center) : `${format(center)} (${format(low)} to ${format(high)})`;
 }
