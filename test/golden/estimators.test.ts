@@ -7,7 +7,7 @@ import { estimateAdvantages } from '../../src/core/grpo/advantages/estimate.ts';
 import { defaultObjective } from '../../src/core/grpo/objective/objective.ts';
 import { rowLoss } from '../../src/core/grpo/objective/rowLoss.ts';
 import { updateMetrics } from '../../src/core/grpo/stepMetrics.ts';
-import { tokenFactors } from '../../src/core/grpo/tokenSelection/tokenFactors.ts';
+import { tokenFactors, tokenPenalties } from '../../src/core/grpo/tokenSelection/tokenFactors.ts';
 import { combineRewards } from '../../src/core/reward/combineRewards.ts';
 
 interface GroupCase {
@@ -51,6 +51,16 @@ interface DppoCase {
 	leftOut: number;
 }
 
+interface PenaltyCase {
+	logprobs: number[][];
+	old: number[][];
+	advantages: number[];
+	share: number;
+	coefficient: number;
+	loss: number;
+	gradients: number[][];
+}
+
 interface Golden {
 	gdpo: BatchCase[];
 	passAtK: GroupCase[];
@@ -58,6 +68,7 @@ interface Golden {
 	topEntropy: EntropyCase[];
 	clipCov: CovarianceCase[];
 	dppo: DppoCase[];
+	klCov: PenaltyCase[];
 }
 
 /** Written by makeEstimatorGolden.py from TRL 1.13 and the code of the papers' authors. */
@@ -177,4 +188,29 @@ test("DPPO has verl's losses, gradients and fractions of tokens left out", () =>
 		leftOutInAll += leftOut;
 	}
 	assert.ok(leftOutInAll / golden.dppo.length > 0.1, 'some tokens are left out');
+});
+
+test("KL-Cov has verl's losses and gradients", () => {
+	const objective = { ...defaultObjective, epsilonLow: 1e9, epsilonHigh: 1e9 };
+	for (const [i, { logprobs, old, advantages, share, coefficient, loss, gradients }] of golden.klCov.entries()) {
+		const rows = logprobs.map((own, r) => ({
+			...{ masked: false, logprobs: own, entropies: own, refLogprobs: null },
+			advantage: advantages[r] as number,
+			oldLogprobs: old[r] as number[],
+		}));
+		const penalties = tokenPenalties(rows, { share, coefficient });
+		const tokens = logprobs.flat().length;
+		let sum = 0;
+		for (const [r, row] of rows.entries()) {
+			const own = rowLoss({ ...row, penalties: penalties[r] as Float32Array }, objective);
+			sum += own.losses.reduce((a, b) => a + b, 0) / tokens;
+			near(
+				own.gradients.map((gradient) => gradient / tokens),
+				gradients[r] as number[],
+				`case ${i}, gradient of row ${r}`,
+				1e-7,
+			);
+		}
+		near([sum], [loss], `case ${i}, loss`, 1e-7);
+	}
 });

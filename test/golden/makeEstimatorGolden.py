@@ -5,6 +5,7 @@
 - MaxRL: `compute_maxrl_outcome_advantage` by the authors of arXiv:2602.02710
 - tokens with high entropies: TRL's `get_high_entropy_mask`
 - DPPO: verl's `compute_policy_loss_dppo_tv` and `compute_policy_loss_dppo_kl`
+- KL-Cov: verl's `compute_policy_loss_kl_cov`
 - Clip-Cov: verl's `compute_policy_loss_clip_cov`, of which the authors of MaxRL use a copy, excluding all tokens that qualify
 
 Usage: pip install torch scipy; python3 test/golden/makeEstimatorGolden.py path/to/trl-1.13.0/trl/trainer
@@ -165,7 +166,7 @@ class Config(types.SimpleNamespace):
 verl_space = {"torch": torch, "Any": object, "Optional": typing.Optional, "verl_F": space["verl_F"]}
 verl_space["DictConfig"] = verl_space["AlgoConfig"] = verl_space["ActorConfig"] = type("Other", (), {})
 verl_space["agg_loss"] = lambda loss_mat, loss_mask, loss_agg_mode: masked_mean(loss_mat, loss_mask)
-for name in ["compute_policy_loss_dppo_tv", "compute_policy_loss_dppo_kl"]:
+for name in ["compute_policy_loss_dppo_tv", "compute_policy_loss_dppo_kl", "compute_policy_loss_kl_cov"]:
     exec(take(pathlib.Path(sys.argv[4]).read_text(), name), verl_space)
 
 
@@ -193,6 +194,29 @@ def dppo_case(kind):
     }
 
 
+def kl_cov_case():
+    # With several advantages, because otherwise all covariances are equal, and any token can be chosen.
+    lengths = [rng.randint(1, 7) for _ in range(rng.randint(2, 5))]
+    logprobs = table(lengths, lambda: -rng.random() * 4).requires_grad_()
+    old = logprobs.detach() + table(lengths, lambda: rng.gauss(0, 0.3))
+    mask = table(lengths, lambda: 1.0)
+    advantages = torch.tensor([rng.gauss(0, 1) for _ in lengths], dtype=torch.float64)
+    share, coefficient = rng.choice([0.0002, 0.1, 0.5]), rng.choice([1.0, 0.3])
+    config = Config(policy_loss=Config(kl_cov_ratio=share, ppo_kl_coef=coefficient), global_batch_info={})
+    spread = advantages.unsqueeze(1).expand_as(mask)
+    loss, *_ = verl_space["compute_policy_loss_kl_cov"](old, logprobs, spread, mask, "token-mean", config)
+    loss.backward()
+    return {
+        "logprobs": cut(logprobs.detach(), lengths),
+        "old": cut(old, lengths),
+        "advantages": advantages.tolist(),
+        "share": share,
+        "coefficient": coefficient,
+        "loss": loss.item(),
+        "gradients": cut(logprobs.grad, lengths),
+    }
+
+
 golden = {
     "gdpo": [gdpo_case() for _ in range(count)],
     "passAtK": [passk_case(i % 2 == 0) for i in range(count)],
@@ -200,6 +224,7 @@ golden = {
     "topEntropy": [entropy_case() for _ in range(count)],
     "clipCov": [clip_cov_case() for _ in range(count)],
     "dppo": [dppo_case(["dppo_tv", "dppo_kl"][i % 2]) for i in range(count)],
+    "klCov": [kl_cov_case() for _ in range(count)],
 }
 parts = [f'"{key}": [\n' + ",\n".join(json.dumps(case) for case in cases) + "\n]" for key, cases in golden.items()]
 path.write_text("{\n" + ",\n".join(parts) + "\n}\n")

@@ -74,7 +74,7 @@ export const gradientVariants: readonly GradientVariant[] = [
 	{ kind: 'distill' },
 	...[false, true].flatMap((old) => [false, true].map((kl): GradientVariant => ({ kind: 'grpo', old, kl }))),
 	...objectives.map((changes) => policyVariant({ ...objective, ...changes }, { old: true })),
-	{ ...policyVariant(objective, { old: true, factors: true, entropy: true }) },
+	{ ...policyVariant(objective, { old: true, factors: true, entropy: true, penalties: true }) },
 	...[false, true].map((old): GradientVariant => ({ kind: 'ppo', old })),
 	...[false, true].map((old): GradientVariant => ({ kind: 'rloo', old })),
 	{ kind: 'dpo' },
@@ -364,6 +364,7 @@ function gradientInputs(
 			...(variant.kind === 'ppo' || ('perToken' in variant && variant.perToken)
 				? { advantages: perToken(normal) }
 				: {}),
+			...('penalties' in variant && variant.penalties ? { penalties: perToken(() => random.next()) } : {}),
 			...('entropy' in variant && variant.entropy ? { 'entropy weights': perToken(() => random.next()) } : {}),
 			...(variant.kind === 'grpo' && variant.kl ? { 'reference logprobs': perToken(logprob) } : {}),
 		},

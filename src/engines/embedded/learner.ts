@@ -96,6 +96,8 @@ export interface GrpoRow extends Sequence {
 	readonly factors?: PerToken;
 	/** Loss -= sum over rows and tokens of weight * entropy; absent for none. If one row has them, all must. */
 	readonly entropyWeights?: PerToken;
+	/** Coefficients of |log ratio| (`tokenPenalties`); absent for none. If one row has them, all must. */
+	readonly penalties?: PerToken;
 }
 
 export interface RlooRow extends Sequence {

@@ -277,7 +277,8 @@ class OrtLearner implements Learner {
 	updateGrpo(rows: readonly GrpoRow[], settings: GrpoSettings, optimizer: OptimizerSettings): Promise<UpdateResult> {
 		const old = haveOld(rows);
 		const factors = rows.some((row) => row.factors !== undefined);
-		const variant = policyVariant(settings, { old, factors, entropy: rows.some((row) => row.entropyWeights) });
+		const [entropy, penalties] = [rows.some((row) => row.entropyWeights), rows.some((row) => row.penalties)];
+		const variant = policyVariant(settings, { old, factors, entropy, penalties });
 		const { kl } = variant;
 		if (kl && rows.some((row) => row.refLogprobs === null)) {
 			throw new Failure('invalid', 'If beta is greater than 0, every row must have reference log-probabilities.');
@@ -290,6 +291,7 @@ class OrtLearner implements Learner {
 				...(old ? { 'old logprobs': packPerToken(part, (i) => part[i]?.oldLogprobs as PerToken, batch) } : {}),
 				...(kl ? { 'reference logprobs': packPerToken(part, (i) => part[i]?.refLogprobs as PerToken, batch) } : {}),
 				...(factors ? { advantages: packPerToken(part, (i) => tokenAdvantages(part[i] as GrpoRow), batch) } : {}),
+				...(variant.penalties ? { penalties: packPerToken(part, (i) => part[i]?.penalties as PerToken, batch) } : {}),
 				...(variant.entropy
 					? { 'entropy weights': packPerToken(part, (i) => part[i]?.entropyWeights as PerToken, batch) }
 					: {}),

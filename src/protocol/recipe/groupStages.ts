@@ -189,6 +189,32 @@ const tokenKeys = {
 		or: '`5`',
 		lacking: clipCovOnly,
 	}),
+	kl_cov_ratio: bareKey(
+		real(
+			'KL-Cov: fraction of the tokens, those whose advantage and log-probability covary most, with a penalty for leaving the old policy. Replaces clipping.',
+			0,
+			1,
+		),
+		{
+			or: 'none',
+			lacking: {
+				embedded: {
+					when: (_, { loss_type = 'dapo', clip_cov_ratio }) =>
+						!clippingTypes.includes(loss_type) || clip_cov_ratio !== undefined,
+					say: `Replaces clipping, so it requires "loss_type" ${clippingTypes.join(', ')}, without "clip_cov_ratio". Remove one of them.`,
+				},
+				pytorch: { say: 'TRL does not support KL-Cov. Remove it, or set "engine": "embedded".' },
+			},
+		},
+	),
+	kl_cov_coef: bareKey(real('KL-Cov: weight of the penalty, the absolute log ratio in nats.', 0, 1000), {
+		or: '`1`',
+		alsoCalled: ['ppo_kl_coef'],
+		lacking: invalidWhen(
+			(_, { kl_cov_ratio }) => kl_cov_ratio === undefined,
+			'Only used with "kl_cov_ratio". Remove it.',
+		),
+	}),
 	entropy_coef: bareKey(
 		real('Weight of the entropy bonus: the mean entropy of the tokens that are trained on, in nats.', 0, 100),
 		{ or: '`0`', alsoCalled: ['entropy_coeff', 'ent_coef'] },

@@ -62,6 +62,8 @@ export interface ObjectiveRow {
 	readonly advantage: number;
 	/** Factors of the surrogate loss, at least 0; absent for 1. See `tokenFactors`. */
 	readonly factors?: ArrayLike<number> | null;
+	/** Coefficients of |log ratio| in the loss, in nats; absent for none. See `tokenPenalties`. */
+	readonly penalties?: ArrayLike<number> | null;
 }
 
 /** Loss and derivatives for one token. */

@@ -20,6 +20,7 @@ export function rowLoss(row: ObjectiveRow, objective: Objective): RowLoss {
 		losses.fill(0);
 		gradients.fill(0);
 	}
+	if (row.penalties) addPenalties(row, row.penalties, losses, gradients);
 	if (objective.beta !== 0) addKl(row, objective, losses, gradients);
 	return { losses, gradients };
 }
@@ -59,6 +60,20 @@ function surrogate(row: ObjectiveRow, objective: Objective): RowLoss {
 		losses: Float64Array.from(terms, ({ loss }) => loss),
 		gradients: through.map((slope, t) => slope + (terms[t] as TokenTerm).direct),
 	};
+}
+
+/** Adds the penalty for leaving the old policy to each token. */
+function addPenalties(
+	row: ObjectiveRow,
+	penalties: ArrayLike<number>,
+	losses: Float64Array,
+	gradients: Float64Array,
+): void {
+	for (const [t, logRatio] of logRatios(row, 'token').entries()) {
+		const penalty = penalties[t] as number;
+		losses[t] = (losses[t] as number) + penalty * Math.abs(logRatio);
+		gradients[t] = (gradients[t] as number) + penalty * Math.sign(logRatio);
+	}
 }
 
 /** Adds beta * k3 to each token, times the ratio if the KL term is unbiased. */

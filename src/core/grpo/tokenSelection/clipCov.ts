@@ -1,4 +1,5 @@
 import type { Random } from '../../../base/random.ts';
+import { type CovariantToken, covariances } from './covariance.ts';
 
 export interface ClipCovSettings {
 	/** Share of all tokens that is excluded; at least one token is, if any qualifies. */
@@ -11,33 +12,26 @@ export interface ClipCovSettings {
 /** verl's defaults, which are those of the paper. */
 export const clipCovDefaults = { lowest: 1, highest: 5 };
 
-export interface CovariantToken {
-	readonly advantage: number;
-	/** Log-probability under the current policy. */
-	readonly logprob: number;
+export interface ClippableToken extends CovariantToken {
 	/** Whether clipping of the ratio already removes its gradient. */
 	readonly clipped: boolean;
 }
 
 /**
  * Clip-Cov: tokens whose advantage and log-probability covary strongly reduce entropy most, so a few of them, chosen at
- * random, are excluded from the loss. The covariance of a token is (A - mean A) (logprob - mean logprob), with means over
- * all tokens. Cui et al. 2025 (arXiv:2505.22617); verl's `clip_cov`.
+ * random, are excluded from the loss. Cui et al. 2025 (arXiv:2505.22617); verl's `clip_cov`.
  * @param tokens all tokens of an update
  * @returns indices of the excluded tokens, in the order in which they were drawn
  */
 export function clippedByCovariance(
-	tokens: readonly CovariantToken[],
+	tokens: readonly ClippableToken[],
 	{ ratio, lowest, highest }: ClipCovSettings,
 	random: Random,
 ): number[] {
-	const mean = (of: (token: CovariantToken) => number) =>
-		tokens.reduce((sum, token) => sum + of(token), 0) / tokens.length;
-	const [advantage, logprob] = [mean((token) => token.advantage), mean((token) => token.logprob)];
+	const values = covariances(tokens);
 	const qualified = [...tokens.keys()].filter((i) => {
-		const token = tokens[i] as CovariantToken;
-		const covariance = (token.advantage - advantage) * (token.logprob - logprob);
-		return !token.clipped && covariance > lowest && covariance < highest;
+		const value = values[i] as number;
+		return tokens[i]?.clipped === false && value > lowest && value < highest;
 	});
 	random.shuffle(qualified);
 	return qualified.slice(0, Math.max(1, Math.floor(ratio * tokens.length)));

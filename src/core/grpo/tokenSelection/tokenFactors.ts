@@ -3,6 +3,7 @@ import { clipSide } from '../objective/clipped.ts';
 import { logRatios } from '../objective/importanceRatio.ts';
 import type { Objective } from '../objective/objective.ts';
 import { type ClipCovSettings, clippedByCovariance } from './clipCov.ts';
+import { mostCovariant } from './klCov.ts';
 import { entropyThreshold } from './topEntropy.ts';
 
 /** Which tokens the surrogate loss is computed for. null: all. */
@@ -10,6 +11,12 @@ export interface TokenSelection {
 	/** Share of tokens with the highest entropies. */
 	readonly topEntropy: number | null;
 	readonly clipCov: ClipCovSettings | null;
+}
+
+/** Share of the tokens with a penalty for leaving the old policy, and its coefficient. */
+export interface KlCovSettings {
+	readonly share: number;
+	readonly coefficient: number;
 }
 
 /** A completion of an update. Arrays have one entry per token. */
@@ -35,15 +42,13 @@ export function tokenFactors(
 	random: Random,
 ): Float32Array[] {
 	const factors = rows.map(({ entropies, masked }) => new Float32Array(entropies.length).fill(masked ? 0 : 1));
-	const places = rows.flatMap(({ entropies, masked }, r) =>
-		masked ? [] : Array.from(entropies, (_, t): readonly [row: number, token: number] => [r, t]),
-	);
+	const places = placesOf(rows);
 	if (places.length === 0) return factors;
-	const exclude = ([r, t]: readonly [number, number]) => {
+	const exclude = ([r, t]: Place) => {
 		(factors[r] as Float32Array)[t] = 0;
 	};
 	if (topEntropy !== null) {
-		const entropyAt = ([r, t]: readonly [number, number]) => (rows[r] as SelectionRow).entropies[t] as number;
+		const entropyAt = ([r, t]: Place) => (rows[r] as SelectionRow).entropies[t] as number;
 		const threshold = entropyThreshold(Float64Array.from(places, entropyAt), topEntropy);
 		for (const place of places) if (entropyAt(place) < threshold) exclude(place);
 	}
@@ -58,3 +63,28 @@ export function tokenFactors(
 	}
 	return factors;
 }
+
+/** Returns the coefficient of |log ratio| in the loss of each token of each row: 0 for most of them. */
+export function tokenPenalties(
+	rows: readonly Omit<SelectionRow, 'oldLogprobs'>[],
+	{ share, coefficient }: KlCovSettings,
+): Float32Array[] {
+	const penalties = rows.map(({ entropies }) => new Float32Array(entropies.length));
+	const places = placesOf(rows);
+	if (places.length === 0) return penalties;
+	const tokens = places.map(([r, t]) => {
+		const { advantage, logprobs } = rows[r] as SelectionRow;
+		return { advantage, logprob: logprobs[t] as number };
+	});
+	for (const i of mostCovariant(tokens, share)) {
+		const [r, t] = places[i] as Place;
+		(penalties[r] as Float32Array)[t] = coefficient;
+	}
+	return penalties;
+}
+
+type Place = readonly [row: number, token: number];
+
+/** Returns the places of all tokens that count. */
+const placesOf = (rows: readonly Pick<SelectionRow, 'masked' | 'entropies'>[]): Place[] =>
+	rows.flatMap(({ entropies, masked }, r) => (masked ? [] : Array.from(entropies, (_, t): Place => [r, t])));

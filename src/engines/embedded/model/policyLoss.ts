@@ -52,6 +52,8 @@ export interface PolicyLossInputs {
 	readonly old?: Value;
 	/** [rows, tokens] and its weight; absent if beta is 0. */
 	readonly reference?: { readonly logprobs: Value; readonly beta: Value; readonly unbiased: boolean };
+	/** [rows, tokens]: coefficients of |log ratio|. */
+	readonly penalties?: Value;
 	/** See `isOffPolicy`. */
 	readonly offPolicyThreshold?: Value;
 }
@@ -73,6 +75,7 @@ export function policyLoss(logprobs: Value, inputs: PolicyLossInputs): Value {
 		const far = where(compare('Greater', drift, offPolicyThreshold), zero, one);
 		loss = multiply(loss, where(compare('Less', advantages, 0), far, one));
 	}
+	if (inputs.penalties) loss = add(loss, multiply(maximum(change, negate(change)), inputs.penalties));
 	if (reference) {
 		const r = row.counted(subtract(reference.logprobs, logprobs));
 		const kl = multiply(subtract(subtract(exp(r), r), 1), reference.beta);

@@ -19,6 +19,8 @@ export interface PolicyVariant {
 	readonly perToken?: true;
 	/** Entropy bonus. */
 	readonly entropy?: true;
+	/** Penalties for leaving the old policy. */
+	readonly penalties?: true;
 }
 
 /** Loss types with a surrogate of their own. */
@@ -39,10 +41,12 @@ export interface RowInputs {
 	readonly factors?: boolean;
 	/** Weights of their entropies. */
 	readonly entropy?: boolean;
+	/** Penalties for leaving the old policy. Ignored without old log-probabilities. */
+	readonly penalties?: boolean;
 }
 
 /** Returns the program variant for an objective. */
-export function policyVariant(objective: Objective, { old, factors, entropy }: RowInputs): PolicyVariant {
+export function policyVariant(objective: Objective, { old, factors, entropy, penalties }: RowInputs): PolicyVariant {
 	const { lossType, level } = objective;
 	const kl = objective.beta !== 0;
 	const special = lossType in surrogates;
@@ -57,6 +61,7 @@ export function policyVariant(objective: Objective, { old, factors, entropy }: R
 		...(objective.offPolicyThreshold === null ? {} : { offPolicy: true }),
 		...(factors ? { perToken: true } : {}),
 		...(entropy ? { entropy: true } : {}),
+		...(penalties && old ? { penalties: true } : {}),
 	};
 }
 
@@ -118,6 +123,7 @@ export function policyInputs(variant: PolicyVariant, graph: Graph): Omit<PolicyL
 					},
 				}
 			: {}),
+		...(variant.penalties ? { penalties: perToken('penalties') } : {}),
 		...(variant.offPolicy ? { offPolicyThreshold: scalar('off-policy threshold') } : {}),
 	};
 }

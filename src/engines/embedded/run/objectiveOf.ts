@@ -2,11 +2,15 @@ import { type Objective, sapoDefaults, vespoDefaults } from '../../../core/grpo/
 import type { ResolvedGrpoStage } from '../../../core/recipe/resolvedRecipe.ts';
 import { clipBounds } from './clipRange.ts';
 
+/** Distance from 1 that no ratio reaches. */
+const unlimited = 1e9;
+
 /** Returns the loss settings for a stage, with TRL's defaults for keys that it does not set. */
 export const objectiveOf = (stage: ResolvedGrpoStage): Objective => ({
 	lossType: stage.loss_type,
 	level: stage.importance_sampling_level ?? 'token',
-	...clipBounds(stage),
+	// KL-Cov replaces clipping.
+	...(stage.kl_cov_ratio === undefined ? clipBounds(stage) : { epsilonLow: unlimited, epsilonHigh: unlimited }),
 	beta: stage.beta,
 	delta: stage.delta ?? null,
 	unbiasedKl: stage.use_bias_correction_kl ?? false,

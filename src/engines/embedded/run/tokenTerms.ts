@@ -1,7 +1,14 @@
 import { Random } from '../../../base/random.ts';
 import { afterUpdate, bonusWeight } from '../../../core/grpo/entropyBonus.ts';
 import { clipCovDefaults } from '../../../core/grpo/tokenSelection/clipCov.ts';
-import { type TokenSelection, tokenFactors } from '../../../core/grpo/tokenSelection/tokenFactors.ts';
+import { klCovCoefficient } from '../../../core/grpo/tokenSelection/klCov.ts';
+import {
+	type KlCovSettings,
+	type SelectionRow,
+	type TokenSelection,
+	tokenFactors,
+	tokenPenalties,
+} from '../../../core/grpo/tokenSelection/tokenFactors.ts';
 import type { ResolvedGrpoStage } from '../../../core/recipe/resolvedRecipe.ts';
 import type { GrpoRow, PerToken } from '../learner.ts';
 import { adaptiveOf } from './entropyBonusOf.ts';
@@ -12,7 +19,7 @@ import type { Part, TrainingRow } from './trainingRow.ts';
 /** What an update computes for some tokens only. */
 export interface TokenTerms {
 	/** Additional inputs of a row. */
-	of(row: TrainingRow): Pick<GrpoRow, 'factors' | 'entropyWeights'>;
+	of(row: TrainingRow): Pick<GrpoRow, 'factors' | 'entropyWeights' | 'penalties'>;
 	/** Weight of the entropy bonus; null if there is none. */
 	readonly bonus: number | null;
 	/** Updates the entropy bonus with the entropies of the update, one list per row of the part. */
@@ -42,10 +49,17 @@ export async function tokenTerms(
 ): Promise<TokenTerms> {
 	const selection = selectionOf(stage);
 	const selects = selection.topEntropy !== null || selection.clipCov !== null;
+	const penalty: KlCovSettings | null =
+		stage.kl_cov_ratio === undefined
+			? null
+			: { share: stage.kl_cov_ratio, coefficient: stage.kl_cov_coef ?? klCovCoefficient };
 	const adaptive = adaptiveOf(stage);
 	const state = host.progress.entropyBonus ?? { coefficient: stage.entropy_coef ?? 0, entropy: null };
 	const bonus = bonusWeight(state, adaptive);
-	const factors = selects ? await select(host, stage, selection, rows, update) : null;
+	const current = selects || penalty !== null ? await selectionRows(host, stage, rows, update) : [];
+	const factors = selects ? mapped(rows, factorsOf(host, stage, selection, current, update)) : null;
+	// Before the first update, no ratio differs from 1.
+	const penalties = penalty === null || update === 0 ? null : mapped(rows, tokenPenalties(current, penalty));
 	const counted = (row: TrainingRow): PerToken =>
 		factors?.get(row) ?? new Float32Array(row.length).fill(row.masked ? 0 : 1);
 	const selected = rows.reduce((sum, row) => sum + counted(row).reduce((a, b) => a + b, 0), 0);
@@ -64,36 +78,48 @@ export async function tokenTerms(
 		},
 		of: (row) => ({
 			...(factors === null ? {} : { factors: counted(row) }),
+			...(penalties === null ? {} : { penalties: penalties.get(row) as PerToken }),
 			// The mean entropy of the selected tokens, as in TRL.
 			...(bonus === 0 ? {} : { entropyWeights: counted(row).map((one) => (one * bonus) / Math.max(1, selected)) }),
 		}),
 	};
 }
 
-async function select(
-	{ parts, progress, watch }: StageHost,
+const mapped = (rows: readonly TrainingRow[], values: readonly PerToken[]): ReadonlyMap<TrainingRow, PerToken> =>
+	new Map(rows.map((row, i) => [row, values[i] as PerToken]));
+
+const factorsOf = (
+	{ parts, progress }: StageHost,
 	stage: ResolvedGrpoStage,
 	selection: TokenSelection,
-	rows: readonly TrainingRow[],
+	rows: readonly SelectionRow[],
 	update: number,
-): Promise<ReadonlyMap<TrainingRow, PerToken>> {
-	const samples = rows.map(({ rollout }) => rollout.sample);
-	// The policy has not changed before the first update.
-	const logprobs =
-		update === 0 || selection.clipCov === null
-			? samples.map((sample) => sample.logprobs)
-			: await watch.measure('logprobs', () => parts.learner.logprobs(samples, 'policy', stage.temperature));
-	const factors = tokenFactors(
-		rows.map(({ masked, advantage, oldLogprobs, rollout }, i) => ({
-			masked,
-			advantage,
-			oldLogprobs,
-			entropies: rollout.sample.entropies,
-			logprobs: logprobs[i] as PerToken,
-		})),
+): PerToken[] =>
+	tokenFactors(
+		rows,
 		selection,
 		objectiveOf(stage),
 		Random.of(parts.recipe.seed, 'clip-cov', progress.generations, update),
 	);
-	return new Map(rows.map((row, i) => [row, factors[i] as PerToken]));
+
+/** Returns the rows with their log-probabilities under the current policy, if these are needed. */
+async function selectionRows(
+	{ parts, watch }: StageHost,
+	stage: ResolvedGrpoStage,
+	rows: readonly TrainingRow[],
+	update: number,
+): Promise<SelectionRow[]> {
+	const samples = rows.map(({ rollout }) => rollout.sample);
+	// The policy has not changed before the first update, and entropies are those at sampling.
+	const sampled = update === 0 || (stage.clip_cov_ratio === undefined && stage.kl_cov_ratio === undefined);
+	const logprobs = sampled
+		? samples.map((sample) => sample.logprobs)
+		: await watch.measure('logprobs', () => parts.learner.logprobs(samples, 'policy', stage.temperature));
+	return rows.map(({ masked, advantage, oldLogprobs, rollout }, i) => ({
+		masked,
+		advantage,
+		oldLogprobs,
+		entropies: rollout.sample.entropies,
+		logprobs: logprobs[i] as PerToken,
+	}));
 }

@@ -33,6 +33,7 @@ function each(engine: string, cases: readonly Case[]): void {
 
 /** Keys of a stage that contradict each other, in every engine. */
 const contradictions: [object, RegExp][] = [
+	[{ kl_cov_coef: 1 }, /^stages\[0\]\.kl_cov_coef: Only used with "kl_cov_ratio"/],
 	[{ entropy_target: 1 }, /^stages\[0\]\.entropy_target: Only used with "use_adaptive_entropy": true/],
 	[{ pass_k: 2 }, /^stages\[0\]\.pass_k: Only used with "advantage_estimator": "pass_at_k"/],
 	[{ advantage_estimator: 'pass_at_k', pass_k: 99 }, /^stages\[0\]\.pass_k: .* at most "num_generations"/],
@@ -80,6 +81,7 @@ describe('features missing from the embedded engine', () => {
 			stage({ loss_type: 'dppo_kl', importance_sampling_level: 'sequence' }),
 			/^stages\[0\]\.importance_sampling_level: .* ratios per token/,
 		],
+		[stage({ loss_type: 'sapo', kl_cov_ratio: 0.1 }), /^stages\[0\]\.kl_cov_ratio: Replaces clipping/],
 		[stage({ clip_cov_lb: 2 }), /^stages\[0\]\.clip_cov_lb: Only used with "clip_cov_ratio"/],
 		[
 			stage({ loss_type: 'gmpo', top_entropy_quantile: 0.2 }),
@@ -134,6 +136,7 @@ describe('features missing from the pytorch engine', () => {
 			/^stages\[0\]\.importance_sampling_level: .* nor "sequence" with DPPO/,
 		],
 		[stage({ use_adaptive_entropy: true }), /^stages\[0\]\.use_adaptive_entropy: .* does not save the weight/],
+		[stage({ kl_cov_ratio: 0.001 }), /^stages\[0\]\.kl_cov_ratio: TRL does not support KL-Cov/],
 		[stage({ clip_cov_ratio: 0.001 }), /^stages\[0\]\.clip_cov_ratio: TRL does not support Clip-Cov/],
 		[stage({ skip_dead_groups: true }), /^stages\[0\]\.skip_dead_groups: TRL always processes zero-advantage groups/],
 		[stage({ control: 'shuffle' }), /^stages\[0\]\.control: TRL cannot shuffle advantages/],

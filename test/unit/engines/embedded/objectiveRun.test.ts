@@ -25,6 +25,7 @@ const objectives: readonly [settings: object, metrics: readonly string[]][] = [
 	[{ loss_type: 'grpo', importance_sampling_level: 'sequence', epsilon: 0.001 }, clipped],
 	[{ top_entropy_quantile: 0.3, beta: 0.02 }, [...clipped, 'tokens/selected']],
 	[{ clip_cov_ratio: 0.2, clip_cov_lb: 0 }, [...clipped, 'tokens/selected']],
+	[{ kl_cov_ratio: 0.1 }, clipped],
 	[{ entropy_coef: 0.01, top_entropy_quantile: 0.5 }, [...clipped, 'tokens/selected']],
 	[{ delta: 1.01, off_policy_mask_threshold: 0, use_bias_correction_kl: true, beta: 0.02 }, clipped],
 ];

@@ -195,15 +195,16 @@ function ppo(old: boolean): Case {
 	};
 }
 
-/** Row 2 is masked: its weights are 0. `selected`: every third token has no surrogate loss. */
+/** Row 2 is masked: its weights are 0. `selected`: every third token has no surrogate loss, and others a penalty. */
 function grpo(changes: Partial<Objective>, selected = false): Case {
 	const objective: Objective = { ...defaultObjective, epsilonHigh: 0.28, ...changes };
-	const variant = policyVariant(objective, { old: true, factors: selected });
+	const variant = policyVariant(objective, { old: true, factors: selected, penalties: selected });
 	const weight = 0.07;
 	const counted = (i: number) => counts(i) && rowOf(i) !== 2;
 	const old = (i: number) => (logprobs[i] as number) - Math.log(ratios[(i + rowOf(i)) % 4] as number);
 	const reference = (i: number) => (logprobs[i] as number) + Math.sin(2 * i);
 	const factor = (i: number) => Number(i % 3 !== 1);
+	const penalty = (i: number) => (i % 2) * 0.25;
 	const losses = rowAdvantages.map((advantage, row) => {
 		const own = everywhere.filter((i) => rowOf(i) === row && counts(i));
 		const values = {
@@ -212,7 +213,8 @@ function grpo(changes: Partial<Objective>, selected = false): Case {
 			refLogprobs: own.map(reference),
 		};
 		const factors = selected ? own.map(factor) : null;
-		return rowLoss({ ...values, advantage, factors }, objective);
+		const penalties = selected ? own.map(penalty) : null;
+		return rowLoss({ ...values, advantage, factors, penalties }, objective);
 	});
 	const valueAt = (i: number, part: 'losses' | 'gradients') =>
 		counted(i) ? weight * (losses[rowOf(i)]?.[part][i % tokens] as number) : 0;
@@ -222,6 +224,7 @@ function grpo(changes: Partial<Objective>, selected = false): Case {
 		inputs: {
 			weights: perToken((i) => (counted(i) ? weight : 0)),
 			advantages: selected ? perToken((i) => factor(i) * (rowAdvantages[rowOf(i)] as number)) : perRow(rowAdvantages),
+			...(selected ? { penalties: perToken(penalty) } : {}),
 			'old logprobs': perToken(old, 1e3),
 			...(variant.kl ? { 'reference logprobs': perToken(reference, 1e3) } : {}),
 			...Object.fromEntries(scalars),
