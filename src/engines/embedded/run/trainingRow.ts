@@ -61,7 +61,7 @@ export interface Part {
 /** Computes each part's token weights and the rows its update can skip. */
 export function weigh(stage: ResolvedGrpoStage, parts: readonly TrainingRow[][]): Part[] {
 	const generationTokens = countTokens(parts.flat());
-	const entropy = Number(hasEntropyBonus(stage));
+	const others = [stage.beta, Number(hasEntropyBonus(stage)), stage.kl_cov_ratio ?? 0];
 	return parts.map((rows) => {
 		const weights = tokenWeights(rows, {
 			lossType: stage.loss_type,
@@ -71,7 +71,7 @@ export function weigh(stage: ResolvedGrpoStage, parts: readonly TrainingRow[][])
 		});
 		const weighed = rows.map((row, i) => ({ row, weight: weights[i] as number }));
 		const kept = stage.skip_dead_groups
-			? weighed.filter(({ row, weight }) => !isSkippable({ weight, advantage: row.advantage }, stage.beta, entropy))
+			? weighed.filter(({ row, weight }) => !isSkippable({ weight, advantage: row.advantage }, ...others))
 			: weighed;
 		return { rows, kept };
 	});
