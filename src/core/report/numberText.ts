@@ -1,3 +1,5 @@
+import { formatNumber } from '../../base/format.ts';
+
 /** Formats a fraction from 0 to 1 with three decimals. */
 export function shareText(value: number | null | undefined): string {
 	return value === null || value === undefined || !Number.isFinite(value) ? '–' : value.toFixed(3);
@@ -22,6 +24,17 @@ export function changeText({
 	readonly high: number;
 }) {
 	return `${mean < 0 ? '' : '+'}${shareText(mean)} (${shareText(low)} to ${shareText(high)})`;
+}
+
+/** Formats a number of any size with three significant digits. */
+export const valueText = (value: number): string => formatNumber(Number(value.toPrecision(3)));
+
+/** Formats several measurements, such as "0.75 (0.6 to 0.9)": their mean, smallest and largest. */
+export function spanText(values: readonly number[], format: (value: number) => string): string {
+	if (values.length === 0) return '–';
+	const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+	if (values.length === 1) return format(mean);
+	return `${format(mean)} (${format(Math.min(...values))} to ${format(Math.max(...values))})`;
 }
 
 /** Formats seconds since the epoch, such as "2026-03-04 10:15 UTC". */

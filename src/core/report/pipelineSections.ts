@@ -3,7 +3,7 @@ import { formatDuration, formatNumber } from '../../base/format.ts';
 import { decode } from '../../protocol/decode.ts';
 import { type Comparison, comparisonSchema } from '../../protocol/recipe/pipelineRecipe.ts';
 import { type ComparedStages, type ComparisonVerdict, compareStages, verdictOf } from './comparedStages.ts';
-import { changeText, shareText } from './numberText.ts';
+import { changeText, shareText, spanText, valueText } from './numberText.ts';
 import type { ReportTable } from './reportDocument.ts';
 import type { ReportedPipeline, ReportedPipelineStage } from './reportedPipeline.ts';
 import type { ReportedEvaluation } from './reportedRun.ts';
@@ -87,8 +87,6 @@ export function claimsTable(claims: readonly ComparedClaim[]): ReportTable | nul
 	};
 }
 
-const valueText = (value: number) => formatNumber(Number(value.toPrecision(3)));
-
 /** Evaluations of one stage across pipelines. */
 interface MeasuredStage {
 	/** Title of the evaluated stage. */
@@ -150,13 +148,6 @@ export function measuredTable(pipelines: readonly ReportedPipeline[]): ReportTab
 }
 
 const kindsOf = ({ report }: ReportedEvaluation): string[] => report.categories.map(({ name }) => name).sort();
-
-function spanText(values: readonly number[], format: (value: number) => string): string {
-	if (values.length === 0) return '–';
-	const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
-	if (values.length === 1) return format(mean);
-	return `${format(mean)} (${format(Math.min(...values))} to ${format(Math.max(...values))})`;
-}
 
 function evaluationOf(stages: readonly ReportedPipelineStage[], name: string): ReportedEvaluation | null {
 	return stages.find((stage) => stage.name === name)?.evaluation ?? null;

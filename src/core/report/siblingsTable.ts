@@ -1,13 +1,11 @@
-import { formatDuration, formatNumber } from '../../base/format.ts';
+import { formatDuration } from '../../base/format.ts';
+import { learnsFromRewards } from '../../protocol/recipe/stageKinds.ts';
 import { differenceInterval } from '../evaluation/differenceInterval.ts';
 import { pairedMeans } from './comparedStages.ts';
-import { changeText, shareText } from './numberText.ts';
+import { changeText, shareText, spanText, valueText } from './numberText.ts';
 import type { ReportTable } from './reportDocument.ts';
 import type { ReportedPipeline, ReportedPipelineStage } from './reportedPipeline.ts';
 import type { ReportedEvaluation, ReportedStage } from './reportedRun.ts';
-
-/** Stage types that learn from rewards, whose costs can be compared. */
-const rewarded: readonly string[] = ['grpo', 'rloo', 'ppo'];
 
 /** Share of a stage's steps, at its end, over which metrics are averaged. */
 const lastShare = 0.1;
@@ -30,7 +28,7 @@ export function siblingsTables(pipelines: readonly ReportedPipeline[]): ReportTa
 	const starts = new Map<string, string[]>();
 	for (const { name, type, after } of first.stages) {
 		const [start] = after;
-		if (rewarded.includes(type) && start !== undefined) starts.set(start, [...(starts.get(start) ?? []), name]);
+		if (learnsFromRewards(type) && start !== undefined) starts.set(start, [...(starts.get(start) ?? []), name]);
 	}
 	return [...starts].flatMap(([start, names]) => {
 		const rows = names.map((name) => ({
@@ -128,12 +126,8 @@ function mean(values: readonly number[]): number | null {
 	return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
-const short = (value: number) => formatNumber(Number(value.toPrecision(3)));
-
-function spanOf(values: readonly (number | null)[], format = short): string {
+/** Formats the known values, or the one that they all have. */
+function spanOf(values: readonly (number | null)[], format = valueText): string {
 	const known = values.filter((value) => value !== null);
-	const center = mean(known);
-	if (center === null) return '–';
-	const [low, high] = [Math.min(...known), Math.max(...known)];
-	return low === high ? format(center) : `${format(center)} (${format(low)} to ${format(high)})`;
+	return spanText(known.every((value) => value === known[0]) ? known.slice(0, 1) : known, format);
 }

@@ -244,15 +244,6 @@ const tokenKeys = {
 	entropy_coef_max: bareKey(real('Largest adaptive weight.', 0, 100), { or: '`1`', lacking: adaptiveOnly }),
 };
 
-const advantageKeyNames = ['advantage_estimator', 'pass_k', 'multi_objective_aggregation'] as const;
-
-/** Keys that verl has no counterpart for. */
-export const ownLossKeys = [...Object.keys(ratioKeys), ...Object.keys(tokenKeys), ...advantageKeyNames] as (
-	| keyof typeof ratioKeys
-	| keyof typeof tokenKeys
-	| (typeof advantageKeyNames)[number]
-)[];
-
 /** How advantages are computed. */
 const advantageKeys = {
 	advantage_estimator: bareKey(
@@ -283,14 +274,22 @@ const advantageKeys = {
 			),
 		},
 	),
-	scale_rewards: key(choice(rewardScales, 'Standard deviation by which advantages are divided.'), 'group', {
-		lacking: invalidWhen(
-			(_, { advantage_estimator = 'grpo', multi_objective_aggregation }) =>
-				advantage_estimator !== 'grpo' || multi_objective_aggregation === 'normalize_then_sum',
-			'"scale_rewards" has no effect with "maxrl", "pass_at_k" or "normalize_then_sum", which divide in their own way. Remove it.',
-		),
-	}),
 };
+
+const scale_rewards = key(choice(rewardScales, 'Standard deviation by which advantages are divided.'), 'group', {
+	lacking: invalidWhen(
+		(_, { advantage_estimator = 'grpo', multi_objective_aggregation }) =>
+			advantage_estimator !== 'grpo' || multi_objective_aggregation === 'normalize_then_sum',
+		'"scale_rewards" has no effect with "maxrl", "pass_at_k" or "normalize_then_sum", which divide in their own way. Remove it.',
+	),
+});
+
+/** Keys that verl has no counterpart for. */
+export const ownLossKeys = Object.keys({ ...ratioKeys, ...tokenKeys, ...advantageKeys }) as (
+	| keyof typeof ratioKeys
+	| keyof typeof tokenKeys
+	| keyof typeof advantageKeys
+)[];
 
 const mask_truncated_completions = key(flag('Exclude truncated completions from the loss.'), false);
 
@@ -315,6 +314,7 @@ export const grpoStageSchema = stageOf('grpo', 'Group relative policy optimizati
 	...ratioKeys,
 	...tokenKeys,
 	...advantageKeys,
+	scale_rewards,
 	mask_truncated_completions,
 	dynamic_sampling: key(flag('Resample groups in which all rewards are equal (DAPO).'), false, {
 		lacking: {

@@ -1,5 +1,6 @@
 import { Random } from '../../../base/random.ts';
 import { afterUpdate, bonusWeight } from '../../../core/grpo/entropyBonus.ts';
+import { countTokens } from '../../../core/grpo/lossWeights.ts';
 import { clipCovDefaults } from '../../../core/grpo/tokenSelection/clipCov.ts';
 import { klCovCoefficient } from '../../../core/grpo/tokenSelection/klCov.ts';
 import {
@@ -60,10 +61,11 @@ export async function tokenTerms(
 	const factors = selects ? mapped(rows, factorsOf(host, stage, selection, current, update)) : null;
 	// Before the first update, no ratio differs from 1.
 	const penalties = penalty === null || update === 0 ? null : mapped(rows, tokenPenalties(current, penalty));
+	const tokens = countTokens(rows);
+	const selected =
+		factors === null ? tokens : [...factors.values()].reduce((sum, row) => sum + row.reduce((a, b) => a + b, 0), 0);
 	const counted = (row: TrainingRow): PerToken =>
 		factors?.get(row) ?? new Float32Array(row.length).fill(row.masked ? 0 : 1);
-	const selected = rows.reduce((sum, row) => sum + counted(row).reduce((a, b) => a + b, 0), 0);
-	const tokens = rows.reduce((sum, row) => sum + (row.masked ? 0 : row.length), 0);
 	return {
 		share: factors === null || tokens === 0 ? null : selected / tokens,
 		bonus: adaptive === null && bonus === 0 ? null : bonus,

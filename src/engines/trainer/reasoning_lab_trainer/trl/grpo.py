@@ -29,9 +29,10 @@ class LabDPPOTrainer(Sampling, Dppo, Advantages, GRPOTrainer):
 def run_stage(context: Context, stage: Stage) -> None:
     loss = stage.settings["loss_type"]
     if loss == "gmpo":
-        run_sampling_stage(context, stage, *gmpo_classes())
+        # GMPOTrainer has one loss and ignores this option.
+        run_sampling_stage(context, stage, *gmpo_classes(), loss_type="dapo")
     elif loss.startswith("dppo_"):
-        run_sampling_stage(context, stage, LabDPPOTrainer, GRPOConfig)
+        run_sampling_stage(context, stage, LabDPPOTrainer, GRPOConfig, loss_type="cispo")
     else:
         run_sampling_stage(context, stage, LabGRPOTrainer, GRPOConfig)
 

@@ -19,15 +19,14 @@ if TYPE_CHECKING:
     from ..course.stage import Stage
 
 
-def run_sampling_stage(context: Context, stage: Stage, trainer_class: Any, config_class: Any) -> None:
-    """Creates the trainer and trains."""
+def run_sampling_stage(context: Context, stage: Stage, trainer_class: Any, config_class: Any, **own: Any) -> None:
+    """Creates the trainer and trains. `own`: options that differ from the stage's settings."""
     columns = RewardColumns(context, stage.first_step)
     environment = open_environment(context)
     if not columns.functions:
         raise Failure("invalid", f'The "{stage.type}" stage requires at least one reward.', 'Add one to "rewards".')
-    arguments = training_arguments(
-        context, stage, config_class, **sampling_options(context, stage, config_class), reward_weights=columns.weights
-    )
+    options = {**sampling_options(context, stage, config_class), **own}
+    arguments = training_arguments(context, stage, config_class, **options, reward_weights=columns.weights)
     prompts = stage.settings["prompts_per_step"]
     updates = stage.settings["num_iterations"] * stage.settings["steps_per_generation"]
     batches = -(-stage.steps // updates)
@@ -73,14 +72,8 @@ def sampling_options(context: Context, stage: Stage, config_class: type) -> dict
     asked = (context.recipe.get("pytorch") or {}).get("microBatch") or per_update
     micro = next(size for size in range(min(asked, per_update), 0, -1) if per_update % size == 0)
     accumulated = per_update // micro
-    options = settings_by_name(config_class, settings)
-    if options.get("loss_type") == "gmpo":
-        # GMPOTrainer has one loss, and ignores this option.
-        del options["loss_type"]
-    elif str(options.get("loss_type")).startswith("dppo_"):
-        options["loss_type"] = "cispo"
     return {
-        **options,
+        **settings_by_name(config_class, settings),
         "per_device_train_batch_size": micro,
         "gradient_accumulation_steps": accumulated,
         "steps_per_generation": settings["steps_per_generation"] * accumulated,
