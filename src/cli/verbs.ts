@@ -61,6 +61,7 @@ const verbs: Readonly<Record<string, () => Promise<Verb>>> = {
 	transcript: async () => (await import('./transcriptVerb.ts')).transcriptVerb,
 	reflexion: async () => (await import('./reflexionVerb.ts')).reflexionVerb,
 	tree: async () => (await import('./treeVerb.ts')).treeVerb,
+	'setup-gpu': async () => (await import('./setupGpuVerb.ts')).setupGpuVerb,
 	'setup-pytorch': async () => (await import('./setupPytorchVerb.ts')).setupPytorchVerb,
 	doctor: async () => (await import('./doctorVerb.ts')).doctorVerb,
 	completion: async () => (await import('./completionVerb.ts')).completionVerb(allVerbs),

@@ -90,6 +90,7 @@ export const commandIds = {
 	removePolicy: 'reasoningLab.removePolicy',
 	refreshPolicies: 'reasoningLab.refreshPolicies',
 	setUpPytorch: 'reasoningLab.setUpPytorch',
+	setUpGpu: 'reasoningLab.setUpGpu',
 	choosePytorchPython: 'reasoningLab.choosePytorchPython',
 	doctor: 'reasoningLab.doctor',
 	estimateMemory: 'reasoningLab.estimateMemory',

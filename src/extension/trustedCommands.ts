@@ -14,6 +14,14 @@ export const trustedCommands: ReadonlySet<CommandId> = new Set([
 	...[id.debugRow, id.exportReward, id.checkSandbox],
 	...[id.newSearch, id.searchAgain, id.searchRow, id.searchFromCheckpoint, id.runMoreOfSearch, id.research],
 	...[id.tryInPlayground, id.testPolicy, id.searchWithPolicy],
-	...[id.setUpPytorch, id.choosePytorchPython, id.doctor, id.estimateMemory, id.openSetupLog, id.removePytorch],
+	...[
+		id.setUpPytorch,
+		id.setUpGpu,
+		id.choosePytorchPython,
+		id.doctor,
+		id.estimateMemory,
+		id.openSetupLog,
+		id.removePytorch,
+	],
 	...[id.startRayCluster, id.stopRayCluster],
 ]);

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import * as zlib from 'node:zlib';
 import { Failure } from '../base/failure.ts';
@@ -53,12 +54,10 @@ export class ZipArchive {
 	 * @param limit maximum size of the result
 	 */
 	async read(member: ZipMember, limit: number): Promise<Buffer> {
-		const { method, packed, size, offset, encrypted, crc } = member;
+		const { method, packed, size, encrypted, crc } = member;
 		if (encrypted) throw new Error('is encrypted');
 		if (size > limit || packed > limit) throw new Error(`is larger than ${Math.floor(limit / 2 ** 20)} MiB`);
-		const head = await this.#source.read(offset, 30);
-		if (head.length < 30 || head.readUInt32LE(0) !== localMark) throw new Error('is missing');
-		const start = offset + 30 + head.readUInt16LE(26) + head.readUInt16LE(28);
+		const start = await this.#bodyOf(member);
 		const body = await this.#source.read(start, Math.min(packed, Math.max(0, this.#source.size - start)));
 		if (body.length < packed) throw new Error('is truncated');
 		const plain = await decoded(body, method, size);
@@ -66,7 +65,45 @@ export class ZipArchive {
 		if (zlib.crc32(plain) !== crc) throw new Error('is damaged: its checksum is wrong');
 		return plain;
 	}
+
+	/**
+	 * Decodes a member that is stored or compressed with Deflate in pieces, without limits on its size. After the last
+	 * piece, verifies its size and checksum. Fails with an Error whose message is a sentence fragment.
+	 */
+	async *pieces(member: ZipMember): AsyncGenerator<Buffer> {
+		const { method, packed, size, encrypted, crc } = member;
+		if (encrypted || (method !== methods.stored && method !== methods.deflate))
+			throw new Error('cannot be decompressed');
+		const start = await this.#bodyOf(member);
+		const source = this.#source;
+		async function* body() {
+			for (let at = 0; at < packed; ) {
+				const piece = await source.read(start + at, Math.min(pieceBytes, packed - at));
+				if (piece.length === 0) throw new Error('is truncated');
+				at += piece.length;
+				yield piece;
+			}
+		}
+		let [bytes, sum] = [0, 0];
+		const plain = method === methods.stored ? body() : Readable.from(body()).compose(zlib.createInflateRaw());
+		for await (const piece of plain as AsyncIterable<Buffer>) {
+			bytes += piece.length;
+			if (bytes > size) break;
+			sum = zlib.crc32(piece, sum);
+			yield piece;
+		}
+		if (bytes !== size || sum !== crc) throw new Error('is damaged: its size or checksum is wrong');
+	}
+
+	/** Returns the position of a member's data. */
+	async #bodyOf({ offset }: ZipMember): Promise<number> {
+		const head = await this.#source.read(offset, 30);
+		if (head.length < 30 || head.readUInt32LE(0) !== localMark) throw new Error('is missing');
+		return offset + 30 + head.readUInt16LE(26) + head.readUInt16LE(28);
+	}
 }
+
+const pieceBytes = 4 << 20;
 
 async function decoded(body: Buffer, method: number, size: number): Promise<Buffer> {
 	if (method === methods.stored) return body;

@@ -1,218 +1,232 @@
-import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
-import { estimateRecipe } from '../../src/core/memory/estimateRecipe.ts';
-import { shapeOfConfig } from '../../src/core/memory/modelShape.ts';
-import { decodeResolvedRecipe } from '../../src/core/recipe/resolve.ts';
+import { Random } from '../../src/base/random.ts';
+import type { ProviderName } from '../../src/engines/embedded/compute/providers.ts';
+import { checkDevices } from '../../src/engines/embedded/ortLearner.ts';
 import { pythonVariable } from '../../src/environment/torchPython.ts';
-import { readResolvedRecipe } from '../../src/runs/runReader.ts';
 import { findTestPython } from '../scripts/pythonEnvironment.ts';
-import { type EngineRun, runEngine } from './engineRun.ts';
-import { type Bench, type BenchOptions, type Measurement, NotHere } from './measurement.ts';
+import { hardware } from '../support/softwareGpu.ts';
+import { runEngine } from './engineRun.ts';
+import { type Bench, type BenchOptions, type Measurement, median, NotHere } from './measurement.ts';
 import { plainOf } from './plainRecipe.ts';
 import { runPlain } from './plainRun.ts';
-import { figuresOfPlain, figuresOfRun, medianStep, type StepFigures, stepMeasurements } from './stepFigures.ts';
+import { figuresOfPlain, figuresOfRun, medianStep, type StepFigures } from './stepFigures.ts';
 
-const execute = promisify(execFile);
-const scripts = fileURLToPath(new URL('./trl/', import.meta.url));
+/** About 0.8, 6 and 25 million parameters. */
+const models = {
+	'0.8M': { layers: 4, width: 128, heads: 4 },
+	'6M': { layers: 8, width: 256, heads: 8 },
+	'25M': { layers: 8, width: 512, heads: 8 },
+} as const;
+type ModelName = keyof typeof models;
 
-const rewards = 'letter_rewards.py';
-const attention = 'sdpa';
+const prompts = 16;
+const group = 8;
+const rows = prompts * group;
+const promptTokens = 12;
+/** Context that worked solutions of the task need. */
+const shortest = 48;
 
-/** Number of tokens in a sum of two three-digit numbers, one token per character. */
-const promptTokens = 8;
+interface Cell {
+	readonly model: ModelName;
+	/** Tokens of every completion. */
+	readonly tokens: number;
+	readonly beta: number;
+}
+
+/** In order of importance: `GPU_BENCH_CELLS` limits how many are measured. */
+const cells: readonly Cell[] = [
+	...(['0.8M', '6M', '25M'] as const).map((model) => ({ model, tokens: 64, beta: 0.02 })),
+	...(['6M', '25M', '0.8M'] as const).map((model) => ({ model, tokens: 256, beta: 0.02 })),
+	...(['0.8M', '6M', '25M'] as const).map((model) => ({ model, tokens: 64, beta: 0 })),
+	...(['6M', '25M', '0.8M'] as const).map((model) => ({ model, tokens: 256, beta: 0 })),
+];
 
 interface Sizes {
-	/** Uses the names in Qwen2Config. */
-	readonly shape: Readonly<Record<string, number | boolean>>;
-	readonly prompts: number;
-	readonly group: number;
-	readonly microBatch: number;
-	readonly completion: number;
+	readonly cells: readonly Cell[];
 	readonly steps: number;
+	/** Steps that compile programs. */
 	readonly warmUp: number;
-	/** Number of run pairs, regardless of `--rounds`, because GPU time is expensive. */
-	readonly pairs: number;
-	readonly device: 'cuda' | 'cpu';
-	readonly precision: 'bfloat16' | 'float32';
+	readonly coldStart: number;
 }
 
-/** Shape of Qwen2.5-0.5B (Qwen Team 2024, table 1), with 64 completions of 128 tokens per step. */
-const full: Sizes = {
-	shape: {
-		num_hidden_layers: 24,
-		hidden_size: 896,
-		num_attention_heads: 14,
-		num_key_value_heads: 2,
-		intermediate_size: 4864,
-		vocab_size: 151_936,
-		max_position_embeddings: 2048,
-		tie_word_embeddings: true,
-	},
-	prompts: 8,
-	group: 8,
-	microBatch: 16,
-	completion: 128,
-	steps: 10,
-	warmUp: 2,
-	pairs: 2,
-	device: 'cuda',
-	precision: 'bfloat16',
+const full: Sizes = { cells, steps: 6, warmUp: 2, coldStart: 30 };
+const tiny: Sizes = { cells: [{ model: '0.8M', tokens: 8, beta: 0.02 }], steps: 4, warmUp: 1, coldStart: 2 };
+
+type Program = ProviderName | 'pytorch' | 'trl';
+
+const common = {
+	whenBusy: 'share',
+	dataset: { task: 'addition', digits: 3 },
+	evaluate: { every: 100_000, problems: 4 },
+	checkpoint: { every: 100_000 },
 };
 
-/** Smoke test that runs on any machine. */
-const tiny: Sizes = {
-	...full,
-	shape: {
-		num_hidden_layers: 2,
-		hidden_size: 32,
-		num_attention_heads: 4,
-		num_key_value_heads: 2,
-		intermediate_size: 64,
-		vocab_size: 500,
-		max_position_embeddings: 256,
-		tie_word_embeddings: true,
-	},
-	prompts: 2,
-	group: 4,
-	microBatch: 4,
-	completion: 8,
-	steps: 4,
-	warmUp: 1,
-	pairs: 1,
-	device: 'cpu',
-	precision: 'float32',
-};
-
-/** Returns the name of the first CUDA GPU that torch sees, or null if there is none. */
-async function findGpu(python: string): Promise<string | null> {
-	const script = [
-		'import torch',
-		'ok = torch.cuda.is_available()',
-		'print(torch.cuda.get_device_name(0) if ok else "", "" if ok else torch.version.cuda, sep="|")',
-	].join('\n');
-	const { stdout } = await execute(python, ['-c', script]);
-	const [name] = stdout.trim().split('|') as [string];
-	return name === '' ? null : name;
-}
-
-/** Returns whether an NVIDIA driver responds. Without one, there is no need to look for Python. */
-async function hasDriver(): Promise<boolean> {
-	return execute('nvidia-smi', ['-L']).then(
-		({ stdout }) => stdout.includes('GPU'),
-		() => false,
-	);
-}
-
-/** Returns the estimated tensor memory for the run's recipe, in bytes. */
-async function estimateOf(run: EngineRun, model: string, device: Sizes['device']): Promise<number> {
-	const config: unknown = JSON.parse(await readFile(join(model, 'config.json'), 'utf8'));
-	const facts = { model: shapeOfConfig(config, model), promptTokens, textTokens: null, device, deviceBytes: null };
-	return estimateRecipe(decodeResolvedRecipe(await readResolvedRecipe(run.folder)), facts).tensors;
-}
-
-/** Returns the peak tensor memory that torch reported during an engine run, in bytes, or null if none was reported. */
-function peakOf(run: EngineRun): number | null {
-	const peaks = run.metrics.map((line) => line['gpu/0/memory_peak']).filter((x) => typeof x === 'number');
-	return peaks.length === 0 ? null : Math.max(...peaks);
-}
-
-async function measure(folder: string, python: string, sizes: Sizes): Promise<Measurement[]> {
-	const model = join(folder, 'model');
-	const shape = JSON.stringify(sizes.shape);
-	const { stdout } = await execute(python, [join(scripts, 'random_model.py'), '--folder', model, '--shape', shape]);
-	console.log(`  a model of ${(Number(stdout.trim()) / 1e6).toFixed(1)} million parameters`);
-	const rows = sizes.prompts * sizes.group;
-	const recipe = (seed: number) => ({
-		seed,
-		model: { path: model },
-		device: sizes.device,
-		whenBusy: 'share',
-		dataset: { task: 'addition', digits: 3 },
-		rewards: [{ file: join(scripts, rewards) }],
-		evaluate: { every: 100_000, problems: 4 },
-		checkpoint: { every: 100_000 },
-		pytorch: { precision: sizes.precision, microBatch: sizes.microBatch, attention },
+/**
+ * Trains a model that writes digits and never ends a text, so that all completions have the full length in every
+ * program. Returns its checkpoint.
+ */
+async function coldStart(folder: string, model: ModelName, tokens: number, steps: number, device: ProviderName) {
+	const random = Random.of('digits');
+	const line = () => Array.from({ length: 5000 }, () => random.int(10)).join('');
+	const corpus = join(folder, 'digits.txt');
+	await writeFile(corpus, Array.from({ length: 40 }, line).join('\n'));
+	const name = `cold-${model}-${tokens}`;
+	const { folder: run } = await runEngine(folder, name, {
+		...{ ...common, device, seed: 1 },
+		model: { ...models[model], context: Math.max(shortest, promptTokens + tokens) },
 		stages: [
-			{
-				type: 'grpo',
-				steps: sizes.steps,
-				learning_rate: 1e-6,
-				num_generations: sizes.group,
-				prompts_per_step: sizes.prompts,
-				max_completion_length: sizes.completion,
-				beta: 0.02,
-			},
+			{ type: 'pretrain', steps, learning_rate: 1e-3, batch_size: 16, workedShare: 0, corpus: { path: corpus } },
 		],
 	});
+	const checkpoints = join(run, 'checkpoints');
+	return join(checkpoints, (await readdir(checkpoints)).sort().at(-1) as string);
+}
 
-	const engine: StepFigures[] = [];
-	const plain: StepFigures[] = [];
-	let estimate = Number.NaN;
-	const peaks: number[] = [];
-	const plainPeaks: number[] = [];
-	for (let pair = 1; pair <= sizes.pairs; pair++) {
-		const turns = [
-			async () => {
-				const run = await runEngine(folder, `engine-${pair}`, recipe(pair), {
-					engine: 'pytorch',
-					environment: { [pythonVariable]: python },
-				});
-				engine.push(figuresOfRun(run, rows, sizes.warmUp));
-				estimate = await estimateOf(run, model, sizes.device);
-				const peak = peakOf(run);
-				if (peak !== null) peaks.push(peak);
-			},
-			async () => {
-				const run = await runPlain(folder, {
-					...(await plainOf(folder, recipe(pair))),
-					...{ python, model, rewards: `${rewards}:letters`, threads: 0, attention },
-				});
-				plain.push(figuresOfPlain(run, rows, sizes.warmUp));
-				const peak = run.steps.at(-1)?.memory_peak;
-				if (peak !== undefined) plainPeaks.push(peak);
-			},
-		];
-		for (const turn of pair % 2 === 1 ? turns : turns.toReversed()) await turn();
+interface Result extends StepFigures {
+	/** Bytes to and from the device, and dispatches, per step; absent where the program does not count them. */
+	readonly bytes?: number;
+	readonly dispatches?: number;
+	/** Peak of tensors on the device. */
+	readonly memory?: number;
+}
+
+function meanOf(lines: readonly Readonly<Record<string, unknown>>[], names: readonly string[]): number | undefined {
+	const sums = lines.map((line) => names.reduce((sum, name) => sum + Number(line[name] ?? Number.NaN), 0));
+	const known = sums.filter(Number.isFinite);
+	return known.length === 0 ? undefined : known.reduce((sum, x) => sum + x, 0) / known.length;
+}
+
+async function measure(
+	program: Program,
+	cell: Cell,
+	{ folder, python, model, sizes }: { folder: string; python: string; model: string; sizes: Sizes },
+): Promise<Result> {
+	const { steps, warmUp } = sizes;
+	const { tokens, beta } = cell;
+	const stage = {
+		...{ type: 'grpo', steps, learning_rate: 1e-6, num_generations: group, prompts_per_step: prompts, beta },
+		max_completion_length: tokens,
+		mask_truncated_completions: false,
+	};
+	const recipe = (reward: string, device: string) => ({
+		...{ ...common, device, seed: 1, model: { path: model }, rewards: [{ file: reward }], stages: [stage] },
+	});
+	const python3 = fileURLToPath(new URL('./trl/digit_rewards.py', import.meta.url));
+	const name = `${program}-${cell.model}-${tokens}-${beta}`;
+	if (program === 'trl') {
+		const same = await plainOf(folder, { ...recipe(python3, 'cuda'), pytorch: { precision: 'float32' } });
+		const rewards = 'digit_rewards.py:digits';
+		const run = await runPlain(folder, { ...same, python, model, rewards, threads: 0, attention: 'sdpa' });
+		const memory = run.steps.at(-1)?.memory_peak;
+		return { ...figuresOfPlain(run, rows, warmUp), ...(memory === undefined ? {} : { memory }) };
 	}
-	const overhead = engine.map((run, i) => 100 * (medianStep(run) / medianStep(plain[i] as StepFigures) - 1));
-	const perSecond = (runs: readonly StepFigures[]) =>
-		runs.flatMap((run) => run.seconds.map((seconds, i) => (run.tokens[i] as number) / seconds));
-	const megabytes = (bytes: readonly number[]) => bytes.map((x) => x / 1e6);
+	if (program === 'pytorch') {
+		const pytorch = { precision: 'float32', attention: 'sdpa' };
+		const environment = { [pythonVariable]: python };
+		const run = await runEngine(
+			folder,
+			name,
+			{ ...recipe(python3, 'cuda'), pytorch },
+			{ engine: 'pytorch', environment },
+		);
+		const peaks = run.metrics.map((line) => line['gpu/0/memory_peak']).filter((x) => typeof x === 'number');
+		return { ...figuresOfRun(run, rows, warmUp), ...(peaks.length > 0 ? { memory: Math.max(...peaks) } : {}) };
+	}
+	const reward = fileURLToPath(new URL('./digits.reward.ts', import.meta.url));
+	const run = await runEngine(folder, name, {
+		...recipe(reward, program),
+		stages: [{ ...stage, skip_dead_groups: false }],
+	});
+	const lines = run.metrics.filter((line) => typeof line.loss === 'number').slice(warmUp);
+	const bytes = meanOf(lines, ['gpu/bytes_up', 'gpu/bytes_down']);
+	const dispatches = meanOf(lines, ['gpu/dispatches']);
+	return {
+		...figuresOfRun(run, rows, warmUp),
+		...(bytes === undefined ? {} : { bytes }),
+		...(dispatches === undefined ? {} : { dispatches }),
+	};
+}
+
+function measurements(program: Program, { model, tokens, beta }: Cell, result: Result): Measurement[] {
+	const prefix = `gpu/${model}/${tokens}/${beta}/${program}`;
+	const perSecond = result.seconds.map((seconds, i) => (result.tokens[i] as number) / seconds);
+	const one = (name: string, unit: string, value: number | undefined): Measurement[] =>
+		value === undefined ? [] : [{ name: `${prefix}/${name}`, unit, samples: [value] }];
 	return [
-		{ name: 'gpu/tokens', unit: '1/s', samples: perSecond(engine) },
-		{ name: 'gpu/plain/tokens', unit: '1/s', samples: perSecond(plain) },
-		{ name: 'gpu/overhead', unit: '%', samples: overhead },
-		...stepMeasurements('gpu/engine', engine),
-		...stepMeasurements('gpu/plain', plain),
-		...(peaks.length > 0 ? [{ name: 'gpu/memory', unit: 'MB', samples: megabytes(peaks) }] : []),
-		{ name: 'gpu/memory/estimate', unit: 'MB', samples: megabytes([estimate]) },
-		...(peaks.length > 0
-			? [{ name: 'gpu/memory/error', unit: '%', samples: peaks.map((peak) => 100 * (estimate / peak - 1)) }]
-			: []),
-		...(plainPeaks.length > 0 ? [{ name: 'gpu/plain/memory', unit: 'MB', samples: megabytes(plainPeaks) }] : []),
+		{ name: `${prefix}/step`, unit: 's', samples: result.seconds },
+		{ name: `${prefix}/generate`, unit: 's', samples: result.phases.generate },
+		{ name: `${prefix}/update`, unit: 's', samples: result.phases.update },
+		{ name: `${prefix}/tokens`, unit: '1/s', samples: perSecond },
+		...one('bytes', 'MB a step', result.bytes === undefined ? undefined : result.bytes / 1e6),
+		...one('dispatches', 'a step', result.dispatches),
+		...one('memory', 'MB', result.memory === undefined ? undefined : result.memory / 1e6),
 	];
 }
 
+/** Providers of the embedded engine that work here. Without a graphics card, none: its figures would mean nothing. */
+async function devices(): Promise<ProviderName[]> {
+	const found = await checkDevices();
+	for (const { provider, error } of found) console.log(`  ${provider}: ${error ?? 'works'}`);
+	return found.filter(({ error }) => error === null).map(({ provider }) => provider as ProviderName);
+}
+
 async function run({ tiny: smallest }: BenchOptions): Promise<Measurement[]> {
-	if (!smallest && !(await hasDriver())) throw new NotHere('There is no CUDA GPU here (nvidia-smi finds none).');
+	const sizes = smallest ? tiny : full;
+	const embedded = await devices();
+	if (embedded.length === 0) throw new NotHere('No GPU provider of the embedded engine works here.');
+	if (!smallest && !hardware) {
+		throw new NotHere('Set TEST_GPU_HARDWARE=1 to measure the GPU of this machine, which must not be one in software.');
+	}
 	const found = await findTestPython(console.log);
 	if ('missing' in found) throw new NotHere(`There is no Python with torch and TRL: ${found.missing}.`);
-	if (!smallest) {
-		const gpu = await findGpu(found.python);
-		if (gpu === null) {
-			throw new NotHere(
-				`The torch of ${found.python} sees no CUDA GPU. Set REASONING_LAB_TEST_PYTHON to a Python with a CUDA build of it.`,
-			);
-		}
-		console.log(`  on ${gpu}`);
-	}
+	const { python } = found;
+	const wanted = process.env.GPU_BENCH_PROGRAMS?.split(',');
+	const programs = [...embedded, 'cpu', 'pytorch', 'trl'].filter((name) => wanted?.includes(name) ?? name !== 'cpu');
+	const limit = Number(process.env.GPU_BENCH_SECONDS ?? Number.POSITIVE_INFINITY);
+	const start = performance.now();
 	const folder = await mkdtemp(join(tmpdir(), 'rl-bench-'));
+	const results: Measurement[] = [];
 	try {
-		return await measure(folder, found.python, smallest ? tiny : full);
+		for (const cell of sizes.cells) {
+			const first = embedded[0] as ProviderName;
+			let model: string | null = null;
+			const steps = new Map<string, number>();
+			for (const program of programs as Program[]) {
+				const title = `${cell.model}, ${cell.tokens} tokens, beta ${cell.beta}, ${program}`;
+				if ((performance.now() - start) / 1000 > limit) {
+					console.log(`  ${title}: not measured, the time is up`);
+					continue;
+				}
+				try {
+					model ??= await coldStart(folder, cell.model, cell.tokens, sizes.coldStart, first);
+					const result = await measure(program, cell, { folder, python, model, sizes });
+					results.push(...measurements(program, cell, result));
+					steps.set(program, medianStep(result));
+					const { generate, logprobs, update } = result.phases;
+					const phase = [generate, logprobs, update].map((samples) => median(samples).toFixed(3)).join(' / ');
+					const figures = [
+						`${medianStep(result).toFixed(3)} s a step (generate / logprobs / update ${phase})`,
+						`${Math.round(median(result.tokens) / medianStep(result))} tokens/s`,
+						...(result.bytes === undefined ? [] : [`${(result.bytes / 1e6).toFixed(2)} MB`]),
+						...(result.dispatches === undefined ? [] : [`${Math.round(result.dispatches)} dispatches`]),
+						...(result.memory === undefined ? [] : [`${Math.round(result.memory / 1e6)} MB at most`]),
+					];
+					console.log(`  ${title}: ${figures.join(', ')}`);
+				} catch (error) {
+					console.log(`  ${title}: failed: ${error instanceof Error ? error.message.slice(-1500) : error}`);
+				}
+			}
+			const trl = steps.get('trl');
+			for (const [program, seconds] of steps) {
+				if (trl === undefined || program === 'trl') continue;
+				const name = `gpu/${cell.model}/${cell.tokens}/${cell.beta}/${program}/trl`;
+				results.push({ name, unit: 'times as fast', samples: [trl / seconds] });
+			}
+		}
+		return results;
 	} finally {
 		await rm(folder, { recursive: true, force: true });
 	}
@@ -220,7 +234,7 @@ async function run({ tiny: smallest }: BenchOptions): Promise<Measurement[]> {
 
 export const bench: Bench = {
 	title:
-		"GRPO on a model of Qwen2.5-0.5B's shape with random weights, bfloat16, 8 prompts x 8 completions of 128 tokens: " +
-		"tokens a second, peak memory against the estimate, and what the engine's trainer adds to a plain GRPOTrainer script",
+		'a GRPO step of 16 prompts x 8 completions on a GPU, in float32: the embedded engine on each provider that works ' +
+		'here, the pytorch engine and plain TRL',
 	run,
 };

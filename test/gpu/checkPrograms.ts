@@ -3,7 +3,7 @@ import { after, describe, test } from 'node:test';
 import { Random } from '../../src/base/random.ts';
 import { deviationOf, differs, firstDifference } from '../../src/engines/embedded/compute/firstDifference.ts';
 import { holdDevice, releaseDevice } from '../../src/engines/embedded/compute/heldDevice.ts';
-import { dialects } from '../../src/engines/embedded/compute/providers.ts';
+import { dialects, type ProviderName, runtimeNames } from '../../src/engines/embedded/compute/providers.ts';
 import { Session, type Tensor, Tensors } from '../../src/engines/embedded/compute/runtime.ts';
 import { skip } from '../support/softwareGpu.ts';
 import { type ProgramCase, programCases, randomShape } from './programs.ts';
@@ -12,6 +12,9 @@ import { type ProgramCase, programCases, randomShape } from './programs.ts';
  * Every program of the engine on the WebGPU provider against the CPU provider: each output, element by element. Where
  * one differs, every intermediate value is compared, and the test names the first operator that is wrong.
  */
+
+/** WebGPU, unless TEST_GPU_PROVIDER names another provider. */
+const tested = (process.env.TEST_GPU_PROVIDER ?? 'webgpu') as ProviderName;
 
 /** Of the largest element. */
 const tolerance = 1e-4;
@@ -26,27 +29,27 @@ async function outputs({ graph, feeds }: ProgramCase, provider: string): Promise
 }
 
 async function checkProgram(program: ProgramCase): Promise<void> {
-	const [cpu, gpu] = [await outputs(program, 'cpu'), await outputs(program, 'webgpu')];
+	const [cpu, gpu] = [await outputs(program, 'cpu'), await outputs(program, runtimeNames[tested])];
 	for (const [name, { data }] of Object.entries(cpu)) {
 		const found = deviationOf(data as Float32Array, gpu[name]?.data as Float32Array);
 		assert.ok(found.largest > 0 || /bias|probability/.test(name), `${name} is zero: the case tests nothing`);
 		if (!differs(found, tolerance)) continue;
-		const first = await firstDifference(program.graph, program.feeds, ['cpu', 'webgpu'], tolerance);
+		const first = await firstDifference(program.graph, program.feeds, ['cpu', runtimeNames[tested]], tolerance);
 		assert.fail(`${name} differs: ${JSON.stringify(found)}; the first wrong value: ${JSON.stringify(first)}`);
 	}
 }
 
 /** Declares the tests. @param seeds of random shapes, weights and inputs */
 export function describePrograms(seeds: readonly number[]): void {
-	describe('every program computes on WebGPU what it computes on the CPU', { skip }, async () => {
+	describe(`every program computes on ${tested} what it computes on the CPU`, { skip }, async () => {
 		const tensors = await Tensors.load();
 		// Shaders are compiled once, not once a program.
-		await holdDevice('webgpu');
-		after(() => releaseDevice('webgpu'));
+		await holdDevice(tested);
+		after(() => releaseDevice(tested));
 		for (const seed of seeds) {
 			const random = Random.of('gpu programs', seed);
 			const shape = randomShape(random);
-			for (const program of programCases(shape, random, { tensors, dialect: dialects.webgpu })) {
+			for (const program of programCases(shape, random, { tensors, dialect: dialects[tested] })) {
 				test(`${program.name}, seed ${seed}`, () => checkProgram(program));
 			}
 		}

@@ -6,14 +6,14 @@
 import { writeSync } from 'node:fs';
 import { Random } from '../../src/base/random.ts';
 import { dialects } from '../../src/engines/embedded/compute/providers.ts';
-import { disableTelemetry, runtime, Tensors } from '../../src/engines/embedded/compute/runtime.ts';
+import { prepareEnvironment, runtime, Tensors } from '../../src/engines/embedded/compute/runtime.ts';
 import { cpuDialect } from '../../src/engines/embedded/onnx/dialect.ts';
 import { multiply } from '../../src/engines/embedded/onnx/elementwise.ts';
 import { Graph } from '../../src/engines/embedded/onnx/graph.ts';
 import { logSoftmax } from '../../src/engines/embedded/onnx/softmax.ts';
 import { programCases } from './programs.ts';
 
-disableTelemetry();
+prepareEnvironment();
 const ort = await runtime();
 ort.env.logLevel = 'verbose';
 const shape = { vocabulary: 11, context: 16, width: 16, heads: 2, layers: 2, feedForward: 24 };

@@ -24,7 +24,11 @@ function folders(browser: Browser): string[] {
 		.concat('/usr/lib/chromium');
 }
 
+/** Variable that makes tests and benches use the GPU of this machine, and its driver, instead of one in software. */
+export const hardware = process.env.TEST_GPU_HARDWARE === '1';
+
 export function findSoftwareGpu(browser: Browser): SoftwareGpu {
+	if (hardware) return { environment: {} };
 	if (process.platform !== 'linux' || process.arch !== 'x64') {
 		return { missing: `SwiftShader is used on Linux x64, not on ${process.platform} ${process.arch}` };
 	}
@@ -48,4 +52,4 @@ export const missingVariable = 'TEST_GPU_MISSING';
 /** Why a test on the GPU in software cannot run in this process, or false: the `skip` option of a test. */
 export const skip: string | false =
 	process.env[missingVariable] ??
-	((process.env.VK_ICD_FILENAMES ?? '').endsWith(manifest) ? false : 'run it with `npm test -- gpu`');
+	(hardware || (process.env.VK_ICD_FILENAMES ?? '').endsWith(manifest) ? false : 'run it with `npm test -- gpu`');

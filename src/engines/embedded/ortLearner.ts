@@ -9,8 +9,15 @@ import { DeviceMemory } from './compute/deviceModel.ts';
 import { HostMemory } from './compute/hostModel.ts';
 import type { GradientJob, GradientTarget, OpenJob, OpenResult, PackedSequences, TeacherRef } from './compute/jobs.ts';
 import { pack, packedBatches, packPerToken, unpackPerToken } from './compute/packing.ts';
-import { deviceRows, type ProviderName, providerCandidates, residentProviders } from './compute/providers.ts';
-import { disableTelemetry } from './compute/runtime.ts';
+import {
+	deviceRows,
+	loopCacheBytes,
+	loopProviders,
+	type ProviderName,
+	providerCandidates,
+	residentProviders,
+} from './compute/providers.ts';
+import { prepareEnvironment } from './compute/runtime.ts';
 import { sampleJob, samplesOf } from './compute/sampleRequest.ts';
 import { SharedWeights } from './compute/sharedWeights.ts';
 import { checkCount, type ModelMemory, settled, type TrainedModel } from './compute/trainedModel.ts';
@@ -90,7 +97,7 @@ export async function createLearner(options: LearnerOptions): Promise<Learner> {
 	if (parameters.length !== count) {
 		throw new Failure('mismatch', `The model has ${count} parameters, but ${parameters.length} were given.`);
 	}
-	disableTelemetry();
+	prepareEnvironment();
 	const pool = new WorkerPool(workerScript());
 	try {
 		pool.add();
@@ -102,7 +109,12 @@ export async function createLearner(options: LearnerOptions): Promise<Learner> {
 		const execution: ExecutionReport = { provider, workers, tried, measured };
 		const memory = residentProviders.includes(provider) ? new DeviceMemory(pool) : new HostMemory(pool);
 		const policy = await memory.create('policy', parameters);
-		return new OrtLearner(provider === 'cpu' ? options : enlarged(options), { pool, memory, policy, execution });
+		return new OrtLearner(provider === 'cpu' ? options : enlarged(options, provider), {
+			pool,
+			memory,
+			policy,
+			execution,
+		});
 	} catch (error) {
 		await pool.close();
 		throw error;
@@ -124,7 +136,7 @@ async function open(pool: WorkerPool, options: LearnerOptions, threads: number):
 
 /** Checks each GPU provider that `auto` would try on this platform. */
 export async function checkDevices(): Promise<EngineDevice[]> {
-	disableTelemetry();
+	prepareEnvironment();
 	const pool = new WorkerPool(workerScript());
 	const shape: ModelShape = { vocabulary: 2, context: 2, width: 2, heads: 1, layers: 1, feedForward: 2 };
 	try {
@@ -143,11 +155,13 @@ export async function checkDevices(): Promise<EngineDevice[]> {
 }
 
 /** Increases micro-batch sizes for a GPU, which has room for many rows and takes just as long for a few. */
-function enlarged(options: LearnerOptions): LearnerOptions {
-	const { sampleRows, trainRows } = options;
+function enlarged(options: LearnerOptions, provider: ProviderName): LearnerOptions {
+	const { sampleRows, trainRows, shape } = options;
+	const cacheOfRow = 2 * 4 * shape.layers * shape.width * shape.context;
+	const most = loopProviders.includes(provider) ? Math.max(1, Math.floor(loopCacheBytes / cacheOfRow)) : Infinity;
 	return {
 		...options,
-		sampleRows: Math.max(sampleRows, deviceRows.sample),
+		sampleRows: Math.min(most, Math.max(sampleRows, deviceRows.sample)),
 		trainRows: Math.max(trainRows, deviceRows.train),
 	};
 }

@@ -3,6 +3,7 @@ import { runProgram } from '../../processes/runProgram.ts';
 import { decodeOrThrow } from '../../protocol/decode.ts';
 import { type EngineDevice, engineDevicesSchema } from '../../protocol/engineDevices.ts';
 import type { CheckRow } from '../../protocol/torchEnvironment.ts';
+import { usableGpu } from '../gpu/gpuSetup.ts';
 import { type DoctorFacts, row } from './doctorFacts.ts';
 
 /**
@@ -36,14 +37,17 @@ const titles: Readonly<Record<string, string>> = {
 };
 
 /** Returns a row for each device other than the CPU on which the embedded engine can train. */
-export function engineDeviceRows({ engineDevices: devices }: DoctorFacts): CheckRow[] {
+export function engineDeviceRows({ engineDevices: devices, machine }: DoctorFacts): CheckRow[] {
 	if (devices === null) return [];
 	if (devices instanceof Failure) return [row('embedded-devices', 'Embedded engine', 'unknown', devices.message)];
 	return devices.map(({ provider, error, faulty }) => {
 		const id = `embedded-${provider}`;
 		const check = `Embedded: ${titles[provider] ?? provider}`;
 		if (error === null) return row(id, check, 'ok', 'results match the CPU');
-		if (!faulty) return row(id, check, 'absent', error);
+		if (!faulty) {
+			const lacksCuda = provider === 'cuda' && !(usableGpu(machine.nvidia) instanceof Failure);
+			return row(id, check, 'absent', error, lacksCuda ? 'Run Set Up GPU (reasoning-lab setup-gpu).' : undefined);
+		}
 		const action = 'Update the graphics driver. Until then, "device": "auto" uses the CPU.';
 		return row(id, check, 'warning', error, action);
 	});

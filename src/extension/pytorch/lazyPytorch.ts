@@ -45,6 +45,7 @@ export function addPytorchCommands(table: CommandTable, pytorch: LazyPytorch): v
 	const add = (id: CommandId, run: (workbench: PytorchWorkbench, args: unknown[]) => unknown) =>
 		table.add(id, async (...args: unknown[]) => run(await pytorch.get(), args));
 	add(commandIds.setUpPytorch, ({ setUp }, [answers]) => setUp.run(answers));
+	add(commandIds.setUpGpu, ({ setUpGpu }) => setUpGpu.run());
 	add(commandIds.choosePytorchPython, ({ chooser }) => chooser.run());
 	add(commandIds.doctor, ({ doctor }, [options]) => doctor.run(options));
 	add(commandIds.startRayCluster, ({ cluster }, [address]) => cluster.start(address));

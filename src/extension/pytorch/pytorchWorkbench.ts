@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { Disposable } from '../../base/disposable.ts';
 import type { EngineName } from '../../protocol/runRecord.ts';
+import { SetUpGpuCommand } from '../gpu/setUpGpuCommand.ts';
 import type { Notices } from '../notices.ts';
 import type { ReadOnlyDocuments } from '../readOnlyDocuments.ts';
 import type { PythonInterpreter } from '../rewards/pythonInterpreter.ts';
@@ -25,6 +26,7 @@ interface Needs {
 export class PytorchWorkbench extends Disposable {
 	readonly python: WindowTorchPython;
 	readonly setUp: SetUpCommand;
+	readonly setUpGpu: SetUpGpuCommand;
 	readonly chooser: InterpreterChooser;
 	readonly doctor: DoctorCommand;
 	readonly memory: MemoryCommand;
@@ -36,6 +38,7 @@ export class PytorchWorkbench extends Disposable {
 		this.setUp = this.register(
 			new SetUpCommand({ version, notices, doctor: () => this.doctor.run(), choose: () => this.chooser.run() }),
 		);
+		this.setUpGpu = this.register(new SetUpGpuCommand({ extension, notices, doctor: () => this.doctor.run() }));
 		this.chooser = new InterpreterChooser({ notices, selected });
 		this.python = new WindowTorchPython({ notices, selected, setUp: this.setUp, chooser: this.chooser });
 		this.memory = new MemoryCommand(documents);

@@ -112,6 +112,7 @@ describe('import table in docs/architecture.md', () => {
 			'src/cli/versionVerb.ts': 'the package itself',
 			'src/engines/driver/ray/jobPackage.ts': 'the programs in dist',
 			'src/environment/doctor/doctor.ts': 'the package itself',
+			'src/environment/gpu/download.ts': 'a download in the storage of this user',
 			'src/environment/machine/rocm.ts': 'a file of the system',
 			'src/environment/setup/requirements.ts': 'the package itself',
 			'src/environment/setup/setupLog.ts': 'a log in the storage of this user',

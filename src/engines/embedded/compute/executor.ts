@@ -1,6 +1,7 @@
 import { Failure } from '../../../base/failure.ts';
 import type { ModelShape } from '../../shared/modelShape.ts';
 import { expandedInputs, expandProgram } from '../model/expandProgram.ts';
+import { loopProgram } from '../model/loopProgram.ts';
 import { countOf, type ModelKind, specsOf } from '../model/parameters.ts';
 import {
 	decodeProgram,
@@ -49,9 +50,10 @@ import type {
 	ValuesResult,
 	WeightsRef,
 } from './jobs.ts';
+import { LoopSampler } from './loopSampler.ts';
 import { modelOf, ParameterStore, parameterViews, type WeightSource } from './parameterStore.ts';
 import { ProgramFeeds } from './programFeeds.ts';
-import { dialects, type ProviderName, residentProviders, runtimeNames } from './providers.ts';
+import { dialects, loopProviders, type ProviderName, residentProviders, runtimeNames } from './providers.ts';
 import { ResidentSampler } from './residentSampler.ts';
 import { type Feeds, type Fetches, Session, type Tensor, type Tensors, Traffic } from './runtime.ts';
 import { partNames, Sampler } from './sampler.ts';
@@ -95,7 +97,10 @@ export class Executor {
 		return sampler.run(job, await this.#weights.feeds(job.weights));
 	}
 
-	async #samplerFor(job: SampleJob): Promise<Sampler | ResidentSampler | DeviceSampler> {
+	async #samplerFor(job: SampleJob): Promise<Sampler | ResidentSampler | DeviceSampler | LoopSampler> {
+		if (loopProviders.includes(this.#provider) && isChosenOnDevice(job)) {
+			return this.#loopSampler(job.temperature === 0 ? 'greedy' : 'random');
+		}
 		if (this.#models === null) {
 			this.#sampler ??= await this.#hostSampler();
 			return this.#sampler;
@@ -109,6 +114,11 @@ export class Executor {
 			prefill: await this.#session('prefill', () => prefillProgram(this.#shape, this.#dialect)),
 			decode: await this.#session('decode', () => decodeProgram(this.#shape, this.#dialect)),
 		});
+	}
+
+	async #loopSampler(choice: 'random' | 'greedy'): Promise<LoopSampler> {
+		const session = await this.#session(`loop ${choice}`, () => loopProgram(this.#shape, this.#dialect, choice));
+		return new LoopSampler(this.#shape, this.#tensors, this.#feeds, session);
 	}
 
 	async #residentSampler(): Promise<ResidentSampler> {

@@ -25,27 +25,49 @@ class WrongResult extends Error {}
 const tolerance = 0.02;
 
 /**
- * Tries execution providers in order. Uses the first one whose results match the CPU's and that is not slower than `rival`,
- * if set. `cpu` is not checked. Throws `unsupported` if no candidate can be used.
+ * Tries execution providers in order. Uses the first one whose results match the CPU's or, if `rival` is set, the one that
+ * is fastest for the model. `cpu` is not checked. Throws `unsupported` if no candidate can be used.
  */
 export async function probeProviders({ shape, providers, rival }: OpenJob): Promise<OpenResult> {
 	const tensors = await Tensors.load();
 	const tried: TriedProvider[] = [];
-	const measured: ProviderTiming[] = [];
+	const timings: ProviderTiming[] = [];
 	for (const provider of providers) {
-		if (provider === 'cpu') return { provider, tried, measured };
+		if (provider === 'cpu') {
+			if (timings.length === 0 || rival === null) return { provider, tried, measured: timings };
+			return fastest(tried, [...timings, await timingOfRival(tensors, shape, rival)]);
+		}
 		try {
 			await checkResults(provider, tensors);
-			if (rival) await checkSpeed(provider, tensors, shape, rival, measured);
-			return { provider, tried, measured };
+			if (rival === null) return { provider, tried, measured: [] };
+			timings.push(await timingOfDevice(provider, tensors, shape, rival));
 		} catch (error) {
 			await releaseDevice(provider);
+			if (error instanceof TooSlow) timings.push(error.timing);
 			tried.push({ provider, error: reasonOf(error), faulty: error instanceof WrongResult });
 		}
 	}
 	const [only] = tried;
 	if (only === undefined) throw new Failure('internal', 'No execution provider was given.');
 	throw new Failure('unsupported', `Cannot use the device ${only.provider}: ${only.error}.`, remedies[only.provider]);
+}
+
+/** Chooses the fastest of the providers that were measured and not rejected. */
+async function fastest(tried: TriedProvider[], measured: readonly ProviderTiming[]): Promise<OpenResult> {
+	const rejected = new Set(tried.map(({ provider }) => provider));
+	const rest = measured.filter(({ provider }) => !rejected.has(provider));
+	const total = ({ samplingMs, updateMs }: ProviderTiming) => samplingMs + updateMs;
+	const best = rest.reduce((a, b) => (total(b) < total(a) ? b : a));
+	const name = (provider: ProviderName) => (provider === 'cpu' ? 'CPU' : provider);
+	for (const timing of rest) {
+		if (timing === best || timing.provider === 'cpu') continue;
+		const { provider, rows, tokens } = timing;
+		const times = `${rows} completions of ${tokens} tokens: ${timingText(timing)}, ${name(best.provider)} ${timingText(best)}`;
+		const faster = best.provider === 'cpu' ? 'the CPU is faster' : `${best.provider} is faster`;
+		tried.push({ provider, error: `${faster} for this model (${times})`, faulty: false });
+		await releaseDevice(provider);
+	}
+	return { provider: best.provider, tried, measured };
 }
 
 /**
@@ -158,35 +180,40 @@ async function sampleAndScore(executor: Executor, other: Executor) {
 	return { sampled: logprobs, scored };
 }
 
-/**
- * Checks speed, because with software drivers or small models, a working provider can still be slower than CPU threads.
- */
-async function checkSpeed(
+/** Thrown if a provider is not worth measuring further. */
+class TooSlow extends Error {
+	readonly timing: ProviderTiming;
+
+	constructor(timing: ProviderTiming) {
+		super(
+			`it is too slow for this model (${timing.rows} completions of ${timing.tokens} tokens: ${timingText(timing)})`,
+		);
+		this.timing = timing;
+	}
+}
+
+type Rival = NonNullable<OpenJob['rival']>;
+
+const measuredSize = ({ rows }: Rival) => ({ rows: Math.max(rows, deviceRows.train), tokens: trainedTokens });
+
+/** Measures speed, because with software drivers or small models, a working provider can still be slower than the CPU. */
+async function timingOfDevice(
 	provider: ProviderName,
 	tensors: Tensors,
 	shape: ModelShape,
-	{ workers, rows }: NonNullable<OpenJob['rival']>,
-	measured: ProviderTiming[],
-): Promise<void> {
+	rival: Rival,
+): Promise<ProviderTiming> {
 	const few = await timingOf(provider, tensors, shape, fewTokens);
-	if (few.samplingMs + few.updateMs > maxFewMs) {
-		measured.push(few);
-		throw new Error(
-			`it is too slow for this model (${few.rows} completions of ${few.tokens} tokens: ${timingText(few)})`,
-		);
-	}
-	const many = { rows: Math.max(rows, deviceRows.train), tokens: trainedTokens };
-	const own = await timingOf(provider, tensors, shape, many);
-	const one = await timingOf('cpu', tensors, shape, { ...many, rows });
-	// Scale the time to the same number of rows, divided among all workers.
-	const share = many.rows / rows / workers;
-	const processor = { ...one, rows: many.rows, samplingMs: one.samplingMs * share, updateMs: one.updateMs * share };
-	measured.push(own, processor);
-	const [a, b] = [own, processor].map(({ samplingMs, updateMs }) => samplingMs + updateMs) as [number, number];
-	if (a <= b) return;
-	throw new Error(
-		`the CPU is faster for this model (${many.rows} completions of ${own.tokens} tokens: ${timingText(own)}, CPU ${timingText(processor)})`,
-	);
+	if (few.samplingMs + few.updateMs > maxFewMs) throw new TooSlow(few);
+	return timingOf(provider, tensors, shape, measuredSize(rival));
+}
+
+/** Returns the time that the CPU's workers take together, from that of one of them. */
+async function timingOfRival(tensors: Tensors, shape: ModelShape, rival: Rival): Promise<ProviderTiming> {
+	const { rows, tokens } = measuredSize(rival);
+	const one = await timingOf('cpu', tensors, shape, { rows: rival.rows, tokens });
+	const share = rows / rival.rows / rival.workers;
+	return { ...one, rows, samplingMs: one.samplingMs * share, updateMs: one.updateMs * share };
 }
 
 /** Number of tokens per sampled completion, and per trained one. */

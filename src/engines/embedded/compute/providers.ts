@@ -7,6 +7,12 @@ export type ProviderName = ExecutionReport['provider'];
 /** Providers whose tensors can stay on the device between programs. */
 export const residentProviders: readonly ProviderName[] = ['webgpu'];
 
+/** Providers that sample whole completions in one run, because tensors cannot stay on the device between programs. */
+export const loopProviders: readonly ProviderName[] = ['cuda'];
+
+/** Maximum size of the key-value cache of one such run, in bytes. */
+export const loopCacheBytes = 1 << 30;
+
 /** Execution provider names used by the runtime. */
 export const runtimeNames: Readonly<Record<ProviderName, string>> = {
 	cpu: 'cpu',
@@ -33,7 +39,7 @@ export const deviceRows = { sample: 256, train: 64 };
 /** Suggested action, by provider, if a device selected by name cannot be used. */
 export const remedies: Readonly<Record<ProviderName, string>> = {
 	cpu: 'Reinstall the extension.',
-	cuda: 'Set "device" to "webgpu", "auto" or "cpu".',
+	cuda: 'Run Set Up GPU (reasoning-lab setup-gpu), or set "device" to "webgpu", "auto" or "cpu".',
 	webgpu: 'Install a current graphics driver (on Linux: Vulkan), or set "device" to "auto" or "cpu".',
 	directml: 'Set "device" to "auto" or "cpu".',
 	coreml: 'Set "device" to "auto" or "cpu".',
@@ -44,7 +50,7 @@ export function reasonOf(error: unknown): string {
 	const text = error instanceof Error ? error.message : String(error);
 	const line = text.trim().split('\n', 1)[0] as string;
 	if (/Failed to get a WebGPU adapter/.test(text)) return 'no WebGPU adapter was found';
-	if (/Failed to load shared library/.test(text)) return 'its libraries are not installed';
+	if (/Failed to load shared library/.test(text)) return 'its libraries or its driver are not installed';
 	return line.replace(/^.* was false\. /, '').replace(/[.\s]+$/, '');
 }
 

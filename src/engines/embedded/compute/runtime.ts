@@ -1,16 +1,21 @@
+import { createRequire } from 'node:module';
+import { constants } from 'node:os';
+import { join } from 'node:path';
 import type * as Ort from 'onnxruntime-node';
 import { Failure } from '../../../base/failure.ts';
+import { GpuRuntimeFolder } from '../../../runs/gpuRuntimeFolder.ts';
 import type { DeviceTraffic } from '../learner.ts';
 
 /** Wrapper for onnxruntime-node. No other file loads it. */
 
 /**
- * Disables telemetry, which version 1.30 sends by default on Linux. The variable must be set in the process environment
- * before the library is loaded. A worker thread's `process.env` is a copy that native code does not see, so the thread
- * that starts the workers must also call this.
+ * Sets variables that native code reads when the library is loaded: disables telemetry, which version 1.30 sends by
+ * default on Linux, and TF32, with which cuBLAS rounds the factors of products to 11 bits. A worker thread's
+ * `process.env` is a copy that native code does not see, so the thread that starts the workers must also call this.
  */
-export function disableTelemetry(): void {
+export function prepareEnvironment(): void {
 	process.env.ORT_DISABLE_TELEMETRY = '1';
+	process.env.NVIDIA_TF32_OVERRIDE = '0';
 }
 
 export type Tensor = Ort.Tensor;
@@ -64,15 +69,48 @@ function bytesOf(tensor: Tensor): number {
 
 let library: Promise<typeof Ort> | undefined;
 
-async function load(): Promise<typeof Ort> {
-	disableTelemetry();
+/** dlopen flags of Linux: resolve all symbols now, offer them to other libraries, and stay loaded (dlfcn.h). */
+const keepLoaded = constants.dlopen.RTLD_NOW | constants.dlopen.RTLD_GLOBAL | 0x1000;
+
+/**
+ * Loads the copy of the runtime that *Set Up GPU* created, or null if there is none. The libraries of the CUDA provider
+ * are loaded first: the runtime finds only those that the process already has.
+ */
+async function loadGpuRuntime(): Promise<typeof Ort | null> {
+	const folder = GpuRuntimeFolder.at();
+	const record = await folder.current();
+	if (record === null) return null;
+	for (const library of record.libraries) {
+		try {
+			process.dlopen({ exports: {} }, join(folder.libraries, library), keepLoaded);
+		} catch {
+			// Node.js rejects every library that is not an addon, after loading it. Others remain missing, and the provider
+			// reports which ones.
+		}
+	}
 	try {
-		const module: typeof Ort & { default?: typeof Ort } = await import('onnxruntime-node');
+		return createRequire(join(folder.runtime, 'runtime.js'))('onnxruntime-node') as typeof Ort;
+	} catch (cause) {
+		throw new Failure(
+			'unavailable',
+			`Cannot load the CUDA runtime in ${folder.runtime}.`,
+			'Run Set Up GPU again, or remove it with "reasoning-lab setup-gpu --remove".',
+			{ cause },
+		);
+	}
+}
+
+async function load(): Promise<typeof Ort> {
+	prepareEnvironment();
+	try {
+		const module: typeof Ort & { default?: typeof Ort } =
+			(await loadGpuRuntime()) ?? (await import('onnxruntime-node'));
 		const ort = module.default ?? module;
 		// Errors are thrown anyway, and messages about missing providers would clutter every run's log.
 		ort.env.logLevel = 'fatal';
 		return ort;
 	} catch (cause) {
+		if (cause instanceof Failure) throw cause;
 		throw new Failure(
 			'unavailable',
 			`Cannot load onnxruntime-node for ${process.platform} ${process.arch}.`,

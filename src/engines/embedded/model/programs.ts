@@ -225,22 +225,31 @@ function outputGradients(
 }
 
 /**
- * Prefill: maps tokens [rows, tokens] and last [rows] (flat index of each row's last prompt token) to logits [rows,
- * vocabulary] and the cache entries [rows, heads, tokens, headWidth] of every layer.
+ * Prefill: maps tokens [prompts, tokens] and last [prompts] (flat index of each prompt's last token) to logits [prompts,
+ * vocabulary] and the cache entries [prompts, heads, tokens, headWidth] of every layer.
  */
 export function prefillProgram(shape: ModelShape, dialect = cpuDialect): Graph {
 	const graph = new Graph('float32', dialect);
-	const weights = inputWeights(graph, shape);
-	const tokens = graph.input('tokens', ['rows', 'tokens'], 'int32');
-	const last = graph.input('last', ['rows'], 'int32');
-	const hidden = encodeSequences(shape, weights, tokens, (layer, keys, values) => {
+	const logits = prefill(graph, shape, inputWeights(graph, shape), (layer, keys, values) => {
 		graph.output(cacheName('keys', layer), keys);
 		graph.output(cacheName('values', layer), values);
 	});
-	const flat = graph.node('Reshape', [hidden, graph.integers([-1, shape.width])], ['rows*tokens', shape.width]);
-	const states = graph.node('Gather', [flat, last], ['rows', shape.width], { attributes: { axis: 0 } });
-	graph.output('logits', head(weights, states));
+	graph.output('logits', logits);
 	return graph;
+}
+
+/** Declares the inputs of the prefill program, and returns its logits. `keep` receives the cache entries. */
+export function prefill(
+	graph: Graph,
+	shape: ModelShape,
+	weights: ModelWeights,
+	keep: (layer: number, keys: Value, values: Value) => void,
+): Value {
+	const tokens = graph.input('tokens', ['prompts', 'tokens'], 'int32');
+	const last = graph.input('last', ['prompts'], 'int32');
+	const hidden = encodeSequences(shape, weights, tokens, keep);
+	const flat = graph.node('Reshape', [hidden, graph.integers([-1, shape.width])], ['prompts*tokens', shape.width]);
+	return head(weights, graph.node('Gather', [flat, last], ['prompts', shape.width], { attributes: { axis: 0 } }));
 }
 
 /**

@@ -6,13 +6,14 @@ import { Graph, type Value } from '../onnx/graph.ts';
 import { gather, take } from '../onnx/indexing.ts';
 import { concat, fixed, reshape } from '../onnx/layout.ts';
 import { linear, matmul, matmulTransposed } from '../onnx/matmul.ts';
+import type { Shape } from '../onnx/onnxModel.ts';
 import { reduceSum } from '../onnx/reduction.ts';
 import { softmax } from '../onnx/softmax.ts';
 import { masked, splitHeadsOfOne } from './attention.ts';
 import { cacheName } from './programs.ts';
 import { residentName } from './residentName.ts';
 import { decoder, head } from './transformer.ts';
-import { inputWeights } from './weights.ts';
+import { inputWeights, type ModelWeights } from './weights.ts';
 
 /**
  * Programs for devices that hold their own tensors. Weights and the key-value cache stay on the device between runs.
@@ -47,34 +48,59 @@ export function residentDecodeProgram(shape: ModelShape, dialect: Dialect, choic
 	const tokens = graph.input('tokens', ['rows', 1], 'int32');
 	const positions = graph.input('positions', ['rows', 1], 'int32');
 	const slots = graph.input('slots', ['slots'], 'int32');
-	const ofRow = reshape(positions, ['rows', 1, 1, 1]);
-	const isNew = compare('Equal', reshape(slots, [1, 1, 'slots', 1]), ofRow);
-	const hidden = compare('Greater', reshape(slots, [1, 1, 1, 'slots']), ofRow);
-	const mask = where(hidden, graph.scalar(masked), graph.scalar(0));
-	const cache = ['rows', shape.heads, 'slots', shape.width / shape.heads];
-	const keep = (part: 'keys' | 'values', layer: number, entry: Value): Value => {
+	const cache = cacheShape(shape);
+	const logits = decodeStep(shape, weights, { tokens, positions, slots }, (part, layer, update) => {
 		const name = cacheName(part, layer);
-		const kept = where(isNew, entry, graph.input(name, cache));
+		const kept = update(graph.input(name, cache));
 		graph.output(residentName(name), kept);
 		return kept;
-	};
-	const embedded = add(gather(weights.tokens, tokens), gather(weights.positions, positions));
-	const states = decoder(weights, embedded, (layer, qkv) => {
-		const { queries, keys, values } = splitHeadsOfOne(shape, qkv);
-		const scores = add(matmulTransposed(queries, keep('keys', layer, keys)), mask);
-		const read = matmul(softmax(scores), keep('values', layer, values));
-		return reshape(read, ['rows', 1, shape.width]);
 	});
-	const logits = head(weights, states);
 	if (choice === 'host') {
 		graph.output('logits', logits);
 		return graph;
 	}
 	outputChosen(reshape(logits, ['rows', shape.vocabulary]), choice);
-	const ends = graph.input('ends', ['rows', 1], 'int32');
-	const next = add(positions, graph.constant('int32', [], [1]));
-	graph.output(residentName('positions'), where(compare('Less', next, ends), next, ends));
+	graph.output(residentName('positions'), nextPositions(positions, graph.input('ends', ['rows', 1], 'int32')));
 	return graph;
+}
+
+export const cacheShape = (shape: ModelShape): Shape => ['rows', shape.heads, 'slots', shape.width / shape.heads];
+
+/**
+ * Returns a part of the cache, updated with the entries of the newest tokens.
+ * @param update adds the new entries to the old part
+ */
+export type KeepPart = (part: 'keys' | 'values', layer: number, update: (old: Value) => Value) => Value;
+
+/**
+ * Returns the logits [rows, 1, vocabulary] after one token per row, whose cache entries are written to the slots of their
+ * positions.
+ */
+export function decodeStep(
+	shape: ModelShape,
+	weights: ModelWeights,
+	{ tokens, positions, slots }: Readonly<Record<'tokens' | 'positions' | 'slots', Value>>,
+	keep: KeepPart,
+): Value {
+	const { graph } = tokens;
+	const ofRow = reshape(positions, ['rows', 1, 1, 1]);
+	const isNew = compare('Equal', reshape(slots, [1, 1, 'slots', 1]), ofRow);
+	const hidden = compare('Greater', reshape(slots, [1, 1, 1, 'slots']), ofRow);
+	const mask = where(hidden, graph.scalar(masked), graph.scalar(0));
+	const embedded = add(gather(weights.tokens, tokens), gather(weights.positions, positions));
+	const states = decoder(weights, embedded, (layer, qkv) => {
+		const { queries, keys, values } = splitHeadsOfOne(shape, qkv);
+		const kept = (part: 'keys' | 'values', entry: Value) => keep(part, layer, (old) => where(isNew, entry, old));
+		const scores = add(matmulTransposed(queries, kept('keys', keys)), mask);
+		return reshape(matmul(softmax(scores), kept('values', values)), ['rows', 1, shape.width]);
+	});
+	return head(weights, states);
+}
+
+/** Returns the positions of the next tokens. Rows that have ended stay at their last position. */
+export function nextPositions(positions: Value, ends: Value): Value {
+	const next = add(positions, positions.graph.constant('int32', [], [1]));
+	return where(compare('Less', next, ends), next, ends);
 }
 
 /**
@@ -112,9 +138,21 @@ const sharpness = 1e30;
  */
 function outputChosen(logits: Value, choice: Exclude<Choice, 'host'>): void {
 	const { graph } = logits;
-	const vocabulary = fixed(logits.dim(1));
 	const noise = graph.input('noise', ['rows', 1]);
-	const probabilities = softmax(multiply(logits, graph.input('inverse temperature', [])));
+	const chosen = chooseTokens(logits, noise, graph.input('inverse temperature', []), choice);
+	for (const name of chosenOutputs) graph.output(residentName(name), chosen[name]);
+}
+
+/** Returns the choice that `outputChosen` describes. */
+export function chooseTokens(
+	logits: Value,
+	noise: Value,
+	inverseTemperature: Value,
+	choice: Exclude<Choice, 'host'>,
+): Readonly<Record<(typeof chosenOutputs)[number], Value>> {
+	const { graph } = logits;
+	const vocabulary = fixed(logits.dim(1));
+	const probabilities = softmax(multiply(logits, inverseTemperature));
 	// Adding the smallest normal number keeps the logarithm of 0 finite.
 	const logprobs = log(add(probabilities, 2 ** -126));
 	const weights = choice === 'greedy' ? softmax(multiply(logits, sharpness)) : probabilities;
@@ -127,9 +165,7 @@ function outputChosen(logits: Value, choice: Exclude<Choice, 'host'>): void {
 	const tokens = cast(passed, 'int32');
 	const picked = graph.node('GatherElements', [logprobs, tokens], ['rows', 1], { attributes: { axis: 1 } });
 	const entropies = negate(reduceSum(multiply(probabilities, logprobs), [1]));
-	for (const [i, value] of [tokens, picked, entropies].entries()) {
-		graph.output(residentName(chosenOutputs[i] as string), value);
-	}
+	return { tokens, logprobs: picked, entropies };
 }
 
 export const stepName = (name: (typeof chosenOutputs)[number], step: number): string => `${name} of step ${step}`;

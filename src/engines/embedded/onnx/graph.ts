@@ -77,13 +77,17 @@ export class Graph {
 	#outputs: OnnxPort[] = [];
 	#cache = new Map<string, Value>();
 	#next = 0;
+	readonly #prefix: string;
 
+	/** @param prefix of generated names, which must be unique among a program and its loop bodies */
 	constructor(
 		floatType: 'float32' | 'float64' = 'float32',
 		dialect: Dialect = floatType === 'float64' ? standardDialect : cpuDialect,
+		prefix = '',
 	) {
 		this.floatType = floatType;
 		this.dialect = dialect;
+		this.#prefix = prefix;
 	}
 
 	input(name: string, shape: Shape, type: ElementType = this.floatType): Value {
@@ -106,7 +110,7 @@ export class Graph {
 	nodes(op: string, inputs: readonly Value[], shapes: readonly Shape[], options: NodeOptions = {}): Value[] {
 		const type = options.type ?? inputs[0]?.type ?? this.floatType;
 		const tracked = this.#recording && options.backward !== undefined && inputs.some((v) => v.tracked);
-		const outputs = shapes.map((shape) => new Value(this, `t${this.#next++}`, shape, type, tracked));
+		const outputs = shapes.map((shape) => new Value(this, `${this.#prefix}t${this.#next++}`, shape, type, tracked));
 		this.#values.push(...outputs);
 		this.#nodes.push({
 			op,
@@ -156,7 +160,7 @@ export class Graph {
 	constant(type: ElementType, shape: readonly number[], values: ArrayLike<number>, name?: string): Value {
 		const data = { float32: Float32Array, float64: Float64Array, int32: Int32Array, bool: Uint8Array } as const;
 		const array = type === 'int64' ? BigInt64Array.from(Array.from(values, (x) => BigInt(x))) : data[type].from(values);
-		return this.initializer(name ?? `c${this.#next++}`, type, shape, array);
+		return this.initializer(name ?? `${this.#prefix}c${this.#next++}`, type, shape, array);
 	}
 
 	/** Adds a constant in binary form without copying the array. */
@@ -192,7 +196,7 @@ export class Graph {
 		for (const node of this.#nodes.toReversed()) {
 			if (!node.outputs.some((name) => needed.has(name))) continue;
 			nodes.push(node);
-			for (const name of node.inputs) needed.add(name);
+			for (const name of namesReadBy(node)) needed.add(name);
 		}
 		return {
 			nodes: nodes.reverse(),
@@ -216,4 +220,12 @@ export class Graph {
 	encode(): Uint8Array<ArrayBuffer> {
 		return encodeOnnxModel(this.model());
 	}
+}
+
+/** Returns the names of a node's inputs, including those that only the body of a loop reads. */
+function namesReadBy({ inputs, attributes }: OnnxNode): string[] {
+	const bodies = Object.values(attributes).flatMap((value) =>
+		typeof value === 'object' && 'graph' in value ? [value.graph] : [],
+	);
+	return [...inputs, ...bodies.flatMap(({ nodes }) => nodes.flatMap(namesReadBy))];
 }

@@ -14,7 +14,12 @@ export const elementTypeCodes: Readonly<Record<ElementType, number>> = {
 /** A known size, or the name of a size that is only known at run time. */
 export type Dim = number | string;
 export type Shape = readonly Dim[];
-export type Attribute = number | { readonly float: number } | readonly number[] | string;
+export type Attribute =
+	| number
+	| { readonly float: number }
+	| { readonly graph: OnnxModel }
+	| readonly number[]
+	| string;
 
 export interface OnnxNode {
 	readonly op: string;
@@ -61,6 +66,7 @@ function attribute(name: string, value: Attribute): ProtoWriter {
 	if (typeof value === 'number') return w.integer(3, value).integer(20, 2);
 	if (typeof value === 'string') return w.text(4, value).integer(20, 3);
 	if ('float' in value) return w.float(2, value.float).integer(20, 1);
+	if ('graph' in value) return w.message(6, graphOf(value.graph)).integer(20, 5);
 	for (const item of value) w.integer(8, item);
 	return w.integer(20, 7);
 }
@@ -83,8 +89,7 @@ function port(p: OnnxPort): ProtoWriter {
 	return new ProtoWriter().text(1, p.name).message(2, new ProtoWriter().message(1, type));
 }
 
-/** Encodes an ONNX file (ModelProto from onnx.proto). */
-export function encodeOnnxModel(model: OnnxModel): Uint8Array<ArrayBuffer> {
+function graphOf(model: Omit<OnnxModel, 'metadata'>): ProtoWriter {
 	const graph = new ProtoWriter();
 	model.nodes.forEach((n, i) => {
 		graph.message(1, node(n, i));
@@ -93,7 +98,12 @@ export function encodeOnnxModel(model: OnnxModel): Uint8Array<ArrayBuffer> {
 	for (const t of model.initializers) graph.message(5, tensor(t));
 	for (const p of model.inputs) graph.message(11, port(p));
 	for (const p of model.outputs) graph.message(12, port(p));
-	const file = new ProtoWriter().integer(1, irVersion).text(2, 'reasoning-lab').message(7, graph);
+	return graph;
+}
+
+/** Encodes an ONNX file (ModelProto from onnx.proto). */
+export function encodeOnnxModel(model: OnnxModel): Uint8Array<ArrayBuffer> {
+	const file = new ProtoWriter().integer(1, irVersion).text(2, 'reasoning-lab').message(7, graphOf(model));
 	const domains = new Set(['', ...model.nodes.map((n) => n.domain)]);
 	for (const domain of domains) {
 		file.message(8, new ProtoWriter().text(1, domain).integer(2, domain === '' ? opset : 1));
