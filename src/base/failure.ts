@@ -3,7 +3,7 @@
  * - `invalid`: malformed input; `missing`: a file or value does not exist; `exists`: it already exists
  * - `busy`: in use by another process; `unsupported`: valid, but not supported by this version; `denied`: no
  *   permission
- * - `full`: disk full; `corrupt`: damaged file; `mismatch`: belongs to something else
+ * - `full`: disk or device memory full; `corrupt`: damaged file; `mismatch`: belongs to something else
  * - `version`: the two sides use different protocol versions; `unavailable`: the other side does not exist
  * - `timeout`, `cancelled`, `internal`: self-explanatory
  */

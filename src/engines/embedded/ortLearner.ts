@@ -8,6 +8,7 @@ import type { MicroBatch } from './compute/batching.ts';
 import { DeviceMemory } from './compute/deviceModel.ts';
 import { HostMemory } from './compute/hostModel.ts';
 import type { GradientJob, GradientTarget, OpenJob, OpenResult, PackedSequences, TeacherRef } from './compute/jobs.ts';
+import { MicroBatchRows, safeTensorBytes, sizesOf } from './compute/microBatchRows.ts';
 import { pack, packedBatches, packPerToken, unpackPerToken } from './compute/packing.ts';
 import {
 	deviceRows,
@@ -77,6 +78,10 @@ export interface LearnerSizes {
 	 */
 	readonly sampleRows: number;
 	readonly trainRows: number;
+	/** Maximum size of a tensor on a GPU, in bytes; default: what every WebGPU device supports. */
+	readonly tensorBytes?: number;
+	/** Called with the number of rows per micro-batch when the memory of a GPU was full with more. */
+	readonly onFewerRows?: (rows: number) => void;
 }
 
 /** Minimum number of rows per worker. Fewer rows take just as long. */
@@ -224,7 +229,7 @@ class OrtLearner implements Learner {
 	readonly shape: ModelShape;
 	readonly parameters: readonly ParameterSpec[];
 	readonly execution: ExecutionReport;
-	readonly #options: LearnerOptions;
+	readonly #rows: MicroBatchRows;
 	readonly #pool: WorkerPool;
 	readonly #memory: ModelMemory;
 	readonly #policy: TrainedModel;
@@ -241,7 +246,9 @@ class OrtLearner implements Learner {
 		this.parameters = parameterSpecs(options.shape);
 		this.headParameters = valueParameterSpecs(options.shape);
 		this.execution = execution;
-		this.#options = options;
+		const tensorBytes = execution.provider === 'cpu' ? Infinity : (options.tensorBytes ?? safeTensorBytes);
+		const most = { sample: options.sampleRows, train: options.trainRows };
+		this.#rows = new MicroBatchRows(options.shape, most, tensorBytes, options.onFewerRows);
 		this.#pool = pool;
 		this.#memory = memory;
 		this.#policy = policy;
@@ -254,20 +261,28 @@ class OrtLearner implements Learner {
 	sample(request: SampleRequest): Promise<Sample[]> {
 		this.#checkPrompts(request);
 		return this.#operation(async () => {
-			const { prompts } = request;
-			const max = this.#options.sampleRows;
+			const { prompts, maxNewTokens } = request;
+			const prompt = prompts.reduce((n, tokens) => Math.max(n, tokens.length), 1);
+			const most = typeof maxNewTokens === 'number' ? maxNewTokens : Math.max(0, ...maxNewTokens);
+			const tokens = Math.min(this.shape.context, prompt + most);
 			const even = Math.max(minSpread, Math.ceil(prompts.length / this.execution.workers));
-			const size = request.spread === true ? Math.min(max, even) : max;
-			const parts = Array.from({ length: Math.ceil(prompts.length / size) }, (_, i) => {
-				const from = request.of === 'teacher' ? this.#teacherRef() : null;
-				const weights = from?.weights ?? this.#policy.ref;
-				const rows = sampleJob(request, i * size, Math.min(prompts.length, (i + 1) * size), weights);
-				const job = from === null ? rows : { ...rows, teacher: from };
-				return this.#pool.run(() => ({ job, transfer: [] }));
-			});
-			const results = await settled(parts);
-			return results.flatMap((result, i) => samplesOf(request, i * size, result));
+			return this.#rows.fitting('sample', { count: prompts.length, tokens, prompt }, (max) =>
+				this.#sample(request, request.spread === true ? Math.min(max, even) : max),
+			);
 		});
+	}
+
+	async #sample(request: SampleRequest, size: number): Promise<Sample[]> {
+		const { prompts } = request;
+		const parts = Array.from({ length: Math.ceil(prompts.length / size) }, (_, i) => {
+			const from = request.of === 'teacher' ? this.#teacherRef() : null;
+			const weights = from?.weights ?? this.#policy.ref;
+			const rows = sampleJob(request, i * size, Math.min(prompts.length, (i + 1) * size), weights);
+			const job = from === null ? rows : { ...rows, teacher: from };
+			return this.#pool.run(() => ({ job, transfer: [] }));
+		});
+		const results = await settled(parts);
+		return results.flatMap((result, i) => samplesOf(request, i * size, result));
 	}
 
 	logprobs(rows: readonly Sequence[], of: ScoredBy, temperature: number): Promise<PerToken[]> {
@@ -454,7 +469,7 @@ class OrtLearner implements Learner {
 		const before = this.#heads.get(head);
 		if (before !== undefined) return before.model.setWeights(parameters);
 		const model = await this.#memory.create(head, parameters);
-		this.#heads.set(head, new ValueModel(this.#pool, head, model, this.#options.trainRows));
+		this.#heads.set(head, new ValueModel(this.#pool, head, model, this.#rows));
 	}
 
 	values(rows: readonly Sequence[], head: HeadName, logprobs?: readonly PerToken[]): Promise<PerToken[]> {
@@ -463,7 +478,7 @@ class OrtLearner implements Learner {
 			const model = this.#head(head);
 			// A reward must not depend on the policy being scored, because training would then change the reward.
 			const known = head === 'reward' ? unread(rows) : logprobs;
-			return model.values(rows, known ?? (await this.#logprobs(rows, this.#policy, 1)), this.#options.trainRows);
+			return model.values(rows, known ?? (await this.#logprobs(rows, this.#policy, 1)));
 		});
 	}
 
@@ -537,10 +552,19 @@ class OrtLearner implements Learner {
 		return this.#pool.close();
 	}
 
-	async #logprobs(rows: readonly Sequence[], weights: TrainedModel, temperature: number): Promise<PerToken[]> {
+	#logprobs(rows: readonly Sequence[], weights: TrainedModel, temperature: number): Promise<PerToken[]> {
+		return this.#rows.fitting('train', sizesOf(rows), (size) => this.#logprobsOf(rows, size, weights, temperature));
+	}
+
+	async #logprobsOf(
+		rows: readonly Sequence[],
+		size: number,
+		weights: TrainedModel,
+		temperature: number,
+	): Promise<PerToken[]> {
 		const output: PerToken[] = new Array(rows.length);
 		await settled(
-			packedBatches(rows, this.#options.trainRows, this.shape.width).map(async (indices) => {
+			packedBatches(rows, size, this.shape.width).map(async (indices) => {
 				const batch = this.#pack(rows, indices);
 				const { logprobs } = await this.#pool.run(() => ({
 					job: { kind: 'logprobs', weights: weights.ref, batch, temperature },
@@ -619,23 +643,32 @@ class OrtLearner implements Learner {
 		inputs: UpdateInputs<Row>,
 	): Promise<UpdateResult> {
 		return this.#operation(async () => {
-			let loss = 0;
-			const logprobs: PerToken[] = new Array(rows.length);
-			const entropies: PerToken[] = new Array(rows.length);
-			await this.#policy.accumulate(
-				packedBatches(rows, this.#options.trainRows, this.shape.width, inputs.together),
-				(indices, gradient) => this.#gradient(rows, indices, inputs, gradient),
-				({ result, batch }, indices) => {
-					loss += result.loss;
-					for (const [i, row] of indices.entries()) {
-						logprobs[row] = unpackPerToken(result.logprobs, rows[row] as Row, i, batch);
-						entropies[row] = unpackPerToken(result.entropies, rows[row] as Row, i, batch);
-					}
-				},
-			);
+			const sum = await this.#rows.fitting('train', sizesOf(rows), (size) => this.#accumulate(rows, size, inputs));
 			const gradNorm = await this.#policy.step(optimizer);
-			return { loss, gradNorm, logprobs, entropies };
+			return { ...sum, gradNorm };
 		});
+	}
+
+	async #accumulate<Row extends Sequence>(
+		rows: readonly Row[],
+		size: number,
+		inputs: UpdateInputs<Row>,
+	): Promise<Omit<UpdateResult, 'gradNorm'>> {
+		let loss = 0;
+		const logprobs: PerToken[] = new Array(rows.length);
+		const entropies: PerToken[] = new Array(rows.length);
+		await this.#policy.accumulate(
+			packedBatches(rows, size, this.shape.width, inputs.together),
+			(indices, gradient) => this.#gradient(rows, indices, inputs, gradient),
+			({ result, batch }, indices) => {
+				loss += result.loss;
+				for (const [i, row] of indices.entries()) {
+					logprobs[row] = unpackPerToken(result.logprobs, rows[row] as Row, i, batch);
+					entropies[row] = unpackPerToken(result.entropies, rows[row] as Row, i, batch);
+				}
+			},
+		);
+		return { loss, logprobs, entropies };
 	}
 
 	async #gradient<Row extends Sequence>(

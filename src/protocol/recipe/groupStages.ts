@@ -179,7 +179,16 @@ const tokenKeys = {
 			0,
 			1,
 		),
-		{ or: 'none', lacking: { embedded: perToken, pytorch: clipCovOnly.pytorch as Lack } },
+		{
+			or: 'none',
+			lacking: {
+				embedded: {
+					when: (_, { loss_type = 'dapo' }) => !clippingTypes.includes(loss_type),
+					say: `Selects among tokens that are not clipped, so it requires "loss_type" ${clippingTypes.join(', ')}. Remove one of them.`,
+				},
+				pytorch: clipCovOnly.pytorch as Lack,
+			},
+		},
 	),
 	clip_cov_lb: bareKey(real('Clip-Cov: covariance above which tokens can be excluded.', -1000, 1000), {
 		or: '`1`',

@@ -5,6 +5,7 @@ import type * as Ort from 'onnxruntime-node';
 import { Failure } from '../../../base/failure.ts';
 import { GpuRuntimeFolder } from '../../../runs/gpuRuntimeFolder.ts';
 import type { DeviceTraffic } from '../learner.ts';
+import { deviceFailure } from './deviceFailure.ts';
 
 /** Wrapper for onnxruntime-node. No other file loads it. */
 
@@ -165,9 +166,11 @@ export class Session {
 	readonly #session: Ort.InferenceSession;
 	readonly #traffic: Traffic | undefined;
 	readonly #dispatches: number;
+	readonly #provider: string;
 
-	private constructor(session: Ort.InferenceSession, { traffic, dispatches }: SessionOptions) {
+	private constructor(session: Ort.InferenceSession, { provider, traffic, dispatches }: SessionOptions) {
 		this.#session = session;
+		this.#provider = provider;
 		this.#traffic = traffic;
 		this.#dispatches = dispatches ?? 0;
 	}
@@ -194,7 +197,11 @@ export class Session {
 	}
 
 	async run(feeds: Feeds, fetches?: Fetches): Promise<Record<string, Tensor>> {
-		const results = await (fetches ? this.#session.run(feeds, fetches) : this.#session.run(feeds));
+		const results = await (fetches ? this.#session.run(feeds, fetches) : this.#session.run(feeds)).catch(
+			(error: unknown) => {
+				throw deviceFailure(this.#provider, error) ?? error;
+			},
+		);
 		this.#traffic?.add(feeds, results as Record<string, Tensor>, this.#dispatches);
 		return results as Record<string, Tensor>;
 	}

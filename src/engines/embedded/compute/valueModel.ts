@@ -4,6 +4,7 @@ import type { OptimizerSettings, PerToken, Sequence, ValueUpdateResult } from '.
 import type { ValueOutput, ValueVariant } from '../model/programs.ts';
 import { type MicroBatch, microBatches, pad } from './batching.ts';
 import type { GradientTarget } from './jobs.ts';
+import { type MicroBatchRows, sizesOf } from './microBatchRows.ts';
 import { settled, type TrainedModel } from './trainedModel.ts';
 import type { WorkerPool } from './workerPool.ts';
 
@@ -64,21 +65,22 @@ export interface ValueInputs<Row extends Sequence> {
 export class ValueModel {
 	readonly model: TrainedModel;
 	readonly #pool: WorkerPool;
-	readonly #trainRows: number;
+	readonly #rows: MicroBatchRows;
 	readonly #output: ValueOutput;
 
-	constructor(pool: WorkerPool, head: HeadName, model: TrainedModel, trainRows: number) {
+	constructor(pool: WorkerPool, head: HeadName, model: TrainedModel, rows: MicroBatchRows) {
 		this.#pool = pool;
-		this.#trainRows = trainRows;
+		this.#rows = rows;
 		this.#output = head === 'value' || head === 'process' ? 'probability' : 'score';
 		this.model = model;
 	}
 
-	/**
-	 * @param logprobs log-probabilities of each row's completion tokens under the policy
-	 * @param size number of rows per micro-batch
-	 */
-	async values(rows: readonly Sequence[], logprobs: readonly PerToken[], size: number): Promise<PerToken[]> {
+	/** @param logprobs log-probabilities of each row's completion tokens under the policy */
+	values(rows: readonly Sequence[], logprobs: readonly PerToken[]): Promise<PerToken[]> {
+		return this.#rows.fitting('train', sizesOf(rows), (size) => this.#values(rows, logprobs, size));
+	}
+
+	async #values(rows: readonly Sequence[], logprobs: readonly PerToken[], size: number): Promise<PerToken[]> {
 		const output: PerToken[] = new Array(rows.length);
 		await settled(
 			microBatches(rows, size).map(async (indices) => {
@@ -104,10 +106,23 @@ export class ValueModel {
 		inputs: ValueInputs<Row>,
 		settings: OptimizerSettings,
 	): Promise<ValueUpdateResult> {
+		const sum = await this.#rows.fitting('train', sizesOf(rows), (size) =>
+			this.#accumulate(rows, size, logprobs, inputs),
+		);
+		const gradNorm = await this.model.step(settings);
+		return { ...sum, gradNorm };
+	}
+
+	async #accumulate<Row extends Sequence>(
+		rows: readonly Row[],
+		size: number,
+		logprobs: readonly PerToken[],
+		inputs: ValueInputs<Row>,
+	): Promise<Omit<ValueUpdateResult, 'gradNorm'>> {
 		const values: PerToken[] = new Array(rows.length);
 		let loss = 0;
 		await this.model.accumulate(
-			microBatches(rows, this.#trainRows, inputs.together),
+			microBatches(rows, size, inputs.together),
 			(indices, gradient) => this.#gradient({ rows, logprobs, inputs }, indices, gradient),
 			({ result, batch }, indices) => {
 				loss += result.loss;
@@ -116,8 +131,7 @@ export class ValueModel {
 				}
 			},
 		);
-		const gradNorm = await this.model.step(settings);
-		return { loss, gradNorm, values };
+		return { loss, values };
 	}
 
 	async #gradient<Row extends Sequence>(

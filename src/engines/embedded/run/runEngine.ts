@@ -62,6 +62,9 @@ class EmbeddedTraining implements Training {
 		const checkpoint = start === null ? null : await readCheckpoint(start.folder);
 		const branches = start !== null && !start.own;
 		const lastDevice = resume ? await lastDeviceOf(run.folder) : null;
+		const warn = (message: string) => {
+			void writer.appendEvent({ type: 'alert', level: 'warning', message }).catch(() => undefined);
+		};
 		const started = await startTraining({
 			recipe,
 			lastDevice,
@@ -73,9 +76,11 @@ class EmbeddedTraining implements Training {
 			imitation,
 			onLeftOut: (count, why) => {
 				const rows = formatCounted(count, 'row has been', 'rows have been');
-				void writer
-					.appendEvent({ type: 'alert', level: 'warning', message: `${rows} skipped so far: ${why}.` })
-					.catch(() => undefined);
+				warn(`${rows} skipped so far: ${why}.`);
+			},
+			onFewerRows: (count) => {
+				const rows = formatCounted(count, 'row', 'rows');
+				warn(`The memory of the GPU was full, so micro-batches have at most ${rows} from now on.`);
 			},
 		}).catch((error: unknown) => {
 			// Loading a reward can take a long time, and a stop request does not wait for it.

@@ -42,6 +42,8 @@ export interface StartOptions {
 	/** The recipe's rewards, which load while the model is being created. */
 	readonly rewards: Promise<RecipeScorers>;
 	readonly onLeftOut: (count: number, why: string) => void;
+	/** Called with the number of rows per micro-batch when the memory of a GPU was full with more. */
+	readonly onFewerRows: (rows: number) => void;
 	/** Step label files, for stages that train on them. */
 	readonly labels: LabelTexts;
 	readonly pairs: PairFiles;
@@ -63,13 +65,13 @@ function progressOf({ state }: StoredCheckpoint): Progress {
 }
 
 function makeLearner(
-	{ recipe, lastDevice }: StartOptions,
+	{ recipe, lastDevice, onFewerRows }: StartOptions,
 	model: ModelAndTokenizer,
 	weights: StoredCheckpoint | null,
 ): Promise<Learner> {
 	const { device, workers, sampleRows, trainRows } = recipe;
 	const preferred = lastDevice === null ? {} : { preferred: lastDevice };
-	const common = { shape: model.shape, device, ...preferred, workers, sampleRows, trainRows };
+	const common = { shape: model.shape, device, ...preferred, workers, sampleRows, trainRows, onFewerRows };
 	if (weights === null) return createLearner({ ...common, seed: recipe.seed });
 	return createLearner({ ...common, parameters: storedParameters(weights, parameterSpecs(model.shape)) });
 }

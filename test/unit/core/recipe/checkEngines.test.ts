@@ -82,6 +82,10 @@ describe('features missing from the embedded engine', () => {
 			/^stages\[0\]\.importance_sampling_level: .* ratios per token/,
 		],
 		[stage({ loss_type: 'sapo', kl_cov_ratio: 0.1 }), /^stages\[0\]\.kl_cov_ratio: Replaces clipping/],
+		[
+			stage({ loss_type: 'cispo', epsilon_high: 5, clip_cov_ratio: 0.1 }),
+			/^stages\[0\]\.clip_cov_ratio: Selects among/,
+		],
 		[stage({ clip_cov_lb: 2 }), /^stages\[0\]\.clip_cov_lb: Only used with "clip_cov_ratio"/],
 		[
 			stage({ loss_type: 'gmpo', top_entropy_quantile: 0.2 }),

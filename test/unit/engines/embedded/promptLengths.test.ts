@@ -42,6 +42,7 @@ async function untrained(
 		checkpoint: null,
 		rewards: new RunRewards(run, recipe).loaded,
 		onLeftOut: () => undefined,
+		onFewerRows: () => undefined,
 		labels: { byStage: new Map(), hash: null },
 		pairs: { byStage: new Map(), hash: null },
 		imitation: {

@@ -1,0 +1,34 @@
+import { Failure } from '../../../base/failure.ts';
+import { formatBytes } from '../../../base/format.ts';
+
+/**
+ * Recognizes errors of the runtime that are about the device rather than the program. Returns null for other errors.
+ * Failures with the reason `full` can disappear with fewer rows per micro-batch.
+ */
+export function deviceFailure(provider: string, cause: unknown): Failure | null {
+	if (provider === 'cpu') return null;
+	const text = cause instanceof Error ? cause.message : String(cause);
+	const action = 'Lower "context" or the size of the model in the recipe, or set "device" to "cpu".';
+	const large = /Buffer size \((\d+)\) exceeds the max buffer size limit \((\d+)\)/.exec(text);
+	if (large !== null) {
+		const [needed, limit] = large.slice(1).map((bytes) => formatBytes(Number(bytes))) as [string, string];
+		return new Failure('full', `A tensor needs ${needed}, but ${provider} allows ${limit}.`, action, { cause });
+	}
+	const wanted = /Failed to allocate memory for requested buffer of size (\d+)/.exec(text)?.[1];
+	if (
+		wanted !== undefined ||
+		/\[Invalid Buffer|out of memory|OUT_OF_(?:DEVICE|HOST)_MEMORY|CUDA failure 2:/i.test(text)
+	) {
+		const size = wanted === undefined ? '' : ` (${formatBytes(Number(wanted))} more were needed)`;
+		return new Failure('full', `The memory of the device ${provider} is full${size}.`, action, { cause });
+	}
+	if (/device (?:is|was) lost|DEVICE_LOST|DXGI_ERROR_DEVICE|CUDA failure (?:46|100|700|719|999):/i.test(text)) {
+		return new Failure(
+			'unavailable',
+			`The device ${provider} was lost: it was removed, or its driver was reset.`,
+			'Resume the run: it continues from its last checkpoint, if necessary on another device.',
+			{ cause },
+		);
+	}
+	return null;
+}

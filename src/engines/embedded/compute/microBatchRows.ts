@@ -1,0 +1,81 @@
+import { Failure } from '../../../base/failure.ts';
+import type { ModelShape } from '../../shared/modelShape.ts';
+import type { Sequence } from '../learner.ts';
+
+/** What a micro-batch is for: sampling, or log-probabilities, values and gradients. */
+export type BatchUse = 'sample' | 'train';
+
+/** Size of a tensor that every WebGPU device supports (WebGPU, maxStorageBufferBindingSize of the default limits). */
+export const safeTensorBytes = 128 << 20;
+
+const floatBytes = 4;
+
+/** Returns the number of rows and the length of the longest one. */
+export const sizesOf = (rows: readonly Sequence[]) => ({
+	count: rows.length,
+	tokens: rows.reduce((n, { tokens }) => Math.max(n, tokens.length), 1),
+});
+
+/**
+ * Number of rows per micro-batch, which shrinks when the memory of a GPU is full. The largest tensor of a micro-batch has
+ * at most `tensorBytes`, if a single row permits it.
+ */
+export class MicroBatchRows {
+	readonly #shape: ModelShape;
+	readonly #tensorBytes: number;
+	readonly #most: Record<BatchUse, number>;
+	readonly #onFewer: (rows: number) => void;
+
+	/**
+	 * @param tensorBytes infinite on the CPU, where micro-batches are small
+	 * @param onFewer called with the new number when it shrinks
+	 */
+	constructor(
+		shape: ModelShape,
+		most: Readonly<Record<BatchUse, number>>,
+		tensorBytes: number,
+		onFewer: (rows: number) => void = () => undefined,
+	) {
+		this.#shape = shape;
+		this.#most = { ...most };
+		this.#tensorBytes = tensorBytes;
+		this.#onFewer = onFewer;
+	}
+
+	/**
+	 * Returns the number of rows for sequences of up to `tokens` tokens.
+	 * @param prompt greatest number of tokens that attend to each other in one program: the prompt for sampling
+	 */
+	size(use: BatchUse, tokens: number, prompt = tokens): number {
+		const { heads, width, feedForward } = this.#shape;
+		const scores = heads * prompt ** 2;
+		const states =
+			use === 'sample' ? Math.max(width * tokens, feedForward * prompt) : tokens * Math.max(3 * width, feedForward);
+		const fitting = Math.floor(this.#tensorBytes / (floatBytes * Math.max(scores, states)));
+		return Math.max(1, Math.min(this.#most[use], fitting));
+	}
+
+	/**
+	 * Runs an operation, again with half as many rows whenever the memory of the device is full. The operation must not
+	 * have changed anything if it fails.
+	 * @param count number of rows of the operation
+	 * @param run receives the number of rows per micro-batch
+	 */
+	async fitting<T>(
+		use: BatchUse,
+		{ count, tokens, prompt }: { readonly count: number; readonly tokens: number; readonly prompt?: number },
+		run: (size: number) => Promise<T>,
+	): Promise<T> {
+		for (;;) {
+			const size = this.size(use, tokens, prompt);
+			try {
+				return await run(size);
+			} catch (error) {
+				const used = Math.min(size, count);
+				if (!(error instanceof Failure) || error.reason !== 'full' || used <= 1) throw error;
+				this.#most[use] = Math.ceil(used / 2);
+				this.#onFewer(this.#most[use]);
+			}
+		}
+	}
+}

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { Failure } from '../../../../../src/base/failure.ts';
+import { deviceFailure } from '../../../../../src/engines/embedded/compute/deviceFailure.ts';
+import { MicroBatchRows, safeTensorBytes } from '../../../../../src/engines/embedded/compute/microBatchRows.ts';
+
+const shape = { vocabulary: 24, context: 2048, width: 512, heads: 8, layers: 8, feedForward: 2048 };
+const most = { sample: 256, train: 64 };
+
+describe('rows per micro-batch', () => {
+	test('are as many as the largest tensor permits, and at least one', () => {
+		const rows = new MicroBatchRows(shape, most, safeTensorBytes);
+		assert.equal(rows.size('train', 64), 64);
+		// Feed-forward states: 268 x 2048 numbers per row; scores: 8 x 268².
+		assert.equal(rows.size('train', 268), Math.floor(safeTensorBytes / (4 * Math.max(8 * 268 ** 2, 268 * 2048))));
+		assert.equal(rows.size('train', 1024), Math.floor(safeTensorBytes / (4 * 8 * 1024 ** 2)));
+		assert.equal(rows.size('train', 100_000), 1);
+		// A long completion of a short prompt: only the cache grows with it.
+		assert.equal(rows.size('sample', 2048, 16), Math.floor(safeTensorBytes / (4 * 512 * 2048)));
+		assert.equal(rows.size('sample', 64, 16), 256);
+		assert.equal(new MicroBatchRows(shape, most, Infinity).size('train', 100_000), 64);
+	});
+
+	test('are halved while the memory of the device is full, for this use, and stay so', async () => {
+		const told: number[] = [];
+		const rows = new MicroBatchRows(shape, most, safeTensorBytes, (count) => told.push(count));
+		const sizes: number[] = [];
+		const run = async (size: number) => {
+			sizes.push(size);
+			if (Math.min(size, 40) > 10) throw new Failure('full', 'The memory is full.');
+			return size;
+		};
+		// Only 40 rows: the first attempt had no more.
+		assert.equal(await rows.fitting('train', { count: 40, tokens: 64 }, run), 10);
+		assert.deepEqual(
+			[sizes, told],
+			[
+				[64, 20, 10],
+				[20, 10],
+			],
+		);
+		assert.equal(rows.size('train', 64), 10);
+		assert.equal(rows.size('sample', 64), 256);
+	});
+
+	test('do not hide other failures, or a single row that does not fit', async () => {
+		const rows = new MicroBatchRows(shape, most, safeTensorBytes);
+		const failing = (reason: Failure['reason']) => () => Promise.reject(new Failure(reason, 'No.'));
+		await assert.rejects(rows.fitting('train', { count: 9, tokens: 9 }, failing('internal')), /No/);
+		assert.equal(rows.size('train', 9), 64);
+		await assert.rejects(rows.fitting('train', { count: 9, tokens: 9 }, failing('full')), /No/);
+		assert.equal(rows.size('train', 9), 1);
+	});
+});
+
+describe('errors of the runtime', () => {
+	/** Messages of onnxruntime-node 1.30.0: the first two from SwiftShader, the third from its source. */
+	const cases: readonly [string, Failure['reason'] | null, RegExp][] = [
+		[
+			'WebGPU validation failed. Buffer size (3600000000) exceeds the max buffer size limit (1073741824).\n - While calling [Device].CreateBuffer([BufferDescriptor]).\n',
+			'full',
+			/^A tensor needs 3.6 GB, but webgpu allows 1.1 GB\.$/,
+		],
+		[
+			'WebGPU validation failed. [Invalid Buffer (unlabeled)] is invalid due to a previous error.\n - While validating entries[2]',
+			'full',
+			/^The memory of the device webgpu is full\.$/,
+		],
+		[
+			'Non-zero status code returned while running MatMul node. Status Message: Failed to allocate memory for requested buffer of size 1073741824',
+			'full',
+			/^The memory of the device webgpu is full \(1.1 GB more were needed\)\.$/,
+		],
+		['CUDA failure 2: out of memory ; GPU=0', 'full', /is full\.$/],
+		['CUDA failure 719: unspecified launch failure ; GPU=0', 'unavailable', /^The device webgpu was lost/],
+		['vkQueueSubmit failed with VK_ERROR_DEVICE_LOST', 'unavailable', /was lost/],
+		['Invalid rank for input: x', null, /^$/],
+	];
+
+	test('about the device become sentences', () => {
+		for (const [text, reason, pattern] of cases) {
+			const failure = deviceFailure('webgpu', new Error(text));
+			assert.equal(failure?.reason ?? null, reason, text);
+			assert.match(failure?.message ?? '', pattern);
+			assert.equal(deviceFailure('cpu', new Error(text)), null);
+		}
+	});
+});
