@@ -1,9 +1,11 @@
 import { Failure } from '../../base/failure.ts';
+import { formatBytes } from '../../base/format.ts';
 import { runProgram } from '../../processes/runProgram.ts';
 import { decodeOrThrow } from '../../protocol/decode.ts';
 import { type EngineDevice, engineDevicesSchema } from '../../protocol/engineDevices.ts';
 import type { CheckRow } from '../../protocol/torchEnvironment.ts';
 import { usableGpu } from '../gpu/gpuSetup.ts';
+import type { NvidiaFacts } from '../machine/nvidia.ts';
 import { type DoctorFacts, row } from './doctorFacts.ts';
 
 /**
@@ -36,6 +38,15 @@ const titles: Readonly<Record<string, string>> = {
 	coreml: 'Core ML',
 };
 
+/** Describes the first NVIDIA GPU, which the embedded engine uses, or returns an empty string. */
+function cardOf(nvidia: NvidiaFacts | null): string {
+	const [gpu] = nvidia?.gpus ?? [];
+	if (nvidia === null || gpu === undefined) return '';
+	const memory = gpu.total === null ? [] : [formatBytes(gpu.total)];
+	const driver = nvidia.driver === '' ? [] : [`driver ${nvidia.driver}`];
+	return ` (${[gpu.name, ...memory, ...driver].join(', ')})`;
+}
+
 /** Returns a row for each device other than the CPU on which the embedded engine can train. */
 export function engineDeviceRows({ engineDevices: devices, machine }: DoctorFacts): CheckRow[] {
 	if (devices === null) return [];
@@ -43,7 +54,10 @@ export function engineDeviceRows({ engineDevices: devices, machine }: DoctorFact
 	return devices.map(({ provider, error, faulty }) => {
 		const id = `embedded-${provider}`;
 		const check = `Embedded: ${titles[provider] ?? provider}`;
-		if (error === null) return row(id, check, 'ok', 'results match the CPU');
+		if (error === null) {
+			const card = provider === 'cuda' ? cardOf(machine.nvidia) : '';
+			return row(id, check, 'ok', `results match the CPU${card}`);
+		}
 		if (!faulty) {
 			const lacksCuda = provider === 'cuda' && !(usableGpu(machine.nvidia) instanceof Failure);
 			return row(id, check, 'absent', error, lacksCuda ? 'Run Set Up GPU (reasoning-lab setup-gpu).' : undefined);

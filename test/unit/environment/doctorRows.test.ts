@@ -254,6 +254,17 @@ describe('devices of the embedded engine', () => {
 		assert.match(seen[2]?.action ?? '', /driver/);
 	});
 
+	it('name the card that CUDA uses, and how to set it up', () => {
+		const cuda = (error: string | null, driver: string) =>
+			rows({ engineDevices: [{ provider: 'cuda', error, faulty: false }], machine: withNvidia(driver, '9.0') }).get(
+				'embedded-cuda',
+			);
+		assert.equal(cuda(null, '580.65')?.found, 'results match the CPU (GPU, 24 GB, driver 580.65)');
+		assert.match(cuda('its libraries or its driver are not installed', '580.65')?.action ?? '', /Run Set Up GPU/);
+		// The setup would fail, too.
+		assert.equal(cuda('its libraries or its driver are not installed', '550.54')?.action, null);
+	});
+
 	it('are unknown if the engine cannot be asked, and no row if it is not', () => {
 		const failed = rows({ engineDevices: new Failure('internal', 'It ended.') }).get('embedded-devices');
 		assert.deepEqual([failed?.status, failed?.found], ['unknown', 'It ended.']);
