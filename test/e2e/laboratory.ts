@@ -93,7 +93,12 @@ export class Laboratory {
 
 	/** Opens a page on a workbench served by another process. */
 	async foreignWorkbench(url: string): Promise<WorkbenchPage> {
-		const context = await this.chrome.newContext({ viewport: { width: 1400, height: 900 }, colorScheme: 'dark' });
+		const context = await this.chrome.newContext({
+			viewport: { width: 1400, height: 900 },
+			colorScheme: 'dark',
+			// Progress bars of the workbench otherwise redraw all the time.
+			reducedMotion: 'reduce',
+		});
 		const page = new WorkbenchPage(await context.newPage());
 		this.pages.push(page);
 		await page.open(url);

@@ -6,7 +6,9 @@
 import { chromium, type LaunchOptions } from 'playwright-core';
 
 const launch = JSON.parse(process.argv[2] ?? '{}') as LaunchOptions;
-const server = await chromium.launchServer({ ...launch, host: '127.0.0.1' });
+// Pages live for seconds, which is too short for optimized code to pay off.
+const args = [...(launch.args ?? []), '--js-flags=--no-opt'];
+const server = await chromium.launchServer({ ...launch, args, host: '127.0.0.1' });
 process.stdout.write(`${server.wsEndpoint()}\n`);
 const end = async () => {
 	await server.close();

@@ -65,6 +65,14 @@ suite('PyTorch engine environment in the editor', () => {
 		await vscode.commands.executeCommand('workbench.action.closeActiveEditor');
 	});
 
+	test('CUDA for the embedded engine is not downloaded on a machine without an NVIDIA GPU', async function () {
+		if (process.platform !== 'linux' || existsSync('/proc/driver/nvidia/version')) this.skip();
+		notices.length = 0;
+		await vscode.commands.executeCommand(commandIds.setUpGpu);
+		const notice = await until('a notification', () => notices.find(({ level }) => level === 'error'));
+		assert.match(notice.text, /^No NVIDIA GPU was found on this machine\.$/);
+	});
+
 	test('an environment is set up with pip, checked, and removed', async function () {
 		this.timeout(300_000);
 		const able = ['python3', 'python'].some((name) => spawnSync(name, ['-m', 'ensurepip', '--version']).status === 0);
