@@ -25,6 +25,8 @@ export interface ScoreRow {
 	readonly truncated: boolean | null;
 	/** Completion token IDs, if known. Python rewards receive them as `completion_ids`. */
 	readonly completionIds?: readonly number[];
+	/** Mean entropy of the completion's tokens when they were sampled, in nats, if known. */
+	readonly entropy?: number;
 	/** Set for conversational data: a Python reward then gets lists of messages, as in TRL. */
 	readonly messages?: { readonly prompt: readonly ChatMessage[]; readonly completion: readonly ChatMessage[] };
 }

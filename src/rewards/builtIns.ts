@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { suggest } from '../core/recipe/suggest.ts';
+import { certaintyReward } from '../core/reward/certaintyReward.ts';
 import { cosineLengthReward } from '../core/reward/cosineLengthReward.ts';
 import { environmentReward } from '../core/reward/environmentReward.ts';
 import { exactMatchReward } from '../core/reward/exactMatchReward.ts';
@@ -8,6 +9,7 @@ import { formatOf } from '../core/reward/formatReward.ts';
 import { jsonSchemaReward } from '../core/reward/jsonSchemaReward.ts';
 import { languageConsistencyReward } from '../core/reward/languageConsistencyReward.ts';
 import { lengthTargetReward } from '../core/reward/lengthTargetReward.ts';
+import { majorityRewards } from '../core/reward/majorityReward.ts';
 import { multipleChoiceReward } from '../core/reward/multipleChoiceReward.ts';
 import { reflectionReward } from '../core/reward/reflectionReward.ts';
 import { repetitionReward } from '../core/reward/repetitionReward.ts';
@@ -77,6 +79,10 @@ export async function createBuiltIn(given: BuiltInEntry, context: RewardContext)
 			const accuracy = await createAccuracy(context);
 			return { score: (sample) => cosineLengthReward(sample, entry, tags, accuracy(sample)) };
 		}
+		case 'majority':
+			return { score: () => null, scoreAll: async (samples) => majorityRewards(samples, tags) };
+		case 'certainty':
+			return { score: certaintyReward };
 		case 'environment':
 			return { score: environmentReward };
 		case 'repetition':

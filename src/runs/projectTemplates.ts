@@ -5,7 +5,7 @@ import { Failure } from '../base/failure.ts';
 
 /** A project template: a folder in media/templates. */
 export interface ProjectTemplate {
-	readonly id: 'starter' | 'demo' | 'pytorch' | 'r1' | 'expert-iteration' | 'algorithms';
+	readonly id: 'starter' | 'demo' | 'pytorch' | 'r1' | 'expert-iteration' | 'algorithms' | 'no-labels';
 	readonly label: string;
 	readonly detail: string;
 	/** Recipe to open after the project has been created. */
@@ -48,6 +48,12 @@ export const projectTemplates: readonly ProjectTemplate[] = [
 		label: 'Losses compared',
 		detail: 'A pipeline: ten losses and advantages from the same start, and a report that compares them.',
 		recipe: 'algorithms.recipe.json',
+	},
+	{
+		id: 'no-labels',
+		label: 'Training without labels',
+		detail: 'A pipeline: majority votes as the reward (TTRL), compared with labels and with a control.',
+		recipe: 'no-labels.recipe.json',
 	},
 ];
 

@@ -68,6 +68,12 @@ export function checkRewards(recipe: Recipe, template: Template | null, report: 
 		seen.add(name);
 		if (!('use' in reward)) continue;
 		const fault = optionFault(reward, template);
+		if (reward.use === 'certainty' && recipe.engine !== 'embedded') {
+			report(
+				['rewards', i],
+				`The reward "certainty" requires the embedded engine, because TRL does not pass entropies to rewards. Remove it, or set "engine": "embedded".`,
+			);
+		}
 		if (fault !== null) report(fault[0] === null ? ['rewards', i] : ['rewards', i, fault[0]], fault[1]);
 	}
 	if (recipe.rewards.every((reward) => reward.weight === 0)) {

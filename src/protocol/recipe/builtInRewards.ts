@@ -377,6 +377,16 @@ const schemas = [
 	judgeOptions,
 	processOptions,
 	rewardModelOptions,
+	reward(
+		'majority',
+		'The answer is the most frequent one among the completions of the same prompt. Uses no labels.',
+		{},
+	),
+	reward(
+		'certainty',
+		'Minus the mean entropy of the tokens of the completion. Uses no labels, and requires the embedded engine.',
+		{},
+	),
 	reward('environment', "The reward that the recipe's environment returns for the episode.", {}),
 ] as const;
 

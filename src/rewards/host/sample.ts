@@ -11,6 +11,7 @@ class Sample implements RewardSample {
 	readonly row: ScoreRow['row'];
 	readonly truncated: boolean | null;
 	readonly completionIds?: readonly number[];
+	readonly entropy?: number;
 	readonly messages?: NonNullable<ScoreRow['messages']>;
 	readonly #tags: TraceTags;
 	#trace: Trace | undefined;
@@ -22,6 +23,7 @@ class Sample implements RewardSample {
 		this.row = row.row;
 		this.truncated = row.truncated;
 		if (row.completionIds !== undefined) this.completionIds = row.completionIds;
+		if (row.entropy !== undefined) this.entropy = row.entropy;
 		if (row.messages !== undefined) this.messages = row.messages;
 		this.#tags = tags;
 	}

@@ -22,7 +22,13 @@ const starter = join(media, 'templates/starter');
 const text = readFileSync(join(starter, 'starter.recipe.json'), 'utf8');
 
 test('the cold-start accuracy in recipe comments and pages matches the recipe', () => {
-	const recipes = ['demo/addition', 'pytorch/small', 'expert-iteration/expert-iteration', 'algorithms/algorithms'];
+	const recipes = [
+		'demo/addition',
+		'pytorch/small',
+		'expert-iteration/expert-iteration',
+		'algorithms/algorithms',
+		'no-labels/no-labels',
+	];
 	for (const name of recipes) {
 		const recipe = readFileSync(join(media, `templates/${name}.recipe.json`), 'utf8');
 		const [, set] = /"heldOutAccuracy": ([\d.]+)/.exec(recipe) ?? [];

@@ -20,7 +20,11 @@ const needed: Readonly<Partial<Record<BuiltInRewardName, object>>> = {
 	process: { url: 'http://127.0.0.1:9/' },
 };
 /** Rewards that depend on an external service or program, or on the episode. */
-const asking: readonly BuiltInRewardName[] = ['judge', 'process', 'reward-model', 'code-tests', 'environment'];
+const asking: readonly BuiltInRewardName[] = [
+	...(['judge', 'process', 'reward-model', 'code-tests', 'environment'] as const),
+	// Need the other completions of the prompt, or the entropies of the tokens.
+	...(['majority', 'certainty'] as const),
+];
 const own = builtInRewardNames.filter((name) => !asking.includes(name));
 const make = (use: BuiltInRewardName, options: object = {}, where = context) =>
 	createBuiltIn({ use, name: use, ...needed[use], ...options }, where);

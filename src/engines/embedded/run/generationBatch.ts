@@ -1,7 +1,7 @@
 import { Failure } from '../../../base/failure.ts';
 import type { AdvantageKeys } from '../../../core/grpo/advantages/advantageSettings.ts';
 import { type BatchScore, type RewardFailures, type RowScore, scoreBatch } from '../../shared/scoreBatch.ts';
-import type { Sample } from '../learner.ts';
+import type { PerToken, Sample } from '../learner.ts';
 import { advantagesOf } from './advantagesOf.ts';
 import type { PosedProblem } from './problemFeed.ts';
 import type { StageHost, Verdict } from './stageHost.ts';
@@ -81,6 +81,7 @@ async function sampleGroups(
 				answer: problem.answer,
 				row: problem.row,
 				truncated: (samples[i] as Sample).truncated,
+				entropy: meanOf((samples[i] as Sample).entropies),
 			})),
 			{ step: progress.step, signal: host.interrupt },
 		),
@@ -96,6 +97,10 @@ async function sampleGroups(
 			completion: completions[i] as string,
 		})),
 	};
+}
+
+function meanOf(values: PerToken): number {
+	return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
 /**
