@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { artifacts } from '../scripts/paths.ts';
 import { lab } from './commandLine.ts';
+import { gainsOf } from './siblingGains.ts';
 
 const seeds = (process.env.SEEDS ?? '1,2,3').split(',');
 
@@ -28,12 +29,8 @@ test('ten losses from the same start: most gain, and the control does not', asyn
 		await lab(project, folder, 'report', ...runs.map((run) => `runs/${run}`), '--out', 'report.md');
 		await mkdir(artifacts, { recursive: true });
 		await copyFile(join(project, 'report.md'), join(artifacts, 'algorithms.md'));
-		const report = await readFile(join(project, 'report.md'), 'utf8');
-		const table = report.slice(report.indexOf('Training from base')).split('\n\n', 3).join('\n\n');
+		const { table, gains: rows } = gainsOf(await readFile(join(project, 'report.md'), 'utf8'));
 		console.error(table);
-		const rows = [...table.matchAll(/^\| ([a-z][\w-]*) \| \\?([+-][\d.]+) \((-?[\d.]+) to (-?[\d.]+)\)/gm)].map(
-			([, name, mean, low, high]) => ({ name, mean: Number(mean), low: Number(low), high: Number(high) }),
-		);
 		assert.equal(rows.length, 11, table);
 		const [control] = rows.filter(({ name }) => name === 'control');
 		assert.ok(control && control.low <= 0, 'shuffled advantages teach nothing');

@@ -425,6 +425,11 @@ describe('a dominant reward', () => {
 		}));
 		assert.deepEqual(ids({ metrics: unnamed }, foreignRun), []);
 	});
+
+	it('is not reported if the correctness reward is only recorded', () => {
+		const recorded = { ...run, rewards: run.rewards.map((one, i) => (i === 0 ? { ...one, weight: 0 } : one)) };
+		assert.deepEqual(ids({ metrics: dominated(() => 0.02) }, recorded), []);
+	});
 });
 
 describe('format without answers', () => {
