@@ -1,14 +1,23 @@
 import { formatCount, formatCounted, formatNumber, formatPercent } from '../../src/base/format.ts';
 import { comparePaired, type PairedComparison } from '../../src/core/evaluation/pairProblems.ts';
 import type { HeldOut, PairResult } from '../../src/protocol/runComparisonMessages.ts';
-import { button, dropdown } from '../lib/controls.ts';
-import { element, fill, setAria } from '../lib/dom.ts';
+import { button, type DropdownControl, dropdown } from '../lib/controls.ts';
+import { element, fill, setAria, setText } from '../lib/dom.ts';
 import { emptyState } from '../lib/emptyState.ts';
 import { rowHead, staticTable, tableBox } from '../lib/staticTable.ts';
 import type { ThemeWatcher } from '../lib/theme.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { ComparisonModel } from './comparisonModel.ts';
 import { lineSample } from './lineStyles.ts';
+
+interface Drawn {
+	/** The evaluations and names of runs, from which the controls were built. */
+	readonly content: string;
+	readonly theme: ThemeWatcher['theme'];
+	readonly baseline: DropdownControl;
+	readonly status: HTMLElement;
+	readonly rows: readonly (() => void)[];
+}
 
 /** Held-out accuracy with confidence intervals, and a paired test of each run against the baseline. */
 export class HeldOutView {
@@ -20,6 +29,8 @@ export class HeldOutView {
 	#loading = false;
 	/** Index of the selected evaluation for each run. */
 	#chosen: (number | null)[] = [];
+	/** What is drawn. Later draws only change cells, because replacing a dropdown would close its open list. */
+	#drawn: Drawn | null = null;
 	/** Test results, keyed by pair of evaluations. */
 	readonly #pairs = new Map<string, PairedComparison | 'loading'>();
 
@@ -63,6 +74,7 @@ export class HeldOutView {
 	draw(): void {
 		const model = this.#model;
 		if (this.#shown === null) {
+			this.#drawn = null;
 			fill(
 				this.element,
 				this.#failure === null
@@ -72,6 +84,7 @@ export class HeldOutView {
 			return;
 		}
 		if (this.#shown.every((list) => list.length === 0)) {
+			this.#drawn = null;
 			fill(
 				this.element,
 				emptyState({
@@ -82,6 +95,17 @@ export class HeldOutView {
 			);
 			return;
 		}
+		const { theme } = this.#themes;
+		const content = JSON.stringify([this.#shown, model.runs.map(({ name }) => name)]);
+		if (this.#drawn?.content !== content || this.#drawn.theme !== theme) this.#drawn = this.#build(content);
+		const { baseline, status, rows } = this.#drawn;
+		baseline.setValue(String(model.baseline));
+		setText(status, this.#loading ? 'Loading…' : '');
+		for (const update of rows) update();
+	}
+
+	#build(content: string): Drawn {
+		const model = this.#model;
 		const baseline = dropdown({
 			label: 'Baseline',
 			showLabel: true,
@@ -89,6 +113,8 @@ export class HeldOutView {
 			value: String(model.baseline),
 			onChange: (value) => model.setBaseline(Number(value)),
 		});
+		const status = element('span', { class: 'quiet', role: 'status' });
+		const rows = model.runs.map((_, run) => this.#row(run));
 		const others = model.runs.length - 1;
 		fill(
 			this.element,
@@ -97,13 +123,13 @@ export class HeldOutView {
 				{ class: 'toolbar' },
 				baseline.element,
 				button({ label: 'Refresh', icon: 'reset', onClick: () => void this.load() }).element,
-				element('span', { class: 'quiet', role: 'status' }, this.#loading ? 'Loading…' : ''),
+				status,
 			),
 			tableBox(
 				'Held-out accuracy table',
 				staticTable('', {
 					head: ['Run', 'Evaluation', 'Accuracy, 95% interval', 'vs. baseline'],
-					rows: model.runs.map((_, run) => this.#row(run)),
+					rows: rows.map((row) => row.element),
 				}),
 			),
 			element(
@@ -112,19 +138,19 @@ export class HeldOutView {
 				`Problems are paired by prompt. With one sample per problem, an exact McNemar test is used; with several, a sign-flip test over problems.${others > 1 ? ` The p-values are not corrected for ${formatCounted(others, 'comparison')}.` : ''}`,
 			),
 		);
+		return { content, theme: this.#themes.theme, baseline, status, rows: rows.map(({ update }) => update) };
 	}
 
-	#row(run: number): HTMLElement {
+	#row(run: number): { readonly element: HTMLElement; update(): void } {
 		const { runs } = this.#model;
 		const list = this.#shown?.[run] ?? [];
-		const chosen = this.#chosen[run];
-		const shown = chosen == null ? undefined : list[chosen];
 		const name = plainLabel(runs[run]?.name ?? '', 80);
 		const head = rowHead(
 			element('span', { class: 'run-cell' }, lineSample(run, this.#themes.theme), element('span', null, name)),
 		);
-		if (shown === undefined) {
-			return element('tr', null, head, element('td', { class: 'quiet', attributes: { colspan: 3 } }, 'Not evaluated'));
+		if (this.#chosen[run] == null) {
+			const cell = element('td', { class: 'quiet', attributes: { colspan: 3 } }, 'Not evaluated');
+			return { element: element('tr', null, head, cell), update: () => undefined };
 		}
 		const choice = dropdown({
 			label: '',
@@ -132,7 +158,7 @@ export class HeldOutView {
 				value: String(i),
 				label: `${plainLabel(one.name, 40)}, step ${formatCount(one.step)}`,
 			})),
-			value: String(chosen),
+			value: String(this.#chosen[run]),
 			onChange: (value) => {
 				this.#chosen[run] = Number(value);
 				this.draw();
@@ -140,22 +166,24 @@ export class HeldOutView {
 		});
 		choice.element.querySelector('vscode-dropdown')?.setAttribute('aria-label', `Evaluation for ${name}`);
 		if (choice.element.matches('vscode-dropdown')) setAria(choice.element, 'label', `Evaluation for ${name}`);
-		const size = `${formatCounted(shown.problems, 'problem')}${shown.samples === 1 ? '' : `, ${formatNumber(shown.samples, 3)} samples each`}`;
-		return element(
-			'tr',
-			null,
-			head,
-			element('td', null, choice.element, element('div', { class: 'quiet' }, size)),
-			element(
-				'td',
-				null,
+		const size = element('div', { class: 'quiet' });
+		const [accuracy, against] = [element('td'), element('td')];
+		const update = (): void => {
+			const shown = list[this.#chosen[run] as number];
+			if (shown === undefined) return;
+			choice.setValue(String(this.#chosen[run]));
+			const samples = shown.samples === 1 ? '' : `, ${formatNumber(shown.samples, 3)} samples each`;
+			setText(size, `${formatCounted(shown.problems, 'problem')}${samples}`);
+			fill(
+				accuracy,
 				element('strong', null, formatPercent(shown.accuracy)),
 				element('span', { class: 'quiet' }, ` ${formatPercent(shown.low)} to ${formatPercent(shown.high)}`),
 				this.#interval(shown, run),
 				shown.source === 'rollouts' && element('div', { class: 'quiet' }, 'Computed from evaluation rollouts'),
-			),
-			element('td', null, ...this.#against(run, shown)),
-		);
+			);
+			fill(against, ...this.#against(run, shown));
+		};
+		return { element: element('tr', null, head, element('td', null, choice.element, size), accuracy, against), update };
 	}
 
 	#interval({ accuracy, low, high }: HeldOut, run: number): HTMLElement {

@@ -142,9 +142,14 @@ test('held-out accuracy is compared problem by problem', options, async (t) => {
 	assert.match(rows[2] ?? '', /sign-flip test: \d+ problems gained, \d+ lost; 60 problems in both/);
 	assert.match(rows[3] ?? '', /Not paired: The runs were evaluated on different problems/);
 	assert.match(rows[4] ?? '', /Not evaluated/);
-	await page.getByRole('combobox', { name: 'Baseline', exact: true }).click();
+	const baseline = page.getByRole('combobox', { name: 'Baseline', exact: true });
+	const before = await baseline.elementHandle();
+	await page.getByRole('button', { name: 'Refresh' }).click();
+	await baseline.click();
 	await page.getByRole('option', { name: 'higher clip' }).click();
 	await page.waitForFunction(() => /Worse/.test(document.querySelector('tbody tr')?.textContent ?? ''));
+	// Results that arrive do not replace the controls, which would close an open list.
+	assert.ok(await before?.evaluate((node) => node.isConnected));
 });
 
 test('recipe differences are listed by key and open in the diff editor', options, async (t) => {
