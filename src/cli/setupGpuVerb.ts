@@ -67,9 +67,9 @@ export const setupGpuVerb = defineVerb({
 
 function showPlan({ gpu, index, wheels, bytes, folder }: GpuSetupPlan, output: CliOutput): void {
 	const files = wheels.map(({ file, bytes }) => ({ file, bytes }));
-	output.object({ kind: 'plan', gpu, index, files, bytes, folder });
+	output.object({ kind: 'plan', gpu, index: index.url, files, bytes, folder });
 	output.line(printable(gpu === null ? 'No NVIDIA GPU on this machine.' : `GPU: ${gpu}.`));
-	output.line(printable(`Downloads ${formatBytes(bytes)} from ${new URL(index).host}:`));
+	output.line(printable(`Downloads ${formatBytes(bytes)} from ${new URL(index.url).host}:`));
 	for (const { file, bytes } of files) output.line(printable(`  ${file} (${formatBytes(bytes)})`));
 	output.line(`Target folder: ${folder}`);
 }

@@ -16,6 +16,10 @@ export interface PackageIndexOptions {
 	readonly form?: 'json' | 'html';
 	/** Whether requests for ranges are answered with the whole file. */
 	readonly ignoreRanges?: boolean;
+	/** Value of the authorization header that every request must have. */
+	readonly authorization?: string;
+	/** Hash that the pages state for every file. */
+	readonly statedHash?: string;
 }
 
 /** A package index on loopback, with the wheels that a test makes. */
@@ -34,7 +38,7 @@ export class PackageIndex {
 
 	static async start(
 		wheels: readonly ServedWheel[],
-		{ form = 'json', ignoreRanges = false }: PackageIndexOptions = {},
+		{ form = 'json', ignoreRanges = false, authorization, statedHash }: PackageIndexOptions = {},
 	): Promise<PackageIndex> {
 		const contents = new Map(
 			wheels.map(({ file, members }) => [
@@ -44,14 +48,18 @@ export class PackageIndex {
 		);
 		const server = createServer((request, response) => {
 			const path = request.url ?? '';
-			index.requests.push(`${request.method} ${path}${request.headers.range ? ` ${request.headers.range}` : ''}`);
+			const { range, authorization: given } = request.headers;
+			index.requests.push([request.method, path, range, given && 'with authorization'].filter(Boolean).join(' '));
+			if (authorization !== undefined && request.headers.authorization !== authorization) {
+				return response.writeHead(401).end();
+			}
 			const project = /^\/simple\/([^/]+)\/$/.exec(path)?.[1];
 			if (project !== undefined) {
 				const listed = wheels.filter((wheel) => wheel.project === project);
 				if (listed.length === 0) return response.writeHead(404).end();
 				const files = listed.map(({ file }) => {
 					const content = contents.get(file) as Buffer;
-					const sha256 = createHash('sha256').update(content).digest('hex');
+					const sha256 = statedHash ?? createHash('sha256').update(content).digest('hex');
 					return { filename: file, url: `/files/${file}`, hashes: { sha256 }, size: content.length };
 				});
 				if (form === 'json') {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { Failure } from '../../base/failure.ts';
-import { request } from './packageIndex.ts';
+import { type PackageIndexAccess, request } from './packageIndex.ts';
 
 export interface Download {
 	readonly file: string;
@@ -13,11 +13,13 @@ export interface Download {
 /**
  * Downloads a file to a path, and continues an earlier download that was interrupted. The file gets its name only after
  * its hash was checked. Fails with `corrupt` if the hash is wrong; the next call starts over.
+ * @param index authorizes the download if the file has the same origin
  * @param onBytes called with the number of bytes that are there so far
  */
 export async function download(
 	{ file, url, sha256, bytes }: Download,
 	path: string,
+	index: PackageIndexAccess,
 	{ signal, onBytes }: { readonly signal?: AbortSignal; readonly onBytes?: (bytes: number) => void } = {},
 ): Promise<void> {
 	const partial = `${path}.part`;
@@ -44,7 +46,7 @@ export async function download(
 
 		async function fetchRest(): Promise<void> {
 			const headers = have > 0 ? { range: `bytes=${have}-` } : {};
-			const response = await request(url, { headers, ...(signal === undefined ? {} : { signal }) }, file);
+			const response = await request(url, { headers, ...(signal === undefined ? {} : { signal }) }, file, index);
 			if (have > 0 && response.status !== 206) {
 				// The server sends the whole file.
 				await handle.truncate(0);
@@ -72,7 +74,7 @@ export async function download(
 		await handle.close();
 		if (whole || (error instanceof Failure && error.reason === 'corrupt')) await rm(partial, { force: true });
 		if (error instanceof Restart) {
-			return download({ file, url, sha256, bytes }, path, {
+			return download({ file, url, sha256, bytes }, path, index, {
 				...(signal === undefined ? {} : { signal }),
 				...(onBytes === undefined ? {} : { onBytes }),
 			});

@@ -16,7 +16,7 @@ import { findPythons } from '../pythons/findPythons.ts';
 import { removeFolder } from '../setup/unusedEnvironments.ts';
 import { download } from './download.ts';
 import { minDriver, type PlannedWheel, planWheels } from './gpuWheels.ts';
-import { indexOfPip } from './packageIndex.ts';
+import { indexAccess, indexOfPip, type PackageIndexAccess } from './packageIndex.ts';
 
 export interface GpuSetupOptions {
 	readonly folder: GpuRuntimeFolder;
@@ -32,7 +32,7 @@ export interface GpuSetupOptions {
 export interface GpuSetupPlan {
 	/** Name of the GPU; null if there is none. */
 	readonly gpu: string | null;
-	readonly index: string;
+	readonly index: PackageIndexAccess;
 	readonly wheels: readonly PlannedWheel[];
 	/** Total size of the wheels. */
 	readonly bytes: number;
@@ -62,7 +62,7 @@ export async function planGpuSetup({ folder, indexUrl, withoutGpu, signal }: Gpu
 	const nvidia = await findNvidia(signal);
 	const gpu = usableGpu(nvidia);
 	if (gpu instanceof Failure && !withoutGpu) throw gpu;
-	const index = indexUrl ?? (await defaultIndex(signal));
+	const index = indexAccess(indexUrl ?? (await defaultIndex(signal)));
 	const wheels = await planWheels(index, signal);
 	const bytes = wheels.reduce((sum, wheel) => sum + wheel.bytes, 0);
 	return { gpu: gpu instanceof Failure ? null : gpu, index, wheels, bytes, folder: folder.runtime };
@@ -169,7 +169,7 @@ async function requireDisk(folder: GpuRuntimeFolder, bytes: number): Promise<voi
 /** Downloads the wheels one after another. Returns their paths. */
 async function downloadAll(
 	{ folder, signal }: GpuSetupOptions,
-	{ wheels, bytes }: GpuSetupPlan,
+	{ wheels, bytes, index }: GpuSetupPlan,
 	onProgress: (progress: GpuSetupProgress) => void,
 ): Promise<string[]> {
 	const paths: string[] = [];
@@ -182,7 +182,7 @@ async function downloadAll(
 		const whole = known?.size === wheel.bytes;
 		await known?.close();
 		// The name is given only after the hash was checked.
-		if (!whole) await download(wheel, path, { onBytes: report, ...(signal === undefined ? {} : { signal }) });
+		if (!whole) await download(wheel, path, index, { onBytes: report, ...(signal === undefined ? {} : { signal }) });
 		before += wheel.bytes;
 		report(0);
 		paths.push(path);

@@ -1,6 +1,6 @@
 import { Failure } from '../../base/failure.ts';
 import { onnxruntimeVersion } from '../../runs/gpuRuntimeFolder.ts';
-import { type OfferedWheel, offeredWheels, request } from './packageIndex.ts';
+import { type OfferedWheel, offeredWheels, type PackageIndexAccess, request } from './packageIndex.ts';
 
 /** A package that contains part of the CUDA provider. */
 export interface NeededPackage {
@@ -39,7 +39,7 @@ export interface PlannedWheel extends OfferedWheel {
 }
 
 /** Returns the newest suitable wheel of each package, with sizes. Downloads only index pages. */
-export async function planWheels(index: string, signal?: AbortSignal): Promise<PlannedWheel[]> {
+export async function planWheels(index: PackageIndexAccess, signal?: AbortSignal): Promise<PlannedWheel[]> {
 	return Promise.all(
 		neededPackages.map(async (needed) => {
 			const offered = await offeredWheels(index, needed.name, signal);
@@ -51,7 +51,12 @@ export async function planWheels(index: string, signal?: AbortSignal): Promise<P
 			if (best.sha256 === null) {
 				throw new Failure('unsupported', `The package index does not state the SHA-256 hash of ${best.file}.`);
 			}
-			return { ...best, package: needed, sha256: best.sha256, bytes: best.bytes ?? (await sizeOf(best, signal)) };
+			return {
+				...best,
+				package: needed,
+				sha256: best.sha256,
+				bytes: best.bytes ?? (await sizeOf(best, index, signal)),
+			};
 		}),
 	);
 }
@@ -76,9 +81,9 @@ function newer(a: string, b: string): boolean {
 	return false;
 }
 
-async function sizeOf({ url, file }: OfferedWheel, signal?: AbortSignal): Promise<number> {
+async function sizeOf({ url, file }: OfferedWheel, index: PackageIndexAccess, signal?: AbortSignal): Promise<number> {
 	const init = { method: 'HEAD', ...(signal === undefined ? {} : { signal }) };
-	const size = Number((await request(url, init, file)).headers.get('content-length') ?? Number.NaN);
+	const size = Number((await request(url, init, file, index)).headers.get('content-length') ?? Number.NaN);
 	if (Number.isInteger(size) && size > 0) return size;
 	throw new Failure('unsupported', `The server does not state the size of ${file}.`);
 }

@@ -16,6 +16,28 @@ export interface OfferedWheel {
 	readonly bytes: number | null;
 }
 
+/** A package index, and what it requires to be sent to its own origin only. */
+export interface PackageIndexAccess {
+	/** Without a user name and password. */
+	readonly url: string;
+	/** Value of the header; null if the index needs none. */
+	readonly authorization: string | null;
+}
+
+/** Separates the user name and password, if an index URL contains them. Fails with `invalid` for other URLs. */
+export function indexAccess(text: string): PackageIndexAccess {
+	const url = URL.canParse(text) ? new URL(text) : null;
+	if (url === null || !/^https?:$/.test(url.protocol)) {
+		throw new Failure('invalid', 'The package index is not an http:// or https:// address.', 'Check --index-url.');
+	}
+	const { username, password } = url;
+	url.username = '';
+	url.password = '';
+	if (username === '' && password === '') return { url: url.href, authorization: null };
+	const key = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+	return { url: url.href, authorization: `Basic ${Buffer.from(key).toString('base64')}` };
+}
+
 /** Prints the index that pip uses: from its configuration and environment, or its default. */
 const askPip = `
 import subprocess, sys
@@ -58,10 +80,19 @@ const jsonType = 'application/vnd.pypi.simple.v1+json';
 const largestPage = 64 << 20;
 
 /** Returns the wheels of a package in the order in which an index lists them. */
-export async function offeredWheels(index: string, name: string, signal?: AbortSignal): Promise<OfferedWheel[]> {
-	const page = `${index.replace(/\/+$/, '')}/${name}/`;
+export async function offeredWheels(
+	index: PackageIndexAccess,
+	name: string,
+	signal?: AbortSignal,
+): Promise<OfferedWheel[]> {
+	const page = `${index.url.replace(/\/+$/, '')}/${name}/`;
 	const accept = `${jsonType}, text/html;q=0.5`;
-	const response = await request(page, { headers: { accept }, ...(signal === undefined ? {} : { signal }) }, name);
+	const response = await request(
+		page,
+		{ headers: { accept }, ...(signal === undefined ? {} : { signal }) },
+		name,
+		index,
+	);
 	const text = await response.text();
 	if (text.length > largestPage) throw new Failure('unsupported', `The index page for ${name} is too large.`);
 	const isJson = (response.headers.get('content-type') ?? '').startsWith(jsonType);
@@ -72,7 +103,9 @@ export async function offeredWheels(index: string, name: string, signal?: AbortS
 		const resolved = new URL(url, response.url || page);
 		const fragment = /^#sha256=([0-9a-f]{64})$/.exec(resolved.hash)?.[1];
 		resolved.hash = '';
-		const sha256 = hashes?.sha256 ?? fragment ?? null;
+		const stated = hashes?.sha256 ?? fragment ?? '';
+		// It becomes the name of a file.
+		const sha256 = /^[0-9a-f]{64}$/.test(stated) ? stated : null;
 		return [{ file: filename, version, url: resolved.href, sha256, bytes: size ?? null }];
 	});
 }
@@ -99,11 +132,22 @@ function filesOfHtml(text: string): IndexFile[] {
 	});
 }
 
-/** Sends a request. Failures of the network and status codes become sentences that name the package. */
-export async function request(url: string, init: RequestInit, name: string): Promise<Response> {
+/**
+ * Sends a request, with the index's authorization if the address has the same origin. Failures of the network and status
+ * codes become sentences that name the package.
+ */
+export async function request(
+	url: string,
+	init: RequestInit,
+	name: string,
+	index: PackageIndexAccess,
+): Promise<Response> {
+	const own = index.authorization !== null && new URL(url).origin === new URL(index.url).origin;
+	const headers = new Headers(init.headers);
+	if (own) headers.set('authorization', index.authorization as string);
 	let response: Response;
 	try {
-		response = await fetch(url, init);
+		response = await fetch(url, { ...init, headers });
 	} catch (cause) {
 		if (init.signal?.aborted) throw new Failure('cancelled', 'Canceled.');
 		const error = cause as { readonly message?: string; readonly cause?: { readonly message?: string } };

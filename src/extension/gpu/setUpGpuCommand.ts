@@ -111,7 +111,7 @@ async function askWhatToDo(folder: GpuRuntimeFolder): Promise<'doctor' | 'again'
 async function askToDownload({ gpu, index, wheels, bytes, folder }: GpuSetupPlan): Promise<boolean> {
 	const files = wheels.map(({ package: { name }, version, bytes }) => `${name} ${version} (${formatBytes(bytes)})`);
 	const detail = [
-		`${gpu ?? 'No NVIDIA GPU'}. Downloads ${formatBytes(bytes)} from ${new URL(index).host}: ${files.join(', ')}.`,
+		`${gpu ?? 'No NVIDIA GPU'}. Downloads ${formatBytes(bytes)} from ${new URL(index.url).host}: ${files.join(', ')}.`,
 		`Target folder: ${folder}. The installed extension is not changed.`,
 	].map((line) => displayText(line, 700));
 	const question = 'Set up CUDA for the embedded engine?';

@@ -174,6 +174,32 @@ describe('Set Up GPU', { skip }, () => {
 		await assert.rejects(planGpuSetup(setup), fails('missing', /does not have nvidia-cu/));
 	});
 
+	test('a user name and a password in the index URL are sent to the index only, and not shown', async () => {
+		const authorization = `Basic ${Buffer.from('me:s3cret/').toString('base64')}`;
+		await using place = await prepare({ authorization });
+		const { index, folder, setup } = place;
+		await assert.rejects(planGpuSetup(setup), fails('denied', /requires a user name and password/));
+		const indexUrl = index.url.replace('http://', 'http://me:s3cret%2F@');
+		const plan = await planGpuSetup({ ...setup, indexUrl });
+		assert.equal(plan.index.url, index.url);
+		await setUpGpu({ ...setup, indexUrl }, plan);
+		assert.notEqual(await folder.current(), null);
+		// Files on another origin, here by another name of this machine, get nothing.
+		await using other = await PackageIndex.start(wheels);
+		const elsewhere = plan.wheels.map((wheel) => ({
+			...wheel,
+			url: wheel.url.replace(new URL(index.url).origin, new URL(other.url).origin),
+		}));
+		await setUpGpu({ ...setup, indexUrl }, { ...plan, wheels: elsewhere });
+		assert.ok(other.requests.length > 0 && !other.requests.some((line) => line.includes('authorization')));
+	});
+
+	test('a hash that is no hash is refused, because it becomes the name of a file', async () => {
+		await using place = await prepare({ statedHash: '../../../escaped' });
+		await assert.rejects(planGpuSetup(place.setup), fails('unsupported', /does not state the SHA-256 hash/));
+		await assert.rejects(planGpuSetup({ ...place.setup, indexUrl: 'ftp://x/simple' }), fails('invalid', /not an http/));
+	});
+
 	test('the engine loads the copy, and reports the provider whose libraries do not work', async () => {
 		await using place = await prepare();
 		const { home, setup } = place;
