@@ -1,5 +1,6 @@
 import { Failure } from '../../base/failure.ts';
 import { onnxruntimeVersion } from '../../runs/gpuRuntimeFolder.ts';
+import { atLeast } from '../machine/machineFacts.ts';
 import { type OfferedWheel, offeredWheels, type PackageIndexAccess, request } from './packageIndex.ts';
 
 /** A package that contains part of the CUDA provider. */
@@ -68,17 +69,9 @@ export function bestWheel(offered: readonly OfferedWheel[], needed: NeededPackag
 		return accepted && /^\d+(\.\d+)*$/.test(version) && /manylinux\w*_x86_64\.whl$/.test(file);
 	});
 	return fits.reduce<OfferedWheel | null>(
-		(best, wheel) => (best === null || newer(wheel.version, best.version) ? wheel : best),
+		(best, wheel) => (best === null || !atLeast(best.version, wheel.version) ? wheel : best),
 		null,
 	);
-}
-
-function newer(a: string, b: string): boolean {
-	const [x, y] = [a, b].map((version) => version.split('.').map(Number)) as [number[], number[]];
-	for (let i = 0; i < Math.max(x.length, y.length); i++) {
-		if ((x[i] ?? 0) !== (y[i] ?? 0)) return (x[i] ?? 0) > (y[i] ?? 0);
-	}
-	return false;
 }
 
 async function sizeOf({ url, file }: OfferedWheel, index: PackageIndexAccess, signal?: AbortSignal): Promise<number> {

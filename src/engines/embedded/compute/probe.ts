@@ -31,19 +31,24 @@ const tolerance = 0.02;
 export async function probeProviders({ shape, providers, rival }: OpenJob): Promise<OpenResult> {
 	const tensors = await Tensors.load();
 	const tried: TriedProvider[] = [];
-	const timings: ProviderTiming[] = [];
+	const measured: ProviderTiming[] = [];
+	/** Those that are worth comparing with the CPU. */
+	const candidates: ProviderTiming[] = [];
 	for (const provider of providers) {
 		if (provider === 'cpu') {
-			if (timings.length === 0 || rival === null) return { provider, tried, measured: timings };
-			return fastest(tried, [...timings, await timingOfRival(tensors, shape, rival)]);
+			if (candidates.length === 0 || rival === null) return { provider, tried, measured };
+			const own = await timingOfRival(tensors, shape, rival);
+			return { ...(await fastest(tried, [...candidates, own])), measured: [...measured, own] };
 		}
 		try {
 			await checkResults(provider, tensors);
 			if (rival === null) return { provider, tried, measured: [] };
-			timings.push(await timingOfDevice(provider, tensors, shape, rival));
+			const timing = await timingOfDevice(provider, tensors, shape, rival);
+			measured.push(timing);
+			candidates.push(timing);
 		} catch (error) {
 			await releaseDevice(provider);
-			if (error instanceof TooSlow) timings.push(error.timing);
+			if (error instanceof TooSlow) measured.push(error.timing);
 			tried.push({ provider, error: reasonOf(error), faulty: error instanceof WrongResult });
 		}
 	}
@@ -52,22 +57,24 @@ export async function probeProviders({ shape, providers, rival }: OpenJob): Prom
 	throw new Failure('unsupported', `Cannot use the device ${only.provider}: ${only.error}.`, remedies[only.provider]);
 }
 
-/** Chooses the fastest of the providers that were measured and not rejected. */
-async function fastest(tried: TriedProvider[], measured: readonly ProviderTiming[]): Promise<OpenResult> {
-	const rejected = new Set(tried.map(({ provider }) => provider));
-	const rest = measured.filter(({ provider }) => !rejected.has(provider));
+/** Chooses the fastest provider, and releases the others. */
+async function fastest(
+	tried: readonly TriedProvider[],
+	timings: readonly ProviderTiming[],
+): Promise<Omit<OpenResult, 'measured'>> {
+	const slower: TriedProvider[] = [];
 	const total = ({ samplingMs, updateMs }: ProviderTiming) => samplingMs + updateMs;
-	const best = rest.reduce((a, b) => (total(b) < total(a) ? b : a));
+	const best = timings.reduce((a, b) => (total(b) < total(a) ? b : a));
 	const name = (provider: ProviderName) => (provider === 'cpu' ? 'CPU' : provider);
-	for (const timing of rest) {
+	for (const timing of timings) {
 		if (timing === best || timing.provider === 'cpu') continue;
 		const { provider, rows, tokens } = timing;
 		const times = `${rows} completions of ${tokens} tokens: ${timingText(timing)}, ${name(best.provider)} ${timingText(best)}`;
 		const faster = best.provider === 'cpu' ? 'the CPU is faster' : `${best.provider} is faster`;
-		tried.push({ provider, error: `${faster} for this model (${times})`, faulty: false });
+		slower.push({ provider, error: `${faster} for this model (${times})`, faulty: false });
 		await releaseDevice(provider);
 	}
-	return { provider: best.provider, tried, measured };
+	return { provider: best.provider, tried: [...tried, ...slower] };
 }
 
 /**
