@@ -134,7 +134,7 @@ export async function setUpGpu(
 	}
 }
 
-/** Removes the runtime, its downloads, and those of older versions. Fails with `busy`. */
+/** Removes the runtime of this version and its downloads. Fails with `busy`. */
 export async function removeGpu(folder: GpuRuntimeFolder): Promise<void> {
 	const lock = await takeLock(folder);
 	try {
