@@ -1,5 +1,5 @@
 /** Runs one test file in a worker: measures its CPU time and checks that it restores the process state. */
-import { mkdirSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Outcome, Usage } from './outcome.ts';
@@ -13,14 +13,13 @@ let closingMs = 0;
 let usageBefore: Usage = { own: 0, children: 0 };
 
 /**
- * @param name name of the folder for its temporary files, which keeps them apart from those of files running in
- * parallel
+ * Gives the file a temporary folder of its own. The name is random: process ids are reused during a run, and the folder
+ * of an earlier worker with the same id still exists.
  * @param closing time in milliseconds that resources may take to close after its last test
  */
-export function startFile(name: string, closing: number): void {
+export function startFile(closing: number): void {
 	closingMs = closing;
-	process.env.TMPDIR = join(tmpdir(), name);
-	mkdirSync(process.env.TMPDIR);
+	process.env.TMPDIR = mkdtempSync(join(tmpdir(), 'f-'));
 	// Keep user data out of the developer's own home folder.
 	process.env.XDG_DATA_HOME = join(process.env.TMPDIR, 'share');
 	usageBefore = ownUsage();

@@ -32,8 +32,8 @@ registerHooks({
 });
 
 process.on('message', ({ file, timeoutMs, closingMs }: FileRequest) => {
-	startFile(`${process.pid}-${++fileNumber}`, closingMs);
-	const url = `${pathToFileURL(file).href}?file=${fileNumber}`;
+	startFile(closingMs);
+	const url = `${pathToFileURL(file).href}?file=${++fileNumber}`;
 	void describe(file, { timeout: timeoutMs }, async () => {
 		await import(url);
 	});
