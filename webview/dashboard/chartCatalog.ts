@@ -23,6 +23,7 @@ export function chartsOf(metrics: readonly string[], own = false): ChartGroup[] 
 		{ id: 'preferences', title: metricGroupTitles.preferences, charts: preferences },
 		{ id: 'policy', title: metricGroupTitles.policy, charts: policy },
 		{ id: 'lengths', title: 'Completions', charts: completionCharts(names) },
+		{ id: 'environment', title: metricGroupTitles.environment, charts: environmentCharts(names) },
 		{ id: 'optimizer', title: metricGroupTitles.optimizer, charts: optimizer },
 		{ id: 'speed', title: metricGroupTitles.time, charts: [...phaseCharts(names), ...speedCharts(names)] },
 		{ id: 'devices', title: metricGroupTitles.devices, charts: deviceCharts(names) },
@@ -42,6 +43,7 @@ const sections: Partial<Record<MetricGroup, string>> = {
 	policy: 'policy',
 	clipping: 'policy',
 	lengths: 'lengths',
+	environment: 'environment',
 	optimizer: 'optimizer',
 	speed: 'speed',
 	devices: 'devices',
@@ -152,6 +154,16 @@ function completionCharts(names: Names): ChartSpec[] {
 	];
 }
 
+function environmentCharts(names: Names): ChartSpec[] {
+	return [
+		...single(names, 'environment/turns'),
+		...single(names, 'tools/call_frequency'),
+		...single(names, 'tools/failure_frequency'),
+		...single(names, 'environment/seconds'),
+		...together('environment-failures', 'Failed episodes', names.take('environment/failed', 'environment/timeouts')),
+	];
+}
+
 function optimizerCharts(names: Names): ChartSpec[] {
 	return [
 		...together('loss', 'Loss', names.take('loss', 'eval/loss')),
@@ -166,6 +178,7 @@ function optimizerCharts(names: Names): ChartSpec[] {
 const phaseColors: Readonly<Record<string, number>> = {
 	'time/data': 7,
 	'time/generate': 0,
+	'time/environment': 7,
 	'time/reward': 1,
 	'time/logprobs': 2,
 	'time/reference': 7,

@@ -8,6 +8,7 @@ const plain = { healthy: null, rises: null, falls: null, logScale: false } as co
 
 const phases: Readonly<Record<string, readonly [title: string, explanation: string]>> = {
 	generate: ['Sampling', 'Sampling the completions of the generation batch.'],
+	environment: ['Environment', 'Waiting for the environment: reset, tools, and its reward.'],
 	reward: ['Scoring', 'Computing the rewards.'],
 	logprobs: [
 		'Log-probabilities',

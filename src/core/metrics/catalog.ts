@@ -2,6 +2,7 @@ import { visibleLine } from '../report/visibleText.ts';
 import { type Described, describeBuiltName } from './builtNames.ts';
 import { describeDeviceName } from './deviceNames.ts';
 import { clippingMetrics } from './groups/clippingMetrics.ts';
+import { environmentMetrics } from './groups/environmentMetrics.ts';
 import { headMetrics } from './groups/headMetrics.ts';
 import { lengthMetrics } from './groups/lengthMetrics.ts';
 import { optimizerMetrics } from './groups/optimizerMetrics.ts';
@@ -23,6 +24,7 @@ const entries: Readonly<Record<string, MetricEntry>> = {
 	...policyMetrics,
 	...clippingMetrics,
 	...lengthMetrics,
+	...environmentMetrics,
 	...optimizerMetrics,
 	...speedMetrics,
 	...textMetrics,

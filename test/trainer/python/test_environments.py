@@ -71,6 +71,37 @@ def recipe_with(model: str, tolerated: float = 1, **environment: Any) -> Json:
     )
 
 
+CALLS = [
+    {"name": "guess", "arguments": {"number": 1}},
+    {"name": "peek", "arguments": {}},
+    {"name": "guess", "arguments": {"self": 1}},
+    {"name": "guess", "arguments": {"number": "one"}},
+]
+"""Calls of one message: the last three fail in TRL, in Python, and in the environment."""
+
+
+def scripted_calls(scripts: list[list[str]]) -> Any:
+    """Writes one script per completion of a batch: its messages, and then the last one forever."""
+
+    def generate(self: Any, prompt_ids: Any, *_: Any, **__: Any) -> Any:
+        written = []
+        for place, ids in enumerate(prompt_ids):
+            text = self.processing_class.decode(ids)
+            # Later turns are sampled only for the completions with calls, so the first message names the script.
+            known = re.search(r"Script (\d)", text)
+            number = place if known is None else int(known[1])
+            turn = text.count("<|im_start|>assistant") - 1
+            message = scripts[number][min(turn, len(scripts[number]) - 1)]
+            written.append(self.processing_class(f"Script {number}. {message}")["input_ids"])
+        return written, None
+
+    return generate
+
+
+def said(calls: list[Json]) -> str:
+    return "\n".join(f"<tool_call>\n{json.dumps(call)}\n</tool_call>" for call in calls) + "<|im_end|>"
+
+
 def scripted(rows: list[Json]) -> Any:
     """Writes the row's solution for the first completion of a group, and no call for the second."""
 
@@ -89,14 +120,21 @@ def scripted(rows: list[Json]) -> Any:
 
 
 def train(
-    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, edit: str = "", status: int = 0, **environment: Any
+    model: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    edit: str = "",
+    status: int = 0,
+    scripts: list[list[str]] | None = None,
+    **environment: Any,
 ) -> tuple[EnvironmentDriver, list[Json], list[Json]]:
     """Returns the driver, its rollouts and the dataset's rows."""
     file, rows = load("guess", tmp_path)
     file.write_text(
         file.read_text().replace("        # Everything comes from the row", f"{edit}\n        # Everything")
     )
-    monkeypatch.setattr(LabGRPOTrainer, "_generate_single_turn", scripted(rows))
+    generate = scripted(rows) if scripts is None else scripted_calls(scripts)
+    monkeypatch.setattr(LabGRPOTrainer, "_generate_single_turn", generate)
     driver = EnvironmentDriver(recipe_with(model, **environment), file)
     driver.problem = lambda index: {
         "index": index,
@@ -120,7 +158,14 @@ def test_episodes_are_trained_on_and_recorded(model: str, tmp_path: Path, monkey
         assert line["advantage"] == pytest.approx(0.7071 if solved else -0.7071, abs=1e-3)
         assert line["prompt"][-1]["content"].endswith("You have 7 guesses.")
         calls = row["calls"] if solved else []
-        assert line["extra"]["episode"] == {"calls": len(calls), "failures": 0}
+        episode = line["extra"]["episode"]
+        assert (episode["calls"], episode["failures"], episode["stop"]) == (len(calls), 0, "policy")
+        assert line["prompt"][-1]["content"].endswith(episode["observation"])
+        assert [turn["calls"] for turn in episode["turns"]] == [[call] for call in calls]
+        answers = [(m["name"], m["content"]) for m in line["completion"] if m["role"] == "tool"]
+        results = [result for turn in episode["turns"] for result in turn["results"]]
+        assert [(result["name"], result["content"]) for result in results] == answers
+        assert episode["seconds"] > sum(turn["seconds"] for turn in episode["turns"]) >= 0
         roles = [message["role"] for message in line["completion"]]
         assert roles == ["assistant", "tool"] * len(calls) + ["assistant"]
         said = [m["tool_calls"][0]["function"] for m in line["completion"] if m.get("tool_calls")]
@@ -131,13 +176,40 @@ def test_episodes_are_trained_on_and_recorded(model: str, tmp_path: Path, monkey
         seen = ["".join(texts[start:end]) for start, end in line["extra"]["observed"]]
         assert all("<tool_response>" in text and "<tool_call>" not in text for text in seen)
     assert driver.steps[0]["metrics"]["tools/call_frequency"] > 0.5
-    assert driver.steps[0]["metrics"]["tools/failure_frequency"] == 0
+    metrics = driver.steps[0]["metrics"]
+    assert metrics["tools/failure_frequency"] == metrics["environment/failed"] == metrics["environment/timeouts"] == 0
+    # In this environment, every turn has one call.
+    assert metrics["environment/turns"] == pytest.approx(metrics["tools/call_frequency"])
+    assert metrics["environment/seconds"] * 4 == pytest.approx(metrics["time/environment"], rel=0.2, abs=0.005)
     assert driver.steps[0]["metrics"]["grad_norm"] > 0
 
 
-def test_turns_are_limited(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _, lines, _ = train(model, tmp_path, monkeypatch, maxTurns=1)
-    assert max(line["extra"]["episode"]["calls"] for line in lines) == 1
+def test_turns_and_their_ends(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scripts = [
+        [said(CALLS), said(CALLS[:1])],
+        [said(CALLS), said(CALLS[:1]), "I stop. " * 2000],
+        ["x" * 2900 + said(CALLS[:1])],
+        ["I stop.<|im_end|>"],
+    ]
+    driver, lines, _ = train(model, tmp_path, monkeypatch, scripts=scripts, maxTurns=2)
+    limited, truncated, overlong, idle = (line["extra"]["episode"] for line in lines[:4])
+    assert [one["stop"] for one in (limited, truncated, overlong, idle)] == ["turns", "length", "length", "policy"]
+    for episode, line in zip((limited, truncated), lines, strict=False):
+        first, second = episode["turns"]
+        assert (first["calls"], second["calls"]) == (CALLS, CALLS[:1])
+        assert [result["failed"] for result in first["results"]] == [False, True, True, True]
+        assert [result["failed"] for result in second["results"]] == [False]
+        assert (episode["calls"], episode["failures"]) == (5, 3)
+        answers = [message["content"] for message in line["completion"] if message["role"] == "tool"]
+        assert [result["content"] for turn in episode["turns"] for result in turn["results"]] == answers
+    # TRL removes results that do not fit, so the conversation ends with the call.
+    assert [message["role"] for message in lines[2]["completion"]] == ["assistant"]
+    assert lines[2]["extra"]["observed"] == []
+    [turn] = overlong["turns"]
+    assert (turn["calls"], [result["failed"] for result in turn["results"]]) == (CALLS[:1], [False])
+    metrics = driver.steps[0]["metrics"]
+    assert (metrics["tools/call_frequency"], metrics["environment/turns"]) == (11 / 4, 5 / 4)
+    assert metrics["tools/failure_frequency"] == pytest.approx(6 / 11)
 
 
 def test_a_failed_episode_is_recorded_and_excluded(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,7 +221,9 @@ def test_a_failed_episode_is_recorded_and_excluded(model: str, tmp_path: Path, m
     for line in failed:
         error = line["extra"]["episode"]["error"]
         assert error["kind"] == "threw" and "no level" in error["message"]
+        assert line["extra"]["episode"]["stop"] == "failed"
         assert line["rewards"] == {"environment": None}
+    assert driver.steps[0]["metrics"]["environment/failed"] == 2
     assert {line["rewards"]["environment"] for line in lines if line not in failed} == {0.0, 1.0}
 
     assert driver.steps[0]["metrics"]["rewards/environment/errors"] == 2

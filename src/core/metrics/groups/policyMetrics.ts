@@ -192,23 +192,4 @@ export const policyMetrics: Readonly<Record<string, MetricEntry>> = {
 		rises: 'Sampler and trainer are drifting apart: weights arrive late or are wrong, or precision differs.',
 		logScale: true,
 	},
-	'tools/call_frequency': {
-		title: 'Tool calls',
-		unit: 'number',
-		group: 'other',
-		better: null,
-		over: 'mean over completions in the generation batch',
-		explanation: 'Tool calls per completion.',
-		rises: 'The policy is relying on its tools.',
-		falls: 'The policy is no longer using its tools: is there a reward for using them?',
-	},
-	'tools/failure_frequency': {
-		title: 'Tool call failures',
-		unit: 'share',
-		group: 'other',
-		better: 'down',
-		over: 'fraction of the tool calls in the generation batch',
-		explanation: 'Tool calls that failed.',
-		rises: 'Calls are malformed, or the tool itself fails.',
-	},
 };

@@ -61,6 +61,11 @@ export const nemoRl: Trainer = {
 			name: 'train/truncation_rate',
 			canonical: 'completions/clipped_ratio',
 		},
+		...['train/avg_turns_per_sample', 'train/turns_per_sample/mean'].map((name) => ({
+			name,
+			canonical: 'environment/turns',
+			differs: 'Counts every message of the policy, including the last one.',
+		})),
 		{ name: 'train/mean_prompt_length', canonical: 'prompts/mean_length' },
 		{ name: 'timing/train/total_step_time', canonical: 'step_time' },
 		{ name: 'timing/train/generation', canonical: 'time/generate' },

@@ -39,6 +39,11 @@ export const primeRl: Trainer = {
 			canonical: `prompts/${part}_length`,
 		})),
 		{
+			name: 'train/agg/all/agent/num_turns/mean',
+			canonical: 'environment/turns',
+			differs: `Counts every message of the policy, including the last one. ${every}`,
+		},
+		{
 			name: 'train/agg/all/agent/solved_none',
 			canonical: 'groups/solved_none',
 			differs: 'Groups whose rewards sum to 0.',

@@ -32,6 +32,11 @@ export const tinker: Trainer = {
 			differs: 'Groups whose rewards are all equal and below 0.5.',
 		},
 		{
+			name: 'env/all/turns_per_episode',
+			canonical: 'environment/turns',
+			differs: 'Counts every action of the policy, including the last one.',
+		},
+		{
 			name: 'env/all/ac_tokens_per_turn',
 			canonical: 'completions/mean_length',
 			differs: 'Per turn; equals the total for single-turn episodes.',

@@ -116,6 +116,18 @@ export const verl: Trainer = {
 			akin: true,
 			differs: 'k1 estimator: mean of log sampler - log trainer, which can be negative.',
 		},
+		{ name: 'tool_call_counts/mean', canonical: 'tools/call_frequency' },
+		{
+			name: 'num_turns/mean',
+			canonical: 'environment/turns',
+			akin: true,
+			differs: 'Counts the messages of all roles, including the prompt.',
+		},
+		{
+			name: 'timing_s/agent_loop/tool_calls/mean',
+			canonical: 'environment/seconds',
+			differs: 'Tool calls only.',
+		},
 		{ name: 'timing_s/gen', canonical: 'time/generate' },
 		{ name: 'timing_s/reward', canonical: 'time/reward' },
 		{ name: 'timing_s/old_log_prob', canonical: 'time/logprobs' },

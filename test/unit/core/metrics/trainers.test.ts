@@ -51,6 +51,7 @@ describe("other trainers' metric names", () => {
 			['eval_rewards/f/mean', 'eval/rewards/f/mean'],
 			['train/rewards/f/mean', 'rewards/f/mean'],
 			['eval/completions/mean_length', 'eval/completions/mean_length'],
+			['tools/call_frequency', 'tools/call_frequency'],
 			['my_metric', 'my_metric'],
 		] as const) {
 			assert.equal(canonicalName('trl', name), canonical);

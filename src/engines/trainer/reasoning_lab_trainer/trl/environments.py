@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,6 +17,7 @@ from transformers.utils import get_json_schema
 from trl.chat_template_utils import supports_tool_calling
 
 from ..failure import Failure
+from .episodes import MadeCall, Played
 
 if TYPE_CHECKING:
     from ..course.context import Context
@@ -38,55 +41,61 @@ class RemoteEnvironment:
 
     _ask: Ask
     _numbers: itertools.count[int]
+    _phase: Callable[[], AbstractContextManager[None]]
+    """Times a request as part of the step."""
 
     def __init__(self) -> None:
         self._number = next(self._numbers)
         self._begin()
 
     def _begin(self) -> None:
-        self._calls = 0
-        self._failures = 0
-        self._error: dict[str, Any] | None = None
+        self._played = Played()
 
     def reset(self, row: dict[str, Any], **_: Any) -> str | None:
         self._begin()
-        return self._request("reset", {"row": row}).get("observation")
+        self._played.observation = self._request("reset", {"row": row}).get("observation")
+        return self._played.observation
 
     def _request(self, what: str, params: dict[str, Any]) -> dict[str, Any]:
         """Returns the reply. After a failure, the episode is over and replies are empty."""
-        if self._error is not None:
+        if self._played.error is not None:
             return {}
-        reply = type(self)._ask(f"environment/{what}", {"instance": self._number, **params})
-        self._error = reply.get("error")
-        return {} if self._error is not None else reply
+        since = time.perf_counter()
+        try:
+            with type(self)._phase():
+                reply = type(self)._ask(f"environment/{what}", {"instance": self._number, **params})
+        finally:
+            self._played.seconds += time.perf_counter() - since
+        self._played.error = reply.get("error")
+        return {} if self._played.error is not None else reply
 
     def _call(self, name: str, arguments: dict[str, Any]) -> str:
-        self._calls += 1
+        before = self._played.seconds
         reply = self._request("call", {"name": name, "arguments": arguments})
-        if self._error is not None:
-            raise RuntimeError("The environment has failed.")
-        if reply["failed"]:
-            self._failures += 1
-            # TRL builds the tool result from the message.
-            raise RuntimeError(reply["message"])
-        return str(reply["content"])
+        failed = self._played.error is not None or reply["failed"]
+        message = "The environment has failed." if self._played.error is not None else reply.get("message")
+        # TRL builds the tool result from the message.
+        content = str({"error": str(message)}) if failed else str(reply["content"])
+        self._played.calls.append(MadeCall(name, content, failed, self._played.seconds - before))
+        if failed:
+            raise RuntimeError(message)
+        return content
 
     def _reward(self) -> float | None:
         return self._request("reward", {}).get("value")
 
-    def _summary(self) -> dict[str, Any]:
-        """Returns what the rollout records in addition to the messages."""
-        summary: dict[str, Any] = {"calls": self._calls, "failures": self._failures}
-        if self._error is not None:
-            summary["error"] = self._error
-        return summary
 
-
-def environment_class(description: dict[str, Any], ask: Ask) -> type[RemoteEnvironment]:
+def environment_class(
+    description: dict[str, Any], ask: Ask, phase: Callable[[], AbstractContextManager[None]] = nullcontext
+) -> type[RemoteEnvironment]:
     """Returns a class whose instances have the described tools. Raises Failure `unsupported` if a tool cannot be
     described to a chat template the way its file describes it.
     """
-    members: dict[str, Any] = {"_ask": staticmethod(ask), "_numbers": itertools.count()}
+    members: dict[str, Any] = {
+        "_ask": staticmethod(ask),
+        "_numbers": itertools.count(),
+        "_phase": staticmethod(phase),
+    }
     for tool in description["tools"]:
         if tool["schema"] is None:
             raise Failure("invalid", f"{tool['fault']['message']}.", "Fix the environment file, then verify it.")
@@ -175,7 +184,7 @@ def open_environment(context: Context) -> type[RemoteEnvironment] | None:
             "Use a model whose chat template does, such as a Qwen instruct model.",
         )
     description = context.gate.ask("environment/describe", {})["environment"]
-    return environment_class(description, context.gate.ask)
+    return environment_class(description, context.gate.ask, lambda: context.stopwatch.phase("environment"))
 
 
 def environment_options(context: Context) -> dict[str, Any]:
@@ -193,7 +202,7 @@ def check_failures(context: Context, environments: list[RemoteEnvironment]) -> i
     """Returns how many episodes failed, and reports each new reason once. Raises Failure if more failed than the
     recipe tolerates (`pauseAbove`): the batch cannot be scored again, because its episodes are over.
     """
-    errors = [environment._error for environment in environments if environment._error is not None]
+    errors = [environment._played.error for environment in environments if environment._played.error is not None]
     if not errors:
         return 0
     first = errors[0]

@@ -38,7 +38,7 @@ class GenerationBatch:
     masks: list[list[int]] | None = None
     """0 for tokens that come from an environment, 1 for those from the policy."""
     episodes: list[dict[str, Any]] | None = None
-    """Number of calls, number of failed calls, and error (if any) for each row's episode."""
+    """Each row's episode; None without an environment."""
     forward: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]] = field(default_factory=list)
     """Rows, log-probabilities and entropies from the first update."""
 

@@ -15,6 +15,7 @@ from ..course.callback import updates_per_batch
 from ..failure import Failure
 from ..link.framing import Written
 from .batch_metrics import reward_metrics
+from .episodes import episode_metrics, recorded_episodes
 from .gated import Gated
 from .pieces import Pieces
 from .rewards import RewardColumns, text_of_prompt
@@ -86,7 +87,13 @@ class Sampling(Gated):
         if environments:
             self._batch.prompts = self._asked
             self._batch.masks = self._masks
-            self._batch.episodes = [environment._summary() for environment in environments]
+            self._batch.episodes = recorded_episodes(
+                [environment._played for environment in environments],
+                columns.completions,
+                columns.completion_ids,
+                self._pieces.ends,
+                self.max_tool_calling_iterations,
+            )
         self._told_ahead = False
         output[ROWS] = torch.arange(len(posed), device=output["advantages"].device)
         return output
@@ -201,6 +208,9 @@ class Sampling(Gated):
             return {}
         context = self.lab
         own: dict[str, Any] = {"metrics": {**report, **self._throughput, **context.score_metrics}}
+        if batch.episodes is not None:
+            episodes = [episode for of_rank in context.world.gather(batch.episodes) for episode in of_rank]
+            own["metrics"].update(episode_metrics(episodes) if episodes else {})
         update = self.state.global_step
         if self._kept_in_run(update) and not self._told_ahead:
             blocks = context.world.gather(self._block(batch, update))

@@ -1,0 +1,64 @@
+import type { MetricEntry } from '../metricEntry.ts';
+
+const episodes = 'episodes in the generation batch';
+
+export const environmentMetrics: Readonly<Record<string, MetricEntry>> = {
+	'environment/turns': {
+		title: 'Turns',
+		unit: 'number',
+		group: 'environment',
+		better: null,
+		over: `mean over ${episodes}`,
+		explanation: 'Messages with tool calls per episode, with the answers to them.',
+		rises: 'Episodes need, or use, more turns.',
+		falls: 'The policy solves tasks in fewer turns, or gives up earlier.',
+	},
+	'tools/call_frequency': {
+		title: 'Tool calls',
+		unit: 'number',
+		group: 'environment',
+		better: null,
+		over: 'mean over completions in the generation batch',
+		explanation: 'Tool calls per completion.',
+		rises: 'The policy is relying on its tools.',
+		falls: 'The policy is no longer using its tools: is there a reward for using them?',
+	},
+	'tools/failure_frequency': {
+		title: 'Tool call failures',
+		unit: 'share',
+		group: 'environment',
+		better: 'down',
+		over: 'fraction of the tool calls in the generation batch',
+		explanation: 'Tool calls that failed.',
+		rises: 'Calls are malformed, or the tool itself fails.',
+	},
+	'environment/seconds': {
+		title: 'Seconds in the environment',
+		unit: 'seconds',
+		group: 'environment',
+		better: 'down',
+		over: `mean over ${episodes}`,
+		explanation: 'Time per episode for reset, tools and reward, including the way to the process of the environment.',
+		rises: 'More turns, slower tools, or other load on the machine.',
+	},
+	'environment/timeouts': {
+		title: 'Timeouts',
+		unit: 'number',
+		group: 'environment',
+		better: 'down',
+		over: episodes,
+		explanation: 'Episodes that failed because a reset, a turn or a reward exceeded its time limit.',
+		healthy: '0',
+	},
+	'environment/failed': {
+		title: 'Failed episodes',
+		unit: 'number',
+		group: 'environment',
+		better: 'down',
+		over: episodes,
+		explanation:
+			'Episodes that failed, for any reason. They have no reward and are excluded from their groups. A tool call that fails does not fail its episode.',
+		healthy: '0',
+		rises: 'The environment file raises exceptions, exceeds its limits, or exits its process.',
+	},
+};
