@@ -24,6 +24,7 @@ import { runFiles, stepName } from '../../src/runs/runFiles.ts';
 import { root } from '../scripts/paths.ts';
 import { metricsLine, rollout } from '../unit/runs/runFixtures.ts';
 import { mutations } from './fileMutations.ts';
+import { zipFile } from './zipFile.ts';
 import { zstdFile } from './zstdFile.ts';
 
 type Use = 'rollouts' | 'metrics' | 'companion';
@@ -66,6 +67,7 @@ const folderOf: Readonly<Record<string, string>> = {
 	trackio: 'trackio',
 	wandb: 'wandb-offline',
 	mlflow: 'mlflow',
+	slime: 'miles',
 };
 const fixture = (name: string) => readFileSync(join(root, 'test/fixtures', name));
 
@@ -150,7 +152,8 @@ function filesOf(format: string): Map<string, Buffer> {
 		// Of the JSON files, only those that have Inspect's names or contents are read.
 		files.set('2026-11-23T09-09-37+00-00_arith-cot_id.json', fixture('inspect/arith-cot.json'));
 		files.delete('arith-cot.json');
-	} else if (format === 'verifiers') files.set('results.jsonl', fixture(traces));
+	} else if (format === 'slime') files.set('rollout_data/eval_0.pt', fixture('slime/rollout_data/eval_0.pt'));
+	else if (format === 'verifiers') files.set('results.jsonl', fixture(traces));
 	return files;
 }
 
@@ -291,6 +294,7 @@ function totalOf(target: Target, bytes: Buffer): number | null {
 			return samplesIn(bytes);
 		case 'events':
 		case 'sqlite':
+		case 'torch':
 		case 'wandb':
 			return null;
 	}
@@ -416,13 +420,42 @@ function isLooseJson(text: string): boolean {
 	return false;
 }
 
+/** Changes a file. Half of the pickles are changed within their archive, whose checksum would reject them otherwise. */
+function mutated({ form, bytes }: Target, change: (bytes: Buffer) => Buffer, random: Random): Buffer {
+	if (form !== 'torch' || random.next() < 0.5) return change(bytes);
+	const members = storedMembers(bytes);
+	return zipFile(
+		members.map(({ name, text }) => ({ name, text: name.endsWith('/data.pkl') ? change(text) : text, method: 0 })),
+	);
+}
+
+/** Returns the members of an undamaged archive without compression. */
+function storedMembers(bytes: Buffer): { readonly name: string; readonly text: Buffer }[] {
+	const end = bytes.lastIndexOf('PK\x05\x06', bytes.length, 'latin1');
+	const members: { name: string; text: Buffer }[] = [];
+	let at = bytes.readUInt32LE(end + 16);
+	for (let left = bytes.readUInt16LE(end + 10); left > 0; left--) {
+		const [name, extra, comment] = [28, 30, 32].map((field) => bytes.readUInt16LE(at + field)) as [
+			number,
+			number,
+			number,
+		];
+		const local = bytes.readUInt32LE(at + 42);
+		const start = local + 30 + bytes.readUInt16LE(local + 26) + bytes.readUInt16LE(local + 28);
+		const text = bytes.subarray(start, start + bytes.readUInt32LE(at + 24));
+		members.push({ name: bytes.toString('utf8', at + 46, at + 46 + name), text });
+		at += 46 + name + extra + comment;
+	}
+	return members;
+}
+
 /** Creates and reads the changed run for a seed. Never throws; problems are returned. */
 export async function fuzzCase(seed: number): Promise<FuzzCase> {
 	const random = Random.of('importer fuzz', seed);
 	const { format, targets } = byFormat[seed % byFormat.length] as (typeof byFormat)[number];
 	const target = random.pick(targets);
 	const mutation = random.pick(mutations);
-	const bytes = mutation.apply(target.bytes, random, everything);
+	const bytes = mutated(target, (given) => mutation.apply(given, random, everything), random);
 	const name = `${target.format} ${target.path} (${target.use}): ${mutation.name}`;
 	const folder = await mkdtemp(join(tmpdir(), 'importer-fuzz-'));
 	let started = performance.now();

@@ -2,7 +2,7 @@ import { crc32, deflateRawSync, zstdCompressSync } from 'node:zlib';
 
 export interface Member {
 	readonly name: string;
-	readonly text: string;
+	readonly text: string | Uint8Array;
 	/** Compression method: stored, Deflate or Zstandard. */
 	readonly method?: 0 | 8 | 93 | 12;
 	/** Size claimed in the headers, instead of the actual length. */

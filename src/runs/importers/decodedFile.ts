@@ -1,18 +1,23 @@
 import type { OpenedFile } from '../../files/openedFile.ts';
-import type { ColumnarFormat, DecodedFile as Decoded, TableShape } from './decoding/decodingMessages.ts';
+import type { ColumnarFormat, DecodedFile as Decoded, DecodedForm, TableShape } from './decoding/decodingMessages.ts';
 import { decodingThread } from './decoding/decodingThread.ts';
 
 let keys = 0;
 
-/** Rows of a Parquet or Arrow file, decoded in chunks by the decoding thread. */
+/** Rows of a Parquet or Arrow file, or of a list that torch.save wrote, decoded in chunks by the decoding thread. */
 export class DecodedFile {
 	readonly #file: OpenedFile;
 	readonly #decoded: Decoded;
 	#shape: Promise<TableShape> | null = null;
 
-	constructor(file: OpenedFile, format: ColumnarFormat) {
+	constructor(file: OpenedFile, form: ColumnarFormat | DecodedForm) {
 		this.#file = file;
-		this.#decoded = { format, key: ++keys, descriptor: file.descriptor, size: file.size };
+		this.#decoded = {
+			...(typeof form === 'string' ? { format: form } : form),
+			key: ++keys,
+			descriptor: file.descriptor,
+			size: file.size,
+		};
 	}
 
 	get file(): OpenedFile {

@@ -277,7 +277,7 @@ async function* framesOf(
 
 export function faultOf({ match, files }: Pick<StepFile, 'match' | 'files'>, frame: Frame, message: string): RunFault {
 	const line = files.form === 'jsonl' ? frame.number : null;
-	const piece = { parquet: 'row', sqlite: 'row', events: 'event' }[files.form as string];
+	const piece = { parquet: 'row', sqlite: 'row', torch: 'entry', events: 'event' }[files.form as string];
 	const where = piece !== undefined && frame.fault === null ? `${piece} ${frame.number} ` : '';
 	return { file: match.path, line, message: `${where}${message}`, records: frame.lost ?? 1 };
 }

@@ -10,6 +10,7 @@ import { openTelemetry } from './formats/openTelemetry.ts';
 import { primeRl } from './formats/primeRl.ts';
 import { rllm } from './formats/rllm.ts';
 import { skyRl } from './formats/skyRl.ts';
+import { slime } from './formats/slime.ts';
 import { tensorboard } from './formats/tensorboard.ts';
 import { tinker } from './formats/tinker.ts';
 import { trackio } from './formats/trackio.ts';
@@ -35,6 +36,7 @@ export const formats: readonly RunFormat[] = [
 	art,
 	rllm,
 	tinker,
+	slime,
 	openRlhf,
 	trackio,
 	wandb,

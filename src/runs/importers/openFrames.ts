@@ -7,6 +7,7 @@ import { EventFile } from './eventFile.ts';
 import { ParquetFile } from './parquetFile.ts';
 import type { FileForm, FileShape } from './runFormat.ts';
 import { SqliteRows } from './sqliteRows.ts';
+import { TorchFile } from './torchFile.ts';
 import { WandbFile } from './wandbFile.ts';
 import { WholeFile } from './wholeFile.ts';
 import { ZipFile } from './zipFile.ts';
@@ -16,7 +17,7 @@ const largestWhole = { json: 64 << 20, yaml: 8 << 20, zip: 64 << 20 } as const;
 
 /** Opens a run file for reading. Fails with `missing`, or with `invalid` if it is not a regular file. */
 export async function openFrames(folder: string, path: string, shape: FileShape): Promise<FrameFile> {
-	const { form, largest, members = '**', table = '', lastOf } = shape;
+	const { form, largest, members = '**', table = '', list = '', lastOf } = shape;
 	if (form === 'sqlite') return openedTable(folder, path, { table, lastOf });
 	const { file, compressed } = await openedFile(folder, path, form);
 	switch (form) {
@@ -26,6 +27,8 @@ export async function openFrames(folder: string, path: string, shape: FileShape)
 			return new EventFile(file);
 		case 'parquet':
 			return new ParquetFile(file);
+		case 'torch':
+			return new TorchFile(file, list);
 		case 'zip':
 			return new ZipFile(file, members, largest ?? largestWhole.zip);
 		case 'wandb':

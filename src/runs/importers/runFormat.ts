@@ -12,6 +12,8 @@ export type FileForm =
 	| 'yaml'
 	/** One record a row: an object by column. */
 	| 'parquet'
+	/** File of torch.save: one record per entry of `list`, with the plain values next to the list. */
+	| 'torch'
 	/** TensorBoard event file: one record an event, `{ step, time, tag, value | text }`. */
 	| 'events'
 	/** Zip archive: one record per JSON file in it that matches `members`. */
@@ -31,6 +33,8 @@ export interface FileShape {
 	readonly largest?: number;
 	/** Pattern for the records in a zip archive, such as "samples/{name}.json". */
 	readonly members?: string;
+	/** Name of the list in a file of torch.save. */
+	readonly list?: string;
 	/** Table in an SQLite database. */
 	readonly table?: string;
 	/** Column whose value in the newest row of the table is added to each record, as `newest`. */

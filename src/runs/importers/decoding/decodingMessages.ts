@@ -11,15 +11,17 @@ export type DecodingRequest =
 /** Columnar formats decoded in the thread. */
 export type ColumnarFormat = 'parquet' | 'arrow';
 
-export interface DecodedFile {
-	readonly format: ColumnarFormat;
+/** A table, or a list in a file of torch.save. */
+export type DecodedForm = { readonly format: ColumnarFormat } | { readonly format: 'torch'; readonly list: string };
+
+export type DecodedFile = DecodedForm & {
 	readonly key: number;
 	readonly descriptor: number;
 	readonly size: number;
-}
+};
 
 export interface TableShape {
-	/** Number of rows in each Parquet row group or Arrow record batch. */
+	/** Number of rows in each Parquet row group or Arrow record batch; a list is a single group. */
 	readonly groups: readonly number[];
 	/** Number of rows in the whole file, as opposed to the groups. */
 	readonly rows: number;

@@ -2,20 +2,28 @@ import { parentPort } from 'node:worker_threads';
 import { ArrowRows } from './arrowRows.ts';
 import type { DecodedFile, DecodingAnswer, DecodingRequest, DecodingResult } from './decodingMessages.ts';
 import { ParquetRows } from './parquetRows.ts';
+import { TorchRows } from './torchRows.ts';
 import { parseYaml } from './yamlText.ts';
 
 /*
- * Decodes untrusted data that may be malicious: Parquet pages, Arrow offsets and YAML documents that claim to be huge.
+ * Decodes untrusted data that may be malicious: Parquet pages, Arrow offsets, pickles and YAML documents that claim to be huge.
  * A separate thread has bounded memory, can be terminated, and does not block the caller.
  */
 
 /** Number of recently requested files to keep open. */
 const keptFiles = 2;
-const files = new Map<number, ParquetRows | ArrowRows>();
+type Rows = ParquetRows | ArrowRows | TorchRows;
+const files = new Map<number, Rows>();
 
-function fileOf({ format, key, descriptor, size }: DecodedFile): ParquetRows | ArrowRows {
-	const file =
-		files.get(key) ?? (format === 'arrow' ? new ArrowRows(descriptor, size) : new ParquetRows(descriptor, size));
+function opened(file: DecodedFile): Rows {
+	const { descriptor, size } = file;
+	if (file.format === 'torch') return new TorchRows(descriptor, size, file.list);
+	return file.format === 'arrow' ? new ArrowRows(descriptor, size) : new ParquetRows(descriptor, size);
+}
+
+function fileOf(requested: DecodedFile): Rows {
+	const { key } = requested;
+	const file = files.get(key) ?? opened(requested);
 	files.delete(key);
 	files.set(key, file);
 	if (files.size > keptFiles) files.delete(files.keys().next().value as number);

@@ -14,6 +14,8 @@ import {
 	sumOf,
 	textOf,
 } from '../foreignValues.ts';
+import { timelineOf } from '../timeline.ts';
+import { inspectActivities, inspectStart } from './inspectEvents.ts';
 
 /* Samples in Inspect logs (inspect_ai/log/_log.py, `EvalSample`). */
 
@@ -164,6 +166,7 @@ export function inspectSample(record: unknown, log: string, severalLogs: boolean
 					seconds: numberOf(sample.total_time),
 					metadata: sample.metadata,
 					errors: errorsOf(sample),
+					timeline: timelineOf(inspectActivities(sample.events), inspectStart(sample)),
 				}),
 			),
 		},

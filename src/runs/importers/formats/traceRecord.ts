@@ -17,6 +17,8 @@ import {
 	truncatedBy,
 } from '../foreignValues.ts';
 import { type GraphNode, splitGraph } from '../messageGraph.ts';
+import { timelineOf } from '../timeline.ts';
+import { traceActivities, traceStart } from './traceTimes.ts';
 import { type FoldedUpdates, foldUpdates } from './traceUpdates.ts';
 
 /*
@@ -283,6 +285,7 @@ function traceRollout(trace: Fields, episode: EpisodeFacts, credit: TraceCredit 
 				stop: trace.stop_condition,
 				errors,
 				others: episode.others.map(shortly),
+				timeline: timelineOf(traceActivities(trace), traceStart(trace)),
 			}),
 		),
 	};

@@ -48,6 +48,8 @@ describe('fixture numbers', () => {
 		'art',
 		'rllm',
 		'tinker',
+		'slime',
+		'miles',
 	] as const;
 	for (const name of whole) {
 		it(`of ${name}`, async () => {

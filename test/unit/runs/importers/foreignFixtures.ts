@@ -29,6 +29,8 @@ export const fixtures = [
 	{ name: 'art legacy', folder: 'art/legacy-yaml', format: 'art' },
 	{ name: 'rllm', folder: 'rllm/logs/rllm-agent/gsm8k', format: 'rllm' },
 	{ name: 'tinker', folder: 'tinker/log', format: 'tinker' },
+	{ name: 'slime', folder: 'slime', format: 'slime' },
+	{ name: 'miles', folder: 'miles', format: 'slime' },
 ] as const;
 
 export type FixtureName = (typeof fixtures)[number]['name'];

@@ -1,0 +1,36 @@
+import * as v from 'valibot';
+import { decode } from './decode.ts';
+
+/** What a rollout was doing: the model generated, a tool ran, it waited (such as for a server), or it was scored. */
+export const timelineKinds = ['generation', 'tool', 'waiting', 'scoring', 'other'] as const;
+export type TimelineKind = (typeof timelineKinds)[number];
+
+/**
+ * `extra.timeline` of a rollout whose trainer records times: its activities by start. They can overlap and be nested, and
+ * the times between them are unknown.
+ */
+export const rolloutTimelineSchema = v.array(
+	v.looseObject({
+		kind: v.picklist(timelineKinds),
+		/** The trainer's name: a model, a tool, a scorer. */
+		name: v.string(),
+		/** Seconds since the start of the rollout. */
+		start: v.number(),
+		/** null if the end is not recorded. */
+		seconds: v.nullable(v.number()),
+		/** Number of generated tokens. */
+		tokens: v.optional(v.number()),
+		/** Seconds of it that were spent waiting, such as for a rate limit. */
+		waited: v.optional(v.number()),
+		/** Why the activity failed. */
+		error: v.optional(v.string()),
+	}),
+);
+export type RolloutTimeline = v.InferOutput<typeof rolloutTimelineSchema>;
+export type TimelineActivity = RolloutTimeline[number];
+
+/** Returns the timeline of a rollout line, or null if there is none or it cannot be decoded. */
+export function rolloutTimeline(extra: Readonly<Record<string, unknown>> | undefined): RolloutTimeline | null {
+	const decoded = decode(rolloutTimelineSchema, extra?.timeline);
+	return decoded.ok && decoded.value.length > 0 ? decoded.value : null;
+}

@@ -1,0 +1,194 @@
+import type { RolloutLine } from '../../../protocol/rolloutLine.ts';
+import type { TimelineKind } from '../../../protocol/rolloutTimeline.ts';
+import type { FolderView } from '../folderView.ts';
+import { textOrMessages } from '../foreignMessages.ts';
+import type { ForeignRollout } from '../foreignRecord.ts';
+import {
+	boundedValue,
+	extraOf,
+	type Fields,
+	fieldsOf,
+	given,
+	integerOf,
+	listOf,
+	numberOf,
+	numbersOf,
+	scoreOf,
+	scoresOf,
+	textOf,
+} from '../foreignValues.ts';
+import type { CompanionFile, RolloutFiles, RunFormat } from '../runFormat.ts';
+import { type TimedActivity, timelineOf } from '../timeline.ts';
+import { conversationOf } from './loggedTraces.ts';
+
+/*
+ * Debug dumps of slime (slime/observability/rollout_data_utils.py) and of miles, which continues it
+ * (miles/ray/rollout/debug_data.py): one file of torch.save per step with the samples as dictionaries. With
+ * `--dump-details FOLDER`, they are in FOLDER/rollout_data; `--save-debug-rollout-data` can give them other names.
+ */
+
+const names = ['rollout_data/{step}.pt', '{step}.pt', '{name}_{step}.pt'];
+const evaluationNames = ['rollout_data/eval_{step}.pt', 'eval_{step}.pt', '{name}_eval_{step}.pt'];
+const list = 'samples';
+
+/** Rewards with several values have no standard name for the one that was trained on (`--reward-key`). */
+const totals = ['score', 'reward'] as const;
+
+function rewardsIn(reward: unknown): { readonly total: number | null; readonly parts: Record<string, number | null> } {
+	const fields = fieldsOf(reward);
+	if (fields === null) return { total: scoreOf(reward), parts: {} };
+	const parts = scoresOf(fields);
+	const [only, ...others] = Object.values(parts);
+	const named = totals.find((name) => name in parts);
+	return { total: named === undefined ? (others.length === 0 ? (only ?? null) : null) : (parts[named] ?? null), parts };
+}
+
+/** Tokens of the response with the sampler's log-probabilities. Texts of single tokens are not recorded. */
+function tokensOf(sample: Fields, length: number | null): RolloutLine['tokens'] | undefined {
+	const ids = listOf(sample.tokens);
+	if (length === null || length < 1 || ids.length < length) return undefined;
+	const own = ids.slice(ids.length - length);
+	const logprobs = numbersOf(sample.rollout_log_probs);
+	const mask = listOf(sample.loss_mask);
+	// Tokens from tools have the log-probability 0.
+	const trained = (i: number) => mask.length !== length || mask[i] !== 0;
+	return {
+		text: own.map((id) => `#${String(integerOf(id) ?? '?')}`),
+		logprob: own.map((_, i) => (logprobs.length === length && trained(i) ? (logprobs[i] ?? null) : null)),
+	};
+}
+
+/** Names of slime's spans (slime/rollout/sglang_rollout.py); custom functions can add others. */
+function kindOf(name: string): TimelineKind {
+	if (/generate$/.test(name)) return 'generation';
+	if (/reward|_rm$/.test(name)) return 'scoring';
+	return /tool|env/.test(name) ? 'tool' : 'other';
+}
+
+/** Spans of the sample's trace (slime/observability/trace_utils.py): a start and an end with the same id. */
+function activitiesIn(trace: unknown): TimedActivity[] {
+	const starts = new Map<string, TimedActivity>();
+	for (const event of listOf(fieldsOf(trace)?.events).map(fieldsOf)) {
+		const [type, name, id, time] = [event?.type, textOf(event?.name), textOf(event?.span_id), numberOf(event?.ts)];
+		if (name === null || id === null || time === null) continue;
+		// This span contains all others.
+		if (name === 'generate_and_rm') continue;
+		const known = starts.get(id);
+		const attributes = fieldsOf(event?.attrs);
+		if (type === 'span_start') starts.set(id, { kind: kindOf(name), name, start: time, end: null });
+		else if (type === 'span_end' && known !== undefined) {
+			const [tokens, error] = [numberOf(attributes?.completion_tokens), textOf(attributes?.error_message)];
+			starts.set(id, { ...known, end: time, tokens, error });
+		}
+	}
+	return [...starts.values()];
+}
+
+/** Returns the conversation that miles stores next to the samples, or that slime's agents keep in the metadata. */
+function messagesIn(sample: Fields, trajectory: unknown): ReturnType<typeof conversationOf> {
+	return conversationOf(trajectory ?? fieldsOf(sample.metadata)?.messages);
+}
+
+const errors: Readonly<Record<string, string>> = { failed: 'The sample failed.', aborted: 'The sample was aborted.' };
+
+function rollout(
+	sample: Fields,
+	conversation: ReturnType<typeof conversationOf>,
+	prompt: ForeignRollout['prompt'],
+): ForeignRollout {
+	const { total, parts } = rewardsIn(sample.reward);
+	const length = integerOf(sample.response_length);
+	const status = textOf(sample.status);
+	const group = integerOf(sample.group_index);
+	const { messages: _, ...metadata } = fieldsOf(sample.metadata) ?? {};
+	return {
+		groupKey: group ?? (typeof prompt === 'string' ? prompt : JSON.stringify(prompt)),
+		prompt: conversation?.prompt ?? prompt,
+		completion: conversation?.completion || (textOf(sample.response) ?? ''),
+		reward: total,
+		rewards: parts,
+		truncated: status === null || status === 'pending' ? null : status === 'truncated',
+		...given('row', integerOf(sample.index)),
+		...given('answer', boundedValue(sample.label ?? null)),
+		...given('tokens', tokensOf(sample, length)),
+		...given(
+			'extra',
+			extraOf({
+				length,
+				status: status === 'completed' || status === 'truncated' ? null : status,
+				error: status === null ? null : (errors[status] ?? null),
+				excluded: sample.remove_sample === true ? 'removed from training' : null,
+				weightVersions: sample.weight_versions,
+				waited: numberOf(sample.non_generation_time) || null,
+				metadata,
+				timeline: timelineOf(activitiesIn(sample.trace)),
+			}),
+		),
+	};
+}
+
+function sampleOf(record: unknown, companion?: (key: string) => unknown): readonly ForeignRollout[] | string {
+	const sample = fieldsOf(record);
+	if (!sample) return 'is not an object';
+	const prompt = textOrMessages(sample.prompt);
+	if (prompt === null) return 'has no prompt';
+	if (typeof sample.response !== 'string') return 'has no response';
+	return [rollout(sample, messagesIn(sample, companion?.(String(sample.index))), prompt)];
+}
+
+/** Conversations by sample, which miles moves to a file of their own. */
+const trajectories = (pattern: string): CompanionFile => ({
+	pattern,
+	form: 'jsonl',
+	*entries(record) {
+		const row = fieldsOf(record);
+		if (Array.isArray(row?.messages)) yield [String(row.sample_index), row.messages] as const;
+	},
+});
+
+const isEvaluation = (name: string | undefined) => name === 'eval' || name?.endsWith('_eval') === true;
+
+function files(pattern: string, split: RolloutFiles['split']): RolloutFiles {
+	const stem = split === 'train' ? '{step}' : 'eval_{step}';
+	return {
+		pattern,
+		form: 'torch',
+		list,
+		split,
+		...(split === 'train' ? { accepts: ({ name }) => !isEvaluation(name) } : {}),
+		...(pattern.startsWith('rollout_data/') ? { companion: trajectories(`trajectory/${stem}.jsonl`) } : {}),
+		rollouts: (record, { companion }) => sampleOf(record, companion),
+	};
+}
+
+/** Returns whether a file starts like a dump of rollouts. Dumps of training data have other keys. */
+async function isDump(folder: FolderView, path: string): Promise<boolean> {
+	const head = (await folder.head(path, 4096)) ?? '';
+	return (
+		head.startsWith('PK') && /data\.pkl/.test(head) && /rollout_id.*samples/s.test(head) && !/format_version/.test(head)
+	);
+}
+
+export const slime: RunFormat = {
+	name: 'slime',
+	title: 'slime and miles',
+	looksFor: 'rollout_data/{N}.pt (--dump-details or --save-debug-rollout-data)',
+	hasSteps: true,
+	rollouts: [
+		...names.map((pattern) => files(pattern, 'train')),
+		...evaluationNames.map((pattern) => files(pattern, 'validation')),
+	],
+	metrics: [],
+	notes: [
+		'The files are pickles. They are read as data: no code that they name is run, and objects of unknown classes are shown by the name of their class.',
+		'If the reward has several values, the total is "score", "reward" or the only number; otherwise it is not known.',
+		'Tokens are recorded as ids. Advantages and the trainer’s log-probabilities are in train_data, which is not read.',
+		'Metrics are not in these files; open the TensorBoard or W&B folder for them.',
+	],
+	async recognize(folder) {
+		for (const pattern of [...names, ...evaluationNames]) {
+			for (const { path } of await folder.some(pattern, 3)) if (await isDump(folder, path)) return true;
+		}
+		return false;
+	},
+};
