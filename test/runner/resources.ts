@@ -15,8 +15,13 @@ export type ResourceName = 'browser' | 'workbench' | 'python' | 'bubblewrap' | '
 export interface Preparation {
 	/** Expected duration with a warm cache. */
 	readonly seconds: number;
-	/** Resources that use the system's package manager, which cannot run in parallel. */
+	/** Resources that must be prepared first. */
 	readonly needs?: readonly ResourceName[];
+	/**
+	 * Resources that are prepared first if they are needed at all, because both use the system's package manager, which
+	 * cannot run in parallel.
+	 */
+	readonly after?: readonly ResourceName[];
 	/**
 	 * Throws if tests that need the resource must not start. If the resource is unavailable here, its tests are skipped
 	 * instead.
@@ -87,6 +92,8 @@ export class Resources {
 export const preparations: Readonly<Record<ResourceName, Preparation>> = {
 	browser: {
 		seconds: 2,
+		// The unit tests wait for bubblewrap, which is installed in a few seconds.
+		after: ['bubblewrap'],
 		async prepare(resources) {
 			const found = await findChromium(resources.say);
 			Object.assign(resources.environment, browserEnvironment(found));
@@ -108,7 +115,6 @@ export const preparations: Readonly<Record<ResourceName, Preparation>> = {
 	},
 	bubblewrap: {
 		seconds: 1,
-		needs: ['browser'],
 		async prepare({ say }) {
 			const missing = await findBubblewrap(say);
 			if (missing !== null) say(`Tests of the sandbox are skipped: ${missing}.`);

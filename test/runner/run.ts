@@ -52,6 +52,8 @@ const commands: Readonly<Record<CheckName, { command: readonly [string, ...strin
 };
 /** Number of processor cores that a test file keeps busy. Files wait a third of their time, so three of them share two cores. */
 const coresOfFile = 0.66;
+/** Number of cores that a preparation keeps busy: it waits for downloads, or finds that everything is there. */
+const coresOfPreparation = 0.33;
 const checkTimeoutSeconds = 300;
 const heartbeatMs = 30_000;
 const sameInterruptMs = 500;
@@ -163,7 +165,7 @@ class TestRun {
 		};
 		for (const name of checks) if (required.has(name)) add(this.#check(name, items), name, '');
 		for (const name of Object.keys(preparations) as ResourceName[])
-			if (required.has(name)) add(this.#preparation(name, items), 'prepare', name);
+			if (required.has(name)) add(this.#preparation(name, required, items), 'prepare', name);
 		for (const suite of suites) {
 			const pool = new WorkerPool({
 				logs,
@@ -226,12 +228,12 @@ class TestRun {
 		return task;
 	}
 
-	#preparation(name: ResourceName, items: Map<Task, ProgressItem>): Task {
-		const { seconds, needs = [], prepare } = preparations[name];
+	#preparation(name: ResourceName, required: ReadonlySet<Requirement>, items: Map<Task, ProgressItem>): Task {
+		const { seconds, needs = [], after = [], prepare } = preparations[name];
 		const task: Task = {
 			id: name,
-			needs,
-			cores: 1,
+			needs: [...needs, ...after.filter((other) => required.has(other))],
+			cores: coresOfPreparation,
 			seconds: this.#durations.get(`prepare ${name}`) ?? seconds,
 			run: async () => {
 				const item = items.get(task) as ProgressItem;

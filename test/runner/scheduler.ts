@@ -18,8 +18,8 @@ export interface ScheduleOptions {
 	/** Called instead of `run` if a dependency did not succeed. */
 	readonly onBlocked: (task: Task, by: string) => void;
 	/**
-	 * Returns how many cores were idle since the last call. While at least half a core is, because tasks wait for
-	 * something, one more task starts. Default: none.
+	 * Returns how many cores were idle since the last call. While `idleEnough` are, because tasks wait for something, one
+	 * more task starts at each call, and as many then keep running until the cores are busy. Default: none.
 	 */
 	readonly idleCores?: () => number;
 	/** Milliseconds between calls of `idleCores`. */
@@ -28,6 +28,10 @@ export interface ScheduleOptions {
 
 /** Tasks per core that run at most, no matter how idle the cores are: each one also takes memory. */
 const tasksPerCore = 3;
+const idleEnough = 0.3;
+/** Below this number of idle cores, the machine counts as busy, and the tasks beyond its cores slowly become fewer. */
+const idleTooFew = 0.1;
+const returnedCores = 0.1;
 
 /** Returns the seconds from the start of each task to the end of the longest chain that depends on it. */
 export function criticalPaths(tasks: readonly Task[]): Map<string, number> {
@@ -49,7 +53,7 @@ export function criticalPaths(tasks: readonly Task[]): Map<string, number> {
 
 /** Resolves when every task has run or is blocked, or, if aborted, when all running tasks have ended. */
 export async function schedule(tasks: readonly Task[], options: ScheduleOptions): Promise<void> {
-	const { cores, signal, onBlocked, idleCores, idleMs = 2000 } = options;
+	const { cores, signal, onBlocked, idleCores, idleMs = 1000 } = options;
 	const ids = new Set(tasks.map(({ id }) => id));
 	for (const { id, needs } of tasks)
 		for (const need of needs) if (!ids.has(need)) throw new Error(`${id} needs ${need}, which is not a task`);
@@ -58,7 +62,8 @@ export async function schedule(tasks: readonly Task[], options: ScheduleOptions)
 	const succeeded = new Map<string, boolean>();
 	const running = new Set<Promise<void>>();
 	let free = cores;
-	let mayExceed = false;
+	/** Cores by which tasks may exceed the machine's, because those that run leave some idle. */
+	let lent = 0;
 
 	const start = (task: Task): void => {
 		waiting.splice(waiting.indexOf(task), 1);
@@ -71,22 +76,25 @@ export async function schedule(tasks: readonly Task[], options: ScheduleOptions)
 		running.add(run);
 	};
 
-	/** Waits until a task has ended, or until cores are idle although more tasks could run. */
-	const firstOf = async (ends: ReadonlySet<Promise<void>>): Promise<'end' | 'idle'> => {
-		const ended = Promise.race(ends).then(() => 'end' as const);
-		if (idleCores === undefined || waiting.length === 0) return await ended;
-		idleCores();
-		for (;;) {
-			let timer: NodeJS.Timeout | undefined;
-			const tick = new Promise<'tick'>((resolve) => {
-				timer = setTimeout(() => resolve('tick'), idleMs);
-			});
-			const first = await Promise.race([ended, tick]);
-			clearTimeout(timer);
-			if (first === 'end') return first;
-			if (idleCores() >= 0.5 && ends.size < cores * tasksPerCore) return 'idle';
-		}
+	const isReady = (task: Task) => task.needs.every((id) => succeeded.get(id));
+	const fits = (task: Task): boolean => {
+		if (running.size === 0 || task.cores <= free + 1e-9) return true;
+		return task.cores <= free + lent + 1e-9 && running.size < cores * tasksPerCore;
 	};
+
+	/** Adjusts `lent` to how idle the cores were. */
+	const lend = (idle: number): void => {
+		const next = waiting.find(isReady);
+		if (idle < idleTooFew) lent = Math.max(0, lent - returnedCores);
+		else if (idle >= idleEnough && next !== undefined && running.size < cores * tasksPerCore)
+			lent = Math.max(lent, next.cores - free);
+	};
+	let wake = () => {};
+	idleCores?.();
+	const meter = setInterval(() => {
+		if (idleCores !== undefined) lend(idleCores());
+		wake();
+	}, idleMs);
 
 	for (;;) {
 		for (const task of [...waiting]) {
@@ -98,17 +106,20 @@ export async function schedule(tasks: readonly Task[], options: ScheduleOptions)
 		}
 		if (!signal.aborted) {
 			for (const task of [...waiting]) {
-				if (!task.needs.every((id) => succeeded.get(id))) continue;
+				if (!isReady(task)) continue;
 				// The next task waits for enough free cores, and smaller tasks behind it must not take them.
-				if (task.cores > free + 1e-9 && running.size > 0 && !mayExceed) break;
+				if (!fits(task)) break;
 				start(task);
-				mayExceed = false;
 			}
 		}
 		if (running.size === 0) {
-			if (signal.aborted || waiting.length === 0) return;
+			if (signal.aborted || waiting.length === 0) break;
 			continue;
 		}
-		mayExceed = (await firstOf(running)) === 'idle';
+		await new Promise<void>((resolve) => {
+			wake = resolve;
+			void Promise.race(running).then(resolve);
+		});
 	}
+	clearInterval(meter);
 }

@@ -104,23 +104,48 @@ test('tasks that cannot be scheduled are rejected', async () => {
 	assert.throws(() => criticalPaths(circle), /need each other: a > b > a/);
 });
 
-test('another task starts while cores are idle, until there are three per core', async () => {
-	const ids = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'];
-	const { tasks, log, end } = table(Object.fromEntries(ids.map((id, i) => [id, { seconds: 9 - i }])));
-	const idle = [0.4, 0.6, 0.1, 0.5];
+/** Waits until a condition holds; the assertion that follows fails otherwise. */
+async function until(holds: () => boolean): Promise<void> {
+	for (let i = 0; i < 400 && !holds(); i++) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+const ids = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'];
+const decreasing = () => table(Object.fromEntries(ids.map((id, i) => [id, { seconds: 9 - i }])));
+
+test('one more task starts whenever cores are idle, until there are three per core, and as many keep running', async () => {
+	const { tasks, log, end } = decreasing();
+	const idle = [2, 0.2, 0.4, 0.2, 0.3];
 	let asked = 0;
 	const done = schedule(tasks, options({ idleCores: () => idle[asked++] ?? 2, idleMs: 1 }));
 	assert.deepEqual(log, ['a', 'b']);
-	for (let i = 0; i < 200 && log.length < 6; i++) await new Promise((resolve) => setTimeout(resolve, 5));
+	await until(() => log.length >= 6);
 	assert.deepEqual(log, ids.slice(0, 6));
-	await new Promise((resolve) => setTimeout(resolve, 50));
+	const then = asked;
+	await until(() => asked > then + 5);
 	assert.equal(log.length, 6, 'no more than three per core');
-	// With five running, one ends without making room for another within the cores; idle cores make room.
 	await end('a');
-	for (let i = 0; i < 200 && log.length < 7; i++) await new Promise((resolve) => setTimeout(resolve, 5));
-	assert.deepEqual(log, ids.slice(0, 7));
+	assert.deepEqual(log, ids.slice(0, 7), 'the next one takes the place at once');
 	for (const id of ids.slice(1)) {
-		for (let i = 0; i < 200 && !log.includes(id); i++) await new Promise((resolve) => setTimeout(resolve, 5));
+		await until(() => log.includes(id));
+		await end(id);
+	}
+	await done;
+});
+
+test('once the cores are busy, fewer tasks run beyond them', async () => {
+	const { tasks, log, end } = decreasing();
+	const idle = [2, 0.5, 0.5];
+	let asked = 0;
+	const done = schedule(tasks, options({ idleCores: () => idle[asked++] ?? 0, idleMs: 1 }));
+	await until(() => log.length === 4 && asked > 40);
+	assert.deepEqual(log, ids.slice(0, 4));
+	await end('a');
+	await end('b');
+	assert.equal(log.length, 4, 'two run, which is what the cores have room for');
+	await end('c');
+	assert.deepEqual(log, ids.slice(0, 5));
+	for (const id of ids.slice(3)) {
+		await until(() => log.includes(id));
 		await end(id);
 	}
 	await done;
@@ -128,8 +153,13 @@ test('another task starts while cores are idle, until there are three per core',
 
 test('no task starts beyond the cores while they are busy', async () => {
 	const { tasks, log, end } = table({ a: { seconds: 3 }, b: { seconds: 2 }, c: { seconds: 1 } });
-	const done = schedule(tasks, options({ idleCores: () => 0.49, idleMs: 1 }));
-	await new Promise((resolve) => setTimeout(resolve, 30));
+	let asked = 0;
+	const idleCores = () => {
+		asked++;
+		return 0.29;
+	};
+	const done = schedule(tasks, options({ idleCores, idleMs: 1 }));
+	await until(() => asked > 20);
 	assert.deepEqual(log, ['a', 'b']);
 	for (const id of ['a', 'b', 'c']) await end(id);
 	await done;
