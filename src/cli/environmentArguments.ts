@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { basename, relative, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
+import { isEnvironmentFile } from '../core/episode/environmentLanguage.ts';
 import { type EnvironmentData, environmentData } from '../episodes/environmentData.ts';
 import { EnvironmentRunner } from '../episodes/environmentRunner.ts';
 import { LoadFailure } from '../rewards/loadFailure.ts';
@@ -66,8 +67,8 @@ export async function withEnvironment(
 }
 
 async function requireEnvironment(file: string): Promise<void> {
-	if (!/\.env\.py$/.test(file)) {
-		throw new Failure('invalid', `${file} is not an environment file.`, 'Specify a *.env.py file.');
+	if (!isEnvironmentFile(file)) {
+		throw new Failure('invalid', `${file} is not an environment file.`, 'Specify a *.env.py or *.env.ts file.');
 	}
 	const info = await stat(file).catch(() => null);
 	if (!info?.isFile()) throw new Failure('missing', `The environment file ${file} does not exist.`, 'Check the path.');

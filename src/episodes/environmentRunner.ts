@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 import { Sequencer } from '../base/async.ts';
 import { Failure } from '../base/failure.ts';
+import { environmentLanguage } from '../core/episode/environmentLanguage.ts';
 import type { Schema } from '../protocol/decode.ts';
 import {
 	type EnvironmentDescription,
@@ -66,7 +67,7 @@ export class EnvironmentRunner implements EpisodeHost {
 		this.file = file;
 		this.limits = { ...defaultEnvironmentLimits, ...options.limits };
 		this.#seed = options.seed ?? 1;
-		this.#lease = hosts.lease(languageOf(file), 'environment');
+		this.#lease = hosts.lease(environmentHostLanguage(file), 'environment');
 	}
 
 	/** Local files from which the environment was loaded. Empty before the first load. */
@@ -182,6 +183,7 @@ const neededPrograms = {
 	node: ['Node 22.18 or newer', 'reasoningLab.node.path'],
 } as const satisfies Record<HostLanguage, readonly [string, string]>;
 
-function languageOf(file: string): HostLanguage {
-	return file.endsWith('.py') ? 'python' : 'node';
+/** Returns the language of the host that runs an environment file. */
+export function environmentHostLanguage(file: string): HostLanguage {
+	return environmentLanguage(file) === 'python' ? 'python' : 'node';
 }

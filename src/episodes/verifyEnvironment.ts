@@ -1,4 +1,5 @@
 import { checkAborted } from '../base/async.ts';
+import { environmentLanguage } from '../core/episode/environmentLanguage.ts';
 import {
 	type EpisodePolicy,
 	type EpisodePolicyName,
@@ -71,6 +72,7 @@ export async function verifyEnvironment(
 	const { gold, policies } = statisticsOf(environment, episodes);
 	const findings = environmentFindings({
 		environment,
+		language: environmentLanguage(runner.file),
 		episodes,
 		policies,
 		gold,

@@ -84,6 +84,37 @@ export const environmentLoadResultSchema = v.object({
 });
 export type EnvironmentLoadResult = v.InferOutput<typeof environmentLoadResultSchema>;
 
+const instanceRequest = {
+	/** Number of the instance. */
+	instance: v.number(),
+	/** Whether to summarize the instance's state in the reply. */
+	state: v.optional(v.boolean()),
+};
+const toolCalls = v.array(v.object({ name: v.string(), arguments: v.unknown() }));
+/** Dataset columns. Unlike `v.record`, this accepts every name. */
+const row = v.custom<Readonly<Record<string, unknown>>>((value) => {
+	return typeof value === 'object' && value !== null && !Array.isArray(value);
+}, 'not an object');
+
+export const instanceRequestSchema = v.object(instanceRequest);
+export type InstanceRequest = v.InferOutput<typeof instanceRequestSchema>;
+
+export const resetRequestSchema = v.object({ ...instanceRequest, row });
+export type ResetRequest = v.InferOutput<typeof resetRequestSchema>;
+
+export const callRequestSchema = v.object({ ...instanceRequest, calls: toolCalls });
+export type CallRequest = v.InferOutput<typeof callRequestSchema>;
+
+export const playRequestSchema = v.object({
+	...instanceRequest,
+	row,
+	/** Calls by turn. */
+	calls: v.array(toolCalls),
+	/** Whether to ask for a reward at the end. */
+	ownsReward: v.boolean(),
+});
+export type PlayRequest = v.InferOutput<typeof playRequestSchema>;
+
 const hostError = v.object({
 	kind: v.picklist(episodeErrorKinds),
 	message: v.string(),

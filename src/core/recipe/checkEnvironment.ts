@@ -1,4 +1,5 @@
 import type { Recipe } from '../../protocol/recipe/recipe.ts';
+import { isEnvironmentFile } from '../episode/environmentLanguage.ts';
 import { processesOf } from './checkBatches.ts';
 import type { Report } from './pathFault.ts';
 
@@ -11,8 +12,9 @@ export function checkEnvironment(recipe: Recipe, report: Report): void {
 			report(['rewards', reward], 'The reward "environment" needs an "environment". Add one to the recipe.');
 		return;
 	}
-	if (!environment.file.endsWith('.env.py')) {
-		report(['environment', 'file'], `"${environment.file}" is not an environment file. Use a *.env.py file.`);
+	if (!isEnvironmentFile(environment.file)) {
+		const words = `"${environment.file}" is not an environment file. Use a *.env.py or *.env.ts file.`;
+		report(['environment', 'file'], words);
 	}
 	if (engine === 'embedded') return;
 	if (engine === 'ray' || processesOf(recipe) > 1) {

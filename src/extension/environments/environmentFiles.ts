@@ -1,18 +1,11 @@
-import { basename } from 'node:path';
+import { isEnvironmentFile } from '../../core/episode/environmentLanguage.ts';
 
 /** Glob pattern for environment files in a workspace. */
-export const environmentFilePattern = '**/*.env.py';
-
-const named = /\.env\.py$/;
+export const environmentFilePattern = '**/*.env.{py,ts}';
 
 /** Returns whether a URI is an environment file on the extension host's disk, in a local or remote window. */
 export function isEnvironmentUri(uri: { readonly scheme: string; readonly fsPath: string }): boolean {
-	return uri.scheme === 'file' && named.test(uri.fsPath);
-}
-
-/** Returns the stem of an environment file: "tasks/guess.env.py" becomes "guess". */
-export function environmentStem(path: string): string {
-	return basename(path).replace(named, '');
+	return uri.scheme === 'file' && isEnvironmentFile(uri.fsPath);
 }
 
 /** Returns the name of the class for a stem: "number_guess" becomes "NumberGuess". */
@@ -22,8 +15,9 @@ export function environmentClass(stem: string): string {
 
 /** Returns the 0-based line of a class statement in a text, or null. */
 export function classLine(text: string, name: string): number | null {
-	const line = text
-		.split('\n')
-		.findIndex((one) => one.startsWith(`class ${name}`) && /^[(: ]/.test(one.slice(6 + name.length)));
+	const statement = new RegExp(
+		`^(?:export )?(?:default )?(?:abstract )?class ${name.replaceAll('$', '\\$')}(?![\\w$])`,
+	);
+	const line = text.split('\n').findIndex((one) => statement.test(one));
 	return line < 0 ? null : line;
 }

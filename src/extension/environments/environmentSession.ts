@@ -2,7 +2,11 @@ import { Disposable, toDisposable } from '../../base/disposable.ts';
 import { Emitter } from '../../base/event.ts';
 import { Failure } from '../../base/failure.ts';
 import { environmentData } from '../../episodes/environmentData.ts';
-import { type EnvironmentLimits, EnvironmentRunner } from '../../episodes/environmentRunner.ts';
+import {
+	type EnvironmentLimits,
+	EnvironmentRunner,
+	environmentHostLanguage,
+} from '../../episodes/environmentRunner.ts';
 import { verifyEnvironment } from '../../episodes/verifyEnvironment.ts';
 import type { HostLease, RewardHosts } from '../../rewards/rewardHosts.ts';
 import { type EnvironmentState, unverifiedEnvironment } from './environmentState.ts';
@@ -85,7 +89,7 @@ export class EnvironmentSession extends Disposable {
 		signal.throwIfAborted();
 		if (this.#lease?.hosts !== hosts) {
 			this.forgetProcess();
-			this.#lease = { hosts, lease: hosts.lease('python', 'environment') };
+			this.#lease = { hosts, lease: hosts.lease(environmentHostLanguage(file), 'environment') };
 		}
 		const { rows, turns, seed } = plan;
 		const runner = new EnvironmentRunner(hosts, file, { seed, limits: this.#needs.limits(file) });

@@ -33,7 +33,7 @@ export class EnvironmentWorkbench extends Disposable {
 		const [given] = args;
 		const uri = given instanceof vscode.Uri ? given : vscode.window.activeTextEditor?.document.uri;
 		if (uri === undefined || !isEnvironmentUri(uri)) {
-			throw new Failure('invalid', 'No environment file is open.', 'Open a *.env.py file, then try again.');
+			throw new Failure('invalid', 'No environment file is open.', 'Open a *.env.py or *.env.ts file, then try again.');
 		}
 		await this.verifications.session(uri.fsPath).verify();
 	}

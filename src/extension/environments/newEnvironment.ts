@@ -4,19 +4,43 @@ import { exists } from '../exists.ts';
 import { showInputBox, showQuickPick } from '../quickInput.ts';
 import { environmentClass } from './environmentFiles.ts';
 
-const templates = ['calculator', 'guess', 'word', 'grid'] as const;
-type TemplateName = (typeof templates)[number];
+type Ending = 'py' | 'ts';
 
-const items: readonly (vscode.QuickPickItem & { readonly template: TemplateName })[] = [
-	{ label: 'Calculator', detail: 'Arithmetic that needs a tool; two tools, two turns', template: 'calculator' },
-	{ label: 'Number guessing', detail: 'Hints after each guess; a limited number of turns', template: 'guess' },
-	{ label: 'Word game', detail: 'Uncover a word letter by letter; state that grows', template: 'word' },
-	{ label: 'Grid world', detail: 'Find a path to the goal; a reward between 0 and 1', template: 'grid' },
+interface Template {
+	readonly name: string;
+	readonly label: string;
+	readonly detail: string;
+	/** Languages that the template exists in. */
+	readonly endings: readonly [Ending, ...Ending[]];
+}
+
+/** The files are in media/templates/environment. */
+const templates: readonly Template[] = [
+	{
+		name: 'calculator',
+		label: 'Calculator',
+		detail: 'Arithmetic that needs a tool; two tools, two turns',
+		endings: ['py'],
+	},
+	{
+		name: 'guess',
+		label: 'Number guessing',
+		detail: 'Hints after each guess; a limited number of turns',
+		endings: ['py', 'ts'],
+	},
+	{ name: 'word', label: 'Word game', detail: 'Uncover a word letter by letter; state that grows', endings: ['py'] },
+	{ name: 'grid', label: 'Grid world', detail: 'Find a path to the goal; a reward between 0 and 1', endings: ['py'] },
 ];
+
+const languages: Readonly<Record<Ending, vscode.QuickPickItem & { readonly ending: Ending }>> = {
+	py: { label: 'Python', detail: "TRL's contract; the same file works in a GRPOTrainer", ending: 'py' },
+	ts: { label: 'TypeScript', detail: "Runs in the editor's Node.js", ending: 'ts' },
+};
 
 /** Answers provided by the caller in advance; the user is asked for the rest. */
 export interface NewEnvironmentAnswers {
-	readonly template?: TemplateName;
+	readonly template?: Template;
+	readonly ending?: Ending;
 	readonly name?: string;
 	readonly folder?: vscode.Uri;
 }
@@ -29,12 +53,15 @@ export async function newEnvironment(
 	answers: NewEnvironmentAnswers,
 ): Promise<vscode.Uri | undefined> {
 	const title = 'New environment';
+	const items = templates.map((one) => ({ label: one.label, detail: one.detail, template: one }));
 	const template =
 		answers.template ?? (await showQuickPick(items, { title, placeHolder: 'Select a template' }))?.template;
 	if (template === undefined) return undefined;
+	const ending = await pickLanguage(template, answers.ending);
+	if (ending === undefined) return undefined;
 	const folder = answers.folder ?? (await pickFolder());
 	if (folder === undefined) return undefined;
-	const fileOf = (name: string) => vscode.Uri.joinPath(folder, `${name}.env.py`);
+	const fileOf = (name: string) => vscode.Uri.joinPath(folder, `${name}.env.${ending}`);
 	const rowsOf = (name: string) => vscode.Uri.joinPath(folder, `${name}.rows.jsonl`);
 	const fault = async (name: string): Promise<string | undefined> => {
 		if (!nameForm.test(name)) return 'Use letters, digits, and _, starting with a letter.';
@@ -48,7 +75,7 @@ export async function newEnvironment(
 		(await showInputBox({
 			title,
 			prompt: 'Name of the environment and its files',
-			value: (await fault(template)) === undefined ? template : '',
+			value: (await fault(template.name)) === undefined ? template.name : '',
 			validateInput: fault,
 		}));
 	if (name === undefined) return undefined;
@@ -58,8 +85,8 @@ export async function newEnvironment(
 	try {
 		const source = vscode.Uri.joinPath(extension, 'media', 'templates', 'environment');
 		await vscode.workspace.fs.createDirectory(folder);
-		await vscode.workspace.fs.copy(vscode.Uri.joinPath(source, `${template}.rows.jsonl`), rowsOf(name));
-		const bytes = await vscode.workspace.fs.readFile(vscode.Uri.joinPath(source, `${template}.env.py`));
+		await vscode.workspace.fs.copy(vscode.Uri.joinPath(source, `${template.name}.rows.jsonl`), rowsOf(name));
+		const bytes = await vscode.workspace.fs.readFile(vscode.Uri.joinPath(source, `${template.name}.env.${ending}`));
 		const text = new TextDecoder()
 			.decode(bytes)
 			.replaceAll('__NAME__', name)
@@ -75,13 +102,23 @@ export async function newEnvironment(
 export function newEnvironmentAnswers(argument: unknown): NewEnvironmentAnswers {
 	if (argument instanceof vscode.Uri) return { folder: argument };
 	if (typeof argument !== 'object' || argument === null) return {};
-	const { template, name, folder } = argument as Record<string, unknown>;
-	const known = templates.find((one) => one === template);
+	const { template, language, name, folder } = argument as Record<string, unknown>;
+	const known = templates.find((one) => one.name === template);
+	const ending = language === 'python' ? 'py' : language === 'typescript' ? 'ts' : undefined;
 	return {
 		...(known === undefined ? {} : { template: known }),
+		...(ending === undefined ? {} : { ending }),
 		...(typeof name === 'string' ? { name } : {}),
 		...(folder instanceof vscode.Uri ? { folder } : {}),
 	};
+}
+
+/** Returns the language that was asked for, if the template exists in it, or one that the user selects. */
+async function pickLanguage({ endings }: Template, asked: Ending | undefined): Promise<Ending | undefined> {
+	if (asked !== undefined && endings.includes(asked)) return asked;
+	if (endings.length === 1) return endings[0];
+	const items = endings.map((ending) => languages[ending]);
+	return (await showQuickPick(items, { title: 'New environment', placeHolder: 'Select a language' }))?.ending;
 }
 
 /** Returns the workspace's `environments` folder, or one that the user selects. */

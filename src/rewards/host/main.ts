@@ -1,4 +1,5 @@
-// Node reward host: `node rewardHost.js`. It starts empty, loads rewards once and then scores batches. Requests arrive
+// Node reward host: `node rewardHost.js`. It starts empty, loads rewards once and then scores batches, or loads an
+// environment and runs its episodes. Requests arrive
 // on file descriptor 3 and replies are sent on 4, because standard output belongs to the rewards. With a debugger,
 // `node rewardHost.js --once REQUEST REPLY` scores the request in a file.
 import module from 'node:module';
@@ -10,16 +11,19 @@ import {
 	type CancellationToken,
 	createMessageConnection,
 	ErrorCodes,
+	type MessageConnection,
 	ResponseError,
 	StreamMessageWriter,
 } from 'vscode-jsonrpc/node';
 import { nodeIsNewEnough } from '../../base/nodeVersion.ts';
 import { decodeOrThrow } from '../../protocol/decode.ts';
+import { environmentHostMethods } from '../../protocol/environmentHost.ts';
 import { loadRequestSchema, rewardHostMethods, scoreRequestSchema } from '../../protocol/rewardHost.ts';
 import { messageReader } from '../../rpc/messageReader.ts';
 import { canceledCode, loadFailedCode, refusedExit } from '../hostContract.ts';
 import { Capture } from './capture.ts';
-import { LoadFault } from './loadRewardFile.ts';
+import type { EnvironmentRequests } from './environments/environmentRequests.ts';
+import { LoadFault } from './importFile.ts';
 import { LocalImports } from './localImports.ts';
 import { scoreOnce } from './once.ts';
 import { RewardServer } from './rewardServer.ts';
@@ -34,7 +38,9 @@ if (!nodeIsNewEnough(process.versions.node)) {
 delete process.env.ELECTRON_RUN_AS_NODE;
 
 const capture = new Capture();
-const server = new RewardServer(capture, new LocalImports(), dirname(fileURLToPath(import.meta.url)));
+const imports = new LocalImports();
+const own = dirname(fileURLToPath(import.meta.url));
+const server = new RewardServer(capture, imports, own);
 const [mode, requestPath = '', replyPath = ''] = process.argv.slice(2);
 if (mode === '--once') await scoreOnce(server, requestPath, replyPath);
 else serve();
@@ -81,7 +87,24 @@ function serve(): void {
 			server.score(decodeOrThrow(scoreRequestSchema, params, 'The request to score'), signal),
 		),
 	);
+	serveEnvironments(connection);
 	connection.listen();
 	// The first use of type stripping loads its parser. Do that now, while nothing is waiting.
 	setImmediate(() => module.stripTypeScriptTypes(''));
+}
+
+/** Answers requests to run an environment. Their code is loaded with the first one, because most hosts run rewards. */
+function serveEnvironments(connection: MessageConnection): void {
+	let requests: Promise<EnvironmentRequests> | undefined;
+	const open = async () => {
+		const { EnvironmentRequests } = await import('./environments/environmentRequests.ts');
+		return new EnvironmentRequests(capture, imports, own);
+	};
+	for (const method of Object.values(environmentHostMethods)) {
+		connection.onRequest(method, (params: unknown, token: CancellationToken) => {
+			requests ??= open();
+			const opened = requests;
+			return cancellable(token, async () => (await opened).answer(method, params));
+		});
+	}
 }

@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import * as v from 'valibot';
 import { decodeOrThrow } from '../../protocol/decode.ts';
 import { loadRequestSchema, scoreRequestSchema } from '../../protocol/rewardHost.ts';
-import { LoadFault } from './loadRewardFile.ts';
+import { LoadFault } from './importFile.ts';
 import type { RewardServer } from './rewardServer.ts';
 import { messageOf } from './userFrames.ts';
 

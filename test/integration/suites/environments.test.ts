@@ -41,7 +41,7 @@ suite('environments in the editor', () => {
 
 	test('a new environment is verified; a broken one is marked at its line, until it is fixed', async function () {
 		this.timeout(240_000);
-		const answers = { template: 'guess', name: 'number_game', folder: vscode.Uri.file(folder) };
+		const answers = { template: 'guess', language: 'python', name: 'number_game', folder: vscode.Uri.file(folder) };
 		const uri = await vscode.commands.executeCommand<vscode.Uri>(commandIds.newEnvironment, answers);
 		assert.equal(uri.fsPath, join(folder, 'number_game.env.py'));
 		const document = await vscode.workspace.openTextDocument(uri);
@@ -91,9 +91,29 @@ suite('environments in the editor', () => {
 		await vscode.commands.executeCommand('workbench.action.closeActiveEditor');
 	});
 
+	test('one in TypeScript is marked in the same way', async function () {
+		this.timeout(240_000);
+		const answers = { template: 'guess', language: 'typescript', name: 'other_game', folder: vscode.Uri.file(folder) };
+		const uri = await vscode.commands.executeCommand<vscode.Uri>(commandIds.newEnvironment, answers);
+		assert.equal(uri.fsPath, join(folder, 'other_game.env.ts'));
+		const document = await vscode.workspace.openTextDocument(uri);
+		const first = await untilState(uri, 'it is verified', ({ phase }) => phase === 'done' || phase === 'failed');
+		assert.deepEqual(first.verification?.findings, [], String(first.failure));
+		assert.equal(first.verification?.environment.name, 'OtherGame');
+		await replace(document, 'this.won ? 1 : 0', '1');
+		await document.save();
+		const [mark] = await until('a diagnostic', () => {
+			const marks = vscode.languages.getDiagnostics(uri).filter(({ source }) => source === 'Reasoning Lab');
+			return marks.length > 0 && marks;
+		});
+		assert.match(mark?.message ?? '', /earns 1\.00 on average, as much as the solutions/);
+		assert.match(document.lineAt(mark?.range.start.line ?? 0).text, /getReward\(\)/);
+		await vscode.commands.executeCommand('workbench.action.closeActiveEditor');
+	});
+
 	test('a name that is taken or invalid is rejected', async () => {
 		for (const name of ['number_game', '../outside', 'class name']) {
-			const answers = { template: 'guess', name, folder: vscode.Uri.file(folder) };
+			const answers = { template: 'guess', language: 'python', name, folder: vscode.Uri.file(folder) };
 			const before = notices.length;
 			assert.equal(await vscode.commands.executeCommand(commandIds.newEnvironment, answers), undefined);
 			assert.match(notices[before]?.text ?? '', /is not a valid environment name/);

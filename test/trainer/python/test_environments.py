@@ -251,6 +251,23 @@ def test_remote_tools_have_the_schema_of_the_file(name: str) -> None:
     assert get_json_schema(getattr(made(), name))["function"] == schema
 
 
+TYPESCRIPT = Path(__file__).parents[2] / "fixtures" / "environments" / "typeSchemas.json"
+
+
+@pytest.mark.parametrize(("kind", "schema"), json.loads(TYPESCRIPT.read_text()))
+def test_remote_tools_have_the_schemas_of_typescript_types(kind: str, schema: Json) -> None:
+    properties = {"x": {**schema, "description": "An x."}}
+    described = {
+        "name": "tool",
+        "description": "Does it.",
+        "parameters": {"type": "object", "properties": properties, "required": ["x"]},
+        "return": {"type": "null"},
+    }
+    tool = {"name": "tool", "isAsync": False, "location": None, "fault": None, "schema": described}
+    made = environment_class({"name": "Made", "tools": [tool]}, lambda method, params: {})
+    assert get_json_schema(made.tool)["function"] == described
+
+
 def test_a_tool_that_cannot_be_described_is_refused() -> None:
     tool = {"name": "look", "isAsync": False, "schema": None, "fault": {"kind": "docstring", "message": "no docstring"}}
     with pytest.raises(Failure, match="no docstring"):

@@ -109,14 +109,17 @@ test('the commands in docs/environments.md work on a template', limit, async (co
 	}
 });
 
-test('the environment in docs/environments.md is sound', limit, async (context) => {
+test('the environments in docs/environments.md are sound', limit, async (context) => {
 	const place = await Workplace.make(context);
 	const page = await readFile(join(root, 'docs/environments.md'), 'utf8');
-	const [, code = ''] = /```python\n(# @dataset[\s\S]*?)```/.exec(page) ?? [];
 	const [, row = ''] = /```json\n(\{"number"[^\n]*)\n```/.exec(page) ?? [];
-	await place.write('guess.env.py', code);
 	await place.write('guess.rows.jsonl', row);
-	const ended = await place.call('verify-environment', 'guess.env.py');
-	assert.equal(ended.status, 0, ended.stdout + ended.stderr);
-	assert.match(ended.stdout, /gold 1 \/ 1/);
+	const codes = [/```python\n(# @dataset[\s\S]*?)```/, /```ts\n(\/\/ @dataset[\s\S]*?)```/];
+	for (const [i, name] of ['guess.env.py', 'guess.env.ts'].entries()) {
+		const [, code = ''] = codes[i]?.exec(page) ?? [];
+		await place.write(name, code);
+		const ended = await place.call('verify-environment', name);
+		assert.equal(ended.status, 0, ended.stdout + ended.stderr);
+		assert.match(ended.stdout, /^Guess: setup ok · gold 1 \/ 1/);
+	}
 });

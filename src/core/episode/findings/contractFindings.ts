@@ -1,9 +1,10 @@
 import type { EnvironmentFinding } from '../../../protocol/environmentVerification.ts';
-import { type FindingRule, lineOf } from './verificationEvidence.ts';
+import { type FindingRule, lineOf, wordsOf } from './verificationEvidence.ts';
 
 /** Checks what the class declares: tools with docstrings and types, a synchronous reset, a reward. */
 export const contractFindings: FindingRule = (evidence) => {
 	const { environment } = evidence;
+	const words = wordsOf(evidence);
 	const findings: EnvironmentFinding[] = [];
 	for (const { fault, location } of environment.tools) {
 		if (fault === null) continue;
@@ -11,10 +12,7 @@ export const contractFindings: FindingRule = (evidence) => {
 			kind: fault.kind,
 			level: 'error',
 			message: `${fault.message}.`,
-			action:
-				fault.kind === 'types'
-					? 'Annotate every argument with a type.'
-					: 'Write a docstring with an "Args:" section that describes every argument.',
+			action: fault.kind === 'types' ? words.typeArguments : words.describeTool,
 			line: location?.line ?? environment.location.line,
 		});
 	}
@@ -22,8 +20,8 @@ export const contractFindings: FindingRule = (evidence) => {
 		findings.push({
 			kind: 'no-tools',
 			level: 'warning',
-			message: `${environment.name} has no public methods besides reset and get_reward, so the model cannot act.`,
-			action: 'Add a typed method with a docstring; it becomes a tool.',
+			message: `${environment.name} has no public methods besides reset and ${words.getReward}, so the model cannot act.`,
+			action: words.addTool,
 			line: environment.location.line,
 		});
 	}
@@ -40,8 +38,8 @@ export const contractFindings: FindingRule = (evidence) => {
 		findings.push({
 			kind: 'no-reward',
 			level: 'warning',
-			message: `${environment.name} has no get_reward, so its episodes have no reward.`,
-			action: 'Add get_reward, or list rewards in the recipe.',
+			message: `${environment.name} has no ${words.getReward}, so its episodes have no reward.`,
+			action: `Add ${words.getReward}, or list rewards in the recipe.`,
 			line: environment.location.line,
 		});
 	}

@@ -1,9 +1,9 @@
 import { formatCounted } from '../../../base/format.ts';
 import type { EnvironmentFinding } from '../../../protocol/environmentVerification.ts';
 import type { Episode } from '../../../protocol/episode.ts';
-import { type FindingRule, lineOf, toolLine, type VerificationEvidence } from './verificationEvidence.ts';
+import { type FindingRule, lineOf, toolLine, type VerificationEvidence, wordsOf } from './verificationEvidence.ts';
 
-const names = { reset: 'reset', reward: 'get_reward' } as const;
+const methods = { reset: 'reset', reward: 'get_reward' } as const;
 
 /** Reports failed episodes, merging those with the same error at the same line. */
 export const errorFindings: FindingRule = (evidence) => {
@@ -31,8 +31,8 @@ function findingOf(group: readonly Episode[], evidence: VerificationEvidence): E
 	const [{ error, row, turns }] = group as readonly [Episode];
 	const { during, kind, message, line } = error as NonNullable<Episode['error']>;
 	const tool = turns.at(-1)?.calls.at(-1)?.name;
-	const where = during === 'call' ? (tool ?? 'a tool') : names[during];
-	const place = during === 'call' ? toolLine(evidence, tool ?? '') : lineOf(evidence, names[during]);
+	const where = during === 'call' ? (tool ?? 'a tool') : during === 'reset' ? 'reset' : wordsOf(evidence).getReward;
+	const place = during === 'call' ? toolLine(evidence, tool ?? '') : lineOf(evidence, methods[during]);
 	const text = message.replace(/[.]$/, '');
 	return {
 		kind: kind === 'timeout' ? 'blocks' : 'error',

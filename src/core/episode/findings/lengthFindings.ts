@@ -1,7 +1,7 @@
 import { formatDuration } from '../../../base/format.ts';
 import type { EnvironmentFinding } from '../../../protocol/environmentVerification.ts';
 import { rows } from './errorFindings.ts';
-import { type FindingRule, toolLine } from './verificationEvidence.ts';
+import { type FindingRule, toolLine, wordsOf } from './verificationEvidence.ts';
 
 /** Time per turn above which a tool is reported as slow, in milliseconds. */
 const slowMs = 1000;
@@ -9,6 +9,7 @@ const slowMs = 1000;
 /** Reports episodes that never end, and slow tools. */
 export const lengthFindings: FindingRule = (evidence) => {
 	const { environment, episodes, turnLimit } = evidence;
+	const words = wordsOf(evidence);
 	const findings: EnvironmentFinding[] = [];
 	const unfinished = episodes.filter(({ policy, stop, turns }) => {
 		return policy === 'gold' && stop === 'policy' && environment.reportsDone && turns.at(-1)?.done === false;
@@ -18,7 +19,7 @@ export const lengthFindings: FindingRule = (evidence) => {
 		findings.push({
 			kind: 'endless',
 			level: 'warning',
-			message: `done is still False after the solution (${rows(unfinished.map(({ row }) => row))}), so episodes do not end.`,
+			message: `done is still ${words.false} after the solution (${rows(unfinished.map(({ row }) => row))}), so episodes do not end.`,
 			action: 'Set done when the task is solved or lost.',
 			line: environment.location.line,
 			row: first.row,
@@ -32,7 +33,7 @@ export const lengthFindings: FindingRule = (evidence) => {
 			kind: 'endless',
 			level: 'information',
 			message: `Nothing ends an episode: the random policy was still playing after ${turnLimit} turns in every episode. Only the token budget and max_tool_calling_iterations limit it.`,
-			action: 'Raise an exception in tools once the task is over, and set the attribute done.',
+			action: words.raise,
 			line: environment.location.line,
 		});
 	}

@@ -1,6 +1,6 @@
 import type { EnvironmentFinding } from '../../../protocol/environmentVerification.ts';
 import { rows } from './errorFindings.ts';
-import { type FindingRule, lineOf } from './verificationEvidence.ts';
+import { type FindingRule, lineOf, wordsOf } from './verificationEvidence.ts';
 
 /** Reports episodes that differ when repeated with the same row and calls. */
 export const repeatFindings: FindingRule = (evidence) => {
@@ -14,7 +14,7 @@ export const repeatFindings: FindingRule = (evidence) => {
 			kind: 'not-deterministic',
 			level: hidden ? 'warning' : 'error',
 			message: `The same row gives different episodes: ${unstable.difference.text} (${rows(found('new').map(({ row }) => row))}). The completions in a group must attempt the same task.`,
-			action: 'Derive everything from the row, for example with random.Random(seed) and a "seed" column.',
+			action: wordsOf(evidence).seed,
 			line,
 			row: unstable.row,
 		});
@@ -25,7 +25,7 @@ export const repeatFindings: FindingRule = (evidence) => {
 			kind: 'leak',
 			level: 'error',
 			message: `Instances share state: with another episode in progress, ${shared.difference.text} (${rows(found('beside').map(({ row }) => row))}).`,
-			action: 'Store state in attributes of self, and create lists and dictionaries in reset, not in the class.',
+			action: wordsOf(evidence).ownState,
 			line,
 			row: shared.row,
 		});

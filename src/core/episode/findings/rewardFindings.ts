@@ -2,7 +2,7 @@ import type { EnvironmentFinding } from '../../../protocol/environmentVerificati
 import { formatValue } from '../../reward/verification/verificationSummary.ts';
 import { sameReward } from '../episodeStatistics.ts';
 import { rows } from './errorFindings.ts';
-import { type FindingRule, lineOf, type VerificationEvidence } from './verificationEvidence.ts';
+import { type FindingRule, lineOf, type VerificationEvidence, wordsOf } from './verificationEvidence.ts';
 
 /** Reports rewards outside their range, solutions that do not earn the most, and rewards earned without solving. */
 export const rewardFindings: FindingRule = (evidence) => [
@@ -18,12 +18,13 @@ function outOfRange(evidence: VerificationEvidence): EnvironmentFinding[] {
 	const outside = evidence.episodes.filter(({ reward }) => reward !== null && (reward < low || reward > high));
 	const [first] = outside;
 	if (first === undefined) return [];
+	const { getReward, rewardRange } = wordsOf(evidence);
 	return [
 		{
 			kind: 'range',
 			level: 'error',
-			message: `get_reward returned ${first.reward}, outside reward_range (${low}, ${high}) (${rows(outside.map(({ row }) => row))}).`,
-			action: 'Fix the reward, or reward_range.',
+			message: `${getReward} returned ${first.reward}, outside ${rewardRange} (${low}, ${high}) (${rows(outside.map(({ row }) => row))}).`,
+			action: `Fix the reward, or ${rewardRange}.`,
 			line: lineOf(evidence, 'get_reward'),
 			row: first.row,
 		},
@@ -63,7 +64,7 @@ function failingGold(evidence: VerificationEvidence): EnvironmentFinding[] {
 			kind: 'gold-fails',
 			level: 'error',
 			message: `The solution for row ${first.row + 1} earns ${formatValue(first.reward)}, but ${first.better} (${rows(failing.map(({ row }) => row))}).`,
-			action: 'Fix get_reward, or the solution.',
+			action: `Fix ${wordsOf(evidence).getReward}, or the solution.`,
 			line: lineOf(evidence, 'get_reward'),
 			row: first.row,
 		},

@@ -1,6 +1,7 @@
 import type { EnvironmentDescription } from '../../../protocol/environmentHost.ts';
 import type { EnvironmentFinding, PolicyStatistics } from '../../../protocol/environmentVerification.ts';
 import type { Episode } from '../../../protocol/episode.ts';
+import { type EnvironmentLanguage, type LanguageWords, languageWords } from '../environmentLanguage.ts';
 import type { EpisodeDifference } from '../episodeDifference.ts';
 
 /** An episode that was repeated with the same row and calls, and then differed. */
@@ -14,6 +15,7 @@ export interface RepeatedEpisode {
 /** Everything observed during a verification. */
 export interface VerificationEvidence {
 	readonly environment: EnvironmentDescription;
+	readonly language: EnvironmentLanguage;
 	readonly episodes: readonly Episode[];
 	readonly policies: readonly PolicyStatistics[];
 	/** Reward of the row's solution, by row. */
@@ -34,4 +36,9 @@ export function lineOf({ environment }: VerificationEvidence, method: 'reset' | 
 
 export function toolLine({ environment }: VerificationEvidence, tool: string): number {
 	return environment.tools.find(({ name }) => name === tool)?.location?.line ?? environment.location.line;
+}
+
+/** Returns the language's names and advice. */
+export function wordsOf({ language }: VerificationEvidence): LanguageWords {
+	return languageWords[language];
 }

@@ -9,6 +9,7 @@ import { prepareRun } from '../../../../src/runs/prepareRun.ts';
 import { checkRewardCopies } from '../../../../src/runs/rewardCopies.ts';
 import { readResolvedRecipe } from '../../../../src/runs/runReader.ts';
 import { guessing } from '../../episodes/guessingEnvironment.ts';
+import { guessingScript } from '../../episodes/guessingScript.ts';
 import { rewardFolder } from '../../rewards/hostFixtures.ts';
 
 const recipe = (changes: object = {}) => ({
@@ -72,6 +73,33 @@ describe('the environment of a run', async () => {
 		assert.equal(failed.error?.kind, 'threw');
 		assert.equal(failed.error?.during, 'reset');
 		await assert.rejects(link.reward({ instance: 9 }), /used the environment instance 9 before a reset/);
+	});
+});
+
+describe('the environment of a run in TypeScript', () => {
+	it('is copied with its imports, and has the tools that a trainer asks for', async () => {
+		const folder = await rewardFolder();
+		await mkdir(join(folder, 'model'));
+		await writeFile(join(folder, 'rows.jsonl'), '{"prompt": "Guess.", "answer": null}\n');
+		await writeFile(join(folder, 'guess.env.ts'), `import { top } from './limits.ts';\nvoid top;\n${guessingScript}`);
+		await writeFile(join(folder, 'limits.ts'), 'export const top = 9;\n');
+		const written = JSON.stringify(recipe({ environment: { file: 'guess.env.ts' } }));
+		await writeFile(join(folder, 'r.recipe.json'), written);
+		const run = (await prepareRun(join(folder, 'r.recipe.json'))).folder;
+		const resolved = decodeResolvedRecipe(await readResolvedRecipe(run));
+		assert.deepEqual(
+			resolved.rewardFiles?.map(({ path }) => path),
+			['rewards/guess.env.ts', 'rewards/limits.ts'],
+		);
+		const link = new LinkEnvironments(run, resolved);
+		after(() => link.dispose());
+		const { environment } = await link.describe();
+		assert.deepEqual(environment.tools[0]?.schema?.parameters.required, ['value']);
+		assert.deepEqual(await link.reset({ instance: 0, row: { number: 4 } }), {
+			observation: ' Guess my number from 1 to 8.',
+		});
+		assert.equal((await link.call({ instance: 0, name: 'guess', arguments: { value: 4 } })).content, 'correct');
+		assert.deepEqual(await link.reward({ instance: 0 }), { value: 1 });
 	});
 });
 
