@@ -8,7 +8,7 @@ import { isLive, type RunView } from './runView.ts';
 import { settings } from './settings.ts';
 
 interface Needs {
-	readonly store: Pick<RunStore, 'runs' | 'get' | 'onDidChange'>;
+	readonly store: Pick<RunStore, 'own' | 'get' | 'onDidChange'>;
 	readonly notices: Pick<Notices, 'information' | 'error'>;
 	readonly memory: vscode.Memento;
 	/** Folder shared by all windows. */
@@ -81,7 +81,7 @@ export class EndNotification extends Disposable {
 
 	#look(): void {
 		let changed = false;
-		for (const view of this.#needs.store.runs) {
+		for (const view of this.#needs.store.own) {
 			const identity = identityOf(view);
 			if (identity === null || this.#held.has(view.folder)) continue;
 			const seen = this.#alive.get(view.folder);

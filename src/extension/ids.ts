@@ -45,6 +45,8 @@ export const commandIds = {
 	pruneCheckpoints: 'reasoningLab.pruneCheckpoints',
 	pruneTokenLogs: 'reasoningLab.pruneTokenLogs',
 	addRunFolder: 'reasoningLab.addRunFolder',
+	openAsRun: 'reasoningLab.openAsRun',
+	showOtherRuns: 'reasoningLab.showOtherRuns',
 	forgetRun: 'reasoningLab.forgetRun',
 	refreshRuns: 'reasoningLab.refreshRuns',
 	verifyReward: 'reasoningLab.verifyReward',
@@ -155,6 +157,8 @@ export const runContextKeys = {
 	hasResumableRuns: 'reasoningLab.hasResumableRuns',
 	/** Whether at least one run has no live engine. */
 	hasEndedRuns: 'reasoningLab.hasEndedRuns',
+	/** Whether at least one run belongs to another folder. */
+	hasOtherRuns: 'reasoningLab.hasOtherRuns',
 } as const;
 export type RunContextKey = (typeof runContextKeys)[keyof typeof runContextKeys];
 

@@ -7,7 +7,7 @@ import { displayText, nameOf, type RunView } from './runView.ts';
 import { settings } from './settings.ts';
 
 interface Needs {
-	readonly store: Pick<RunStore, 'runs' | 'onDidChange'>;
+	readonly store: Pick<RunStore, 'own' | 'onDidChange'>;
 	readonly notices: Pick<Notices, 'warning'>;
 	/** Folder shared by all windows. */
 	readonly storage: vscode.Uri;
@@ -28,7 +28,7 @@ export class PauseNotification extends Disposable {
 	}
 
 	#look(): void {
-		for (const view of this.#needs.store.runs) {
+		for (const view of this.#needs.store.own) {
 			const pause = view.status === 'paused' ? view.record?.pause : undefined;
 			if (pause === undefined) continue;
 			const identity = `${view.folder}\npaused\n${view.record?.id}\n${pause.time}`;

@@ -6,6 +6,7 @@ import { writtenPlace } from '../core/pipeline/writtenPlace.ts';
 import { hasHubDatasetForm, hasHubForm } from '../core/recipe/hubId.ts';
 import { formatPath, parseRecipe, type RecipeFault } from '../core/recipe/parseRecipe.ts';
 import { recipeFiles } from '../core/recipe/recipeFiles.ts';
+import { setFix } from '../core/recipe/recipeFix.ts';
 import { resolveRecipe } from '../core/recipe/resolve.ts';
 import { decode } from '../protocol/decode.ts';
 import { isRunnerStage, type PipelineRecipe, pipelineRecipeSchema } from '../protocol/recipe/pipelineRecipe.ts';
@@ -23,6 +24,11 @@ export async function faultsBeyondSchema(text: string, path: string): Promise<Re
 	const parsed = parseRecipe(text);
 	if (parsed.ok) return await missingOf(parsed, text, path);
 	return decode(pipelineRecipeSchema, parse(text, [], syntax)).ok ? [...parsed.faults] : [];
+}
+
+/** Returns all faults of a recipe, or an empty list for an empty text. @param path absolute path of the recipe */
+export async function recipeFaults(text: string, path: string): Promise<readonly RecipeFault[]> {
+	return text.trim() === '' ? [] : (await faultsOf(text, path)).faults;
 }
 
 /** Returns the engine specified by a recipe, even if the recipe has other faults, or null if it is unknown. */
@@ -91,10 +97,16 @@ async function missingFiles(
 		if (recipe.engine === 'ray' && isAbsolute(name)) continue;
 		const there = await stat(path).catch(() => null);
 		if (there?.isFile() || (there?.isDirectory() && kind !== 'file') || (there !== null && kind === 'any')) continue;
-		faults.push({ ...placeOf(text, [...written]), path: formatPath(written), message: missing(name, recipe, key) });
+		const message = missing(name, recipe, key);
+		const fix = message.endsWith('"engine": "pytorch".') ? toPytorch : undefined;
+		const fault = { ...placeOf(text, [...written]), path: formatPath(written), message };
+		faults.push(fix === undefined ? fault : { ...fault, fix });
 	}
 	return faults;
 }
+
+/** Most Hub names in recipes for the embedded engine are meant for the PyTorch engine. */
+const toPytorch = setFix(['engine'], 'pytorch', 'Use the PyTorch engine');
 
 function missing(name: string, { engine }: Recipe, key: readonly (string | number)[]): string {
 	const what = key.at(0) === 'model' && key.at(-1) === 'path' ? 'model folder' : 'file';

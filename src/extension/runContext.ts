@@ -4,13 +4,14 @@ import { type RunContextKey, runContextKeys } from './ids.ts';
 import type { RunStore } from './runStore.ts';
 import { hasEnded, isLive, isResumable, isRunning, type RunView } from './runView.ts';
 
-const conditions: Readonly<Record<RunContextKey, (view: RunView) => boolean>> = {
+const conditions: Readonly<Record<RunContextKey, (view: RunView, store: RunStore) => boolean>> = {
 	[runContextKeys.hasRuns]: () => true,
 	[runContextKeys.hasLiveRuns]: isLive,
 	[runContextKeys.hasRunningRuns]: isRunning,
 	[runContextKeys.hasPausedRuns]: (view) => view.status === 'paused',
 	[runContextKeys.hasResumableRuns]: isResumable,
 	[runContextKeys.hasEndedRuns]: hasEnded,
+	[runContextKeys.hasOtherRuns]: ({ folder }, store) => !store.isOwn(folder),
 };
 
 /** Updates the `when` clause context keys for runs. */
@@ -21,7 +22,12 @@ export class RunContext extends Disposable {
 		super();
 		this.register(
 			store.onDidChange(() => {
-				for (const [key, condition] of Object.entries(conditions)) this.#set(key, store.runs.some(condition));
+				for (const [key, condition] of Object.entries(conditions)) {
+					this.#set(
+						key,
+						store.runs.some((view) => condition(view, store)),
+					);
+				}
 			}),
 		);
 	}

@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { Failure } from '../base/failure.ts';
+import { noOwnRuns } from './noOwnRuns.ts';
 import { showQuickPick } from './quickInput.ts';
 import { presentRun } from './runPresentation.ts';
 import type { RunStore } from './runStore.ts';
@@ -50,14 +51,14 @@ export class RunPicker {
 			const [first] = views;
 			throw new Failure('unsupported', `${first ? nameOf(first) : 'The run'} ${negated(question.what)}.`);
 		}
-		const candidates = this.#store.runs.filter(question.applies);
-		if (candidates.length === 0) throw new Failure('missing', `No run ${question.what}.`);
+		const candidates = this.#store.own.filter(question.applies);
+		if (candidates.length === 0) throw noOwnRuns(this.#store, `No run ${question.what}.`);
 		if (candidates.length === 1) return candidates;
 		const now = Date.now() / 1000;
 		const shared = sharedNames(this.#store.runs);
 		const picked = await showQuickPick(
 			candidates.map((view) => {
-				const { label, description, icon } = presentRun(view, now, shared.has(nameOf(view)));
+				const { label, description, icon } = presentRun(view, now, shared.get(nameOf(view)));
 				return { label: `$(${icon.id}) ${label}`, description, view };
 			}),
 			// When the palette closes, a panel that had the focus gets it back, possibly after this list has opened.

@@ -1,6 +1,17 @@
-import { formatDuration, formatPercent, formatTime } from '../base/format.ts';
+import { formatCounted, formatDuration, formatPercent, formatTime } from '../base/format.ts';
 import { engineFactsOf, engineWaitOf } from '../runs/engineFacts.ts';
-import { displayText, elapsedOf, flagsOf, isForeign, isLive, isRunning, nameOf, type RunView } from './runView.ts';
+import {
+	type Distinction,
+	displayText,
+	elapsedOf,
+	flagsOf,
+	isForeign,
+	isLive,
+	isRunning,
+	nameOf,
+	projectOf,
+	type RunView,
+} from './runView.ts';
 
 /** Text for one row of the *Runs* view; runsTree.ts renders it. */
 export interface RunPresentation {
@@ -56,11 +67,17 @@ function iconOf(view: RunView): RunPresentation['icon'] {
 
 /**
  * @param now in seconds since the epoch
- * @param dated whether to include the start time to distinguish runs with the same name
+ * @param distinction what to add to the name, to distinguish runs with the same name
  */
-export function presentRun(view: RunView, now: number, dated = false): RunPresentation {
+export function presentRun(view: RunView, now: number, distinction?: Distinction): RunPresentation {
 	const start = view.record === null ? null : formatTime(view.record.created, now);
-	const label = dated && start !== null ? `${nameOf(view)} ${start}` : nameOf(view);
+	const label = [
+		nameOf(view),
+		distinction === 'project' ? `(${projectOf(view.folder)})` : null,
+		distinction === undefined ? null : start,
+	]
+		.filter(Boolean)
+		.join(' ');
 	const step = stepText(view);
 	const reward = view.reward === null ? null : `reward ${formatReward(view.reward)}`;
 	const elapsed = elapsedOf(view, now);
@@ -88,6 +105,19 @@ export function presentRun(view: RunView, now: number, dated = false): RunPresen
 		]
 			.filter(Boolean)
 			.join(', '),
+	};
+}
+
+/** Returns the row of the group with runs and pipelines of other folders. */
+export function presentOthers(count: number): RunPresentation {
+	const description = formatCounted(count, 'row', 'rows').replace(/ rows?$/, '');
+	return {
+		label: 'Other Folders',
+		description,
+		icon: { id: 'folder', color: null },
+		contextValue: '',
+		tooltip: [['Runs and pipelines', description]],
+		spoken: `Other folders, ${formatCounted(count, 'run or pipeline', 'runs and pipelines')}`,
 	};
 }
 

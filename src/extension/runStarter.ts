@@ -188,6 +188,7 @@ export class RunStarter {
 		let reported = false;
 		const show = async (run: string): Promise<void> => {
 			folder = await store.expect(run);
+			await store.adopt(folder);
 			if (place.show ?? true) {
 				openDashboard(folder);
 				await tree.reveal(folder);
@@ -206,6 +207,7 @@ export class RunStarter {
 			);
 			await shown;
 			folder = await store.expect(started.folder);
+			await store.adopt(folder);
 			await tree.reveal(folder);
 			return folder;
 		} catch (error) {

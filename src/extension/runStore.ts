@@ -16,6 +16,23 @@ export interface RunSource {
 	onDidChange(listener: () => void): IDisposable;
 }
 
+/** Decides which runs belong to the window. */
+export interface StoreScope {
+	/** Resolves once `includes` is reliable. */
+	ready(): Promise<void>;
+	includes(folder: string): boolean;
+	/** Adds a folder to the scope. */
+	adopt(folder: string): void;
+	onDidChange(listener: () => void): IDisposable;
+}
+
+const everything: StoreScope = {
+	ready: async () => undefined,
+	includes: () => true,
+	adopt() {},
+	onDidChange: () => ({ dispose() {} }),
+};
+
 interface Entry {
 	view: RunView;
 	/** Stamp of run.json; a finished run is reread only if it changes. */
@@ -44,6 +61,7 @@ const together = 16;
  */
 export class RunStore extends Disposable {
 	readonly #sources: readonly RunSource[];
+	readonly #scope: StoreScope;
 	readonly #entries = new Map<string, Entry>();
 	/** Folders announced by a command before any source lists them. */
 	readonly #expected = new Set<string>();
@@ -51,18 +69,24 @@ export class RunStore extends Disposable {
 	readonly #ready = deferred<void>();
 	/** Folders that are not runs, and the time until which this result is cached. */
 	readonly #noRunsUntil = new Map<string, number>();
+	/** Folders of runs that a command has named since the window was opened. */
+	readonly #named = new Set<string>();
 	#runs: readonly RunView[] = [];
+	#own: readonly RunView[] | null = null;
 	#sweep: Promise<void> | null = null;
 	#sweepAgain = false;
 	#sweepTimer: NodeJS.Timeout | null = null;
 	#reportTimer: NodeJS.Timeout | null = null;
 	#reportedAt = 0;
 
-	constructor(sources: readonly RunSource[], onError: (error: unknown) => void) {
+	/** @param scope decides which runs are `own`; by default, all of them */
+	constructor(sources: readonly RunSource[], onError: (error: unknown) => void, scope: StoreScope = everything) {
 		super();
 		this.#sources = sources;
+		this.#scope = scope;
 		this.#changed = this.register(new Emitter<void>(onError));
 		for (const source of sources) this.register(source.onDidChange(() => void this.refresh()));
+		this.register(scope.onDidChange(() => this.#changedSoon()));
 		this.register(
 			toDisposable(() => {
 				for (const timer of [this.#sweepTimer, this.#reportTimer]) if (timer !== null) clearTimeout(timer);
@@ -81,9 +105,33 @@ export class RunStore extends Disposable {
 		return this.#ready.promise;
 	}
 
-	/** Newest first. */
+	/** All known runs, newest first. */
 	get runs(): readonly RunView[] {
 		return this.#runs;
+	}
+
+	/**
+	 * The runs that belong to the window, newest first. Notifications, the status bar and lists to choose from show only
+	 * these.
+	 */
+	get own(): readonly RunView[] {
+		this.#own ??= this.#runs.filter(({ folder }) => this.#scope.includes(folder));
+		return this.#own;
+	}
+
+	/** The runs that belong to the window and those that a command has named since it was opened, newest first. */
+	get inUse(): readonly RunView[] {
+		return this.#runs.filter(({ folder }) => this.#named.has(folder) || this.#scope.includes(folder));
+	}
+
+	/** Whether the run or pipeline in a folder belongs to the window. */
+	isOwn(folder: string): boolean {
+		return this.#scope.includes(resolve(folder));
+	}
+
+	/** Makes a run or a pipeline belong to the window, because the user started or opened it here. */
+	async adopt(folder: string): Promise<void> {
+		this.#scope.adopt(await realpath(folder).catch(() => resolve(folder)));
 	}
 
 	get(folder: string): RunView | undefined {
@@ -93,7 +141,10 @@ export class RunStore extends Disposable {
 	/** Returns the run in a folder. Fails if there is none. */
 	async require(folder: string): Promise<RunView> {
 		const known = this.get(folder);
-		if (known !== undefined) return known;
+		if (known !== undefined) {
+			this.use(known.folder);
+			return known;
+		}
 		const view = this.get(await this.expect(folder));
 		if (view === undefined)
 			throw new Failure(
@@ -101,7 +152,15 @@ export class RunStore extends Disposable {
 				`${folder} is not a run folder.`,
 				'Choose a folder that contains run.json, or add the run first.',
 			);
+		this.use(view.folder);
 		return view;
+	}
+
+	/** Adds a run to `inUse`, because a command names it. */
+	use(folder: string): void {
+		if (this.#named.has(folder)) return;
+		this.#named.add(folder);
+		if (!this.#scope.includes(folder)) this.#changedSoon();
 	}
 
 	/** Starts reading the sources; called once after activation. */
@@ -151,6 +210,7 @@ export class RunStore extends Disposable {
 	}
 
 	async #look(): Promise<void> {
+		await this.#scope.ready();
 		const lists = await Promise.all(this.#sources.map((source) => source.list().catch(() => [])));
 		const folders = [...new Set([...lists.flat().map((folder) => resolve(folder)), ...this.#expected])];
 		const found = new Set<string>();
@@ -226,6 +286,7 @@ export class RunStore extends Disposable {
 	}
 
 	#changedSoon(): void {
+		this.#own = null;
 		this.#runs = [...this.#entries.values()]
 			.map((entry) => entry.view)
 			.sort((a, b) => (b.record?.created ?? 0) - (a.record?.created ?? 0) || (a.folder < b.folder ? -1 : 1));

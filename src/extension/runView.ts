@@ -75,16 +75,29 @@ export function nameOf(view: RunView): string {
 	return displayText(folderName(view.folder));
 }
 
-/** Returns the names shared by several runs. */
-export function sharedNames(views: readonly RunView[]): ReadonlySet<string> {
-	const seen = new Set<string>();
-	const shared = new Set<string>();
+/** What a row shows besides a run's name: its start, or its project and its start. */
+export type Distinction = 'time' | 'project';
+
+/** Returns the names shared by several runs, with what distinguishes them: projects only if they differ. */
+export function sharedNames(views: readonly RunView[]): ReadonlyMap<string, Distinction> {
+	const seen = new Map<string, string>();
+	const shared = new Map<string, Distinction>();
 	for (const view of views) {
 		const name = nameOf(view);
-		if (seen.has(name)) shared.add(name);
-		seen.add(name);
+		const project = projectOf(view.folder);
+		const other = seen.get(name);
+		if (other === undefined) seen.set(name, project);
+		else if (other !== project) shared.set(name, 'project');
+		else if (!shared.has(name)) shared.set(name, 'time');
 	}
 	return shared;
+}
+
+/** Returns the name of a run's project: of the folder that contains its `runs` folder, or of the folder around it. */
+export function projectOf(folder: string): string {
+	const parts = folder.split(/[\\/]/).filter((part) => part !== '');
+	const runs = parts.lastIndexOf('runs', parts.length - 2);
+	return displayText((runs > 0 ? parts[runs - 1] : parts[parts.length - 2]) ?? '', 60);
 }
 
 export function flagsOf(view: RunView): ItemFlag[] {

@@ -6,14 +6,18 @@ import { commandIds, viewIds } from './ids.ts';
 import { isLivePipeline } from './pipelines/pipelineState.ts';
 import type { PipelineStore } from './pipelines/pipelineStore.ts';
 import { type RowOpener, registerRowCommand, rowCommand } from './rowCommand.ts';
-import { presentRun, type RunPresentation } from './runPresentation.ts';
+import { presentOthers, presentRun, type RunPresentation } from './runPresentation.ts';
 import type { RunStore } from './runStore.ts';
-import { isLive, nameOf, type RunView, sharedNames } from './runView.ts';
+import { type Distinction, isLive, nameOf, type RunView, sharedNames } from './runView.ts';
 import { rowTooltip, type TooltipRow, type TreeRow, treeRowItem } from './treeRow.ts';
+
+/** Row of the group with the runs of other folders; not a path. */
+export const otherFoldersRow = 'otherFolders:';
 
 /**
  * The *Runs* view: a native tree, newest first. Its elements are folders of runs and pipelines, with pipeline stages
- * and evaluations as children.
+ * and evaluations as children. Runs of other folders are in a collapsed group at the end. A window without runs of its
+ * own does not show that group until the user asks for it, so that the view explains how to start.
  */
 export class RunsTree extends Disposable implements vscode.TreeDataProvider<string> {
 	readonly #store: RunStore;
@@ -24,7 +28,8 @@ export class RunsTree extends Disposable implements vscode.TreeDataProvider<stri
 	readonly #shown = new Map<string, Shown>();
 	/** All rows as last read by the editor. */
 	#order: readonly string[] = [];
-	#shared: ReadonlySet<string> = new Set();
+	#shared: ReadonlyMap<string, Distinction> = new Map();
+	#showsOthers = false;
 	readonly onDidChangeTreeData = this.#changed.event;
 
 	constructor(store: RunStore, pipelines: PipelineStore, evaluations: EvaluationStore) {
@@ -55,12 +60,13 @@ export class RunsTree extends Disposable implements vscode.TreeDataProvider<stri
 
 	/** Folders selected in the view. */
 	get selection(): readonly string[] {
-		return this.#view.selection;
+		return this.#view.selection.filter((row) => row !== otherFoldersRow);
 	}
 
 	/** Shows the view and selects the run, if possible; the focus does not change. */
 	async reveal(folder: string): Promise<void> {
 		if (this.#store.get(folder) === undefined && this.#pipelines.get(folder) === undefined) return;
+		if (!this.#store.isOwn(folder)) this.#showsOthers = true;
 		this.#update();
 		for (let attempt = 0; attempt < 5 && !this.disposed; attempt++) {
 			try {
@@ -72,12 +78,21 @@ export class RunsTree extends Disposable implements vscode.TreeDataProvider<stri
 		}
 	}
 
+	/** Shows the group with the runs of other folders even if there are no others. */
+	async showOthers(): Promise<void> {
+		this.#showsOthers = true;
+		this.#update();
+		const [first] = this.#rows('others');
+		if (first !== undefined) await this.reveal(first);
+	}
+
 	getChildren(element?: string): string[] {
 		if (element === undefined) {
 			const top = this.#top();
 			this.#order = this.#withChildren(top);
 			return top;
 		}
+		if (element === otherFoldersRow) return this.#rows('others');
 		const stages = this.#pipelines.get(element)?.stages;
 		return stages?.map(({ folder }) => folder) ?? this.#evaluations.of(element).map(({ folder }) => folder);
 	}
@@ -85,12 +100,18 @@ export class RunsTree extends Disposable implements vscode.TreeDataProvider<stri
 	getParent(element: string): string | undefined {
 		// <run>/annotations/evaluations/<name>
 		if (this.#evaluations.get(element) !== undefined) return dirname(dirname(dirname(element)));
-		return this.#pipelines.around(element)?.folder;
+		const pipeline = this.#pipelines.around(element)?.folder;
+		if (pipeline !== undefined) return pipeline;
+		return element === otherFoldersRow || this.#store.isOwn(element) ? undefined : otherFoldersRow;
 	}
 
 	getTreeItem(folder: string): vscode.TreeItem {
 		const item = treeRowItem(folder, this.#rowOf(folder, Date.now() / 1000));
 		const { Expanded, Collapsed } = vscode.TreeItemCollapsibleState;
+		if (folder === otherFoldersRow) {
+			item.collapsibleState = Collapsed;
+			return item;
+		}
 		const pipeline = this.#pipelines.get(folder);
 		if (pipeline !== undefined) {
 			item.collapsibleState = isLivePipeline(pipeline) ? Expanded : Collapsed;
@@ -129,6 +150,7 @@ export class RunsTree extends Disposable implements vscode.TreeDataProvider<stri
 
 	/** Returns the row for a folder, or null if the folder is unknown. */
 	#rowOf(folder: string, now: number): TooltipRow | null {
+		if (folder === otherFoldersRow) return presentOthers(this.#rows('others').length);
 		const run = this.#runOf(folder);
 		return (
 			this.#pipelines.rowOf(folder, now, run) ??
@@ -137,12 +159,21 @@ export class RunsTree extends Disposable implements vscode.TreeDataProvider<stri
 		);
 	}
 
-	/** Returns the pipelines and the runs that do not belong to one, newest first. */
 	#top(): string[] {
+		const own = this.#rows('own');
+		const shows = (own.length > 0 || this.#showsOthers) && this.#rows('others').length > 0;
+		return shows ? [...own, otherFoldersRow] : own;
+	}
+
+	/** Returns the pipelines and the runs that do not belong to one, newest first. */
+	#rows(whose: 'own' | 'others'): string[] {
+		const fits = ({ folder }: { readonly folder: string }) => this.#store.isOwn(folder) === (whose === 'own');
 		const runs = this.#store.runs
-			.filter(({ folder }) => this.#pipelines.around(folder) === undefined)
+			.filter((run) => fits(run) && this.#pipelines.around(run.folder) === undefined)
 			.map(({ folder, record }) => ({ folder, created: record?.created ?? 0 }));
-		const pipelines = this.#pipelines.pipelines.map(({ folder, record }) => ({ folder, created: record.created }));
+		const pipelines = this.#pipelines.pipelines
+			.filter(fits)
+			.map(({ folder, record }) => ({ folder, created: record.created }));
 		if (pipelines.length === 0) return runs.map(({ folder }) => folder);
 		return [...pipelines, ...runs].sort((a, b) => b.created - a.created).map(({ folder }) => folder);
 	}
@@ -184,7 +215,8 @@ export class RunsTree extends Disposable implements vscode.TreeDataProvider<stri
 	}
 
 	#present(view: RunView, now: number): RunPresentation {
-		return presentRun(view, now, this.#shared.has(nameOf(view)));
+		const distinction = this.#shared.get(nameOf(view));
+		return presentRun(view, now, this.#store.isOwn(view.folder) ? distinction : 'project');
 	}
 
 	/** @returns whether the row's text has changed, or only its state if `what` is 'states' */

@@ -24,7 +24,7 @@ export class StatusBar extends Disposable {
 	}
 
 	#update(): void {
-		const view = activeRun(this.#store.runs);
+		const view = activeRun(this.#store.own);
 		if (view === null || !settings.showStatusBar()) {
 			this.#item?.hide();
 			this.#text = '';

@@ -12,6 +12,7 @@ import { PipelineNotification } from './pipelines/pipelineNotification.ts';
 import type { PipelineStore } from './pipelines/pipelineStore.ts';
 import type { LazyPytorch } from './pytorch/lazyPytorch.ts';
 import { RecipeDiagnostics } from './recipeDiagnostics.ts';
+import { RecipeFixes } from './recipeFixes.ts';
 import type { RewardEnvironment } from './rewards/rewardEnvironment.ts';
 import { RunController } from './runController.ts';
 import { RunStarter } from './runStarter.ts';
@@ -39,6 +40,7 @@ export interface TrainingNeeds {
 /** Starts and controls runs and pipelines, checks recipes, and notifies the user when runs pause or end. */
 export class TrainingWorkbench extends Disposable {
 	readonly diagnostics = this.register(new RecipeDiagnostics());
+	readonly fixes = this.register(new RecipeFixes());
 	readonly controller: RunController;
 	readonly starter: RunStarter;
 
@@ -77,6 +79,7 @@ export class TrainingWorkbench extends Disposable {
 			torch: (engine, retry, from) => pytorch.forRun(engine, retry, from),
 			mayStart: (recipe, engine) => pytorch.mayStart(recipe, engine),
 			expectPipeline: async ({ folder, record }) => {
+				await store.adopt(folder);
 				await pipelines.expect(folder);
 				pipelineEnds.expect(folder, record);
 			},

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import type { KeyFacts } from '../../protocol/recipe/recipeKey.ts';
 import type { PathFault } from './checkRecipe.ts';
+import { addFix, convertFix, removeFix, renameFix, setFix } from './recipeFix.ts';
 import { suggest } from './suggest.ts';
 
 /** The parts of a valibot schema that this module traverses. */
@@ -50,7 +51,8 @@ function ownFaults(node: Node, value: unknown, path: Path, out: PathFault[]): vo
 	const isOurs = /^(must|needs) /.test(issue.message);
 	const words = isOurs ? issue.message : `must be ${issue.expected ?? 'a different value'}`;
 	const given = isObject(value) || Array.isArray(value) || words.startsWith('needs') ? '' : `, not ${shown(value)}`;
-	out.push({ path, message: `${nameOf(path)} ${words}${given}.` });
+	const fix = convertFix(node as unknown as v.GenericSchema, value, path);
+	out.push({ path, message: `${nameOf(path)} ${words}${given}.`, ...(fix === null ? {} : { fix }) });
 }
 
 /** Returns the key that other trainers' configurations call by this name, or null if there is none. */
@@ -89,6 +91,7 @@ function explainObject(node: Node, value: Record<string, unknown>, path: Path, o
 		out.push({
 			path: [...path, key],
 			message: `"${key.slice(0, 80)}" is not a valid key: ${advice}${near === null ? '.' : ''}`,
+			fix: near === null ? removeFix([...path, key]) : renameFix([...path, key], near),
 		});
 	}
 	for (const [key, entry] of Object.entries(entries)) {
@@ -97,7 +100,9 @@ function explainObject(node: Node, value: Record<string, unknown>, path: Path, o
 		const description = v.getDescription(entry as unknown as v.GenericSchema);
 		const what = description === undefined ? '' : `: ${description.replace(/\.$/, '')}`;
 		const where = path.length === 0 ? 'The recipe' : nameOf(path);
-		out.push({ path, message: `${where} is missing "${key}". Add it${what === '' ? '' : ` (${what.slice(2)})`}.` });
+		const message = `${where} is missing "${key}". Add it${what === '' ? '' : ` (${what.slice(2)})`}.`;
+		const fix = addFix(path, key, entry as unknown as v.GenericSchema);
+		out.push({ path, message, ...(fix === null ? {} : { fix }) });
 	}
 }
 
@@ -144,6 +149,7 @@ function explainChoice(node: Node, value: unknown, path: Path, out: PathFault[])
 			out.push({
 				path: [...path, close],
 				message: `"${close.slice(0, 80)}" is not a valid key: did you mean "${key}"?`,
+				fix: renameFix([...path, close], key),
 			});
 			return;
 		}
@@ -179,6 +185,7 @@ function explainVariant(node: Node, key: string, value: Record<string, unknown>,
 	out.push({
 		path: [...path, key],
 		message: `${nameOf(path)} ${String(node.message)}, not ${shown(given)}: ${advice}`,
+		...(near === null ? {} : { fix: setFix([...path, key], near) }),
 	});
 }
 

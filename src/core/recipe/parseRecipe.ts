@@ -8,6 +8,7 @@ import { orderStages } from '../pipeline/pipelineGraph.ts';
 import { checkPipeline, type WrittenRecipe } from './checkPipeline.ts';
 import { checkRecipe, type PathFault } from './checkRecipe.ts';
 import { explainFaults } from './explainFaults.ts';
+import type { RecipeFix } from './recipeFix.ts';
 
 /** An error with its location in the text. */
 export interface RecipeFault {
@@ -21,6 +22,7 @@ export interface RecipeFault {
 	/** 1-based line number. */
 	readonly line: number;
 	readonly column: number;
+	readonly fix?: RecipeFix;
 }
 
 export type ParsedRecipe =
@@ -148,7 +150,10 @@ export function parseRecipe(text: string): ParsedRecipe {
 	return {
 		ok: false,
 		faults: faults
-			.map(({ fault, node }) => place(formatPath(fault.path), fault.message, node.offset, node.length))
+			.map(({ fault, node }) => ({
+				...place(formatPath(fault.path), fault.message, node.offset, node.length),
+				...(fault.fix === undefined ? {} : { fix: fault.fix }),
+			}))
 			.sort((a, b) => a.offset - b.offset),
 	};
 }

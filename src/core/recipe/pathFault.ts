@@ -1,10 +1,13 @@
 import { Failure } from '../../base/failure.ts';
+import type { RecipeFix } from './recipeFix.ts';
 
 /** An error with its path in the recipe, such as `['stages', 1, 'beta']`. */
 export interface PathFault {
 	readonly path: readonly (string | number)[];
 	/** One sentence that names the key and suggests a fix. */
 	readonly message: string;
+	/** Change that corrects the error, if there is one. */
+	readonly fix?: RecipeFix;
 }
 
 export type Report = (path: PathFault['path'], message: string) => void;

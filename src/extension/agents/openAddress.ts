@@ -86,7 +86,7 @@ async function runOf(name: string, store: RunStore): Promise<RunView | undefined
 	if (found.length === 1) return only;
 	const now = Date.now() / 1000;
 	const items = found.map((view) => {
-		const { label, description } = presentRun(view, now, true);
+		const { label, description } = presentRun(view, now, 'project');
 		return { label, description, detail: view.folder, view };
 	});
 	return (await showQuickPick(items, { title: 'Open address', placeHolder: `Select a run named ${name}` }))?.view;

@@ -2,6 +2,7 @@ import { Failure } from '../../base/failure.ts';
 import { formatCounted } from '../../base/format.ts';
 import { comparedRuns } from '../../protocol/comparedRuns.ts';
 import { commandIds } from '../ids.ts';
+import { noOwnRuns } from '../noOwnRuns.ts';
 import { showQuickPick } from '../quickInput.ts';
 import type { RunPicker } from '../runPicker.ts';
 import { presentRun } from '../runPresentation.ts';
@@ -46,10 +47,10 @@ const applies = (view: RunView): boolean => view.record !== null;
 
 async function pick(store: RunStore, chosen: ReadonlySet<string>): Promise<string[] | undefined> {
 	await store.ready;
-	const views = store.runs.filter(applies);
+	const views = store.own.filter(applies);
 	if (views.length < comparedRuns.min) {
-		throw new Failure(
-			'missing',
+		throw noOwnRuns(
+			store,
 			views.length === 0 ? 'There are no runs to compare.' : 'There is only one run. A comparison requires two.',
 			'Start another run, or add a run folder.',
 		);
@@ -58,7 +59,7 @@ async function pick(store: RunStore, chosen: ReadonlySet<string>): Promise<strin
 	const shared = sharedNames(store.runs);
 	const picked = await showQuickPick(
 		views.map((view) => {
-			const { label, description, icon } = presentRun(view, now, shared.has(nameOf(view)));
+			const { label, description, icon } = presentRun(view, now, shared.get(nameOf(view)));
 			return { label: `$(${icon.id}) ${label}`, description, folder: view.folder, picked: chosen.has(view.folder) };
 		}),
 		{

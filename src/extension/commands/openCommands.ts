@@ -9,7 +9,9 @@ import { openFolder } from '../revealFolder.ts';
 import type { RunPicker } from '../runPicker.ts';
 import type { WorkspaceRuns } from '../runSources.ts';
 import type { RunStore } from '../runStore.ts';
+import type { RunsTree } from '../runsTree.ts';
 import { isForeign, type RunView } from '../runView.ts';
+import type { AddedRun } from './addRuns.ts';
 
 /** Opens dashboards, optionally at a step and a metric. */
 export interface DashboardOpener {
@@ -49,6 +51,7 @@ function placeOf(argument: unknown): RolloutsPlace | undefined {
 
 interface Needs {
 	readonly picker: RunPicker;
+	readonly tree: RunsTree;
 	readonly store: RunStore;
 	readonly registry: RunRegistry;
 	readonly workspaceRuns: WorkspaceRuns;
@@ -60,7 +63,7 @@ const anyRun = (view: RunView) => view.record !== null;
 
 /** Handlers for the commands that show parts of a run. They work without workspace trust or an engine. */
 export function openCommands(needs: Needs) {
-	const { picker, store, registry, workspaceRuns, dashboards, rollouts } = needs;
+	const { picker, tree, store, registry, workspaceRuns, dashboards, rollouts } = needs;
 	return {
 		[commandIds.openDashboard]: async (...args: unknown[]) => {
 			const question = { title: 'Open the dashboard of a run', what: 'can be read', applies: anyRun };
@@ -87,17 +90,18 @@ export function openCommands(needs: Needs) {
 			const view = await picker.one(args, { title: 'Open the log of a run', what: 'was found', applies: () => true });
 			if (view !== undefined) await openLog(view);
 		},
+		[commandIds.openAsRun]: async (folder?: unknown) => {
+			const added = await add(needs, folder);
+			// The first of several runs is the one that the list starts with.
+			const [first] = added ?? [];
+			if (first !== undefined) await dashboards.open(await store.expect(first.folder));
+		},
+		[commandIds.showOtherRuns]: () => tree.showOthers(),
 		[commandIds.addRunFolder]: async (folder?: unknown, format?: unknown) => {
-			const chosen =
-				typeof folder === 'string' ? folder : folder instanceof vscode.Uri ? folder.fsPath : await askFolder();
-			if (chosen === undefined) return;
-			const { addRuns } = await import('./addRuns.ts');
-			const added = await addRuns(chosen, registry, typeof format === 'string' ? format : undefined);
-			if (added === null) return;
-			await store.refresh();
+			const added = await add(needs, folder, format);
 			// A single added run is opened immediately.
-			const [only] = added;
-			if (added.length === 1 && only?.foreign) await dashboards.open(await store.expect(only.folder));
+			const [only] = added ?? [];
+			if (added?.length === 1 && only?.foreign) await dashboards.open(await store.expect(only.folder));
 		},
 		[commandIds.forgetRun]: async (...args: unknown[]) => {
 			const question = {
@@ -116,6 +120,22 @@ export function openCommands(needs: Needs) {
 			await store.refresh();
 		},
 	};
+}
+
+/** Adds the runs in a folder to the list and to the window. Asks for the folder if there is none. */
+async function add(
+	{ registry, store }: Pick<Needs, 'registry' | 'store'>,
+	folder: unknown,
+	format?: unknown,
+): Promise<AddedRun[] | null> {
+	const chosen = typeof folder === 'string' ? folder : folder instanceof vscode.Uri ? folder.fsPath : await askFolder();
+	if (chosen === undefined) return null;
+	const { addRuns } = await import('./addRuns.ts');
+	const added = await addRuns(chosen, registry, typeof format === 'string' ? format : undefined);
+	if (added === null) return null;
+	for (const run of added) await store.adopt(run.folder);
+	await store.refresh();
+	return added;
 }
 
 function askAddress(): Thenable<string | undefined> {

@@ -9,7 +9,7 @@ import type { Diagnoses, DiagnosisLease } from './diagnoses.ts';
 import type { StandingAlert } from './runDiagnosis.ts';
 
 interface Needs {
-	readonly store: Pick<RunStore, 'runs' | 'get' | 'onDidChange'>;
+	readonly store: Pick<RunStore, 'own' | 'get' | 'onDidChange'>;
 	readonly notices: Pick<Notices, 'information' | 'warning'>;
 	/** Folder shared by all windows. */
 	readonly storage: vscode.Uri;
@@ -58,7 +58,7 @@ export class DiagnosisWatch extends Disposable {
 
 	#look(): void {
 		if (this.disposed) return;
-		const wanted = settings.diagnosis() ? this.#needs.store.runs.filter(isGoing).slice(0, maxRuns) : [];
+		const wanted = settings.diagnosis() ? this.#needs.store.own.filter(isGoing).slice(0, maxRuns) : [];
 		const folders = new Set(wanted.map(({ folder }) => folder));
 		// Release a finished run once its diagnosis is complete.
 		this.#letGo((folder, { lease }) => {

@@ -32,7 +32,7 @@ export function reportCommands({ picker, pipelines, ...needs }: ReportNeeds) {
 	};
 	/** Returns the run or pipeline in the arguments, or asks the user to pick one. */
 	const sourceOf = async (args: readonly unknown[]): Promise<ReportSource | undefined> => {
-		const known = pipelines.pipelines;
+		const known = pipelines.own;
 		if (args[0] === undefined && known.length > 0) {
 			const choices = [
 				...known.map(({ folder, name, status }) => ({

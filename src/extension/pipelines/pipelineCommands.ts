@@ -45,7 +45,7 @@ export function pipelineCommands(needs: PipelineNeeds) {
 			if (named !== undefined) return named;
 			throw new Failure('missing', `Pipeline ${argument} not found.`);
 		}
-		const choices = pipelines.pipelines.filter(applies).map((view) => ({
+		const choices = pipelines.own.filter(applies).map((view) => ({
 			label: displayText(view.name),
 			description: view.status,
 			detail: view.folder,

@@ -8,7 +8,7 @@ import { isLivePipeline, isResumablePipeline } from './pipelineState.ts';
 import type { PipelineStore } from './pipelineStore.ts';
 
 interface Needs {
-	readonly pipelines: Pick<PipelineStore, 'pipelines' | 'onDidChange'>;
+	readonly pipelines: Pick<PipelineStore, 'own' | 'onDidChange'>;
 	readonly notices: Pick<Notices, 'information' | 'error'>;
 	readonly memory: vscode.Memento;
 	/** Folder shared by all windows. */
@@ -46,7 +46,7 @@ export class PipelineNotification extends Disposable {
 
 	#look(): void {
 		let changed = false;
-		for (const view of this.#needs.pipelines.pipelines) {
+		for (const view of this.#needs.pipelines.own) {
 			const identity = identityOf(view);
 			const seen = this.#alive.get(view.folder);
 			if (isLivePipeline(view)) {

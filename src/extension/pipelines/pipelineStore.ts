@@ -20,7 +20,7 @@ interface Entry {
 	readonly evaluations: ReadonlyMap<string, EvaluationView>;
 }
 
-type KnownRuns = Pick<RunStore, 'runs' | 'onDidChange' | 'expect'>;
+type KnownRuns = Pick<RunStore, 'runs' | 'onDidChange' | 'expect' | 'isOwn'>;
 
 /** Interval for rereading running pipelines and checking others, in milliseconds. */
 const lookMs = 2000;
@@ -62,6 +62,11 @@ export class PipelineStore extends Disposable {
 		return [...this.#entries.values()]
 			.map(({ view }) => view)
 			.sort((a, b) => b.record.created - a.record.created || (a.folder < b.folder ? -1 : 1));
+	}
+
+	/** The pipelines that belong to the window, newest first. */
+	get own(): readonly PipelineView[] {
+		return this.pipelines.filter(({ folder }) => this.#store.isOwn(folder));
 	}
 
 	get(folder: string): PipelineView | undefined {

@@ -127,7 +127,7 @@ export class PolicyStore extends Disposable {
 	}
 
 	#engines(): PolicySpec[] {
-		return this.#store.runs.filter(isLive).map(({ folder }) => ({ kind: 'engine', run: folder }));
+		return this.#store.inUse.filter(isLive).map(({ folder }) => ({ kind: 'engine', run: folder }));
 	}
 
 	#recent(): PolicySpec[] {

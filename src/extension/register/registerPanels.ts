@@ -23,7 +23,7 @@ export function registerPanels(
 	services: WindowServices & RunServices & PytorchServices & SearchServices,
 ): PanelServices {
 	const { context, keep, extension, storage, log, notices, table, panels, client } = services;
-	const { registry, workspaceRuns, store, picker, pytorch, policies } = services;
+	const { registry, workspaceRuns, store, tree, picker, pytorch, policies } = services;
 	const rolloutIndex = keep(
 		new WindowRolloutIndex({ extension, storage: context.storageUri, store, log: (message) => log.info(message) }),
 	);
@@ -86,11 +86,12 @@ export function registerPanels(
 		[
 			...[commandIds.openDashboard, commandIds.openRollouts, commandIds.openAddress],
 			...[commandIds.openRunFolder, commandIds.openLog],
-			...[commandIds.addRunFolder, commandIds.forgetRun, commandIds.refreshRuns],
+			...[commandIds.addRunFolder, commandIds.openAsRun, commandIds.showOtherRuns],
+			...[commandIds.forgetRun, commandIds.refreshRuns],
 		],
 		async () => {
 			const { openCommands } = await import('../commands/openCommands.ts');
-			return openCommands({ picker, store, registry: await registry(), workspaceRuns, dashboards, rollouts });
+			return openCommands({ picker, tree, store, registry: await registry(), workspaceRuns, dashboards, rollouts });
 		},
 	);
 	table.addLater([commandIds.openTranscript], async () => {

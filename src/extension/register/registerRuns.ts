@@ -4,6 +4,7 @@ import { commandIds } from '../ids.ts';
 import { PipelineStore } from '../pipelines/pipelineStore.ts';
 import { RunContext } from '../runContext.ts';
 import { RunPicker } from '../runPicker.ts';
+import { RunScope } from '../runScope.ts';
 import { RegisteredRuns, WorkspaceRuns } from '../runSources.ts';
 import { RunStore } from '../runStore.ts';
 import { RunsTree } from '../runsTree.ts';
@@ -22,11 +23,12 @@ export interface RunServices {
 	readonly picker: RunPicker;
 }
 
-export function registerRuns({ keep, log, table, notices }: WindowServices): RunServices {
+export function registerRuns({ context, keep, log, table, notices }: WindowServices): RunServices {
 	const warn = (error: unknown) => log.error(String(error));
 	const registry = async () => new (await import('../../runs/runRegistry.ts')).RunRegistry();
 	const workspaceRuns = keep(new WorkspaceRuns());
-	const store = keep(new RunStore([new RegisteredRuns(registry), workspaceRuns], warn));
+	const scope = keep(new RunScope(context.workspaceState));
+	const store = keep(new RunStore([new RegisteredRuns(registry), workspaceRuns], warn, scope));
 	const pipelines = keep(new PipelineStore(store, warn));
 	const evaluations = keep(new EvaluationStore(store, warn));
 	const tree = keep(new RunsTree(store, pipelines, evaluations));

@@ -1,8 +1,9 @@
 import type * as vscode from 'vscode';
-import { Failure } from '../../base/failure.ts';
+import { noOwnRuns } from '../noOwnRuns.ts';
 import { showQuickPick } from '../quickInput.ts';
 import { presentRun } from '../runPresentation.ts';
 import type { RunStore } from '../runStore.ts';
+import { nameOf, sharedNames } from '../runView.ts';
 
 interface RunQuestion {
 	readonly title: string;
@@ -17,10 +18,11 @@ interface RunQuestion {
 export async function pickRun(store: RunStore, question: RunQuestion): Promise<string | null | undefined> {
 	await store.ready;
 	const now = Date.now() / 1000;
-	const runs = store.runs.filter((view) => view.record !== null);
-	if (runs.length === 0) throw new Failure('missing', 'There are no runs.', 'Start a run, or add a run folder.');
+	const runs = store.own.filter((view) => view.record !== null);
+	if (runs.length === 0) throw noOwnRuns(store, 'There are no runs.', 'Start a run, or add a run folder.');
+	const shared = sharedNames(store.runs);
 	const items: (vscode.QuickPickItem & { folder: string | null })[] = runs.map((view) => {
-		const { label, description, icon } = presentRun(view, now, true);
+		const { label, description, icon } = presentRun(view, now, shared.get(nameOf(view)) ?? 'time');
 		const chosen = view.folder === question.chosen ? '$(check) ' : '';
 		return { label: `${chosen}$(${icon.id}) ${label}`, description, folder: view.folder };
 	});

@@ -81,7 +81,7 @@ export class WindowRolloutIndex extends Disposable {
 		client.onProgress((news) => this.#progress.fire(news));
 		client.onHits((news) => this.#hits.fire(news));
 		client.onEnded(() => this.#ended.fire());
-		const know = () => client.setRuns(store.runs.map(({ folder }) => folder));
+		const know = () => client.setRuns(store.inUse.map(({ folder }) => folder));
 		await store.ready;
 		know();
 		this.register(store.onDidChange(know));

@@ -159,7 +159,7 @@ export class ComparisonCommand extends Disposable {
 		await store.ready;
 		const homes = [
 			...searches.searchFolders().map((folder) => join(dirname(folder), 'comparisons')),
-			...store.runs.filter((run) => !isForeign(run)).map(({ folder }) => join(folder, 'comparisons')),
+			...store.own.filter((run) => !isForeign(run)).map(({ folder }) => join(folder, 'comparisons')),
 		];
 		const found = await Promise.all([...new Set(homes)].map((home) => comparisonsIn(home, 20)));
 		return found.flat().slice(0, 50);
@@ -246,7 +246,7 @@ export class ComparisonCommand extends Disposable {
 		const answer = await askChoice<ProblemsSpec | null>(
 			question,
 			datasetFileChoices().then((files) => [
-				...runProblems(store.runs, policy),
+				...runProblems(store.own, policy),
 				...files.map(({ value, ...choice }) => ({ ...choice, value: value === null ? null : file(value.fsPath) })),
 			]),
 		);

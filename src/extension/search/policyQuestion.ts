@@ -58,7 +58,7 @@ export async function askPolicy(
 
 async function runPolicies(store: RunStore): Promise<Choice<PolicySpec>[]> {
 	const choices: Choice<PolicySpec>[] = [];
-	for (const view of store.runs.filter((run) => !isForeign(run)).slice(0, maxRuns)) {
+	for (const view of store.own.filter((run) => !isForeign(run)).slice(0, maxRuns)) {
 		const name = nameOf(view);
 		if (isLive(view)) {
 			choices.push({

@@ -348,7 +348,7 @@ export class SearchCommands {
 
 	async #chooseRun(): Promise<string | undefined> {
 		const picked = await showQuickPick(
-			this.#needs.store.runs.map((view) => ({ label: nameOf(view), folder: view.folder })),
+			this.#needs.store.own.map((view) => ({ label: nameOf(view), folder: view.folder })),
 			{ title: 'Search from checkpoint', placeHolder: 'Select a run' },
 		);
 		return picked?.folder;

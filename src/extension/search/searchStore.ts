@@ -106,7 +106,7 @@ export class SearchStore extends Disposable {
 	#folders(): { folder: string; run: string | null }[] {
 		return [
 			...this.#searches.searchFolders().map((folder) => ({ folder, run: null })),
-			...this.#runs.runs.map(({ folder }) => ({ folder: join(folder, runFiles.searches), run: folder })),
+			...this.#runs.inUse.map(({ folder }) => ({ folder: join(folder, runFiles.searches), run: folder })),
 		];
 	}
 

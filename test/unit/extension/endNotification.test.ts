@@ -25,7 +25,7 @@ function openWindow(storage = join(root, `storage-${++windows}`), memory = new M
 	};
 	const ends = new EndNotification({
 		store: {
-			get runs() {
+			get own() {
 				return runs;
 			},
 			get: (folder: string) => runs.find((view) => view.folder === folder),

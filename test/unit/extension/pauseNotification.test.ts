@@ -19,7 +19,7 @@ function openWindow(storage: string) {
 	let runs: RunView[] = [];
 	const notification = new PauseNotification({
 		store: {
-			get runs() {
+			get own() {
 				return runs;
 			},
 			onDidChange: changed.event,

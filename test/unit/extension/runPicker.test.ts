@@ -18,6 +18,7 @@ function picker(selection: readonly string[] = []) {
 	const store = {
 		ready: Promise.resolve(),
 		runs: views,
+		own: views,
 		require: async (folder: string) => {
 			const found = views.find((view) => view.folder === folder);
 			if (found === undefined) throw new Failure('missing', `${folder} is no run.`);
@@ -68,4 +69,11 @@ test('without arguments, the only applicable run is used, or the user picks from
 	assert.equal(await picker().one([], only('/runs/a', '/runs/c')), c);
 	picks.push(undefined);
 	assert.equal(await picker().one([], question), undefined, 'turned away');
+});
+
+test('runs of other folders are not offered, but can be named', async () => {
+	const store = { ready: Promise.resolve(), runs: views, own: [], require: async () => b };
+	const other = new RunPicker(store as unknown as RunStore, { selection: [] } as unknown as RunsTree);
+	await assert.rejects(other.one([], question), { message: 'No run can be stopped.', action: /"Other Folders"/ });
+	assert.equal(await other.one(['/runs/b'], question), b);
 });

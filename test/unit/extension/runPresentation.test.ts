@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { presentRun, presentStatusBar } from '../../../src/extension/runPresentation.ts';
-import { displayText, type RunView, sharedNames } from '../../../src/extension/runView.ts';
+import { displayText, projectOf, type RunView, sharedNames } from '../../../src/extension/runView.ts';
 import type { RunRecord } from '../../../src/protocol/runRecord.ts';
 
 // Times are displayed in local time.
@@ -192,6 +192,13 @@ test('text from run folders cannot forge icons, lines or text direction, or floo
 
 test('runs with the same name are distinguished by start time', () => {
 	const other = { ...running, annotation: { format: 1 as const, name: 'other' } };
-	assert.deepEqual([...sharedNames([running, other, running])], ['addition']);
-	assert.equal(presentRun(running, 1200, true).label, 'addition 00:16');
+	assert.deepEqual([...sharedNames([running, other, running])], [['addition', 'time']]);
+	const elsewhere = { ...running, folder: '/other/runs/pipeline/sft' };
+	assert.deepEqual([...sharedNames([running, other, running, elsewhere, running])], [['addition', 'project']]);
+	assert.equal(presentRun(running, 1200, 'time').label, 'addition 00:16');
+	assert.equal(presentRun(elsewhere, 1200, 'project').label, 'addition (other) 00:16');
+	assert.deepEqual(
+		['/w/runs/a', '/w/runs/a/sft', 'C:\\w\\runs\\a', '/results/a', '/runs/a', '/a', '/w/runs'].map(projectOf),
+		['w', 'w', 'w', 'results', 'runs', '', 'w'],
+	);
 });

@@ -9,18 +9,18 @@ import type { RunStore } from '../../../src/extension/runStore.ts';
 import type { RunView } from '../../../src/extension/runView.ts';
 import { viewOf } from './fixtureRun.ts';
 
-const { RunsTree } = await import('../../../src/extension/runsTree.ts');
+const { otherFoldersRow, RunsTree } = await import('../../../src/extension/runsTree.ts');
 const { commands, selections } = await import('./vscodeStandIn.ts');
 
 /** Opens the tree on fake runs and records the rows that it asks the editor to redraw. */
 function openTree(t: TestContext): {
 	readonly tree: InstanceType<typeof RunsTree>;
-	readonly store: { runs: RunView[] };
+	readonly store: { runs: RunView[]; own: RegExp };
 	readonly drawn: (string[] | undefined)[];
 	/** Replaces the runs. @returns what is redrawn: rows, or undefined for the whole list */
 	become(...runs: RunView[]): (string[] | undefined)[];
 } {
-	const store = { runs: [] as RunView[], changed: new Emitter<void>() };
+	const store = { runs: [] as RunView[], own: /./, changed: new Emitter<void>() };
 	const none = new Emitter<void>().event;
 	const tree = new RunsTree(
 		{
@@ -29,6 +29,7 @@ function openTree(t: TestContext): {
 			},
 			onDidChange: store.changed.event,
 			get: (folder: string) => store.runs.find((run) => run.folder === folder),
+			isOwn: (folder: string) => store.own.test(folder),
 		} as unknown as RunStore,
 		{
 			pipelines: [],
@@ -103,4 +104,33 @@ test('a click opens the selected row even if the row was redrawn in the meantime
 	selections.set(viewIds.runs, []);
 	await commands.executeCommand(command?.command ?? '');
 	assert.equal(opened.length, 1);
+});
+
+test('runs of other folders are in a group at the end, which an empty workspace shows only on request', async (t) => {
+	t.mock.timers.enable({ apis: ['setInterval'] });
+	const { tree, store, become } = openTree(t);
+	store.own = /^\/w\//;
+	const [own, one, two] = [
+		viewOf('/w/runs/a', 'finished', 1),
+		viewOf('/x/runs/b', 'running', 1),
+		viewOf('/y/c', 'crashed', 1),
+	];
+	become(one, two);
+	assert.deepEqual(tree.getChildren(), [], 'the view explains how to start');
+	become(one, own, two);
+	assert.deepEqual(tree.getChildren(), ['/w/runs/a', otherFoldersRow]);
+	assert.deepEqual(tree.getChildren(otherFoldersRow), ['/x/runs/b', '/y/c']);
+	const group = tree.getTreeItem(otherFoldersRow);
+	assert.deepEqual(
+		[group.label, group.description, group.collapsibleState, group.command],
+		['Other Folders', '2', 1, undefined],
+	);
+	assert.deepEqual([tree.getParent('/w/runs/a'), tree.getParent('/y/c')], [undefined, otherFoldersRow]);
+	assert.match(String(tree.getTreeItem('/x/runs/b').label), /\(x\)/, 'the project is named');
+	selections.set(viewIds.runs, [otherFoldersRow, '/y/c']);
+	assert.deepEqual(tree.selection, ['/y/c'], 'the group is not a run');
+	selections.set(viewIds.runs, []);
+	become(one, two);
+	await tree.showOthers();
+	assert.deepEqual(tree.getChildren(), [otherFoldersRow]);
 });

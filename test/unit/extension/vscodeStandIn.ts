@@ -233,8 +233,9 @@ export const extensions = {
 export const workspace = {
 	isTrusted: false,
 	onDidChangeConfiguration: never,
+	onDidChangeWorkspaceFolders: never,
 	getWorkspaceFolder: () => undefined,
-	workspaceFolders: undefined,
+	workspaceFolders: undefined as { uri: Uri }[] | undefined,
 	asRelativePath: (uri: { path: string }) => uri.path,
 	getConfiguration: () => ({ get: (id: string) => configured.get(id) }),
 	openTextDocument: async () => {

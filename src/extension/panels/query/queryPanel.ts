@@ -39,6 +39,7 @@ export interface QueryPanelNeeds extends PanelContext {
 /** A panel that queries the rollout index, with a form or SQL. Only writes exports. */
 export class QueryPanel extends AppPanel<QueryEvent, QueryCommand, typeof queryRequests> {
 	readonly #session: QuerySession;
+	readonly #store: RunStore;
 	protected readonly handlers: RequestHandlers<typeof queryRequests>;
 
 	constructor(panel: vscode.WebviewPanel, needs: QueryPanelNeeds) {
@@ -57,6 +58,7 @@ export class QueryPanel extends AppPanel<QueryEvent, QueryCommand, typeof queryR
 			}),
 		);
 		this.#session = session;
+		this.#store = store;
 		this.register(store.onDidChange(() => void session.refresh()));
 		this.handlers = {
 			run: ({ id, question, statement, limit }) => session.run(id, question, statement, limit),
@@ -85,6 +87,7 @@ export class QueryPanel extends AppPanel<QueryEvent, QueryCommand, typeof queryR
 
 	/** Enters a query in the view and runs it. */
 	want(place: QueryPlace): void {
+		for (const run of place.runs ?? []) this.#store.use(run);
 		this.#session.want(place);
 	}
 
@@ -108,7 +111,7 @@ export class QueryPanel extends AppPanel<QueryEvent, QueryCommand, typeof queryR
 
 /** Returns the readable runs, as listed in the view. */
 function knownRuns(store: RunStore): KnownRun[] {
-	return store.runs
+	return store.inUse
 		.filter(({ record }) => record !== null)
 		.map((view) => ({
 			folder: view.folder,

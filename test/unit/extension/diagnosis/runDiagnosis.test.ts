@@ -220,7 +220,7 @@ describe('live run monitoring', () => {
 		let views = [{ folder, status, record: { id: 'r', name: 'sums' } } as unknown as RunView];
 		const watch = new DiagnosisWatch({
 			store: {
-				get runs() {
+				get own() {
 					return views;
 				},
 				get: () => views[0],

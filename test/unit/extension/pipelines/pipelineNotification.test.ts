@@ -25,7 +25,7 @@ function openWindow(storage: string, memory = new Map<string, unknown>()) {
 	};
 	const window = new PipelineNotification({
 		pipelines: {
-			get pipelines() {
+			get own() {
 				return pipelines;
 			},
 			onDidChange: changed.event,

@@ -32,7 +32,12 @@ const stage = (
 	...more,
 });
 
-const nothingKnown = { runs: [], onDidChange: new Emitter<void>().event, expect: async (path: string) => path };
+const nothingKnown = {
+	runs: [],
+	onDidChange: new Emitter<void>().event,
+	expect: async (path: string) => path,
+	isOwn: () => true,
+};
 
 const record: PipelineRecord = {
 	format: 1,
@@ -65,8 +70,9 @@ test('pipelines are found from the runs of their stages, and their files are wat
 	await writePipeline(pipeline, record);
 	const changed = new Emitter<void>();
 	const runs = [{ folder: join(pipeline, 'cold') }, { folder: join(folder, 'runs', 'alone') }] as RunView[];
-	const store = new PipelineStore({ runs, onDidChange: changed.event, expect: async (path) => path }, (error) =>
-		assert.fail(String(error)),
+	const store = new PipelineStore(
+		{ runs, onDidChange: changed.event, expect: async (path) => path, isOwn: () => true },
+		(error) => assert.fail(String(error)),
 	);
 	context.after(() => store.dispose());
 	let news = 0;

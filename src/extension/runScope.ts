@@ -1,0 +1,72 @@
+import { realpath } from 'node:fs/promises';
+import { isAbsolute, join, sep } from 'node:path';
+import * as vscode from 'vscode';
+import { Disposable } from '../base/disposable.ts';
+import { Emitter } from '../base/event.ts';
+
+const memoryKey = 'reasoningLab.ownRuns';
+/** Maximum number of remembered folders outside the workspace; the newest ones are kept. */
+const maxRemembered = 500;
+
+/**
+ * The runs that belong to this window: those inside a workspace folder, and those that were started or opened in this
+ * workspace, wherever they are stored. A window without a folder has no scope, so every run belongs to it.
+ */
+export class RunScope extends Disposable {
+	readonly #memory: vscode.Memento;
+	readonly #changed = this.register(new Emitter<void>());
+	readonly #adopted: Set<string>;
+	/** Real paths of the workspace folders, because runs are listed by their real paths. */
+	#roots: readonly string[] = workspaceRoots();
+	#resolving: Promise<void> | null = null;
+	/** Fires when runs may have entered or left the scope. */
+	readonly onDidChange = this.#changed.event;
+
+	constructor(memory: vscode.Memento) {
+		super();
+		this.#memory = memory;
+		const stored: unknown = memory.get(memoryKey);
+		const folders = Array.isArray(stored) ? stored.filter((path) => typeof path === 'string' && isAbsolute(path)) : [];
+		this.#adopted = new Set(folders);
+		this.register(
+			vscode.workspace.onDidChangeWorkspaceFolders(() => {
+				this.#roots = workspaceRoots();
+				this.#resolving = null;
+				void this.ready().then(() => this.#changed.fire());
+			}),
+		);
+	}
+
+	/** Resolves once symbolic links in the paths of the workspace folders are resolved. */
+	ready(): Promise<void> {
+		const resolved = async () => {
+			this.#roots = await Promise.all(workspaceRoots().map((root) => realpath(root).catch(() => root)));
+		};
+		this.#resolving ??= resolved();
+		return this.#resolving;
+	}
+
+	/** Whether a run, a pipeline, or a folder in one belongs to this window. */
+	includes(folder: string): boolean {
+		if (this.#roots.length === 0) return true;
+		return [...this.#roots, ...this.#adopted].some((root) => isInside(root, folder));
+	}
+
+	/** Adds a folder outside the workspace, which stays in scope when the workspace is opened again. */
+	adopt(folder: string): void {
+		if (this.includes(folder)) return;
+		this.#adopted.add(folder);
+		void this.#memory.update(memoryKey, [...this.#adopted].slice(-maxRemembered));
+		this.#changed.fire();
+	}
+}
+
+function workspaceRoots(): string[] {
+	return (vscode.workspace.workspaceFolders ?? [])
+		.filter(({ uri }) => uri.scheme === 'file')
+		.map(({ uri }) => uri.fsPath);
+}
+
+function isInside(root: string, folder: string): boolean {
+	return folder === root || folder.startsWith(root.endsWith(sep) ? root : join(root, sep));
+}
