@@ -53,7 +53,8 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	const background = keep(
 		new Lazy(async () => {
 			const { BackgroundFeatures } = await import('./extension/backgroundFeatures.ts');
-			return new BackgroundFeatures({ context, pipelines, rewards, rewardFiles });
+			const chat = { store, client: window.client, policies: () => policies.get(), torch: () => pytorch.ifThere() };
+			return new BackgroundFeatures({ context, pipelines, rewards, rewardFiles, chat });
 		}),
 	);
 	const start = async () => {

@@ -1,6 +1,7 @@
 import type * as vscode from 'vscode';
 import { Disposable } from '../base/disposable.ts';
 import { AgentFeatures } from './agents/agentFeatures.ts';
+import type { ChatModelNeeds } from './agents/chatModels.ts';
 import type { PipelineStore } from './pipelines/pipelineStore.ts';
 import { RecipeLenses } from './pipelines/recipeLenses.ts';
 import type { LazyRewards } from './rewards/lazyRewards.ts';
@@ -14,6 +15,7 @@ interface Needs {
 	readonly pipelines: PipelineStore;
 	readonly rewards: LazyRewards;
 	readonly rewardFiles: RewardFileList;
+	readonly chat: Omit<ChatModelNeeds, 'extension'>;
 }
 
 /** Features without a command or a view of their own. They are loaded after activation, because nothing waits for them. */
@@ -21,10 +23,10 @@ export class BackgroundFeatures extends Disposable {
 	readonly rewardTests: RewardTests;
 	readonly agents: AgentFeatures;
 
-	constructor({ context, pipelines, rewards, rewardFiles }: Needs) {
+	constructor({ context, pipelines, rewards, rewardFiles, chat }: Needs) {
 		super();
 		this.rewardTests = this.register(new RewardTests({ files: rewardFiles, workbench: () => rewards.get() }));
-		this.agents = this.register(new AgentFeatures(context));
+		this.agents = this.register(new AgentFeatures(context, chat));
 		this.register(new RecipeLenses(pipelines));
 		this.register(new RowLens());
 		this.register(new TranscriptContext());

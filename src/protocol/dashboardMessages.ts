@@ -30,6 +30,10 @@ export const dashboardActions = [
 ] as const;
 export type DashboardAction = (typeof dashboardActions)[number];
 
+/** What the summary of a run offers to do next. */
+export const nextStepNames = ['showAdvice', 'evaluate', 'tryInPlayground', 'compare', 'query'] as const;
+export type NextStep = (typeof nextStepNames)[number];
+
 /** Stage settings from the frozen recipe that affect how some metrics are interpreted. */
 export const dashboardStageSchema = v.object({
 	name: text,
@@ -212,6 +216,8 @@ const done = v.object({});
 export const dashboardRequests = {
 	/** Runs the command named by `action` on the run. */
 	act: { params: v.object({ action: v.picklist(dashboardActions) }), result: done },
+	/** Runs the command of a next step with the run. */
+	next: { params: v.object({ step: v.picklist(nextStepNames) }), result: done },
 	/** Opens the rollouts panel at the newest step with rollouts that is not after `step`. */
 	openRollouts: { params: v.object({ step: v.nullable(v.number()) }), result: done },
 	/**

@@ -5,6 +5,7 @@ import type {
 	DashboardCommand,
 	DashboardEvent,
 	dashboardRequests,
+	NextStep,
 } from '../../src/protocol/dashboardMessages.ts';
 import { LiveRegion } from '../lib/a11y.ts';
 import type { Bridge } from '../lib/bridge.ts';
@@ -21,6 +22,8 @@ import { ChartGrid } from './chartGrid.ts';
 import { DashboardModel } from './dashboardModel.ts';
 import { exportAll, exportChart, type SaveFile } from './exports.ts';
 import { statusWords } from './headerFacts.ts';
+import { adviceOf } from './heroFacts.ts';
+import { HeroView } from './heroView.ts';
 import { NoticeView } from './noticeView.ts';
 import { RunHeader } from './runHeader.ts';
 import { noticeOf } from './runNotice.ts';
@@ -46,6 +49,7 @@ export class DashboardApp extends Disposable {
 	readonly #header: RunHeader;
 	readonly #toolbar: Toolbar;
 	readonly #notice: NoticeView;
+	readonly #hero: HeroView;
 	readonly #alerts: AlertsView;
 	readonly #grid: ChartGrid;
 	readonly #noMatch = element('p', { class: 'no-match', hidden: true }, 'No charts match the filter.');
@@ -79,12 +83,14 @@ export class DashboardApp extends Disposable {
 		this.#model.smoother.setWeight(this.#view.smoothing);
 		this.#toolbar = this.register(this.#makeToolbar());
 		this.#notice = new NoticeView(act);
+		this.#hero = new HeroView((step) => this.#take(step));
 		this.#alerts = this.#makeAlerts();
 		this.#grid = this.register(this.#makeGrid());
 		this.#grid.setFilter(this.#view.filter);
 		root.append(
 			element('div', { class: 'top' }, this.#header.element, this.#toolbar.element),
 			this.#notice.element,
+			this.#hero.element,
 			this.#alerts.element,
 			this.#grid.element,
 			this.#noMatch,
@@ -193,6 +199,11 @@ export class DashboardApp extends Disposable {
 		);
 	}
 
+	#take(step: NextStep): void {
+		const id = step === 'showAdvice' ? adviceOf(this.#model.alerts) : null;
+		this.#ask(id === null ? this.#bridge.request('next', { step }) : this.#bridge.request('showRecipe', { id }));
+	}
+
 	#receive(event: DashboardEvent): void {
 		if (this.#model.apply(event)) return;
 		this.#model.expectSnapshot();
@@ -244,6 +255,7 @@ export class DashboardApp extends Disposable {
 		setAria(this.#grid.element, 'busy', loading);
 		const hasGrpo = table.lastRow('reward') >= 0;
 		this.#notice.show(noticeOf(run, table.length, hasGrpo, loading && empty), empty);
+		this.#hero.show(this.#model, this.#model.alerts);
 		this.#alerts.show(this.#model.alerts, empty);
 		this.#noMatch.hidden = empty || this.#grid.shown.length > 0;
 	}

@@ -1,6 +1,7 @@
 import type * as vscode from 'vscode';
 import { Disposable } from '../../base/disposable.ts';
 import { Addresses } from './addresses.ts';
+import { type ChatModelNeeds, ChatModels } from './chatModels.ts';
 import { LanguageModelTools } from './languageModelTools.ts';
 import { McpServers } from './mcpServers.ts';
 
@@ -14,11 +15,14 @@ export class AgentFeatures extends Disposable {
 	readonly servers: McpServers;
 	readonly addresses: Addresses;
 
-	constructor({ extensionUri, extension }: vscode.ExtensionContext) {
+	readonly chatModels: ChatModels;
+
+	constructor({ extensionUri, extension }: vscode.ExtensionContext, needs: Omit<ChatModelNeeds, 'extension'>) {
 		super();
 		const { version, contributes } = extension.packageJSON as Manifest;
 		this.servers = this.register(new McpServers(extensionUri, version));
 		this.addresses = this.register(new Addresses());
+		this.chatModels = this.register(new ChatModels({ ...needs, extension: extensionUri }));
 		this.register(new LanguageModelTools(this.servers, contributes?.languageModelTools ?? []));
 	}
 }

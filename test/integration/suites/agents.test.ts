@@ -4,6 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import * as vscode from 'vscode';
+import { chatVendor } from '../../../src/extension/agents/chatModels.ts';
 import { commandIds } from '../../../src/extension/ids.ts';
 import { mctsEvents } from '../../support/treeEvents.ts';
 import { makeBatch } from '../../unit/webview/rollouts/rolloutsFixture.ts';
@@ -60,6 +61,66 @@ suite('agents in the editor', () => {
 			vscode.lm.tools.some(({ name }) => name === 'reasoninglab_start_run'),
 			false,
 		);
+	});
+
+	test('policies are chat models that stream, show thinking, and stop when canceled', async function () {
+		const api = await activated();
+		const { chatModels } = (await api.background.get()).agents;
+		if (typeof vscode.lm?.registerLanguageModelChatProvider !== 'function') this.skip();
+		const file = join(workspaceFolder(), 'chat.json');
+		const rules = [
+			{ prompt: '*2 + 2*', say: '<think>Two and two.</think><answer>4</answer>' },
+			{ say: 'Late.', delayMs: 100_000 },
+		];
+		const tags = { think: ['<think>', '</think>'], answer: ['<answer>', '</answer>'] };
+		await writeFile(file, JSON.stringify({ tags, rules }));
+		const { store } = await api.policies.get();
+		const spec = { kind: 'scripted', file } as const;
+		await store.used(spec);
+		const listed = await chatModels.provideLanguageModelChatInformation();
+		const chosen = listed.find(({ name }) => name === 'chat.json');
+		assert.ok(chosen, JSON.stringify(listed));
+		const [model] = await vscode.lm.selectChatModels({ vendor: chatVendor, id: chosen.id });
+		assert.ok(model, 'the editor lists it');
+		assert.equal(await model.countTokens('12345678'), 2);
+
+		const ask = (text: string) => [vscode.LanguageModelChatMessage.User(text)];
+		const reply = await model.sendRequest(ask('What is 2 + 2?'), {});
+		let answer = '';
+		const kinds = new Set<string>();
+		for await (const part of reply.stream) {
+			if (part instanceof vscode.LanguageModelTextPart) answer += part.value;
+			kinds.add((part as object).constructor.name);
+		}
+		// Editors without thinking parts get the reasoning as text.
+		assert.match(answer, kinds.size > 1 ? /^4$/ : /^Two and two\.4$/);
+
+		const canceled = new vscode.CancellationTokenSource();
+		const parts: vscode.LanguageModelResponsePart[] = [];
+		const options = { toolMode: vscode.LanguageModelChatToolMode.Auto };
+		const progress = { report: (part: vscode.LanguageModelResponsePart) => void parts.push(part) };
+		const message = {
+			role: vscode.LanguageModelChatMessageRole.User,
+			content: [new vscode.LanguageModelTextPart('Something slow')],
+		};
+		const pending = chatModels.provideLanguageModelChatResponse(
+			chosen,
+			[{ ...message, name: undefined }],
+			options,
+			progress,
+			canceled.token,
+		);
+		setTimeout(() => canceled.cancel(), 50);
+		await pending;
+		assert.deepEqual(parts, [], 'it ends with the text that it has');
+		const silent = { ...message, name: undefined, content: [] };
+		const { token } = new vscode.CancellationTokenSource();
+		await assert.rejects(
+			Promise.resolve(chatModels.provideLanguageModelChatResponse(chosen, [silent], options, progress, token)),
+			/no text/,
+		);
+		await vscode.commands.executeCommand(commandIds.removePolicy, chosen.id);
+		assert.ok(!(await chatModels.provideLanguageModelChatInformation()).some(({ id }) => id === chosen.id));
 	});
 
 	test('addresses in Markdown are links, and open at their place, like URIs', async () => {

@@ -9,6 +9,7 @@ import {
 	type DashboardEvent,
 	dashboardCommandSchema,
 	dashboardRequests,
+	type NextStep,
 } from '../../../protocol/dashboardMessages.ts';
 import type { DiagnosisLease } from '../../diagnosis/diagnoses.ts';
 import type { DiagnosisWatch } from '../../diagnosis/diagnosisWatch.ts';
@@ -39,6 +40,13 @@ const commandOf: Readonly<Record<DashboardAction, CommandId>> = {
 	setUpPytorch: commandIds.setUpPytorch,
 };
 
+const nextCommands: Readonly<Record<Exclude<NextStep, 'showAdvice'>, CommandId>> = {
+	evaluate: commandIds.evaluateCheckpoint,
+	tryInPlayground: commandIds.tryInPlayground,
+	compare: commandIds.compareRuns,
+	query: commandIds.queryRollouts,
+};
+
 export interface DashboardContext extends PanelContext {
 	readonly diagnosis: Pick<DiagnosisWatch, 'diagnoses'>;
 }
@@ -67,6 +75,11 @@ export class DashboardPanel extends RunPanel<DashboardEvent, DashboardCommand, t
 				await vscode.commands.executeCommand(commandOf[action], ...(action === 'setUpPytorch' ? [] : [runFolder]));
 				// Refresh now instead of waiting for the next poll, because the action changed the run's files.
 				void this.#session.refresh();
+				return {};
+			},
+			next: async ({ step }) => {
+				// The webview sends `showRecipe` for advice, because that names the alert.
+				if (step !== 'showAdvice') await vscode.commands.executeCommand(nextCommands[step], runFolder);
 				return {};
 			},
 			openRollouts: async ({ step }) => {

@@ -1,10 +1,8 @@
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
 import { Failure } from '../../../base/failure.ts';
 import { apiCall } from '../../../core/playground/exchangeText.ts';
 import { exchangeOf } from '../../../core/playground/history.ts';
-import { openPolicy } from '../../../policies/openPolicy.ts';
 import { decode } from '../../../protocol/decode.ts';
 import {
 	type ChosenPolicy,
@@ -21,10 +19,9 @@ import type { PolicySpec } from '../../../protocol/policySpec.ts';
 import { RewardHosts } from '../../../rewards/rewardHosts.ts';
 import { findRewardPrograms } from '../../../rewards/rewardPrograms.ts';
 import { commandIds, panelTypes } from '../../ids.ts';
-import { launchSettings } from '../../launchSettings.ts';
 import type { Notices } from '../../notices.ts';
+import { type OpeningNeeds, openInWindow, policiesForbidden } from '../../policies/openInWindow.ts';
 import { nameOfPolicy } from '../../policies/policyPresentation.ts';
-import type { PolicyWorkbench } from '../../policies/policyWorkbench.ts';
 import type { RewardEnvironment } from '../../rewards/rewardEnvironment.ts';
 import type { RewardFileList } from '../../rewards/rewardFileList.ts';
 import type { RunStore } from '../../runStore.ts';
@@ -40,17 +37,11 @@ import { HeldPolicies } from './heldPolicies.ts';
 import { PlaygroundSession } from './playgroundSession.ts';
 import { type SaveCaseAnswers, saveCase } from './saveCase.ts';
 
-export interface PlaygroundNeeds extends PanelContext {
-	readonly extension: vscode.Uri;
-	/** Name of this extension in engine logs. */
-	readonly client: string;
+export interface PlaygroundNeeds extends PanelContext, OpeningNeeds {
 	readonly store: RunStore;
 	readonly notices: Notices;
 	readonly files: RewardFileList;
-	readonly policies: () => Promise<PolicyWorkbench>;
 	readonly environment: RewardEnvironment;
-	/** Environment variables for a process that might serve a PyTorch checkpoint. */
-	readonly torch: () => Promise<Readonly<Record<string, string>>>;
 }
 
 /** Initial state of a playground. */
@@ -83,14 +74,16 @@ export class PlaygroundPanel extends AppPanel<PlaygroundEvent, PlaygroundCommand
 	constructor(panel: vscode.WebviewPanel, needs: PlaygroundNeeds, started: InitialState) {
 		super(panel, needs, app);
 		this.#needs = needs;
-		const held = this.register(new HeldPolicies({ open: (spec, signal) => open(spec, needs, signal) }));
+		const held = this.register(
+			new HeldPolicies({ open: (spec, signal) => openInWindow(bareSpec(spec), needs, { signal, rawPrompts: true }) }),
+		);
 		const checker = this.register(new AnswerChecker({ hosts: () => openHosts(needs) }));
 		this.#session = this.register(
 			new PlaygroundSession(
 				{
 					held,
 					post: (event) => void this.post(event),
-					forbidden,
+					forbidden: policiesForbidden,
 					check: (what, signal) => checker.check(what, signal),
 					onAsked: ({ spec }) => void needs.policies().then(({ store }) => store.used(spec)),
 				},
@@ -193,7 +186,7 @@ export class PlaygroundPanel extends AppPanel<PlaygroundEvent, PlaygroundCommand
 	}
 
 	async #choose(side: 0 | 1): Promise<void> {
-		const reason = forbidden();
+		const reason = policiesForbidden();
 		if (reason !== null) throw new Failure('denied', reason, 'Trust the workspace, then try again.');
 		const { store, policies } = this.#needs;
 		const question = {
@@ -232,37 +225,15 @@ export class PlaygroundPanel extends AppPanel<PlaygroundEvent, PlaygroundCommand
 	}
 }
 
-function forbidden(): string | null {
-	return vscode.workspace.isTrusted ? null : 'Policies are disabled because this workspace is not trusted.';
-}
-
 async function nameIn(spec: PolicySpec, { store }: Pick<PlaygroundNeeds, 'store'>): Promise<string> {
 	const run = runOf(spec);
 	const view = run === null ? undefined : store.get(run);
 	return nameOfPolicy({ spec, run: view === undefined ? null : nameOf(view) });
 }
 
-async function open(spec: PolicySpec, needs: PlaygroundNeeds, signal: AbortSignal) {
-	const reason = forbidden();
-	if (reason !== null) throw new Failure('denied', reason, 'Trust the workspace, then try again.');
-	const [programs, keys, environment] = await Promise.all([
-		launchSettings(needs.extension),
-		spec.kind === 'openai' ? needs.policies().then((workbench) => workbench.keys()) : {},
-		spec.kind === 'checkpoint' ? needs.torch() : {},
-	]);
-	const folder = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? homedir();
-	const { engine, node } = programs;
-	return openPolicy(bareSpec(spec), {
-		...{ engine, keys, environment, signal, folder },
-		...(node === undefined ? {} : { node }),
-		client: needs.client,
-		rawPrompts: true,
-	});
-}
-
 /** Starts the scoring processes of a playground, with the same programs and rules as for verification. */
 async function openHosts({ extension, environment: of }: PlaygroundNeeds): Promise<RewardHosts> {
-	const reason = forbidden();
+	const reason = policiesForbidden();
 	if (reason !== null) throw new Failure('denied', reason, 'Trust the workspace, then try again.');
 	const environment = await of.of();
 	const programs = await findRewardPrograms({

@@ -16,6 +16,8 @@ export interface DashboardView extends Webview {
 	/** Actions requested by the user, in order. */
 	readonly acts: DashboardAction[];
 	readonly rollouts: (number | null)[];
+	/** Next steps requested by the user, in order. */
+	readonly next: string[];
 	readonly saved: { readonly name: string; readonly bytes: Uint8Array }[];
 	/** Alert requests with their parameters. */
 	readonly asked: { readonly method: string; readonly params: unknown }[];
@@ -42,6 +44,7 @@ export async function openDashboard(
 ): Promise<DashboardView> {
 	const acts: DashboardAction[] = [];
 	const rollouts: (number | null)[] = [];
+	const next: string[] = [];
 	const saved: { name: string; bytes: Uint8Array }[] = [];
 	const asked: { method: string; params: unknown }[] = [];
 	const faults: string[] = [];
@@ -65,6 +68,7 @@ export async function openDashboard(
 		if (options.failure) throw options.failure;
 		if (/alert|advice|evidence|recipe|setting/i.test(method)) asked.push({ method, params });
 		if (method === 'act') acts.push((params as { action: DashboardAction }).action);
+		if (method === 'next') next.push((params as { step: string }).step);
 		if (method === 'openRollouts') rollouts.push(session.rolloutStepFor((params as { step: number | null }).step));
 		if (method === 'save') saved.push(params as { name: string; bytes: Uint8Array });
 		return method === 'save' ? { saved: true } : {};
@@ -93,6 +97,7 @@ export async function openDashboard(
 		session,
 		acts,
 		rollouts,
+		next,
 		saved,
 		asked,
 		resyncs: () => resyncs,

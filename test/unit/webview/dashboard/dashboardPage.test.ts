@@ -153,6 +153,10 @@ describe('the dashboard in a browser', { skip }, () => {
 			const facts = await text(view, '.facts');
 			for (const part of ['grpo', '520 / 520', '4 min', 'cpu (2 workers)', '85'])
 				assert.ok(facts.includes(part), facts);
+			assert.match(await text(view, '.hero'), /Held-out accuracy\s*[\d.]+% → 8\d\.\d%\s*95% interval/);
+			await page.locator('.hero').getByRole('button', { name: 'Compare Runs...' }).click();
+			await until(() => view.next.length > 0);
+			assert.deepEqual(view.next, ['compare']);
 		});
 
 		await t.test(

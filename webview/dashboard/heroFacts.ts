@@ -1,0 +1,90 @@
+import { formatPercent } from '../../src/base/format.ts';
+import type { MetricTable } from '../../src/core/metrics/metricTable.ts';
+import type { DashboardAlerts, DashboardRun, NextStep } from '../../src/protocol/dashboardMessages.ts';
+import { formatValue } from '../lib/charts/plotScales.ts';
+import { accuracyNames, isLive } from './headerFacts.ts';
+
+/** How the result of a run changed, in words. */
+export interface HeroResult {
+	readonly label: string;
+	/** First and latest value; the same if there is only one. */
+	readonly from: string;
+	readonly to: string;
+	/** What the latest value is based on. */
+	readonly note: string | null;
+}
+
+/**
+ * Returns held-out accuracy from the first to the latest evaluation, with the 95% interval of the latest. Without
+ * evaluations, returns the mean reward of the first and of the last tenth of the steps. Returns null if neither exists.
+ */
+export function resultOf(table: MetricTable): HeroResult | null {
+	for (const metric of accuracyNames) {
+		const rows = rowsOf(table, metric);
+		const [first] = rows;
+		const last = rows.at(-1);
+		if (first === undefined || last === undefined) continue;
+		const [low, high] = ['low', 'high'].map((end) => table.value(`${metric}_${end}`, last)) as [number, number];
+		const between = Number.isFinite(low) && Number.isFinite(high);
+		return {
+			label: 'Held-out accuracy',
+			from: formatPercent(table.value(metric, first)),
+			to: formatPercent(table.value(metric, last)),
+			note: between ? `95% interval ${formatPercent(low)} to ${formatPercent(high)}` : null,
+		};
+	}
+	const rows = rowsOf(table, 'reward');
+	if (rows.length === 0) return null;
+	const tenth = Math.max(1, Math.floor(rows.length / 10));
+	const mean = (part: readonly number[]) =>
+		formatValue(part.reduce((sum, row) => sum + table.value('reward', row), 0) / part.length, 'number');
+	const note = tenth === 1 ? null : `means of ${tenth} steps`;
+	return { label: 'Reward', from: mean(rows.slice(0, tenth)), to: mean(rows.slice(-tenth)), note };
+}
+
+/**
+ * Returns the complete checkpoint with the highest held-out accuracy at its step, the latest of equals; null if accuracy
+ * was not measured at a checkpoint.
+ */
+export function bestCheckpoint(
+	table: MetricTable,
+	checkpoints: readonly number[],
+): { readonly step: number; readonly accuracy: number } | null {
+	let best: { step: number; accuracy: number } | null = null;
+	for (const step of checkpoints) {
+		const row = table.rowOf(step);
+		const accuracy = row < 0 ? Number.NaN : newestAt(table, row);
+		if (accuracy >= (best?.accuracy ?? Number.NEGATIVE_INFINITY)) best = { step, accuracy };
+	}
+	return best;
+}
+
+function newestAt(table: MetricTable, row: number): number {
+	return accuracyNames.map((name) => table.value(name, row)).find((value) => !Number.isNaN(value)) ?? Number.NaN;
+}
+
+function rowsOf(table: MetricTable, metric: string): number[] {
+	const rows: number[] = [];
+	table.column(metric)?.forEach((value, row) => {
+		if (!Number.isNaN(value)) rows.push(row);
+	});
+	return rows;
+}
+
+/** Returns what to do next with a run, most useful first, at most three. */
+export function nextSteps(run: DashboardRun, alerts: DashboardAlerts | null): NextStep[] {
+	const steps: NextStep[] = [];
+	if (adviceOf(alerts) !== null) steps.push('showAdvice');
+	if (run.status === null || isLive(run)) return steps;
+	const own = run.format === undefined;
+	if (own && run.checkpoints.length > 0) steps.push('evaluate', 'tryInPlayground');
+	steps.push('compare');
+	if (!own) steps.push('query');
+	return steps.slice(0, 3);
+}
+
+/** Returns the id of the most likely cause whose suggested change can be shown in the recipe, or null. */
+export function adviceOf(alerts: DashboardAlerts | null): string | null {
+	const found = alerts?.alerts.find(({ holds, dismissed, recipe }) => holds && !dismissed && recipe !== null);
+	return found?.id ?? null;
+}

@@ -1,0 +1,77 @@
+import { formatCount } from '../../src/base/format.ts';
+import type { DashboardAlerts, NextStep } from '../../src/protocol/dashboardMessages.ts';
+import { formatValue } from '../lib/charts/plotScales.ts';
+import { button } from '../lib/controls.ts';
+import { element, fill } from '../lib/dom.ts';
+import type { DashboardModel } from './dashboardModel.ts';
+import { bestCheckpoint, nextSteps, resultOf } from './heroFacts.ts';
+
+const labels: Readonly<Record<NextStep, string>> = {
+	showAdvice: 'Show Suggested Change',
+	evaluate: 'Evaluate Checkpoint...',
+	tryInPlayground: 'Try in Playground',
+	compare: 'Compare Runs...',
+	query: 'Query Rollouts',
+};
+
+/** The line above the charts that sums up a run: its result, its best checkpoint, and what to do next. */
+export class HeroView {
+	readonly element: HTMLElement;
+	readonly #result = element('p', { class: 'hero-result' });
+	readonly #steps = element('div', { class: 'hero-steps', role: 'group', aria: { label: 'Next steps' } });
+	readonly #take: (step: NextStep) => void;
+	#shown = '';
+	#offered = '';
+
+	constructor(take: (step: NextStep) => void) {
+		this.#take = take;
+		this.element = element('section', { class: 'hero', aria: { label: 'Result' }, hidden: true });
+		this.element.append(this.#result, this.#steps);
+	}
+
+	/** Shows the run; hidden while its rows are arriving, because the latest ones are not known yet. */
+	show({ table, run, loading }: DashboardModel, alerts: DashboardAlerts | null): void {
+		if (run === null || table.length === 0) {
+			this.element.hidden = true;
+			return;
+		}
+		const result = loading ? null : resultOf(table);
+		const best = loading ? null : bestCheckpoint(table, run.checkpoints);
+		const steps = nextSteps(run, alerts);
+		this.element.hidden = result === null && steps.length === 0;
+		const shown = JSON.stringify([result, best]);
+		if (shown !== this.#shown) {
+			this.#shown = shown;
+			fill(
+				this.#result,
+				...(result === null
+					? []
+					: [
+							part(result.label, result.from === result.to ? result.to : `${result.from} → ${result.to}`, result.note),
+							...(best === null
+								? []
+								: [part('Best checkpoint', `step ${formatCount(best.step)}`, formatValue(best.accuracy, 'share'))]),
+						]),
+			);
+		}
+		this.#offer(steps);
+	}
+
+	/** Keeps the buttons, and with them the focus, while the offered steps are the same. */
+	#offer(steps: readonly NextStep[]): void {
+		const offered = steps.join();
+		if (offered === this.#offered) return;
+		this.#offered = offered;
+		fill(this.#steps, ...steps.map((step) => button({ label: labels[step], onClick: () => this.#take(step) }).element));
+	}
+}
+
+function part(label: string, value: string, note: string | null): HTMLElement {
+	return element(
+		'span',
+		{ class: 'hero-part' },
+		element('span', { class: 'hero-label' }, label),
+		element('strong', null, value),
+		...(note === null ? [] : [element('span', { class: 'hero-label' }, note)]),
+	);
+}
