@@ -1,14 +1,15 @@
-import { stat } from 'node:fs/promises';
 import { basename, relative, resolve } from 'node:path';
+import { parseBoundedJson } from '../base/boundedJson.ts';
 import { Failure } from '../base/failure.ts';
-import { isEnvironmentFile } from '../core/episode/environmentLanguage.ts';
 import { type EnvironmentData, environmentData } from '../episodes/environmentData.ts';
 import { EnvironmentRunner } from '../episodes/environmentRunner.ts';
+import { environmentSource, sentSource } from '../episodes/environmentSource.ts';
+import type { EnvironmentKind } from '../protocol/environmentHost.ts';
 import { LoadFailure } from '../rewards/loadFailure.ts';
 import { openRewardHosts } from '../rewards/openRewardHosts.ts';
 import type { CliOutput } from './cliOutput.ts';
 import { onInterrupt } from './interrupts.ts';
-import { integer, number, type Options, type OptionValues, path } from './options.ts';
+import { integer, number, type Options, type OptionValues, path, text } from './options.ts';
 
 /** Options shared by all commands that run an environment. */
 export const environmentOptions = {
@@ -17,6 +18,7 @@ export const environmentOptions = {
 	turns: integer('N', 'Maximum number of turns for the random policy (default 20).', 1),
 	seed: integer('S', 'Seed for selecting rows and for random calls (default 1).'),
 	timeout: number('SECONDS', 'Time limit for each reset, turn, and reward (default 10).'),
+	arguments: text('JSON', 'Arguments of a package or server, as an object.'),
 	python: path('PATH', 'Python interpreter (default: REASONING_LAB_PYTHON, or python3).'),
 } as const satisfies Options;
 
@@ -40,20 +42,20 @@ export async function withEnvironment(
 	output: CliOutput,
 	work: (call: EnvironmentCall) => Promise<number>,
 ): Promise<number> {
-	const file = resolve(written);
-	await requireEnvironment(file);
+	const source = await environmentSource(written, { arguments: argumentsOf(values.arguments) });
+	const { file } = source;
 	const { seed = 1, rows = 50, turns = 20, timeout } = values;
 	if (timeout !== undefined && !(timeout > 0)) throw new Failure('invalid', '--timeout must be greater than 0.');
 	const interrupt = new AbortController();
 	const release = onInterrupt(() => interrupt.abort());
 	const { signal } = interrupt;
-	const hosts = await openRewardHosts({ python: values.python ?? true });
+	const hosts = await openRewardHosts({ python: values.python ?? source.python ?? true });
 	const limits = timeout === undefined ? {} : { turnMs: 1000 * timeout };
-	const runner = new EnvironmentRunner(hosts, file, { seed, limits });
+	const runner = new EnvironmentRunner(hosts, file, { seed, limits, source: sentSource(source) });
 	signal.addEventListener('abort', () => runner.dispose(), { once: true });
 	try {
 		const dataset = values.dataset === undefined ? {} : { dataset: resolve(values.dataset) };
-		const data = await environmentData({ file, rows, seed, signal, ...dataset });
+		const data = await environmentData({ file, rows, seed, signal, ...dataset, ...ownRows(source.kind, runner) });
 		return await work({ runner, data, turns, seed, signal });
 	} catch (error) {
 		if (!(error instanceof LoadFailure)) throw error;
@@ -66,12 +68,24 @@ export async function withEnvironment(
 	}
 }
 
-async function requireEnvironment(file: string): Promise<void> {
-	if (!isEnvironmentFile(file)) {
-		throw new Failure('invalid', `${file} is not an environment file.`, 'Specify a *.env.py or *.env.ts file.');
+/** Environments of other libraries have rows of their own. */
+function ownRows(kind: EnvironmentKind, runner: EnvironmentRunner) {
+	return kind === 'file' ? {} : { own: (count: number) => runner.rows(count) };
+}
+
+function argumentsOf(written: string | undefined): Record<string, unknown> | undefined {
+	if (written === undefined) return undefined;
+	try {
+		const value = parseBoundedJson(written);
+		if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
+	} catch {
+		// Reported below.
 	}
-	const info = await stat(file).catch(() => null);
-	if (!info?.isFile()) throw new Failure('missing', `The environment file ${file} does not exist.`, 'Check the path.');
+	throw new Failure(
+		'invalid',
+		'--arguments is not a JSON object.',
+		'Write, for example, --arguments \'{"largest": 20}\'.',
+	);
 }
 
 /** Returns the shortest readable path with a line number, in a format that most terminals turn into a link. */

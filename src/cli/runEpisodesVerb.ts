@@ -19,7 +19,7 @@ const options = {
 export const runEpisodesVerb = defineVerb({
 	name: 'run-episodes',
 	group: 'Environments',
-	arguments: [{ name: 'environment file', phrase: 'an environment file', type: 'path' }],
+	arguments: [{ name: 'environment', phrase: 'an environment file, folder, package, or server address', type: 'path' }],
 	summary: 'Play one episode per row and print its turns. Exits with status 1 if an episode fails.',
 	options,
 	async run({ values, positionals, output }) {

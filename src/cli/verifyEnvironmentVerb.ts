@@ -9,7 +9,7 @@ import { defineVerb } from './verb.ts';
 export const verifyEnvironmentVerb = defineVerb({
 	name: 'verify-environment',
 	group: 'Environments',
-	arguments: [{ name: 'environment file', phrase: 'an environment file', type: 'path' }],
+	arguments: [{ name: 'environment', phrase: 'an environment file, folder, package, or server address', type: 'path' }],
 	summary:
 		'Play episodes with solutions, random calls, no calls, and invalid calls. Exits with status 1 if an error is found.',
 	options: environmentOptions,
@@ -27,10 +27,13 @@ function reportOf(verification: EnvironmentVerification): string[] {
 	const { environment, findings, file, dataset, rows, solvable, remarks, episodes } = verification;
 	const data = dataset === null ? [] : [`on ${formatCounted(rows, 'row')} of ${dataset}, ${solvable} with a solution`];
 	const failed = episodes.filter(({ error }) => error !== undefined).length;
+	const { library } = environment;
+	const place = (line: number) => (library === undefined ? environmentPlace(file, line) : environment.name);
 	return [
 		`${environment.name}: ${environmentLine(verification)}`,
+		...(library === undefined ? [] : [`from ${library}`]),
 		...findings.map(({ line, level, message, action }) => {
-			return `${environmentPlace(file, line)}: ${level}: ${message}${action === undefined ? '' : ` ${action}`}`;
+			return `${place(line)}: ${level}: ${message}${action === undefined ? '' : ` ${action}`}`;
 		}),
 		...data,
 		...(failed === 0 ? [] : [`${failed} of ${formatCounted(episodes.length, 'episode')} failed`]),

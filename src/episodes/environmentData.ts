@@ -16,6 +16,8 @@ export interface EnvironmentDataRequest {
 	/** Maximum number of rows. */
 	readonly rows: number;
 	readonly seed: number;
+	/** Rows of an environment from another library, used if the user selected no file. */
+	readonly own?: (count: number) => Promise<readonly EnvironmentRow[]>;
 	readonly signal?: AbortSignal;
 }
 
@@ -39,6 +41,7 @@ export interface EnvironmentData {
 export async function environmentData(request: EnvironmentDataRequest): Promise<EnvironmentData> {
 	const { file, dataset } = request;
 	if (dataset !== undefined) return await readRows(dataset, request);
+	if (request.own !== undefined) return ownRows(await request.own(request.rows), basename(file));
 	const comment = datasetComment(request.text ?? (await readHead(file)));
 	const without = (remarks: readonly string[], files: readonly string[] = []): EnvironmentData => ({
 		described: null,
@@ -63,6 +66,11 @@ export async function environmentData(request: EnvironmentDataRequest): Promise<
 		if (request.signal?.aborted) throw error;
 		return without([Failure.from(error).toString()], [path]);
 	}
+}
+
+function ownRows(rows: readonly EnvironmentRow[], described: string): EnvironmentData {
+	if (rows.length === 0) throw new Failure('invalid', `${described} has no rows.`, 'Check its arguments.');
+	return { described, rows: rows.map((columns, row) => ({ row, columns })), remarks: [], files: [] };
 }
 
 async function readRows(

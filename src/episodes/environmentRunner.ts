@@ -6,13 +6,16 @@ import type { Schema } from '../protocol/decode.ts';
 import {
 	type EnvironmentDescription,
 	type EnvironmentLoadResult,
+	type EnvironmentRows,
 	environmentHostMethods,
 	environmentLoadResultSchema,
+	environmentRowsSchema,
 } from '../protocol/environmentHost.ts';
 import { HostEnd, type HostProcess } from '../rewards/hostProcess.ts';
 import type { HostLanguage } from '../rewards/hostPrograms.ts';
 import { LoadFailure } from '../rewards/loadFailure.ts';
 import type { HostLease, RewardHosts } from '../rewards/rewardHosts.ts';
+import type { EnvironmentSource } from './environmentSource.ts';
 import { type EpisodeHost, EpisodeSession, type SessionOptions } from './episodeSession.ts';
 
 export interface EnvironmentLimits {
@@ -37,6 +40,8 @@ export interface EnvironmentOptions {
 	readonly limits?: Partial<EnvironmentLimits>;
 	/** Seed for the global random number generator of each host process. Default 1. */
 	readonly seed?: number;
+	/** What `file` stands for. Default: an environment file. */
+	readonly source?: Pick<EnvironmentSource, 'kind' | 'arguments'>;
 }
 
 /** An environment loaded in a host process. */
@@ -50,8 +55,9 @@ export interface LoadedEnvironment {
  * continues the other episodes in the new one. Every promise settles, no matter what user code does.
  */
 export class EnvironmentRunner implements EpisodeHost {
-	/** Absolute path of the environment file. */
+	/** Absolute path of the environment file or folder, or a package name or server address. */
 	readonly file: string;
+	readonly #source: Pick<EnvironmentSource, 'kind' | 'arguments'>;
 	readonly limits: EnvironmentLimits;
 	#seed: number;
 	readonly #lease: HostLease;
@@ -67,7 +73,8 @@ export class EnvironmentRunner implements EpisodeHost {
 		this.file = file;
 		this.limits = { ...defaultEnvironmentLimits, ...options.limits };
 		this.#seed = options.seed ?? 1;
-		this.#lease = hosts.lease(environmentHostLanguage(file), 'environment');
+		this.#source = options.source ?? { kind: 'file' };
+		this.#lease = hosts.lease(this.#source.kind === 'file' ? environmentHostLanguage(file) : 'python', 'environment');
 	}
 
 	/** Local files from which the environment was loaded. Empty before the first load. */
@@ -81,6 +88,22 @@ export class EnvironmentRunner implements EpisodeHost {
 	 */
 	async describe(): Promise<EnvironmentDescription> {
 		return (await this.#turns.queue(() => this.loaded())).result.environment;
+	}
+
+	/** Returns the first rows of the environment itself. Only those of other libraries have any. */
+	async rows(count: number): Promise<EnvironmentRows['rows']> {
+		if (this.#source.kind === 'file') return [];
+		return await this.#turns.queue(async () => {
+			const { process } = await this.loaded();
+			const { file, limits } = this;
+			const schema = environmentRowsSchema as unknown as Schema<EnvironmentRows>;
+			const timing = { timeoutMs: limits.loadMs, file };
+			try {
+				return (await process.request(environmentHostMethods.rows, { count }, schema, timing)).rows;
+			} catch (error) {
+				throw error instanceof HostEnd ? new LoadFailure({ reason: 'invalid', message: error.message }, file) : error;
+			}
+		});
 	}
 
 	/** Prepares an episode for a dataset row. Nothing runs before its `reset`. */
@@ -139,7 +162,7 @@ export class EnvironmentRunner implements EpisodeHost {
 		try {
 			const result = await process.request(
 				environmentHostMethods.load,
-				{ file: this.file, seed: this.#seed, memoryMb },
+				{ file: this.file, ...this.#source, seed: this.#seed, memoryMb },
 				environmentLoadResultSchema as unknown as Schema<EnvironmentLoadResult>,
 				{ timeoutMs: loadMs, file: this.file },
 			);

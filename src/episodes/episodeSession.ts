@@ -130,11 +130,15 @@ export class EpisodeSession {
 		});
 	}
 
-	/** Returns the reward of the episode so far, or null if it does not apply. @throws EpisodeFault */
-	reward(): Promise<number | null> {
+	/**
+	 * Returns the reward of the episode so far, or null if it does not apply. @throws EpisodeFault
+	 * @param messages the completion, whose text some environments score
+	 */
+	reward(messages?: readonly object[]): Promise<number | null> {
 		return this.#runner.queue(async () => {
 			const process = await this.#current('reward');
-			const reply = await this.#ask(process, 'reward', {}, rewardReplySchema as unknown as Schema<RewardReply>);
+			const params = messages === undefined ? {} : { messages };
+			const reply = await this.#ask(process, 'reward', params, rewardReplySchema as unknown as Schema<RewardReply>);
 			return reply.value ?? null;
 		});
 	}

@@ -73,16 +73,18 @@ class Repetition {
 		const second = await this.#play(script, instances.second, true);
 		const difference = episodeDifference(first, second) ?? stateDifference(first, second);
 		if (difference !== null) return await this.#explain(script, difference);
+		const repeated = (again: RepeatedEpisode['difference'] | null): RepeatedEpisode[] =>
+			again === null ? [] : [{ row, where: 'again', difference: again }];
+		if (this.#environment.concurrent === false) {
+			return repeated(episodeDifference(first, await this.#play(script, instances.first, true)));
+		}
 		const [beside] = await Promise.all([
 			this.#play(script, instances.second, true, true),
 			this.#play(other, instances.other, true, true),
 		]);
 		const shared = episodeDifference(first, beside);
 		const again = episodeDifference(first, await this.#play(script, instances.first, true));
-		return [
-			...(shared === null ? [] : [{ row, where: 'beside' as const, difference: shared }]),
-			...(again === null ? [] : [{ row, where: 'again' as const, difference: again }]),
-		];
+		return [...(shared === null ? [] : [{ row, where: 'beside' as const, difference: shared }]), ...repeated(again)];
 	}
 
 	/**

@@ -81,6 +81,10 @@ export class RunStarter {
 			this.#showFaults(document, faults);
 			return undefined;
 		}
+		if (parsed.environment?.server !== undefined) {
+			const { agreeServer } = await import('./environments/serverQuestion.ts');
+			if (!(await agreeServer(parsed.environment.server))) return undefined;
+		}
 		const set = parsed.whenBusy === undefined ? [{ path: ['whenBusy'], value: settings.whenBusy() }] : [];
 		const torch = await this.#needs.torch(parsed.engine, () => this.start(recipe, place), recipe.fsPath);
 		if (torch === undefined) return undefined;

@@ -17,6 +17,8 @@ export const environmentHostMethods = {
 	play: 'environment/play',
 	/** Removes an instance. */
 	end: 'environment/end',
+	/** Returns the environment's own rows; only those of other libraries have any. */
+	rows: 'environment/rows',
 } as const;
 
 /** Line range of a signature, 1-based. */
@@ -63,12 +65,28 @@ export const environmentDescriptionSchema = v.object({
 	location,
 	/** Locations of `reset` and `get_reward`, if the file defines them. */
 	places: v.record(v.string(), location),
+	/** Library and version that the environment comes from, `verifiers 0.4.0`; absent for a file. */
+	library: v.exactOptional(v.string()),
+	/** false if only one episode can run at a time. */
+	concurrent: v.exactOptional(v.boolean()),
 });
 export type EnvironmentDescription = v.InferOutput<typeof environmentDescriptionSchema>;
 
+/**
+ * - `file`: a class in a file
+ * - `verifiers`: a verifiers package, by module name or folder
+ * - `openenv`: an OpenEnv environment, by folder or server address
+ */
+export const environmentKinds = ['file', 'verifiers', 'openenv'] as const;
+export type EnvironmentKind = (typeof environmentKinds)[number];
+
 export const environmentLoadRequestSchema = v.object({
-	/** Absolute path of the environment file. */
+	/** Absolute path of the environment file or folder, or a package name or server address. */
 	file: v.string(),
+	/** Default `file`. */
+	kind: v.optional(v.picklist(environmentKinds)),
+	/** Arguments of the package or server. */
+	arguments: v.optional(v.record(v.string(), v.unknown())),
 	/** Seed for the process's global random number generator. */
 	seed: v.number(),
 	memoryMb: v.optional(v.number()),
@@ -114,6 +132,8 @@ export const playRequestSchema = v.object({
 	ownsReward: v.boolean(),
 });
 export type PlayRequest = v.InferOutput<typeof playRequestSchema>;
+export const environmentRowsSchema = v.object({ rows: v.array(row) });
+export type EnvironmentRows = v.InferOutput<typeof environmentRowsSchema>;
 
 const hostError = v.object({
 	kind: v.picklist(episodeErrorKinds),

@@ -6,6 +6,7 @@ import * as v from 'valibot';
  * - `size`: an observation exceeded the limit
  * - `timeout`, `memory`, `processes`: user code exceeded a limit; `exited`: it exited its process
  * - `load`: the file could not be loaded again
+ * - `server`: the environment's server is gone, or rejected the episode
  * - `changed`: after the process was replaced, the same actions produced different observations
  */
 export const episodeErrorKinds = [
@@ -17,6 +18,7 @@ export const episodeErrorKinds = [
 	'processes',
 	'exited',
 	'load',
+	'server',
 	'changed',
 ] as const;
 

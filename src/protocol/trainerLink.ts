@@ -317,7 +317,11 @@ export const trainerLinkMethods = {
 	},
 	/** Returns the reward of an episode; null if it does not apply. */
 	'environment/reward': {
-		params: v.object({ instance: whole }),
+		params: v.object({
+			instance: whole,
+			/** The completion. Environments of other libraries can score its text. */
+			messages: v.optional(v.array(unknownRecord)),
+		}),
 		result: v.object({ value: v.optional(v.nullable(v.number())), error: v.optional(episodeErrorSchema) }),
 	},
 	/**

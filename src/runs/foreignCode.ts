@@ -26,7 +26,7 @@ export type Agree = (code: ForeignCode) => Promise<boolean>;
 export type ForeignUse = 'rewards' | 'engine';
 
 /** Recipe keys whose values are programs, packages or server addresses. */
-const usedKeys = new Set(['file', 'url', 'baseUrl', 'address', 'server', 'pip']);
+const usedKeys = new Set(['file', 'url', 'baseUrl', 'address', 'server', 'package', 'pip']);
 
 /** Returns what a recipe value contains under these keys, at any depth. */
 function namedIn(value: unknown, key = ''): string[] {

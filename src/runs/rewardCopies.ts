@@ -19,7 +19,7 @@ const prefix = `${runFiles.rewards}/`;
 /** Returns the reward files and the environment file that a recipe names: absolute, or copies relative to the run. */
 function namedFiles({ rewards, environment }: ResolvedRecipe): string[] {
 	const files = rewards.flatMap((reward) => ('file' in reward ? [reward.file] : []));
-	return environment === undefined ? files : [...files, environment.file];
+	return environment?.file === undefined ? files : [...files, environment.file];
 }
 
 /**
@@ -49,7 +49,7 @@ export async function readRewardCopies(recipe: ResolvedRecipe, parent: string | 
 		recipe: {
 			...rest,
 			rewards: recipe.rewards.map((reward) => ('file' in reward ? { ...reward, file: copy(reward.file) } : reward)),
-			...(environment === undefined ? {} : { environment: { ...environment, file: copy(environment.file) } }),
+			...(environment?.file === undefined ? {} : { environment: { ...environment, file: copy(environment.file) } }),
 			rewardFiles: [...contents]
 				.map(([path, bytes]) => ({ path, bytes: bytes.length, sha256: sha256(bytes) }))
 				.sort((a, b) => (a.path < b.path ? -1 : 1)),

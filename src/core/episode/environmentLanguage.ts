@@ -8,7 +8,7 @@ export function isEnvironmentFile(path: string): boolean {
 }
 
 export function environmentLanguage(path: string): EnvironmentLanguage {
-	return path.endsWith('.py') ? 'python' : 'typescript';
+	return path.endsWith('.env.ts') ? 'typescript' : 'python';
 }
 
 /** Removes the ending of an environment file: "tasks/guess.env.py" becomes "tasks/guess". */

@@ -1,5 +1,6 @@
 import type { Recipe } from '../../protocol/recipe/recipe.ts';
 import { isEnvironmentFile } from '../episode/environmentLanguage.ts';
+import { isServerAddress } from '../episode/serverAddress.ts';
 import { processesOf } from './checkBatches.ts';
 import type { Report } from './pathFault.ts';
 
@@ -12,10 +13,7 @@ export function checkEnvironment(recipe: Recipe, report: Report): void {
 			report(['rewards', reward], 'The reward "environment" needs an "environment". Add one to the recipe.');
 		return;
 	}
-	if (!isEnvironmentFile(environment.file)) {
-		const words = `"${environment.file}" is not an environment file. Use a *.env.py or *.env.ts file.`;
-		report(['environment', 'file'], words);
-	}
+	checkSource(environment, report);
 	if (engine === 'embedded') return;
 	if (engine === 'ray' || processesOf(recipe) > 1) {
 		report(
@@ -31,5 +29,27 @@ export function checkEnvironment(recipe: Recipe, report: Report): void {
 	}
 	for (const [i, { type }] of stages.entries()) {
 		if (type === 'rloo') report(['stages', i], 'Only grpo stages train on environments. Use "grpo".');
+	}
+}
+
+const sources = ['file', 'package', 'server'] as const;
+
+/** Checks that a recipe's environment is specified in exactly one way. */
+function checkSource(environment: NonNullable<Recipe['environment']>, report: Report): void {
+	const [first, second] = sources.filter((name) => environment[name] !== undefined);
+	if (first === undefined) {
+		report(['environment'], 'The environment has no source. Set "file", "package", or "server".');
+	} else if (second !== undefined) {
+		report(['environment', second], `The environment has both "${first}" and "${second}". Remove one.`);
+	}
+	const { file, server } = environment;
+	if (file !== undefined && !isEnvironmentFile(file)) {
+		report(['environment', 'file'], `"${file}" is not an environment file. Use a *.env.py or *.env.ts file.`);
+	}
+	if (server !== undefined && !isServerAddress(server)) {
+		report(['environment', 'server'], `"${server}" is not the address of a server. Use "http://HOST:PORT".`);
+	}
+	if (first === 'file' && environment.arguments !== undefined) {
+		report(['environment', 'arguments'], 'Environment files have no arguments. Use columns of the rows.');
 	}
 }

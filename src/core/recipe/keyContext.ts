@@ -24,6 +24,11 @@ export function keyContext(machine: Machine, embedded: boolean, lengths: Sequenc
 	return {
 		embedded,
 		completionLength: completionLengthOf(lengths),
-		places: { file, data: orHub(hasHubDatasetForm), model: orHub(hasHubForm) },
+		places: {
+			file,
+			data: orHub(hasHubDatasetForm),
+			model: orHub(hasHubForm),
+			package: (name) => (/^\.|[\\/]/.test(name) ? file(name) : name),
+		},
 	};
 }

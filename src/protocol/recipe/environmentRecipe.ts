@@ -1,9 +1,25 @@
-import { count, real, text } from './recipeFields.ts';
-import { group, key, place } from './recipeKey.ts';
+import * as v from 'valibot';
+import { count, described, real, text } from './recipeFields.ts';
+import { bareKey, group, key, place } from './recipeKey.ts';
 
 /** The recipe's `environment`: what the policy acts in, using tools over several turns. */
 export const environmentSchema = group({
-	file: place('file', text('Environment file (*.env.py or *.env.ts), relative to the recipe.')),
+	file: bareKey(place('file', text('Environment file (*.env.py or *.env.ts), relative to the recipe.'))),
+	package: bareKey(
+		place(
+			'package',
+			text(
+				'verifiers package, by name or as a folder such as "./my_env", or an OpenEnv folder, relative to the recipe.',
+			),
+		),
+	),
+	server: bareKey(text('Address of an OpenEnv server, such as "http://localhost:8000".')),
+	arguments: bareKey(
+		described(
+			v.record(v.string(), v.unknown(), 'must be an object'),
+			'Arguments of a package or server: a verifiers taskset\'s configuration, or `{"reward": "last"}` for OpenEnv.',
+		),
+	),
 	maxTurns: key(count('Max number of turns with tool calls per episode.', 1, 10_000), null, {
 		or: 'limited only by max_completion_length',
 	}),

@@ -16,8 +16,11 @@ export interface KeyContext {
 	readonly places: Readonly<Record<PlaceKind, (path: string) => string>>;
 }
 
-/** `file`: always a file or folder. `data` and `model`: can also be a hub id, on engines that read the hub. */
-export type PlaceKind = 'file' | 'data' | 'model';
+/**
+ * `file`: always a file or folder. `data` and `model`: can also be a hub id, on engines that read the hub. `package`: a
+ * name, or a folder if it contains a separator.
+ */
+export type PlaceKind = 'file' | 'data' | 'model' | 'package';
 
 export type Engine = 'embedded' | 'pytorch';
 

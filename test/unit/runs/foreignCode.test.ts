@@ -85,6 +85,7 @@ test('servers, clusters and packages need confirmation like reward files', () =>
 	assert.deepEqual(uses({ engine: 'ray', ray: { address: null, pip: ['a', 'b'] } }), ['a', 'b', 'a Ray cluster']);
 	assert.deepEqual(uses({ engine: 'ray', ray: { address: 'ray://h:1', pip: [] } }), ['ray://h:1', 'a Ray cluster']);
 	assert.deepEqual(uses({ stages: [{ search: { policy: { baseUrl: 'http://s:2' } } }] }), ['http://s:2']);
+	assert.deepEqual(uses({ environment: { package: 'a-v1', server: 'http://s:3' } }), ['a-v1', 'http://s:3']);
 	assert.deepEqual(uses({}), []);
 });
 

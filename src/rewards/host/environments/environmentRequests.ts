@@ -35,6 +35,9 @@ export class EnvironmentRequests {
 				return await this.#server.play(decoded(playRequestSchema));
 			case methods.end:
 				return this.#server.end(decoded(instanceRequestSchema));
+			case methods.rows:
+				// Only environments of other libraries, which are in Python, have rows.
+				return { rows: [] };
 		}
 	}
 }

@@ -72,6 +72,14 @@ class Environment:
             action = "Make it work without arguments: trainers create environments with no arguments, then call reset."
             raise LoadFault(reason="invalid", action=action, file=self.path, **described)
 
+    def create(self):
+        """Returns a new instance. As in TRL, the one that was inspected is used first."""
+        probe, self.probe = self.probe, None
+        return self.kind() if probe is None else probe
+
+    def tools_of(self, instance):
+        return tools_of(instance)
+
     def describe(self):
         reset = getattr(self.probe, "reset")
         parameters = self._reset_parameters(reset)

@@ -1,4 +1,5 @@
-"""Loads this process's environment once, then runs episodes with instances of it. Requests and results follow
+"""Loads this process's environment once, then runs episodes with instances of it. The environment is the class in a file,
+or one of another library, whose module presents it in the same way. Requests and results follow
 src/protocol/environmentHost.ts. What a model sees is what TRL's trainer shows it (`GRPOTrainer._tool_call_loop` in 1.13).
 """
 
@@ -8,7 +9,8 @@ import random
 import time
 
 from . import environment_file, frames, limits, module_file, scoring
-from .state_summary import summarize
+from .libraries import EpisodeEnd
+from .state_summary import summarize, summarize_mapping
 from .tool_calls import call_all
 
 # Maximum length of an observation, in characters. A trainer would drop a longer one, as it exceeds any context.
@@ -27,7 +29,10 @@ class Environments:
     def load(self, params):
         """Raises LoadFault."""
         start = time.perf_counter()
-        self.file = os.path.abspath(params["file"])
+        kind = params.get("kind", "file")
+        self.file = os.path.abspath(params["file"]) if kind == "file" else params["file"]
+        if kind != "file":
+            return self._load_foreign(kind, params, start)
         folder = os.path.dirname(self.file)
         try:
             os.chdir(folder)
@@ -36,12 +41,39 @@ class Environments:
         limits.limit_memory(params.get("memoryMb"))
         random.seed(params["seed"])
         self._environment = environment_file.load(self.file, self._passing)
+        return self._loaded(module_file.local_files(self.file), start)
+
+    def _load_foreign(self, kind, params, start):
+        """Raises LoadFault."""
+        if os.path.isdir(self.file):
+            os.chdir(self.file)
+        limits.limit_memory(params.get("memoryMb"))
+        random.seed(params["seed"])
+        arguments = params.get("arguments") or {}
+        try:
+            # The libraries take seconds to import, so nothing else in this program imports their modules.
+            if kind == "verifiers":
+                from .verifiers_environment import VerifiersEnvironment as Foreign
+            else:
+                from .openenv_environment import OpenEnvEnvironment as Foreign
+            self._environment = Foreign(self.file, arguments, self._passing)
+        except EpisodeEnd as end:
+            raise module_file.LoadFault(reason="unavailable", message=str(end))
+        return self._loaded(self._environment.files, start)
+
+    def _loaded(self, files, start):
         return {
             "environment": self._environment.describe(),
-            "files": module_file.local_files(self.file),
+            "files": files,
             "logs": self._capture.next(),
             "durationMs": (time.perf_counter() - start) * 1000,
         }
+
+    def rows(self, params):
+        """Returns the environment's own rows. Files have none."""
+        if not hasattr(self._environment, "rows"):
+            return {"rows": []}
+        return {"rows": self._environment.rows(params["count"])}
 
     def reset(self, params):
         """Starts an episode in an instance, which is created on first use. As in TRL, instances are reused."""
@@ -49,9 +81,7 @@ class Environments:
 
         def work():
             if key not in self._instances:
-                # As in TRL, the instance that was inspected is used first.
-                probe, self._environment.probe = self._environment.probe, None
-                self._instances[key] = self._environment.kind() if probe is None else probe
+                self._instances[key] = self._environment.create()
             observation = self._instances[key].reset(**params["row"])
             if observation is not None and not isinstance(observation, str):
                 if hasattr(observation, "close") and hasattr(observation, "send"):
@@ -67,9 +97,12 @@ class Environments:
         instance = self._instances[params["instance"]]
 
         def work():
-            tools = environment_file.tools_of(instance)
+            tools = self._environment.tools_of(instance)
             results, fault = [], None
-            for result in call_all(tools, params["calls"], self.file):
+            called = call_all(tools, params["calls"], self.file)
+            if hasattr(instance, "record_turn"):
+                instance.record_turn(params["calls"], called)
+            for result in called:
                 content = result.pop("value")
                 if isinstance(content, list):
                     fault = fault or _invalid(
@@ -88,7 +121,9 @@ class Environments:
         instance = self._instances[params["instance"]]
 
         def work():
-            value = instance.get_reward()
+            messages = params.get("messages")
+            takes_messages = messages is not None and hasattr(instance, "record_turn")
+            value = instance.get_reward(messages) if takes_messages else instance.get_reward()
             if inspect.iscoroutinefunction(instance.get_reward):
                 value = scoring.event_loop().run_until_complete(value)
             number, fault = scoring.number_of(value)
@@ -112,7 +147,16 @@ class Environments:
 
     def end(self, params):
         """Removes an instance."""
-        self._instances.pop(params["instance"], None)
+        instance = self._instances.pop(params["instance"], None)
+        if isinstance(self._environment, environment_file.Environment) or instance is None:
+            return {}
+        try:
+            instance._close()
+        except self._passing:
+            raise
+        except BaseException:
+            # Its episode is over.
+            pass
         return {}
 
     def _reply(self, params, work):
@@ -128,13 +172,25 @@ class Environments:
         instance = self._instances.get(params["instance"])
         reply["done"] = _done(instance)
         if params.get("state"):
-            reply["state"] = summarize(instance)
+            reply["state"] = self._state_of(instance)
         logs = self._capture.next()
         if logs:
             reply["logs"] = logs
         return reply
 
+    def _state_of(self, instance):
+        if isinstance(self._environment, environment_file.Environment):
+            return summarize(instance)
+        try:
+            return summarize_mapping(instance._summary())
+        except self._passing:
+            raise
+        except Exception as error:
+            return {"state": frames.message_of(error)}
+
     def _fault(self, error):
+        if isinstance(error, EpisodeEnd):
+            return {"kind": error.kind, "message": str(error)}
         fault = scoring.fault_of(error, self.file)
         fault.pop("index")
         if fault["kind"] == "memory":

@@ -122,6 +122,7 @@ class Server:
             "environment/reward": self._environments.reward,
             "environment/play": self._environments.play,
             "environment/end": self._environments.end,
+            "environment/rows": self._environments.rows,
         }
         if method not in handlers:
             raise NotImplementedError

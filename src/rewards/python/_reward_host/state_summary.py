@@ -22,6 +22,11 @@ def summarize(environment):
     return _Summary().fields(attributes, 0)
 
 
+def summarize_mapping(values):
+    """Like `summarize`, for values that are not attributes. Never raises."""
+    return _Summary().fields(values, 0)
+
+
 class _Summary:
     def __init__(self):
         self._nodes = 0

@@ -9,6 +9,10 @@ from . import frames, scoring
 MAX_MESSAGE = 10_000
 
 
+class ToolFailed(Exception):
+    """Raised by a foreign tool that failed, if its library shows the model the message as it is."""
+
+
 def call_all(tools, calls, file):
     """Returns [{name, value, failed, message?, line?, stack?}]. Raises only errors fatal to a trainer, and MemoryError."""
     results, waiting = [], []
@@ -45,4 +49,5 @@ def _await_all(waiting, file):
 def _failure(name, error, file):
     place = frames.describe(error, file)
     message = str(error)
-    return {**place, "name": name, "value": {"error": message}, "failed": True, "message": message[:MAX_MESSAGE]}
+    value = message if isinstance(error, ToolFailed) else {"error": message}
+    return {**place, "name": name, "value": value, "failed": True, "message": message[:MAX_MESSAGE]}

@@ -15,6 +15,7 @@ export const fixtures = [
 		folder: 'verifiers-legacy/outputs/evals/gsm8k--Qwen--Qwen3-0.6B/3f9a1c2e',
 		format: 'verifiers-legacy',
 	},
+	{ name: 'verifiers-tools', folder: 'verifiers-tools/lab-guess--scripted--null--2944a29d', format: 'verifiers' },
 	{ name: 'verifiers-0.4', folder: 'verifiers-0.4/sums-v1--qwen--qwen3-0.6b--null--e7cee16f', format: 'verifiers' },
 	{ name: 'inspect', folder: 'inspect', format: 'inspect' },
 	{ name: 'inspect-tools', folder: 'inspect-tools', format: 'inspect' },

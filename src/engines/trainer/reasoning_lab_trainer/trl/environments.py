@@ -40,6 +40,7 @@ class RemoteEnvironment:
     """An instance of the environment in the host process. Subclasses add the tools as methods."""
 
     _ask: Ask
+    _scores_text = False
     _numbers: itertools.count[int]
     _phase: Callable[[], AbstractContextManager[None]]
     """Times a request as part of the step."""
@@ -74,15 +75,19 @@ class RemoteEnvironment:
         reply = self._request("call", {"name": name, "arguments": arguments})
         failed = self._played.error is not None or reply["failed"]
         message = "The environment has failed." if self._played.error is not None else reply.get("message")
+        # Other libraries show the model the message as it is.
+        plain = self._played.error is None and reply["content"] == message
         # TRL builds the tool result from the message.
-        content = str({"error": str(message)}) if failed else str(reply["content"])
+        content = str({"error": str(message)}) if failed and not plain else str(reply["content"])
         self._played.calls.append(MadeCall(name, content, failed, self._played.seconds - before))
-        if failed:
+        if failed and not plain:
             raise RuntimeError(message)
         return content
 
-    def _reward(self) -> float | None:
-        return self._request("reward", {}).get("value")
+    def _reward(self, completion: Any = None) -> float | None:
+        """`completion`: the messages, whose text environments of other libraries can score."""
+        messages = {"messages": completion} if isinstance(completion, list) and self._scores_text else {}
+        return self._request("reward", messages).get("value")
 
 
 def environment_class(
@@ -95,6 +100,7 @@ def environment_class(
         "_ask": staticmethod(ask),
         "_numbers": itertools.count(),
         "_phase": staticmethod(phase),
+        "_scores_text": "library" in description,
     }
     for tool in description["tools"]:
         if tool["schema"] is None:
@@ -184,6 +190,12 @@ def open_environment(context: Context) -> type[RemoteEnvironment] | None:
             "Use a model whose chat template does, such as a Qwen instruct model.",
         )
     description = context.gate.ask("environment/describe", {})["environment"]
+    if description.get("concurrent") is False:
+        raise Failure(
+            "unsupported",
+            f"The server of {description['name']} accepts one episode at a time.",
+            "Raise max_concurrent_envs in its app to the number of completions per step.",
+        )
     return environment_class(description, context.gate.ask, lambda: context.stopwatch.phase("environment"))
 
 

@@ -77,7 +77,10 @@ class RewardColumns:
         failed = 0
         known, logged = (None, {}) if in_process is None else in_process.score(rows, step)
         if self._environment is not None and columns.get("environments"):
-            earned = [environment._reward() for environment in columns["environments"]]
+            earned = [
+                environment._reward(completion)
+                for environment, completion in zip(columns["environments"], completions, strict=True)
+            ]
             failed = check_failures(self._context, columns["environments"])
             known = {**(known or {}), self._environment: earned}
         self._scored = self._context.score(rows, step, known)
