@@ -54,7 +54,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 		new Lazy(async () => {
 			const { BackgroundFeatures } = await import('./extension/backgroundFeatures.ts');
 			const chat = { store, client: window.client, policies: () => policies.get(), torch: () => pytorch.ifThere() };
-			return new BackgroundFeatures({ context, pipelines, rewards, rewardFiles, chat });
+			return new BackgroundFeatures({ context, pipelines, rewards, rewardFiles, chat, table: window.table });
 		}),
 	);
 	const start = async () => {

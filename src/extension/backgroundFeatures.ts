@@ -2,6 +2,7 @@ import type * as vscode from 'vscode';
 import { Disposable } from '../base/disposable.ts';
 import { AgentFeatures } from './agents/agentFeatures.ts';
 import type { ChatModelNeeds } from './agents/chatModels.ts';
+import type { CommandTable } from './commandTable.ts';
 import type { PipelineStore } from './pipelines/pipelineStore.ts';
 import { RecipeLenses } from './pipelines/recipeLenses.ts';
 import type { LazyRewards } from './rewards/lazyRewards.ts';
@@ -9,6 +10,7 @@ import type { RewardFileList } from './rewards/rewardFileList.ts';
 import { RewardTests } from './rewardTests/rewardTests.ts';
 import { RowLens } from './search/rowLens.ts';
 import { TranscriptContext } from './transcriptContext.ts';
+import { WalkthroughProgress } from './walkthroughProgress.ts';
 
 interface Needs {
 	readonly context: vscode.ExtensionContext;
@@ -16,6 +18,7 @@ interface Needs {
 	readonly rewards: LazyRewards;
 	readonly rewardFiles: RewardFileList;
 	readonly chat: Omit<ChatModelNeeds, 'extension'>;
+	readonly table: CommandTable;
 }
 
 /** Features without a command or a view of their own. They are loaded after activation, because nothing waits for them. */
@@ -23,10 +26,11 @@ export class BackgroundFeatures extends Disposable {
 	readonly rewardTests: RewardTests;
 	readonly agents: AgentFeatures;
 
-	constructor({ context, pipelines, rewards, rewardFiles, chat }: Needs) {
+	constructor({ context, pipelines, rewards, rewardFiles, chat, table }: Needs) {
 		super();
 		this.rewardTests = this.register(new RewardTests({ files: rewardFiles, workbench: () => rewards.get() }));
 		this.agents = this.register(new AgentFeatures(context, chat));
+		this.register(new WalkthroughProgress({ table, store: chat.store }));
 		this.register(new RecipeLenses(pipelines));
 		this.register(new RowLens());
 		this.register(new TranscriptContext());

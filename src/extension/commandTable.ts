@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { Disposable } from '../base/disposable.ts';
+import { Emitter } from '../base/event.ts';
 import { Failure } from '../base/failure.ts';
 import type { CommandId } from './ids.ts';
 import type { Notices } from './notices.ts';
@@ -11,12 +12,21 @@ type CommandHandler = (...args: any[]) => unknown;
 /** Handlers for several commands, by ID. */
 export type CommandHandlers<Id extends CommandId> = Readonly<Record<Id, CommandHandler>>;
 
+export interface CommandResult {
+	readonly id: CommandId;
+	/** What the command returned; undefined if the user canceled it, for commands that return something. */
+	readonly result: unknown;
+}
+
 /**
  * Registers commands. Commands that require workspace trust fail without it. A failure is shown as one notification,
  * and the command resolves to undefined.
  */
 export class CommandTable extends Disposable {
 	readonly #notices: Notices;
+	readonly #done = this.register(new Emitter<CommandResult>());
+	/** Fires after a command has completed without a failure. */
+	readonly onDidComplete = this.#done.event;
 
 	constructor(notices: Notices) {
 		super();
@@ -35,7 +45,9 @@ export class CommandTable extends Disposable {
 							'Trust the workspace, then try again.',
 						);
 					}
-					return await handler(...args);
+					const result = await handler(...args);
+					this.#done.fire({ id, result });
+					return result;
 				} catch (error) {
 					this.#notices.failure(error);
 					return undefined;

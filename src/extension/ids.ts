@@ -101,6 +101,7 @@ export const commandIds = {
 	startRayCluster: 'reasoningLab.startRayCluster',
 	stopRayCluster: 'reasoningLab.stopRayCluster',
 	openAddress: 'reasoningLab.openAddress',
+	openWalkthrough: 'reasoningLab.openWalkthrough',
 } as const;
 export type CommandId = (typeof commandIds)[keyof typeof commandIds];
 
@@ -176,8 +177,30 @@ export const transcriptContextKeys = {
 	activeTranscript: 'reasoningLab.activeTranscript',
 } as const;
 
+/** Context keys of completed walkthrough steps. The step about rewards uses `hasVerifications`. */
+export const walkthroughContextKeys = {
+	/** Whether a run has trained in this workspace. */
+	demo: 'reasoningLab.walkthrough.demo',
+	/** Whether the rollouts of a run were opened. */
+	rollouts: 'reasoningLab.walkthrough.rollouts',
+	/** Whether a recipe of the user was started. */
+	ownData: 'reasoningLab.walkthrough.ownData',
+	/** Whether a run of another trainer is listed. */
+	otherTrainer: 'reasoningLab.walkthrough.otherTrainer',
+	/** Whether a run has trained with PyTorch. */
+	pretrained: 'reasoningLab.walkthrough.pretrained',
+	/** Whether a search was started. */
+	search: 'reasoningLab.walkthrough.search',
+} as const;
+export type WalkthroughStep = keyof typeof walkthroughContextKeys;
+
 /** All `when` clause context keys set by the extension. */
-export const contextKeys = { ...runContextKeys, ...rewardContextKeys, ...transcriptContextKeys } as const;
+export const contextKeys = {
+	...runContextKeys,
+	...rewardContextKeys,
+	...transcriptContextKeys,
+	...walkthroughContextKeys,
+} as const;
 
 export const containerId = 'reasoningLab';
 

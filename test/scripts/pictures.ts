@@ -1,6 +1,8 @@
 /**
  * `npm run pictures [-- NAME...] [--again]`: takes the README screenshots in media/pictures during a live training run
- * in a real workbench. `--again` uses the runs from the previous time. If names are given, only those are saved.
+ * in a real workbench, and those of the walkthrough in media/walkthrough. `--again` uses the runs from the previous time,
+ * and `--run FOLDER` another demo run for the walkthrough. If names are given, only those are saved (`walkthrough`: all of
+ * the walkthrough).
  */
 import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -15,13 +17,14 @@ import { WorkbenchPage } from '../e2e/pages/workbenchPage.ts';
 import { buildIfStale } from './build.ts';
 import { makePackage } from './package.ts';
 import { artifacts, cache, node, root } from './paths.ts';
+import { walkthroughPictures } from './walkthroughPictures.ts';
 import { findChromium } from './workbench/chromium.ts';
 import { installCodeServer } from './workbench/install.ts';
 import { Server } from './workbench/server.ts';
 
 const { values, positionals } = parseArgs({
 	allowPositionals: true,
-	options: { again: { type: 'boolean', default: false } },
+	options: { again: { type: 'boolean', default: false }, run: { type: 'string' } },
 });
 
 const pictures = join(root, 'media/pictures');
@@ -248,6 +251,13 @@ async function search(): Promise<void> {
 	}
 }
 
-const others = positionals.filter((name) => name !== 'search-tree');
+const wanted = (name: string) => positionals.length === 0 || positionals.includes(name);
+const others = positionals.filter((name) => name !== 'search-tree' && name !== 'walkthrough');
 if (positionals.length === 0 || others.length > 0) await main();
-if (positionals.length === 0 || others.length < positionals.length) await search();
+if (wanted('search-tree')) await search();
+if (wanted('walkthrough')) {
+	await buildIfStale();
+	const run = values.run ?? runFolders().at(-1);
+	if (run === undefined) throw new Error('There is no run of the demo. Take the other pictures first.');
+	await walkthroughPictures(run);
+}

@@ -74,6 +74,7 @@ export function openCommands(needs: Needs) {
 			const question = { title: 'Open the rollouts of a run', what: 'can be read', applies: anyRun };
 			const view = await picker.one(args, question);
 			if (view !== undefined) await rollouts.open(view.folder, placeOf(args[1]));
+			return view?.folder;
 		},
 		[commandIds.openAddress]: async (address?: unknown) => {
 			const text = typeof address === 'string' ? address : await askAddress();

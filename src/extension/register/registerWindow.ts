@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { CommandTable } from '../commandTable.ts';
+import { commandIds, extensionId } from '../ids.ts';
 import { Notices } from '../notices.ts';
 import type { PanelContext } from '../panels/panelBase.ts';
 import { ReadOnlyDocuments } from '../readOnlyDocuments.ts';
@@ -32,11 +33,15 @@ export function registerWindow(context: vscode.ExtensionContext): WindowServices
 	const log = keep(vscode.window.createOutputChannel('Reasoning Lab', { log: true }));
 	const notices = keep(new Notices(log));
 	const documents = keep(new ReadOnlyDocuments());
+	const table = keep(new CommandTable(notices));
+	table.add(commandIds.openWalkthrough, () =>
+		vscode.commands.executeCommand('workbench.action.openWalkthrough', `${extensionId}#start`, false),
+	);
 	const { extensionUri: extension, globalStorageUri: storage } = context;
 	const { version } = context.extension.packageJSON as { version: string };
 	return {
 		...{ context, keep, extension, storage, log, notices, documents, version },
-		table: keep(new CommandTable(notices)),
+		table,
 		panels: { extensionUri: extension, log, documents },
 		client: `Reasoning Lab ${version}`,
 	};

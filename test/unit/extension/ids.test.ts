@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { test } from 'node:test';
 import {
 	commandIds,
@@ -17,6 +17,12 @@ interface Menu {
 	readonly command: string;
 	readonly when?: string;
 }
+interface WalkthroughStep {
+	readonly id: string;
+	readonly description: string;
+	readonly completionEvents: string[];
+	readonly media: { readonly image: Record<string, string>; readonly altText: string };
+}
 interface Manifest {
 	readonly name: string;
 	readonly publisher: string;
@@ -30,6 +36,7 @@ interface Manifest {
 		readonly views: Record<string, { id: string }[]>;
 		readonly viewsContainers: { activitybar: { id: string; icon: string }[] };
 		readonly viewsWelcome: { view: string; contents: string; when?: string }[];
+		readonly walkthroughs: { steps: WalkthroughStep[] }[];
 		readonly configuration: { properties: Record<string, Record<string, unknown>> };
 	};
 }
@@ -43,12 +50,17 @@ function sorted(values: Iterable<string>): string[] {
 	return [...values].sort();
 }
 
+function walkthroughSteps(): WalkthroughStep[] {
+	return contributes.walkthroughs.flatMap(({ steps }) => steps);
+}
+
 function conditions(): string[] {
 	return [
 		...contributes.commands.map((command) => command.enablement),
 		...Object.values(contributes.menus).flatMap((menu) => menu.map((item) => item.when)),
 		...contributes.keybindings.map((binding) => binding.when),
 		...contributes.viewsWelcome.map((welcome) => welcome.when),
+		...walkthroughSteps().flatMap(({ completionEvents }) => completionEvents),
 	].filter((condition) => condition !== undefined);
 }
 
@@ -82,9 +94,10 @@ test('every command has the category and is referenced only by its declared id',
 	const used = [
 		...Object.values(contributes.menus).flatMap((menu) => menu.map((item) => item.command)),
 		...contributes.keybindings.map((binding) => binding.command),
-		...contributes.viewsWelcome.flatMap((welcome) =>
-			[...welcome.contents.matchAll(/command:(reasoningLab\.[\w.]+)/g)].map((match) => match[1] ?? ''),
-		),
+		...[
+			...contributes.viewsWelcome.map(({ contents }) => contents),
+			...walkthroughSteps().map(({ description }) => description),
+		].flatMap((text) => [...text.matchAll(/command:(reasoningLab\.[\w.]+)/g)].map((match) => match[1] ?? '')),
 	];
 	for (const id of used) assert.ok(commands.has(id), id);
 });
@@ -106,6 +119,21 @@ test('when clauses use declared context keys, views and item flags, and every ke
 		}
 	}
 	for (const key of Object.values(contextKeys)) assert.ok(used.has(key), `${key} is set but no condition asks for it`);
+});
+
+test('every step of the walkthrough has pictures for dark and light themes, and is completed by a context key', () => {
+	const steps = walkthroughSteps();
+	assert.equal(new Set(steps.map(({ id }) => id)).size, steps.length);
+	for (const { id, media, completionEvents } of steps) {
+		for (const path of Object.values(media.image)) {
+			const { size } = statSync(new URL(path, root));
+			assert.ok(size > 10_000 && size < 250_000, `${path}: ${size} bytes`);
+		}
+		assert.deepEqual(Object.keys(media.image), ['dark', 'light', 'hc', 'hcLight'], id);
+		assert.ok(media.altText.length > 20, id);
+		// A click on a button does not complete a step: what the button offers has to happen.
+		for (const event of completionEvents) assert.match(event, /^onContext:/, id);
+	}
 });
 
 test('recipe actions are also available in remote windows, where recipes have a different scheme', () => {

@@ -104,7 +104,7 @@ const untrusted: readonly (keyof typeof commandIds)[] = [
 	...(['refreshSearches', 'exportResearchReport', 'openPlayground'] as const),
 	// Opens existing comparisons; windowSearches.ts rejects new ones.
 	'compareStrategies',
-	...(['addPolicy', 'setPolicyKey', 'setPolicyPrice', 'removePolicy', 'refreshPolicies'] as const),
+	...(['openWalkthrough', 'addPolicy', 'setPolicyKey', 'setPolicyPrice', 'removePolicy', 'refreshPolicies'] as const),
 ];
 
 test('each command either requires trust or does not, and its enablement agrees', () => {
