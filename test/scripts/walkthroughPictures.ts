@@ -53,7 +53,8 @@ export async function walkthroughPictures(demo: string): Promise<void> {
 		const versions = { trl: '1.13.0', torch: '2.13.0' };
 		await writeMetricsRun(pretrained, {
 			sft: 0,
-			record: { engine: 'pytorch', name: 'qwen2.5-0.5b-gsm8k', versions, device: 'cuda' },
+			record: { engine: 'pytorch', name: 'qwen2.5-0.5b-gsm8k', versions, device: 'cuda', step: 400, totalSteps: 400 },
+			events: [],
 		});
 		await take('pretrained', (theme) => openDashboard(browser, pretrained, { ...size, ...theme }), 'canvas');
 		await search(browser, made);
@@ -68,7 +69,11 @@ async function reward(browser: Browser, context: TestContext): Promise<void> {
 	const verification = await project.verify();
 	const place = { view: 'verification', file: project.file, reward: 'graded' } as const;
 	const before = withData(verification);
-	await take('reward', (theme) => openResults(browser, place, { ...size, ...theme, before }), '.row-detail .block-text');
+	await take(
+		'reward',
+		(theme) => openResults(browser, place, { ...size, ...theme, before }),
+		'.row-detail .block-text',
+	);
 }
 
 /** The example of the README, whose policy is a script. */
@@ -91,7 +96,7 @@ async function search(browser: Browser, made: string): Promise<void> {
 		await view.show(events, { title: question, path: log });
 		return view;
 	};
-	await take('search', (options) => open({ ...size, ...options }), '.tree, svg, canvas');
+	await take('search', (options) => open({ ...size, ...options }), '.tree-stage');
 }
 
 /** Takes a picture of a page in each theme, once the selector matches and the page has settled. */
