@@ -177,6 +177,9 @@ export const transcriptContextKeys = {
 	activeTranscript: 'reasoningLab.activeTranscript',
 } as const;
 
+/** The walkthrough, as `workbench.action.openWalkthrough` names it. */
+export const walkthroughId = `${extensionId}#start`;
+
 /** Context keys of completed walkthrough steps. The step about rewards uses `hasVerifications`. */
 export const walkthroughContextKeys = {
 	/** Whether a run has trained in this workspace. */

@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { CommandTable } from '../commandTable.ts';
-import { commandIds, extensionId } from '../ids.ts';
+import { commandIds, walkthroughId } from '../ids.ts';
 import { Notices } from '../notices.ts';
 import type { PanelContext } from '../panels/panelBase.ts';
 import { ReadOnlyDocuments } from '../readOnlyDocuments.ts';
@@ -35,7 +35,7 @@ export function registerWindow(context: vscode.ExtensionContext): WindowServices
 	const documents = keep(new ReadOnlyDocuments());
 	const table = keep(new CommandTable(notices));
 	table.add(commandIds.openWalkthrough, () =>
-		vscode.commands.executeCommand('workbench.action.openWalkthrough', `${extensionId}#start`, false),
+		vscode.commands.executeCommand('workbench.action.openWalkthrough', walkthroughId, false),
 	);
 	const { extensionUri: extension, globalStorageUri: storage } = context;
 	const { version } = context.extension.packageJSON as { version: string };
