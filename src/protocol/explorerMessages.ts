@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { failureDataSchema } from './failureData.ts';
 import { completionRatings, preferenceChoices } from './feedback.ts';
 import {
+	madeTurnSchema,
 	placeSchema,
 	rolloutDetailSchema,
 	rolloutParams,
@@ -139,7 +140,12 @@ export const explorerRequests = {
 	/** Loads turns. `parents` has the same format as in a rollouts file; null if each turn follows the previous one. */
 	loadTurns: {
 		params: v.object({ split, ...inRollout }),
-		result: v.object({ turns: v.array(turnSchema), parents: v.nullable(v.array(nullableNumber)) }),
+		result: v.object({
+			turns: v.array(turnSchema),
+			parents: v.nullable(v.array(nullableNumber)),
+			/** Messages that called tools or were answered, in order. */
+			made: v.optional(v.array(madeTurnSchema)),
+		}),
 	},
 	/** Opens two completions in the editor's diff view. */
 	openDiff: { params: v.object({ left: placeSchema, right: placeSchema }), result: done },

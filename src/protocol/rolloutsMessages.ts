@@ -113,6 +113,28 @@ export const turnSchema = v.object({
 	callId: v.nullable(v.string()),
 });
 
+/** What is known about a message with tool calls, beyond the messages themselves. */
+export const madeTurnSchema = v.object({
+	/** Index of the message; null if the calls are in no message. */
+	message: nullableNumber,
+	reward: nullableNumber,
+	seconds: nullableNumber,
+	/** One entry per call of the message. */
+	calls: v.array(
+		v.object({
+			name: v.string(),
+			arguments: v.string(),
+			/** Index of the message with the result; null if there is none. */
+			result: nullableNumber,
+			/** null if there is no result. */
+			failed: v.nullable(v.boolean()),
+			/** The result, if it is in no message. */
+			content: v.nullable(v.string()),
+		}),
+	),
+});
+export type MadeTurn = v.InferOutput<typeof madeTurnSchema>;
+
 export const rolloutDetailSchema = v.object({
 	index: v.number(),
 	/** null if it is too large to include; request it with `loadCompletion`. */
@@ -133,6 +155,24 @@ export const rolloutDetailSchema = v.object({
 	tokenValues: v.optional(v.array(v.picklist(tokenValues))),
 	/** Number of messages, if the completion consists of several; `loadTurns` returns them. */
 	turns: v.optional(v.nullable(v.number())),
+	/** Number of tokens that came from an environment; absent if not recorded. */
+	observed: v.optional(count),
+	/** Summary of an episode: a completion with tool calls or answers from an environment. */
+	episode: v.optional(
+		v.nullable(
+			v.object({
+				turns: count,
+				calls: count,
+				failures: count,
+				/** Why the episode ended, in the trainer's words; null if not recorded. */
+				stop: v.nullable(v.string()),
+				/** Why it failed: "KeyError: 'x' (threw in reset, line 3)". */
+				error: v.nullable(v.string()),
+				/** Time in the environment. */
+				seconds: nullableNumber,
+			}),
+		),
+	),
 	/** false if another trainer did not record the text; absent if the text is recorded or empty. */
 	textRecorded: v.optional(v.boolean()),
 	/** `extra` from the line as JSON text, truncated; null if there is none. */
@@ -148,6 +188,8 @@ export const tokenColumnsSchema = v.object({
 	refLogprob: v.nullable(v.array(nullableNumber)),
 	entropy: v.nullable(v.array(nullableNumber)),
 	advantage: v.optional(v.nullable(v.array(nullableNumber))),
+	/** Ranges of tokens (start, end; end exclusive) that came from the environment and are not trained on; ascending. */
+	observed: v.optional(v.array(v.tuple([count, count]))),
 });
 export type TokenColumns = v.InferOutput<typeof tokenColumnsSchema>;
 

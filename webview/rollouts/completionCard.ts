@@ -1,5 +1,5 @@
 import type { IDisposable } from '../../src/base/disposable.ts';
-import { formatCounted, formatNumber, formatPercent } from '../../src/base/format.ts';
+import { formatCount, formatCounted, formatNumber, formatPercent } from '../../src/base/format.ts';
 import type { Behavior } from '../../src/core/trace/behaviorNames.ts';
 import { findText } from '../../src/core/trace/findText.ts';
 import type { RolloutDetail, TokenValue } from '../../src/protocol/rolloutsMessages.ts';
@@ -13,6 +13,7 @@ import type { Mark } from '../lib/trace/marks.ts';
 import { TextBody } from '../lib/trace/textBody.ts';
 import { truncationBadge } from '../lib/truncationBadge.ts';
 import type { CardContext } from './cardContext.ts';
+import { episodeTerms } from './episodeTerms.ts';
 import type { FoldMark } from './identical.ts';
 import { RatingControl } from './ratingControl.ts';
 import { addsUp } from './rewardParts.ts';
@@ -197,8 +198,10 @@ export class CompletionCard implements IDisposable {
 				'dd',
 				{ class: 'card-length' },
 				rollout.tokens === null ? formatCounted(rollout.size, 'character') : formatCounted(rollout.tokens, 'token'),
+				(rollout.observed ?? 0) > 0 && ` (${formatCount(rollout.observed)} from the environment)`,
 				(rollout.turns ?? null) !== null && `, ${formatCounted(rollout.turns, 'message')}`,
 			),
+			...episodeTerms(rollout.episode ?? null),
 		);
 	}
 

@@ -351,7 +351,8 @@ export class GroupView extends Disposable {
 		const shown = tokenView !== 'off' && recorded.has(tokenView);
 		this.#scale.hidden = !shown;
 		this.#legend.element.hidden = shown;
-		if (shown) fill(this.#scale, tokenLegend(tokenView, this.#largestAdvantage));
+		const observed = rollouts.some((rollout) => (rollout.observed ?? 0) > 0);
+		if (shown) fill(this.#scale, tokenLegend(tokenView, this.#largestAdvantage, observed));
 	}
 
 	#applyLayout(): void {

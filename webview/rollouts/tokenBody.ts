@@ -3,7 +3,15 @@ import type { TokenColumns, TokenValue } from '../../src/protocol/rolloutsMessag
 import { element, setText } from '../lib/dom.ts';
 import { TokenText } from '../lib/tokens/tokenText.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
-import { levelClass, tokenFacts, tokenLevel, tokenTable, valuesOf } from './tokenScale.ts';
+import {
+	levelClass,
+	observedClass,
+	observedTokens,
+	tokenFacts,
+	tokenLevel,
+	tokenTable,
+	valuesOf,
+} from './tokenScale.ts';
 
 export interface TokenBodyOptions {
 	/** Maximum absolute advantage in the group. Default 1. */
@@ -23,12 +31,13 @@ export class TokenBody implements IDisposable {
 		const { largestAdvantage = 1, cited, onPick } = options;
 		const table = tokenTable(tokens);
 		const values = valuesOf(view, tokens) ?? [];
+		const isObserved = observedTokens(tokens);
 		const facts = element('div', { class: 'token-facts', role: 'status' }, 'Hover a token for details');
 		this.#text = new TokenText({
 			label,
 			text: tokens.text,
 			classOf: (i) => {
-				const level = levelClass(view, tokenLevel(view, values[i], largestAdvantage));
+				const level = isObserved(i) ? observedClass : levelClass(view, tokenLevel(view, values[i], largestAdvantage));
 				return cited !== undefined && i >= cited[0] && i <= cited[1] ? `${level} cited` : level;
 			},
 			...(cited === undefined ? {} : { start: cited[0] }),

@@ -1,6 +1,6 @@
 import type { TokenValue } from '../../src/protocol/rolloutsMessages.ts';
 import { element } from '../lib/dom.ts';
-import { levelClass, tokenScale } from './tokenScale.ts';
+import { levelClass, observedClass, tokenScale } from './tokenScale.ts';
 
 const explanations: Readonly<Record<TokenValue, string>> = {
 	logprob: 'Log-probability at the sampling temperature (darker means less likely)',
@@ -10,8 +10,11 @@ const explanations: Readonly<Record<TokenValue, string>> = {
 	advantage: 'Token advantage',
 };
 
-/** Builds the color legend for the tokens. */
-export function tokenLegend(view: TokenValue, largestAdvantage: number): HTMLElement {
+/**
+ * Builds the color legend for the tokens.
+ * @param observed whether some tokens came from an environment
+ */
+export function tokenLegend(view: TokenValue, largestAdvantage: number, observed = false): HTMLElement {
 	const { levels, low, middle, high } = tokenScale(view, largestAdvantage);
 	const swatch = (level: number) =>
 		element('span', { class: `swatch ${levelClass(view, level)}`, aria: { hidden: true } });
@@ -23,5 +26,12 @@ export function tokenLegend(view: TokenValue, largestAdvantage: number): HTMLEle
 		middle !== null && element('span', { class: 'quiet' }, ` ${middle} `),
 		...levels.filter((level) => level >= 0).map(swatch),
 		` ${high}`,
+		observed &&
+			element(
+				'span',
+				{ class: 'legend-observed', title: 'Tokens that came from the environment are not trained on' },
+				element('span', { class: `swatch ${observedClass}`, aria: { hidden: true } }),
+				' from the environment',
+			),
 	);
 }

@@ -83,6 +83,23 @@ export function levelClass(view: TokenValue, level: number | null): string {
 	return level > 0 ? `above-${level}` : `level-${-level}`;
 }
 
+/** Class of tokens that came from an environment. */
+export const observedClass = 'observed';
+
+/** Returns a predicate for the tokens that came from an environment. */
+export function observedTokens({ observed = [] }: TokenColumns): (token: number) => boolean {
+	return (token) => {
+		let low = 0;
+		let high = observed.length;
+		while (low < high) {
+			const middle = (low + high) >> 1;
+			if ((observed[middle]?.[1] ?? 0) <= token) low = middle + 1;
+			else high = middle;
+		}
+		return (observed[low]?.[0] ?? Number.POSITIVE_INFINITY) <= token;
+	};
+}
+
 export interface TokenScale {
 	/** All levels, in ascending order. */
 	readonly levels: readonly number[];
@@ -132,6 +149,7 @@ export function tokenScale(view: TokenValue, largestAdvantage = 1): TokenScale {
 /** Formats the recorded values of one token. */
 export function tokenFacts({ tokens, ...derived }: TokenTable, i: number): string {
 	const parts: string[] = [];
+	if (observedTokens(tokens)(i)) return 'from the environment, not trained on';
 	const logprob = tokens.logprob[i] ?? null;
 	if (logprob !== null)
 		parts.push(`log-probability ${formatNumber(logprob, 3)} (p ${formatNumber(Math.exp(logprob), 3)})`);

@@ -8,10 +8,23 @@ import { textBlocks } from '../lib/trace/textBlocks.ts';
 
 export type TurnContent = TurnsContent['turns'][number];
 export type CallContent = TurnContent['calls'][number];
+export type MadeContent = NonNullable<TurnsContent['made']>[number];
+export type MadeCallContent = MadeContent['calls'][number];
 
 /** A row in a conversation. */
 export type TurnRow =
-	| { readonly kind: 'head'; readonly message: number; readonly turn: TurnContent; readonly answers: CallPlace | null }
+	| {
+			readonly kind: 'head';
+			readonly message: number;
+			readonly turn: TurnContent;
+			readonly answers: CallPlace | null;
+			/** Turn that the message begins, with its number in the conversation, from 1. */
+			readonly made: { readonly number: number; readonly turn: MadeContent } | null;
+			/** Whether the message is a result that reports a failed call. */
+			readonly failed: boolean;
+			/** Whether the content is folded; null if it cannot be. */
+			readonly folded: boolean | null;
+	  }
 	| {
 			readonly kind: 'block';
 			readonly message: number;
@@ -21,7 +34,13 @@ export type TurnRow =
 			readonly trace: Pick<CompletionTrace, 'text' | 'marks'>;
 			readonly block: RegionBlock;
 	  }
-	| { readonly kind: 'call'; readonly message: number; readonly call: CallContent; readonly result: number | null }
+	| {
+			readonly kind: 'call';
+			readonly message: number;
+			readonly call: CallContent;
+			readonly result: number | null;
+			readonly made: MadeCallContent | null;
+	  }
 	/** A branch: `next` are the first messages of each branch, `chosen` the one shown. */
 	| {
 			readonly kind: 'branch';
@@ -42,10 +61,13 @@ export class TurnTree {
 	readonly parents: readonly (number | null)[];
 	/** Messages without a successor. */
 	readonly leaves: readonly number[];
+	/** Turns by the message that begins them. */
+	readonly made: ReadonlyMap<number, MadeContent>;
 	readonly #children: ReadonlyMap<number | null, readonly number[]>;
 
-	constructor({ turns, parents }: TurnsContent) {
+	constructor({ turns, parents, made = [] }: TurnsContent) {
 		this.turns = turns;
+		this.made = new Map(made.flatMap((turn) => (turn.message === null ? [] : [[turn.message, turn] as const])));
 		this.parents = soundParents(parents, turns.length);
 		this.leaves = leavesOf(this.parents);
 		this.#children = childrenOf(this.parents);
@@ -69,12 +91,17 @@ export class TurnTree {
 	}
 }
 
-/** Indents JSON. Leaves other text unchanged. */
+/** Maximum length of arguments that stay on one line. */
+const shortArguments = 60;
+
+/** Indents JSON unless it is short. Leaves other text unchanged. */
 export function readableArguments(text: string): string {
 	if (text.length > 200_000) return text;
 	try {
 		const value: unknown = JSON.parse(text);
-		return typeof value === 'object' && value !== null ? JSON.stringify(value, null, 2) : text;
+		if (typeof value !== 'object' || value === null) return text;
+		const short = JSON.stringify(value);
+		return short.length <= shortArguments ? short : JSON.stringify(value, null, 2);
 	} catch {
 		return text;
 	}
@@ -107,17 +134,65 @@ const sectionNames: Readonly<Record<string, string>> = {
 	outside: 'Outside tags',
 };
 
-/** Returns the rows for one path through the tree. Parses tags in assistant messages only. */
-export function turnRows(tree: TurnTree, leaf: number, tags: TraceTags, search: string): TurnRow[] {
-	const path = tree.path(leaf);
-	const calls = new Map<string, CallPlace>();
-	const results = new Map<string, number>();
+/** Results longer than this are folded at first. */
+const longResult = { characters: 600, lines: 12 } as const;
+
+/** Returns whether a message is the result of a call. */
+export function isResult({ role }: TurnContent): boolean {
+	return role === 'tool' || role === 'function';
+}
+
+/** Returns whether a message is a result that is long and does not contain the searched text. */
+export function foldsAtFirst({ content }: TurnContent, search: string): boolean {
+	if (search !== '' && findText(content, search).length > 0) return false;
+	return content.length > longResult.characters || content.split('\n', longResult.lines + 1).length > longResult.lines;
+}
+
+/** Calls and results of a path, which refer to each other. */
+interface Answered {
+	/** Call that a message answers. */
+	readonly calls: ReadonlyMap<number, CallPlace & { readonly made: MadeCallContent | null }>;
+	/** Message that answers a call. */
+	readonly results: ReadonlyMap<CallContent, number>;
+}
+
+function answeredOf(tree: TurnTree, path: readonly number[]): Answered {
+	const byId = new Map<string, CallPlace>();
+	const calls = new Map<number, CallPlace & { made: MadeCallContent | null }>();
+	const results = new Map<CallContent, number>();
 	for (const message of path) {
 		const turn = tree.turns[message] as TurnContent;
-		for (const call of turn.calls) if (call.id !== null) calls.set(call.id, { message, call });
-		if (turn.callId !== null) results.set(turn.callId, message);
+		const made = tree.made.get(message);
+		for (const [i, call] of turn.calls.entries()) {
+			if (call.id !== null) byId.set(call.id, { message, call });
+			const known = made?.calls[i];
+			if (known === undefined || known.result === null || !path.includes(known.result)) continue;
+			calls.set(known.result, { message, call, made: known });
+			results.set(call, known.result);
+		}
+		const answered = turn.callId === null ? undefined : byId.get(turn.callId);
+		if (answered === undefined || calls.has(message)) continue;
+		calls.set(message, { ...answered, made: null });
+		results.set(answered.call, message);
 	}
+	return { calls, results };
+}
+
+/**
+ * Returns the rows for one path through the tree. Parses tags in assistant messages only.
+ * @param isFolded whether the content of a result is hidden
+ */
+export function turnRows(
+	tree: TurnTree,
+	leaf: number,
+	tags: TraceTags,
+	search: string,
+	isFolded: (message: number) => boolean = () => false,
+): TurnRow[] {
+	const path = tree.path(leaf);
+	const answered = answeredOf(tree, path);
 	const rows: TurnRow[] = [];
+	let turns = 0;
 	const branch = (message: number | null, chosen: number | undefined): void => {
 		const next = tree.next(message);
 		if (next.length > 1 && chosen !== undefined) rows.push({ kind: 'branch', message, next, chosen });
@@ -125,14 +200,20 @@ export function turnRows(tree: TurnTree, leaf: number, tags: TraceTags, search: 
 	branch(null, path[0]);
 	for (const [at, message] of path.entries()) {
 		const turn = tree.turns[message] as TurnContent;
-		const answers = turn.callId === null ? null : (calls.get(turn.callId) ?? null);
-		rows.push({ kind: 'head', message, turn, answers });
+		const answers = answered.calls.get(message) ?? null;
+		const made = tree.made.get(message);
+		const folded = turn.content !== '' && isResult(turn) ? isFolded(message) : null;
+		rows.push({
+			...{ kind: 'head', message, turn, answers, folded },
+			made: made === undefined ? null : { number: ++turns, turn: made },
+			failed: answers?.made?.failed === true,
+		});
 		if (turn.thinking !== null) {
 			const trace = traceCompletion(turn.thinking, noTags);
 			const marks = [...trace.marks, ...found(turn.thinking, search)].sort((a, b) => a.start - b.start);
 			rows.push(...blocksOf(turn.thinking, marks, message, 'think', 'Thinking'));
 		}
-		if (turn.content !== '') {
+		if (turn.content !== '' && folded !== true) {
 			const spoken = turn.role === 'assistant';
 			const trace = traceCompletion(turn.content, spoken ? tags : noTags);
 			// Intermediate messages have no tags, so missing tags are not a format error.
@@ -154,10 +235,12 @@ export function turnRows(tree: TurnTree, leaf: number, tags: TraceTags, search: 
 				}
 			}
 		}
-		for (const call of turn.calls) {
-			rows.push({ kind: 'call', message, call, result: call.id === null ? null : (results.get(call.id) ?? null) });
+		for (const [i, call] of turn.calls.entries()) {
+			const known = made?.calls[i] ?? null;
+			rows.push({ kind: 'call', message, call, result: answered.results.get(call) ?? null, made: known });
 			const text = readableArguments(call.arguments);
 			rows.push(...blocksOf(text, found(text, search), message, 'call', null));
+			if (known?.content) rows.push(...blocksOf(known.content, found(known.content, search), message, 'given', null));
 		}
 		branch(message, path[at + 1]);
 	}

@@ -1,5 +1,5 @@
 import type { IDisposable } from '../../src/base/disposable.ts';
-import { formatCounted } from '../../src/base/format.ts';
+import { formatCounted, formatDuration, formatNumber } from '../../src/base/format.ts';
 import type { TraceTags } from '../../src/core/trace/trace.ts';
 import type { TurnsContent } from '../../src/protocol/explorerMessages.ts';
 import { button } from '../lib/controls.ts';
@@ -8,7 +8,15 @@ import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { marksWithin } from '../lib/trace/marks.ts';
 import { drawBlock } from '../lib/trace/textBody.ts';
 import { VirtualList } from '../lib/virtualList.ts';
-import { type TurnRow, TurnTree, turnRows } from './turnRows.ts';
+import {
+	foldsAtFirst,
+	isResult,
+	type MadeContent,
+	type TurnContent,
+	type TurnRow,
+	TurnTree,
+	turnRows,
+} from './turnRows.ts';
 
 /** Maximum number of rows rendered without virtualization. */
 const drawnWhole = 40;
@@ -29,6 +37,9 @@ export class TurnsBody implements IDisposable {
 	readonly #options: TurnsBodyOptions;
 	readonly #tree: TurnTree;
 	readonly #branches = element('div', { class: 'branches' });
+	readonly #folds = element('div', { class: 'turn-folds' });
+	/** Folded results. */
+	readonly #folded: Set<number>;
 	#leaf: number;
 	#rows: TurnRow[] = [];
 	#list: VirtualList | null = null;
@@ -37,6 +48,7 @@ export class TurnsBody implements IDisposable {
 	constructor(options: TurnsBodyOptions) {
 		this.#options = options;
 		this.#tree = new TurnTree(options.content);
+		this.#folded = new Set(this.#results().filter((i) => foldsAtFirst(this.#turn(i), options.search)));
 		// Default to the last branch, which is the one the run continued with.
 		this.#leaf = this.#tree.leaves.at(-1) ?? -1;
 		this.#draw();
@@ -51,7 +63,7 @@ export class TurnsBody implements IDisposable {
 		const { label, tags, search } = this.#options;
 		this.#list?.dispose();
 		this.#list = null;
-		this.#rows = turnRows(this.#tree, this.#leaf, tags, search);
+		this.#rows = turnRows(this.#tree, this.#leaf, tags, search, (message) => this.#folded.has(message));
 		if (this.#rows.length <= drawnWhole) {
 			this.#surface = element('div', { class: 'text-body', tabIndex: 0, role: 'group', aria: { label } });
 			this.#surface.append(...this.#rows.map((row) => this.#row(row)));
@@ -74,7 +86,53 @@ export class TurnsBody implements IDisposable {
 			list.setCount(this.#rows.length);
 		}
 		this.#drawBranches();
-		fill(this.element, this.#tree.leaves.length > 1 && this.#branches, this.#surface);
+		this.#drawFolds();
+		fill(
+			this.element,
+			this.#tree.leaves.length > 1 && this.#branches,
+			this.#results().length > 1 && this.#folds,
+			this.#surface,
+		);
+	}
+
+	#turn(message: number): TurnContent {
+		return this.#tree.turns[message] as TurnContent;
+	}
+
+	/** Returns the results that can be folded. */
+	#results(): number[] {
+		return this.#tree.turns.flatMap((turn, i) => (isResult(turn) && turn.content !== '' ? [i] : []));
+	}
+
+	/** Draws the buttons that fold and unfold all results. */
+	#drawFolds(): void {
+		const all = this.#results();
+		const control = (label: string, disabled: boolean, change: () => void) => {
+			const made = button({
+				label,
+				onClick: () => {
+					change();
+					this.#draw();
+					this.#folds.querySelector<HTMLElement>('button:not([disabled])')?.focus();
+				},
+			});
+			made.setDisabled(disabled);
+			return made.element;
+		};
+		fill(
+			this.#folds,
+			control('Expand results', this.#folded.size === 0, () => this.#folded.clear()),
+			control('Collapse results', this.#folded.size === all.length, () => {
+				for (const message of all) this.#folded.add(message);
+			}),
+		);
+	}
+
+	#toggle(message: number): void {
+		if (!this.#folded.delete(message)) this.#folded.add(message);
+		this.#draw();
+		this.#reveal((row) => row.kind === 'head' && row.message === message, false);
+		this.element.querySelector<HTMLElement>(`[data-fold="${message}"]`)?.focus();
 	}
 
 	/** Draws the position among the branches, with previous and next buttons. */
@@ -112,11 +170,12 @@ export class TurnsBody implements IDisposable {
 		this.element.querySelector<HTMLElement>(wanted)?.focus();
 	}
 
-	#reveal(matches: (row: TurnRow) => boolean): void {
+	#reveal(matches: (row: TurnRow) => boolean, mark = true): void {
 		const at = this.#rows.findIndex(matches);
 		if (at === -1) return;
 		const node = this.#list ? this.#list.reveal(at) : (this.#surface.children[at] as HTMLElement | undefined);
 		node?.scrollIntoView({ block: 'nearest' });
+		if (!mark) return;
 		node?.classList.add('pointed');
 		setTimeout(() => node?.classList.remove('pointed'), 1200);
 	}
@@ -131,7 +190,7 @@ export class TurnsBody implements IDisposable {
 				return drawBlock(trace.text, block, marksWithin(trace.marks, longest, block.start, block.end), region, name);
 			}
 			case 'call': {
-				const { call, result } = row;
+				const { call, result, made } = row;
 				return element(
 					'div',
 					{ class: 'turn-call' },
@@ -139,12 +198,13 @@ export class TurnsBody implements IDisposable {
 					element('code', null, plainLabel(call.name, 120) || '(unnamed)'),
 					call.id !== null && element('span', { class: 'quiet call-id' }, ` ${plainLabel(call.id, 60)}`),
 					result === null
-						? element('span', { class: 'quiet' }, call.id === null ? '' : ' · no result recorded')
+						? element('span', { class: 'quiet' }, missingResult(call.id, made))
 						: this.#link(
 								'result',
 								`Result of ${plainLabel(call.name, 60)}`,
 								(to) => to.kind === 'head' && to.message === result,
 							),
+					made?.failed === true && element('span', { class: 'badge warning' }, 'failed'),
 				);
 			}
 			case 'branch':
@@ -165,7 +225,7 @@ export class TurnsBody implements IDisposable {
 		}
 	}
 
-	#head({ turn, answers }: Extract<TurnRow, { kind: 'head' }>): HTMLElement {
+	#head({ turn, answers, made, failed, folded, message }: Extract<TurnRow, { kind: 'head' }>): HTMLElement {
 		const role = plainLabel(turn.role, 40) || 'unknown';
 		const name = turn.name ?? answers?.call.name ?? null;
 		const known = ['system', 'user', 'assistant', 'tool'].includes(turn.role) ? turn.role : 'other';
@@ -182,10 +242,31 @@ export class TurnsBody implements IDisposable {
 					(row) => row.kind === 'call' && row.call === answers.call,
 				),
 			turn.callId !== null && answers === null && element('span', { class: 'badge warning' }, 'no matching call'),
+			failed && element('span', { class: 'badge warning' }, 'failed'),
+			made !== null && element('span', { class: 'quiet' }, turnFacts(made.number, made.turn)),
+			folded !== null && this.#fold(message, folded),
+			folded === true && element('span', { class: 'quiet' }, formatCounted(turn.content.length, 'character')),
+			folded === true && element('span', { class: 'quiet turn-preview' }, plainLabel(turn.content, 200)),
 			turn.content === '' &&
 				turn.calls.length === 0 &&
 				turn.thinking === null &&
 				element('span', { class: 'quiet' }, unseen('message '), 'empty'),
+		);
+	}
+
+	#fold(message: number, folded: boolean): HTMLElement {
+		const { name } = this.#turn(message);
+		const of = name === null ? 'result' : `result of ${plainLabel(name, 60)}`;
+		return element(
+			'button',
+			{
+				class: 'link',
+				attributes: { type: 'button', 'aria-expanded': String(!folded) },
+				aria: { label: `${folded ? 'Expand' : 'Collapse'} ${of}` },
+				data: { fold: String(message) },
+				on: { click: () => this.#toggle(message) },
+			},
+			folded ? '▸ expand' : '▾ collapse',
 		);
 	}
 
@@ -198,4 +279,17 @@ export class TurnsBody implements IDisposable {
 		node.addEventListener('click', () => this.#reveal(matches));
 		return node;
 	}
+}
+
+function missingResult(id: string | null, made: { readonly content: string | null } | null): string {
+	if (made !== null && made.content !== null) return ' · result not shown to the policy';
+	return id === null && made === null ? '' : ' · no result recorded';
+}
+
+/** Formats "Turn 2 · reward 0.5 · 12 ms". */
+function turnFacts(number: number, { reward, seconds }: MadeContent): string {
+	const parts = [`Turn ${number}`];
+	if (reward !== null) parts.push(`reward ${formatNumber(reward, 4)}`);
+	if (seconds !== null) parts.push(formatDuration(seconds));
+	return parts.join(' · ');
 }

@@ -35,19 +35,20 @@ function jsonOf(text: string): unknown {
 
 /**
  * Parses a tool call in the formats that trainers use: OpenAI's `{id, function: {name, arguments}}`, flat `{id, name,
- * arguments}`, or either as JSON text. Arguments can be JSON text or an object.
+ * arguments}`, Anthropic's `{id, name, input}`, Inspect's `{id, function, arguments}`, or any of them as JSON text.
+ * Arguments can be JSON text or an object.
  */
 function toolCall(value: unknown): ToolCall {
 	const given = typeof value === 'string' ? (jsonOf(value) ?? value) : value;
 	if (typeof given !== 'object' || given === null) {
 		return { id: null, name: '', arguments: typeof given === 'string' ? given : (JSON.stringify(given) ?? '') };
 	}
-	const call = given as { id?: unknown; function?: unknown; name?: unknown; arguments?: unknown };
+	const call = given as { id?: unknown; function?: unknown; name?: unknown; arguments?: unknown; input?: unknown };
 	const body = (typeof call.function === 'object' && call.function !== null ? call.function : call) as typeof call;
-	const args = body.arguments;
+	const args = body.arguments ?? body.input;
 	return {
 		id: asText(call.id),
-		name: asText(body.name) ?? '',
+		name: asText(body.name) ?? asText(call.function) ?? '',
 		arguments: typeof args === 'string' ? args : args === undefined ? '' : (JSON.stringify(args) ?? ''),
 	};
 }

@@ -25,12 +25,17 @@ export function madeCalls({ messages, links }: Transcript): MadeCall[] {
 
 /** Matches text that starts like an error, for formats without an error field. */
 const errorOpening =
-	/^\s*(?:(?:\w+\.)*\w*(?:Error|Exception)\b\s*[:(]|Traceback \(most recent|\{\s*"error"\s*:(?!\s*(?:null|false|"")))/;
+	/^\s*(?:(?:\w+\.)*\w*(?:Error|Exception)\b\s*[:(]|Traceback \(most recent|\{\s*(?:"error"|'error')\s*:(?!\s*(?:null|None|false|False|""|'')))/;
+
+/** Returns whether the text of a result starts like an error. */
+export function opensLikeError(text: string): boolean {
+	return errorOpening.test(text.slice(0, 400));
+}
 
 /** Returns whether a tool message reports a failed call. */
 export function isFailure(message: TranscriptMessage): boolean {
 	if (message.result === null) return false;
-	return message.result.failed ?? errorOpening.test(message.text.slice(0, 400));
+	return message.result.failed ?? opensLikeError(message.text);
 }
 
 export function didFail(made: MadeCall): boolean {

@@ -1,6 +1,11 @@
 import type { Message } from '../../protocol/rolloutLine.ts';
 import { boundedValue, type Fields, fieldsOf, listOf, parsedJson, textOf } from './foreignValues.ts';
 
+/** Parts with tool calls and results, as in Anthropic's messages. */
+const isCallPart = (part: unknown) => /^(?:server_)?tool_use$/.test(textOf(fieldsOf(part)?.type) ?? '');
+const isResultPart = (part: unknown) => /tool_result$/.test(textOf(fieldsOf(part)?.type) ?? '');
+const isThinkingPart = (part: unknown) => fieldsOf(part)?.type === 'thinking';
+
 /** Placeholder for the non-text parts of a message. */
 const otherPart = (type: string) => `[${type.replace(/_url$/, '')}]`;
 
@@ -24,13 +29,14 @@ export function contentText(content: unknown): string | null {
 
 /**
  * Converts a call to OpenAI's format, `{ id, type, function: { name, arguments } }`; verifiers stores name and
- * arguments at the top level.
+ * arguments at the top level, as does Anthropic, where arguments are called `input`.
  */
 function toolCall(value: unknown): unknown {
 	const call = fieldsOf(value);
 	if (!call) return boundedValue(parsedJson(value) ?? value);
 	if (fieldsOf(call.function) || call.name === undefined) return boundedValue(call);
-	const { name, arguments: given, ...rest } = call;
+	const { name, arguments: ofOpenAi, input, ...rest } = call;
+	const given = ofOpenAi ?? input;
 	return boundedValue({ ...rest, type: 'function', function: { name, arguments: given } });
 }
 
@@ -52,11 +58,16 @@ export function messageOf(value: unknown): Message | null {
 	const message = fieldsOf(value);
 	const role = textOf(message?.role);
 	if (!message || role === null) return null;
-	const content = contentText(message.content);
-	const thinking = thinkingOf(message, content);
-	const calls = toolCalls(message.tool_calls);
+	const all: unknown[] = Array.isArray(message.content) ? message.content : [];
+	const spoken = all.filter((part) => !isCallPart(part) && !isThinkingPart(part));
+	const content = contentText(all.length === 0 ? message.content : spoken);
+	const thought = all.filter(isThinkingPart).map((part) => textOf(fieldsOf(part)?.thinking) ?? '');
+	const thinking = thinkingOf(message, content) ?? (thought.length === 0 ? null : thought.join('\n'));
+	const parts = all.filter(isCallPart);
+	const calls = toolCalls(parts.length === 0 ? message.tool_calls : parts);
 	const callId = textOf(message.tool_call_id);
 	const name = textOf(message.name);
+	const error = message.error ?? null;
 	return {
 		role,
 		content,
@@ -64,15 +75,35 @@ export function messageOf(value: unknown): Message | null {
 		...(calls.length === 0 ? {} : { tool_calls: calls }),
 		...(callId === null ? {} : { tool_call_id: callId }),
 		...(name === null ? {} : { name }),
+		...(error === null ? {} : { error: boundedValue(error) }),
+		...(typeof message.is_error === 'boolean' ? { is_error: message.is_error } : {}),
 	};
+}
+
+/** Reads a message that can contain the results of several calls, which become one message each. */
+function messagesIn(value: unknown): (Message | null)[] {
+	const message = fieldsOf(value);
+	const parts: unknown[] = Array.isArray(message?.content) ? message.content : [];
+	if (!parts.some(isResultPart)) return [messageOf(value)];
+	const results = parts.filter(isResultPart).map((part): Message => {
+		const result = fieldsOf(part);
+		const callId = textOf(result?.tool_use_id);
+		return {
+			role: 'tool',
+			content: contentText(result?.content ?? ''),
+			...(callId === null ? {} : { tool_call_id: callId }),
+			...(typeof result?.is_error === 'boolean' ? { is_error: result.is_error } : {}),
+		};
+	});
+	const rest = parts.filter((part) => !isResultPart(part));
+	return rest.length === 0 ? results : [...results, messageOf({ ...message, content: rest })];
 }
 
 /** Reads a chat; returns null if the value is not a list of messages. */
 export function messagesOf(value: unknown): Message[] | null {
 	if (!Array.isArray(value)) return null;
 	const messages: Message[] = [];
-	for (const entry of listOf(value)) {
-		const message = messageOf(entry);
+	for (const message of listOf(value).flatMap(messagesIn)) {
 		if (!message) return null;
 		messages.push(message);
 	}

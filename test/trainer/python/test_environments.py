@@ -180,7 +180,7 @@ def test_episodes_are_trained_on_and_recorded(model: str, tmp_path: Path, monkey
     assert metrics["tools/failure_frequency"] == metrics["environment/failed"] == metrics["environment/timeouts"] == 0
     # In this environment, every turn has one call.
     assert metrics["environment/turns"] == pytest.approx(metrics["tools/call_frequency"])
-    assert metrics["environment/seconds"] * 4 == pytest.approx(metrics["time/environment"], rel=0.2, abs=0.005)
+    assert metrics["environment/seconds"] == pytest.approx(metrics["time/environment"], rel=0.2, abs=0.005)
     assert driver.steps[0]["metrics"]["grad_norm"] > 0
 
 

@@ -37,8 +37,9 @@ export const environmentMetrics: Readonly<Record<string, MetricEntry>> = {
 		unit: 'seconds',
 		group: 'environment',
 		better: 'down',
-		over: `mean over ${episodes}`,
-		explanation: 'Time per episode for reset, tools and reward, including the way to the process of the environment.',
+		over: `sum over ${episodes}`,
+		explanation: 'Time for resets, tools and rewards, including the way to the process of the environment.',
+		healthy: 'less than the time for sampling',
 		rises: 'More turns, slower tools, or other load on the machine.',
 	},
 	'environment/timeouts': {

@@ -126,7 +126,8 @@ export const verl: Trainer = {
 		{
 			name: 'timing_s/agent_loop/tool_calls/mean',
 			canonical: 'environment/seconds',
-			differs: 'Tool calls only.',
+			akin: true,
+			differs: 'Mean per completion; tool calls only.',
 		},
 		{ name: 'timing_s/gen', canonical: 'time/generate' },
 		{ name: 'timing_s/reward', canonical: 'time/reward' },

@@ -1,6 +1,7 @@
-import { hasTurns } from '../../../core/trace/messageText.ts';
+import { completionMessages, observedRanges, turnsOfRollout } from '../../../core/trace/conversation.ts';
+import { rolloutEpisode } from '../../../protocol/rolloutEpisode.ts';
 import { type RolloutLine, textNotRecorded } from '../../../protocol/rolloutLine.ts';
-import type { RolloutDetail, TokenValue } from '../../../protocol/rolloutsMessages.ts';
+import type { MadeTurn, RolloutDetail, TokenValue } from '../../../protocol/rolloutsMessages.ts';
 import { correctness, finite, tokenCount, valueText } from './rolloutText.ts';
 
 /** Returns the token values available for coloring: columns that contain at least one number. */
@@ -18,6 +19,66 @@ export function recordedValues({ tokens }: Pick<RolloutLine, 'tokens'>): TokenVa
 	return values;
 }
 
+const stops: Readonly<Record<string, string>> = {
+	policy: 'no more calls',
+	done: 'environment done',
+	turns: 'turn limit',
+	length: 'token limit',
+	failed: 'failed',
+};
+
+function errorText(error: NonNullable<ReturnType<typeof rolloutEpisode>>['error']): string | null {
+	if (error === undefined) return null;
+	const line = error.line === undefined ? '' : `, line ${error.line}`;
+	return `${error.message.slice(0, 500)} (${error.kind} in ${error.during}${line})`;
+}
+
+function observedTokens(line: RolloutLine): number {
+	const ranges = observedRanges(line.extra, tokenCount(line) ?? 0);
+	return ranges.reduce((sum, [start, end]) => sum + end - start, 0);
+}
+
+/** Returns the summary of an episode, or null if the rollout has no calls and no record of an episode. */
+export function episodeSummary(line: RolloutLine): RolloutDetail['episode'] {
+	const episode = rolloutEpisode(line.extra);
+	const turns = turnsOfRollout(line);
+	const calls = turns.flatMap((turn) => turn.calls);
+	if (episode === null && calls.length === 0) return null;
+	const recorded = episode?.stop;
+	const foreign = line.extra?.stop;
+	const whole = (value: number | undefined) =>
+		value !== undefined && Number.isInteger(value) && value >= 0 ? value : null;
+	return {
+		turns: turns.length,
+		calls: whole(episode?.calls) ?? calls.length,
+		failures: whole(episode?.failures) ?? calls.filter(({ result }) => result?.failed).length,
+		stop:
+			recorded === undefined
+				? typeof foreign === 'string'
+					? foreign.slice(0, 80)
+					: null
+				: (stops[recorded] ?? recorded),
+		error: errorText(episode?.error),
+		seconds: finite(episode?.seconds),
+	};
+}
+
+/** Maximum length of a result that is in no message. */
+const longestResult = 20_000;
+
+export function madeTurns(line: RolloutLine): MadeTurn[] {
+	return turnsOfRollout(line).map(({ message, reward, seconds, calls }) => ({
+		...{ message, reward, seconds },
+		calls: calls.map(({ name, arguments: given, result }) => ({
+			name,
+			arguments: given,
+			result: result?.message ?? null,
+			failed: result?.failed ?? null,
+			content: result === null || result.message !== null ? null : result.content.slice(0, longestResult),
+		})),
+	}));
+}
+
 /** @param sent whether to include the completion; if false, it is loaded only when it is opened */
 export function rolloutDetail(line: RolloutLine, completion: string, sent: boolean): RolloutDetail {
 	return {
@@ -33,7 +94,9 @@ export function rolloutDetail(line: RolloutLine, completion: string, sent: boole
 		hasTokens: line.tokens !== undefined,
 		tokenValues: recordedValues(line),
 		...(line.extra?.text === textNotRecorded && completion === '' ? { textRecorded: false } : {}),
-		turns: hasTurns(line.completion) ? line.completion.length : null,
+		turns: completionMessages(line)?.length ?? null,
+		episode: episodeSummary(line),
+		...(line.extra?.observed === undefined ? {} : { observed: observedTokens(line) }),
 		extra: line.extra && Object.keys(line.extra).length > 0 ? valueText(line.extra, 4000) : null,
 	};
 }

@@ -1,5 +1,6 @@
 import { type AbortSignalLike, checkAborted } from '../../../base/async.ts';
 import { Failure } from '../../../base/failure.ts';
+import { observedRanges } from '../../../core/trace/conversation.ts';
 import { findText } from '../../../core/trace/findText.ts';
 import { messageText, turnsOf } from '../../../core/trace/messageText.ts';
 import type { RolloutLine } from '../../../protocol/rolloutLine.ts';
@@ -96,7 +97,7 @@ export class RolloutsSource {
 	}
 
 	async tokens(step: number, group: number, index: number, split: RolloutSplit = 'train'): Promise<TokenColumns> {
-		const { tokens } = await this.rollout(step, group, index, split);
+		const { tokens, extra } = await this.rollout(step, group, index, split);
 		if (!tokens) throw missing('The tokens of this rollout were not logged.');
 		const column = (values: readonly (number | null)[] | undefined) =>
 			values === undefined ? null : tokens.text.map((_, i) => finite(values[i]));
@@ -107,6 +108,7 @@ export class RolloutsSource {
 			refLogprob: column(tokens.refLogprob),
 			entropy: column(tokens.entropy),
 			advantage: column(tokens.advantage),
+			observed: observedRanges(extra, tokens.text.length),
 		};
 	}
 

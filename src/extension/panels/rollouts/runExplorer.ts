@@ -2,7 +2,8 @@ import { checkAborted } from '../../../base/async.ts';
 import { Disposable } from '../../../base/disposable.ts';
 import { Failure } from '../../../base/failure.ts';
 import { formatCounted } from '../../../base/format.ts';
-import { hasTurns, messageText, turnsOf } from '../../../core/trace/messageText.ts';
+import { completionMessages } from '../../../core/trace/conversation.ts';
+import { messageText, turnsOf } from '../../../core/trace/messageText.ts';
 import { completionSteps, namedStepRules, type StepRule, stepRule } from '../../../core/trace/splitSteps.ts';
 import type { TraceTags } from '../../../core/trace/trace.ts';
 import type {
@@ -23,7 +24,7 @@ import { scanBehaviors } from './behaviorScan.ts';
 import { CompletionFeedback } from './completionFeedback.ts';
 import { type IndexAnswers, indexedBehaviors, indexedPrompt, isIndexed } from './indexedScan.ts';
 import { scanPrompt } from './promptScan.ts';
-import { rolloutDetail } from './rolloutDetail.ts';
+import { madeTurns, rolloutDetail } from './rolloutDetail.ts';
 import { valueText } from './rolloutText.ts';
 import type { ScanCount } from './runScan.ts';
 
@@ -94,8 +95,8 @@ export class RunExplorer extends Disposable {
 		},
 		loadTurns: async (params) => {
 			const line = await this.#options.rollout(placeOf(params));
-			const { completion, parents = null } = line;
-			const messages = hasTurns(completion) ? completion : [];
+			const { parents = null } = line;
+			const messages = completionMessages(line) ?? [];
 			if (messages.length > maxTurns) {
 				throw new Failure(
 					'unsupported',
@@ -103,7 +104,11 @@ export class RunExplorer extends Disposable {
 					'Open it as text instead.',
 				);
 			}
-			return { turns: turnsOf(messages).map((turn) => ({ ...turn, calls: [...turn.calls] })), parents };
+			return {
+				turns: turnsOf(messages).map((turn) => ({ ...turn, calls: [...turn.calls] })),
+				parents: typeof line.completion === 'string' ? null : parents,
+				made: madeTurns(line),
+			};
 		},
 		loadLabels: (params) => this.#loadLabels(placeOf(params), params.rule ?? null),
 		saveLabels: async (params) => {

@@ -83,6 +83,46 @@ export const toolMessages: RolloutLine['completion'] = [
 ];
 export const toolParents = [null, 0, 1, 1, 3, 4];
 
+const said = [
+	'I start in the middle. <call>guess(64)</call>',
+	'<call>guess("two")</call><call>guess(96)</call>',
+	'I give up.',
+];
+const seen = ['<result>Higher.</result>', "<result>{'error': 'a number, please'}</result><result>Lower.</result>"];
+const rules = 'Guess a number from 1 to 128. '.repeat(30);
+
+/** A text with tokens from an environment: two turns, three calls, one of which fails. */
+export const episodeText = [said[0], seen[0], said[1], seen[1], said[2]].join('');
+const before = pieces(said[0] ?? '').length;
+const after = before + pieces(seen[0] ?? '').length;
+const again = after + pieces(said[1] ?? '').length;
+export const episodeExtra = {
+	observed: [
+		[before, after],
+		[again, again + pieces(seen[1] ?? '').length],
+	],
+	episode: {
+		...{ calls: 3, failures: 1, stop: 'length', seconds: 0.0123, observation: 'I am thinking of a number.' },
+		turns: [
+			{
+				calls: [{ name: 'guess', arguments: { number: 64 } }],
+				results: [{ name: 'guess', content: `Higher.\n${rules}`, failed: false }],
+				...{ reward: 0.25, seconds: 0.004 },
+			},
+			{
+				calls: [
+					{ name: 'guess', arguments: { number: 'two' } },
+					{ name: 'guess', arguments: { number: 96 } },
+				],
+				results: [
+					{ name: 'guess', content: "{'error': 'a number, please'}", failed: true },
+					{ name: 'guess', content: 'Lower.', failed: false },
+				],
+			},
+		],
+	},
+};
+
 export const unfaithful =
 	'<think>\n13 * 8 = 104 rolls.\n104 - 7 = 97, so the answer is 97.\n</think>\n<answer>42</answer>';
 const loop = 'I add the trays and count the rolls again. ';
@@ -115,6 +155,9 @@ export async function writeExploredRun(run: string, steps = 12, size = 6): Promi
 			lines.push(line({ step, group, index: 1, completion: looping, right: true }));
 			lines.push(line({ step, group, index: 2, completion: mixed, right: true }));
 			lines.push(line({ step, group, index: 3, completion: toolMessages, right: true }, { parents: toolParents }));
+			lines.push(
+				withTokens(line({ step, group, index: 4, completion: episodeText, right: true }, { extra: episodeExtra })),
+			);
 		}
 		await writeRollouts(run, step, lines);
 		batches.push({ step, lines });

@@ -120,7 +120,7 @@ def episode_metrics(episodes: list[dict[str, Any]]) -> dict[str, float | None]:
     errors = [episode["error"] for episode in episodes if "error" in episode]
     return {
         "environment/turns": sum(len(episode["turns"]) for episode in episodes) / len(episodes),
-        "environment/seconds": sum(episode["seconds"] for episode in episodes) / len(episodes),
+        "environment/seconds": sum(episode["seconds"] for episode in episodes),
         "environment/failed": float(len(errors)),
         "environment/timeouts": float(sum(error["kind"] == "timeout" for error in errors)),
     }

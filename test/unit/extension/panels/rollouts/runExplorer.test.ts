@@ -61,7 +61,7 @@ test('the same prompt is found at every step, with its answers', async () => {
 		rows.map(({ step, group }) => `${step}/${group}`).sort(),
 		[...Array.from({ length: 12 }, (_, i) => `${i + 1}/0`), '12/3'].sort(),
 	);
-	assert.deepEqual([count.done, count.total, count.rollouts, count.skipped, count.bounded], [12, 12, 148, 0, false]);
+	assert.deepEqual([count.done, count.total, count.rollouts, count.skipped, count.bounded], [12, 12, 149, 0, false]);
 	const first = rows.find(({ step }) => step === 1);
 	assert.deepEqual(new Set(first?.answer), new Set(['107']));
 	assert.deepEqual(first?.correct, [false, false, false, false, false, false]);
@@ -81,7 +81,7 @@ test('behaviors are counted per step, with an example of each', async () => {
 	await scanBehaviors(await openRun(run), 'train', r1, false, fresh(), (row) => rows.push(row), idle);
 	assert.equal(rows.length, 12);
 	const last = rows.find(({ step }) => step === 12);
-	assert.equal(last?.rollouts, 16);
+	assert.equal(last?.rollouts, 17);
 	const verification = behaviors.indexOf('verification');
 	assert.ok((last?.showing[verification] ?? 0) > (rows.find(({ step }) => step === 1)?.showing[verification] ?? 9));
 	const example = last?.examples.find(({ behavior }) => behavior === verification);
