@@ -127,6 +127,7 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 		verification: webviewApp('verification'),
 		query: webviewApp('query'),
 		comparison: webviewApp('comparison'),
+		runTable: webviewApp('runTable'),
 		transcript: webviewApp('transcript'),
 		tree: webviewApp('tree'),
 		strategies: webviewApp('strategies'),

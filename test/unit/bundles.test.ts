@@ -22,6 +22,7 @@ const webviews = [
 	'query',
 	'transcript',
 	'comparison',
+	'runTable',
 	'tree',
 	'strategies',
 	'dataset',

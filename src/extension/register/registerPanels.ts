@@ -62,6 +62,13 @@ export function registerPanels(
 			return runComparisonPanels(panels);
 		}),
 	);
+	const runTables = keep(
+		new LazyPanels<never, null>(panelTypes.runTable, async () => {
+			const { runTablePanels } = await import('../panels/runTable/runTablePanel.ts');
+			return runTablePanels({ ...panels, store });
+		}),
+	);
+	table.add(commandIds.openRunTable, () => runTables.open(null));
 	const queries = keep(
 		new LazyPanels<never, QueryPlace>(panelTypes.query, async () => {
 			const { queryPanels } = await import('../panels/query/queryPanel.ts');

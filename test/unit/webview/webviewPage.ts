@@ -31,6 +31,7 @@ export interface WebviewOptions {
 		| 'query'
 		| 'transcript'
 		| 'comparison'
+		| 'runTable'
 		| 'tree'
 		| 'strategies'
 		| 'dataset'

@@ -1,0 +1,60 @@
+import { formatCount, formatCounted, formatPercent, formatTime } from '../../src/base/format.ts';
+import type { RunColumn } from '../../src/core/runTable/runColumns.ts';
+import { groupValue } from '../../src/core/runTable/runGroups.ts';
+import type { DataCell } from '../lib/dataTable.ts';
+import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
+import type { Line } from './runTableModel.ts';
+
+/** Metrics that are fractions of a whole, shown in percent. */
+const isShare = (metric: string): boolean => /(^|\/)(accuracy|clipped_ratio|frac_reward_zero_std)$/.test(metric);
+
+export function isNumeric({ id, kind }: RunColumn): boolean {
+	return kind === 'metric' || id === 'step' || id === 'recipe:seed';
+}
+
+/** Returns the text of a value as it is shown in a column. @param now in seconds since the epoch */
+function valueText(column: RunColumn, value: number | string | boolean, now: number): string {
+	if (typeof value !== 'number') return plainLabel(String(value), 200);
+	if (column.id === 'created') return formatTime(value, now);
+	if (column.id === 'step') return formatCount(value);
+	if (column.kind === 'metric') return isShare(column.path) ? formatPercent(value) : shortNumber(value);
+	// Recipe values are shown as they were written.
+	return String(value);
+}
+
+/** Formats a number with four significant digits. */
+function shortNumber(value: number): string {
+	if (value === 0) return '0';
+	const size = Math.abs(value);
+	return size >= 1e5 || size < 1e-3 ? value.toExponential(2) : String(Number(value.toPrecision(4)));
+}
+
+/** Returns the cell of a run, or of a group: the mean with its standard deviation, or the value that all runs share. */
+export function cellOf(line: Line, column: RunColumn, now: number): DataCell {
+	if (line.kind === 'run') {
+		const value = column.value(line.row);
+		if (value === null) return { text: '' };
+		return {
+			text: valueText(column, value, now),
+			...(column.id === 'name' ? { title: plainLabel(line.row.folder, 400) } : {}),
+		};
+	}
+	const { group } = line;
+	if (column.id === 'name') {
+		return { text: `${plainLabel(group.label, 120)} (${formatCounted(group.rows.length, 'run')})` };
+	}
+	const summary = groupValue(group.rows, column);
+	if (summary === null) return { text: '' };
+	if (typeof summary === 'string') return { text: plainLabel(summary, 200) };
+	const { mean, deviation, min, max, runs } = summary;
+	if (min === max) return { text: valueText(column, mean, now) };
+	// The mean of times and of settings means nothing.
+	if (column.kind !== 'metric' && column.id !== 'step') {
+		return { text: `${valueText(column, min, now)} to ${valueText(column, max, now)}` };
+	}
+	const spread = deviation === null ? '' : ` ± ${valueText(column, deviation, now)}`;
+	return {
+		text: `${valueText(column, mean, now)}${spread}`,
+		title: `Mean ± SD of ${formatCounted(runs, 'run')}; ${valueText(column, min, now)} to ${valueText(column, max, now)}`,
+	};
+}
