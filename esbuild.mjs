@@ -133,6 +133,7 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 		strategies: webviewApp('strategies'),
 		dataset: webviewApp('dataset'),
 		playground: webviewApp('playground'),
+		episode: webviewApp('episode'),
 		...(tests
 			? {
 					integration: { ...hostSuites, entryPoints: integrationEntryPoints() },

@@ -7,7 +7,7 @@ import { openAtStart } from './extension/openAtStart.ts';
 import type { DatasetEditors } from './extension/panels/dataset/datasetEditors.ts';
 import type { LazyPolicies } from './extension/policies/lazyPolicies.ts';
 import type { LazyPytorch } from './extension/pytorch/lazyPytorch.ts';
-import { registerEnvironments } from './extension/register/registerEnvironments.ts';
+import { type EpisodePanels, registerEnvironments } from './extension/register/registerEnvironments.ts';
 import { registerPanels } from './extension/register/registerPanels.ts';
 import { registerPytorch } from './extension/register/registerPytorch.ts';
 import { registerRewards } from './extension/register/registerRewards.ts';
@@ -30,6 +30,7 @@ export interface ExtensionApi {
 	readonly rewards: LazyRewards;
 	readonly rewardsTree: RewardsTree;
 	readonly environments: LazyEnvironments;
+	readonly episodes: EpisodePanels;
 	readonly searches: LazySearches;
 	readonly policies: LazyPolicies;
 	readonly pytorch: LazyPytorch;
@@ -44,7 +45,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	const runs = { ...window, ...registerRuns(window) };
 	const python = { ...runs, ...registerPytorch(runs) };
 	const rewarded = { ...python, ...registerRewards(python) };
-	const { environments } = registerEnvironments(rewarded);
+	const { environments, episodes } = registerEnvironments(rewarded);
 	const searching = { ...rewarded, ...registerSearches(rewarded) };
 	const shown = { ...searching, ...registerPanels(searching) };
 	const { training } = registerTraining(shown);
@@ -81,6 +82,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 		rewards,
 		rewardsTree,
 		environments,
+		episodes,
 		searches,
 		policies,
 		pytorch,

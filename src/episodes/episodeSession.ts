@@ -33,6 +33,8 @@ export interface SessionOptions {
 	readonly instance: number;
 	/** Whether to record a summary of the state after reset and after each turn. */
 	readonly state: boolean;
+	/** Seed for the process's global random number generator at each reset. Default: it continues, as in training. */
+	readonly seed?: number;
 }
 
 /** Thrown when an episode cannot continue. The session must then be ended. */
@@ -216,7 +218,9 @@ export class EpisodeSession {
 
 	async #reset(process: HostProcess): Promise<ResetResult> {
 		const schema = resetReplySchema as unknown as Schema<ResetReply>;
-		return resetResult(await this.#ask(process, 'reset', { row: this.#row }, schema));
+		const { seed } = this.#options;
+		const params = { row: this.#row, ...(seed === undefined ? {} : { seed }) };
+		return resetResult(await this.#ask(process, 'reset', params, schema));
 	}
 
 	async #call(process: HostProcess, calls: readonly ToolCall[]): Promise<EpisodeTurn> {

@@ -65,6 +65,8 @@ export const commandIds = {
 	showRewardLog: 'reasoningLab.showRewardLog',
 	newEnvironment: 'reasoningLab.newEnvironment',
 	verifyEnvironment: 'reasoningLab.verifyEnvironment',
+	stepEnvironment: 'reasoningLab.stepEnvironment',
+	openEpisode: 'reasoningLab.openEpisode',
 	setApiKey: 'reasoningLab.setApiKey',
 	removeApiKey: 'reasoningLab.removeApiKey',
 	checkSandbox: 'reasoningLab.checkSandbox',
@@ -227,6 +229,7 @@ export const panelTypes = {
 	tree: 'reasoningLab.tree',
 	strategies: 'reasoningLab.strategies',
 	playground: 'reasoningLab.playground',
+	episode: 'reasoningLab.episode',
 } as const;
 
 /** Custom editor view types. */

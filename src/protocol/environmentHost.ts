@@ -117,8 +117,22 @@ const row = v.custom<Readonly<Record<string, unknown>>>((value) => {
 export const instanceRequestSchema = v.object(instanceRequest);
 export type InstanceRequest = v.InferOutput<typeof instanceRequestSchema>;
 
-export const resetRequestSchema = v.object({ ...instanceRequest, row });
+export const resetRequestSchema = v.object({
+	...instanceRequest,
+	row,
+	/** Seed for the process's global random number generator. Default: it continues. */
+	seed: v.exactOptional(v.number()),
+});
 export type ResetRequest = v.InferOutput<typeof resetRequestSchema>;
+
+/** An episode to play with a debugger, as a file. */
+export const debuggedEpisodeSchema = v.object({
+	load: environmentLoadRequestSchema,
+	reset: v.object({ row, seed: v.number() }),
+	/** Calls by turn. */
+	calls: v.array(toolCalls),
+});
+export type DebuggedEpisode = v.InferOutput<typeof debuggedEpisodeSchema>;
 
 export const callRequestSchema = v.object({ ...instanceRequest, calls: toolCalls });
 export type CallRequest = v.InferOutput<typeof callRequestSchema>;

@@ -62,7 +62,11 @@ export class DebugLaunch {
 }
 
 /** Returns the launch arguments for debugpy, under the names that debugpy uses. */
-export function pythonLaunch(python: string, programs: string, launch: DebugLaunch): Record<string, unknown> {
+export function pythonLaunch(
+	python: string,
+	programs: string,
+	launch: Pick<DebugLaunch, 'args'>,
+): Record<string, unknown> {
 	return {
 		request: 'launch',
 		python: [python],

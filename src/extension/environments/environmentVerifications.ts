@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { Disposable, toDisposable } from '../../base/disposable.ts';
 import { Emitter } from '../../base/event.ts';
+import type { EnvironmentLimits } from '../../episodes/environmentRunner.ts';
 import type { RewardLog } from '../rewards/rewardLog.ts';
 import { rewardSettings } from '../rewards/rewardSettings.ts';
 import type { VerifierPool } from '../rewards/verifierPool.ts';
@@ -23,13 +24,7 @@ export class EnvironmentVerifications extends Disposable {
 		super();
 		this.#needs = {
 			hosts: (file) => pool.hosts(file),
-			limits: (file) => {
-				const { rowMs, memoryMb } = rewardSettings.limits(vscode.Uri.file(file));
-				return {
-					...(rowMs === undefined ? {} : { turnMs: rowMs }),
-					...(memoryMb === undefined ? {} : { memoryMb }),
-				};
-			},
+			limits: environmentLimits,
 			text: (file) => {
 				const document = openDocument(file);
 				return document === undefined || document.isDirty ? undefined : document.getText();
@@ -104,6 +99,12 @@ export class EnvironmentVerifications extends Disposable {
 		session?.setStale(false);
 		session?.forgetProcess();
 	}
+}
+
+/** Returns the limits that the settings specify for a file. */
+export function environmentLimits(file: string): Partial<EnvironmentLimits> {
+	const { rowMs, memoryMb } = rewardSettings.limits(vscode.Uri.file(file));
+	return { ...(rowMs === undefined ? {} : { turnMs: rowMs }), ...(memoryMb === undefined ? {} : { memoryMb }) };
 }
 
 function openDocument(file: string): vscode.TextDocument | undefined {

@@ -1,27 +1,41 @@
 import * as vscode from 'vscode';
 import { Disposable } from '../../base/disposable.ts';
 import { Failure } from '../../base/failure.ts';
+import type { RewardHosts } from '../../rewards/rewardHosts.ts';
 import type { RewardEnvironment } from '../rewards/rewardEnvironment.ts';
 import { RewardLog } from '../rewards/rewardLog.ts';
 import { VerifierPool } from '../rewards/verifierPool.ts';
+import { HostDebugger } from '../rewardTests/debugSession.ts';
 import { isEnvironmentUri } from './environmentFiles.ts';
+import { EnvironmentLenses } from './environmentLenses.ts';
 import { EnvironmentMarks } from './environmentMarks.ts';
-import { EnvironmentVerifications } from './environmentVerifications.ts';
+import { EnvironmentVerifications, environmentLimits } from './environmentVerifications.ts';
 import { newEnvironment, newEnvironmentAnswers } from './newEnvironment.ts';
 
 /** All features for environment files that are not needed until one is open or a command runs. */
 export class EnvironmentWorkbench extends Disposable {
 	readonly verifications: EnvironmentVerifications;
+	readonly limits = environmentLimits;
+	readonly debugger: HostDebugger;
 	readonly #extension: vscode.Uri;
+	readonly #pool: VerifierPool;
 
 	constructor(extension: vscode.Uri, environment: RewardEnvironment) {
 		super();
 		this.#extension = extension;
-		const pool = this.register(new VerifierPool(environment, vscode.Uri.joinPath(extension, 'dist').fsPath));
+		const programs = vscode.Uri.joinPath(extension, 'dist').fsPath;
+		this.#pool = this.register(new VerifierPool(environment, programs));
+		this.debugger = this.register(new HostDebugger(environment, programs));
 		const log = this.register(new RewardLog('Reasoning Lab Environments'));
-		this.verifications = this.register(new EnvironmentVerifications(pool, log));
+		this.verifications = this.register(new EnvironmentVerifications(this.#pool, log));
 		this.register(new EnvironmentMarks(this.verifications));
+		this.register(new EnvironmentLenses(this.verifications));
 		this.verifications.start();
+	}
+
+	/** Returns the processes that run environments. Fails with `denied` in an untrusted workspace. */
+	hosts(file: string): Promise<RewardHosts> {
+		return this.#pool.hosts(file);
 	}
 
 	newEnvironment(...args: unknown[]): Promise<vscode.Uri | undefined> {
@@ -30,11 +44,15 @@ export class EnvironmentWorkbench extends Disposable {
 
 	/** Verifies the given file, or the one in the active editor. */
 	async verify(...args: unknown[]): Promise<void> {
-		const [given] = args;
-		const uri = given instanceof vscode.Uri ? given : vscode.window.activeTextEditor?.document.uri;
-		if (uri === undefined || !isEnvironmentUri(uri)) {
-			throw new Failure('invalid', 'No environment file is open.', 'Open a *.env.py or *.env.ts file, then try again.');
-		}
-		await this.verifications.session(uri.fsPath).verify();
+		await this.verifications.session(environmentArgument(args[0])).verify();
 	}
+}
+
+/** Returns the path of the given environment file, or of the one in the active editor. Fails with `invalid`. */
+export function environmentArgument(given: unknown): string {
+	const uri = given instanceof vscode.Uri ? given : vscode.window.activeTextEditor?.document.uri;
+	if (uri === undefined || !isEnvironmentUri(uri)) {
+		throw new Failure('invalid', 'No environment file is open.', 'Open a *.env.py or *.env.ts file, then try again.');
+	}
+	return uri.fsPath;
 }

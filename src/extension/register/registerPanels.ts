@@ -33,7 +33,9 @@ export function registerPanels(
 			return dashboardPanels({ ...panels, diagnosis: await diagnosis.get() });
 		}),
 	);
-	const openDashboard = (folder: string) => dashboards.open(folder);
+	const openDashboard = async (folder: string) => {
+		await dashboards.open(folder);
+	};
 	const rollouts = keep(
 		new LazyPanels(panelTypes.rollouts, async () => {
 			const [{ rolloutsPanels }, { launchSettings, requireTrust }] = await Promise.all([

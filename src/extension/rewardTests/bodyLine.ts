@@ -4,7 +4,11 @@ import type { RewardSignature } from '../rewards/rewardSignatures.ts';
  * Returns the zero-based line at which a debugger should stop inside a reward: the first line of code after the
  * signature, or the signature's line if the entire reward is on it.
  */
-export function bodyLine(text: string, signature: RewardSignature, language: 'python' | 'script'): number {
+export function bodyLine(
+	text: string,
+	signature: Pick<RewardSignature, 'endLine'>,
+	language: 'python' | 'script',
+): number {
 	const lines = text.split('\n');
 	const own = lines[signature.endLine] ?? '';
 	const opens = language === 'python' ? /:\s*(?:#.*)?$/ : /[{(>]\s*(?:\/\/.*)?$/;

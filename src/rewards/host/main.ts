@@ -1,7 +1,7 @@
 // Node reward host: `node rewardHost.js`. It starts empty, loads rewards once and then scores batches, or loads an
-// environment and runs its episodes. Requests arrive
-// on file descriptor 3 and replies are sent on 4, because standard output belongs to the rewards. With a debugger,
-// `node rewardHost.js --once REQUEST REPLY` scores the request in a file.
+// environment and runs its episodes. Requests arrive on file descriptor 3 and replies are sent on 4, because standard
+// output belongs to the rewards. With a debugger, `node rewardHost.js --once REQUEST REPLY` scores the request in a file,
+// and `--episode` plays the episode in it.
 import module from 'node:module';
 import { Socket } from 'node:net';
 import { dirname } from 'node:path';
@@ -43,7 +43,10 @@ const own = dirname(fileURLToPath(import.meta.url));
 const server = new RewardServer(capture, imports, own);
 const [mode, requestPath = '', replyPath = ''] = process.argv.slice(2);
 if (mode === '--once') await scoreOnce(server, requestPath, replyPath);
-else serve();
+else if (mode === '--episode') {
+	const { playOnce } = await import('./environments/episodeOnce.ts');
+	await playOnce(capture, imports, own, requestPath, replyPath);
+} else serve();
 
 /** Runs a task that the token can cancel. Exceptions become the error in the response. */
 async function cancellable(

@@ -15,7 +15,7 @@ if __name__ == "__main__":
     own = os.path.dirname(os.path.abspath(__file__))
     sys.path = [path for path in sys.path if path != own]
     sys.path.insert(0, own)
-    from _reward_host import once, server
+    from _reward_host import episode_once, once, server
 
     sys.path.remove(own)
     # A bytecode cache is validated by the source's modification time and size, which can be the same after two quick
@@ -23,5 +23,7 @@ if __name__ == "__main__":
     sys.dont_write_bytecode = True
     if sys.argv[1:2] == ["--once"]:
         once.main(sys.argv[2], sys.argv[3])
+    elif sys.argv[1:2] == ["--episode"]:
+        episode_once.main(sys.argv[2], sys.argv[3])
     else:
         server.main()

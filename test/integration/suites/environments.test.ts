@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
+import { branchDifference } from '../../../src/core/episode/branchDifferences.ts';
 import type { EnvironmentState } from '../../../src/extension/environments/environmentState.ts';
 import { environmentInlineLine } from '../../../src/extension/environments/environmentWords.ts';
 import { commandIds } from '../../../src/extension/ids.ts';
@@ -109,6 +110,55 @@ suite('environments in the editor', () => {
 		assert.match(mark?.message ?? '', /earns 1\.00 on average, as much as the solutions/);
 		assert.match(document.lineAt(mark?.range.start.line ?? 0).text, /getReward\(\)/);
 		await vscode.commands.executeCommand('workbench.action.closeActiveEditor');
+	});
+
+	test('an episode is stepped through, branched, and compared with code that was broken', async function () {
+		this.timeout(120_000);
+		const uri = vscode.Uri.file(join(folder, 'number_game.env.py'));
+		const document = await vscode.workspace.openTextDocument(uri);
+		await replace(document, 'def reset((', 'def reset(');
+		await document.save();
+		await vscode.window.showTextDocument(document);
+		await untilState(uri, 'it is verified', ({ phase }) => phase === 'done');
+		const lenses = await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', uri);
+		const step = lenses.find(({ command }) => command?.title === 'Step Through')?.command;
+		assert.match(document.lineAt(lenses[0]?.range.start.line ?? 0).text, /^class NumberGame/);
+		assert.ok(step);
+		await vscode.commands.executeCommand(step.command, ...(step.arguments ?? []));
+		const { session } = await api.episodes.open({ file: uri.fsPath, runFolder: null });
+		await until('the page has loaded the environment', () => session.files.length > 0);
+		await session.settled;
+		const call = (branch: number, turn: number, number: number) =>
+			session.call({ type: 'call', branch, turn, calls: [{ name: 'guess', arguments: { number } }] });
+		const answers = (branch: number) => session.branch(branch).turns.map(({ results }) => results[0]?.content);
+
+		session.reset({ type: 'reset', index: 0, columns: { number: 42 }, seed: 1 });
+		await session.settled;
+		call(1, 0, 50);
+		await session.settled;
+		call(1, 1, 25);
+		await session.settled;
+		assert.equal(answers(1).length, 2);
+		call(1, 1, 42);
+		await session.settled;
+		assert.deepEqual(session.branch(2).origin, { kind: 'branch', of: 1, turn: 1 });
+		assert.equal(answers(2)[0], answers(1)[0]);
+		assert.equal(session.branch(2).turns[1]?.done, true);
+
+		await replace(document, 'self.won = number ==', 'self.won = number !=');
+		await document.save();
+		const replayed = await until('the page has the calls repeated', () => {
+			const replay = session.branches.find(({ origin }) => origin.kind === 'replay');
+			return replay?.turns.length === 2 && replay;
+		});
+		assert.equal(replayed.turns[0]?.done, true);
+		const { first, turns } = branchDifference(replayed, session.branch(2));
+		assert.deepEqual([first, turns[0]?.kind], [1, 'differs']);
+
+		await vscode.commands.executeCommand(commandIds.openEpisode, uri, { row: 0, policy: 'gold' });
+		const recorded = session.branches.at(-1);
+		assert.deepEqual(recorded?.origin, { kind: 'recorded', label: 'gold, row 0' });
+		await vscode.commands.executeCommand('workbench.action.closeAllEditors');
 	});
 
 	test('a name that is taken or invalid is rejected', async () => {

@@ -116,6 +116,7 @@ describe('import table in docs/architecture.md', () => {
 			'src/environment/machine/rocm.ts': 'a file of the system',
 			'src/environment/setup/requirements.ts': 'the package itself',
 			'src/environment/setup/setupLog.ts': 'a log in the storage of this user',
+			'src/rewards/host/environments/episodeOnce.ts': 'a request that the caller has just written',
 			'src/rewards/host/once.ts': 'a request that the caller has just written',
 			'src/rewards/host/rewardSource.ts': 'a file that this process has loaded already',
 			'src/rewards/hostPrograms.ts': 'the programs in dist',

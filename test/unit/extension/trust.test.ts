@@ -98,7 +98,15 @@ const untrusted: readonly (keyof typeof commandIds)[] = [
 		'forgetRun',
 		'refreshRuns',
 	] as const),
-	...(['newProject', 'newReward', 'newEnvironment', 'useReward', 'showBuiltInReward', 'showVerification'] as const),
+	...([
+		'newProject',
+		'newReward',
+		'newEnvironment',
+		'stepEnvironment',
+		'useReward',
+		'showBuiltInReward',
+		'showVerification',
+	] as const),
 	...(['refreshRewards', 'showRewardLog', 'setApiKey', 'removeApiKey'] as const),
 	...(['openSearchTree', 'compareSearches', 'stopSearch', 'openSearchLog', 'renameSearch', 'deleteSearch'] as const),
 	...(['refreshSearches', 'exportResearchReport', 'openPlayground'] as const),
@@ -155,7 +163,7 @@ const known = [
 	'pytorch/setUpCommand.ts',
 	'pytorch/setupQuestions.ts',
 	'pytorch/windowTorchPython.ts',
-	'rewardTests/rewardDebugger.ts', // by rewardTests.ts and by VerifyCommands.debugRow
+	'rewardTests/debugSession.ts', // by RewardDebugger, which opens the verifier first, and by the episode view, which loads the environment first
 	'rewards/verifierPool.ts',
 	'runStarter.ts',
 	'workerClient.ts', // Our own programs; those that run what others made ask for trust: rolloutIndex/windowRolloutIndex.ts reads, search/windowSearches.ts asks.

@@ -35,7 +35,8 @@ export interface WebviewOptions {
 		| 'tree'
 		| 'strategies'
 		| 'dataset'
-		| 'playground';
+		| 'playground'
+		| 'episode';
 	readonly theme?: ThemeName;
 	readonly width?: number;
 	readonly height?: number;

@@ -64,8 +64,7 @@ export class EnvironmentServer {
 		} catch {
 			throw new LoadFault({ reason: 'missing', message: `Cannot use folder ${dirname(file)}` });
 		}
-		const random = Random.of(seed, 'Math.random');
-		Math.random = () => random.next();
+		seedRandom(seed);
 		this.#imports.install();
 		this.#loaded = await loadEnvironmentFile(file, this.#imports, this.#own);
 		this.#probe = this.#loaded.probe;
@@ -114,11 +113,12 @@ export class EnvironmentServer {
 		return {};
 	}
 
-	#reset({ instance, state, row }: ResetRequest): Promise<ResetReply> {
+	#reset({ instance, state, row, seed }: ResetRequest): Promise<ResetReply> {
 		return this.#reply(instance, state, async (): Promise<Outcome> => {
 			const started = this.#instances.get(instance) ?? this.#probe ?? new this.#environment.kind();
 			this.#probe = null;
 			this.#instances.set(instance, started);
+			if (seed !== undefined) seedRandom(seed);
 			const returned = started.reset(row);
 			const observation = (isPromise(returned) ? await returned : returned) ?? null;
 			if (observation !== null && typeof observation !== 'string') {
@@ -222,4 +222,9 @@ function tooLong(name: string, text: string | null): HostError | null {
 	if (text === null || text.length <= maxObservation) return null;
 	const limit = formatCount(maxObservation);
 	return { kind: 'size', message: `${name} returned ${formatCount(text.length)} characters; the limit is ${limit}` };
+}
+
+function seedRandom(seed: number): void {
+	const random = Random.of(seed, 'Math.random');
+	Math.random = () => random.next();
 }

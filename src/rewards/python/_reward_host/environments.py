@@ -82,6 +82,8 @@ class Environments:
         def work():
             if key not in self._instances:
                 self._instances[key] = self._environment.create()
+            if "seed" in params:
+                random.seed(params["seed"])
             observation = self._instances[key].reset(**params["row"])
             if observation is not None and not isinstance(observation, str):
                 if hasattr(observation, "close") and hasattr(observation, "send"):

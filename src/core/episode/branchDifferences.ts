@@ -1,0 +1,121 @@
+import { formatCounted } from '../../base/format.ts';
+import type { Episode } from '../../protocol/episode.ts';
+import type { EpisodeBranch, ShownTurn } from '../../protocol/episodeMessages.ts';
+import { episodeDifference } from './episodeDifference.ts';
+import { type StateChange, stateChanges } from './stateChanges.ts';
+
+/** How a turn differs from the same turn of another episode. */
+export interface TurnDifference {
+	/**
+	 * `same`; `differs`: the same calls gave something else; `calls`: other calls; `only`: the other episode has no such turn;
+	 * `missing`: this one has none.
+	 */
+	readonly kind: 'same' | 'differs' | 'calls' | 'only' | 'missing';
+	/** Whether each result differs, in order. */
+	readonly results: readonly boolean[];
+	readonly done: boolean;
+	/** Values of the state in the other episode (`before`) and in this one (`after`). */
+	readonly state: readonly StateChange[];
+}
+
+export interface BranchDifference {
+	/** `observation`: of the reset. */
+	readonly reset: { readonly observation: boolean; readonly state: readonly StateChange[] };
+	readonly turns: readonly TurnDifference[];
+	/** false if only one of the rewards is known. */
+	readonly reward: boolean;
+	readonly error: boolean;
+	/** First turn that differs, where 0 is the reset and the number of turns plus 1 the reward; null if there is none. */
+	readonly first: number | null;
+	/** Description of the first difference that a model would see; null if there is none. */
+	readonly text: string | null;
+}
+
+/** Compares an episode with the one that it repeats or follows. */
+export function branchDifference(branch: EpisodeBranch, other: EpisodeBranch): BranchDifference {
+	const observation = branch.reset?.observation !== other.reset?.observation || restOf(branch) !== restOf(other);
+	const reset = { observation, state: stateChanges(other.reset?.state, branch.reset?.state) };
+	const length = Math.max(branch.turns.length, other.turns.length);
+	const turns = Array.from({ length }, (_, i) => turnDifference(branch.turns[i], other.turns[i]));
+	const known = branch.reward !== null && other.reward !== null;
+	const reward = known && branch.reward?.value !== other.reward?.value;
+	const error = branch.error?.kind !== other.error?.kind || branch.error?.message !== other.error?.message;
+	const at = turns.findIndex(({ kind }) => kind !== 'same');
+	const first =
+		observation || reset.state.length > 0
+			? 0
+			: at >= 0
+				? at + 1
+				: reward || error
+					? Math.max(branch.turns.length, other.turns.length) + 1
+					: null;
+	return { reset, turns, reward, error, first, text: differenceText(branch, other, turns) };
+}
+
+/** Returns whether two episodes with the same calls look the same to a model, up to a turn. */
+export function samePrefix(a: EpisodeBranch, b: EpisodeBranch, turn: number): boolean {
+	if (a.reset?.observation !== b.reset?.observation || restOf(a) !== restOf(b)) return false;
+	for (let i = 0; i < turn; i++) {
+		const [one, other] = [a.turns[i], b.turns[i]];
+		if (one === undefined || other === undefined) return false;
+		if (one.results.length !== other.results.length || differingResults(one, other).includes(true)) return false;
+	}
+	return true;
+}
+
+function turnDifference(turn: ShownTurn | undefined, other: ShownTurn | undefined): TurnDifference {
+	const none = { results: [], done: false, state: [] };
+	if (turn === undefined) return { kind: 'missing', ...none };
+	if (other === undefined) return { kind: 'only', ...none };
+	const state = stateChanges(other.state, turn.state);
+	if (JSON.stringify(turn.calls) !== JSON.stringify(other.calls)) return { kind: 'calls', ...none, state };
+	const results = differingResults(turn, other);
+	// Recorded episodes do not always include it.
+	const done = turn.done !== null && other.done !== null && turn.done !== other.done;
+	const differs = results.includes(true) || turn.results.length !== other.results.length || done || state.length > 0;
+	return { kind: differs ? 'differs' : 'same', results, done, state };
+}
+
+function differingResults(turn: ShownTurn, other: ShownTurn): boolean[] {
+	return turn.results.map(({ content, failed, rest }, i) => {
+		const one = other.results[i];
+		return one === undefined || one.content !== content || one.failed !== failed || one.rest?.hash !== rest?.hash;
+	});
+}
+
+function restOf({ reset }: EpisodeBranch): string | undefined {
+	return reset?.rest?.hash;
+}
+
+function differenceText(branch: EpisodeBranch, other: EpisodeBranch, turns: readonly TurnDifference[]): string | null {
+	const diverged = turns.findIndex(({ kind }) => kind === 'calls' || kind === 'only' || kind === 'missing');
+	const text = episodeDifference(comparable(other, diverged), comparable(branch, diverged))?.text;
+	if (text !== undefined) return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+	if (diverged < 0) return null;
+	const { kind } = turns[diverged] as TurnDifference;
+	if (kind === 'calls') return `Different calls from turn ${diverged + 1}`;
+	return `${kind === 'only' ? 'Longer' : 'Shorter'}: the same for ${formatCounted(diverged, 'turn')}`;
+}
+
+/** Returns the part of an episode that can be compared. After the episodes diverge, differences are expected. */
+function comparable(branch: EpisodeBranch, diverged: number): Episode {
+	const episode = episodeOf(branch);
+	if (diverged < 0) return episode;
+	const { error: _, ...rest } = episode;
+	return { ...rest, turns: episode.turns.slice(0, diverged), reward: null };
+}
+
+/** Returns an episode of the view in the form in which the rest of the product has episodes. */
+export function episodeOf({ row, reset, turns, reward, error }: EpisodeBranch): Episode {
+	return {
+		row: row ?? 0,
+		policy: 'view',
+		observation: reset?.observation ?? null,
+		turns: turns.map(({ calls, results, done, durationMs }) => ({ calls, results, done, durationMs: durationMs ?? 0 })),
+		reward: reward?.value ?? null,
+		stop: error === undefined ? 'policy' : 'failed',
+		...(error === undefined ? {} : { error }),
+		durationMs: 0,
+		logs: [],
+	};
+}

@@ -1,0 +1,48 @@
+import * as vscode from 'vscode';
+import { Disposable } from '../../base/disposable.ts';
+import { commandIds } from '../ids.ts';
+import { classLine, environmentFilePattern } from './environmentFiles.ts';
+import type { EnvironmentVerifications } from './environmentVerifications.ts';
+
+const actions = [
+	['Verify', commandIds.verifyEnvironment, 'Play episodes with the built-in policies'],
+	['Step Through', commandIds.stepEnvironment, 'Play an episode by hand, turn by turn'],
+	['Episodes', commandIds.openEpisode, 'Open an episode of the verification'],
+] as const;
+
+/** Code lenses above the environment's class. In an untrusted workspace, a single lens explains why they are missing. */
+export class EnvironmentLenses extends Disposable implements vscode.CodeLensProvider {
+	readonly #view: EnvironmentVerifications;
+	readonly #changed = this.register(new vscode.EventEmitter<void>());
+	readonly #known = new Set<string>();
+	readonly onDidChangeCodeLenses = this.#changed.event;
+
+	constructor(view: EnvironmentVerifications) {
+		super();
+		this.#view = view;
+		const selector = { scheme: 'file', pattern: environmentFilePattern };
+		this.register(vscode.languages.registerCodeLensProvider(selector, this));
+		this.register(vscode.workspace.onDidGrantWorkspaceTrust(() => this.#changed.fire()));
+		this.register(
+			view.onDidChange((file) => {
+				// The class is known from the first verification on.
+				if (this.#known.has(file) || view.get(file)?.verification == null) return;
+				this.#known.add(file);
+				this.#changed.fire();
+			}),
+		);
+	}
+
+	provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
+		const name = this.#view.get(document.uri.fsPath)?.verification?.environment.name;
+		const line = (name === undefined ? null : classLine(document.getText(), name)) ?? 0;
+		const range = new vscode.Range(line, 0, line, 0);
+		if (!vscode.workspace.isTrusted) {
+			const title = '$(shield) Trust this workspace to verify the environment';
+			return [new vscode.CodeLens(range, { title, command: 'workbench.trust.manage' })];
+		}
+		return actions.map(
+			([title, command, tooltip]) => new vscode.CodeLens(range, { title, command, tooltip, arguments: [document.uri] }),
+		);
+	}
+}

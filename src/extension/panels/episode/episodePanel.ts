@@ -1,0 +1,178 @@
+import { basename } from 'node:path';
+import * as vscode from 'vscode';
+import { Failure } from '../../../base/failure.ts';
+import { environmentData } from '../../../episodes/environmentData.ts';
+import { EnvironmentRunner } from '../../../episodes/environmentRunner.ts';
+import {
+	type EpisodeCommand,
+	type EpisodeEvent,
+	episodeCommandSchema,
+	episodeRequests,
+} from '../../../protocol/episodeMessages.ts';
+import type { EnvironmentWorkbench } from '../../environments/environmentWorkbench.ts';
+import { panelTypes } from '../../ids.ts';
+import type { Notices } from '../../notices.ts';
+import { displayText } from '../../runView.ts';
+import { AppPanel, type PanelContext, type RequestHandlers } from '../panelBase.ts';
+import type { DebuggedTurn, debugTurn } from './episodeDebugger.ts';
+import type { EpisodePlace } from './episodePlace.ts';
+import { EpisodeViewSession, type StartedView } from './episodeViewSession.ts';
+import type { RecordedEpisode } from './shownEpisode.ts';
+
+type DebugTurn = typeof debugTurn;
+
+export interface EpisodePanelNeeds extends PanelContext {
+	readonly notices: Notices;
+	readonly environments: Pick<EnvironmentWorkbench, 'hosts' | 'limits' | 'debugger'>;
+}
+
+const app = {
+	name: 'episode',
+	viewType: panelTypes.episode,
+	commands: episodeCommandSchema,
+	requests: episodeRequests,
+} as const;
+
+/** Number of rows to choose from. The first ones drawn with this seed are those of verification in the editor. */
+const rows = { rows: 100, seed: 1 } as const;
+
+/** A panel that steps through episodes of one environment. */
+export class EpisodePanel extends AppPanel<EpisodeEvent, EpisodeCommand, typeof episodeRequests> {
+	readonly #needs: EpisodePanelNeeds;
+	readonly #place: EpisodePlace;
+	readonly #session: EpisodeViewSession;
+	protected readonly handlers: RequestHandlers<typeof episodeRequests>;
+
+	constructor(panel: vscode.WebviewPanel, needs: EpisodePanelNeeds, place: EpisodePlace, started: StartedView) {
+		super(panel, needs, app);
+		this.#needs = needs;
+		this.#place = place;
+		const { file } = place;
+		const { environments } = needs;
+		this.#session = this.register(
+			new EpisodeViewSession(
+				{
+					file,
+					runFolder: place.runFolder,
+					open: async () => {
+						const hosts = await environments.hosts(file);
+						return new EnvironmentRunner(hosts, file, { seed: 1, limits: environments.limits(file) });
+					},
+					data: (signal) => environmentData({ file, ...rows, signal }),
+					post: (event) => void this.post(event),
+					forbidden,
+					debugs: true,
+					saves: false,
+				},
+				started,
+			),
+		);
+		this.title = episodeTitle(place);
+		this.register(vscode.workspace.onDidGrantWorkspaceTrust(() => this.#session.load()));
+		this.register(
+			vscode.workspace.onDidSaveTextDocument(({ uri }) => {
+				if (uri.scheme === 'file' && (uri.fsPath === file || this.#session.files.includes(uri.fsPath))) {
+					this.#session.changed();
+				}
+			}),
+		);
+		this.handlers = {
+			loadRow: ({ index }) => ({ text: JSON.stringify(this.#session.row(index), null, 2) }),
+		};
+		this.load(needs);
+	}
+
+	/** Exposed for tests and for commands in other extensions. */
+	get session(): EpisodeViewSession {
+		return this.#session;
+	}
+
+	record(episode: RecordedEpisode): void {
+		this.#session.record(episode);
+	}
+
+	protected override onCommand(command: EpisodeCommand): void {
+		const session = this.#session;
+		switch (command.type) {
+			case 'ready':
+				session.begin();
+				break;
+			case 'reset':
+			case 'call':
+				session[command.type](command as never);
+				break;
+			case 'reward':
+			case 'replay':
+			case 'remove':
+				session[command.type](command.branch);
+				break;
+			case 'stop':
+			case 'restart':
+				session[command.type]();
+				break;
+			case 'debug':
+				this.#debug(command.branch, command.turn);
+				break;
+			case 'save':
+				break;
+			case 'openFile':
+				this.#openFile(command.line).catch((error: unknown) => this.#needs.notices.failure(error));
+				break;
+			case 'trust':
+				void vscode.commands.executeCommand('workbench.trust.manage');
+				break;
+			case 'fault':
+				this.log.error(`episode: ${command.message}`);
+				break;
+		}
+	}
+
+	#debug(id: number, turn: number): void {
+		const { session } = this;
+		session.act('Starting the debugger', async (environment) => {
+			const { debugTurn } = await import('./episodeDebugger.ts');
+			const asked = { file: this.#place.file, environment, branch: session.branch(id), turn };
+			await this.#debugged(asked, debugTurn);
+		});
+	}
+
+	/** Resolves once the debugger runs, so that the view stays usable. */
+	#debugged(asked: DebuggedTurn, debugTurn: DebugTurn): Promise<void> {
+		const { environments, notices } = this.#needs;
+		return new Promise((resolve, reject) => {
+			let running = false;
+			const started = () => {
+				running = true;
+				resolve();
+			};
+			debugTurn(asked, environments.debugger, started).then(
+				(result) => {
+					if (result !== null) void notices.information(displayText(result, 400));
+				},
+				(error: unknown) => (running ? notices.failure(error) : reject(error)),
+			);
+		});
+	}
+
+	async #openFile(line: number | null): Promise<void> {
+		const { file } = this.#place;
+		try {
+			const document = await vscode.workspace.openTextDocument(vscode.Uri.file(file));
+			const at = Math.max(0, Math.min((line ?? 1) - 1, document.lineCount - 1));
+			await vscode.window.showTextDocument(document, {
+				viewColumn: vscode.ViewColumn.Beside,
+				...(line === null ? {} : { selection: new vscode.Range(at, 0, at, 0) }),
+			});
+		} catch (error) {
+			throw Failure.from(error, `Cannot open ${file}`);
+		}
+	}
+}
+
+export function episodeTitle({ file }: EpisodePlace): string {
+	return `Episode: ${displayText(basename(file), 60)}`;
+}
+
+function forbidden(): string | null {
+	return vscode.workspace.isTrusted ? null : 'Environments are disabled because this workspace is not trusted.';
+}

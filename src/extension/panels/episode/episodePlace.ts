@@ -1,0 +1,47 @@
+import { lstat } from 'node:fs/promises';
+import { isAbsolute, normalize } from 'node:path';
+import { Failure } from '../../../base/failure.ts';
+import { isEnvironmentFile } from '../../../core/episode/environmentLanguage.ts';
+import { decodeOrThrow } from '../../../protocol/decode.ts';
+import { episodeStateSchema } from '../../../protocol/episodeMessages.ts';
+import type { StartedView } from './episodeViewSession.ts';
+import type { RecordedEpisode } from './shownEpisode.ts';
+
+/** What an episode view shows: an environment file of the workspace, or a run's copy of one. */
+export interface EpisodePlace {
+	/** Absolute path of the environment file. */
+	readonly file: string;
+	/** Folder of the run whose copy this is; null for a file of the workspace. */
+	readonly runFolder: string | null;
+}
+
+/** A view that has been restored after a reload. */
+export interface RestoredPlace extends EpisodePlace {
+	readonly started: StartedView;
+}
+
+/** An episode to show in the view. */
+export type OpenedEpisode = RecordedEpisode;
+
+/**
+ * Returns the place and the episodes in a saved state. Only a regular file that is named like an environment is accepted.
+ * Fails with `invalid` or `missing`.
+ */
+export async function restoredPlace(state: unknown): Promise<RestoredPlace> {
+	const saved = decodeOrThrow(episodeStateSchema, state, 'The saved view state');
+	const { runFolder, branches, show } = saved;
+	if (!isAbsolute(saved.file) || !isEnvironmentFile(saved.file) || (runFolder !== null && !isAbsolute(runFolder))) {
+		throw new Failure('invalid', 'The saved view state does not name an environment file.', 'Open the file instead.');
+	}
+	const file = normalize(saved.file);
+	const found = await lstat(file).catch(() => null);
+	if (found === null || !found.isFile()) {
+		throw new Failure('missing', `The environment file ${file} no longer exists.`, 'Open another one.');
+	}
+	const known = new Set(branches.map(({ id }) => id));
+	return {
+		file,
+		runFolder: runFolder === null ? null : normalize(runFolder),
+		started: { branches, show: show !== null && known.has(show.branch) ? show : null },
+	};
+}
