@@ -211,11 +211,11 @@ def loss_cases(rng):
             "metrics": metrics_of(stand_in),
         }
 
-def objective_cases(rng, count):
-    """Losses other than GRPO's clipped token ratios."""
+def objective_cases(rng, count, kinds=KINDS, episodes=False):
+    """Losses other than GRPO's clipped token ratios. In episodes, some tokens come from an environment (`tool_mask`)."""
     space_of = {"sequence_token": tokens_space, "gmpo": gmpo_space}
     for index in range(count):
-        kind = KINDS[index % len(KINDS)]
+        kind = kinds[index % len(kinds)]
         rows = rng.choice([1, 3, 6])
         longest = rng.choice([2, 4, 7])
         # TRL takes tensors with one column for values of sequences.
@@ -248,6 +248,8 @@ def objective_cases(rng, count):
         ref = logprobs.detach() + table(lambda: rng.gauss(0, 0.5))
         entropies = table(lambda: rng.random() * 2)
         mask = torch.tensor([[int(t < n and not m) for t in range(pad)] for n, m in zip(lengths, masked)])
+        # The first token of a completion is always the policy's.
+        trained = torch.tensor([[int(not episodes or t == 0 or rng.random() < 0.5) for t in range(pad)] for _ in lengths])
         advantages = torch.tensor([rng.choice([0.0, rng.gauss(0, 1)]) for _ in range(rows)], dtype=torch.float64)
         stand_in = trainer(
             beta=beta,
@@ -272,7 +274,7 @@ def objective_cases(rng, count):
             ),
         )
         stand_in._get_per_token_logps_and_entropies = lambda *a, **k: (logprobs, entropies, None)
-        tokens = int(mask.sum()) + (rng.randint(1, 30) if parts > 1 else 0)
+        tokens = int((mask * trained).sum()) + (rng.randint(1, 30) if parts > 1 else 0)
         inputs = {
             "prompt_ids": torch.zeros(rows, 1),
             "prompt_mask": torch.ones(rows, 1),
@@ -284,6 +286,8 @@ def objective_cases(rng, count):
         }
         if old is not None:
             inputs["old_per_token_logps"] = old
+        if episodes:
+            inputs["tool_mask"] = trained
         compute = space_of.get(settings["level"], space_of.get(settings["lossType"], space))["_compute_loss"]
         loss = compute(stand_in, None, inputs)
         loss.backward()
@@ -303,6 +307,7 @@ def objective_cases(rng, count):
                     "refLogprobs": cut(ref)[i],
                     "entropies": cut(entropies)[i],
                     "gradient": cut(logprobs.grad)[i],
+                    **({"trained": cut(trained)[i]} if episodes else {}),
                 }
                 for i in range(rows)
             ],
@@ -311,11 +316,14 @@ def objective_cases(rng, count):
         }
 
 
+EPISODE_KINDS = [*({"lossType": name} for name in ["grpo", "bnpo", "dr_grpo", "dapo"]), *KINDS]
+
 rng = random.Random(1)
 golden = {
     "advantages": list(advantage_cases(rng)),
     "losses": list(loss_cases(rng)),
     "objectives": list(objective_cases(random.Random(2), count)),
+    "episodes": list(objective_cases(random.Random(3), 2 * len(EPISODE_KINDS), EPISODE_KINDS, episodes=True)),
 }
 parts = [f'"{key}": [\n' + ",\n".join(json.dumps(case) for case in cases) + "\n]" for key, cases in golden.items()]
 path.write_text('{"source": "TRL 1.13.0, trl/trainer/grpo_trainer.py",\n' + ",\n".join(parts) + "}\n")

@@ -8,6 +8,7 @@ import { rowLoss } from '../../src/core/grpo/objective/rowLoss.ts';
 import { rolloutMetrics } from '../../src/core/grpo/rolloutMetrics.ts';
 import { type Metrics, updateMetrics } from '../../src/core/grpo/stepMetrics.ts';
 import { combineRewards } from '../../src/core/reward/combineRewards.ts';
+import { ofTrained } from '../../src/engines/embedded/run/trainedTokens.ts';
 
 interface AdvantageCase {
 	scale: ScaleRewards;
@@ -27,6 +28,8 @@ interface GoldenRow {
 	refLogprobs: number[];
 	entropies: number[];
 	gradient: number[];
+	/** 0 for tokens from an environment (TRL's `tool_mask`). Absent if there are none. */
+	trained?: number[];
 }
 
 interface LossCase {
@@ -41,9 +44,24 @@ interface LossCase {
  * Written by makeTrlGolden.py from TRL 1.13's own code, in double precision except for counts and clip masks, which it
  * keeps in single precision.
  */
-const golden: { advantages: AdvantageCase[]; losses: LossCase[]; objectives: LossCase[] } = JSON.parse(
-	readFileSync(process.env.TRL_GOLDEN ?? new URL('../fixtures/golden/trl.json', import.meta.url), 'utf8'),
-);
+const golden: { advantages: AdvantageCase[]; losses: LossCase[]; objectives: LossCase[]; episodes: LossCase[] } =
+	JSON.parse(readFileSync(process.env.TRL_GOLDEN ?? new URL('../fixtures/golden/trl.json', import.meta.url), 'utf8'));
+
+/** Returns a row without the tokens from the environment. The embedded engine computes everything from the others. */
+function ofPolicy(row: GoldenRow): GoldenRow {
+	const { trained } = row;
+	if (trained === undefined) return row;
+	const own = (values: number[]) => [...ofTrained(Float64Array.from(values), Uint8Array.from(trained))];
+	const { logprobs, oldLogprobs, refLogprobs, entropies, gradient } = row;
+	return {
+		...row,
+		logprobs: own(logprobs),
+		oldLogprobs: oldLogprobs && own(oldLogprobs),
+		refLogprobs: own(refLogprobs),
+		entropies: own(entropies),
+		gradient: own(gradient),
+	};
+}
 
 function close(
 	actual: number | null | undefined,
@@ -92,8 +110,9 @@ describe("TRL's advantages and reward metrics", () => {
 });
 
 describe("TRL's losses, gradients and metrics of an update", () => {
-	const cases = [...golden.losses, ...golden.objectives];
-	for (const [i, { settings, generationTokens, rows, loss, metrics }] of cases.entries()) {
+	const cases = [...golden.losses, ...golden.objectives, ...golden.episodes];
+	for (const [i, { settings, generationTokens, rows: all, loss, metrics }] of cases.entries()) {
+		const rows = all.map(ofPolicy);
 		const objective: Objective = { ...defaultObjective, ...settings };
 		const { lossType, level, beta } = objective;
 		it(`case ${i}: ${lossType}, ${level}, beta ${beta}, ${rows.length} rows`, () => {
@@ -118,6 +137,12 @@ describe("TRL's losses, gradients and metrics of an update", () => {
 			const own = updateMetrics(rows, objective);
 			const nothing = rows.every((row) => row.masked);
 			for (const [name, expected] of Object.entries(metrics)) close(own[name], nothing ? null : expected, name);
+			for (const { trained = [], gradient } of all) {
+				assert.ok(
+					trained.every((one, t) => one === 1 || gradient[t] === 0),
+					'a token from the environment has a gradient',
+				);
+			}
 			assert.deepEqual(Object.keys(own).toSorted(), Object.keys(metrics).toSorted());
 		});
 	}

@@ -16,6 +16,8 @@ export interface ProblemSource {
 	readonly hasSolutions: boolean;
 	/** Returns the training problem at the given index for the given seed. Rows are reshuffled every epoch. */
 	training(seed: number, index: number): Problem;
+	/** Columns of the rows, for a source whose problems are rows of a file. Absent for generators. */
+	readonly columns?: readonly string[];
 	/** Training problems per epoch. Absent if unlimited. */
 	readonly trainingRows?: number;
 	/** Returns the first n problems of a fixed list that is independent of the seed, or fewer if the source runs out. */

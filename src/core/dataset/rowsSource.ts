@@ -38,8 +38,10 @@ export function rowsSource(name: string, { training, heldOut }: RowsSplit): Prob
 		);
 	}
 	const symbols = new Set<string>();
+	const columns = new Set<string>();
 	const longest = { prompt: 0, solution: 0, answer: 0 };
 	for (const row of [...training, ...heldOut]) {
+		for (const column in row.row) columns.add(column);
 		for (const field of ['prompt', 'solution', 'answer'] as const) {
 			for (const character of row[field] ?? '') symbols.add(character);
 			longest[field] = Math.max(longest[field], codePoints(row[field]));
@@ -63,6 +65,7 @@ export function rowsSource(name: string, { training, heldOut }: RowsSplit): Prob
 		maxSolutionLength: longest.solution,
 		maxAnswerLength: longest.answer,
 		hasSolutions: training.every((row) => row.solution !== null && row.answer !== null),
+		columns: [...columns],
 		trainingRows: training.length,
 		training(seed, index) {
 			const at = orderOf(seed, Math.floor(index / training.length))[index % training.length] as number;

@@ -1,8 +1,9 @@
 import type { Recipe } from '../../protocol/recipe/recipe.ts';
 import { isEnvironmentFile } from '../episode/environmentLanguage.ts';
 import { isServerAddress } from '../episode/serverAddress.ts';
+import { resolveTemplate, withCallTags } from '../text/template.ts';
 import { processesOf } from './checkBatches.ts';
-import type { Report } from './pathFault.ts';
+import { attempt, type Report } from './pathFault.ts';
 
 /** Finds conflicts between an environment and the rest of a recipe, and an environment reward in a recipe without an environment. */
 export function checkEnvironment(recipe: Recipe, report: Report): void {
@@ -11,10 +12,20 @@ export function checkEnvironment(recipe: Recipe, report: Report): void {
 	if (environment === undefined) {
 		if (reward >= 0)
 			report(['rewards', reward], 'The reward "environment" needs an "environment". Add one to the recipe.');
+		for (const [i, stage] of stages.entries()) {
+			if (stage.type !== 'sft' || stage.demonstrations === undefined) continue;
+			report(
+				['stages', i, 'demonstrations'],
+				'"demonstrations" are episodes, so they need an "environment". Add one to the recipe.',
+			);
+		}
 		return;
 	}
 	checkSource(environment, report);
-	if (engine === 'embedded') return;
+	if (engine === 'embedded') {
+		checkEpisodes(recipe, report);
+		return;
+	}
 	if (engine === 'ray' || processesOf(recipe) > 1) {
 		report(
 			['environment'],
@@ -51,5 +62,29 @@ function checkSource(environment: NonNullable<Recipe['environment']>, report: Re
 	}
 	if (first === 'file' && environment.arguments !== undefined) {
 		report(['environment', 'arguments'], 'Environment files have no arguments. Use columns of the rows.');
+	}
+}
+
+/** The embedded engine plays episodes in sft and grpo stages only. */
+function checkEpisodes({ template, stages }: Recipe, report: Report): void {
+	// Other errors in the template are reported elsewhere.
+	const own = attempt(
+		() => undefined,
+		['template'],
+		() => resolveTemplate(template),
+	);
+	if (own !== null) attempt(report, ['template'], () => withCallTags(own));
+	for (const [i, stage] of stages.entries()) {
+		if (stage.type === 'sft' && stage.data !== undefined) {
+			report(
+				['stages', i, 'data'],
+				'In a recipe with an environment, sft stages train on episodes. Remove "data", or move the stage to a recipe without "environment".',
+			);
+		}
+		if (stage.type === 'sft' || stage.type === 'grpo' || stage.type === 'pretrain') continue;
+		report(
+			['stages', i, 'type'],
+			`On the embedded engine, "${stage.type}" stages cannot train on environments. Use "sft" or "grpo".`,
+		);
 	}
 }

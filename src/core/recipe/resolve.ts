@@ -17,7 +17,7 @@ import { scoringSchema } from '../../protocol/recipe/scoringSettings.ts';
 import { learnsFromTexts } from '../../protocol/recipe/stageKinds.ts';
 import { pytorchSchema, raySchema } from '../../protocol/recipe/torchRecipe.ts';
 import { createTask } from '../dataset/createTask.ts';
-import { resolveTemplate } from '../text/template.ts';
+import { resolveTemplate, withCallTags } from '../text/template.ts';
 import { checkRecipe } from './checkRecipe.ts';
 import { stageSchemaOf } from './filledStage.ts';
 import { keyContext } from './keyContext.ts';
@@ -91,6 +91,20 @@ function resolveModel(
 	return { ...resolveKeys(newModelSchema, model, context), context: model.context ?? needed };
 }
 
+/** Returns the recipe's template, with tags for tool calls where the engine needs them. */
+function templateOf(recipe: Recipe): ResolvedRecipe['template'] {
+	const own = resolveTemplate(recipe.template);
+	const tagged = recipe.engine === 'embedded' && recipe.environment !== undefined;
+	const { think, answer, call, result, ...rest } = tagged ? withCallTags(own) : own;
+	return {
+		...rest,
+		think: think && [...think],
+		answer: answer && [...answer],
+		...(call === undefined || !tagged ? {} : { call: [...call] }),
+		...(result === undefined || !tagged ? {} : { result: [...result] }),
+	};
+}
+
 /**
  * Resolves a recipe: fills in all defaults, makes paths absolute, and freezes the engine's sizes, so that resuming on a
  * different machine computes the same result. Throws `invalid` for the first error that {@link checkRecipe} finds.
@@ -110,7 +124,7 @@ export function resolveRecipe(recipe: Recipe, machine: Machine): ResolvedRecipe 
  */
 export function resolveChecked(recipe: Recipe, machine: Machine): ResolvedRecipe {
 	const embedded = recipe.engine === 'embedded';
-	const template = resolveTemplate(recipe.template);
+	const template = templateOf(recipe);
 	const lengths = 'task' in recipe.dataset ? sequenceLengths(createTask(recipe.dataset), template) : null;
 	const context = keyContext(machine, embedded, lengths);
 	const stages = recipe.stages.map((stage) => resolveStage(stage, context));
@@ -126,11 +140,7 @@ export function resolveChecked(recipe: Recipe, machine: Machine): ResolvedRecipe
 		...microBatches(stages),
 		dataset: resolveDataset(recipe.dataset, context),
 		model: resolveModel(recipe, stages, lengths, context),
-		template: {
-			...template,
-			think: template.think && [...template.think],
-			answer: template.answer && [...template.answer],
-		},
+		template,
 		rewards: recipe.rewards.map((reward) => resolveReward(reward, machine)),
 		...(recipe.environment === undefined
 			? {}

@@ -63,6 +63,9 @@ export const resolvedRecipeSchema = v.strictObject({
 		prompt: v.string(),
 		think: v.nullable(v.tuple([v.string(), v.string()])),
 		answer: v.nullable(v.tuple([v.string(), v.string()])),
+		/** Tags of tool calls and answers. Present in recipes of the embedded engine with an environment. */
+		call: v.optional(v.tuple([v.string(), v.string()])),
+		result: v.optional(v.tuple([v.string(), v.string()])),
 		/** pytorch: whether the prompt is a user message, formatted with the model's chat template. */
 		chat: v.optional(v.boolean()),
 		system: v.optional(v.string()),

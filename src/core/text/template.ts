@@ -10,6 +10,9 @@ export interface Template {
 	readonly prompt: string;
 	readonly think: TagPair | null;
 	readonly answer: TagPair | null;
+	/** Tags of a tool call by the policy, and of the environment's answer. Only in recipes with an environment. */
+	readonly call?: TagPair | undefined;
+	readonly result?: TagPair | undefined;
 	/** Whether the prompt is sent as a user message, formatted with the model's chat template (PyTorch engine). */
 	readonly chat?: boolean | undefined;
 	/** System message that precedes the prompt. */
@@ -45,7 +48,28 @@ export function resolveTemplate(spec: TemplateSpec): Template {
 		answer: spec.answer,
 		...(spec.chat === true ? { chat: true } : {}),
 		...(spec.system === undefined ? {} : { system: spec.system }),
+		...(spec.call === undefined ? {} : { call: spec.call }),
+		...(spec.result === undefined ? {} : { result: spec.result }),
 	};
+	checkTemplate(template);
+	return template;
+}
+
+/** Returns the template with tags for tool calls and their answers: its own, or the default ones. */
+export function withCallTags(template: Template): Template & { readonly call: TagPair; readonly result: TagPair } {
+	const tagged = {
+		...template,
+		call: template.call ?? defaultCallTags.call,
+		result: template.result ?? defaultCallTags.result,
+	};
+	checkTemplate(tagged);
+	return tagged;
+}
+
+export const defaultCallTags = { call: ['<call>', '</call>'], result: ['<result>', '</result>'] } as const;
+
+/** Throws `invalid` if a template is ambiguous. */
+function checkTemplate(template: Template): void {
 	const tags = templateTags(template);
 	if (!template.prompt.includes('{prompt}')) {
 		throw new Failure(
@@ -57,12 +81,12 @@ export function resolveTemplate(spec: TemplateSpec): Template {
 	if (tags.some((tag) => tag === '') || new Set(tags).size < tags.length) {
 		throw new Failure('invalid', 'The template has an empty or duplicate tag.', 'Use a different string for each tag.');
 	}
-	return template;
 }
 
 /** All template tags, in the required order. */
-export function templateTags(template: Pick<Template, 'think' | 'answer'>): string[] {
-	return [...(template.think ?? []), ...(template.answer ?? [])];
+export function templateTags(template: Pick<Template, 'think' | 'answer' | 'call' | 'result'>): string[] {
+	const { think, answer, call, result } = template;
+	return [...(think ?? []), ...(answer ?? []), ...(call ?? []), ...(result ?? [])];
 }
 
 export function renderPrompt(template: Template, problem: string): string {

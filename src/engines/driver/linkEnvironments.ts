@@ -1,14 +1,11 @@
-import { Disposable, toDisposable } from '../../base/disposable.ts';
+import { Disposable } from '../../base/disposable.ts';
 import { Failure } from '../../base/failure.ts';
 import type { ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
-import { EnvironmentRunner } from '../../episodes/environmentRunner.ts';
-import { type EnvironmentSource, environmentSource, sentSource } from '../../episodes/environmentSource.ts';
+import type { EnvironmentRunner } from '../../episodes/environmentRunner.ts';
 import { EpisodeFault, type EpisodeSession } from '../../episodes/episodeSession.ts';
-import { openRewardHosts } from '../../rewards/openRewardHosts.ts';
+import { openRunEnvironment } from '../../episodes/openRunEnvironment.ts';
 import { rewardCopyPath } from '../../runs/rewardCopies.ts';
 import { contract, type LinkParams, type LinkResult } from './trainerServer.ts';
-
-type Environment = NonNullable<ResolvedRecipe['environment']>;
 
 /** The run's environment: instances in a supervised host process, which a trainer uses over its link. */
 export class LinkEnvironments extends Disposable {
@@ -65,32 +62,12 @@ export class LinkEnvironments extends Disposable {
 	}
 
 	async #start(): Promise<EnvironmentRunner> {
-		const { environment, seed, scoring } = this.#recipe;
-		if (environment === undefined) throw contract(new Failure('invalid', 'The recipe has no environment.'));
-		const source = await this.#source(environment);
-		const hosts = await openRewardHosts(source.python === undefined ? {} : { python: source.python });
-		if (this.disposed) hosts.dispose();
-		else this.register(hosts);
-		const limits = {
-			turnMs: environment.turnSeconds * 1000,
-			loadMs: scoring.loadSeconds * 1000,
-			memoryMb: scoring.memoryMb,
-		};
-		const runner = new EnvironmentRunner(hosts, source.file, { seed, limits, source: sentSource(source) });
-		this.register(toDisposable(() => runner.dispose()));
-		return runner;
-	}
-
-	/** Packages and servers are used where they are; of a file, the run has its own copy. */
-	async #source({ file, package: named, server, ...rest }: Environment): Promise<EnvironmentSource> {
-		if (file !== undefined) return { kind: 'file', file: rewardCopyPath(this.#folder, this.#recipe, file) };
-		const written = named ?? server;
-		if (written === undefined) throw contract(new Failure('invalid', "The recipe's environment has no source."));
-		const source = await environmentSource(written, rest);
-		if (source.kind === 'file') {
-			throw new Failure('invalid', `"package" in the recipe is a file: ${written}.`, 'Use "file" instead.');
-		}
-		return source;
+		if (this.#recipe.environment === undefined) throw contract(new Failure('invalid', 'The recipe has no environment.'));
+		const copyOf = (file: string) => rewardCopyPath(this.#folder, this.#recipe, file);
+		const opened = await openRunEnvironment(this.#recipe, copyOf);
+		if (this.disposed) opened.dispose();
+		else this.register(opened);
+		return opened.runner;
 	}
 }
 

@@ -69,6 +69,11 @@ export interface Sample extends Sequence {
 	readonly entropies: Float32Array;
 	/** Whether the completion reached its maximum length instead of ending with end-of-sequence or a stop token. */
 	readonly truncated: boolean;
+	/**
+	 * Completion tokens that the policy wrote are 1; tokens from an environment are 0, are not trained on, and have
+	 * log-probability and entropy 0. Absent if the policy wrote all of them.
+	 */
+	readonly trained?: Uint8Array;
 	/** Present if requested. */
 	readonly spread?: SpreadOfTokens;
 }

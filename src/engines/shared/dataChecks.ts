@@ -19,10 +19,16 @@ export function checkTexts({ stages }: Pick<ResolvedRecipe, 'stages'>, { name, t
 }
 
 /** Rejects training on worked solutions if the data has none. */
-export function checkSolutions(recipe: Pick<ResolvedRecipe, 'seed' | 'stages'>, source: ProblemSource): void {
+export function checkSolutions(
+	recipe: Pick<ResolvedRecipe, 'seed' | 'stages' | 'environment'>,
+	source: ProblemSource,
+): void {
 	const { hasSolutions, name } = source;
+	// With an environment, sft stages train on episodes.
 	const stage = recipe.stages.find(
-		(one) => (one.type === 'sft' && one.data === null) || (one.type === 'pretrain' && one.workedShare > 0),
+		(one) =>
+			(one.type === 'sft' && one.data === null && recipe.environment === undefined) ||
+			(one.type === 'pretrain' && one.workedShare > 0),
 	);
 	if (!hasSolutions && stage !== undefined) {
 		let worked = false;

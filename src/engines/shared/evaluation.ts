@@ -23,6 +23,8 @@ export interface EvaluatedSample extends ScoreRow {
 	/** Index of the problem in the evaluation. */
 	readonly problem: number;
 	readonly sample: number;
+	/** Whether the completion is correct, if that is known without the run's accuracy; null if it cannot be judged. */
+	readonly correct?: boolean | null;
 }
 
 /** Scores an evaluation's completions in chunks. Skips completions to which accuracy does not apply. */
@@ -38,12 +40,15 @@ export class EvaluationJudge {
 	}
 
 	async add(samples: readonly EvaluatedSample[]): Promise<void> {
-		const rows: ScoreRow[] = samples.map(({ problem: _, sample: __, ...row }) => row);
-		const values = await judgeOutcomes({ rewards: this.#rewards }, rows, this.#step);
-		for (const [i, { problem, sample, prompt, completion, answer, truncated }] of samples.entries()) {
-			const value = values[i] ?? null;
+		const unjudged = samples.filter(({ correct }) => correct === undefined);
+		const rows: ScoreRow[] = unjudged.map(({ problem: _, sample: __, correct: ___, ...row }) => row);
+		const values = rows.length === 0 ? [] : await judgeOutcomes({ rewards: this.#rewards }, rows, this.#step);
+		const judged = new Map(unjudged.map((one, i) => [one, values[i] ?? null]));
+		for (const one of samples) {
+			const { problem, sample, prompt, completion, answer, truncated } = one;
+			const value = one.correct === undefined ? (judged.get(one) ?? null) : one.correct;
 			if (value === null) continue;
-			const correct = value === 1;
+			const correct = value === 1 || value === true;
 			const others = this.#correct.get(problem);
 			if (others === undefined) this.#correct.set(problem, [correct]);
 			else others.push(correct);

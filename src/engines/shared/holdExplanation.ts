@@ -9,6 +9,14 @@ export function explainHold(
 ): { message: string; action: string } {
 	const message = `${describeFailures(failures)} Training is paused before step ${step + 1}, and these completions were not used for training.`;
 	const entry = rewards.findIndex((reward) => 'file' in reward && reward.file === failures.file);
+	if (failures.episodes === true) {
+		return {
+			message,
+			action:
+				'Continue to play the same batch again after fixing any cause outside of an environment file. If the file itself is at fault, ' +
+				'correct the original, stop this run, and start a new one from its newest checkpoint with environment.file set to the corrected file.',
+		};
+	}
 	const again = 'Continue to score the same batch again';
 	if (entry < 0) return { message, action: `${again} after fixing the cause.` };
 	return {

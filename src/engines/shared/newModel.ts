@@ -12,6 +12,11 @@ export interface NewModel {
 	readonly tokenizer: Tokenizer;
 }
 
+export interface LongerSequences {
+	readonly prompt: number;
+	readonly demonstration: number;
+}
+
 /** Returns the vocabulary required by the template and the data. */
 export function vocabularyFor(
 	recipe: Pick<ResolvedRecipe, 'template'>,
@@ -31,16 +36,18 @@ function* withoutTags(texts: readonly string[], template: ResolvedRecipe['templa
 /**
  * Determines the dimensions and vocabulary of a new model.
  * @param texts text to cover in addition to the dataset
+ * @param longer tokens that an environment adds to the prompt, and length of the longest demonstration
  */
 export function newModel(
 	recipe: Pick<ResolvedRecipe, 'template' | 'stages'>,
 	wanted: Exclude<ResolvedRecipe['model'], { path: string }>,
 	source: ProblemSource,
 	texts: readonly string[] = [],
+	longer: LongerSequences = { prompt: 0, demonstration: 0 },
 ): NewModel {
 	const tokenizer = vocabularyFor(recipe, source, texts);
 	const { width, heads, layers, feedForward } = wanted;
-	const context = wanted.context ?? contextNeeded(recipe, source);
+	const context = wanted.context ?? contextNeeded(recipe, source, longer);
 	return { tokenizer, shape: { vocabulary: tokenizer.size, context, width, heads, layers, feedForward } };
 }
 
@@ -48,6 +55,7 @@ export function newModel(
 function contextNeeded(
 	{ template, stages }: Pick<ResolvedRecipe, 'template' | 'stages'>,
 	source: ProblemSource,
+	longer: LongerSequences,
 ): number {
 	const limits = stages.flatMap((stage) =>
 		isReinforced(stage) || stage.type === 'distill' || stage.type === 'rejection-sampling'
@@ -55,5 +63,7 @@ function contextNeeded(
 			: [],
 	);
 	const teaches = stages.some(({ type }) => learnsFromTexts(type));
-	return contextFor(sequenceLengths(source, template), limits, teaches);
+	const lengths = sequenceLengths(source, template);
+	const prompt = lengths.prompt + longer.prompt * (template.prompt.split('{prompt}').length - 1);
+	return contextFor({ ...lengths, prompt }, [...limits, longer.demonstration], teaches);
 }

@@ -17,6 +17,8 @@ export interface RowScore {
 export interface RewardFailures {
 	readonly column: string;
 	readonly file: string | null;
+	/** Whether the rows are episodes, which the environment in the file failed to play. */
+	readonly episodes?: boolean;
 	/** Number of rows on which the reward failed, and total number of rows. */
 	readonly failed: number;
 	readonly rows: number;
@@ -97,9 +99,11 @@ export async function scoreBatch(
 }
 
 /** Describes failures in one sentence: the reward, the number of rows, the reason and the location. */
-export function describeFailures({ column, file, failed, rows, first }: RewardFailures): string {
+export function describeFailures({ column, file, episodes, failed, rows, first }: RewardFailures): string {
 	const line = first.line === undefined ? '' : `, line ${first.line}`;
 	const where = file === null ? '' : ` (${file}${line})`;
 	const why = first.message.slice(0, longestMessage);
+	if (episodes === true)
+		return `The environment${where} failed in ${failed} of ${rows} episodes: ${why}`.replace(/[.]?$/, '.');
 	return `Reward "${column}"${where} failed on ${failed} of ${rows} rows: ${why}`.replace(/[.]?$/, '.');
 }

@@ -1,4 +1,4 @@
-export type Phase = 'generate' | 'reward' | 'logprobs' | 'update' | 'checkpoint' | 'evaluate';
+export type Phase = 'generate' | 'environment' | 'reward' | 'logprobs' | 'update' | 'checkpoint' | 'evaluate';
 
 /** Accumulates wall-clock seconds per phase, for display only. */
 export class Stopwatch {
@@ -9,8 +9,12 @@ export class Stopwatch {
 		try {
 			return await task();
 		} finally {
-			this.#seconds.set(phase, (this.#seconds.get(phase) ?? 0) + (performance.now() - start) / 1000);
+			this.add(phase, (performance.now() - start) / 1000);
 		}
+	}
+
+	add(phase: Phase, seconds: number): void {
+		this.#seconds.set(phase, (this.#seconds.get(phase) ?? 0) + seconds);
 	}
 
 	/** Returns the seconds spent in a phase since the last `take`, or 0 if the phase did not occur. */

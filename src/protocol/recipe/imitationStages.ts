@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { languageNames } from './builtInRewards.ts';
 import { choice, count, described, flag, real, text } from './recipeFields.ts';
-import { derivedKey, group, key, live, place, stageOf } from './recipeKey.ts';
+import { bareKey, derivedKey, group, key, live, place, stageOf } from './recipeKey.ts';
 import { batches, batchSize, generations, hubSplit, optimizer, sampling } from './stageFields.ts';
 
 /** Stages that train on existing text, or that generate such text. */
@@ -62,6 +62,18 @@ const completionKeys = {
 
 export const completionsSchema = group(completionKeys);
 
+export const demonstrationsSchema = group({
+	gold: key(
+		real(
+			'Fraction of episodes that follow the solution in the row (its "calls"). In the other episodes, and in rows without a solution, calls are random.',
+			0,
+			1,
+		),
+		1,
+	),
+	maxTurns: key(count('Max number of turns in an episode.', 1, 1000), 10),
+});
+
 export const sftStageSchema = stageOf('sft', 'Cold start: supervised fine-tuning on worked solutions.', {
 	...optimizer,
 	data: key(described(completionsSchema, 'Completions from a file.'), null, {
@@ -73,6 +85,20 @@ export const sftStageSchema = stageOf('sft', 'Cold start: supervised fine-tuning
 			},
 		},
 	}),
+	demonstrations: bareKey(
+		described(
+			demonstrationsSchema,
+			'In a recipe with an environment, the stage trains on episodes: how they are played.',
+		),
+		{
+			or: '{}',
+			lacking: {
+				pytorch: {
+					say: 'The pytorch engine plays no demonstrations, because pretrained models can call tools. Remove "demonstrations".',
+				},
+			},
+		},
+	),
 	batch_size: batchSize('Worked solutions per update.'),
 });
 

@@ -137,6 +137,13 @@ export const modelSchema = v.union(
 	'must be {"layers", "width", "heads"} or {"path"}',
 );
 
+const tagPair = (words: string) => described(v.tuple([v.string(), v.string()], 'must be ["open", "close"]'), words);
+const ofCalls = (name: string) => ({
+	pytorch: {
+		say: `"${name}" applies to the embedded engine; the chat template of a pytorch model has its own. Remove it.`,
+	},
+});
+
 export const templateNames = ['r1', 'r1-conversation', 'plain'] as const;
 export const templateSchema = v.union(
 	[
@@ -152,6 +159,14 @@ export const templateSchema = v.union(
 			}),
 			think: v.nullable(v.tuple([v.string(), v.string()], 'must be ["open", "close"] or null')),
 			answer: v.nullable(v.tuple([v.string(), v.string()], 'must be ["open", "close"] or null')),
+			call: bareKey(tagPair('embedded: tags of a tool call, in a recipe with an environment.'), {
+				or: '["<call>", "</call>"]',
+				lacking: ofCalls('call'),
+			}),
+			result: bareKey(tagPair("embedded: tags of the environment's answer to a tool call."), {
+				or: '["<result>", "</result>"]',
+				lacking: ofCalls('result'),
+			}),
 		}),
 	],
 	`must be one of ${templateNames.map((n) => `"${n}"`).join(', ')} or {"prompt", "think", "answer"}`,
@@ -283,13 +298,6 @@ export const recipeSchema = v.strictObject({
 			environmentSchema,
 			'Environment that the policy acts in. Its reward is the built-in reward "environment".',
 		),
-		{
-			lacking: {
-				embedded: {
-					say: 'The embedded engine does not support environments yet: set "engine": "pytorch".',
-				},
-			},
-		},
 	),
 	scoring: key(
 		described(scoringSchema, 'Limits for reward files, and the tolerated failure rate.'),

@@ -1,7 +1,8 @@
 import { type RewardGroups, rolloutMetrics } from '../../../core/grpo/rolloutMetrics.ts';
 import type { Metrics } from '../../../core/grpo/stepMetrics.ts';
 import type { PerToken } from '../learner.ts';
-import type { GenerationBatch, SamplingStage } from './generationBatch.ts';
+import type { GenerationBatch } from './generationBatch.ts';
+import type { SamplingStage } from './rollout.ts';
 import { rolloutLines } from './rolloutLines.ts';
 import type { StageHost } from './stageHost.ts';
 import type { TrainingRow } from './trainingRow.ts';
@@ -39,7 +40,9 @@ function samplingDifference(rows: readonly GraphRow[]): Metrics {
 	let count = 0;
 	let largest = 0;
 	for (const { row, logprobs } of rows) {
+		const { trained } = row.rollout.sample;
 		for (let t = 0; t < logprobs.length; t++) {
+			if (trained?.[t] === 0) continue;
 			const difference = Math.abs((logprobs[t] as number) - (row.rollout.sample.logprobs[t] as number));
 			sum += difference;
 			count++;

@@ -1,6 +1,13 @@
+import { isSuccess } from '../../../core/episode/episodeSuccess.ts';
 import { isReinforced } from '../../../core/recipe/resolvedRecipe.ts';
-import { type Evaluation, EvaluationJudge, type EvaluationSettings } from '../../shared/evaluation.ts';
-import type { Sample } from '../learner.ts';
+import {
+	type EvaluatedSample,
+	type Evaluation,
+	EvaluationJudge,
+	type EvaluationSettings,
+} from '../../shared/evaluation.ts';
+import type { EpisodePlayer } from './episodes/episodePlayer.ts';
+import type { PosedProblem } from './problemFeed.ts';
 import type { TrainingParts } from './stageHost.ts';
 
 /** Number of completions sampled per batch. */
@@ -28,20 +35,64 @@ export async function evaluate(parts: TrainingParts, step: number, settings: Eva
 	const judge = new EvaluationJudge(parts.rewards, step);
 	for (let start = 0; start < rows.length; start += chunkRows) {
 		const chunk = rows.slice(start, start + chunkRows);
-		const samples = await parts.learner.sample({
-			prompts: chunk.map((row) => row.posed.promptTokens),
-			seeds: chunk.map((row) => `${parts.recipe.seed}/${settings.name}/${step}/${row.problem}/${row.sample}`),
-			maxNewTokens: limit,
-			temperature: settings.temperature,
-		});
+		const seeds = chunk.map((row) => `${parts.recipe.seed}/${settings.name}/${step}/${row.problem}/${row.sample}`);
+		const answers =
+			parts.episodes === null
+				? await completions(parts, chunk, { seeds, temperature: settings.temperature, limit })
+				: await episodes(parts, parts.episodes, chunk, { seeds, temperature: settings.temperature, limit });
 		await judge.add(
-			chunk.map(({ posed: { prompt, problem }, ...place }, i) => {
-				const sample = samples[i] as Sample;
-				const completion = parts.tokenizer.decode(sample.tokens.slice(sample.promptLength));
+			chunk.map(({ posed: { problem }, ...place }, i) => {
 				const { answer, row } = problem;
-				return { ...place, prompt, completion, answer, row, truncated: sample.truncated };
+				return { ...place, answer, row, ...(answers[i] as Answer) };
 			}),
 		);
 	}
 	return judge.result(settings);
+}
+
+type Answer = Pick<EvaluatedSample, 'prompt' | 'completion' | 'truncated' | 'correct'>;
+interface Sampling {
+	readonly seeds: readonly string[];
+	readonly temperature: number;
+	readonly limit: number;
+}
+
+async function completions(
+	{ learner, tokenizer }: TrainingParts,
+	rows: readonly { readonly posed: PosedProblem }[],
+	{ seeds, temperature, limit }: Sampling,
+): Promise<Answer[]> {
+	const prompts = rows.map(({ posed }) => posed.promptTokens);
+	const samples = await learner.sample({ prompts, seeds, maxNewTokens: limit, temperature });
+	return samples.map(({ tokens, promptLength, truncated }, i) => ({
+		prompt: rows[i]?.posed.prompt as string,
+		completion: tokenizer.decode(tokens.slice(promptLength)),
+		truncated,
+	}));
+}
+
+/**
+ * Plays an episode for each row. If the environment gives rewards, an episode is correct if it earns the largest one.
+ * Episodes that failed are not counted.
+ */
+async function episodes(
+	{ learner }: TrainingParts,
+	player: EpisodePlayer,
+	rows: readonly { readonly posed: PosedProblem }[],
+	{ seeds, temperature, limit }: Sampling,
+): Promise<Answer[]> {
+	const { ownsReward, rewardRange } = player.environment.description;
+	const played = await player.play({
+		problems: rows.map(({ posed }) => posed.problem),
+		seeds,
+		temperature,
+		maxCompletionLength: limit,
+		sample: (request) => learner.sample(request),
+	});
+	return played.map(({ posed: { prompt }, completion, sample: { truncated }, reward, episode: { error } }) => ({
+		prompt,
+		completion,
+		truncated,
+		...(error !== undefined ? { correct: null } : ownsReward ? { correct: isSuccess(reward, rewardRange) } : {}),
+	}));
 }

@@ -1,29 +1,15 @@
 import { Failure } from '../../../base/failure.ts';
-import type { AdvantageKeys } from '../../../core/grpo/advantages/advantageSettings.ts';
-import { type BatchScore, type RewardFailures, type RowScore, scoreBatch } from '../../shared/scoreBatch.ts';
-import type { PerToken, Sample } from '../learner.ts';
+import type { Metrics } from '../../../core/grpo/stepMetrics.ts';
+import type { RolloutEpisode } from '../../../protocol/rolloutEpisode.ts';
+import type { BatchScore } from '../../shared/scoreBatch.ts';
 import { advantagesOf } from './advantagesOf.ts';
+import { scoredEpisodes } from './episodes/episodeBatch.ts';
+import { episodeMetrics } from './episodes/episodeMetrics.ts';
 import type { PosedProblem } from './problemFeed.ts';
+import { type Completion, type Rollout, type SamplingStage, type ScoredGroups, ScoringFailed } from './rollout.ts';
+import { scoreCompletions } from './scoreCompletions.ts';
 import type { StageHost, Verdict } from './stageHost.ts';
-
-/** Sampling settings for a stage type. */
-export interface SamplingStage extends AdvantageKeys {
-	readonly type: string;
-	readonly prompts_per_step: number;
-	readonly num_generations: number;
-	readonly max_completion_length: number;
-	readonly temperature: number;
-	readonly dynamic_sampling?: boolean;
-	readonly max_resamples?: number;
-}
-
-/** A sampled and scored completion. */
-export interface Rollout extends RowScore {
-	readonly posed: PosedProblem;
-	readonly sample: Sample;
-	/** Completion text without special tokens. */
-	readonly completion: string;
-}
+import { trainedLength } from './trainedTokens.ts';
 
 export interface GenerationBatch {
 	/** Rollouts, with the rows in each group contiguous. */
@@ -35,72 +21,44 @@ export interface GenerationBatch {
 	/** For each reward, the number of sampled rows on which it failed. Omits rewards without failures. */
 	readonly errors: ReadonlyMap<string, number>;
 	/**
-	 * Values that rewards passed to TRL's `log_metric`. With several rounds, contains only the values from the last one.
+	 * Values that rewards passed to TRL's `log_metric`, and metrics of episodes. With several rounds, contains only the
+	 * values that rewards logged in the last one.
 	 */
-	readonly metrics: Readonly<Record<string, number>>;
+	readonly metrics: Metrics;
 }
 
-/** Thrown if too many rows in a batch have no reward. The batch has had no effect at this point. */
-export class ScoringFailed extends Error {
-	readonly failures: RewardFailures;
-
-	constructor(failures: RewardFailures) {
-		super(`"${failures.column}" failed`);
-		this.failures = failures;
-	}
-}
-
-async function sampleGroups(
-	host: StageHost,
-	stage: SamplingStage,
-	round: number,
-): Promise<{ rows: Rollout[]; failures: readonly RewardFailures[]; metrics: BatchScore['metrics'] }> {
-	const { parts, progress, watch } = host;
+async function sampleGroups(host: StageHost, stage: SamplingStage, round: number): Promise<ScoredGroups> {
+	const { parts, progress } = host;
 	const posed = parts.feed.nextPosed(stage.prompts_per_step, stage.max_completion_length);
 	const problems = posed.flatMap((problem) => new Array<PosedProblem>(stage.num_generations).fill(problem));
-	const samples = await watch.measure('generate', () =>
-		parts.learner.sample({
+	const seeds = problems.map((_, i) => `${parts.recipe.seed}/sample/${progress.generations}/${round}/${i}`);
+	return parts.episodes === null
+		? scoredSamples(host, stage, problems, seeds)
+		: scoredEpisodes(host, parts.episodes, stage, problems, seeds);
+}
+
+async function scoredSamples(
+	host: StageHost,
+	stage: SamplingStage,
+	problems: readonly PosedProblem[],
+	seeds: readonly string[],
+): Promise<ScoredGroups> {
+	const { learner, tokenizer } = host.parts;
+	const samples = await host.watch.measure('generate', () =>
+		learner.sample({
 			prompts: problems.map((problem) => problem.promptTokens),
-			seeds: problems.map((_, i) => `${parts.recipe.seed}/sample/${progress.generations}/${round}/${i}`),
+			seeds,
 			maxNewTokens: stage.max_completion_length,
 			temperature: stage.temperature,
 		}),
 	);
-	const completions = samples.map((sample) => parts.tokenizer.decode(sample.tokens.slice(sample.promptLength)));
-	const {
-		rows: scores,
-		failures,
-		output,
-		metrics,
-	} = await watch.measure('reward', () =>
-		scoreBatch(
-			parts.rewards.scorers,
-			problems.map(({ problem, prompt }, i) => ({
-				prompt,
-				completion: completions[i] as string,
-				answer: problem.answer,
-				row: problem.row,
-				truncated: (samples[i] as Sample).truncated,
-				entropy: meanOf((samples[i] as Sample).entropies),
-			})),
-			{ step: progress.step, signal: host.interrupt },
-		),
-	);
-	for (const [column, lines] of output) host.noteOutput(column, lines);
-	return {
-		failures,
-		metrics,
-		rows: scores.map((score, i) => ({
-			...score,
-			posed: problems[i] as PosedProblem,
-			sample: samples[i] as Sample,
-			completion: completions[i] as string,
-		})),
-	};
-}
-
-function meanOf(values: PerToken): number {
-	return values.reduce((sum, value) => sum + value, 0) / values.length;
+	const completions = samples.map((sample, i) => ({
+		posed: problems[i] as PosedProblem,
+		sample,
+		completion: tokenizer.decode(sample.tokens.slice(sample.promptLength)),
+	}));
+	const { rows, failures, metrics } = await scoreCompletions(host, completions);
+	return { failures, metrics, rows: rows.map((score, i) => ({ ...score, ...(completions[i] as Completion) })) };
 }
 
 /**
@@ -117,8 +75,10 @@ export async function nextGeneration(
 			return await sampleBatch(host, await stage());
 		} catch (error) {
 			// The weights are unchanged, so sampling again gives the same batch.
-			if (error instanceof ScoringFailed) verdict = await host.holdBatch(error.failures);
-			else if (error instanceof Failure && error.reason === 'cancelled' && host.interrupt.aborted) {
+			if (error instanceof ScoringFailed) {
+				verdict = await host.holdBatch(error.failures);
+				await host.parts.episodes?.reload();
+			} else if (error instanceof Failure && error.reason === 'cancelled' && host.interrupt.aborted) {
 				verdict = await host.openGate();
 			} else throw error;
 		}
@@ -153,6 +113,7 @@ async function takeBatch(host: StageHost, stage: SamplingStage): Promise<Generat
 	const wanted = stage.prompts_per_step * size;
 	const errors = new Map<string, number>();
 	let metrics: BatchScore['metrics'] = {};
+	const episodes: RolloutEpisode[] = [];
 	let sampled = 0;
 	let sampledTokens = 0;
 	for (let round = 0; ; round++) {
@@ -164,9 +125,11 @@ async function takeBatch(host: StageHost, stage: SamplingStage): Promise<Generat
 			host.noteFailures(failure);
 		}
 		sampled += rows.length;
-		for (const { sample } of rows) {
-			sampledTokens += sample.tokens.length - sample.promptLength;
-			host.progress.tokens += sample.tokens.length;
+		for (const { sample, episode } of rows) {
+			const written = trainedLength(sample);
+			sampledTokens += written;
+			host.progress.tokens += sample.promptLength + written;
+			if (episode !== undefined) episodes.push(episode);
 		}
 		const { dead: isDead } = advantagesOf(host, stage, rows);
 		for (const [g, gone] of isDead.entries()) {
@@ -178,5 +141,5 @@ async function takeBatch(host: StageHost, stage: SamplingStage): Promise<Generat
 	}
 	host.progress.generations++;
 	const rollouts = [...live, ...dead].slice(0, wanted);
-	return { rollouts, sampled, sampledTokens, errors, metrics };
+	return { rollouts, sampled, sampledTokens, errors, metrics: { ...metrics, ...episodeMetrics(episodes) } };
 }

@@ -8,6 +8,7 @@ import { nextGeneration } from './generationBatch.ts';
 import { objectiveOf } from './objectiveOf.ts';
 import { checkFinite, optimizerSettings, type StageHost, type Verdict } from './stageHost.ts';
 import { tokenTerms } from './tokenTerms.ts';
+import { ofTrained, overAll } from './trainedTokens.ts';
 import { type Part, partition, shuffled, type TrainingRow, trainingRows, weigh } from './trainingRow.ts';
 
 /**
@@ -45,7 +46,7 @@ async function update(
 	const rows: GrpoRow[] = part.kept.map(({ row, weight }) => ({
 		tokens: row.rollout.sample.tokens,
 		promptLength: row.rollout.sample.promptLength,
-		weights: new Float32Array(row.length).fill(weight),
+		weights: overAll(new Float32Array(row.length).fill(weight), row.rollout.sample.trained),
 		advantage: row.advantage,
 		oldLogprobs: row.oldLogprobs,
 		refLogprobs: row.refLogprobs,
@@ -69,15 +70,16 @@ async function update(
 	const metrics = updateMetrics(
 		part.rows.map((row) => {
 			const i = place.get(row);
-			// Skipped rows were not recomputed, so use their sampler values.
-			const logprobs = i === undefined ? row.rollout.sample.logprobs : (result.logprobs[i] as PerToken);
+			const { trained, logprobs } = row.rollout.sample;
+			const own = (values: PerToken | null) => values && ofTrained(values, trained);
 			return {
 				masked: row.masked,
 				advantage: row.advantage,
-				logprobs,
-				entropies: entropiesOf(row),
-				oldLogprobs: i === undefined ? null : row.oldLogprobs,
-				refLogprobs: row.refLogprobs,
+				// Skipped rows were not recomputed, so use their sampler values.
+				logprobs: ofTrained(i === undefined ? logprobs : (result.logprobs[i] as PerToken), trained),
+				entropies: ofTrained(entropiesOf(row), trained),
+				oldLogprobs: i === undefined ? null : own(row.oldLogprobs),
+				refLogprobs: own(row.refLogprobs),
 			};
 		}),
 		objective,

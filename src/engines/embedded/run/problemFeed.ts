@@ -64,6 +64,12 @@ export class ProblemFeed {
 		});
 	}
 
+	/** Returns the next problem as it is, with its number. */
+	next(): { readonly problem: Problem; readonly number: number } {
+		const number = this.cursor++;
+		return { problem: this.#source.training(this.#seed, number), number };
+	}
+
 	/** Returns the next n problems whose worked solutions fit the context. */
 	nextWorked(n: number): WorkedProblem[] {
 		return this.#take(n, (problem) => {

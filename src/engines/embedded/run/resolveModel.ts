@@ -7,6 +7,7 @@ import { templateTags } from '../../../core/text/template.ts';
 import type { Tokenizer } from '../../../core/text/tokenizer.ts';
 import { newModel, vocabularyFor } from '../../shared/newModel.ts';
 import type { StoredCheckpoint } from './checkpointFolder.ts';
+import type { Rehearsal } from './episodes/rehearsal.ts';
 import type { ImitationFiles } from './imitation/imitationFiles.ts';
 import { tokenizerOf } from './imitation/teacher.ts';
 import type { ModelAndTokenizer } from './modelAndTokenizer.ts';
@@ -20,17 +21,21 @@ export function vocabularyHash(tokenizer: Tokenizer): string {
  * their checkpoint. Throws `mismatch` if the checkpoint does not match the recipe.
  * @param imitation text whose characters a new model must know in addition to the dataset's; a student uses its
  * teacher's vocabulary
+ * @param rehearsal what a new model needs for the recipe's environment
  */
 export function resolveModel(
 	recipe: ResolvedRecipe,
 	source: ProblemSource,
 	weights: StoredCheckpoint | null,
 	imitation: Pick<ImitationFiles, 'texts' | 'teachers'> = { texts: [], teachers: new Map() },
+	rehearsal: Rehearsal | null = null,
 ): ModelAndTokenizer {
 	const wanted = 'path' in recipe.model ? null : recipe.model;
 	if (weights === null) {
 		if (wanted === null) throw new Failure('internal', 'No model folder is open.');
-		const made = newModel(recipe, wanted, source, imitation.texts);
+		const texts = [...imitation.texts, ...(rehearsal?.texts ?? [])];
+		const longer = { prompt: rehearsal?.observation ?? 0, demonstration: rehearsal?.demonstration ?? 0 };
+		const made = newModel(recipe, wanted, source, texts, longer);
 		const [teacher] = imitation.teachers.values();
 		const tokenizer = teacher === undefined ? made.tokenizer : taught(recipe, source, teacher);
 		const shape = { ...made.shape, vocabulary: tokenizer.size };

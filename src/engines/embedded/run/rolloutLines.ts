@@ -1,6 +1,7 @@
 import type { RolloutLine } from '../../../protocol/rolloutLine.ts';
 import type { PerToken } from '../learner.ts';
-import type { SamplingStage } from './generationBatch.ts';
+import { observedRanges } from './episodes/conversation.ts';
+import type { Rollout, SamplingStage } from './rollout.ts';
 import type { StageHost } from './stageHost.ts';
 import type { TrainingRow } from './trainingRow.ts';
 
@@ -9,9 +10,14 @@ function rounded(values: PerToken): number[] {
 	return Array.from(values, (value) => Math.round(value * 1e6) / 1e6);
 }
 
-function extraOf(errors: Readonly<Record<string, string>> | null, length: number | null): Pick<RolloutLine, 'extra'> {
-	if (errors === null && length === null) return {};
-	return { extra: { ...(length === null ? {} : { length }), ...(errors === null ? {} : { errors }) } };
+function extraOf({ errors, episode, sample }: Rollout, withTokens: boolean): Pick<RolloutLine, 'extra'> {
+	const extra = {
+		...(withTokens ? {} : { length: sample.tokens.length - sample.promptLength }),
+		...(errors === null ? {} : { errors }),
+		...(episode === undefined ? {} : { episode }),
+		...(sample.trained === undefined ? {} : { observed: observedRanges(sample.trained) }),
+	};
+	return Object.keys(extra).length === 0 ? {} : { extra };
 }
 
 /** Yields the rollouts from a generation batch in the format of rollouts/step_N.jsonl. */
@@ -37,7 +43,7 @@ export function* rolloutLines(
 			reward: rollout.reward,
 			advantage,
 			truncated: sample.truncated,
-			...extraOf(rollout.errors, recipe.log.tokens ? null : sample.tokens.length - sample.promptLength),
+			...extraOf(rollout, recipe.log.tokens),
 			...(recipe.log.tokens
 				? {
 						tokens: {

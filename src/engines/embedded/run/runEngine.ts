@@ -10,6 +10,7 @@ import type { Progress } from '../../shared/progress.ts';
 import { adopt, nothingBefore, recallAccuracy, takeUp } from '../../shared/runPast.ts';
 import { type ProviderName, runtimeNames } from '../compute/providers.ts';
 import { readCheckpoint } from './checkpointFolder.ts';
+import { type OpenedEnvironment, openEnvironment } from './episodes/openedEnvironment.ts';
 import { openLabelFiles } from './heads/labelFile.ts';
 import { openImitationFiles } from './imitation/imitationFiles.ts';
 import { PolicyService, policyExtensions } from './policyService.ts';
@@ -36,6 +37,7 @@ class EmbeddedTraining implements Training {
 	readonly #run: OpenedRun;
 	#started: StartedTraining | null = null;
 	#policy: PolicyService | null = null;
+	#environment: OpenedEnvironment | null = null;
 
 	constructor(run: OpenedRun) {
 		this.#run = run;
@@ -65,6 +67,7 @@ class EmbeddedTraining implements Training {
 		const warn = (message: string) => {
 			void writer.appendEvent({ type: 'alert', level: 'warning', message }).catch(() => undefined);
 		};
+		this.#environment = await openEnvironment(run.folder, recipe, dataset.source);
 		const started = await startTraining({
 			recipe,
 			lastDevice,
@@ -74,6 +77,7 @@ class EmbeddedTraining implements Training {
 			labels,
 			pairs,
 			imitation,
+			environment: this.#environment,
 			onLeftOut: (count, why) => {
 				const rows = formatCounted(count, 'row has been', 'rows have been');
 				warn(`${rows} skipped so far: ${why}.`);
@@ -128,6 +132,7 @@ class EmbeddedTraining implements Training {
 	}
 
 	async dispose(): Promise<void> {
+		this.#environment?.dispose();
 		await this.#started?.parts.learner.dispose();
 	}
 }

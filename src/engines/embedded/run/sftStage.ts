@@ -1,11 +1,13 @@
 import type { ResolvedSftStage } from '../../../core/recipe/resolvedRecipe.ts';
+import { nextDemonstrations } from './episodes/demonstrations.ts';
 import type { CompletionTexts } from './imitation/completionTexts.ts';
-import { imitationUpdate } from './imitation/imitationUpdate.ts';
+import { type ImitatedSequence, imitationUpdate } from './imitation/imitationUpdate.ts';
 import type { StageHost, Verdict } from './stageHost.ts';
 
 /**
- * Supervised fine-tuning on worked solutions. The loss is the mean negative log-probability over the batch's completion
- * tokens, including end-of-sequence but not the prompt.
+ * Supervised fine-tuning on worked solutions or, in a recipe with an environment, on episodes. The loss is the mean
+ * negative log-probability over the batch's completion tokens, including end-of-sequence but not the prompt and what the
+ * environment answered.
  * @param texts completions from the stage's file, or null to use the worked solutions in the dataset
  */
 export async function runSftStage(
@@ -16,12 +18,24 @@ export async function runSftStage(
 	for (;;) {
 		const start = performance.now();
 		const settings = stage();
+		const { episodes } = host.parts;
 		const rows =
-			texts?.batch(host.progress.stageStep, settings.batch_size) ??
-			host.parts.feed
-				.nextWorked(settings.batch_size)
-				.map(({ tokens, promptTokens }) => ({ tokens, promptLength: promptTokens.length }));
+			episodes === null ? workedRows(host, settings, texts) : await nextDemonstrations(host, episodes, settings);
+		if (rows === 'stop') return 'stop';
 		const verdict = await imitationUpdate(host, settings, rows, start);
 		if (verdict !== 'next') return verdict;
 	}
+}
+
+function workedRows(
+	{ parts, progress }: StageHost,
+	settings: ResolvedSftStage,
+	texts: CompletionTexts | null,
+): readonly ImitatedSequence[] {
+	return (
+		texts?.batch(progress.stageStep, settings.batch_size) ??
+		parts.feed
+			.nextWorked(settings.batch_size)
+			.map(({ tokens, promptTokens }) => ({ tokens, promptLength: promptTokens.length }))
+	);
 }

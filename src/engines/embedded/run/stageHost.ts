@@ -12,6 +12,7 @@ import type { Verdict } from '../../shared/runCourse.ts';
 import type { RewardFailures } from '../../shared/scoreBatch.ts';
 import type { Stopwatch } from '../../shared/stopwatch.ts';
 import type { Learner, OptimizerSettings, UpdateResult } from '../learner.ts';
+import type { EpisodePlayer } from './episodes/episodePlayer.ts';
 import type { LabeledSteps } from './heads/labelFile.ts';
 import type { ImitationParts } from './imitation/imitationParts.ts';
 import type { PreferencePairs } from './preference/pairFiles.ts';
@@ -31,6 +32,8 @@ export interface TrainingParts {
 	/** Preference pairs by index of the stage that uses them. */
 	readonly pairs: ReadonlyMap<number, PreferencePairs>;
 	readonly imitation: ImitationParts;
+	/** Plays episodes in the recipe's environment; null if it has none, in which case completions are not episodes. */
+	readonly episodes: EpisodePlayer | null;
 }
 
 export type { Verdict };

@@ -17,6 +17,10 @@ import {
 	storedParameters,
 	storedReference,
 } from './checkpointFolder.ts';
+import { EpisodePlayer } from './episodes/episodePlayer.ts';
+import { EpisodeText } from './episodes/episodeText.ts';
+import type { OpenedEnvironment } from './episodes/openedEnvironment.ts';
+import { rehearse } from './episodes/rehearsal.ts';
 import { LabeledSteps, type LabelTexts } from './heads/labelFile.ts';
 import type { ImitationFiles } from './imitation/imitationFiles.ts';
 import { imitationParts } from './imitation/imitationParts.ts';
@@ -48,6 +52,8 @@ export interface StartOptions {
 	readonly labels: LabelTexts;
 	readonly pairs: PairFiles;
 	readonly imitation: ImitationFiles;
+	/** The recipe's environment, or null if it has none. */
+	readonly environment: OpenedEnvironment | null;
 }
 
 function progressOf({ state }: StoredCheckpoint): Progress {
@@ -110,13 +116,21 @@ function labelsOf({ recipe, labels, onLeftOut }: StartOptions, model: ModelAndTo
 	);
 }
 
+function playerFor(recipe: ResolvedRecipe, environment: OpenedEnvironment, model: ModelAndTokenizer): EpisodePlayer {
+	const text = new EpisodeText(model.tokenizer, recipe.template, environment.tools);
+	const limits = { maxTurns: recipe.environment?.maxTurns ?? null, context: model.shape.context };
+	return new EpisodePlayer(environment, text, limits, recipe.seed);
+}
+
 /** Creates everything that training needs, and restores weights and counters when continuing. */
 export async function startTraining(options: StartOptions): Promise<StartedTraining> {
 	const { recipe, dataset, checkpoint } = options;
 	check(options);
 	const { source } = dataset;
 	const weights = checkpoint ?? ('path' in recipe.model ? await readCheckpoint(recipe.model.path) : null);
-	const model = resolveModel(recipe, source, weights, options.imitation);
+	const { environment } = options;
+	const rehearsal = environment === null || weights !== null ? null : await rehearse(environment, recipe, source);
+	const model = resolveModel(recipe, source, weights, options.imitation, rehearsal);
 	if (checkpoint !== null) checkStages(checkpoint.folder, checkpoint.state.stage.index, recipe);
 	const labels = labelsOf(options, model);
 	const pairs = pairsByStage(options.pairs, model, recipe.seed, options.onLeftOut);
@@ -153,6 +167,7 @@ export async function startTraining(options: StartOptions): Promise<StartedTrain
 			labels,
 			pairs,
 			imitation,
+			episodes: environment === null ? null : playerFor(recipe, environment, model),
 		},
 		progress: checkpoint === null ? startOfRun() : progressOf(checkpoint),
 		vocabulary: model.vocabulary,

@@ -15,6 +15,7 @@ import type { GrpoRow, PerToken } from '../learner.ts';
 import { adaptiveOf } from './entropyBonusOf.ts';
 import { objectiveOf } from './objectiveOf.ts';
 import type { StageHost } from './stageHost.ts';
+import { ofTrained, overAll } from './trainedTokens.ts';
 import type { Part, TrainingRow } from './trainingRow.ts';
 
 /** What an update computes for some tokens only. */
@@ -73,17 +74,22 @@ export async function tokenTerms(
 			if (adaptive === null || selected === 0) return;
 			let sum = 0;
 			for (const [i, row] of rows.entries()) {
-				const own = entropies[i] as PerToken;
+				const own = ofTrained(entropies[i] as PerToken, row.rollout.sample.trained);
 				for (const [t, one] of counted(row).entries()) sum += one * (own[t] as number);
 			}
 			host.progress.entropyBonus = afterUpdate(state, sum / selected, adaptive);
 		},
-		of: (row) => ({
-			...(factors === null ? {} : { factors: counted(row) }),
-			...(penalties === null ? {} : { penalties: penalties.get(row) as PerToken }),
-			// The mean entropy of the selected tokens, as in TRL.
-			...(bonus === 0 ? {} : { entropyWeights: counted(row).map((one) => (one * bonus) / Math.max(1, selected)) }),
-		}),
+		of: (row) => {
+			const all = (values: PerToken) => overAll(values, row.rollout.sample.trained);
+			return {
+				...(factors === null ? {} : { factors: all(counted(row)) }),
+				...(penalties === null ? {} : { penalties: all(penalties.get(row) as PerToken) }),
+				// The mean entropy of the selected tokens, as in TRL.
+				...(bonus === 0
+					? {}
+					: { entropyWeights: all(counted(row).map((one) => (one * bonus) / Math.max(1, selected))) }),
+			};
+		},
 	};
 }
 
@@ -104,7 +110,7 @@ const factorsOf = (
 		Random.of(parts.recipe.seed, 'clip-cov', progress.generations, update),
 	);
 
-/** Returns the rows with their log-probabilities under the current policy, if these are needed. */
+/** Returns the tokens of each row that the policy wrote, with log-probabilities under the current policy if needed. */
 async function selectionRows(
 	{ parts, watch }: StageHost,
 	stage: ResolvedGrpoStage,
@@ -117,11 +123,14 @@ async function selectionRows(
 	const logprobs = sampled
 		? samples.map((sample) => sample.logprobs)
 		: await watch.measure('logprobs', () => parts.learner.logprobs(samples, 'policy', stage.temperature));
-	return rows.map(({ masked, advantage, oldLogprobs, rollout }, i) => ({
-		masked,
-		advantage,
-		oldLogprobs,
-		entropies: rollout.sample.entropies,
-		logprobs: logprobs[i] as PerToken,
-	}));
+	return rows.map(({ masked, advantage, oldLogprobs, rollout }, i) => {
+		const { entropies, trained } = rollout.sample;
+		return {
+			masked,
+			advantage,
+			oldLogprobs: oldLogprobs && ofTrained(oldLogprobs, trained),
+			entropies: ofTrained(entropies, trained),
+			logprobs: ofTrained(logprobs[i] as PerToken, trained),
+		};
+	});
 }

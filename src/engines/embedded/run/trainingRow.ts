@@ -3,17 +3,25 @@ import { countTokens, isSkippable, tokenWeights } from '../../../core/grpo/lossW
 import type { ResolvedGrpoStage } from '../../../core/recipe/resolvedRecipe.ts';
 import type { PerToken } from '../learner.ts';
 import { hasEntropyBonus } from './entropyBonusOf.ts';
-import type { GenerationBatch, Rollout } from './generationBatch.ts';
+import type { GenerationBatch } from './generationBatch.ts';
+import type { Rollout } from './rollout.ts';
+import { trainedLength } from './trainedTokens.ts';
 
 /** A rollout as used by the updates of its batch. */
 export interface TrainingRow {
 	readonly rollout: Rollout;
 	readonly advantage: number;
-	/** Whether the row is excluded from the loss because it was truncated under `mask_truncated_completions`. */
+	/**
+	 * Whether the row is excluded from the loss: it was truncated under `mask_truncated_completions`, or its episode
+	 * failed.
+	 */
 	readonly masked: boolean;
-	/** Number of completion tokens. */
+	/** Number of completion tokens that the policy wrote, as TRL counts them. */
 	readonly length: number;
-	/** Log-probabilities under the sampling policy, computed by the training graph; null until known. */
+	/**
+	 * Log-probabilities of all completion tokens under the sampling policy, computed by the training graph; null until
+	 * known.
+	 */
 	oldLogprobs: PerToken | null;
 	refLogprobs: PerToken | null;
 }
@@ -34,8 +42,8 @@ export function trainingRows(
 	return batch.rollouts.map((rollout, i) => ({
 		rollout,
 		advantage: advantages[i] as number,
-		masked: stage.mask_truncated_completions && rollout.sample.truncated,
-		length: rollout.sample.tokens.length - rollout.sample.promptLength,
+		masked: (stage.mask_truncated_completions && rollout.sample.truncated) || rollout.episode?.error !== undefined,
+		length: trainedLength(rollout.sample),
 		oldLogprobs: null,
 		refLogprobs: null,
 	}));

@@ -44,6 +44,35 @@ const contradictions: [object, RegExp][] = [
 	[{ advantage_estimator: 'maxrl', scale_rewards: 'batch' }, /^stages\[0\]\.scale_rewards: .* has no effect/],
 ];
 
+describe('environments in the embedded engine', () => {
+	const environment = { file: 'guess.env.py' };
+	const rewards = [{ use: 'environment' }];
+	it('need no settings: demonstrations and tags have defaults', () => {
+		assert.deepEqual(faults({ environment, rewards, stages: [sft, grpo] }), []);
+		const demonstrations = { gold: 0.2, maxTurns: 4 };
+		assert.deepEqual(faults({ environment, rewards, stages: [{ ...sft, demonstrations }, grpo] }), []);
+	});
+	each('embedded', [
+		[
+			{ environment, rewards, stages: [{ ...grpo, type: 'ppo' }] },
+			/^stages\[0\]\.type: .*"ppo" stages cannot train on environments\. Use "sft" or "grpo"/,
+		],
+		[{ environment, rewards, stages: [{ ...sft, data: { path: 'a.jsonl' } }] }, /^stages\[0\]\.data: .* on episodes/],
+		[{ stages: [{ ...sft, demonstrations: {} }] }, /^stages\[0\]\.demonstrations: .* need an "environment"/],
+		[
+			{ environment, rewards, template: { ...tags, think: ['<call>', '</call>'] } },
+			/^template: The template has an empty or duplicate tag/,
+		],
+		[{ rewards }, /^rewards\[0\]: The reward "environment" needs an "environment"/],
+	]);
+	each('pytorch', [
+		[
+			{ ...hub, template: { ...tags, call: ['<a>', '</a>'] } },
+			/^template\.call: "call" applies to the embedded engine/,
+		],
+	]);
+});
+
 describe('features missing from the embedded engine', () => {
 	const stage = (more: object) => ({ stages: [{ ...grpo, ...more }] });
 	each('embedded', [

@@ -291,6 +291,18 @@ describe('resolving a recipe', () => {
 		assert.deepEqual(decodeResolvedRecipe(JSON.parse(JSON.stringify(resolved))), resolved);
 	});
 
+	it('adds the tags of tool calls to the template of an embedded recipe with an environment', () => {
+		const environment = { file: 'guess.env.py' };
+		const { template } = resolveRecipe({ ...recipe(), environment }, machine);
+		assert.deepEqual(template.call, ['<call>', '</call>']);
+		assert.deepEqual(template.result, ['<result>', '</result>']);
+		const own = { prompt: '{prompt}', think: ['<t>', '</t>'], answer: null, call: ['[', ']'] };
+		const resolved = resolveRecipe(recipe({ environment, template: own }), machine);
+		assert.deepEqual([resolved.template.call, resolved.template.result?.[0]], [['[', ']'], '<result>']);
+		assert.deepEqual(decodeResolvedRecipe(JSON.parse(JSON.stringify(resolved))), resolved);
+		assert.equal('call' in resolveRecipe(recipe(), machine).template, false);
+	});
+
 	it('fills in engine settings for a run that continues on another engine', () => {
 		const embedded = resolveRecipe(recipe(), machine);
 		assert.equal(withEngineSettings(embedded), embedded);

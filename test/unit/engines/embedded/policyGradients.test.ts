@@ -195,18 +195,23 @@ function ppo(old: boolean): Case {
 	};
 }
 
-/** Row 2 is masked: its weights are 0. `selected`: every third token has no surrogate loss, and others a penalty. */
-function grpo(changes: Partial<Objective>, selected = false): Case {
+/**
+ * Row 2 is masked: its weights are 0.
+ * @param selected every third token has no surrogate loss, and others a penalty
+ * @param episodes every third token comes from an environment: its weight is 0, and its other inputs are arbitrary
+ */
+function grpo(changes: Partial<Objective>, selected = false, episodes = false): Case {
 	const objective: Objective = { ...defaultObjective, epsilonHigh: 0.28, ...changes };
 	const variant = policyVariant(objective, { old: true, factors: selected, penalties: selected });
 	const weight = 0.07;
-	const counted = (i: number) => counts(i) && rowOf(i) !== 2;
+	const trained = (i: number) => counts(i) && !(episodes && (i % tokens) % 3 === 1);
+	const counted = (i: number) => trained(i) && rowOf(i) !== 2;
 	const old = (i: number) => (logprobs[i] as number) - Math.log(ratios[(i + rowOf(i)) % 4] as number);
 	const reference = (i: number) => (logprobs[i] as number) + Math.sin(2 * i);
 	const factor = (i: number) => Number(i % 3 !== 1);
 	const penalty = (i: number) => (i % 2) * 0.25;
 	const losses = rowAdvantages.map((advantage, row) => {
-		const own = everywhere.filter((i) => rowOf(i) === row && counts(i));
+		const own = everywhere.filter((i) => rowOf(i) === row && trained(i));
 		const values = {
 			logprobs: own.map((i) => logprobs[i] as number),
 			oldLogprobs: own.map(old),
@@ -216,17 +221,19 @@ function grpo(changes: Partial<Objective>, selected = false): Case {
 		const penalties = selected ? own.map(penalty) : null;
 		return rowLoss({ ...values, advantage, factors, penalties }, objective);
 	});
+	const placeOf = (i: number) => everywhere.filter((at) => rowOf(at) === rowOf(i) && trained(at)).indexOf(i);
 	const valueAt = (i: number, part: 'losses' | 'gradients') =>
-		counted(i) ? weight * (losses[rowOf(i)]?.[part][i % tokens] as number) : 0;
+		counted(i) ? weight * (losses[rowOf(i)]?.[part][placeOf(i)] as number) : 0;
 	const scalars = Object.entries(policyScalars(objective, variant)).map(([name, value]) => [name, scalar(value)]);
 	return {
 		variant,
+		...(episodes ? { note: `episodes, ${objective.level}` } : {}),
 		inputs: {
 			weights: perToken((i) => (counted(i) ? weight : 0)),
 			advantages: selected ? perToken((i) => factor(i) * (rowAdvantages[rowOf(i)] as number)) : perRow(rowAdvantages),
 			...(selected ? { penalties: perToken(penalty) } : {}),
-			'old logprobs': perToken(old, 1e3),
-			...(variant.kl ? { 'reference logprobs': perToken(reference, 1e3) } : {}),
+			'old logprobs': perToken((i) => (trained(i) ? old(i) : 1e3), 1e3),
+			...(variant.kl ? { 'reference logprobs': perToken((i) => (trained(i) ? reference(i) : 1e3), 1e3) } : {}),
 			...Object.fromEntries(scalars),
 		},
 		formula: {
@@ -256,6 +263,10 @@ const cases: readonly Case[] = [
 	grpo({ beta: 0.1 }, true),
 	grpo({ level: 'sequence', epsilonLow: 0.02, offPolicyThreshold: 0.01 }, true),
 	...(['cispo', 'sapo', 'vespo'] as const).map((lossType) => grpo({ lossType, epsilonHigh: 1.2 }, true)),
+	grpo({ beta: 0.1 }, false, true),
+	grpo({ beta: 0.1 }, true, true),
+	grpo({ level: 'sequence', beta: 0.1, unbiasedKl: true, epsilonLow: 0.02, offPolicyThreshold: 0.01 }, false, true),
+	...(['cispo', 'sapo', 'vespo', 'gmpo', 'dppo_kl'] as const).map((lossType) => grpo({ lossType }, false, true)),
 	rloo(false, even),
 	rloo(true, even),
 	rloo(true, [0.3, 0, 0.3, 0.3]),

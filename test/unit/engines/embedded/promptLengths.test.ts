@@ -53,6 +53,7 @@ async function untrained(
 			texts: [],
 			hash: null,
 		},
+		environment: null,
 	});
 }
 

@@ -18,16 +18,20 @@ export interface RunOutcome {
 }
 
 /** Times, and counts of an attempt: a resumed one uploads the weights once more. */
-const isTime = (name: string) => /^(step_time$|time\/|throughput\/|gpu\/(bytes_|dispatches))/.test(name);
+const isTime = (name: string) =>
+	/^(step_time$|time\/|throughput\/|environment\/seconds$|gpu\/(bytes_|dispatches))/.test(name);
 
 const hashOf = (content: Buffer) => createHash('sha256').update(content).digest('hex');
+
+/** Rollouts of episodes contain the time in the environment. */
+const withoutTimes = (content: Buffer) => Buffer.from(content.toString('utf8').replaceAll(/"seconds":[\d.e-]+/g, ''));
 
 async function hashes(folder: string, deep = false): Promise<Record<string, string>> {
 	const files: Record<string, string> = {};
 	for (const entry of (await readdir(folder, { withFileTypes: true }).catch(() => [])).sort((a, b) =>
 		a.name < b.name ? -1 : 1,
 	)) {
-		if (entry.isFile()) files[entry.name] = hashOf(await readFile(join(folder, entry.name)));
+		if (entry.isFile()) files[entry.name] = hashOf(withoutTimes(await readFile(join(folder, entry.name))));
 		else if (deep) {
 			for (const [name, hash] of Object.entries(await hashes(join(folder, entry.name)))) {
 				files[`${entry.name}/${name}`] = hash;

@@ -1,25 +1,30 @@
 import { learningRateAt } from '../../../../core/grpo/learningRate.ts';
 import { type Metrics, metricValue } from '../../../../core/grpo/stepMetrics.ts';
 import type { ResolvedUpdatingStage } from '../../../../core/recipe/resolvedRecipe.ts';
-import type { Sequence, SftRow } from '../../learner.ts';
+import type { Sample, Sequence, SftRow } from '../../learner.ts';
 import { checkFinite, optimizerSettings, type StageHost, type Verdict } from '../stageHost.ts';
+import { ofTrained, overAll, trainedLength } from '../trainedTokens.ts';
+
+/** A sequence to imitate. Tokens with `trained` 0 come from an environment and are only read. */
+export type ImitatedSequence = Sequence & Pick<Sample, 'trained'>;
 
 /**
- * Performs one imitation update: mean negative log-probability over all tokens after the prompts.
+ * Performs one imitation update: mean negative log-probability over all tokens after the prompts that are trained on.
  * @param also additional metrics, computed whenever held-out accuracy is measured
  */
 export async function imitationUpdate(
 	host: StageHost,
 	settings: ResolvedUpdatingStage,
-	rows: readonly Sequence[],
+	rows: readonly ImitatedSequence[],
 	start: number,
 	also?: () => Promise<Metrics>,
 ): Promise<Verdict> {
 	const tokens = rows.reduce((sum, row) => sum + row.tokens.length, 0);
-	const targets = rows.reduce((sum, row) => sum + row.tokens.length - row.promptLength, 0);
-	const weighed: SftRow[] = rows.map((row) => ({
-		...row,
-		weights: new Float32Array(row.tokens.length - row.promptLength).fill(1 / targets),
+	const targets = rows.reduce((sum, row) => sum + trainedLength(row), 0);
+	const weighed: SftRow[] = rows.map(({ tokens, promptLength, trained }) => ({
+		tokens,
+		promptLength,
+		weights: overAll(new Float32Array(trainedLength({ tokens, promptLength, trained })).fill(1 / targets), trained),
 	}));
 	const learningRate = learningRateAt(settings, host.progress.stageStep);
 	const result = await host.watch.measure('update', () =>
@@ -29,7 +34,9 @@ export async function imitationUpdate(
 	host.progress.tokens += tokens;
 	const seconds = (performance.now() - start) / 1000;
 	let entropy = 0;
-	for (const row of result.entropies) for (const value of row) entropy += value;
+	for (const [i, row] of result.entropies.entries()) {
+		for (const value of ofTrained(row, rows[i]?.trained)) entropy += value;
+	}
 	return host.endUpdate({
 		batchEnds: true,
 		batchStart: host.progress.step,

@@ -7,7 +7,8 @@ import {
 } from '../../../../core/ppo/advantageEstimation.ts';
 import type { ResolvedPpoStage } from '../../../../core/recipe/resolvedRecipe.ts';
 import type { PerToken, ScoredBy } from '../../learner.ts';
-import type { GenerationBatch, Rollout } from '../generationBatch.ts';
+import type { GenerationBatch } from '../generationBatch.ts';
+import type { Rollout } from '../rollout.ts';
 import type { StageHost } from '../stageHost.ts';
 
 /** A completion with its values and advantages. */

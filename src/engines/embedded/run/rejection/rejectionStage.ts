@@ -19,7 +19,8 @@ import { correctness, judgingReward } from '../../../../core/reward/correctness.
 import { decode } from '../../../../protocol/decode.ts';
 import { judgeOutcomes } from '../../../shared/judgeOutcomes.ts';
 import { addBatchMetrics, writeBatch } from '../batchReport.ts';
-import { type GenerationBatch, nextGeneration, type Rollout, type SamplingStage } from '../generationBatch.ts';
+import { type GenerationBatch, nextGeneration } from '../generationBatch.ts';
+import type { Rollout, SamplingStage } from '../rollout.ts';
 import type { StageHost, Verdict } from '../stageHost.ts';
 import type { TrainingRow } from '../trainingRow.ts';
 

@@ -1,0 +1,171 @@
+import type { Problem } from '../../../../core/dataset/problem.ts';
+import { parseToolCalls } from '../../../../core/episode/toolCallText.ts';
+import { EpisodeFault, type EpisodeSession } from '../../../../episodes/episodeSession.ts';
+import type { EpisodeError, EpisodeTurn } from '../../../../protocol/episode.ts';
+import type { RolloutEpisode } from '../../../../protocol/rolloutEpisode.ts';
+import type { Sample } from '../../learner.ts';
+import type { PosedProblem } from '../problemFeed.ts';
+import { Conversation } from './conversation.ts';
+import type { EpisodeText } from './episodeText.ts';
+
+/** Limits of an episode. */
+export interface EpisodeLimits {
+	/** Max number of turns with tool calls; null for no limit. */
+	readonly maxTurns: number | null;
+	/** Max number of tokens after the prompt, including those of the environment, as in TRL. */
+	readonly completionTokens: number;
+	/** Context of the model in tokens. */
+	readonly context: number;
+}
+
+/** A finished episode. */
+export interface PlayedEpisode {
+	readonly posed: PosedProblem;
+	readonly sample: Sample;
+	/** Text of the conversation after the prompt. */
+	readonly completion: string;
+	/** null if the episode failed, or its environment gives no reward. */
+	readonly reward: number | null;
+	readonly episode: RolloutEpisode;
+	/** Output printed by the environment. */
+	readonly logs: readonly string[];
+}
+
+/** Max characters of a tool result that a rollout records. */
+const maxRecorded = 4000;
+
+/**
+ * An episode that a policy plays by writing text. Whatever the environment does, the episode ends: methods reject only
+ * with `cancelled`.
+ */
+export class LiveEpisode {
+	readonly #session: EpisodeSession;
+	readonly #text: EpisodeText;
+	readonly #limits: EpisodeLimits;
+	readonly #turns: EpisodeTurn[] = [];
+	#posed: PosedProblem;
+	#conversation: Conversation;
+	#stop: NonNullable<RolloutEpisode['stop']> | null = null;
+	#error: EpisodeError | null = null;
+	#observation: string | null = null;
+	#seconds = 0;
+	/** The conversation for environments that score its text. */
+	readonly #messages: object[] = [];
+
+	constructor(session: EpisodeSession, problem: Problem, text: EpisodeText, limits: EpisodeLimits) {
+		this.#session = session;
+		this.#text = text;
+		this.#limits = limits;
+		this.#posed = text.pose(problem, null);
+		this.#conversation = new Conversation(this.#posed.promptTokens);
+	}
+
+	/** Whether the policy has the next turn. */
+	get active(): boolean {
+		return this.#stop === null;
+	}
+
+	get failed(): EpisodeError | null {
+		return this.#error;
+	}
+
+	/** Everything that the policy has read and written so far. */
+	get tokens(): readonly number[] {
+		return this.#conversation.tokens;
+	}
+
+	/** Max number of tokens in the next turn. */
+	get room(): number {
+		return Math.min(
+			this.#limits.completionTokens - this.#conversation.length,
+			this.#limits.context - this.#conversation.tokens.length,
+		);
+	}
+
+	async reset(): Promise<void> {
+		await this.#attempt(async () => {
+			const { observation } = await this.#session.reset();
+			this.#observation = observation;
+			this.#posed = this.#text.pose(this.#posed.problem, observation);
+			this.#conversation = new Conversation(this.#posed.promptTokens);
+			if (this.room > 0) return;
+			const message = `The prompt has ${this.#posed.promptTokens.length} tokens, so it leaves no room in the context of ${this.#limits.context} tokens`;
+			throw new EpisodeFault({ during: 'reset', kind: 'size', message });
+		});
+	}
+
+	/** Appends a turn of the policy and, if it contains tool calls, their answers. */
+	async act(sample: Sample): Promise<void> {
+		const turn = this.#conversation.addSampled(sample);
+		const content = this.#text.decode(turn);
+		this.#messages.push({ role: 'assistant', content });
+		const calls = parseToolCalls(content, this.#text.callTags, this.#text.tools);
+		if (sample.truncated) this.#stop = 'length';
+		else if (calls.length === 0) this.#stop = 'policy';
+		else if (this.#turns.length >= (this.#limits.maxTurns ?? Number.POSITIVE_INFINITY)) this.#stop = 'turns';
+		if (this.#stop !== null) return;
+		await this.#attempt(async () => {
+			this.#turns.push({ calls, results: [], done: null, durationMs: 0 });
+			const played = await this.#session.call(calls);
+			this.#turns[this.#turns.length - 1] = played;
+			for (const { name, content } of played.results) this.#messages.push({ role: 'tool', name, content });
+			const answer = this.#text.answer(played.results);
+			const fits = answer.length <= this.room;
+			if (fits) this.#conversation.addAnswer(answer);
+			if (played.done === true) this.#stop = 'done';
+			else if (!fits || this.room === 0) this.#stop = 'length';
+		});
+	}
+
+	/**
+	 * Ends the episode and returns it with its reward.
+	 * @param ownsReward whether the environment has get_reward
+	 */
+	async finish(ownsReward: boolean): Promise<PlayedEpisode> {
+		let reward: number | null = null;
+		if (this.#error === null && ownsReward) {
+			await this.#attempt(async () => {
+				reward = await this.#session.reward(this.#messages);
+			});
+		}
+		await this.#session.end();
+		const sample = this.#conversation.sample(this.#stop === 'length');
+		const results = this.#turns.flatMap((turn) => turn.results);
+		return {
+			posed: this.#posed,
+			sample,
+			completion: this.#text.decode(sample.tokens.slice(sample.promptLength)),
+			reward,
+			logs: this.#session.logs,
+			episode: {
+				calls: this.#turns.reduce((sum, { calls }) => sum + calls.length, 0),
+				failures: results.filter(({ failed }) => failed).length,
+				stop: this.#stop ?? 'policy',
+				...(this.#error === null ? {} : { error: this.#error }),
+				seconds: rounded(this.#seconds),
+				observation: this.#observation === null ? null : recorded(this.#observation),
+				turns: this.#turns.map((turn) => ({
+					calls: turn.calls,
+					results: turn.results.map(({ name, content, failed }) => ({ name, content: recorded(content), failed })),
+					seconds: rounded(turn.durationMs / 1000),
+				})),
+			},
+		};
+	}
+
+	async #attempt(task: () => Promise<void>): Promise<void> {
+		const start = performance.now();
+		try {
+			await task();
+		} catch (error) {
+			if (!(error instanceof EpisodeFault)) throw error;
+			this.#error = error.error;
+			this.#stop = 'failed';
+		} finally {
+			this.#seconds += (performance.now() - start) / 1000;
+		}
+	}
+}
+
+const recorded = (text: string): string => (text.length <= maxRecorded ? text : `${text.slice(0, maxRecorded)}...`);
+const rounded = (seconds: number): number => Math.round(seconds * 1e6) / 1e6;

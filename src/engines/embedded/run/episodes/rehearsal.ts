@@ -1,0 +1,86 @@
+import { Failure } from '../../../../base/failure.ts';
+import type { ProblemSource } from '../../../../core/dataset/problemSource.ts';
+import { renderToolCall } from '../../../../core/episode/toolCallText.ts';
+import type { ResolvedRecipe } from '../../../../core/recipe/resolvedRecipe.ts';
+import type { ToolSchema } from '../../../../protocol/environmentHost.ts';
+import type { Episode } from '../../../../protocol/episode.ts';
+import { demonstrationDefaults, playDemonstration } from './demonstrations.ts';
+import type { OpenedEnvironment } from './openedEnvironment.ts';
+
+/** What a new model must be able to read and write, beyond the dataset. */
+export interface Rehearsal {
+	/** Text whose characters belong in the vocabulary. */
+	readonly texts: readonly string[];
+	/** Length of the longest text from `reset`, in characters. */
+	readonly observation: number;
+	/** Length of the longest demonstration, in tokens; 0 if no stage trains on them. */
+	readonly demonstration: number;
+}
+
+/** Number of problems of each kind that are played. */
+const problems = 32;
+
+/** Printable ASCII and the line break: what error messages and calls consist of. */
+const ascii = `\n${Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i)).join('')}`;
+
+/**
+ * Plays episodes before a model exists, to learn which characters the environment uses and how long its texts are.
+ * Half of the episodes follow the solutions of their rows, if these have any. Episodes that fail contribute what they
+ * have. Fails with `invalid` if all of them fail.
+ */
+export async function rehearse(
+	environment: OpenedEnvironment,
+	{ seed, stages }: Pick<ResolvedRecipe, 'seed' | 'stages'>,
+	source: ProblemSource,
+): Promise<Rehearsal> {
+	const shown = stages.flatMap((stage) =>
+		stage.type === 'sft' ? [stage.demonstrations ?? demonstrationDefaults] : [],
+	);
+	const maxTurns = Math.max(demonstrationDefaults.maxTurns, ...shown.map((settings) => settings.maxTurns));
+	const count = Math.min(problems, source.trainingRows ?? problems);
+	const training = Array.from({ length: count }, (_, i) => source.training(seed, i));
+	const played: Episode[] = [];
+	for (const [i, problem] of [...training, ...source.heldOut(problems)].entries()) {
+		played.push(await playDemonstration(environment, problem, { gold: 0.5, maxTurns }, seed, i));
+	}
+	const error = played[0]?.error;
+	if (error !== undefined && played.every((episode) => episode.error !== undefined)) {
+		const where = error.line === undefined ? '' : ` (line ${error.line})`;
+		throw new Failure(
+			'invalid',
+			`The environment ${environment.name}${where} failed on all ${played.length} rows that were tried: ${error.message}.`,
+			'Verify it with "reasoning-lab verify-environment".',
+		);
+	}
+	const { tools } = environment;
+	const texts = played.flatMap(({ observation, turns }) => [
+		observation ?? '',
+		...turns.flatMap(({ calls, results }) => [
+			...calls.map((call) => renderToolCall(call, tools)),
+			...results.map(({ content }) => content),
+		]),
+	]);
+	const longest = (lengths: readonly number[]) => lengths.reduce((max, length) => Math.max(max, length), 0);
+	return {
+		// Text can contain characters that no vocabulary can; they are replaced when they are read.
+		texts: [ascii, ...texts.map((text) => text.toWellFormed())],
+		observation: longest(played.map(({ observation }) => characters(observation ?? ''))),
+		demonstration: shown.length === 0 ? 0 : longest(played.map((episode) => demonstrationLength(episode, tools))),
+	};
+}
+
+/** Returns the number of tokens of an episode after its prompt. */
+function demonstrationLength({ turns }: Episode, tools: readonly ToolSchema[]): number {
+	const text = turns.flatMap(({ calls, results }) => [
+		...calls.map((call) => renderToolCall(call, tools)),
+		...results.map(({ content }) => content),
+	]);
+	// Each text has two tags; each turn, including the one that ends the episode, has an end.
+	return text.reduce((sum, one) => sum + characters(one) + 2, turns.length + 1);
+}
+
+function characters(text: string): number {
+	let count = 0;
+	for (const _ of text) count++;
+	return count;
+}

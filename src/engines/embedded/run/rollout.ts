@@ -1,0 +1,48 @@
+import type { AdvantageKeys } from '../../../core/grpo/advantages/advantageSettings.ts';
+import type { RolloutEpisode } from '../../../protocol/rolloutEpisode.ts';
+import type { BatchScore, RewardFailures, RowScore } from '../../shared/scoreBatch.ts';
+import type { Sample } from '../learner.ts';
+import type { PosedProblem } from './problemFeed.ts';
+
+/** Sampling settings for a stage type. */
+export interface SamplingStage extends AdvantageKeys {
+	readonly type: string;
+	readonly prompts_per_step: number;
+	readonly num_generations: number;
+	readonly max_completion_length: number;
+	readonly temperature: number;
+	readonly dynamic_sampling?: boolean;
+	readonly max_resamples?: number;
+}
+
+/** A sampled completion. */
+export interface Completion {
+	readonly posed: PosedProblem;
+	readonly sample: Sample;
+	/** Completion text without special tokens. */
+	readonly completion: string;
+}
+
+/** A sampled and scored completion. */
+export interface Rollout extends RowScore, Completion {
+	/** The episode that the completion is, in a recipe with an environment. */
+	readonly episode?: RolloutEpisode;
+}
+
+/** Rollouts of one round of sampling, with the rows in each group contiguous. */
+export interface ScoredGroups {
+	readonly rows: readonly Rollout[];
+	readonly failures: readonly RewardFailures[];
+	/** Values that rewards passed to TRL's `log_metric`. */
+	readonly metrics: BatchScore['metrics'];
+}
+
+/** Thrown if too many rows in a batch have no reward. The batch has had no effect at this point. */
+export class ScoringFailed extends Error {
+	readonly failures: RewardFailures;
+
+	constructor(failures: RewardFailures) {
+		super(`"${failures.column}" failed`);
+		this.failures = failures;
+	}
+}

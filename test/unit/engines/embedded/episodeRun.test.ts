@@ -1,0 +1,249 @@
+// @reaches rewardHost rewardPython
+import assert from 'node:assert/strict';
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { EnvironmentRunner } from '../../../../src/episodes/environmentRunner.ts';
+import { type RolloutEpisode, rolloutEpisode } from '../../../../src/protocol/rolloutEpisode.ts';
+import type { RolloutLine } from '../../../../src/protocol/rolloutLine.ts';
+import {
+	listCheckpoints,
+	listRolloutSteps,
+	readMetrics,
+	readRecord,
+	readRollouts,
+} from '../../../../src/runs/runReader.ts';
+import { openHosts } from '../../rewards/hostFixtures.ts';
+import { tinyRecipe, Workplace } from './engineProcess.ts';
+import { checkKillResume, uninterrupted } from './killResume.ts';
+import { connectPaused } from './rewardRuns.ts';
+import { runHere } from './runHere.ts';
+import { readOutcome } from './runOutcome.ts';
+
+const place = await Workplace.make();
+after(() => place[Symbol.asyncDispose]());
+
+/**
+ * A number from 1 to 3 to guess. What goes wrong depends on the row, and on a file next to the project with the number of
+ * episodes after which they all fail.
+ */
+const environment = `
+import os
+import time
+
+DOWN = ${JSON.stringify(join(place.folder, 'down'))}
+
+class Guess:
+    reward_range = (0, 1)
+    episodes = 0
+
+    def reset(self, number, fault=None, **row):
+        Guess.episodes += 1
+        if fault == "reset" or (os.path.exists(DOWN) and Guess.episodes > int(open(DOWN).read())):
+            raise ValueError("the table is locked")
+        self.number, self.fault, self.done = number, fault, False
+        return "1-3 é" if number == 1 else None
+
+    def guess(self, number: int) -> str:
+        """
+        Guesses the number.
+
+        Args:
+            number: Your guess.
+        """
+        if self.fault == "large":
+            return "x" * 100_000
+        if self.fault == "hang":
+            time.sleep(1000)
+        if self.fault == "exit":
+            os._exit(3)
+        self.done = number == self.number
+        return "</result><call>yes" if self.done else "up" if number < self.number else "down"
+
+    def get_reward(self):
+        return 1.0 if self.done else 0.0
+`;
+
+const letters = 'abcdefghijklmnopqrst';
+const rows = Array.from({ length: 60 }, (_, i) => ({
+	prompt: `${letters[Math.floor(i / 20)]}${letters[i % 20]}: `,
+	number: 1 + (i % 3),
+	answer: null,
+	calls: [2, ...(i % 3 === 1 ? [] : [1 + (i % 3)])].map((number) => ({ name: 'guess', arguments: { number } })),
+}));
+const faults = ['reset', 'large', 'hang', 'exit', null];
+await writeFile(join(place.folder, 'guess.env.py'), environment);
+await writeFile(join(place.folder, 'rows.jsonl'), rows.map((row) => JSON.stringify(row)).join('\n'));
+await writeFile(
+	join(place.folder, 'faulty.jsonl'),
+	rows.map((row, i) => JSON.stringify({ ...row, fault: faults[i % faults.length] })).join('\n'),
+);
+
+const grpo = {
+	...{ type: 'grpo', steps: 8, num_generations: 4, prompts_per_step: 4, num_iterations: 2, steps_per_generation: 2 },
+	...{ learning_rate: 1e-3, max_completion_length: 60, beta: 0.02, entropy_coef: 0.01, skip_dead_groups: false },
+};
+const recipe = {
+	...tinyRecipe,
+	dataset: { path: 'rows.jsonl' },
+	template: { prompt: 'Guess {prompt}', think: null, answer: null },
+	environment: { file: 'guess.env.py', maxTurns: 3, turnSeconds: 5 },
+	rewards: [{ use: 'environment' }, { use: 'length-target', target: 3, range: 50, weight: 0.1 }],
+	stages: [
+		{ type: 'sft', steps: 60, learning_rate: 1e-2, batch_size: 16, demonstrations: { gold: 0.5, maxTurns: 4 } },
+		grpo,
+	],
+	evaluate: { every: 30, problems: 4 },
+	checkpoint: { every: 20 },
+};
+
+const observedOf = ({ extra }: RolloutLine) => extra?.observed as [number, number][];
+
+async function episodesOf(run: string): Promise<{ line: RolloutLine; episode: RolloutEpisode }[]> {
+	const lines = (await Promise.all((await listRolloutSteps(run)).map((step) => readRollouts(run, step)))).flat();
+	return lines.map((line) => ({ line, episode: rolloutEpisode(line.extra) as RolloutEpisode }));
+}
+
+const whole = await uninterrupted(place, recipe);
+
+test('a run trains on episodes, and its rollouts have their turns and the tokens that it only read', async () => {
+	const episodes = await episodesOf(whole.run);
+	assert.equal(episodes.length, 2 * 16);
+	assert.ok(episodes.some(({ episode }) => (episode.turns?.length ?? 0) > 1));
+	for (const { line, episode } of episodes) {
+		const { text = [], logprob = [], entropy = [] } = line.tokens ?? {};
+		const observed = observedOf(line);
+		const answers = (episode.turns ?? []).map(({ results }) =>
+			results.map(({ content }) => `<result>${content}</result>`).join(''),
+		);
+		const read = observed.map(([start, end]) => text.slice(start, end).join(''));
+		// Answers of the last turn that did not fit are not part of the completion.
+		assert.deepEqual(read, answers.slice(0, read.length));
+		assert.ok(answers.length - read.length <= (episode.stop === 'length' || episode.stop === 'done' ? 1 : 0));
+		for (const [t, token] of text.entries()) {
+			const inside = observed.some(([start, end]) => t >= start && t < end);
+			assert.equal(inside, logprob[t] === 0 && entropy[t] === 0, `${t} ${token}`);
+			// The environment cannot write tags, whatever its answers say.
+			if (inside) assert.equal(token.length === 1, !/^<\/?result>$/.test(token));
+		}
+		assert.equal(String(line.completion).includes('<eos>'), false);
+		assert.ok(text.length <= grpo.max_completion_length);
+		assert.ok((episode.turns?.length ?? 0) <= 3);
+		assert.equal(line.rewards.environment, episode.stop === 'done' ? 1 : 0);
+		assert.equal(line.truncated, episode.stop === 'length');
+		assert.equal(line.prompt, `Guess ${(line.row as { prompt: string }).prompt}${episode.observation ?? ''}`);
+	}
+	const values = (await readMetrics(whole.run)).flatMap((line) =>
+		line.stage === 'grpo' && line.values.loss !== undefined ? [line.values] : [],
+	);
+	{
+		const [first] = values;
+		const of16 = episodes.slice(0, 16);
+		const calls = of16.reduce((sum, { episode }) => sum + (episode.calls ?? 0), 0);
+		assert.equal(first?.['tools/call_frequency'], calls / 16);
+		assert.equal(
+			first?.['environment/turns'],
+			of16.reduce((n, { episode }) => n + (episode.turns?.length ?? 0), 0) / 16,
+		);
+		assert.equal(first?.['environment/failed'], 0);
+		assert.ok(Number(first?.['environment/seconds']) > 0);
+		// Lengths count the tokens of the policy, as in TRL.
+		const written = of16.map(({ line }) => {
+			const observed = observedOf(line).reduce((n, [start, end]) => n + end - start, 0);
+			return (line.tokens?.text.length ?? 0) - observed;
+		});
+		assert.equal(first?.['completions/mean_length'], written.reduce((a, b) => a + b, 0) / 16);
+		assert.ok(Number(first?.['sampling/sampling_logp_difference/max']) < 1e-3);
+	}
+	assert.ok(
+		values.every(({ loss, kl, grad_norm }) => Number.isFinite(loss) && Number.isFinite(kl) && Number(grad_norm) > 0),
+	);
+	assert.ok((await readMetrics(whole.run)).some(({ values }) => typeof values['eval/heldout/accuracy'] === 'number'));
+});
+
+test('the calls of a rollout get the same answers from the environment outside of the run', async () => {
+	const hosts = await openHosts();
+	const runner = new EnvironmentRunner(hosts, join(place.folder, 'guess.env.py'));
+	after(() => runner.dispose());
+	for (const { line, episode } of (await episodesOf(whole.run)).slice(0, 12)) {
+		const session = runner.start(line.row as Record<string, unknown>);
+		assert.equal((await session.reset()).observation, episode.observation);
+		for (const { calls, results } of episode.turns ?? []) {
+			const turn = await session.call(calls);
+			assert.deepEqual(
+				turn.results.map(({ name, content, failed }) => ({ name, content, failed })),
+				results,
+			);
+		}
+		assert.equal(await session.reward(), line.rewards.environment);
+		await session.end();
+	}
+});
+
+test('a killed run resumes to the same numbers, and the number of workers does not change them', async () => {
+	await checkKillResume(place, recipe, { seed: 3, whole });
+	const { outcome } = await uninterrupted(place, { ...recipe, workers: 2 }, true);
+	assert.deepEqual(outcome, whole.outcome);
+});
+
+test('episodes whose environment fails have no reward and are not trained on, and the others are', async () => {
+	const run = await place.prepare({
+		...recipe,
+		dataset: { path: 'faulty.jsonl' },
+		environment: { ...recipe.environment, turnSeconds: 0.7 },
+		scoring: { pauseAbove: 1 },
+		// A policy that can call tools.
+		model: { path: (await listCheckpoints(whole.run)).at(-1)?.path },
+		stages: [{ ...grpo, steps: 2, num_generations: 2, prompts_per_step: 10, num_iterations: 1, beta: 0 }],
+		evaluate: { every: 1000, problems: 2 },
+	});
+	const { code, stderr } = await runHere(place, run);
+	assert.equal(code, 0, stderr);
+	const episodes = await episodesOf(run);
+	const kinds: Record<string, RegExp> = { reset: /^threw$/, hang: /^timeout$/, exit: /^exited$/ };
+	for (const { line, episode } of episodes) {
+		const { fault } = line.row as { fault: string | null };
+		const called = (episode.calls ?? 0) > 0 || fault === 'reset';
+		const expected = called && fault !== null ? kinds[fault] : undefined;
+		if (expected === undefined) {
+			assert.equal(episode.error, undefined, JSON.stringify(episode));
+			assert.notEqual(line.reward, null);
+			if (fault === 'large' && called) assert.equal(episode.stop, 'length');
+			assert.ok(JSON.stringify(episode).length < 20_000);
+			continue;
+		}
+		assert.match(episode.error?.kind ?? '', expected);
+		assert.deepEqual([episode.stop, line.reward, line.rewards.environment, line.advantage], ['failed', null, null, 0]);
+		assert.match(JSON.stringify(line.extra?.errors), /"environment":".+"/);
+	}
+	const { values } = (await readMetrics(run)).find((line) => line.values['environment/failed'] !== undefined) ?? {};
+	const failed = episodes.filter(({ episode }) => episode.error !== undefined);
+	assert.ok(failed.length > 2 && failed.length < episodes.length);
+	assert.equal(values?.['environment/failed'], failed.length);
+	assert.equal(values?.['rewards/environment/errors'], failed.length);
+	assert.equal(
+		values?.['environment/timeouts'],
+		failed.filter(({ episode }) => episode.error?.kind === 'timeout').length,
+	);
+	assert.ok(Number.isFinite(values?.loss));
+});
+
+test('a run pauses when too many episodes fail, and continuing plays the same batch again', async () => {
+	const run = await place.prepare(recipe);
+	// Some of the demonstrations come after 100 episodes.
+	await writeFile(join(place.folder, 'down'), '100');
+	const engine = place.start('--run', run);
+	const client = await connectPaused(run);
+	const paused = await readRecord(run);
+	assert.match(
+		paused.pause?.message ?? '',
+		/^The environment \(rewards\/guess\.env\.py, line \d+\) failed in \d+ of 16 episodes: .*the table is locked/,
+	);
+	assert.match(paused.pause?.action ?? '', /environment\.file/);
+	await rm(join(place.folder, 'down'));
+	await client.request('run/continue', {});
+	client.dispose();
+	const { code, stderr } = await engine.exit;
+	assert.equal(code, 0, stderr);
+	assert.deepEqual(await readOutcome(run), whole.outcome);
+});
