@@ -62,7 +62,8 @@ export class LinkEnvironments extends Disposable {
 	}
 
 	async #start(): Promise<EnvironmentRunner> {
-		if (this.#recipe.environment === undefined) throw contract(new Failure('invalid', 'The recipe has no environment.'));
+		if (this.#recipe.environment === undefined)
+			throw contract(new Failure('invalid', 'The recipe has no environment.'));
 		const copyOf = (file: string) => rewardCopyPath(this.#folder, this.#recipe, file);
 		const opened = await openRunEnvironment(this.#recipe, copyOf);
 		if (this.disposed) opened.dispose();
