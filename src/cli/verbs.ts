@@ -30,6 +30,7 @@ const helpVerb = defineVerb({
 const verbs: Readonly<Record<string, () => Promise<Verb>>> = {
 	new: async () => (await import('./newVerb.ts')).newVerb,
 	run: async () => (await import('./runVerb.ts')).runVerb,
+	sweep: async () => (await import('./sweepVerb.ts')).sweepVerb,
 	slurm: async () => (await import('./slurmVerb.ts')).slurmVerb,
 	resume: async () => (await import('./resumeVerb.ts')).resumeVerb,
 	status: async () => (await import('./statusVerb.ts')).statusVerb,
