@@ -55,7 +55,15 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 		new Lazy(async () => {
 			const { BackgroundFeatures } = await import('./extension/backgroundFeatures.ts');
 			const chat = { store, client: window.client, policies: () => policies.get(), torch: () => pytorch.ifThere() };
-			return new BackgroundFeatures({ context, pipelines, rewards, rewardFiles, chat, table: window.table });
+			return new BackgroundFeatures({
+				context,
+				pipelines,
+				rewards,
+				rewardFiles,
+				environments,
+				chat,
+				table: window.table,
+			});
 		}),
 	);
 	const start = async () => {

@@ -24,7 +24,7 @@ export const verifyEnvironmentVerb = defineVerb({
 });
 
 function reportOf(verification: EnvironmentVerification): string[] {
-	const { environment, findings, file, dataset, rows, solvable, remarks, episodes } = verification;
+	const { environment, findings, file, dataset, rows, solvable, remarks, episodes, labeled } = verification;
 	const data = dataset === null ? [] : [`on ${formatCounted(rows, 'row')} of ${dataset}, ${solvable} with a solution`];
 	const failed = episodes.filter(({ error }) => error !== undefined).length;
 	const { library } = environment;
@@ -32,8 +32,10 @@ function reportOf(verification: EnvironmentVerification): string[] {
 	return [
 		`${environment.name}: ${environmentLine(verification)}`,
 		...(library === undefined ? [] : [`from ${library}`]),
-		...findings.map(({ line, level, message, action }) => {
-			return `${place(line)}: ${level}: ${message}${action === undefined ? '' : ` ${action}`}`;
+		...labeled.flatMap(({ label, difference }) => (difference === null ? [`passed: ${label}`] : [])),
+		...findings.map(({ line, level, message, action, file: other }) => {
+			const at = other === undefined ? place(line) : environmentPlace(other, line);
+			return `${at}: ${level}: ${message}${action === undefined ? '' : ` ${action}`}`;
 		}),
 		...data,
 		...(failed === 0 ? [] : [`${failed} of ${formatCounted(episodes.length, 'episode')} failed`]),

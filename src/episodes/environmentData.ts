@@ -2,8 +2,11 @@ import { basename, dirname, resolve } from 'node:path';
 import { parseBoundedJson } from '../base/boundedJson.ts';
 import { Failure } from '../base/failure.ts';
 import { formatCounted } from '../base/format.ts';
+import { episodesPath, isEnvironmentFile } from '../core/episode/environmentLanguage.ts';
+import { type ParsedEpisodes, parseEpisodes } from '../core/episode/labeledEpisode.ts';
 import { datasetComment } from '../core/reward/verification/datasetComment.ts';
 import { drawLines } from '../rewards/datasetLines.ts';
+import { readHandWritten } from '../rewards/handWrittenFile.ts';
 import { readHead } from '../rewards/rewardData.ts';
 
 export interface EnvironmentDataRequest {
@@ -21,6 +24,11 @@ export interface EnvironmentDataRequest {
 	readonly signal?: AbortSignal;
 }
 
+/** Labeled episodes and the absolute path of their file. */
+export interface EpisodesFile extends ParsedEpisodes {
+	readonly file: string;
+}
+
 export type EnvironmentRow = Readonly<Record<string, unknown>>;
 
 /** Rows for an environment. */
@@ -32,6 +40,8 @@ export interface EnvironmentData {
 	readonly remarks: readonly string[];
 	/** Files that the data comes from. */
 	readonly files: readonly string[];
+	/** Labeled episodes next to the environment; undefined if there are none. */
+	readonly labeled?: EpisodesFile;
 }
 
 /**
@@ -39,6 +49,19 @@ export interface EnvironmentData {
  * named in a `# @dataset FILE` comment. Fails if the user selected a file that cannot be read; an unreadable file from a comment only adds a remark.
  */
 export async function environmentData(request: EnvironmentDataRequest): Promise<EnvironmentData> {
+	const data = await rowsFor(request);
+	if (!isEnvironmentFile(request.file)) return data;
+	const file = episodesPath(request.file);
+	try {
+		const text = await readHandWritten(file, 'file of labeled episodes', 'Split it.');
+		return { ...data, files: [...data.files, file], labeled: { file, ...parseEpisodes(text) } };
+	} catch (error) {
+		const { reason, message } = Failure.from(error);
+		return reason === 'missing' ? data : { ...data, remarks: [...data.remarks, message] };
+	}
+}
+
+async function rowsFor(request: EnvironmentDataRequest): Promise<EnvironmentData> {
 	const { file, dataset } = request;
 	if (dataset !== undefined) return await readRows(dataset, request);
 	if (request.own !== undefined) return ownRows(await request.own(request.rows), basename(file));

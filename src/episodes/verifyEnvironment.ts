@@ -10,9 +10,10 @@ import {
 } from '../core/episode/episodePolicies.ts';
 import { episodeStatistics } from '../core/episode/episodeStatistics.ts';
 import { environmentFindings } from '../core/episode/findings/environmentFindings.ts';
+import { labelDifference } from '../core/episode/labeledEpisode.ts';
 import { solutionOf } from '../core/episode/solution.ts';
 import type { EnvironmentDescription } from '../protocol/environmentHost.ts';
-import type { EnvironmentVerification } from '../protocol/environmentVerification.ts';
+import type { EnvironmentVerification, LabeledResult } from '../protocol/environmentVerification.ts';
 import type { Episode, ToolCall } from '../protocol/episode.ts';
 import type { EnvironmentData } from './environmentData.ts';
 import type { EnvironmentRunner } from './environmentRunner.ts';
@@ -68,6 +69,7 @@ export async function verifyEnvironment(
 		episodes.push(episode);
 		if (endsProcess(episode)) lost++;
 	}
+	const labeled = lost > 0 ? [] : await playLabeled(runner, environment, data.labeled, options.signal);
 	const repeated = lost > 0 ? [] : await repeatEpisodes(runner, environment, data.rows, episodes, options);
 	const { gold, policies } = statisticsOf(environment, episodes);
 	const findings = environmentFindings({
@@ -78,6 +80,7 @@ export async function verifyEnvironment(
 		gold,
 		repeated,
 		turnLimit: options.turns,
+		labeled: data.labeled === undefined ? null : { ...data.labeled, results: labeled },
 		solutionFaults: data.rows.flatMap(({ row, columns }) => {
 			const { fault } = solutionOf(columns);
 			return fault === undefined ? [] : [{ row, message: fault }];
@@ -96,7 +99,29 @@ export async function verifyEnvironment(
 		files: [...runner.files, ...data.files],
 		remarks,
 		episodes,
+		labeled,
 	};
+}
+
+/** Plays labeled episodes and compares them with their labels. */
+async function playLabeled(
+	runner: EnvironmentRunner,
+	{ ownsReward }: EnvironmentDescription,
+	labeled: EnvironmentData['labeled'],
+	signal: AbortSignal | undefined,
+): Promise<LabeledResult[]> {
+	const results: LabeledResult[] = [];
+	for (const one of labeled?.episodes ?? []) {
+		checkAborted(signal);
+		const session = runner.start(one.row);
+		const script = { act: scriptPolicy(one.turns), script: one.turns, maxTurns: scriptedTurns };
+		const common = { session, row: one.line - 1, columns: one.row, policy: 'labeled', ownsReward, signal };
+		const episode = await runEpisode({ ...common, ...script });
+		await session.end();
+		results.push({ label: one.label, line: one.line, difference: labelDifference(one, episode), episode });
+		if (endsProcess(episode)) break;
+	}
+	return results;
 }
 
 /** A policy for one row. */

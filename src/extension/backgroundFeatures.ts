@@ -3,6 +3,8 @@ import { Disposable } from '../base/disposable.ts';
 import { AgentFeatures } from './agents/agentFeatures.ts';
 import type { ChatModelNeeds } from './agents/chatModels.ts';
 import type { CommandTable } from './commandTable.ts';
+import type { LazyEnvironments } from './environments/lazyEnvironments.ts';
+import { EnvironmentTestExplorer } from './environmentTests/environmentTestExplorer.ts';
 import type { PipelineStore } from './pipelines/pipelineStore.ts';
 import { RecipeLenses } from './pipelines/recipeLenses.ts';
 import type { LazyRewards } from './rewards/lazyRewards.ts';
@@ -19,16 +21,19 @@ interface Needs {
 	readonly rewardFiles: RewardFileList;
 	readonly chat: Omit<ChatModelNeeds, 'extension'>;
 	readonly table: CommandTable;
+	readonly environments: LazyEnvironments;
 }
 
 /** Features without a command or a view of their own. They are loaded after activation, because nothing waits for them. */
 export class BackgroundFeatures extends Disposable {
 	readonly rewardTests: RewardTests;
+	readonly environmentTests: EnvironmentTestExplorer;
 	readonly agents: AgentFeatures;
 
-	constructor({ context, pipelines, rewards, rewardFiles, chat, table }: Needs) {
+	constructor({ context, pipelines, rewards, rewardFiles, environments, chat, table }: Needs) {
 		super();
 		this.rewardTests = this.register(new RewardTests({ files: rewardFiles, workbench: () => rewards.get() }));
+		this.environmentTests = this.register(new EnvironmentTestExplorer(environments));
 		this.agents = this.register(new AgentFeatures(context, chat));
 		this.register(new WalkthroughProgress({ table, store: chat.store }));
 		this.register(new RecipeLenses(pipelines));

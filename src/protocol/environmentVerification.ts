@@ -35,6 +35,7 @@ export const environmentFindingKinds = [
 	'endless',
 	'slow',
 	'data',
+	'labeled',
 ] as const;
 
 export const environmentFindingSchema = v.object({
@@ -45,12 +46,34 @@ export const environmentFindingSchema = v.object({
 	message: v.string(),
 	/** What to do. */
 	action: v.optional(v.string()),
-	/** 1-based line in the environment file. */
+	/** 1-based line in the environment file, or in `file`. */
 	line: v.number(),
+	/** Absolute path of the file that the line is in, if it is not the environment file. */
+	file: v.optional(v.string()),
 	/** Zero-based row in which it first occurred. */
 	row: v.optional(v.number()),
 });
 export type EnvironmentFinding = v.InferOutput<typeof environmentFindingSchema>;
+
+/** A labeled episode, played. */
+export const labeledEpisodeSchema = v.object({
+	/** Name. */
+	label: v.string(),
+	/** 1-based line in the file of labeled episodes. */
+	line: v.number(),
+	/** How it differs from its label; null if it is as expected. */
+	difference: v.nullable(
+		v.object({
+			message: v.string(),
+			expected: v.exactOptional(v.string()),
+			actual: v.exactOptional(v.string()),
+			/** 1-based line in the environment file, if the episode failed there. */
+			line: v.exactOptional(v.number()),
+		}),
+	),
+	episode: episodeSchema,
+});
+export type LabeledResult = v.InferOutput<typeof labeledEpisodeSchema>;
 
 /** Result of verifying an environment file. */
 export const environmentVerificationSchema = v.object({
@@ -70,5 +93,7 @@ export const environmentVerificationSchema = v.object({
 	files: v.array(v.string()),
 	remarks: v.array(v.string()),
 	episodes: v.array(episodeSchema),
+	/** Labeled episodes, in the order of their file. */
+	labeled: v.array(labeledEpisodeSchema),
 });
 export type EnvironmentVerification = v.InferOutput<typeof environmentVerificationSchema>;

@@ -16,9 +16,9 @@ import type { Bench, Measurement } from './measurement.ts';
 const templates = join(root, 'media/templates/environment');
 
 /** Writes a template to a folder and returns its file. */
-async function made(folder: string, name: string): Promise<string> {
-	const file = join(folder, `${name}.env.py`);
-	const text = await readFile(join(templates, `${name}.env.py`), 'utf8');
+async function made(folder: string, name: string, ending: 'py' | 'ts' = 'py'): Promise<string> {
+	const file = join(folder, `${name}.env.${ending}`);
+	const text = await readFile(join(templates, `${name}.env.${ending}`), 'utf8');
 	await writeFile(file, text.replaceAll('__CLASS__', 'Made').replaceAll('__NAME__', name));
 	await writeFile(join(folder, `${name}.rows.jsonl`), await readFile(join(templates, `${name}.rows.jsonl`)));
 	return file;
@@ -70,21 +70,23 @@ async function saveSeconds(hosts: RewardHosts, file: string, count: number): Pro
 }
 
 export const bench: Bench = {
-	title: 'episodes in the Python host, and verification on save',
+	title: 'episodes in the Python and Node hosts, and verification on save',
 	async run({ rounds, tiny }) {
 		const folder = await mkdtemp(join(tmpdir(), 'environments-'));
 		const hosts = new RewardHosts(await findRewardPrograms(), { folder: join(root, 'src/rewards'), spares: true });
 		try {
-			const guess = await made(folder, 'guess');
+			const guess = { Python: await made(folder, 'guess'), Node: await made(folder, 'guess', 'ts') };
 			const calculator = await made(folder, 'calculator');
 			const measurements: Measurement[] = [];
-			for (const [name, together] of [
-				['number guessing, episodes in one request', true],
-				['number guessing, episodes turn by turn', false],
-			] as const) {
-				const samples: number[] = [];
-				for (let i = 0; i < rounds; i++) samples.push(await episodesPerSecond(hosts, guess, tiny ? 0.1 : 2, together));
-				measurements.push({ name, unit: 'episodes/s', samples });
+			for (const [language, file] of Object.entries(guess)) {
+				for (const [how, together] of [
+					['in one request', true],
+					['turn by turn', false],
+				] as const) {
+					const samples: number[] = [];
+					for (let i = 0; i < rounds; i++) samples.push(await episodesPerSecond(hosts, file, tiny ? 0.1 : 2, together));
+					measurements.push({ name: `number guessing in ${language}, episodes ${how}`, unit: 'episodes/s', samples });
+				}
 			}
 			const saves = (await saveSeconds(hosts, calculator, tiny ? 2 : 10 * rounds)).sort((a, b) => a - b);
 			const p95 = saves[Math.min(saves.length - 1, Math.floor(0.95 * saves.length))] as number;

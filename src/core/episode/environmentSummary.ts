@@ -30,6 +30,11 @@ export function environmentSummary(verification: EnvironmentVerification): Envir
 	}
 	const idle = of('idle');
 	if (idle !== undefined) add(rewardText('idle', idle), effortless ? 'notice' : 'plain');
+	const { labeled } = verification;
+	if (labeled.length > 0) {
+		const passed = labeled.filter(({ difference }) => difference === null).length;
+		add(`labeled ${passed} / ${labeled.length}`, passed === labeled.length ? 'plain' : 'bad');
+	}
 	const longest = Math.max(0, ...policies.filter(({ policy }) => policy !== 'wrong').map(({ maxTurns }) => maxTurns));
 	if (longest > 0) add(`up to ${formatCounted(longest, 'turn')}`);
 	if (turnMs !== null) add(`${formatDuration(turnMs.mean / 1000)}/turn`);

@@ -39,8 +39,8 @@ export function environmentFaults({ file, phase, failure, verification }: Enviro
 		const message = displayText(words.trim(), 600);
 		return [{ file: place?.file ?? file, line: place?.line ?? 1, level: 'error', message }];
 	}
-	return (verification?.findings ?? []).slice(0, maxFaults).map(({ line, level, message, action }) => ({
-		file,
+	return (verification?.findings ?? []).slice(0, maxFaults).map(({ line, level, message, action, file: other }) => ({
+		file: other ?? file,
 		line,
 		level,
 		message: displayText(action === undefined ? message : `${message} ${action}`, 800),

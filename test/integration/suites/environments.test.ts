@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
 import { branchDifference } from '../../../src/core/episode/branchDifferences.ts';
 import type { EnvironmentState } from '../../../src/extension/environments/environmentState.ts';
 import { environmentInlineLine } from '../../../src/extension/environments/environmentWords.ts';
+import { runEnvironmentTests } from '../../../src/extension/environmentTests/environmentTestRun.ts';
 import { commandIds } from '../../../src/extension/ids.ts';
 import type { ExtensionApi } from '../../../src/extension.ts';
 import { activated, notices, until, workspaceFolder } from '../support/laboratory.ts';
@@ -159,6 +160,44 @@ suite('environments in the editor', () => {
 		const recorded = session.branches.at(-1);
 		assert.deepEqual(recorded?.origin, { kind: 'recorded', label: 'gold, row 0' });
 		await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+	});
+
+	test('setup, gold, idle and labeled episodes are tests', async function () {
+		this.timeout(240_000);
+		const answers = { template: 'guess', language: 'python', name: 'tested_game', folder: vscode.Uri.file(folder) };
+		const { fsPath: file } = await vscode.commands.executeCommand<vscode.Uri>(commandIds.newEnvironment, answers);
+		const guess = (number: number) => ({ name: 'guess', arguments: { number } });
+		const row = { number: 50, high: 100, guesses: 7 };
+		const lines = [
+			{ name: 'right', row, calls: [guess(50)], expect: { reward: 1, results: ['Correct!'] } },
+			{ name: 'wrong', row, calls: [guess(50)], expect: { reward: 0 } },
+		];
+		await writeFile(join(folder, 'tested_game.episodes.jsonl'), lines.map((line) => JSON.stringify(line)).join('\n'));
+		const { environmentTests } = await api.background.get();
+		const { controller, items } = environmentTests;
+		const token = new vscode.CancellationTokenSource().token;
+		await controller.refreshHandler?.(token);
+		const item = controller.items.get(file);
+		assert.ok(item, 'a refresh lists the file');
+		const results = new Map<string, unknown>();
+		const keep = (state: string) => (test: vscode.TestItem, message?: unknown) => {
+			const { message: words, location } = (message ?? {}) as Partial<vscode.TestMessage>;
+			results.set(test.label, words === undefined ? state : [state, words, location?.range.start.line]);
+		};
+		const run = {
+			...{ enqueued: () => {}, started: () => {}, appendOutput: () => {} },
+			...{ passed: keep('passed'), failed: keep('failed'), errored: keep('errored'), skipped: keep('skipped') },
+		} as unknown as vscode.TestRun;
+		const { verifications } = await api.environments.get();
+		await runEnvironmentTests(run, await items.testsOf(item), { items, verifications }, token);
+		assert.deepEqual(Object.fromEntries(results), {
+			'Setup: every episode starts': 'passed',
+			'Gold: solutions succeed': 'passed',
+			'Idle: doing nothing earns less than the solutions': 'passed',
+			right: 'passed',
+			wrong: ['failed', 'the reward is 1, but 0 is expected.', 1],
+		});
+		await vscode.commands.executeCommand('workbench.action.closeActiveEditor');
 	});
 
 	test('a name that is taken or invalid is rejected', async () => {

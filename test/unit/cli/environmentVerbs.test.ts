@@ -8,6 +8,7 @@ import { environmentVerificationSchema } from '../../../src/protocol/environment
 import { episodeSchema } from '../../../src/protocol/episode.ts';
 import { root } from '../../scripts/paths.ts';
 import { guessing } from '../episodes/guessingEnvironment.ts';
+import { guessingScript } from '../episodes/guessingScript.ts';
 import { objects, Workplace } from './cliFixtures.ts';
 
 const limit = { timeout: 120_000 };
@@ -37,6 +38,35 @@ test('verify-environment reports a sound environment, and what is wrong with a b
 	assert.equal(verification.episodes.length, 12);
 	assert.equal(verification.findings[0]?.kind, 'no-effort');
 });
+
+test(
+	'verify-environment plays labeled episodes, and reports those that are not as expected at their line',
+	limit,
+	async (context) => {
+		const place = await Workplace.make(context);
+		const guess = (value: number) => ({ name: 'guess', arguments: { value } });
+		const lines = [
+			{ name: 'found at once', row: { number: 4 }, calls: [guess(4)], expect: { reward: 1, done: true } },
+			{ row: { number: 4 }, calls: [guess(2), guess(5)], expect: { results: ['higher', 'higher'], reward: 0 } },
+			{ row: { number: null }, expect: { reward: 0 } },
+		];
+		for (const [name, text] of Object.entries({ 'a.env.py': guessing, 'a.env.ts': guessingScript })) {
+			await place.write('a.episodes.jsonl', `// Labels\n${lines.map((line) => JSON.stringify(line)).join('\n')}\n{}\n`);
+			await place.write('rows.jsonl', rows);
+			await place.write(name, text);
+			const ended = await place.call('verify-environment', name, '--dataset', 'rows.jsonl');
+			assert.equal(ended.status, 1, ended.stderr);
+			assert.match(ended.stdout, /^passed: found at once$/m);
+			assert.match(
+				ended.stdout,
+				/^a\.episodes\.jsonl:3: error: episode 2: call 2 \(guess\) gives "lower", but "higher" is expected\./m,
+			);
+			assert.match(ended.stdout, /^a\.episodes\.jsonl:5: error: Line 5 has an unknown or invalid "expect"\./m);
+			const [, labeled = ''] = / · labeled (\d \/ \d) · /.exec(ended.stdout) ?? [];
+			assert.equal(labeled, name.endsWith('.py') ? '1 / 3' : '2 / 3');
+		}
+	},
+);
 
 test('run-episodes plays the solutions, or another policy', limit, async (context) => {
 	const place = await Workplace.make(context);

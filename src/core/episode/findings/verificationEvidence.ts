@@ -1,8 +1,10 @@
 import type { EnvironmentDescription } from '../../../protocol/environmentHost.ts';
-import type { EnvironmentFinding, PolicyStatistics } from '../../../protocol/environmentVerification.ts';
+import type { EnvironmentFinding, LabeledResult, PolicyStatistics } from '../../../protocol/environmentVerification.ts';
 import type { Episode } from '../../../protocol/episode.ts';
-import { type EnvironmentLanguage, type LanguageWords, languageWords } from '../environmentLanguage.ts';
+import type { EnvironmentLanguage } from '../environmentLanguage.ts';
 import type { EpisodeDifference } from '../episodeDifference.ts';
+import type { ParsedEpisodes } from '../labeledEpisode.ts';
+import { type LanguageWords, languageWords } from '../languageWords.ts';
 
 /** An episode that was repeated with the same row and calls, and then differed. */
 export interface RepeatedEpisode {
@@ -10,6 +12,14 @@ export interface RepeatedEpisode {
 	/** Where it was repeated: in a new instance, alongside another instance in use, or in a reused one. */
 	readonly where: 'new' | 'beside' | 'again';
 	readonly difference: EpisodeDifference;
+}
+
+/** Labeled episodes that were played, and lines of their file that cannot be used. */
+export interface LabeledEvidence {
+	/** Absolute path. */
+	readonly file: string;
+	readonly results: readonly LabeledResult[];
+	readonly faults: ParsedEpisodes['faults'];
 }
 
 /** Everything observed during a verification. */
@@ -23,6 +33,7 @@ export interface VerificationEvidence {
 	readonly repeated: readonly RepeatedEpisode[];
 	/** Turn limit for an episode of the random policy. */
 	readonly turnLimit: number;
+	readonly labeled: LabeledEvidence | null;
 	/** Rows whose `calls` column cannot be used. */
 	readonly solutionFaults: readonly { readonly row: number; readonly message: string }[];
 }
