@@ -67,6 +67,7 @@ const verbs: Readonly<Record<string, () => Promise<Verb>>> = {
 	doctor: async () => (await import('./doctorVerb.ts')).doctorVerb,
 	completion: async () => (await import('./completionVerb.ts')).completionVerb(allVerbs),
 	'sandbox-check': async () => (await import('./sandboxCheckVerb.ts')).sandboxCheckVerb,
+	'sandbox-run': async () => (await import('./sandboxRunVerb.ts')).sandboxRunVerb,
 	'reward-math': async () => (await import('./rewardMathVerb.ts')).rewardMathVerb,
 	help: async () => helpVerb,
 	version: async () => (await import('./versionVerb.ts')).versionVerb,

@@ -189,6 +189,8 @@ export class RewardHosts extends Disposable {
 		const environment = rewardFileEnvironment(this.#environment);
 		// The programs run from copies. Whatever cannot be copied, such as native libraries, is loaded from this folder.
 		environment.REASONING_LAB_DIST = this.#options.folder;
+		// With both, a Python file can start the sandbox (media/templates/environment/reasoning_lab_sandbox.py).
+		environment.REASONING_LAB_NODE = this.#programs.node;
 		const host = new HostProcess(
 			language === 'node'
 				? {

@@ -12,6 +12,8 @@ interface Template {
 	readonly detail: string;
 	/** Languages that the template exists in. */
 	readonly endings: readonly [Ending, ...Ending[]];
+	/** Modules that the file imports. */
+	readonly modules?: readonly string[];
 }
 
 /** The files are in media/templates/environment. */
@@ -30,6 +32,14 @@ const templates: readonly Template[] = [
 	},
 	{ name: 'word', label: 'Word game', detail: 'Uncover a word letter by letter; state that grows', endings: ['py'] },
 	{ name: 'grid', label: 'Grid world', detail: 'Find a path to the goal; a reward between 0 and 1', endings: ['py'] },
+	{ name: 'sql', label: 'SQL question', detail: 'Query a database, then answer', endings: ['py', 'ts'] },
+	{
+		name: 'repair',
+		label: 'Code repair',
+		detail: 'Fix a function with tests that run in the sandbox',
+		endings: ['py'],
+		modules: ['reasoning_lab_sandbox.py'],
+	},
 ];
 
 const languages: Readonly<Record<Ending, vscode.QuickPickItem & { readonly ending: Ending }>> = {
@@ -86,6 +96,10 @@ export async function newEnvironment(
 		const source = vscode.Uri.joinPath(extension, 'media', 'templates', 'environment');
 		await vscode.workspace.fs.createDirectory(folder);
 		await vscode.workspace.fs.copy(vscode.Uri.joinPath(source, `${template.name}.rows.jsonl`), rowsOf(name));
+		for (const module of template.modules ?? []) {
+			const target = vscode.Uri.joinPath(folder, module);
+			if (!(await exists(target))) await vscode.workspace.fs.copy(vscode.Uri.joinPath(source, module), target);
+		}
 		const bytes = await vscode.workspace.fs.readFile(vscode.Uri.joinPath(source, `${template.name}.env.${ending}`));
 		const text = new TextDecoder()
 			.decode(bytes)

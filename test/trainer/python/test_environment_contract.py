@@ -16,7 +16,7 @@ from trl import GRPOConfig, GRPOTrainer
 
 ROOT = Path(__file__).parents[3]
 TEMPLATES = ROOT / "media" / "templates" / "environment"
-NAMES = ["calculator", "guess", "word", "grid"]
+NAMES = ["calculator", "guess", "word", "grid", "sql"]
 
 Call = dict[str, Any]
 

@@ -17,9 +17,11 @@ let count = 0;
 /** Writes an environment file to a new folder and opens it with hosts that the test file shares. */
 export async function openEnvironment(
 	text: string,
-	options: EnvironmentOptions & { readonly name?: string } = {},
+	options: EnvironmentOptions & { readonly name?: string; readonly neighbors?: Readonly<Record<string, string>> } = {},
 ): Promise<EnvironmentRunner> {
-	const file = join(await rewardFolder(), options.name ?? `made${count++}.env.py`);
+	const folder = await rewardFolder();
+	const file = join(folder, options.name ?? `made${count++}.env.py`);
+	for (const [name, content] of Object.entries(options.neighbors ?? {})) await writeFile(join(folder, name), content);
 	await writeFile(file, text);
 	hosts ??= openHosts();
 	const runner = new EnvironmentRunner(await hosts, file, options);

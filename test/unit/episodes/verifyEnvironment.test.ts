@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { environmentLine, isSoundEnvironment } from '../../../src/core/episode/environmentSummary.ts';
 import type { EnvironmentData } from '../../../src/episodes/environmentData.ts';
-import type { EnvironmentOptions } from '../../../src/episodes/environmentRunner.ts';
 import { verifyEnvironment } from '../../../src/episodes/verifyEnvironment.ts';
 import { decodeOrThrow } from '../../../src/protocol/decode.ts';
 import {
@@ -12,9 +12,11 @@ import {
 	environmentVerificationSchema,
 } from '../../../src/protocol/environmentVerification.ts';
 import { root } from '../../scripts/paths.ts';
+import { testSandbox } from '../rewards/sandboxFixture.ts';
 import { openEnvironment } from './environmentFixtures.ts';
 import { guessing } from './guessingEnvironment.ts';
 
+const { skip } = await testSandbox();
 const call = (name: string, given: object = {}) => ({ name, arguments: given });
 
 function dataOf(...rows: Record<string, unknown>[]): EnvironmentData {
@@ -24,7 +26,7 @@ function dataOf(...rows: Record<string, unknown>[]): EnvironmentData {
 async function verify(
 	text: string,
 	data: EnvironmentData,
-	options: EnvironmentOptions & { turns?: number } = {},
+	options: Parameters<typeof openEnvironment>[1] & { turns?: number } = {},
 ): Promise<EnvironmentVerification> {
 	const runner = await openEnvironment(text, options);
 	const found = await verifyEnvironment(runner, data, { turns: options.turns ?? 6, seed: 3 });
@@ -63,14 +65,28 @@ describe('a sound environment', () => {
 		);
 	});
 
-	for (const name of ['calculator', 'guess', 'grid', 'word']) {
-		it(`the template ${name}`, async () => {
-			const folder = join(root, 'media/templates/environment');
-			const text = (await readFile(join(folder, `${name}.env.py`), 'utf8')).replaceAll('__CLASS__', 'Made');
-			const lines = (await readFile(join(folder, `${name}.rows.jsonl`), 'utf8')).trim().split('\n');
-			const found = await verify(text, dataOf(...lines.slice(0, 8).map((line) => JSON.parse(line))), { turns: 12 });
-			assert.deepEqual(found.findings, []);
-			assert.deepEqual(found.policies[0]?.successes, 8);
+	const folder = join(root, 'media/templates/environment');
+	const templates = ['calculator.env.py', 'guess.env.py', 'grid.env.py', 'word.env.py', 'sql.env.py', 'sql.env.ts'];
+	for (const name of [...templates, 'repair.env.py']) {
+		// The last one needs a sandbox, which takes a tenth of a second per run.
+		const sandboxed = name === 'repair.env.py';
+		it(`the template ${name}`, { skip: sandboxed && skip }, async () => {
+			const text = (await readFile(join(folder, name), 'utf8')).replaceAll('__CLASS__', 'Made');
+			const rows = name.replace(/env\.\w+$/, 'rows.jsonl');
+			const lines = (await readFile(join(folder, rows), 'utf8'))
+				.trim()
+				.split('\n')
+				.slice(0, sandboxed ? 3 : 8);
+			const neighbors = sandboxed ? ['reasoning_lab_sandbox.py'] : [];
+			const found = await verify(text, dataOf(...lines.map((line) => JSON.parse(line))), {
+				...{ turns: 12, name },
+				neighbors: Object.fromEntries(neighbors.map((one) => [one, readFileSync(join(folder, one), 'utf8')])),
+			});
+			assert.deepEqual(
+				found.findings.filter(({ kind }) => !sandboxed || kind !== 'slow'),
+				[],
+			);
+			assert.deepEqual(found.policies[0]?.successes, lines.length);
 			const [gold, random] = found.policies;
 			assert.ok((random?.mean ?? 1) < (gold?.mean ?? 0));
 		});
