@@ -47,7 +47,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	const rewarded = { ...python, ...registerRewards(python) };
 	const { environments, episodes } = registerEnvironments(rewarded);
 	const searching = { ...rewarded, ...registerSearches(rewarded) };
-	const shown = { ...searching, ...registerPanels(searching) };
+	const shown = { ...searching, ...registerPanels({ ...searching, environments, episodes }) };
 	const { training } = registerTraining(shown);
 	const { store, tree, pipelines, rewards, rewardsTree, rewardFiles, searches, policies, pytorch, datasets } = shown;
 	keep(new TraceFeatures());

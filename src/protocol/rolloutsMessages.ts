@@ -170,6 +170,8 @@ export const rolloutDetailSchema = v.object({
 				error: v.nullable(v.string()),
 				/** Time in the environment. */
 				seconds: nullableNumber,
+				/** Whether its turns and its row are recorded, so that it can be repeated in the run's environment. */
+				repeatable: v.optional(v.boolean()),
 			}),
 		),
 	),
@@ -280,6 +282,8 @@ export const rolloutsRequests = {
 	searchProblem: { params: v.object({ split, ...rollout }), result: done },
 	/** Opens the rollout's messages in the transcript inspector. */
 	openTranscript: { params: v.object({ split, ...rollout }), result: done },
+	/** Opens the rollout's episode in the episode view, with the run's copy of the environment. */
+	openEpisode: { params: v.object({ split, ...rollout }), result: done },
 } as const;
 export type StepContent = v.InferOutput<typeof rolloutsRequests.loadStep.result>;
 export type GroupContent = v.InferOutput<typeof rolloutsRequests.loadGroup.result>;

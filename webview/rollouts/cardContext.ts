@@ -28,6 +28,7 @@ export interface CardContext {
 	copy(index: number, part: 'completion' | 'json'): void;
 	openText(index: number): void;
 	openTranscript(index: number): void;
+	openEpisode(index: number): void;
 	select(index: number): void;
 	isChosen(index: number): boolean;
 	toggleChosen(index: number): void;
@@ -99,6 +100,7 @@ export function cardContext(model: RolloutsModel, group: CardGroup, say: (text: 
 		openText: (index) => void model.ask('openText', at(index)).catch((error: unknown) => say(String(error))),
 		openTranscript: (index) =>
 			void model.ask('openTranscript', at(index)).catch((error: unknown) => say(String(error))),
+		openEpisode: (index) => void model.ask('openEpisode', at(index)).catch((error: unknown) => say(String(error))),
 		select: (index) => group.select(index),
 		isChosen: (index) => model.chosen.has(at(index)),
 		toggleChosen: (index) => model.toggleChosen(at(index)),

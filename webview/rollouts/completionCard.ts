@@ -160,6 +160,8 @@ export class CompletionCard implements IDisposable {
 				action(`Inspect the messages in completion ${index}`, 'Open as transcript', 'log', () =>
 					context.openTranscript(index),
 				),
+			this.rollout.episode?.repeatable === true &&
+				action(`Open the episode of completion ${index}`, 'Open episode', 'branch', () => context.openEpisode(index)),
 		);
 	}
 

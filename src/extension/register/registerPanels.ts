@@ -1,3 +1,4 @@
+import type { RolloutLine } from '../../protocol/rolloutLine.ts';
 import type { TranscriptPlace } from '../../protocol/transcriptMessages.ts';
 import { addIndexCommands } from '../commands/indexCommands.ts';
 import type { DiagnosisWatch } from '../diagnosis/diagnosisWatch.ts';
@@ -7,6 +8,7 @@ import { LazyPanels } from '../lazyPanels.ts';
 import { DatasetEditors } from '../panels/dataset/datasetEditors.ts';
 import type { QueryPlace } from '../panels/query/querySession.ts';
 import { WindowRolloutIndex } from '../rolloutIndex/windowRolloutIndex.ts';
+import type { EnvironmentServices } from './registerEnvironments.ts';
 import type { PytorchServices } from './registerPytorch.ts';
 import type { RunServices } from './registerRuns.ts';
 import type { SearchServices } from './registerSearches.ts';
@@ -20,10 +22,10 @@ export interface PanelServices {
 }
 
 export function registerPanels(
-	services: WindowServices & RunServices & PytorchServices & SearchServices,
+	services: WindowServices & RunServices & PytorchServices & SearchServices & EnvironmentServices,
 ): PanelServices {
 	const { context, keep, extension, storage, log, notices, table, panels, client } = services;
-	const { registry, workspaceRuns, store, tree, picker, pytorch, policies } = services;
+	const { registry, workspaceRuns, store, tree, picker, pytorch, policies, episodes } = services;
 	const rolloutIndex = keep(
 		new WindowRolloutIndex({ extension, storage: context.storageUri, store, log: (message) => log.info(message) }),
 	);
@@ -46,7 +48,12 @@ export function registerPanels(
 				requireTrust();
 				return { ...(await launchSettings(extension)), environment: await pytorch.ifThere() };
 			};
-			return rolloutsPanels({ ...panels, programs, client, notices, rolloutIndex });
+			const openEpisode = async (run: string, line: RolloutLine) => {
+				const { openedRollout } = await import('../panels/episode/rolloutEpisodes.ts');
+				const { place, episode } = await openedRollout(run, line);
+				await episodes.open(place, episode);
+			};
+			return rolloutsPanels({ ...panels, programs, client, notices, rolloutIndex, openEpisode });
 		}),
 	);
 	const diagnosis: Lazy<DiagnosisWatch> = keep(

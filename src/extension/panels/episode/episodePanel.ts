@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import * as vscode from 'vscode';
 import { Failure } from '../../../base/failure.ts';
-import { environmentData } from '../../../episodes/environmentData.ts';
+import { type EnvironmentData, environmentData } from '../../../episodes/environmentData.ts';
 import { EnvironmentRunner } from '../../../episodes/environmentRunner.ts';
 import {
 	type EpisodeCommand,
@@ -10,6 +10,7 @@ import {
 	episodeRequests,
 } from '../../../protocol/episodeMessages.ts';
 import type { EnvironmentWorkbench } from '../../environments/environmentWorkbench.ts';
+import { agreeForeignCode } from '../../foreignCodeQuestion.ts';
 import { panelTypes } from '../../ids.ts';
 import type { Notices } from '../../notices.ts';
 import { displayText } from '../../runView.ts';
@@ -41,6 +42,8 @@ export class EpisodePanel extends AppPanel<EpisodeEvent, EpisodeCommand, typeof 
 	readonly #needs: EpisodePanelNeeds;
 	readonly #place: EpisodePlace;
 	readonly #session: EpisodeViewSession;
+	/** Whether the user has agreed to run the run's code. */
+	#agreed = false;
 	protected readonly handlers: RequestHandlers<typeof episodeRequests>;
 
 	constructor(panel: vscode.WebviewPanel, needs: EpisodePanelNeeds, place: EpisodePlace, started: StartedView) {
@@ -55,10 +58,11 @@ export class EpisodePanel extends AppPanel<EpisodeEvent, EpisodeCommand, typeof 
 					file,
 					runFolder: place.runFolder,
 					open: async () => {
+						await this.#requireAgreed();
 						const hosts = await environments.hosts(file);
 						return new EnvironmentRunner(hosts, file, { seed: 1, limits: environments.limits(file) });
 					},
-					data: (signal) => environmentData({ file, ...rows, signal }),
+					data: (signal) => this.#data(signal),
 					post: (event) => void this.post(event),
 					forbidden,
 					debugs: true,
@@ -124,6 +128,30 @@ export class EpisodePanel extends AppPanel<EpisodeEvent, EpisodeCommand, typeof 
 			case 'fault':
 				this.log.error(`episode: ${command.message}`);
 				break;
+		}
+	}
+
+	/** Asks once whether the code of a run that this user did not start may be run. */
+	async #requireAgreed(): Promise<void> {
+		const { file, runFolder } = this.#place;
+		if (runFolder === null || this.#agreed) return;
+		const { requireRunEnvironment } = await import('./rolloutEpisodes.ts');
+		await requireRunEnvironment(runFolder, file, agreeForeignCode);
+		this.#agreed = true;
+	}
+
+	/** Reads the rows of the file's dataset or, for a run's copy, of the run's. */
+	async #data(signal: AbortSignal): Promise<EnvironmentData> {
+		const { file, runFolder } = this.#place;
+		if (runFolder === null) return await environmentData({ file, ...rows, signal });
+		const { environmentOfRun } = await import('./rolloutEpisodes.ts');
+		const without = (remarks: readonly string[]) => ({ described: null, rows: [], remarks, files: [] });
+		try {
+			const { dataset } = await environmentOfRun(runFolder);
+			return dataset === null ? without([]) : await environmentData({ file, dataset, ...rows, signal });
+		} catch (error) {
+			if (signal.aborted) throw error;
+			return without([Failure.from(error).toString()]);
 		}
 	}
 

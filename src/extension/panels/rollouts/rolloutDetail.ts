@@ -60,6 +60,7 @@ export function episodeSummary(line: RolloutLine): RolloutDetail['episode'] {
 				: (stops[recorded] ?? recorded),
 		error: errorText(episode?.error),
 		seconds: finite(episode?.seconds),
+		repeatable: episode?.turns !== undefined && typeof line.row === 'object' && line.row !== null,
 	};
 }
 

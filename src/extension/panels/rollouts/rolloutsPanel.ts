@@ -6,6 +6,7 @@ import {
 	panelCommandSchema,
 	panelRequests,
 } from '../../../protocol/explorerMessages.ts';
+import type { RolloutLine } from '../../../protocol/rolloutLine.ts';
 import type { Place } from '../../../protocol/rolloutsMessages.ts';
 import type { ServeOptions } from '../../../runs/servedCheckpoint.ts';
 import { commandIds, panelTypes } from '../../ids.ts';
@@ -34,6 +35,8 @@ export interface RolloutsContext extends PanelContext {
 	/** Name of this extension in engine logs. */
 	readonly client: string;
 	readonly notices: Notices;
+	/** Opens a rollout's episode in the episode view. */
+	readonly openEpisode: (run: string, line: RolloutLine) => Promise<void>;
 	/** Rollout index, which speeds up scans of a run. */
 	readonly rolloutIndex?: IndexAnswers;
 }
@@ -87,6 +90,14 @@ export class RolloutsPanel extends RunPanel<PanelEvent, PanelCommand, typeof pan
 			},
 			openTranscript: async (place) => {
 				await vscode.commands.executeCommand(commandIds.openTranscript, { kind: 'rollout', run: runFolder, ...place });
+				return {};
+			},
+			openEpisode: async (place) => {
+				try {
+					await context.openEpisode(runFolder, await session.rollout(place));
+				} catch (error) {
+					context.notices.failure(error);
+				}
 				return {};
 			},
 			openDiff: async ({ left, right }) => {

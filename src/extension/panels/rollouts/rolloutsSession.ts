@@ -23,7 +23,7 @@ import { RolloutsSource } from './rolloutsSource.ts';
 import { RolloutsSteps } from './rolloutsSteps.ts';
 
 type Requests = typeof rolloutsRequests;
-type Readable = Exclude<keyof Requests, 'copy' | 'openText' | 'openTranscript' | 'searchProblem'>;
+type Readable = Exclude<keyof Requests, 'copy' | 'openText' | 'openTranscript' | 'openEpisode' | 'searchProblem'>;
 type Readers = {
 	readonly [M in Readable]: (params: RequestParams<Requests, M>) => Promise<RequestResult<Requests, M>>;
 };

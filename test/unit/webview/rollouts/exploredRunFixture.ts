@@ -156,7 +156,12 @@ export async function writeExploredRun(run: string, steps = 12, size = 6): Promi
 			lines.push(line({ step, group, index: 2, completion: mixed, right: true }));
 			lines.push(line({ step, group, index: 3, completion: toolMessages, right: true }, { parents: toolParents }));
 			lines.push(
-				withTokens(line({ step, group, index: 4, completion: episodeText, right: true }, { extra: episodeExtra })),
+				withTokens(
+					line(
+						{ step, group, index: 4, completion: episodeText, right: true },
+						{ row: { number: 97 }, extra: episodeExtra },
+					),
+				),
 			);
 		}
 		await writeRollouts(run, step, lines);

@@ -14,6 +14,8 @@ export interface RolloutsView extends Webview {
 	readonly written: readonly string[];
 	/** Rollouts for whose problems a search was requested. */
 	readonly searches: readonly unknown[];
+	/** Rollouts whose episodes were opened. */
+	readonly episodes: readonly unknown[];
 	/** Pairs to compare in the editor, and requested exports. */
 	readonly diffs: readonly { left: Place; right: Place }[];
 	readonly exports: readonly unknown[];
@@ -32,6 +34,7 @@ export async function openRollouts(
 	const exports: unknown[] = [];
 	const written: string[] = [];
 	const searches: unknown[] = [];
+	const episodes: unknown[] = [];
 	const faults: string[] = [];
 	let view: Webview | null = null;
 	const waiting: unknown[] = [];
@@ -60,6 +63,9 @@ export async function openRollouts(
 		const decoded = decodeOrThrow(table.params as Schema<unknown>, params, method) as never;
 		switch (method) {
 			case 'openTranscript':
+				return {};
+			case 'openEpisode':
+				episodes.push(decoded);
 				return {};
 			case 'searchProblem':
 				searches.push(decoded);
@@ -103,6 +109,7 @@ export async function openRollouts(
 		session,
 		written,
 		searches,
+		episodes,
 		diffs,
 		exports,
 		faults,

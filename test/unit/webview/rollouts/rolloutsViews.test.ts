@@ -175,6 +175,9 @@ test('the views of one run, one after another', options, async (t) => {
 			assert.match(text, /Turn 1 · reward 0.25 · 4 ms/);
 			assert.match(text, /▸ expand\s+908 characters\s+Higher/);
 			assert.equal(await episode.locator('.badge.warning').allInnerTexts().then(String), 'failed,failed');
+			assert.equal(await card.getByRole('button', { name: 'Open the episode of completion 3' }).count(), 0);
+			await episode.getByRole('button', { name: 'Open the episode of completion 4' }).click();
+			assert.deepEqual(view.episodes, [{ split: 'train', step: 12, group: 3, index: 4 }]);
 			await episode.getByRole('button', { name: 'Expand result of guess' }).click();
 			assert.match(await episode.locator('.region-given').first().innerText(), /^Higher\.\s+Guess a number/);
 			await episode.getByRole('button', { name: 'Collapse results' }).click();
