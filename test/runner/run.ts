@@ -2,8 +2,9 @@
 import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import { artifacts, cache, node, root } from '../scripts/paths.ts';
+import { artifacts, cache, root } from '../scripts/paths.ts';
 import { ProcessFamily, run, tail } from '../scripts/process.ts';
+import { commands } from './commands.ts';
 import { type Durations, readDurations, writeDurations } from './durations.ts';
 import { failureText } from './failure.ts';
 import { idleCoreMeter } from './idleCores.ts';
@@ -42,14 +43,6 @@ export interface FileReport {
 	readonly outcomes: readonly Outcome[];
 }
 
-const tool = (name: string) => join(root, 'node_modules/.bin', name);
-
-const commands: Readonly<Record<CheckName, { command: readonly [string, ...string[]]; seconds: number }>> = {
-	// The check has one core here; with several threads, each would repeat the others' work.
-	typecheck: { command: [tool('tsc'), '-b', '--singleThreaded'], seconds: 17 },
-	lint: { command: [tool('biome'), 'check', '--diagnostic-level=warn'], seconds: 4 },
-	build: { command: [node, 'esbuild.mjs', '--tests'], seconds: 8 },
-};
 /** Number of processor cores that a test file keeps busy. Files wait a third of their time, so three of them share two cores. */
 const coresOfFile = 0.66;
 /** Number of cores that a preparation keeps busy: it waits for downloads, or finds that everything is there. */
@@ -193,7 +186,7 @@ class TestRun {
 	}
 
 	#check(name: CheckName, items: Map<Task, ProgressItem>): Task {
-		const { command, seconds } = commands[name];
+		const { command, seconds, env } = commands[name];
 		const log = join(artifacts, `${name}.log`);
 		const task: Task = {
 			id: name,
@@ -209,7 +202,7 @@ class TestRun {
 				let pid: number | undefined;
 				const code = await run(program, args, {
 					timeoutSeconds: checkTimeoutSeconds,
-					env: this.#environment(),
+					env: { ...this.#environment(), ...env },
 					log,
 					signal: this.#stop.signal,
 					onStart: (id) => {
