@@ -26,7 +26,7 @@ test('a formula selects its own tests and those of the programs that use it', ()
 	assert.ok(chosen.get('unit')?.includes('test/unit/engines/embedded/grpoRun.test.ts'));
 	assert.ok(!chosen.get('unit')?.includes('test/unit/core/math/compareMath.test.ts'));
 	assert.ok(chosen.get('e2e')?.includes('test/e2e/firstLight.test.ts'));
-	assert.ok(!chosen.get('e2e')?.includes('test/e2e/views.test.ts'));
+	assert.ok(!chosen.get('e2e')?.includes('test/e2e/rewards.test.ts'));
 });
 
 test('a short budget selects all direct importers, the fastest test per program and one in the workbench', () => {
@@ -63,7 +63,7 @@ test('a webview file selects the tests of its page and the related suites', () =
 	const chosen = reach('webview/rollouts/tokenScale.ts');
 	assert.ok(chosen.get('pages')?.includes('test/unit/webview/rollouts/rolloutsViews.test.ts'));
 	assert.ok(!chosen.get('pages')?.includes('test/unit/webview/tree/treePage.test.ts'));
-	assert.ok(chosen.get('e2e')?.includes('test/e2e/rollouts.test.ts'));
+	assert.ok(chosen.get('e2e')?.includes('test/e2e/views.test.ts'));
 	assert.deepEqual(chosen.get('trainer'), []);
 });
 
