@@ -18,6 +18,8 @@ function codeOf({ completion }: Sample): string {
 function run(files: Readonly<Record<string, string>>, timeout = 10_000) {
 	const folder = mkdtempSync(join(tmpdir(), 'naive-code-'));
 	try {
+		// Otherwise a package.json in a parent folder, for example in /tmp, would decide which kind of module a file is.
+		writeFileSync(join(folder, 'package.json'), '{}');
 		for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
 		const options = { cwd: folder, encoding: 'utf8', timeout } as const;
 		return Object.keys(files).map((name) => spawnSync(process.execPath, [name], options));
