@@ -11,6 +11,7 @@ const pair = v.nullable(v.tuple([v.string(), v.string()]));
 const recipeSchema = v.object({
 	stages: v.pipe(v.array(v.looseObject({ type: v.string() })), v.maxLength(1000)),
 	dataset: v.optional(v.record(v.string(), v.unknown())),
+	environment: v.optional(v.looseObject({ maxTurns: v.optional(v.nullable(v.number())) })),
 	template: v.optional(v.looseObject({ think: v.optional(pair), answer: v.optional(pair) })),
 });
 
@@ -31,13 +32,15 @@ export async function diagnosisRunOf(
 	if (format !== ownFormat) return unknown;
 	const decoded = decode(recipeSchema, await readResolvedRecipe(folder).catch(() => null));
 	if (!decoded.ok) return unknown;
-	const { stages, template, dataset } = decoded.value;
+	const { stages, template, dataset, environment } = decoded.value;
+	const maxTurns = environment?.maxTurns ?? null;
 	return {
 		run: {
 			format,
 			rewards,
 			stages: stages.map((settings) => ({ type: settings.type, settings })),
 			...(dataset === undefined ? {} : { dataset }),
+			...(maxTurns === null ? {} : { maxTurns }),
 		},
 		tags: template === undefined ? null : { think: template.think ?? null, answer: template.answer ?? null },
 	};

@@ -17,6 +17,8 @@ export interface DiagnosisRun {
 	readonly rewards: readonly { readonly name: string; readonly weight: number }[];
 	/** Stages from the frozen recipe. Empty if unknown or if the run is from another trainer. */
 	readonly stages: readonly DiagnosisStage[];
+	/** Turn limit of the recipe's environment. Absent if there is none. */
+	readonly maxTurns?: number;
 	/** Dataset from the frozen recipe. Absent if unknown or if the run is from another trainer. */
 	readonly dataset?: Readonly<Record<string, unknown>>;
 }

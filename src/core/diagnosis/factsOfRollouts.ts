@@ -1,11 +1,13 @@
+import { rolloutEpisode } from '../../protocol/rolloutEpisode.ts';
 import { hasText, type RolloutLine } from '../../protocol/rolloutLine.ts';
+import { turnsOfRollout } from '../trace/conversation.ts';
 import { findLanguageMix } from '../trace/languageMix.ts';
 import { messageText } from '../trace/messageText.ts';
 import { parseTrace, soleAnswer } from '../trace/parseTrace.ts';
 import { findRepetition } from '../trace/repetition.ts';
 import type { TraceTags } from '../trace/trace.ts';
 import { judgesAnswer } from './rewardNames.ts';
-import type { GroupFacts, StepFacts } from './stepFacts.ts';
+import type { EpisodeFacts, GroupFacts, StepFacts } from './stepFacts.ts';
 import { limit } from './thresholds.ts';
 
 /** Maximum number of characters examined per completion. */
@@ -38,6 +40,21 @@ function promptOf({ prompt, row }: RolloutLine): { prompt?: string } {
 	return Object.values(row).includes(prompt) ? { prompt } : {};
 }
 
+/** Another trainer's rollout without calls, in a group in which others made some. */
+const noCalls: EpisodeFacts = { calls: 0, failures: 0, cut: null };
+
+function episodeOf(rollout: RolloutLine): EpisodeFacts | null {
+	const episode = rolloutEpisode(rollout.extra);
+	const calls = turnsOfRollout(rollout).flatMap((turn) => turn.calls);
+	if (episode === null && calls.length === 0) return null;
+	const stop = episode?.stop;
+	return {
+		calls: episode?.calls ?? calls.length,
+		failures: episode?.failures ?? calls.filter(({ result }) => result?.failed).length,
+		cut: stop === 'length' || stop === 'turns' ? stop : null,
+	};
+}
+
 type Growing<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer E)[] ? E[] : T[K] };
 
 function correctOf(rewards: RolloutLine['rewards']): boolean | null {
@@ -65,6 +82,7 @@ interface Group {
 	readonly texts: Map<string, RolloutLine['rewards']>;
 	readonly answers: (string | null)[];
 	readonly mixed: (string | null)[];
+	readonly episodes: (EpisodeFacts | null)[];
 	readonly repeats: Map<string, { pairs: number; differ: number }>;
 }
 
@@ -98,6 +116,7 @@ export class FactsOfRollouts {
 				texts: new Map(),
 				answers: [],
 				mixed: [],
+				episodes: [],
 				repeats: new Map(),
 			};
 			this.#groups.set(rollout.group, group);
@@ -116,6 +135,7 @@ export class FactsOfRollouts {
 		const isMarked = answer !== null ? answer.text !== null : null;
 		facts.answered.push(known && this.#tags === null ? answeredOf(completion, prompt) : isMarked);
 		group.answers.push(answer?.text ?? null);
+		group.episodes.push(episodeOf(rollout));
 		group.mixed.push(known ? mixedOf(completion) : null);
 		const { share, ngrams } = findRepetition(completion.slice(-loopText));
 		facts.repetition.push(known ? (ngrams >= limit('loopWords') ? share : 0) : null);
@@ -125,10 +145,13 @@ export class FactsOfRollouts {
 		const hasAnswers = this.#tags !== null && this.#tags.answer !== null;
 		return {
 			step,
-			groups: [...this.#groups.values()].map(({ facts, answers, mixed, repeats }) => ({
+			groups: [...this.#groups.values()].map(({ facts, answers, mixed, episodes, repeats }) => ({
 				...facts,
 				...(hasAnswers ? { answers } : {}),
 				...(mixed.some((language) => language !== null) ? { mixed } : {}),
+				...(episodes.some((episode) => episode !== null)
+					? { episodes: episodes.map((episode) => episode ?? noCalls) }
+					: {}),
 				...(repeats.size === 0 ? {} : { repeats: Object.fromEntries(repeats) }),
 			})),
 		};

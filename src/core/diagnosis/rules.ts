@@ -1,8 +1,10 @@
 import type { Rule } from './rule.ts';
 import { betaHigh } from './rules/betaHigh.ts';
+import { cutEpisodes } from './rules/cutEpisodes.ts';
 import { deadGroups } from './rules/deadGroups.ts';
 import { dominantReward } from './rules/dominantReward.ts';
 import { entropyCollapse } from './rules/entropyCollapse.ts';
+import { environmentSlow } from './rules/environmentSlow.ts';
 import { epsilonLow } from './rules/epsilonLow.ts';
 import { formatWithoutAccuracy } from './rules/formatWithoutAccuracy.ts';
 import { klBlowUp } from './rules/klBlowUp.ts';
@@ -16,9 +18,12 @@ import { overlong } from './rules/overlong.ts';
 import { repetitionLoops } from './rules/repetitionLoops.ts';
 import { rewardErrors } from './rules/rewardErrors.ts';
 import { rewardHacking } from './rules/rewardHacking.ts';
+import { rewardWithoutTool } from './rules/rewardWithoutTool.ts';
 import { samplerMismatch } from './rules/samplerMismatch.ts';
 import { stalled } from './rules/stalled.ts';
 import { throughputDrop } from './rules/throughputDrop.ts';
+import { toolErrors } from './rules/toolErrors.ts';
+import { toolUnused } from './rules/toolUnused.ts';
 import { wrongAnswers } from './rules/wrongAnswers.ts';
 
 /** All rules, with causes before symptoms. docs/diagnosis.md is generated from this list. */
@@ -28,7 +33,10 @@ export const rules: readonly Rule[] = [
 	rewardErrors,
 	noisyReward,
 	samplerMismatch,
+	toolErrors,
+	toolUnused,
 	wrongAnswers,
+	rewardWithoutTool,
 	rewardHacking,
 	dominantReward,
 	learningRateHigh,
@@ -36,6 +44,7 @@ export const rules: readonly Rule[] = [
 	epsilonLow,
 	learningRateLow,
 	klBlowUp,
+	cutEpisodes,
 	overlong,
 	entropyCollapse,
 	languageMixing,
@@ -43,6 +52,7 @@ export const rules: readonly Rule[] = [
 	repetitionLoops,
 	deadGroups,
 	formatWithoutAccuracy,
+	environmentSlow,
 	throughputDrop,
 ];
 

@@ -1,3 +1,12 @@
+/** Facts about an episode. */
+export interface EpisodeFacts {
+	/** Number of tool calls, and of those that failed. */
+	readonly calls: number;
+	readonly failures: number;
+	/** Limit that ended it, or null if none did or that is not recorded. */
+	readonly cut: 'length' | 'turns' | null;
+}
+
 /** Facts about a rollout group that rules use. Arrays are parallel, with one entry per rollout. */
 export interface GroupFacts {
 	readonly group: number;
@@ -22,6 +31,8 @@ export interface GroupFacts {
 	readonly answers?: readonly (string | null)[];
 	/** Majority language or script of a completion that mixes languages, or null for any other completion. */
 	readonly mixed?: readonly (string | null)[];
+	/** Absent if no rollout of the group is an episode. */
+	readonly episodes?: readonly EpisodeFacts[];
 	/**
 	 * For each reward, the number of pairs of identical completions and the number of those that it scored differently.
 	 */

@@ -270,6 +270,39 @@ export const thresholds = {
 	),
 	throughputBatches: threshold(30, 'batches', 'Checkpoints and evaluations are finished within a few batches.'),
 
+	toolFailures: threshold(
+		0.5,
+		'of the tool calls',
+		'If most calls fail, the policy mostly sees error messages. Early in training, some calls fail because their format is still being learned.',
+	),
+	unusedCalls: threshold(
+		0.05,
+		'calls per completion',
+		'At one call in twenty completions, most groups of eight contain none, so there is no advantage that could make calls more likely.',
+	),
+	toolBatches: threshold(20, 'batches', 'A policy that learns the format of calls does so within a few batches.'),
+	cutEpisodes: threshold(
+		0.25,
+		'of the episodes',
+		'The same as `overlongShare`: an episode that is cut is scored before it is solved, so at a quarter or more, the limit drives the reward.',
+	),
+	cutSteps: threshold(3, 'steps', 'Episodes are read from rollouts, which contain every episode of a step.'),
+	freeReward: threshold(
+		0.9,
+		'of the reward of episodes with calls',
+		'Calls that earn a tenth or less are not worth their tokens, and a policy that is trained on length drops them.',
+	),
+	freeEpisodes: threshold(
+		20,
+		'episodes of either kind',
+		'Two means of 20 rewards each, of 0 or 1, differ by 0.3 in one case of twenty by chance.',
+	),
+	environmentShare: threshold(
+		1,
+		'times the seconds of sampling',
+		'At 1, half of the time until rewards are known is spent in the environment, so a faster model or GPU could at most halve it.',
+	),
+
 	stalledSeconds: threshold(
 		60,
 		'seconds',

@@ -1,3 +1,4 @@
+import { limit } from '../../diagnosis/thresholds.ts';
 import type { MetricEntry } from '../metricEntry.ts';
 
 const episodes = 'episodes in the generation batch';
@@ -20,6 +21,7 @@ export const environmentMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: null,
 		over: 'mean over completions in the generation batch',
 		explanation: 'Tool calls per completion.',
+		healthy: `above ${limit('unusedCalls')}, unless tasks need no tools`,
 		rises: 'The policy is relying on its tools.',
 		falls: 'The policy is no longer using its tools: is there a reward for using them?',
 	},
@@ -30,6 +32,7 @@ export const environmentMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: 'down',
 		over: 'fraction of the tool calls in the generation batch',
 		explanation: 'Tool calls that failed.',
+		healthy: `below ${limit('toolFailures')}, and falling`,
 		rises: 'Calls are malformed, or the tool itself fails.',
 	},
 	'environment/seconds': {

@@ -2,12 +2,15 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Diagnosis, diagnose, type WholeRun } from '../../../../src/core/diagnosis/diagnosis.ts';
 import type { DiagnosisRun } from '../../../../src/core/diagnosis/diagnosisRun.ts';
+import { FactsOfRollouts } from '../../../../src/core/diagnosis/factsOfRollouts.ts';
 import { editText } from '../../../../src/core/diagnosis/recipeEdits.ts';
 import { rules } from '../../../../src/core/diagnosis/rules.ts';
+import type { EpisodeFacts } from '../../../../src/core/diagnosis/stepFacts.ts';
 import { thresholds } from '../../../../src/core/diagnosis/thresholds.ts';
 import { rankAlerts, verdictOf } from '../../../../src/core/diagnosis/verdict.ts';
 import { alertSchema } from '../../../../src/protocol/alert.ts';
 import { decode } from '../../../../src/protocol/decode.ts';
+import type { RolloutLine } from '../../../../src/protocol/rolloutLine.ts';
 import { applyRecipeEdits } from '../../../support/diagnosis/applyRecipeEdits.ts';
 import { alive, but, fill, foreignRun, group, healthy, ownRun, rows, steps } from './syntheticRun.ts';
 
@@ -352,6 +355,106 @@ describe('length drift', () => {
 		assert.deepEqual(ids({ metrics: rows(300, brief) }), []);
 		const unknown = but((i) => ({ ...flat, reward_std: undefined, 'completions/mean_length': 100 + i }));
 		assert.deepEqual(ids({ metrics: rows(300, unknown) }), []);
+	});
+});
+
+describe('an environment', () => {
+	const episode = (facts: Partial<EpisodeFacts> = {}): EpisodeFacts => ({ calls: 2, failures: 0, cut: null, ...facts });
+	const tools = (calls: number, failed: number) =>
+		but((_, noise) => ({
+			'tools/call_frequency': Math.max(0, calls + noise(calls / 20)),
+			'tools/failure_frequency': Math.max(0, failed + noise(0.02)),
+		}));
+	const half = <T>(a: T, b: T): T[] => [...fill(a, 4), ...fill(b, 4)];
+
+	it('is silent if its tools work', () => {
+		const fine = group({ episodes: half(episode(), episode({ failures: 1 })), reward: half(1, 0) });
+		assert.deepEqual(ids({ metrics: rows(200, tools(2, 0.1)), steps: steps(200, [fine, alive]) }), []);
+	});
+
+	it('whose calls fail is reported, unless fewer and fewer do', () => {
+		const failing = group({ episodes: fill(episode({ failures: 2 })), reward: half(1, 0) });
+		const alert = only({ metrics: rows(60, tools(2, 0.8)), steps: steps(60, [failing]) });
+		assert.equal(alert.id, 'tool-errors');
+		assert.match(alert.message, /^(79|80|81)% of the tool calls/);
+		assert.ok(alert.evidence.length > 0);
+		const learning = but((i) => ({ 'tools/call_frequency': 2, 'tools/failure_frequency': 0.95 - i / 100 }));
+		assert.deepEqual(ids({ metrics: rows(40, learning) }), []);
+		const none = but(() => ({ 'tools/call_frequency': 0, 'tools/failure_frequency': 1 }));
+		assert.deepEqual(ids({ metrics: rows(60, none) }), ['tool-unused']);
+	});
+
+	it('that is never called is reported', () => {
+		const alert = only({ metrics: rows(60, tools(0.01, 0)) });
+		assert.deepEqual([alert.id, alert.recipe?.path], ['tool-unused', ['stages']]);
+		assert.deepEqual(ids({ metrics: rows(60, tools(0.2, 0)) }), []);
+	});
+
+	it('whose episodes are cut is reported with the limit', () => {
+		const cut = (by: EpisodeFacts['cut']) => [
+			group({ episodes: half(episode(), episode({ cut: by })), reward: half(1, 0) }),
+		];
+		const long = only({ metrics: rows(60, tools(2, 0)), steps: steps(60, cut('length')) });
+		assert.deepEqual([long.id, long.recipe?.path], ['cut-episodes:length', ['stages', 1, 'max_completion_length']]);
+		assert.match(long.message, /^50% of the episodes in the last 3 steps were cut, most of them by .* of 64\.$/);
+		const run = { ...ownRun, maxTurns: 4 };
+		const turns = only({ metrics: rows(60, tools(2, 0)), steps: steps(60, cut('turns')) }, run);
+		assert.deepEqual(turns.recipe?.edits, [{ path: ['environment', 'maxTurns'], value: 8 }]);
+		assert.ok(turns.evidence.every(({ index }) => index === 4));
+		assert.deepEqual(ids({ metrics: rows(60, tools(2, 0)), steps: steps(2, cut('turns')) }), []);
+	});
+
+	it('that pays without being used is reported', () => {
+		const episodes = half(episode(), episode({ calls: 0 }));
+		const paid = (reward: number[]) => ({
+			metrics: rows(60, tools(1, 0)),
+			steps: steps(60, [group({ episodes, reward })]),
+		});
+		const alert = only(paid(half(0.8, 0.8).with(0, 0.9)));
+		assert.equal(alert.id, 'reward-without-tool');
+		assert.match(alert.message, /without a tool call earn a mean reward of 0\.8, those with calls 0\.825/);
+		assert.ok(alert.evidence.every(({ index }) => index === 4));
+		assert.deepEqual(ids(paid(half(0.8, 0.4))), []);
+		assert.deepEqual(ids(paid(half(0, 0))), []);
+	});
+
+	it('is read from rollouts of any trainer', () => {
+		const line = (group: number, index: number, more: Partial<RolloutLine>): RolloutLine => ({
+			...{ step: 1, stage: 'train', group, index, prompt: 'p', completion: 'text', rewards: {}, reward: 1 },
+			...{ advantage: null, truncated: null, ...more },
+		});
+		const called = [
+			{ role: 'assistant', content: '', tool_calls: [{ name: 'add', arguments: {} }] },
+			{ role: 'tool', content: 'Error: x' },
+		];
+		const facts = new FactsOfRollouts(null);
+		facts.add(line(0, 0, { completion: called }));
+		facts.add(line(0, 1, {}));
+		facts.add(line(1, 0, { extra: { episode: { calls: 3, failures: 1, stop: 'turns' } } }));
+		facts.add(line(2, 0, {}));
+		assert.deepEqual(
+			facts.of(1).groups.map(({ episodes }) => episodes),
+			[
+				[episode({ calls: 1, failures: 1 }), episode({ calls: 0 })],
+				[episode({ calls: 3, failures: 1, cut: 'turns' })],
+				undefined,
+			],
+		);
+	});
+
+	it('slower than the model is reported', () => {
+		const slow = (values: object) =>
+			rows(
+				60,
+				but(() => ({ 'time/generate': 2, ...values })),
+			);
+		const alert = only({ metrics: slow({ 'time/environment': 3, 'environment/seconds': 9 }) });
+		assert.deepEqual([alert.id, alert.level], ['environment-slow', 'info']);
+		assert.match(alert.message, /takes 3 s per batch .* sampling 2 s/);
+		// Part of sampling, if it is not a phase of its own.
+		assert.deepEqual(ids({ metrics: slow({ 'environment/seconds': 1.2 }) }), ['environment-slow']);
+		assert.deepEqual(ids({ metrics: slow({ 'environment/seconds': 0.8 }) }), []);
+		assert.deepEqual(ids({ metrics: slow({ 'time/environment': 1.2, 'environment/seconds': 1.2 }) }), []);
 	});
 });
 
