@@ -19,6 +19,7 @@ const run = c('run', 'VARCHAR', 'name of the run folder, including parent folder
 const split = c('split', 'VARCHAR', '`train` or `validation`');
 const step = c('step', 'BIGINT', 'optimizer update; null if the trainer does not record it');
 const groupId = c('group_id', 'BIGINT', "the rollout's group, unique within run, split and step");
+const turn = c('turn', 'BIGINT', 'number of the turn, from 1');
 const index = c('index', 'BIGINT', 'index of the rollout within its group');
 
 /**
@@ -119,6 +120,44 @@ export const indexViews: readonly IndexView[] = [
 			index,
 			c('name', 'VARCHAR', 'component name'),
 			c('value', 'DOUBLE', 'unweighted value, as recorded; null if it failed'),
+		],
+	},
+	{
+		name: 'turns',
+		rows: 'a message of the policy that called tools or was answered by the environment',
+		columns: [
+			run,
+			split,
+			step,
+			groupId,
+			index,
+			turn,
+			c('message', 'INTEGER', 'index of the message in the completion, from 0; null if the calls are in no message'),
+			c('calls', 'INTEGER', 'number of tool calls; 0 if the message was only answered'),
+			c('failures', 'INTEGER', 'number of calls that failed'),
+			c('reward', 'DOUBLE', 'reward of the turn; null if not recorded'),
+			c('seconds', 'DOUBLE', 'time in the environment; null if not recorded'),
+		],
+	},
+	{
+		name: 'calls',
+		rows: 'a tool call',
+		columns: [
+			run,
+			split,
+			step,
+			groupId,
+			index,
+			turn,
+			c('call', 'BIGINT', 'number of the call in its turn, from 1'),
+			c('name', 'VARCHAR', 'name of the tool, as the policy wrote it'),
+			c('arguments', 'VARCHAR', "the first 500 characters of the arguments, usually JSON: `try_cast(arguments as json) ->> '$.number'`"),
+			c(
+				'failed',
+				'BOOLEAN',
+				'whether the call failed: as recorded or, if that is not recorded, whether the result starts like an error; null if there is no result',
+			),
+			c('characters', 'INTEGER', 'length of the result; null if there is none'),
 		],
 	},
 	{

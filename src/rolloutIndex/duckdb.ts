@@ -39,6 +39,16 @@ export function mapOf(entries: readonly { readonly key: string; readonly value: 
 	return api().mapValue([...entries]);
 }
 
+/** Builds a LIST column value. */
+export function listOf(items: readonly DuckDBValue[]): DuckDBValue {
+	return api().listValue(items);
+}
+
+/** Builds a STRUCT column value. */
+export function structOf(entries: Readonly<Record<string, DuckDBValue>>): DuckDBValue {
+	return api().structValue(entries);
+}
+
 export interface DatabaseOptions {
 	/** Database file; null for an in-memory database. */
 	readonly path: string | null;

@@ -5,6 +5,7 @@ import { promptHash } from '../core/trace/promptHash.ts';
 import { type TraceCounter, thinkingSpan } from '../core/trace/traceCounter.ts';
 import { hasText, type RolloutLine } from '../protocol/rolloutLine.ts';
 import type { RolloutPlace } from '../runs/runContent.ts';
+import { type IndexedTurn, indexedTurns } from './turnRow.ts';
 
 /** Numeric columns of the table `rollout`; a missing value is NaN in transit and NULL in the table. */
 export const numberColumns = [
@@ -30,6 +31,10 @@ export const numberColumns = [
 	'item',
 ] as const;
 
+/** Sizes at which a batch is sent. */
+const rowsPerBatch = 4000;
+const callsPerBatch = 20_000;
+
 /** Maximum number of reward components to index. */
 const maxComponents = 200;
 
@@ -48,6 +53,8 @@ export interface RowBatch {
 	readonly componentCounts: Uint8Array;
 	readonly componentNames: Int32Array;
 	readonly componentValues: Float64Array;
+	/** Turns by row, for the rows that have some. */
+	readonly turns: ReadonlyMap<number, readonly IndexedTurn[]>;
 }
 
 /** Collects rollout scalars. */
@@ -62,6 +69,8 @@ export class RowBatchBuilder {
 	readonly #componentCounts: number[] = [];
 	readonly #componentNames: number[] = [];
 	readonly #componentValues: number[] = [];
+	readonly #turns = new Map<number, readonly IndexedTurn[]>();
+	#calls = 0;
 	/** The last prompt with its hash, because rollouts in a group usually share their prompt. */
 	#prompt: RolloutLine['prompt'] | null = null;
 	#hash = '';
@@ -72,6 +81,11 @@ export class RowBatchBuilder {
 
 	get rows(): number {
 		return this.#stages.length;
+	}
+
+	/** Whether the batch should be sent before more is added. */
+	get full(): boolean {
+		return this.rows >= rowsPerBatch || this.#calls >= callsPerBatch;
 	}
 
 	add(rollout: RolloutLine, place: RolloutPlace): void {
@@ -98,6 +112,11 @@ export class RowBatchBuilder {
 			place.item,
 		];
 		for (let i = 0; i < values.length; i++) (this.#numbers[i] as number[]).push(values[i] as number);
+		const turns = indexedTurns(rollout);
+		if (turns !== null) {
+			this.#turns.set(this.rows, turns);
+			this.#calls += turns.reduce((sum, { calls }) => sum + 1 + calls.length, 0);
+		}
 		this.#stages.push(this.#textOf(rollout.stage.slice(0, 200)));
 		this.#prompts.push(this.#textOf(this.#hashOf(rollout.prompt)));
 		this.#files.push(this.#textOf(place.file));
@@ -128,6 +147,7 @@ export class RowBatchBuilder {
 			componentCounts: Uint8Array.from(this.#componentCounts),
 			componentNames: Int32Array.from(this.#componentNames),
 			componentValues: Float64Array.from(this.#componentValues),
+			turns: this.#turns,
 		};
 	}
 

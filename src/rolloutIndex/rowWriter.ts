@@ -1,6 +1,7 @@
 import type { RolloutSplit } from '../runs/runContent.ts';
 import { mapOf, type SqlValue, type TableAppender } from './duckdb.ts';
 import { numberColumns, type RowBatch } from './rolloutRow.ts';
+import { turnsValue } from './turnRow.ts';
 
 type Column = (typeof numberColumns)[number];
 
@@ -62,6 +63,7 @@ export function appendRows(
 				texts(batch.prompts),
 				texts(batch.files),
 				maps,
+				Array.from({ length: rows }, (_, row) => turnsValue(batch.turns.get(from + row) ?? null)),
 			],
 			rows,
 		);

@@ -8,8 +8,6 @@ import type { LineRange, ScanResult, StepOfRun } from './indexTasks.ts';
 import { linesOf, rolloutOfLine } from './ownLines.ts';
 import { type RowBatch, RowBatchBuilder } from './rolloutRow.ts';
 
-const rowsPerBatch = 4000;
-
 let counter: TraceCounter | null = null;
 function sharedCounter(): TraceCounter {
 	counter ??= new TraceCounter();
@@ -52,7 +50,7 @@ export async function scanLines(
 				}
 			}
 			end = line.offset + line.length + (line.whole ? 1 : 0);
-			if (builder.rows >= rowsPerBatch) {
+			if (builder.full) {
 				await give(builder.finish());
 				checkAborted(signal);
 				builder = new RowBatchBuilder(sharedCounter());
@@ -97,7 +95,7 @@ export async function scanStep(
 				continue;
 			}
 			builder.add(placed.rollout, placed.place);
-			if (builder.rows >= rowsPerBatch) {
+			if (builder.full) {
 				await give(builder.finish());
 				builder = new RowBatchBuilder(sharedCounter());
 			}

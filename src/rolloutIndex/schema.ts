@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Connection } from './duckdb.ts';
+import { turnsType } from './turnRow.ts';
 
 /** Version of the row contents. Increase it when text is counted differently, so that indexes are rebuilt. */
-const rowsVersion = 2;
+const rowsVersion = 3;
 
 const tables = `
 create table run (
@@ -20,7 +21,7 @@ create table rollout (
 	correct BOOLEAN, truncated BOOLEAN, tokens INTEGER, characters INTEGER, turns INTEGER, verification INTEGER,
 	backtracking INTEGER, subgoal_setting INTEGER, backward_chaining INTEGER, reflection INTEGER, repetition DOUBLE,
 	has_tokens BOOLEAN, has_step BOOLEAN, byte_offset BIGINT, byte_length BIGINT, item BIGINT, stage VARCHAR, prompt_hash VARCHAR,
-	file VARCHAR, rewards MAP(VARCHAR, DOUBLE)
+	file VARCHAR, rewards MAP(VARCHAR, DOUBLE), turn_list ${turnsType}
 );
 create table metric (run_key INTEGER, step BIGINT, stage VARCHAR, name VARCHAR, value DOUBLE);
 create table evaluation (
@@ -54,6 +55,25 @@ create view groups as
 create view reward_components as
 	select run, split, step, group_id, "index", unnest(map_keys(rewards)) as name, unnest(map_values(rewards)) as value
 	from rollouts;
+create view turns as
+	select run, split, step, group_id, "index", turn, t.message as message, len(t.calls)::INTEGER as calls, t.failures as failures,
+		t.reward as reward, t.seconds as seconds
+	from (
+		select r.label as run, split, case when has_step then step end as step, group_id, "index",
+			unnest(range(1, len(turn_list) + 1)) as turn, unnest(turn_list) as t
+		from rollout join run r on r.key = rollout.run_key where turn_list is not null
+	);
+create view calls as
+	select run, split, step, group_id, "index", turn, call, c.name as name, c.arguments as arguments, c.failed as failed,
+		c.characters as characters
+	from (
+		select run, split, step, group_id, "index", turn, unnest(range(1, len(t.calls) + 1)) as call, unnest(t.calls) as c
+		from (
+			select r.label as run, split, case when has_step then step end as step, group_id, "index",
+				unnest(range(1, len(turn_list) + 1)) as turn, unnest(turn_list) as t
+			from rollout join run r on r.key = rollout.run_key where turn_list is not null
+		)
+	);
 create view metrics as
 	select r.label as run, case when has_steps then step end as step, stage, m.name, value from metric m join run r on r.key = m.run_key;
 create view evaluations as

@@ -63,6 +63,22 @@ ORDER BY change DESC, steps DESC
 LIMIT 200`,
 	},
 	{
+		title: 'Tool calls by name',
+		sql: `SELECT run, name, count(*) AS calls, avg(failed::INTEGER) AS failed, avg(characters) AS result_characters
+FROM calls
+GROUP BY run, name
+ORDER BY calls DESC`,
+	},
+	{
+		title: 'Episodes with the most failed calls',
+		sql: `SELECT run, split, step, group_id, "index", count(*) AS turns, sum(calls) AS calls, sum(failures) AS failures
+FROM turns
+GROUP BY ALL
+HAVING sum(failures) > 0
+ORDER BY failures DESC
+LIMIT 200`,
+	},
+	{
 		title: 'Best held-out accuracy per run',
 		sql: `SELECT run, name, max(accuracy) AS best, max_by(step, accuracy) AS at_step
 FROM evaluations

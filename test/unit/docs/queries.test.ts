@@ -22,6 +22,7 @@ describe('docs/queries.md', () => {
 		lab = await RolloutIndex.open({ storage: null });
 		await lab.index(folder);
 		await lab.index(join(root, 'test/fixtures/trl-run'));
+		await lab.index(join(root, 'test/fixtures/inspect-tools'));
 	});
 	after(async () => {
 		await lab.close();

@@ -18,6 +18,7 @@ import { after, before, describe, it } from 'node:test';
 import type { Failure } from '../../../src/base/failure.ts';
 import { correctness } from '../../../src/core/reward/correctness.ts';
 import { countBehaviors, findBehaviors } from '../../../src/core/trace/behaviors.ts';
+import { turnsOfRollout } from '../../../src/core/trace/conversation.ts';
 import { messageText } from '../../../src/core/trace/messageText.ts';
 import { parseTrace } from '../../../src/core/trace/parseTrace.ts';
 import { findRepetition } from '../../../src/core/trace/repetition.ts';
@@ -42,6 +43,7 @@ const stepFile = (run: string, step: number) => join(run, 'rollouts', `step_0000
 async function compareWithReading(rolloutIndex: RolloutIndex, run: string): Promise<number> {
 	const content = await openRun(run);
 	let compared = 0;
+	const counts = { turns: 0, calls: 0 };
 	for (const split of ['train', 'validation'] as const) {
 		const steps = await content.steps(split);
 		if (steps.length === 0) continue;
@@ -87,6 +89,9 @@ async function compareWithReading(rolloutIndex: RolloutIndex, run: string): Prom
 						Object.values(counts),
 					);
 				}
+				const turns = turnsOfRollout(rollout);
+				counts.turns += turns.length;
+				counts.calls += turns.reduce((sum, { calls }) => sum + calls.length, 0);
 				byKey.delete(`${place.group} ${place.index}`);
 				compared++;
 			}
@@ -94,6 +99,10 @@ async function compareWithReading(rolloutIndex: RolloutIndex, run: string): Prom
 			assert.equal(byKey.size, 0, `${run}: rows that no file has`);
 		}
 	}
+	const ofRun = (view: string) => `select count(*) from ${view} join runs using (run) where folder = '${run}'`;
+	const [turns] = await one(rolloutIndex, ofRun('turns'));
+	const [calls] = await one(rolloutIndex, ofRun('calls'));
+	assert.deepEqual({ turns, calls }, counts);
 	return compared;
 }
 
@@ -122,17 +131,32 @@ describe('the rollout index', () => {
 	it('matches a direct read for our own runs, including tokens, messages and unreadable lines', async (context) => {
 		const run = await runIn(await folderFor(context), { tokensEvery: 2 });
 		const messages = [
-			{ role: 'assistant', content: 'Wait, let me check.' },
+			{
+				...{ role: 'assistant', content: 'Wait, let me check.' },
+				tool_calls: [
+					{ name: 'add', arguments: { x: 1 } },
+					{ name: 'halt', arguments: 'no JSON' },
+				],
+			},
 			{ role: 'tool', content: '4' },
 			{ role: 'assistant', content: 'It is 4.' },
 		];
+		const turn = { calls: [{ name: 'add', arguments: { x: 1 } }], reward: 0.5, seconds: 0.25 };
+		const episode = { episode: { turns: [{ ...turn, results: [{ name: 'add', content: '4', failed: true }] }] } };
+		const long = { name: 'x'.repeat(999), content: 'ok', failed: false };
+		const unseen = {
+			episode: { turns: [{ calls: [{ name: long.name, arguments: 'y'.repeat(999) }], results: [long] }] },
+		};
 		const lines = [
-			JSON.stringify(rolloutLine({ step: 9, group: 1, index: 0, completion: messages, rewards: { a: null, b: -1 } })),
+			JSON.stringify(
+				rolloutLine({ step: 9, group: 1, index: 0, completion: messages, rewards: { a: null, b: -1 }, extra: episode }),
+			),
 			'{"step": 9, "stage":',
 			'',
 			JSON.stringify(rolloutLine({ step: 9, group: 1, index: 1, reward: null, advantage: null, rewards: {} })),
 			JSON.stringify(rolloutLine({ step: 9, group: 1, index: 1 })),
 			'[1, 2]',
+			JSON.stringify(rolloutLine({ step: 9, group: 2, index: 1, extra: unseen })),
 			JSON.stringify(rolloutLine({ step: 9, group: 2, index: 0, extra: { length: 17 } })).replace(
 				'"reward":1',
 				'"reward":NaN',
@@ -141,10 +165,10 @@ describe('the rollout index', () => {
 		await writeFile(stepFile(run, 9), lines.join('\n'));
 		const rolloutIndex = await labFor(context);
 		const progress = await rolloutIndex.index(run);
-		assert.equal(progress.rollouts, 63);
+		assert.equal(progress.rollouts, 64);
 		assert.equal(progress.skipped, 3);
 		assert.match(progress.message ?? '', /step_000009\.jsonl at byte \d+: invalid JSON/);
-		assert.equal(await compareWithReading(rolloutIndex, run), 63);
+		assert.equal(await compareWithReading(rolloutIndex, run), 64);
 		const { rows } = await rolloutIndex.sql({
 			sql: 'select "index", tokens, turns, rewards, has_tokens from rollouts where step = 9 order by group_id, "index"',
 			limit: 9,
@@ -153,6 +177,20 @@ describe('the rollout index', () => {
 			[0, null, 2, "{'a': NULL, 'b': -1}", false],
 			[1, null, 1, '{}', false],
 			[0, 17, 1, "{'accuracy': 1}", false],
+			[1, null, 1, "{'accuracy': 1}", false],
+		]);
+		assert.deepEqual(
+			(await rolloutIndex.sql({ sql: 'select * exclude (run) from turns order by all', limit: 9 })).rows,
+			[
+				['train', 9, 1, 0, 1, 0, 2, 1, 0.5, 0.25],
+				['train', 9, 2, 1, 1, null, 1, 0, null, null],
+			],
+		);
+		const sql = `select "index", turn, call, name, try_cast(arguments as json) ->> '$.x' as x, failed, characters from calls order by all`;
+		assert.deepEqual((await rolloutIndex.sql({ sql, limit: 9 })).rows, [
+			[0, 1, 1, 'add', '1', true, 1],
+			[0, 1, 2, 'halt', null, null, null],
+			[1, 1, 1, 'x'.repeat(200), null, false, 2],
 		]);
 		assert.deepEqual(
 			await one(rolloutIndex, 'select count(*), count(tokens) from rollouts where step = 2 and has_tokens'),

@@ -1,0 +1,59 @@
+import { turnsOfRollout } from '../core/trace/conversation.ts';
+import type { RolloutLine } from '../protocol/rolloutLine.ts';
+import { listOf, type SqlValue, structOf } from './duckdb.ts';
+
+/** Maximum number of turns of a rollout and of calls of a turn that are indexed. */
+const maxTurns = 2000;
+const maxCalls = 200;
+/** Maximum length of indexed names and arguments. */
+const longestName = 200;
+export const longestArguments = 500;
+
+export interface IndexedCall {
+	readonly name: string;
+	readonly arguments: string;
+	/** null if there is no result. */
+	readonly failed: boolean | null;
+	/** Length of the result; null if there is none. */
+	readonly characters: number | null;
+}
+
+export interface IndexedTurn {
+	readonly message: number | null;
+	readonly reward: number | null;
+	readonly seconds: number | null;
+	readonly calls: readonly IndexedCall[];
+}
+
+/** Type of the column with a rollout's turns. */
+export const turnsType =
+	'STRUCT(message INTEGER, reward DOUBLE, seconds DOUBLE, failures INTEGER, calls STRUCT("name" VARCHAR, arguments VARCHAR, failed BOOLEAN, characters INTEGER)[])[]';
+
+/** Returns what is indexed of a rollout's turns, or null if it has none. */
+export function indexedTurns(line: RolloutLine): IndexedTurn[] | null {
+	const turns = turnsOfRollout(line);
+	if (turns.length === 0) return null;
+	return turns.slice(0, maxTurns).map(({ message, reward, seconds, calls }) => ({
+		...{ message, reward, seconds },
+		calls: calls.slice(0, maxCalls).map(({ name, arguments: given, result }) => ({
+			name: name.slice(0, longestName),
+			arguments: given.slice(0, longestArguments),
+			failed: result?.failed ?? null,
+			characters: result?.content.length ?? null,
+		})),
+	}));
+}
+
+/** Builds the column value. */
+export function turnsValue(turns: readonly IndexedTurn[] | null): SqlValue {
+	if (turns === null) return null;
+	return listOf(
+		turns.map(({ message, reward, seconds, calls }) =>
+			structOf({
+				...{ message, reward, seconds },
+				failures: calls.filter(({ failed }) => failed === true).length,
+				calls: listOf(calls.map((call) => structOf({ ...call }))),
+			}),
+		),
+	);
+}
