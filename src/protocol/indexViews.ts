@@ -151,7 +151,11 @@ export const indexViews: readonly IndexView[] = [
 			turn,
 			c('call', 'BIGINT', 'number of the call in its turn, from 1'),
 			c('name', 'VARCHAR', 'name of the tool, as the policy wrote it'),
-			c('arguments', 'VARCHAR', "the first 500 characters of the arguments, usually JSON: `try_cast(arguments as json) ->> '$.number'`"),
+			c(
+				'arguments',
+				'VARCHAR',
+				"the first 500 characters of the arguments, usually JSON: `try_cast(arguments as json) ->> '$.number'`",
+			),
 			c(
 				'failed',
 				'BOOLEAN',

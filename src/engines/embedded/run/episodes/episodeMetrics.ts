@@ -14,7 +14,7 @@ export function episodeMetrics(episodes: readonly RolloutEpisode[]): Metrics {
 		'tools/call_frequency': calls / episodes.length,
 		'tools/failure_frequency': calls === 0 ? 0 : failures / calls,
 		'environment/turns': sum(({ turns }) => turns?.length ?? 0) / episodes.length,
-		'environment/seconds': sum(({ seconds }) => seconds ?? 0) / episodes.length,
+		'environment/seconds': sum(({ seconds }) => seconds ?? 0),
 		'environment/timeouts': sum(({ error }) => Number(error?.kind === 'timeout')),
 		'environment/failed': sum(({ error }) => Number(error !== undefined)),
 	};
