@@ -115,13 +115,14 @@ describe('an environment in a Node host', () => {
 	it('inherits tools from a class in another file, whose types it reads', async () => {
 		const runner = await open(`
 			import { Base, type Direction } from './base.ts';
-			export class Game extends Base {
+			export const Game = class Played extends Base {
 				/** Moves.
 				 * @param direction Where to. */
 				move(direction: Direction): string { return this.log(direction); }
 				protected hidden(): void {}
 				_also(): void {}
-			}`);
+				override toString() { return ''; }
+			};`);
 		const base = `
 			export type Direction = 'up' | 'down';
 			export class Base {
@@ -133,7 +134,7 @@ describe('an environment in a Node host', () => {
 			}`;
 		await writeFile(join(dirname(runner.file), 'base.ts'), base);
 		const { name, tools } = await runner.describe();
-		assert.equal(name, 'Game');
+		assert.equal(name, 'Played');
 		assert.deepEqual(
 			tools.map((tool) => [tool.name, tool.location?.line ?? null, tool.schema?.parameters.properties]),
 			[
@@ -159,6 +160,12 @@ describe('an environment in a Node host', () => {
 			"\nimport { x } from './nowhere.ts';\nexport class A { reset() { x; } }",
 			/Cannot find module/,
 			2,
+		],
+		[
+			'syntax that Node accepts and the parser of types does not',
+			'class B { override f() {} }\nexport class A { reset() { B; } }',
+			/types in the file cannot be read/,
+			1,
 		],
 		['an exit', 'process.exit(3);\nexport class A { reset() {} }', /process\.exit\(3\) was called/, 1],
 	];
@@ -211,7 +218,8 @@ describe('what is wrong with an environment in TypeScript is found, at its line'
 					.replace('this.tries = 0;\n\t\tthis.done', 'shared = 0;\n\t\tthis.done')
 					.replace('this.tries += 1;', 'shared += 1;')
 					.replace("? 'correct'", "? 'correct ' + shared")
-					.replace("? 'higher'", "? 'higher ' + shared") + 'let shared = 0;',
+					.replace("? 'higher'", "? 'higher ' + shared")
+					.concat('let shared = 0;'),
 			['leak error 8'],
 			/Instances share state: with another episode in progress.*properties of this/,
 		],

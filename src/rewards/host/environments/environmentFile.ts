@@ -85,10 +85,12 @@ function parsed(file: string): TypedModule {
 	try {
 		return new TypedModule(file);
 	} catch (error) {
-		const { message, loc } = error as { message?: unknown; loc?: { line?: unknown } };
+		const { message: why, loc } = error as { message?: unknown; loc?: { line?: unknown } };
 		const line = typeof loc?.line === 'number' ? { line: loc.line } : {};
-		const why = String(message).replace(/ \(\d+:\d+\)$/, '');
-		throw new LoadFault({ reason: 'invalid', message: `Cannot read the types in the file: ${why}`, file, ...line });
+		// Node was able to load the file.
+		const action = 'The parser for types does not know this syntax. Write it differently, or move it to another file.';
+		const message = `The types in the file cannot be read: ${String(why).replace(/ \(\d+:\d+\)$/, '')}`;
+		throw new LoadFault({ reason: 'invalid', message, action, file, ...line });
 	}
 }
 
@@ -128,6 +130,8 @@ function toolsOf(kind: Constructor, source: EnvironmentSource): Map<string, Tool
 	for (let one: object = kind.prototype; one !== Object.prototype && one !== null; one = Object.getPrototypeOf(one)) {
 		for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(one))) {
 			if (typeof value !== 'function' || own.has(name) || name.startsWith('_') || found.has(name)) continue;
+			// A method such as toString is for JavaScript.
+			if (name in Object.prototype) continue;
 			if (!source.isPrivate(name)) found.set(name, toolOf(name, value, source));
 		}
 	}

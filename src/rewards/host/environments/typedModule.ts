@@ -82,6 +82,9 @@ export class TypedModule {
 				const isDefault = name === 'default' && statement.type === 'ExportDefaultDeclaration';
 				if (isDefault || nameOf(node.id) === name) return { node, module: this };
 			}
+			const assigned = node?.type === 'VariableDeclaration' ? (node.declarations as TypedNode[]) : [];
+			const initial = assigned.find(({ id }) => nameOf(id) === name)?.init as TypedNode | null | undefined;
+			if (initial && types.includes(initial.type)) return { node: initial, module: this };
 			const found = this.#follow(statement, name, types, hops);
 			if (found !== null) return found;
 		}
