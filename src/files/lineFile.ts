@@ -10,15 +10,18 @@ const newline = 0x0a;
 const decoder = new TextDecoder('utf-8');
 
 /**
- * A file with one JSON value per line. Only \n ends a line: strings can contain U+2028, U+2029 and U+0085 unescaped.
+ * A file with one record per line, usually a JSON value. Only \n ends a line: strings can contain U+2028, U+2029 and U+0085 unescaped.
  */
 export class LineFile implements FrameFile {
 	readonly #file: ByteSource;
 	readonly #longest: number;
+	readonly #plain: boolean;
 
-	constructor(file: ByteSource, longest = longestLine) {
+	/** @param options `plain`: whether records are the lines themselves, without JSON */
+	constructor(file: ByteSource, { longest = longestLine, plain = false } = {}) {
 		this.#file = file;
 		this.#longest = longest;
+		this.#plain = plain;
 	}
 
 	get size(): number {
@@ -109,6 +112,11 @@ export class LineFile implements FrameFile {
 		const bytes = parts.length === 1 ? (parts[0] as Uint8Array) : Buffer.concat(parts);
 		const text = decoder.decode(bytes);
 		if (text.trim() === '') return null;
+		// A plain line shows only by its end whether it is complete.
+		if (this.#plain) {
+			if (last) return { ...place, records: [], fault: 'truncated line', torn: true };
+			return { ...place, records: [text], fault: null, torn: false };
+		}
 		try {
 			return { ...place, records: [parseLooseJson(text)], fault: null, torn: false };
 		} catch {

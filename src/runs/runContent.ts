@@ -48,6 +48,11 @@ export interface StepRollouts {
 	readonly identity: string;
 	/** Yields all rollouts in file order, giving other work a chance to run in between. Fails with `cancelled`. */
 	rollouts(signal?: AbortSignalLike): AsyncGenerator<PlacedRollout>;
+	/**
+	 * Like `rollouts`, for callers that need no text: if a large file describes its rollouts in a list, they are taken from
+	 * it, and have an empty completion and a shortened prompt. Absent if no format of this kind has such lists.
+	 */
+	overview?(signal?: AbortSignalLike): AsyncGenerator<PlacedRollout>;
 	/** Returns the rollout at a location; fails with `corrupt` if the file has changed in the meantime. */
 	rollout(place: RolloutPlace): Promise<RolloutLine>;
 	close(): Promise<void>;

@@ -442,7 +442,28 @@ function formatTables(): Record<string, string> {
 		const list = notes.map((note) => `- ${note}`).join('\n');
 		return `### ${title} (${code(name)})\n\n${table(['', ''], rows)}\n\n${list}`;
 	});
-	return { formats: sections.join('\n\n') };
+	return { formats: sections.join('\n\n'), versions: versionTable() };
+}
+
+interface TestedRun {
+	readonly run: string;
+	readonly versions: Readonly<Record<string, string>>;
+	readonly rollouts: number;
+	readonly metrics: number;
+}
+
+/** Returns the releases that `npm run acceptance -- formats` last compared. */
+function versionTable(): string {
+	const tested = JSON.parse(readFileSync('test/acceptance/formats/versions.json', 'utf8')) as readonly TestedRun[];
+	const rows = tested.map(({ run, versions, rollouts, metrics }) => [
+		run,
+		Object.entries(versions)
+			.map(([name, version]) => `${name} ${version}`)
+			.join(', '),
+		`${rollouts}`,
+		`${metrics}`,
+	]);
+	return table(['run', 'releases', 'rollouts', 'values of metrics'], rows);
 }
 
 /** Documents that contain generated tables. */

@@ -67,6 +67,7 @@ const folderOf: Readonly<Record<string, string>> = {
 	trackio: 'trackio',
 	wandb: 'wandb-offline',
 	mlflow: 'mlflow',
+	'mlflow-folders': 'mlflow-folders/156766826914807713/traces',
 	slime: 'miles',
 };
 const fixture = (name: string) => readFileSync(join(root, 'test/fixtures', name));
@@ -153,7 +154,16 @@ function filesOf(format: string): Map<string, Buffer> {
 		files.set('2026-11-23T09-09-37+00-00_arith-cot_id.json', fixture('inspect/arith-cot.json'));
 		files.delete('arith-cot.json');
 	} else if (format === 'slime') files.set('rollout_data/eval_0.pt', fixture('slime/rollout_data/eval_0.pt'));
-	else if (format === 'verifiers') files.set('results.jsonl', fixture(traces));
+	else if (format === 'mlflow-folders')
+		files.set(
+			'metrics/train/loss',
+			fixture('mlflow-folders/156766826914807713/eb20b1702b39449cb23107a0f372ceb1/metrics/train/loss'),
+		);
+	else if (format === 'trackio') {
+		for (const name of ['sums.parquet', 'sums_traces.parquet', 'sums_configs.parquet']) {
+			files.set(name, fixture(`trackio-parquet/${name}`));
+		}
+	} else if (format === 'verifiers') files.set('results.jsonl', fixture(traces));
 	return files;
 }
 
@@ -285,6 +295,11 @@ function totalOf(target: Target, bytes: Buffer): number | null {
 				.toString('latin1')
 				.split('\n')
 				.filter((line) => Buffer.from(line, 'latin1').toString('utf8').trim() !== '').length;
+		case 'lines':
+			return bytes
+				.toString('utf8')
+				.split('\n')
+				.filter((line) => line.trim() !== '').length;
 		case 'json':
 		case 'yaml':
 			return 1;

@@ -54,7 +54,7 @@ const lookups = new Map<string, Lookup>();
 const plainFormat = (format: string) => format.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 
 /** Formats that do not record which trainer wrote them; it is identified by its metric names. */
-const trackers: ReadonlySet<string> = new Set(['tensorboard', 'trackio', 'wandb', 'mlflow']);
+const trackers: ReadonlySet<string> = new Set(['tensorboard', 'trackio', 'wandb', 'mlflow', 'mlflowfolders']);
 
 /** Returns the trainers that could have written a run in this format. */
 export function trainersOf(format: string): readonly Trainer[] {

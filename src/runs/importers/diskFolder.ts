@@ -6,7 +6,7 @@ import { SqliteFile } from '../../files/sqliteFile.ts';
 import { Turns } from '../../files/turns.ts';
 import { stampOf } from './fileStamp.ts';
 import type { FolderView, FoundFile } from './folderView.ts';
-import { compareNames, type PathParts, PathPattern, stepIn } from './pathPattern.ts';
+import { compareNames, filledPath, type PathParts, PathPattern, stepIn } from './pathPattern.ts';
 
 /** Maximum number of names to read per folder; anything beyond is reported as skipped. */
 const maxNames = 2_000_000;
@@ -104,6 +104,12 @@ export class DiskFolder implements FolderView {
 		const tables = new Map(file.tables.map(({ name, columns }) => [name, columns]));
 		await file.close();
 		return tables;
+	}
+
+	/** Returns whether one of some paths exists, after filling in the parts of another path where possible. */
+	async hasAny(paths: readonly string[], parts: PathParts): Promise<boolean> {
+		for (const path of paths) if (await this.has(filledPath(path, parts) ?? path)) return true;
+		return false;
 	}
 
 	/** Returns a regular file, or null if the path is not one. */

@@ -13,17 +13,30 @@ export interface RunSigns {
 	readonly step: number | null;
 }
 
+/** Time after which an evaluation without steps that has not ended counts as stalled, in seconds. */
+const quietSeconds = 600;
+
+function stalledNote(reached: number, total: number | null): string {
+	const where = total === null ? '' : ` at step ${Math.max(0, reached)} of ${total}`;
+	return `The run has stopped writing${where}, but its files do not show that it has ended.`;
+}
+
 /** Creates a run record from a foreign run's files. The record has no process, because there is none to check. */
 export function foreignRecordOf({ folder, format, facts, times, step }: RunSigns): AnyRunRecord {
 	const { created, updated, working } = runTimes(times);
-	const total = facts.totalSteps ?? null;
-	const over = !format.hasSteps || (total !== null && step !== null && step >= total);
+	const { totalSteps: total = null, open = false } = facts;
+	const reached = Math.max(step ?? -1, facts.reached ?? -1);
+	const over = format.hasSteps ? total !== null && reached >= total : !open;
+	const active = format.hasSteps ? working : Math.abs(times.now - updated) < quietSeconds;
+	const incomplete = open || (total !== null && reached >= 0);
+	const status = facts.status ?? (over ? 'finished' : active ? 'running' : incomplete ? 'stopped' : 'finished');
+	const stalled = facts.status === undefined && status === 'stopped';
 	return {
 		format: 1,
 		id: basename(folder),
 		name: facts.name ?? basename(folder),
 		engine: 'foreign',
-		status: working && !over ? 'running' : 'finished',
+		status,
 		attempt: 1,
 		stage: null,
 		step: format.hasSteps ? step : null,
@@ -41,6 +54,10 @@ export function foreignRecordOf({ folder, format, facts, times, step }: RunSigns
 		versions: { ...facts.versions },
 		hashes: { recipe: '', dataset: '', rewards: '' },
 		...(facts.rewards === undefined ? {} : { rewards: facts.rewards.map(({ name, weight }) => ({ name, weight })) }),
-		foreign: { format: format.name, title: format.title, notes: [...format.notes, ...(facts.notes ?? [])] },
+		foreign: {
+			format: format.name,
+			title: format.title,
+			notes: [...format.notes, ...(facts.notes ?? []), ...(stalled ? [stalledNote(reached, total)] : [])],
+		},
 	};
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { AbortSignalLike } from '../../base/async.ts';
 import { Failure } from '../../base/failure.ts';
-import { type Frame, type FrameFile, freshMs, type KnownPiece } from '../../files/frame.ts';
+import { type Frame, type FrameFile, type FramePlace, freshMs, type KnownPiece } from '../../files/frame.ts';
 import type { RolloutLine } from '../../protocol/rolloutLine.ts';
 import type { FaultList } from '../faultList.ts';
 import type { PlacedRollout, RolloutPlace, RunFault, StepRollouts } from '../runContent.ts';
@@ -14,6 +14,7 @@ import { openFrames } from './openFrames.ts';
 import { stepIn } from './pathPattern.ts';
 import { type Companion, fullContext, type RecordExtras, understood } from './recordContext.ts';
 import type { CompanionFile, RolloutFiles } from './runFormat.ts';
+import { type Summarized, summariesOf } from './summaries.ts';
 
 /** Maximum number of rollouts per Parquet row that a location can refer to. */
 const maxInRow = 64;
@@ -57,11 +58,19 @@ export class ForeignStep implements StepRollouts {
 		this.identity = identityOf(files, options.learned);
 	}
 
-	async *rollouts(signal?: AbortSignalLike): AsyncGenerator<PlacedRollout> {
+	rollouts(signal?: AbortSignalLike): AsyncGenerator<PlacedRollout> {
+		return this.#all(false, signal);
+	}
+
+	overview(signal?: AbortSignalLike): AsyncGenerator<PlacedRollout> {
+		return this.#all(true, signal);
+	}
+
+	async *#all(overview: boolean, signal?: AbortSignalLike): AsyncGenerator<PlacedRollout> {
 		const numbers = new GroupNumbers();
 		const ahead = new FilesAhead(this.#files, this.#options.folder);
 		try {
-			yield* this.#numbered(ahead, numbers, signal);
+			yield* this.#numbered(ahead, numbers, overview, signal);
 		} finally {
 			await ahead.close();
 		}
@@ -70,12 +79,14 @@ export class ForeignStep implements StepRollouts {
 	async *#numbered(
 		ahead: FilesAhead,
 		numbers: GroupNumbers,
+		overview: boolean,
 		signal: AbortSignalLike | undefined,
 	): AsyncGenerator<PlacedRollout> {
 		for (const [i, file] of this.#files.entries()) {
 			const consecutive = file.files.grouping === 'consecutive';
 			const size = consecutive ? await this.#groupSize(file, signal) : null;
-			for await (const read of this.#read(file, signal, ahead.take(i))) {
+			const summaries = overview ? await summariesOf(this.#options.folder, file) : null;
+			for await (const read of summaries === null ? this.#read(file, signal, ahead.take(i)) : placed(file, summaries)) {
 				if (read.fault !== null) {
 					yield { rollout: null, place: null, fault: this.#options.faults.add(read.fault, read.item) };
 					continue;
@@ -192,6 +203,7 @@ export class ForeignStep implements StepRollouts {
 		let extras: RecordExtras | null = null;
 		try {
 			let record = 0;
+			const copies = new Set<string>();
 			extras = await this.#extras(file, signal);
 			for await (const frame of framesOf(frames, file.pieces, signal)) {
 				if (frame.fault !== null) {
@@ -206,6 +218,9 @@ export class ForeignStep implements StepRollouts {
 						yield { fault: faultOf(file, frame, read) };
 						continue;
 					}
+					const copy = files.copyKey?.(value) ?? null;
+					if (copy !== null && copies.has(copy)) continue;
+					if (copy !== null) copies.add(copy);
 					for (const foreign of read) {
 						// If records contain their own steps, rollouts of other steps still count, so that locations are stable.
 						const place = placeOf(file, frame, item++);
@@ -262,6 +277,10 @@ type ReadRollout =
 	| { readonly fault: RunFault; readonly item?: number }
 	| { readonly fault: null; readonly foreign: ForeignRollout; readonly place: Omit<RolloutPlace, 'group' | 'index'> };
 
+function* placed(file: StepFile, summaries: readonly Summarized[]): Generator<ReadRollout> {
+	for (const { place, foreign } of summaries) yield { fault: null, foreign, place: placeOf(file, place, 0) };
+}
+
 async function* framesOf(
 	frames: FrameFile,
 	pieces: readonly KnownPiece[] | null,
@@ -298,7 +317,7 @@ function placeFile({ match, files }: StepFile): string {
 	return files.table === undefined ? match.path : `${match.path}#${files.table}`;
 }
 
-function placeOf(file: StepFile, frame: Frame, item: number): Omit<RolloutPlace, 'group' | 'index'> {
+function placeOf(file: StepFile, frame: FramePlace, item: number): Omit<RolloutPlace, 'group' | 'index'> {
 	const { files } = file;
 	const { offset, length, number } = frame;
 	const row = files.form === 'parquet' ? (number - 1) * maxInRow : 0;

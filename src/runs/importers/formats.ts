@@ -3,6 +3,7 @@ import { chat } from './formats/chat.ts';
 import { inspect } from './formats/inspect.ts';
 import { lmEval } from './formats/lmEval.ts';
 import { mlflow } from './formats/mlflow.ts';
+import { mlflowFolders } from './formats/mlflowFolders.ts';
 import { nemoGym } from './formats/nemoGym.ts';
 import { nemoRl } from './formats/nemoRl.ts';
 import { openRlhf } from './formats/openRlhf.ts';
@@ -41,6 +42,7 @@ export const formats: readonly RunFormat[] = [
 	trackio,
 	wandb,
 	mlflow,
+	mlflowFolders,
 	openTelemetry,
 	tensorboard,
 	chat,

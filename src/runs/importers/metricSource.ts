@@ -108,7 +108,8 @@ export class MetricSource {
 
 	async #takeRows(frames: FrameFile, faults: FaultList, live: boolean, signal?: AbortSignalLike): Promise<number> {
 		let changed = Number.POSITIVE_INFINITY;
-		const line = (number: number) => (this.files.form === 'jsonl' ? number : null);
+		const hasLines = this.files.form === 'jsonl' || this.files.form === 'lines';
+		const line = (number: number) => (hasLines ? number : null);
 		for await (const frame of frames.frames(signal, this.#last ?? undefined)) {
 			const fault = (words: string) => {
 				const message = `${this.files.form === 'sqlite' ? `row ${frame.number} ` : ''}${words}`;

@@ -67,7 +67,8 @@ export class MetricSources {
 		for (const [files, pattern] of this.#patterns) {
 			const unsorted: PathMatch[] = [];
 			for await (const match of this.#disk.matches(pattern)) {
-				if (files.accepts?.(match.parts) !== false) unsorted.push(match);
+				if (files.accepts?.(match.parts) === false) continue;
+				if (!(await this.#disk.hasAny(files.unlessThere ?? [], match.parts))) unsorted.push(match);
 			}
 			const matches = await sortMatches(unsorted);
 			if (files.cumulative) matches.reverse();

@@ -23,10 +23,12 @@ export async function openFrames(folder: string, path: string, shape: FileShape)
 	switch (form) {
 		case 'jsonl':
 			return new LineFile(compressed ? await decompressed(file) : file);
+		case 'lines':
+			return new LineFile(file, { plain: true });
 		case 'events':
 			return new EventFile(file);
 		case 'parquet':
-			return new ParquetFile(file);
+			return new ParquetFile(file, lastOf);
 		case 'torch':
 			return new TorchFile(file, list);
 		case 'zip':

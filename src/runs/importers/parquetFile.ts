@@ -4,6 +4,7 @@ import type { OpenedFile } from '../../files/openedFile.ts';
 import { Turns } from '../../files/turns.ts';
 import { DecodedFile } from './decodedFile.ts';
 import type { TableShape } from './decoding/decodingMessages.ts';
+import { newestField } from './sqliteRows.ts';
 
 const rowsAtOnce = 512;
 
@@ -11,9 +12,13 @@ const rowsAtOnce = 512;
 export class ParquetFile implements FrameFile {
 	readonly #file: OpenedFile;
 	readonly #decoded: DecodedFile;
+	readonly #lastOf: string | undefined;
+	#newest: Promise<unknown> | null = null;
 
-	constructor(file: OpenedFile) {
+	/** @param lastOf column whose value in the last row is added to each record, as `newest` */
+	constructor(file: OpenedFile, lastOf?: string) {
 		this.#file = file;
+		this.#lastOf = lastOf;
 		this.#decoded = new DecodedFile(file, 'parquet');
 	}
 
@@ -50,7 +55,14 @@ export class ParquetFile implements FrameFile {
 					count = records.length;
 					if (count === 0) throw new Error('rows are missing');
 					for (let i = 0; i < records.length; i++) {
-						yield { offset: 0, length: 0, number: from + i + 1, records: [records[i]], fault: null, torn: false };
+						yield {
+							offset: 0,
+							length: 0,
+							number: from + i + 1,
+							records: [await this.#record(records[i])],
+							fault: null,
+							torn: false,
+						};
 						if (turns.due) await turns.pass();
 					}
 				} catch (error) {
@@ -71,10 +83,24 @@ export class ParquetFile implements FrameFile {
 	async frame({ number }: FramePlace): Promise<Frame> {
 		try {
 			const [record] = await this.#decoded.rows(number - 1, number);
-			return { offset: 0, length: 0, number, records: record === undefined ? [] : [record], fault: null, torn: false };
+			const records = record === undefined ? [] : [await this.#record(record)];
+			return { offset: 0, length: 0, number, records, fault: null, torn: false };
 		} catch (error) {
 			return fault(number, words(error));
 		}
+	}
+
+	async #record(row: unknown): Promise<unknown> {
+		const lastOf = this.#lastOf;
+		if (lastOf === undefined || typeof row !== 'object' || row === null) return row;
+		this.#newest ??= this.#newestValue(lastOf);
+		return { ...row, [newestField]: await this.#newest };
+	}
+
+	async #newestValue(column: string): Promise<unknown> {
+		const { rows } = await this.#decoded.shape();
+		const [last] = rows === 0 ? [] : await this.#decoded.rows(rows - 1, rows);
+		return (last as Readonly<Record<string, unknown>> | undefined)?.[column];
 	}
 
 	bytesBefore(position: number): Promise<Uint8Array> {

@@ -154,11 +154,7 @@ export class RolloutSteps {
 	 */
 	async #takes(files: RolloutFiles, match: PathMatch, learned: unknown): Promise<boolean> {
 		if (!isOfSplit(files, match, learned)) return false;
-		for (const other of files.unlessThere ?? []) {
-			const path = filledPath(other, match.parts);
-			if (await this.#disk.has(path ?? other)) return false;
-		}
-		return true;
+		return !(await this.#disk.hasAny(files.unlessThere ?? [], match.parts));
 	}
 
 	async #companionOf({ companion }: RolloutFiles, { parts }: PathMatch): Promise<FoundFile | null> {

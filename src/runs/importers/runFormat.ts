@@ -1,5 +1,6 @@
 import type { MetricsLine } from '../../protocol/metricsLine.ts';
 import type { RolloutSplit } from '../../protocol/rolloutSplit.ts';
+import type { RunStatus } from '../../protocol/runRecord.ts';
 import type { FolderView } from './folderView.ts';
 import type { ForeignMetrics, ForeignRollout } from './foreignRecord.ts';
 
@@ -7,6 +8,8 @@ import type { ForeignMetrics, ForeignRollout } from './foreignRecord.ts';
 export type FileForm =
 	/** One JSON value per line, split at \n only; a bare NaN is read as null. */
 	| 'jsonl'
+	/** One line of text per record. */
+	| 'lines'
 	/** One record: the file. */
 	| 'json'
 	| 'yaml'
@@ -37,7 +40,7 @@ export interface FileShape {
 	readonly list?: string;
 	/** Table in an SQLite database. */
 	readonly table?: string;
-	/** Column whose value in the newest row of the table is added to each record, as `newest`. */
+	/** Column whose value in the newest (last) row of the table is added to each record, as `newest`. */
 	readonly lastOf?: string;
 }
 
@@ -87,6 +90,13 @@ export interface AnnotationFiles extends FileShape {
 	keysOf(record: unknown): Iterable<string>;
 }
 
+/** A member of a zip archive with a list that describes all of its records, so that they need not be read to list them. */
+export interface SummaryList {
+	readonly member: string;
+	/** Returns the record's member and its rollout without texts, or null if the entry is not usable. Never throws. */
+	rollout(entry: unknown, file: string): { readonly member: string; readonly rollout: ForeignRollout } | null;
+}
+
 /**
  * Files of one type in a run. `pattern` is relative to the run folder, such as "rollouts/{step}.jsonl". `{name}`
  * matches within one segment, `{step}` matches digits, and `**` matches any folders.
@@ -95,6 +105,11 @@ interface Files extends FileShape {
 	readonly pattern: string;
 	/** Returns whether to read a matching file; absent if all of them are read. */
 	accepts?(parts: Readonly<Record<string, string>>): boolean;
+	/**
+	 * Paths of files that contain other copies of the same records, filled in with the parts of this file's path. If one
+	 * of them exists, this file is skipped.
+	 */
+	readonly unlessThere?: readonly string[];
 }
 
 export interface RolloutFiles extends Files {
@@ -105,13 +120,14 @@ export interface RolloutFiles extends Files {
 	 * Returns the part of `learned` that affects a file's rollouts, as text. If it changes, the rollouts are read again.
 	 */
 	dependsOn?(path: string, learned: unknown): string;
-	/**
-	 * Paths of files that contain other copies of the same rollouts, filled in with the parts of this file's path. If one
-	 * of them exists, this file is skipped.
-	 */
-	readonly unlessThere?: readonly string[];
 	readonly companion?: CompanionFile;
 	readonly annotations?: AnnotationFiles;
+	readonly summaries?: SummaryList;
+	/**
+	 * Returns a key that is the same for records with the same rollouts, of which only the first one in a step counts, or
+	 * null if the record cannot be a copy; absent if no record is. Never throws.
+	 */
+	copyKey?(record: unknown): string | null;
 	/**
 	 * Which rollouts in a step form a group: all with the same `groupKey` (the default), or only consecutive ones. In the
 	 * latter case, adjacent groups with the same key are separated by the group size that the whole file shares.
@@ -176,6 +192,12 @@ export interface RunFacts {
 	/** Seconds since the epoch. */
 	readonly created?: number;
 	readonly totalSteps?: number | null;
+	/** How the run ended, if the program records it. */
+	readonly status?: Extract<RunStatus, 'finished' | 'stopped' | 'crashed'>;
+	/** Whether the program records that a run has ended, and this one has not. It may have been killed. */
+	readonly open?: boolean;
+	/** Latest step, if it is recorded elsewhere than in metrics and names. */
+	readonly reached?: number;
 	/** Versions and settings to display: model, base model, environment. */
 	readonly versions?: Readonly<Record<string, string>>;
 	readonly rewards?: readonly { readonly name: string; readonly weight: number }[];

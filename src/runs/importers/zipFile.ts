@@ -59,6 +59,20 @@ export class ZipFile implements FrameFile {
 		return this.#frame(archive, member, place.number);
 	}
 
+	/** Returns the locations of the records by member name, or null if the archive is damaged. */
+	async places(): Promise<ReadonlyMap<string, FramePlace> | null> {
+		const archive = await this.#opened();
+		if (archive.damage !== null) return null;
+		return new Map(this.#matching(archive).map((member, i) => [member.name, placeOf(member, i + 1)]));
+	}
+
+	/** Returns another JSON file in the archive, or undefined if there is none. Fails like `ZipArchive.read`. */
+	async member(name: string): Promise<unknown> {
+		const archive = await this.#opened();
+		const member = archive.members.findLast((one) => one.name === name);
+		return member && parseLooseJson(decoder.decode(await archive.read(member, this.#largest)));
+	}
+
 	bytesBefore(position: number): Promise<Uint8Array> {
 		return this.#file.bytesBefore(position);
 	}

@@ -185,7 +185,8 @@ async function build(
 	signal: AbortSignalLike | undefined,
 ): Promise<StepIndex> {
 	const builder = new StepIndexBuilder(step);
-	for await (const { rollout, place, fault } of rolloutsOfStep.rollouts(signal)) {
+	const rollouts = rolloutsOfStep.overview?.(signal) ?? rolloutsOfStep.rollouts(signal);
+	for await (const { rollout, place, fault } of rollouts) {
 		if (fault === null) builder.add(rollout, place);
 		else builder.reject(fault, foreign);
 	}

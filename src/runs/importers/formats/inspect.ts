@@ -3,7 +3,7 @@ import type { ForeignRollout } from '../foreignRecord.ts';
 import { fieldsOf, listOf, numberOf, textOf } from '../foreignValues.ts';
 import type { RolloutFiles, RunEvidence, RunFacts, RunFormat } from '../runFormat.ts';
 import { topKeys } from '../topKeys.ts';
-import { inspectSample } from './inspectSample.ts';
+import { inspectSample, inspectSummary } from './inspectSample.ts';
 
 /*
  * Logs from Inspect (inspect_ai/log/_recorders): one file per evaluation. `.eval` is a zip archive of
@@ -73,7 +73,7 @@ async function learn(folder: FolderView, evidence: RunEvidence): Promise<Learned
 	for (const { path } of packed.slice(0, describedLogs)) {
 		const [header] = await evidence.records(path, { form: 'zip', members: 'header.json' }, 1);
 		const [start] = header === undefined ? await evidence.records(path, started, 1) : [header];
-		headers.push(headerOf(start));
+		headers.push({ ...headerOf(start), ...(header === undefined && start !== undefined ? { status: 'started' } : {}) });
 	}
 	// JSON logs are read whole, so only a few of them.
 	for (const path of plain.slice(0, Math.min(3, describedLogs - headers.length))) {
@@ -102,6 +102,7 @@ const rollouts: readonly RolloutFiles[] = [
 		form: 'zip',
 		members: 'samples/{sample}.json',
 		split: 'train',
+		summaries: { member: 'summaries.json', rollout: inspectSummary },
 		rollouts: (record, { file, learned }) => inspectSample(record, file, several(learned)),
 	},
 	{
@@ -120,6 +121,15 @@ const rollouts: readonly RolloutFiles[] = [
 	},
 ];
 
+/** Returns the state of the logs together: one that failed, was canceled or has not ended decides. */
+function stateOf(headers: readonly LogHeader[]): Pick<RunFacts, 'status' | 'open'> {
+	const statuses = headers.map(({ status }) => status);
+	if (statuses.includes('started')) return { open: true };
+	if (statuses.includes('error')) return { status: 'crashed' };
+	if (statuses.includes('cancelled')) return { status: 'stopped' };
+	return statuses.every((status) => status === 'success') ? { status: 'finished' } : {};
+}
+
 function described({ logs, headers }: Learned): RunFacts {
 	const versions: Record<string, string> = {};
 	for (const [name, key] of [
@@ -137,7 +147,7 @@ function described({ logs, headers }: Learned): RunFacts {
 		return [`Inspect recorded no result for ${of}: its status is ${status ?? 'unknown'}.`];
 	});
 	if (logs > headers.length) notes.push(`The folder contains ${logs} logs; results for ${headers.length} are shown.`);
-	return { versions, notes, ...(created.length === 0 ? {} : { created: Math.min(...created) }) };
+	return { versions, notes, ...stateOf(headers), ...(created.length === 0 ? {} : { created: Math.min(...created) }) };
 }
 
 export const inspect: RunFormat = {
@@ -151,6 +161,7 @@ export const inspect: RunFormat = {
 		'Each epoch of a sample is a rollout; the epochs of one sample form a group.',
 		'The reward is the value of the first scorer: C counts as 1, P as 0.5, I and N as 0, and values that are not numbers as null.',
 		'Samples larger than 64 MiB, and JSON logs larger than 64 MiB, are skipped.',
+		'The samples of .eval files larger than 64 MiB are listed from their summaries, which contain truncation only if a limit caused it.',
 	],
 	async recognize(folder) {
 		for (const { path } of await folder.some(archives, 3)) {

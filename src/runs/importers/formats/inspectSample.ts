@@ -140,7 +140,6 @@ export function inspectSample(record: unknown, log: string, severalLogs: boolean
 	const completion = first < 0 ? [] : messages.slice(first);
 	const scores = scoresIn(sample);
 	const tokens = tokensOf(sample, completion);
-	const usage = Object.values(fieldsOf(sample.model_usage) ?? {}).map((used) => fieldsOf(used)?.output_tokens);
 	const [primary] = Object.values(fieldsOf(sample.scores) ?? {}).map(fieldsOf);
 	return [
 		{
@@ -156,7 +155,7 @@ export function inspectSample(record: unknown, log: string, severalLogs: boolean
 			...given(
 				'extra',
 				extraOf({
-					length: tokens ? null : sumOf(usage.map(numberOf)),
+					length: tokens ? null : outputTokens(sample),
 					log: severalLogs ? log : null,
 					model: fieldsOf(sample.output)?.model,
 					epoch: integerOf(sample.epoch),
@@ -171,6 +170,42 @@ export function inspectSample(record: unknown, log: string, severalLogs: boolean
 			),
 		},
 	];
+}
+
+/**
+ * Reads an entry of summaries.json, which describes a sample without its messages. Returns null if it does not contain the
+ * number of tokens, because the length of the answer is then unknown.
+ * @param log path of the log
+ */
+export function inspectSummary(entry: unknown, log: string): { member: string; rollout: ForeignRollout } | null {
+	const sample = fieldsOf(entry);
+	const id = integerOf(sample?.id) ?? textOf(sample?.id);
+	const epoch = integerOf(sample?.epoch);
+	const length = sample === null ? null : outputTokens(sample);
+	if (sample === null || id === null || epoch === null || length === null) return null;
+	const scores = scoresIn(sample);
+	const limit = textOf(sample.limit);
+	return {
+		member: `samples/${id}_epoch_${epoch}.json`,
+		rollout: {
+			groupKey: `${log} ${id}`,
+			prompt: textOf(sample.input) ?? messagesOf(sample, (text) => text) ?? '',
+			completion: '',
+			rewards: Object.fromEntries(scores),
+			reward: scores[0]?.[1] ?? null,
+			truncated: limit !== null && lengthLimits.has(limit) ? true : null,
+			row: id,
+			...given('answer', boundedValue(sample.target ?? null)),
+			extra: { length },
+		},
+	};
+}
+
+/** Returns the number of tokens that the models generated, or null if it is not recorded. */
+function outputTokens(sample: Fields): number | null {
+	return sumOf(
+		Object.values(fieldsOf(sample.model_usage) ?? {}).map((used) => numberOf(fieldsOf(used)?.output_tokens)),
+	);
 }
 
 /** Returns whether an assistant message was part of the sample's input, such as a few-shot example. */

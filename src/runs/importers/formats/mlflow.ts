@@ -1,7 +1,17 @@
 import type { FolderView } from '../folderView.ts';
 import { textOrMessages } from '../foreignMessages.ts';
 import type { ForeignMetrics, ForeignRollout } from '../foreignRecord.ts';
-import { extraOf, type Fields, fieldsOf, integerOf, listOf, numberOf, parsedJson, textOf } from '../foreignValues.ts';
+import {
+	extraOf,
+	type Fields,
+	fieldsOf,
+	given,
+	integerOf,
+	listOf,
+	numberOf,
+	parsedJson,
+	textOf,
+} from '../foreignValues.ts';
 import type { RunEvidence, RunFacts, RunFormat } from '../runFormat.ts';
 import { conversationOf } from './loggedTraces.ts';
 
@@ -12,6 +22,13 @@ import { conversationOf } from './loggedTraces.ts';
 
 const databases = ['mlflow.db', '{name}.sqlite'];
 const maxRuns = 1000;
+
+/** Statuses of runs that have ended. */
+const statuses: Readonly<Record<string, NonNullable<RunFacts['status']>>> = {
+	FINISHED: 'finished',
+	FAILED: 'crashed',
+	KILLED: 'stopped',
+};
 
 interface Run {
 	readonly id: string;
@@ -41,27 +58,39 @@ function spanOf(record: unknown): readonly ForeignRollout[] | string {
 	if (!row) return 'is not an object';
 	if (row.parent_span_id !== null) return [];
 	const content = fieldsOf(parsedJson(row.content));
-	const attributes = fieldsOf(content?.attributes);
-	if (!attributes) return 'has no content';
-	const inputs = parsedJson(attributes['mlflow.spanInputs']);
-	const outputs = parsedJson(attributes['mlflow.spanOutputs']);
-	const { prompt, completion } = conversationIn(inputs, outputs);
+	if (!content || fieldsOf(content.attributes) === null) return 'has no content';
 	return [
-		{
-			groupKey: JSON.stringify(prompt),
-			step: null,
-			prompt,
-			completion,
-			reward: null,
-			extra:
-				extraOf({
-					trace: row.trace_id,
-					span: row.name,
-					seconds: seconds(row.duration_ns),
-					error: row.status === 'ERROR' ? (messageOf(content) ?? 'the span failed') : null,
-				}) ?? {},
-		},
+		mlflowTrace(content, {
+			trace: row.trace_id,
+			name: row.name,
+			seconds: seconds(row.duration_ns),
+			failed: row.status === 'ERROR',
+		}),
 	];
+}
+
+interface SpanFacts {
+	readonly trace: unknown;
+	readonly name: unknown;
+	readonly seconds: number | null;
+	readonly failed: boolean;
+}
+
+/** Returns the rollout of a root span, whose inputs and outputs are those of the whole conversation. */
+export function mlflowTrace(content: Fields, { trace, name, seconds: duration, failed }: SpanFacts): ForeignRollout {
+	const attributes = fieldsOf(content.attributes);
+	const inputs = parsedJson(attributes?.['mlflow.spanInputs']);
+	const outputs = parsedJson(attributes?.['mlflow.spanOutputs']);
+	const { prompt, completion } = conversationIn(inputs, outputs);
+	const error = failed ? (messageOf(content) ?? 'the span failed') : null;
+	return {
+		groupKey: JSON.stringify(prompt),
+		step: null,
+		prompt,
+		completion,
+		reward: null,
+		extra: extraOf({ trace, span: name, seconds: duration, error }) ?? {},
+	};
 }
 
 /** Returns the message of the exception that ended a span. */
@@ -124,6 +153,8 @@ async function learn(folder: FolderView, evidence: RunEvidence): Promise<RunFact
 	return {
 		versions: { run: newest.name },
 		...(newest.started === null ? {} : { created: newest.started }),
+		...given('status', statuses[newest.status]),
+		open: newest.status === 'RUNNING',
 		notes: [`The database contains ${runs.length} ${runs.length === 1 ? 'run' : 'runs'}: ${listed.join(', ')}.`],
 	};
 }

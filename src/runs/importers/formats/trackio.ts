@@ -1,7 +1,9 @@
+import { createHash } from 'node:crypto';
 import type { FolderView } from '../folderView.ts';
 import { textOrMessages } from '../foreignMessages.ts';
 import type { ForeignMetrics, ForeignRollout } from '../foreignRecord.ts';
 import {
+	boundedValue,
 	extraOf,
 	type Fields,
 	fieldsOf,
@@ -15,18 +17,27 @@ import {
 	sumOf,
 	textOf,
 } from '../foreignValues.ts';
-import type { RolloutFiles, RunEvidence, RunFacts, RunFormat } from '../runFormat.ts';
+import type { FileShape, MetricFiles, RolloutFiles, RunEvidence, RunFacts, RunFormat } from '../runFormat.ts';
+import { newestField } from '../sqliteRows.ts';
 import { conversationOf, isEvaluationKey } from './loggedTraces.ts';
 import { keyOfPrompt, rewardColumns, scoresIn } from './trlRows.ts';
 
 /*
  * trackio's project database (trackio/sqlite_storage.py): `metrics` has one row per logged step with its values as
  * JSON, tables included; `traces` has one row per conversation; `configs` has one row per run. A project contains many
- * runs.
+ * runs. Exports to Parquet have the same rows: next to the database ({project}.parquet, {project}_traces.parquet), or in a
+ * folder for a static Space (metrics.parquet, aux/traces.parquet). There, every logged name is a column.
  */
 
 const database = '{project}.db';
 const metricsTable = 'metrics';
+const exportedMetrics = ['{project}.parquet', 'metrics.parquet'] as const;
+const exportedTraces = ['{project}_traces.parquet', 'aux/traces.parquet'] as const;
+const exportedConfigs = ['{project}_configs.parquet', 'aux/configs.parquet'] as const;
+/** Files with other tables of a project, which would match `{project}.parquet`. */
+const otherTables = /_(system|configs|traces|\w*artifact\w*)$/;
+const isMetrics = ({ project }: Readonly<Record<string, string>>) =>
+	project === undefined || (!otherTables.test(project) && project !== 'metrics');
 const maxRuns = 1000;
 
 interface Run {
@@ -50,17 +61,35 @@ function timeOf(value: unknown): number | null {
 /** trackio stores NaN and the infinities as text. */
 const notFinite: ReadonlySet<unknown> = new Set(['NaN', 'Infinity', '-Infinity']);
 
+/** Columns of the metrics table that are not logged values. */
+const ownColumns: ReadonlySet<string> = new Set([
+	'id',
+	'timestamp',
+	'run_id',
+	'run_name',
+	'step',
+	'space_id',
+	'log_id',
+	newestField,
+]);
+
+/** Returns what was logged with a row: the JSON in a column of the database, or the other columns of an export. */
+function loggedIn(row: Fields | null): Fields | null {
+	if (row === null || row.metrics !== undefined) return fieldsOf(parsedJson(row?.metrics));
+	return Object.fromEntries(Object.entries(row).filter(([name, value]) => !ownColumns.has(name) && value !== null));
+}
+
 /** Values from the run that logged last keep their names; names from other runs start with the run's name. */
 function metricsOf(record: unknown): readonly ForeignMetrics[] | string {
 	const row = fieldsOf(record);
 	const step = integerOf(row?.step);
-	const logged = fieldsOf(parsedJson(row?.metrics));
+	const logged = loggedIn(row);
 	if (!row || step === null) return 'has no step';
 	if (!logged) return 'has no metrics';
 	const prefix = runOf(row) === (row.newest ?? runOf(row)) ? '' : `${textOf(row.run_name) ?? runOf(row)}/`;
 	const values: Record<string, number | null> = {};
 	for (const [name, value] of Object.entries(logged)) {
-		if (typeof value === 'number') values[`${prefix}${name}`] = numberOf(value);
+		if (typeof value === 'number' || typeof value === 'bigint') values[`${prefix}${name}`] = numberOf(value);
 		else if (notFinite.has(value)) values[`${prefix}${name}`] = null;
 	}
 	return [{ step, time: timeOf(row.timestamp), values }];
@@ -93,13 +122,24 @@ function traceOf(record: unknown): readonly ForeignRollout[] | string {
 /** The rows of tables with prompts and completions, such as the ones that TRL logs. */
 function tableRollouts(record: unknown, wanted: (key: string) => boolean): readonly ForeignRollout[] | string {
 	const row = fieldsOf(record);
-	const logged = fieldsOf(parsedJson(row?.metrics));
+	const logged = loggedIn(row);
 	if (!row || !logged) return 'has no metrics';
 	return Object.entries(logged).flatMap(([key, value]) => {
 		const table = fieldsOf(value);
 		if (table?._type !== 'trackio.table' || !wanted(key)) return [];
 		return listOf(table._value).flatMap((entry) => tableRow(fieldsOf(entry), key, row) ?? []);
 	});
+}
+
+/** Returns a hash of a row's tables. TRL logs the last one again when training ends. */
+function tablesKey(record: unknown): string | null {
+	const row = fieldsOf(record);
+	const logged = Object.entries(loggedIn(row) ?? {});
+	const tables = logged.filter(([, value]) => fieldsOf(value)?._type === 'trackio.table');
+	if (row === null || tables.length === 0) return null;
+	return createHash('sha256')
+		.update(`${runOf(row)} ${JSON.stringify(boundedValue(tables))}`)
+		.digest('base64');
 }
 
 function tableRow(entry: Fields | null, key: string, row: Fields): ForeignRollout | null {
@@ -122,28 +162,36 @@ function tableRow(entry: Fields | null, key: string, row: Fields): ForeignRollou
 
 const rollouts: readonly RolloutFiles[] = (['train', 'validation'] as const).flatMap((split): RolloutFiles[] => {
 	const isOfSplit = (key: unknown) => isEvaluationKey(textOf(key) ?? '') === (split === 'validation');
+	const traces: RolloutFiles['rollouts'] = (record) => (isOfSplit(fieldsOf(record)?.key) ? traceOf(record) : []);
+	const tables: RolloutFiles['rollouts'] = (record) => tableRollouts(record, isOfSplit);
 	return [
-		{
-			pattern: database,
-			form: 'sqlite',
-			table: 'traces',
-			split,
-			rollouts: (record) => (isOfSplit(fieldsOf(record)?.key) ? traceOf(record) : []),
-		},
-		{
-			pattern: database,
-			form: 'sqlite',
-			table: metricsTable,
-			split,
-			rollouts: (record) => tableRollouts(record, isOfSplit),
-		},
+		{ pattern: database, form: 'sqlite', table: 'traces', split, rollouts: traces },
+		{ pattern: database, form: 'sqlite', table: metricsTable, split, copyKey: tablesKey, rollouts: tables },
+		...exportedTraces.map(
+			(pattern): RolloutFiles => ({ pattern, form: 'parquet', split, unlessThere: [database], rollouts: traces }),
+		),
+		...exportedMetrics.map(
+			(pattern): RolloutFiles => ({
+				pattern,
+				form: 'parquet',
+				split,
+				accepts: isMetrics,
+				unlessThere: [database],
+				copyKey: tablesKey,
+				rollouts: tables,
+			}),
+		),
 	];
 });
 
 async function learn(folder: FolderView, evidence: RunEvidence): Promise<Learned> {
 	const runs: Run[] = [];
-	for (const { path } of await folder.find(database)) {
-		for (const record of await evidence.records(path, { form: 'sqlite', table: 'configs' }, maxRuns)) {
+	const configs: [string, FileShape][] = [[database, { form: 'sqlite', table: 'configs' }]];
+	for (const pattern of exportedConfigs) configs.push([pattern, { form: 'parquet' }]);
+	for (const [pattern, shape] of configs) {
+		const [file] = await folder.find(pattern);
+		if (file === undefined || runs.length > 0) continue;
+		for (const record of await evidence.records(file.path, shape, maxRuns)) {
 			const row = fieldsOf(record);
 			if (row) runs.push({ id: runOf(row), name: textOf(row.run_name) ?? runOf(row), created: timeOf(row.created_at) });
 		}
@@ -155,6 +203,9 @@ async function learn(folder: FolderView, evidence: RunEvidence): Promise<Learned
 async function describe(folder: FolderView, learned: unknown): Promise<RunFacts> {
 	const { runs = [], newest = null } = (learned as Learned | undefined) ?? {};
 	const projects = (await folder.find(database)).map(({ path }) => path.replace(/\.db$/, ''));
+	if (projects.length === 0) {
+		for (const { path } of await folder.find(exportedConfigs[0])) projects.push(path.replace(/_configs\.parquet$/, ''));
+	}
 	const names = [...new Set(runs.map(({ name }) => name))];
 	return {
 		versions: { project: projects.join(', '), ...(newest === null ? {} : { run: newest }) },
@@ -175,10 +226,22 @@ async function isProject(folder: FolderView, path: string): Promise<boolean> {
 export const trackio: RunFormat = {
 	name: 'trackio',
 	title: 'trackio',
-	looksFor: "trackio's {project}.db",
+	looksFor: "trackio's {project}.db, or its exports to Parquet",
 	hasSteps: true,
 	rollouts,
-	metrics: [{ pattern: database, form: 'sqlite', table: metricsTable, lastOf: 'run_id', metrics: metricsOf }],
+	metrics: [
+		{ pattern: database, form: 'sqlite', table: metricsTable, lastOf: 'run_id', metrics: metricsOf },
+		...exportedMetrics.map(
+			(pattern): MetricFiles => ({
+				pattern,
+				form: 'parquet',
+				lastOf: 'run_id',
+				accepts: isMetrics,
+				unlessThere: [database],
+				metrics: metricsOf,
+			}),
+		),
+	],
 	notes: [
 		'A project contains all its runs. Metrics from the run that logged last keep their names; names from other runs start with the run name.',
 		'Rollouts are the logged traces, and the rows of logged tables that have a prompt and a completion.',
@@ -187,6 +250,11 @@ export const trackio: RunFormat = {
 	],
 	async recognize(folder) {
 		for (const { path } of await folder.some(database, 5)) if (await isProject(folder, path)) return true;
+		// A static Space has a list of its runs, and a project's export has its configurations.
+		if ((await folder.has('metrics.parquet')) && (await folder.has('runs.json'))) return true;
+		for (const { path } of await folder.some(exportedConfigs[0], 5)) {
+			if (await folder.has(path.replace(/_configs\.parquet$/, '.parquet'))) return true;
+		}
 		return false;
 	},
 	learn,

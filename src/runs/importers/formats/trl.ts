@@ -189,6 +189,7 @@ async function describe(folder: FolderView, learned: unknown): Promise<RunFacts>
 	const rewards = [...(known?.weights ?? [])].map(([name, weight]) => ({ name, weight }));
 	return {
 		...(total !== null && total > 0 ? { totalSteps: total } : {}),
+		...given('reached', integerOf(state?.global_step)),
 		...(model === null || model === '' ? {} : { versions: { model } }),
 		...(rewards.length === 0 ? {} : { rewards }),
 		...(known === undefined ? {} : { notes: known.notes }),

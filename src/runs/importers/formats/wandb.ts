@@ -27,6 +27,8 @@ const tables = 'files/media/table/{name}.table.json';
 /** Steps that trainers log in addition to W&B's own, which counts calls to log(). */
 const stepKeys = ['train/global_step', 'trainer/global_step', 'global_step', 'training/global_step', '_step'];
 const headRecords = 50;
+/** Largest log to read whole for its last record, which shows how the run ended. */
+const longestForEnd = 4 << 20;
 
 export function wandbMetrics(record: unknown): readonly ForeignMetrics[] | string {
 	const entry = fieldsOf(record);
@@ -103,12 +105,16 @@ const rollouts = (['train', 'validation'] as const).map(
 async function learn(folder: FolderView, evidence: RunEvidence): Promise<RunFacts> {
 	const [log] = await folder.find(wandbLogs);
 	if (log === undefined) return {};
-	const records = await evidence.records(log.path, { form: 'wandb' }, headRecords);
+	const long = log.size > longestForEnd;
+	const records = await evidence.records(log.path, { form: 'wandb' }, long ? headRecords : Number.POSITIVE_INFINITY);
+	const exit = records.map(fieldsOf).findLast((record) => record?.kind === 'exit');
+	const ended = exit ? (exit.code === 0 ? 'finished' : 'crashed') : undefined;
 	const run = records.map(fieldsOf).find((record) => record?.kind === 'run');
 	const project = textOf(run?.project);
 	const started = numberOf(run?.started);
 	return {
 		...given('name', textOf(run?.name)),
+		...(ended === undefined ? { open: !long } : { status: ended }),
 		...(started === null ? {} : { created: started }),
 		versions: project === null ? {} : { project },
 	};

@@ -42,6 +42,7 @@ describe('fixture numbers', () => {
 		'inspect-tools',
 		'lm-eval',
 		'trackio',
+		'trackio-parquet',
 		'wandb',
 		'nemo-rl',
 		'skyrl',
@@ -139,19 +140,28 @@ describe('fixture numbers', () => {
 	});
 
 	it('match for the metrics of trackers', async () => {
-		for (const name of ['trackio', 'wandb'] as const) {
+		for (const name of ['trackio', 'trackio-parquet', 'wandb'] as const) {
 			assert.equal((await metricsOf(name)).length, expected(name).metric_rows, name);
 		}
-		const trackio = (await metricsOf('trackio')).map(({ step, values }) => [
-			step,
-			values.reward,
-			values['first/train/reward'],
-		]);
-		assert.deepEqual(trackio, [
-			[1, 0.125, 0.125],
-			[2, 0.25, 0.25],
-			[3, 0.375, undefined],
-			[4, 0.5, undefined],
+		for (const name of ['trackio', 'trackio-parquet'] as const) {
+			const trackio = (await metricsOf(name)).map(({ step, values }) => [
+				step,
+				values.reward,
+				values['first/train/reward'],
+			]);
+			assert.deepEqual(trackio, [
+				[1, 0.125, 0.125],
+				[2, 0.25, 0.25],
+				[3, 0.375, undefined],
+				[4, 0.5, undefined],
+			]);
+		}
+		const mlflow = (await metricsOf('mlflow run')).map(({ step, time, values }) => [step, time > 1.7e9, values.reward]);
+		assert.deepEqual(mlflow, [
+			[1, true, 0.125],
+			[2, true, 0.25],
+			[3, true, 0.375],
+			[4, true, 0.5],
 		]);
 		const wandb = (await metricsOf('wandb')).map(({ step, values }) => [step, values.reward, values['nested.a']]);
 		assert.deepEqual(wandb, [

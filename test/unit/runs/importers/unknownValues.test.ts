@@ -34,8 +34,11 @@ const silent: readonly FixtureName[] = [
 	'tinker',
 	'lm-eval',
 	'trackio',
+	'trackio-parquet',
 	'wandb',
 	'mlflow',
+	'mlflow run',
+	'mlflow traces',
 ];
 
 /**

@@ -192,6 +192,6 @@ describe('Inspect', () => {
 		});
 		const notes = record.foreign?.notes ?? [];
 		assert.ok(notes.includes("Inspect's result for add (openai/m): match accuracy 0.5."), notes.join('\n'));
-		assert.ok(notes.includes('Inspect recorded no result for open: its status is unknown.'), notes.join('\n'));
+		assert.ok(notes.includes('Inspect recorded no result for open: its status is started.'), notes.join('\n'));
 	});
 });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import { openRun } from '../../../../../src/runs/openRun.ts';
-import { fixtureFolder, readAll } from '../foreignFixtures.ts';
+import { expected, fixtureFolder, readAll } from '../foreignFixtures.ts';
 import { groupsIn, madeRun } from '../madeRun.ts';
 
 let folder: string;
@@ -81,6 +81,30 @@ describe('trackio', () => {
 		]);
 		assert.ok(run.faults.some(({ message }) => /^row \d+ has no messages$/.test(message)));
 		assert.ok(run.faults.some(({ message }) => /^row \d+ has no metrics$/.test(message)));
+	});
+});
+
+describe('trackio at the end of a run of TRL', () => {
+	it('counts the last table once, which is logged again', async () => {
+		const { path, database } = await openedProject('copies');
+		const count = async () => (await readAll(await openRun(path))).rollouts.length;
+		const before = await count();
+		database.exec(`insert into metrics (run_id, timestamp, run_name, step, metrics)
+			select run_id, timestamp, run_name, step, metrics from metrics where metrics like '%trackio.table%'`);
+		assert.equal(await count(), before);
+		database.exec(`insert into metrics (run_id, timestamp, run_name, step, metrics)
+			select 'other', timestamp, run_name, step, metrics from metrics where metrics like '%trackio.table%' limit 1`);
+		assert.equal(await count(), before + 2);
+		database.close();
+	});
+
+	it('is not read from an export that is next to the database', async () => {
+		const { path, database } = await openedProject('exported');
+		database.close();
+		const before = await metricsOf(path);
+		await cp(fixtureFolder('trackio-parquet'), path, { recursive: true });
+		assert.deepEqual(await metricsOf(path), before);
+		assert.equal((await readAll(await openRun(path))).rollouts.length, expected('trackio').rollouts);
 	});
 });
 

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, utimes } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { openRun } from '../../../../src/runs/openRun.ts';
+import { zipFile } from '../../../support/zipFile.ts';
+import { fixtureFolder } from './foreignFixtures.ts';
+import { type Files, writeFiles } from './madeRun.ts';
+
+/** Creates a run whose files were written some seconds ago, and returns its status and whether a note says it stalled. */
+async function stateOf(files: Files, writtenAgo: number): Promise<{ status: string; stalled: string | null }> {
+	const folder = await mkdtemp(join(tmpdir(), 'state-'));
+	try {
+		await writeFiles(folder, files);
+		const time = Date.now() / 1000 - writtenAgo;
+		for (const name of Object.keys(files)) await utimes(join(folder, name), time, time);
+		const { status, foreign } = await (await openRun(folder)).record();
+		return { status, stalled: foreign?.notes.find((note) => note.includes('has stopped writing')) ?? null };
+	} finally {
+		await rm(folder, { recursive: true, force: true });
+	}
+}
+
+const meta = (status: number, more = '') =>
+	`run_id: 57332e2ae5e0459e9649ea4c4f59ee6d\nrun_name: only\nstart_time: 1795719933484\nstatus: ${status}\n${more}`;
+/** A metric with a row every ten seconds, the last one some seconds ago. */
+const metric = (ago: number) =>
+	[1, 2, 3, 4].map((step) => `${Math.round(Date.now() - 1000 * (ago + 10 * (4 - step)))} 0.5 ${step}\n`).join('');
+const mlflow = (status: number, ago: number) =>
+	stateOf({ 'meta.yaml': meta(status), 'metrics/loss': metric(ago) }, ago);
+const inspect = (status: string) => ({
+	version: 2,
+	status,
+	eval: { task: 'add', model: 'm' },
+	samples: [{ id: 1, epoch: 1, messages: [{ role: 'user', content: 'q' }] }],
+});
+
+describe('states of other programs’ runs', () => {
+	it('follow the status that MLflow records', async () => {
+		assert.equal((await mlflow(3, 1)).status, 'finished');
+		assert.equal((await mlflow(4, 1)).status, 'crashed');
+		assert.equal((await mlflow(5, 1)).status, 'stopped');
+	});
+
+	it('are stalled after six steps without a sign, if the run has not ended', async () => {
+		assert.deepEqual(await mlflow(1, 50), { status: 'running', stalled: null });
+		assert.deepEqual(await mlflow(1, 70), {
+			status: 'stopped',
+			stalled: 'The run has stopped writing, but its files do not show that it has ended.',
+		});
+	});
+
+	it('of TRL show whether the last step was reached', async () => {
+		const state = (step: number) => ({
+			global_step: step,
+			max_steps: 25,
+			log_history: [1, 2].map((logged) => ({ step: logged * 10, loss: 1 })),
+		});
+		assert.equal((await stateOf({ 'trainer_state.json': state(25) }, 5)).status, 'finished');
+		assert.deepEqual(await stateOf({ 'checkpoint-20/trainer_state.json': state(20) }, 3600), {
+			status: 'stopped',
+			stalled: 'The run has stopped writing at step 20 of 25, but its files do not show that it has ended.',
+		});
+	});
+
+	it('of Inspect follow its status, unless it only recorded the start', async () => {
+		for (const [status, state] of [
+			['success', 'finished'],
+			['error', 'crashed'],
+			['cancelled', 'stopped'],
+		] as const) {
+			assert.equal((await stateOf({ 'a.json': inspect(status) }, 1)).status, state);
+		}
+		const start = { name: '_journal/start.json', text: JSON.stringify({ eval: { task: 'add' } }) };
+		const open = { 'a.eval': zipFile([start]) };
+		assert.equal((await stateOf(open, 60)).status, 'running');
+		assert.equal((await stateOf(open, 700)).status, 'stopped');
+	});
+
+	it('of a W&B run that ended are known', async () => {
+		assert.equal((await (await openRun(fixtureFolder('wandb'))).record()).status, 'finished');
+	});
+});
