@@ -1,7 +1,6 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { Failure } from '../base/failure.ts';
-import type { RewardCase } from '../core/export/rewardCase.ts';
 
 /** A case that was appended to a file. */
 export interface AddedCase {
@@ -15,10 +14,11 @@ export interface AddedCase {
 const largestCases = 16 << 20;
 
 /**
- * Appends a labeled case to a case file (NAME.cases.jsonl), creating the file if necessary. Fails with `denied` or `full`,
+ * Appends a labeled case to a case file (NAME.cases.jsonl), or a labeled episode to NAME.episodes.jsonl, creating the file if
+ * necessary. Fails with `denied` or `full`,
  * or with `invalid` if the file is not a regular file or would become too large.
  */
-export async function appendCase(file: string, made: RewardCase): Promise<AddedCase> {
+export async function appendCase(file: string, made: object): Promise<AddedCase> {
 	const { before, bytes } = await withFile(file, async (handle) => {
 		const before = await handle.readFile();
 		const torn = before.length > 0 && before.at(-1) !== 0x0a;
@@ -26,7 +26,7 @@ export async function appendCase(file: string, made: RewardCase): Promise<AddedC
 		if (before.length + bytes.length > largestCases) {
 			throw new Failure(
 				'invalid',
-				`The case file ${file} would exceed the limit of ${largestCases} bytes.`,
+				`The file ${file} would exceed the limit of ${largestCases} bytes.`,
 				'Choose a different file.',
 			);
 		}
@@ -66,7 +66,7 @@ async function withFile<T>(file: string, work: (handle: FileHandle) => Promise<T
 		if (info.size > largestCases) {
 			throw new Failure(
 				'invalid',
-				`The case file ${file} is ${info.size} bytes, which is too large to append to.`,
+				`The file ${file} is ${info.size} bytes, which is too large to append to.`,
 				'Split the file.',
 			);
 		}

@@ -111,7 +111,7 @@ export class EpisodeBar {
 		this.#debug.setHidden(status?.debugs !== true);
 		this.#debug.setDisabled(off);
 		this.#save.setHidden(status?.saves !== true);
-		this.#save.setDisabled(shown.turns.length === 0 || shown.row === null);
+		this.#save.setDisabled(error !== undefined || shown.reset === null);
 		this.#onSave.setChecked(model.replaysOnSave);
 		const others = branches.filter((branch) => branch !== shown);
 		this.#compareField.hidden = others.length === 0;

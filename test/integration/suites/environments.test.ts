@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
 import { branchDifference } from '../../../src/core/episode/branchDifferences.ts';
@@ -126,7 +126,8 @@ suite('environments in the editor', () => {
 		assert.match(document.lineAt(lenses[0]?.range.start.line ?? 0).text, /^class NumberGame/);
 		assert.ok(step);
 		await vscode.commands.executeCommand(step.command, ...(step.arguments ?? []));
-		const { session } = await api.episodes.open({ file: uri.fsPath, runFolder: null });
+		const panel = await api.episodes.open({ file: uri.fsPath, runFolder: null });
+		const { session } = panel;
 		await until('the page has loaded the environment', () => session.files.length > 0);
 		await session.settled;
 		const call = (branch: number, turn: number, number: number) =>
@@ -145,6 +146,13 @@ suite('environments in the editor', () => {
 		assert.deepEqual(session.branch(2).origin, { kind: 'branch', of: 1, turn: 1 });
 		assert.equal(answers(2)[0], answers(1)[0]);
 		assert.equal(session.branch(2).turns[1]?.done, true);
+
+		const saved = await panel.save(2, 'found in two turns');
+		assert.equal(saved, join(folder, 'number_game.episodes.jsonl'));
+		assert.match(
+			await readFile(saved, 'utf8'),
+			/^\{"name":"found in two turns","row":\{"number":42\},"calls":\[\{"name":"guess"/,
+		);
 
 		await replace(document, 'self.won = number ==', 'self.won = number !=');
 		await document.save();

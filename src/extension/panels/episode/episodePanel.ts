@@ -66,7 +66,7 @@ export class EpisodePanel extends AppPanel<EpisodeEvent, EpisodeCommand, typeof 
 					post: (event) => void this.post(event),
 					forbidden,
 					debugs: true,
-					saves: false,
+					saves: place.runFolder === null,
 				},
 				started,
 			),
@@ -95,6 +95,12 @@ export class EpisodePanel extends AppPanel<EpisodeEvent, EpisodeCommand, typeof 
 		this.#session.record(episode);
 	}
 
+	/** Saves an episode as a labeled episode. Resolves to the file, or null if the user canceled. */
+	async save(branch: number, name?: string): Promise<string | null> {
+		const { saveEpisode } = await import('./saveEpisode.ts');
+		return await saveEpisode(this.#place.file, this.#session.branch(branch), this.#needs.notices, name);
+	}
+
 	protected override onCommand(command: EpisodeCommand): void {
 		const session = this.#session;
 		switch (command.type) {
@@ -118,6 +124,7 @@ export class EpisodePanel extends AppPanel<EpisodeEvent, EpisodeCommand, typeof 
 				this.#debug(command.branch, command.turn);
 				break;
 			case 'save':
+				this.save(command.branch).catch((error: unknown) => this.#needs.notices.failure(error));
 				break;
 			case 'openFile':
 				this.#openFile(command.line).catch((error: unknown) => this.#needs.notices.failure(error));
