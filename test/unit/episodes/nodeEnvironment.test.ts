@@ -161,12 +161,6 @@ describe('an environment in a Node host', () => {
 			/Cannot find module/,
 			2,
 		],
-		[
-			'syntax that Node accepts and the parser of types does not',
-			'class B { override f() {} }\nexport class A { reset() { B; } }',
-			/types in the file cannot be read/,
-			1,
-		],
 		['an exit', 'process.exit(3);\nexport class A { reset() {} }', /process\.exit\(3\) was called/, 1],
 	];
 	for (const [what, text, message, line] of faults) {
