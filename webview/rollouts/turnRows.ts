@@ -157,6 +157,7 @@ interface Answered {
 }
 
 function answeredOf(tree: TurnTree, path: readonly number[]): Answered {
+	const onPath = new Set(path);
 	const byId = new Map<string, CallPlace>();
 	const calls = new Map<number, CallPlace & { made: MadeCallContent | null }>();
 	const results = new Map<CallContent, number>();
@@ -166,7 +167,7 @@ function answeredOf(tree: TurnTree, path: readonly number[]): Answered {
 		for (const [i, call] of turn.calls.entries()) {
 			if (call.id !== null) byId.set(call.id, { message, call });
 			const known = made?.calls[i];
-			if (known === undefined || known.result === null || !path.includes(known.result)) continue;
+			if (known === undefined || known.result === null || !onPath.has(known.result)) continue;
 			calls.set(known.result, { message, call, made: known });
 			results.set(call, known.result);
 		}

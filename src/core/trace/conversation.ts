@@ -159,6 +159,9 @@ function withEpisode(turns: readonly ConversationTurn[], episode: RolloutEpisode
 	return made;
 }
 
+/** Maximum number of calls and results of a turn that are matched, which takes quadratic time. */
+const maxResults = 1000;
+
 type RecordedTurn = NonNullable<RolloutEpisode['turns']>[number];
 
 function withRecorded(
@@ -167,8 +170,10 @@ function withRecorded(
 ): ConversationTurn {
 	const given: readonly ToolCall[] =
 		turn?.calls ??
-		calls.map(({ name, arguments: value }) => ({ id: null, name, arguments: JSON.stringify(value) ?? '' }));
-	const unused = results.slice();
+		calls
+			.slice(0, maxResults)
+			.map(({ name, arguments: value }) => ({ id: null, name, arguments: JSON.stringify(value) ?? '' }));
+	const unused = results.slice(0, maxResults);
 	const answered = given.map((call, i): AnsweredCall => {
 		const inMessage = turn?.calls[i]?.result ?? null;
 		// TRL shows the results of asynchronous tools after the others.

@@ -9,6 +9,8 @@ const maxMessages = 20_000;
 
 /** What remains of a chat template between messages, with or without its special tokens. */
 const glue = /(?:<\|im_end\|>\s*)?(?:<\|im_start\|>|\n)\s*(?:user|tool|assistant)\s*$/;
+/** Both are searched only near the ends of a text, because they take quadratic time in white space. */
+const glueLength = 200;
 const leadingGlue = /^\s*(?:<\|im_end\|>\s*)?(?:<\|im_start\|>)?\s*assistant\s*\n/;
 
 interface TaggedPart {
@@ -17,6 +19,11 @@ interface TaggedPart {
 	readonly end: number;
 	/** Text between the tags. */
 	readonly text: string;
+}
+
+function withoutGlue(text: string): string {
+	const head = text.slice(0, glueLength).replace(leadingGlue, '') + text.slice(glueLength);
+	return head.slice(0, -glueLength) + head.slice(-glueLength).replace(glue, '');
 }
 
 /** Finds calls and results in order. Unclosed tags are left in the text. */
@@ -73,7 +80,7 @@ export function messagesInText(text: string): Message[] | null {
 	let at = 0;
 	let anyCall = false;
 	const speak = (written: string): void => {
-		const { content, calls } = withoutCalls(written.replace(leadingGlue, '').replace(glue, ''));
+		const { content, calls } = withoutCalls(withoutGlue(written));
 		if (content.trim() === '' && calls.length === 0) return;
 		anyCall ||= calls.length > 0;
 		messages.push({ role: 'assistant', content: content.trim(), ...(calls.length === 0 ? {} : { tool_calls: calls }) });

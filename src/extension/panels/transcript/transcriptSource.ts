@@ -2,6 +2,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, lstat, open } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { Failure } from '../../../base/failure.ts';
+import { completionMessages } from '../../../core/trace/conversation.ts';
 import { transcriptLimits } from '../../../core/transcript/readTranscript.ts';
 import { isZip } from '../../../files/zipArchive.ts';
 import type { TranscriptPlace } from '../../../protocol/transcriptMessages.ts';
@@ -125,9 +126,12 @@ async function openRollout(place: TranscriptPlace & { kind: 'rollout' }): Promis
 	const run = await openRun(place.run);
 	const rollouts = await run.open(place.step, place.split);
 	try {
-		const { prompt, completion, extra } = await rollouts.rollout(await find(rollouts, place));
-		// Only pass on the parts shown by the inspector.
-		const text = JSON.stringify({ prompt, completion, tools: extra?.tools });
+		const line = await rollouts.rollout(await find(rollouts, place));
+		// Only pass on the parts shown by the inspector. A text with tool calls is read as messages, as in the rollouts panel.
+		const messages = completionMessages(line);
+		const asked = typeof line.prompt === 'string' ? [{ role: 'user', content: line.prompt }] : line.prompt;
+		const prompt = messages === null ? line.prompt : asked;
+		const text = JSON.stringify({ prompt, completion: messages ?? line.completion, tools: line.extra?.tools });
 		return textInMemory(`${rollouts.identity}:${place.group}:${place.index}`, text);
 	} finally {
 		await rollouts.close();

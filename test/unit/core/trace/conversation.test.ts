@@ -159,6 +159,11 @@ describe('turns of a text', () => {
 			assert.deepEqual(of(text), []);
 		}
 		assert.equal(completionMessages({ completion: '<tool_call>'.repeat(200_000) }), null);
+		// No expression takes quadratic time.
+		for (const filler of [' ', '\n', '\nuser ', '<|im_start|>']) {
+			const text = `${filler.repeat(200_000)}${hermes('a', {})}${filler.repeat(200_000)}${result('x')}${filler.repeat(200_000)}`;
+			assert.equal(turnsOfRollout({ completion: text }).length, 1);
+		}
 	});
 
 	it('are split at the tokens from the environment, and described by the episode', () => {

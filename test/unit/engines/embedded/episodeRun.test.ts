@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { turnsOfRollout } from '../../../../src/core/trace/conversation.ts';
 import { EnvironmentRunner } from '../../../../src/episodes/environmentRunner.ts';
 import { type RolloutEpisode, rolloutEpisode } from '../../../../src/protocol/rolloutEpisode.ts';
 import type { RolloutLine } from '../../../../src/protocol/rolloutLine.ts';
@@ -119,6 +120,15 @@ test('a run trains on episodes, and its rollouts have their turns and the tokens
 		const read = observed.map(([start, end]) => text.slice(start, end).join(''));
 		// Answers of the last turn that did not fit are not part of the completion.
 		assert.deepEqual(read, answers.slice(0, read.length));
+		// The panel and *Query* show the same turns, with the messages that the tokens from the environment separate.
+		const shown = turnsOfRollout(line);
+		assert.deepEqual(
+			shown.map(({ calls }) => calls.map(({ name, result }) => [name, result?.content, result?.failed])),
+			(episode.turns ?? []).map(({ calls, results }) =>
+				calls.map(({ name }, i) => [name, results[i]?.content, results[i]?.failed]),
+			),
+		);
+		assert.ok(shown.every(({ message }) => observed.length === 0 || message !== null));
 		assert.ok(answers.length - read.length <= (episode.stop === 'length' || episode.stop === 'done' ? 1 : 0));
 		for (const [t, token] of text.entries()) {
 			const inside = observed.some(([start, end]) => t >= start && t < end);
