@@ -52,6 +52,7 @@ const verbs: Readonly<Record<string, () => Promise<Verb>>> = {
 	compare: async () => (await import('./compareVerb.ts')).compareVerb,
 	'verify-environment': async () => (await import('./verifyEnvironmentVerb.ts')).verifyEnvironmentVerb,
 	'run-episodes': async () => (await import('./runEpisodesVerb.ts')).runEpisodesVerb,
+	'export-environment': async () => (await import('./exportEnvironmentVerb.ts')).exportEnvironmentVerb,
 	search: async () => (await import('./searchVerb.ts')).searchVerb,
 	solve: async () => (await import('./solveVerb.ts')).solveVerb,
 	serve: async () => (await import('./serveVerb.ts')).serveVerb,

@@ -8,10 +8,10 @@ import { run } from '../scripts/process.ts';
 import { sharedFolder } from '../scripts/sharedCache.ts';
 
 /**
- * `clients`: most of them; `inspect`: inspect-ai, which needs a different openai version than litellm; `verifiers` and
- * `trl`, each with its own requirements.
+ * `clients`: most of them; `inspect`: inspect-ai, which needs a different openai version than litellm; `verifiers`,
+ * `trl` and `openenv`, each with its own requirements.
  */
-export type PeerEnvironment = 'clients' | 'inspect' | 'verifiers' | 'trl';
+export type PeerEnvironment = 'clients' | 'inspect' | 'verifiers' | 'trl' | 'openenv';
 
 const folderOf = join(root, 'test/acceptance/peers');
 

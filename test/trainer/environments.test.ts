@@ -5,11 +5,14 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { EnvironmentRunner } from '../../src/episodes/environmentRunner.ts';
 import { decodeOrThrow } from '../../src/protocol/decode.ts';
 import { rolloutLineSchema } from '../../src/protocol/rolloutLine.ts';
+import { openRewardHosts } from '../../src/rewards/openRewardHosts.ts';
 import { readMetrics, readRecord } from '../../src/runs/runReader.ts';
 import { root } from '../scripts/paths.ts';
 import { findTestPython } from '../scripts/pythonEnvironment.ts';
+import { exportedTo, playGuess, writeGuess } from '../support/exportedEnvironment.ts';
 import { forkingPython, runPython } from '../support/loadedPython.ts';
 import { withOneThread } from '../support/oneThread.ts';
 import { Workplace } from '../unit/engines/embedded/engineProcess.ts';
@@ -119,5 +122,35 @@ describe('an environment in a recipe', { skip, timeout: 280_000 }, async () => {
 			assert.deepEqual(extra?.observed, []);
 		}
 		assert.ok(failed > 0 && failed < 12, `${failed} of 12 episodes failed`);
+	});
+
+	it('is exported as a verifiers package with the same episodes', async () => {
+		const python = 'python' in found ? found.python : '';
+		const { file, rows } = await writeGuess(place.folder);
+		const out = join(place.folder, 'exported');
+		await exportedTo('verifiers', file, out);
+		const hosts = await openRewardHosts({ python });
+		const own = new EnvironmentRunner(hosts, file);
+		const limits = { loadMs: 120_000 };
+		const exported = new EnvironmentRunner(hosts, out, { source: { kind: 'verifiers' }, limits });
+		try {
+			const tasks = await exported.rows(3);
+			for (const [i, task] of tasks.entries()) {
+				const row = rows[i] ?? {};
+				const here = await playGuess(own, row, row, i === 2);
+				const there = await playGuess(exported, row, task, i === 2);
+				// The package's prompt contains the text of the reset.
+				assert.equal(there.observation, null);
+				assert.ok(
+					here.observation !== null &&
+						JSON.stringify(task.prompt).includes(JSON.stringify(here.observation).slice(1, -1)),
+				);
+				assert.deepEqual({ ...there, observation: null }, { ...here, observation: null });
+			}
+		} finally {
+			own.dispose();
+			exported.dispose();
+			hosts.dispose();
+		}
 	});
 });

@@ -1,4 +1,6 @@
-"""Plays the same actions in TRL's own trainer and in an environment host, and compares everything that a model sees."""
+"""Plays the same actions in a plain TRL script, in the PyTorch engine's environments, and in an environment host, as
+the editor and the command line do, and compares everything that a model sees.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +13,7 @@ from typing import Any
 import pytest
 from _reward_host.environments import Environments
 from datasets import Dataset
+from reasoning_lab_trainer.trl.environments import environment_class
 from tool_model import make_model, make_tokenizer
 from trl import GRPOConfig, GRPOTrainer
 
@@ -72,9 +75,39 @@ class Scripted(GRPOTrainer):
         return self.earned
 
 
-@pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Scripted, list[dict[str, Any]], dict[str, Path]]:
-    """Plays one row of each template twice in TRL."""
+class NoCapture:
+    def next(self) -> list[str]:
+        return []
+
+
+def asking(file: Path) -> tuple[dict[str, Any], Any]:
+    """Returns the description of an environment in a host, and a function that the PyTorch engine can ask, as its
+    driver answers it.
+    """
+    host = Environments(NoCapture())
+    described = host.load({"file": str(file), "seed": 1})["environment"]
+
+    def ask(method: str, params: dict[str, Any]) -> dict[str, Any]:
+        if method == "environment/call":
+            call = {"name": params["name"], "arguments": params["arguments"]}
+            return host.call({"instance": params["instance"], "calls": [call]})["results"][0]
+        return {"environment/reset": host.reset, "environment/reward": host.reward}[method](params)
+
+    return described, ask
+
+
+def rewards_of_engine(environments: list[Any], completions: Any, **_: Any) -> list[float | None]:
+    return [environment._reward() for environment in environments]
+
+
+@pytest.fixture(scope="module", params=["script", "engine"])
+def played(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Scripted, list[dict[str, Any]], dict[str, Path]]:
+    """Plays one row of each template twice in TRL: with the classes of the files, as a plain script does, and with
+    those of the PyTorch engine.
+    """
+    plain = request.param == "script"
     folder = tmp_path_factory.mktemp("environments")
     files, factories, rows = {}, {}, []
     for number, name in enumerate(NAMES):
@@ -82,7 +115,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Scripted, list[dic
         module = types.ModuleType(name)
         exec(compile(files[name].read_text(), str(files[name]), "exec"), module.__dict__)
         # TRL runs a reward function for each class.
-        factories[name] = module.Made
+        factories[name] = module.Made if plain else environment_class(*asking(files[name]))
         asked = found[number]["prompt"][0]["content"]
         rows.append(
             {**found[number], "prompt": [{"role": "user", "content": f"Game {number}. {asked}"}], "environment": name}
@@ -103,22 +136,18 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Scripted, list[dic
             beta=0.0,
         ),
         train_dataset=Dataset.from_list([{"prompt": row["prompt"]} for row in rows]),
+        reward_funcs=None if plain else rewards_of_engine,
         processing_class=make_tokenizer(),
         environment_factory=factories,
     )
     trainer.scripts = [script(row) for row in rows]
     twice = [row for row in rows for _ in range(2)]
-    trainer._generate_and_score_completions(twice)
+    trainer._generate_and_score_completions(twice if plain else [{**row, "row": row} for row in twice])
     return trainer, twice, files
 
 
-class NoCapture:
-    def next(self) -> list[str]:
-        return []
-
-
 @pytest.mark.parametrize("place", range(8))
-def test_host_gives_the_same_episode(played: Any, place: int) -> None:
+def test_host_and_trainers_give_the_same_episode(played: Any, place: int) -> None:
     trainer, rows, files = played
     row = {key: value for key, value in rows[place].items() if key != "environment"}
     host = Environments(NoCapture())

@@ -27,9 +27,9 @@ Json = dict[str, Any]
 class EnvironmentDriver(ScriptedDriver):
     """Plays the part of the driver with an environment host in this process."""
 
-    def __init__(self, asked: Json, file: Path) -> None:
+    def __init__(self, asked: Json, file: Path, kind: str = "file") -> None:
         self.host = Environments(NoCapture())
-        self.described = self.host.load({"file": str(file), "seed": 1})["environment"]
+        self.described = self.host.load({"file": str(file), "kind": kind, "seed": 1})["environment"]
         super().__init__(asked, rewards=lambda row: {"environment": None})
 
     def _answer(self, method: str, params: Json) -> Json:
@@ -43,7 +43,7 @@ class EnvironmentDriver(ScriptedDriver):
             reply = self.host.call({**place, "calls": [call]})
             return {"error": reply["error"]} if "error" in reply else reply["results"][0]
         if method == "environment/reward":
-            return self.host.reward(place)
+            return self.host.reward({**place, "messages": params.get("messages")})
         if method == "rewards/score":
             earned = params["known"]["environment"]
             return {

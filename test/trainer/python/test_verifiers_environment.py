@@ -6,6 +6,7 @@ process of its own (test/fixtures/verifiers-tools).
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,12 @@ import pytest
 from _reward_host.environments import Environments
 from _reward_host.module_file import LoadFault
 from _reward_host.plain_schema import plain_tool
+from reasoning_lab_trainer.course.run import run
+from reasoning_lab_trainer.course.world import World
 from reasoning_lab_trainer.trl.environments import environment_class
+from reasoning_lab_trainer.trl.grpo import LabGRPOTrainer
+from test_environments import EnvironmentDriver, recipe_with
+from tool_model import write_model
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 PACKAGE = FIXTURES / "exchange" / "lab_guess"
@@ -150,3 +156,47 @@ def test_two_versions_of_a_library_are_named(tmp_path: Path, monkeypatch: pytest
     with pytest.raises(LoadFault) as caught:
         opened(str(PACKAGE))
     assert "Several versions are installed: verifiers 0.3.1 in" in caught.value.data["message"]
+
+
+def test_a_package_is_trained_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    driver = EnvironmentDriver(recipe_with(write_model(tmp_path)), PACKAGE, "verifiers")
+    rows = driver.host.rows({"count": 6})["rows"]
+
+    def generate(self: Any, prompt_ids: Any, *_: Any, **__: Any) -> Any:
+        """Solves the task in the first completion of a group, after an invalid call, and says the number."""
+        written = []
+        for place, ids in enumerate(prompt_ids):
+            text = self.processing_class.decode(ids)
+            turn = text.count("<|im_start|>assistant") - 1
+            number = rows[int(re.search(r"Game (\d+)", text)[1])]["number"]
+            calls = [{"number": "x"}, {"number": number}] if turn > 0 or place % 2 == 0 else []
+            call = {"name": "game_guess", "arguments": calls[turn]} if turn < len(calls) else None
+            said = f"It is {number}." if turn > 0 else "I stop."
+            said = said if call is None else f"<tool_call>\n{json.dumps(call)}\n</tool_call>"
+            written.append(self.processing_class(said + "<|im_end|>")["input_ids"])
+        return written, None
+
+    monkeypatch.setattr(LabGRPOTrainer, "_generate_single_turn", generate)
+    driver.problem = lambda index: {
+        "index": index,
+        "prompt": rows[index % len(rows)]["prompt"][-1]["content"],
+        "answer": None,
+        "solution": None,
+        "row": rows[index % len(rows)],
+    }
+    assert run(driver.link, "token", World()) == 0, driver.of("fault")
+    driver.close()
+    lines = [line for step in driver.steps for line in step["rollouts"]]
+    assert len(lines) == 8
+    for line in lines:
+        solved = line["index"] == 0
+        # The library's reward for the final message counts half.
+        assert line["rewards"] == {"environment": 1.5 if solved else 0.0}
+        answers = [message["content"] for message in line["completion"] if message["role"] == "tool"]
+        assert len(answers) == (2 if solved else 0)
+        if solved:
+            assert answers[0].startswith("Error executing tool guess: 1 validation error")
+            assert answers[1] == "Correct!"
+        episode = line["extra"]["episode"]
+        assert (episode["calls"], episode["failures"]) == ((2, 1) if solved else (0, 0))
+    assert all(step["metrics"]["grad_norm"] > 0 for step in driver.steps)

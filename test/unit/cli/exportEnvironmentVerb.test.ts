@@ -1,0 +1,89 @@
+// @reaches cli rewardPython
+import assert from 'node:assert/strict';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { packageOf } from '../../../src/core/episode/export/environmentExport.ts';
+import { guessing } from '../episodes/guessingEnvironment.ts';
+import { objects, Workplace } from './cliFixtures.ts';
+
+const limit = { timeout: 120_000 };
+
+test('export-environment writes the environment, what it imports, and its rows', limit, async (context) => {
+	const place = await Workplace.make(context);
+	const row = { prompt: [{ role: 'user', content: 'Guess.' }], number: 3 };
+	await place.write('rows.jsonl', JSON.stringify(row));
+	await place.write('words.py', 'hint = "higher"\n');
+	await place.write('my-guess.env.py', `# @dataset rows.jsonl\nfrom words import hint\n${guessing}`);
+	const expected = {
+		trl: ['my_guess_environment.py', 'requirements.txt', 'rows.jsonl', 'train.py', 'words.py'],
+		verifiers: [
+			'my_guess_env/__init__.py',
+			'my_guess_env/environment/my_guess_environment.py',
+			'my_guess_env/environment/words.py',
+			'my_guess_env/episode.py',
+			'my_guess_env/rows.jsonl',
+			'my_guess_env/taskset.py',
+			'my_guess_env/tools.py',
+			'pyproject.toml',
+		],
+		openenv: [
+			'__init__.py',
+			'client.py',
+			'openenv.yaml',
+			'pyproject.toml',
+			'server/Dockerfile',
+			'server/__init__.py',
+			'server/app.py',
+			'server/environment/my_guess_environment.py',
+			'server/environment/words.py',
+			'server/requirements.txt',
+			'server/rows.jsonl',
+		],
+	};
+	for (const [target, files] of Object.entries(expected)) {
+		const ended = await place.call('export-environment', 'my-guess.env.py', target, '--to', target, '--json');
+		assert.equal(ended.status, 0, ended.stderr);
+		const [said] = objects(ended.stdout) as { target: string; findings: { level: string }[] }[];
+		assert.equal(said?.target, target);
+		assert.ok(said.findings.some(({ level }) => level === 'warning'));
+		const found = await readdir(join(place.folder, target), { recursive: true, withFileTypes: true });
+		const names = found.flatMap((one) =>
+			one.isFile() ? [join(one.parentPath, one.name).slice(join(place.folder, target).length + 1)] : [],
+		);
+		assert.deepEqual(names.map((name) => name.replaceAll('\\', '/')).sort(), files);
+	}
+	const written = await readFile(join(place.folder, 'trl/my_guess_environment.py'), 'utf8');
+	assert.equal(written, await readFile(join(place.folder, 'my-guess.env.py'), 'utf8'));
+	const again = await place.call('export-environment', 'my-guess.env.py', 'trl', '--to', 'trl');
+	assert.equal(again.status, 2);
+	assert.match(again.stderr, /trl is not empty/);
+});
+
+test('export-environment reports what does not work in the target', limit, async (context) => {
+	const place = await Workplace.make(context);
+	await place.write('rows.jsonl', '{"number": 3}');
+	await place.write('guess.env.py', `# @dataset rows.jsonl\n${guessing.replace(/""".*?"""/s, '')}`);
+	const ended = await place.call('export-environment', 'guess.env.py', 'out', '--to', 'trl');
+	assert.equal(ended.status, 1, ended.stderr);
+	assert.match(ended.stdout, /^Guess: error: The rows have no prompt\. Add a column "prompt"/m);
+	assert.match(ended.stdout, /^Guess: warning: TRL does not read done/m);
+	for (const [args, message] of [
+		[['guess.env.py', 'other'], /--to is required/],
+		[['guess.env.py', 'rows2.jsonl', '--to', 'rows'], /has no rows of its own/],
+	] as const) {
+		const refused = await place.call('export-environment', ...args);
+		assert.equal(refused.status, 2, refused.stderr);
+		assert.match(refused.stderr, message);
+	}
+});
+
+test('package names can be imported', () => {
+	for (const [file, name] of [
+		['a/number-guess.env.py', 'number_guess_env'],
+		['C:\\tasks\\2048.env.py', 'e_2048_env'],
+		['Émile.env.py', 'e__mile_env'],
+	] as const) {
+		assert.equal(packageOf(file), name);
+	}
+});
