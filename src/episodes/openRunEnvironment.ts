@@ -1,3 +1,4 @@
+import { isAbsolute } from 'node:path';
 import { type IDisposable, toDisposable } from '../base/disposable.ts';
 import { Failure } from '../base/failure.ts';
 import type { ResolvedRecipe } from '../core/recipe/resolvedRecipe.ts';
@@ -43,11 +44,14 @@ async function sourceOf(
 	copyOf: (file: string) => string,
 ): Promise<EnvironmentSource> {
 	if (file !== undefined) return { kind: 'file', file: copyOf(file) };
-	const written = named ?? server;
-	if (written === undefined) throw new Failure('invalid', "The recipe's environment has no source.");
-	const source = await environmentSource(written, rest);
+	const given = rest.arguments === undefined ? {} : { arguments: rest.arguments };
+	if (server !== undefined) return { kind: 'openenv', file: server, ...given };
+	if (named === undefined) throw new Failure('invalid', "The recipe's environment has no source.");
+	// A name is never a folder in the working directory of the engine.
+	if (!isAbsolute(named)) return { kind: 'verifiers', file: named, ...given };
+	const source = await environmentSource(named, given);
 	if (source.kind === 'file') {
-		throw new Failure('invalid', `"package" in the recipe is a file: ${written}.`, 'Use "file" instead.');
+		throw new Failure('invalid', `"package" in the recipe is a file: ${named}.`, 'Use "file" instead.');
 	}
 	return source;
 }

@@ -17,7 +17,8 @@ import { saveDocument } from './saveDocument.ts';
 import { settings } from './settings.ts';
 
 /** Loaded only for a run or pipeline that this user did not start. */
-const agree: Agree = async (code) => (await import('./foreignCodeQuestion.ts')).agreeForeignCode(code);
+const questions = () => import('./foreignCodeQuestion.ts');
+const agree: Agree = async (code) => (await questions()).agreeForeignCode(code);
 
 export interface StartPlace {
 	/** Whether to open the dashboard and show the run in the view; default true. */
@@ -81,10 +82,7 @@ export class RunStarter {
 			this.#showFaults(document, faults);
 			return undefined;
 		}
-		if (parsed.environment?.server !== undefined) {
-			const { agreeServer } = await import('./environments/serverQuestion.ts');
-			if (!(await agreeServer(parsed.environment.server))) return undefined;
-		}
+		if (!(await (await questions()).agreeServer(parsed.environment?.server))) return undefined;
 		const set = parsed.whenBusy === undefined ? [{ path: ['whenBusy'], value: settings.whenBusy() }] : [];
 		const torch = await this.#needs.torch(parsed.engine, () => this.start(recipe, place), recipe.fsPath);
 		if (torch === undefined) return undefined;

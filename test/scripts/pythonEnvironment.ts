@@ -25,6 +25,7 @@ const imports = [
 	'from trl import DPOTrainer, GRPOTrainer, RewardTrainer, RLOOTrainer, SFTTrainer',
 	'trl.experimental.prm, transformers.models.llama.modeling_llama, transformers.models.qwen3.modeling_qwen3',
 	'transformers.cli.transformers, fastapi, uvicorn, openai, verifiers, debugpy.adapter, pytest',
+	'verifiers.v1.utils.loaders, verifiers.v1.mcp, mcp.server.mcpserver',
 	'ray.train.torch, ray.scripts.scripts, ray.dashboard.dashboard, ray.dashboard.agent',
 	'ray.dashboard.modules.job.job_head, ray.dashboard.modules.job.job_agent',
 	'ray._private.runtime_env.agent.main, ray._private.workers.default_worker',

@@ -7,6 +7,7 @@ import { classLine, isEnvironmentUri } from './environmentFiles.ts';
 import type { EnvironmentState } from './environmentState.ts';
 import type { EnvironmentVerifications } from './environmentVerifications.ts';
 import { environmentFaults, environmentInlineLine } from './environmentWords.ts';
+import { isManifest } from './manifestFiles.ts';
 
 const colors: Readonly<Record<InlineTone, string>> = {
 	quiet: 'reasoningLab.rewardResult.foreground',
@@ -60,7 +61,7 @@ export class EnvironmentMarks extends Disposable {
 		const on = rewardSettings.inlineResults();
 		for (const editor of vscode.window.visibleTextEditors) {
 			const { document } = editor;
-			if (!isEnvironmentUri(document.uri)) continue;
+			if (!isEnvironmentUri(document.uri) && !isManifest(document.uri.fsPath)) continue;
 			editor.setDecorations(this.#type, on ? linesOf(document, this.#view.get(document.uri.fsPath)) : []);
 		}
 	}

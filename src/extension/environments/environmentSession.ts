@@ -7,14 +7,16 @@ import {
 	EnvironmentRunner,
 	environmentHostLanguage,
 } from '../../episodes/environmentRunner.ts';
+import { sentSource } from '../../episodes/environmentSource.ts';
 import { verifyEnvironment } from '../../episodes/verifyEnvironment.ts';
 import type { HostLease, RewardHosts } from '../../rewards/rewardHosts.ts';
 import { type EnvironmentState, unverifiedEnvironment } from './environmentState.ts';
+import { sessionSource } from './manifestFiles.ts';
 
 /** Dependencies of a session, queried on each use because settings can change. */
 export interface EnvironmentNeeds {
 	/** Fails in an untrusted workspace. */
-	hosts(file: string): Promise<RewardHosts>;
+	hosts(file: string, python?: string): Promise<RewardHosts>;
 	limits(file: string): Partial<EnvironmentLimits>;
 	/** Text of the file if it is open without unsaved changes. */
 	text(file: string): string | undefined;
@@ -85,19 +87,28 @@ export class EnvironmentSession extends Disposable {
 
 	async #verify(signal: AbortSignal): Promise<void> {
 		const { file } = this.#state;
-		const hosts = await this.#needs.hosts(file);
+		const source = await sessionSource(file);
+		const hosts = await this.#needs.hosts(file, source.python);
 		signal.throwIfAborted();
 		if (this.#lease?.hosts !== hosts) {
 			this.forgetProcess();
-			this.#lease = { hosts, lease: hosts.lease(environmentHostLanguage(file), 'environment') };
+			this.#lease = {
+				hosts,
+				lease: hosts.lease(source.kind === 'file' ? environmentHostLanguage(file) : 'python', 'environment'),
+			};
 		}
 		const { rows, turns, seed } = plan;
-		const runner = new EnvironmentRunner(hosts, file, { seed, limits: this.#needs.limits(file) });
+		const runner = new EnvironmentRunner(hosts, source.file, {
+			seed,
+			limits: this.#needs.limits(file),
+			source: sentSource(source),
+		});
 		const stop = () => runner.dispose();
 		signal.addEventListener('abort', stop, { once: true });
 		try {
-			const text = this.#needs.text(file);
-			const data = await environmentData({ file, rows, seed, signal, ...(text === undefined ? {} : { text }) });
+			const text = source.kind === 'file' ? this.#needs.text(file) : undefined;
+			const own = source.kind === 'file' ? {} : { own: (count: number) => runner.rows(count) };
+			const data = await environmentData({ file, rows, seed, signal, ...(text === undefined ? {} : { text }), ...own });
 			const verification = await verifyEnvironment(runner, data, { turns, seed, signal });
 			signal.throwIfAborted();
 			this.#needs.log(file, [...runner.takeLogs(), ...verification.episodes.flatMap(({ logs }) => logs)]);

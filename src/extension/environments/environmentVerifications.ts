@@ -8,6 +8,7 @@ import type { VerifierPool } from '../rewards/verifierPool.ts';
 import { isEnvironmentUri } from './environmentFiles.ts';
 import { type EnvironmentNeeds, EnvironmentSession } from './environmentSession.ts';
 import type { EnvironmentState } from './environmentState.ts';
+import { isManifest } from './manifestFiles.ts';
 
 /**
  * Decides when environment files are verified: when first shown, on save, and when a file that they depend on is saved.
@@ -23,7 +24,7 @@ export class EnvironmentVerifications extends Disposable {
 	constructor(pool: VerifierPool, log: RewardLog) {
 		super();
 		this.#needs = {
-			hosts: (file) => pool.hosts(file),
+			hosts: (file, python) => pool.hosts(file, python),
 			limits: environmentLimits,
 			text: (file) => {
 				const document = openDocument(file);
@@ -88,7 +89,7 @@ export class EnvironmentVerifications extends Disposable {
 			void session.verify();
 		}
 		for (const [file, session] of this.#sessions) {
-			const depends = file !== fsPath && session.state.verification?.files.includes(fsPath);
+			const depends = file !== fsPath && !isManifest(file) && session.state.verification?.files.includes(fsPath);
 			if (depends && openDocument(file) && rewardSettings.verifyOnSave(vscode.Uri.file(file))) void session.verify();
 		}
 	}

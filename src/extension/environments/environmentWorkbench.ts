@@ -8,8 +8,10 @@ import { VerifierPool } from '../rewards/verifierPool.ts';
 import { HostDebugger } from '../rewardTests/debugSession.ts';
 import { isEnvironmentUri } from './environmentFiles.ts';
 import { EnvironmentLenses } from './environmentLenses.ts';
+import { chooseEnvironment } from './environmentManifests.ts';
 import { EnvironmentMarks } from './environmentMarks.ts';
 import { EnvironmentVerifications, environmentLimits } from './environmentVerifications.ts';
+import { isEnvironmentManifest } from './manifestFiles.ts';
 import { newEnvironment, newEnvironmentAnswers } from './newEnvironment.ts';
 
 /** All features for environment files that are not needed until one is open or a command runs. */
@@ -42,9 +44,15 @@ export class EnvironmentWorkbench extends Disposable {
 		return newEnvironment(this.#extension, newEnvironmentAnswers(args[0]));
 	}
 
-	/** Verifies the given file, or the one in the active editor. */
+	/** Verifies the given environment, the one in the active editor, or one that the user chooses. */
 	async verify(...args: unknown[]): Promise<void> {
-		await this.verifications.session(environmentArgument(args[0])).verify();
+		const active = args[0] instanceof vscode.Uri ? args[0] : vscode.window.activeTextEditor?.document.uri;
+		const known = active !== undefined && (isEnvironmentUri(active) || (await isEnvironmentManifest(active.fsPath)));
+		const uri = known ? active : await chooseEnvironment();
+		if (uri === undefined) return;
+		// The result is shown in the file.
+		if (!known) await vscode.window.showTextDocument(uri);
+		await this.verifications.session(uri.fsPath).verify();
 	}
 }
 

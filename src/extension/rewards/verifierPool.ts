@@ -36,8 +36,9 @@ export class VerifierPool extends Disposable {
 		return (await this.#entry(file)).verifier;
 	}
 
-	async hosts(file: string): Promise<RewardHosts> {
-		return (await this.#entry(file)).hosts;
+	/** @param python interpreter to use instead of the selected one */
+	async hosts(file: string, python?: string): Promise<RewardHosts> {
+		return (await this.#entry(file, python)).hosts;
 	}
 
 	/** Discards cached data locations after a recipe was added or removed. */
@@ -62,7 +63,7 @@ export class VerifierPool extends Disposable {
 		}
 	}
 
-	async #entry(file: string): Promise<Entry> {
+	async #entry(file: string, python?: string): Promise<Entry> {
 		if (!vscode.workspace.isTrusted) {
 			throw new Failure(
 				'denied',
@@ -71,7 +72,8 @@ export class VerifierPool extends Disposable {
 			);
 		}
 		const uri = vscode.Uri.file(file);
-		const environment = await this.#environment.of(uri);
+		const own = python === undefined ? {} : { REASONING_LAB_PYTHON: python };
+		const environment = { ...(await this.#environment.of(uri)), ...own };
 		const coverage = rewardSettings.coverageMarks();
 		const limits = rewardSettings.limits(uri);
 		const key = JSON.stringify([settings.nodePath(), environment, coverage, limits]);

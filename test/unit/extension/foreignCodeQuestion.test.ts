@@ -9,7 +9,7 @@ import { markStarted } from '../../../src/runs/foreignCode.ts';
 import { prepareRun } from '../../../src/runs/prepareRun.ts';
 import { shown, window } from './vscodeStandIn.ts';
 
-const { agreeForeignCode } = await import('../../../src/extension/foreignCodeQuestion.ts');
+const { agreeForeignCode, agreeServer } = await import('../../../src/extension/foreignCodeQuestion.ts');
 const { AnswerChecker } = await import('../../../src/extension/panels/playground/answerChecker.ts');
 
 let place = '';
@@ -32,6 +32,15 @@ test('the editor shows everything that would be used, and only its button confir
 	Object.assign(window, { showWarningMessage: async (_: string, __: object, button: object) => button });
 	assert.equal(await agreeForeignCode({ folder: '/x/run', uses }), true);
 	Object.assign(window, { showWarningMessage: before });
+});
+
+test('an environment server on another machine is used only if the user agrees', async () => {
+	const before = shown.length;
+	assert.equal(await agreeServer(undefined), true);
+	assert.equal(await agreeServer('http://localhost:8000'), true);
+	assert.equal(shown.length, before);
+	assert.equal(await agreeServer('http://h\u202e.example:8000'), false);
+	assert.match(shown.at(-1)?.text ?? '', /^Use the environment server http:\/\/h[^\u202e]*\?$/);
 });
 
 test('the playground explains that it does not run the reward files of an external run', async (t) => {

@@ -35,7 +35,10 @@ class OpenEnvEnvironment:
         metadata = read_json(f"{self.address}/metadata", optional=True)
         self.name = str(metadata.get("name") or (self._server.name if self._server else "OpenEnv"))[:200]
         self._about = str(metadata.get("description") or "")[:2000]
-        self.actions = self._actions_of(schema.get("action") if isinstance(schema.get("action"), dict) else {})
+        try:
+            self.actions = self._actions_of(schema.get("action") if isinstance(schema.get("action"), dict) else {})
+        except (AttributeError, TypeError, KeyError) as error:
+            raise libraries.fault("invalid", f"The actions of {self.address} cannot be read ({_words(error)})")
         if not self.actions:
             raise libraries.fault("invalid", f"The actions of {self.address} cannot be described as tools")
         # Servers accept one session by default. Instances then share it, one episode at a time.
@@ -220,8 +223,11 @@ class OpenEnvEpisode:
 
     def _observe(self, result):
         self.done = bool(result.done)
-        if result.reward is not None:
-            self._rewards.append(float(result.reward))
+        reward = result.reward
+        if reward is not None:
+            if not isinstance(reward, (int, float)):
+                raise libraries.EpisodeEnd("invalid", f"The server returned {type(reward).__name__} as a reward")
+            self._rewards.append(float(reward))
         return _text_of(result.observation)
 
     def _summary(self):

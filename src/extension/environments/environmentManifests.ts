@@ -1,0 +1,48 @@
+import { basename, dirname } from 'node:path';
+import * as vscode from 'vscode';
+import { Failure } from '../../base/failure.ts';
+import { displayText } from '../runView.ts';
+import { environmentFilePattern, isEnvironmentUri } from './environmentFiles.ts';
+import { isEnvironmentManifest, manifestNames } from './manifestFiles.ts';
+
+const pattern = `**/{${[...manifestNames].join(',')}}`;
+const excluded = '**/{node_modules,.venv,venv,site-packages}/**';
+const maxFiles = 500;
+
+/** Returns the environment files and manifests in the workspace, by path. */
+export async function findEnvironments(): Promise<vscode.Uri[]> {
+	const [files, manifests] = await Promise.all([
+		vscode.workspace.findFiles(environmentFilePattern, excluded, maxFiles),
+		vscode.workspace.findFiles(pattern, excluded, maxFiles),
+	]);
+	const servers = new Set(
+		manifests.filter(({ fsPath }) => basename(fsPath) === 'openenv.yaml').map(({ fsPath }) => dirname(fsPath)),
+	);
+	const found = [...files];
+	for (const uri of manifests) {
+		const { fsPath } = uri;
+		// An OpenEnv environment has a pyproject.toml, too.
+		if (basename(fsPath) === 'pyproject.toml' && servers.has(dirname(fsPath))) continue;
+		if (await isEnvironmentManifest(fsPath)) found.push(uri);
+	}
+	return found.sort((a, b) => (a.fsPath < b.fsPath ? -1 : 1));
+}
+
+/** Asks which environment in the workspace to use. Fails with `missing` if there is none. */
+export async function chooseEnvironment(): Promise<vscode.Uri | undefined> {
+	const found = await findEnvironments();
+	if (found.length === 0) {
+		throw new Failure('missing', 'The workspace contains no environment.', 'Use New Environment..., then try again.');
+	}
+	const items = found.map((uri) => {
+		const path = vscode.workspace.asRelativePath(isEnvironmentUri(uri) ? uri : vscode.Uri.file(dirname(uri.fsPath)));
+		return { label: displayText(path, 200), description: libraryOf(uri), uri };
+	});
+	const chosen = await vscode.window.showQuickPick(items, { placeHolder: 'Environment to verify' });
+	return chosen?.uri;
+}
+
+function libraryOf(uri: vscode.Uri): string {
+	if (isEnvironmentUri(uri)) return '';
+	return basename(uri.fsPath) === 'openenv.yaml' ? 'OpenEnv' : 'verifiers';
+}

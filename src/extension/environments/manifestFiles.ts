@@ -1,0 +1,25 @@
+import { basename, dirname } from 'node:path';
+import { declaresVerifiers, type EnvironmentSource, environmentSource } from '../../episodes/environmentSource.ts';
+
+/*
+ * Environments of other libraries are folders with a manifest: pyproject.toml (verifiers) or openenv.yaml. The editor shows
+ * their results in the manifest. They are verified only on request, because that starts a library.
+ */
+
+export const manifestNames: ReadonlySet<string> = new Set(['pyproject.toml', 'openenv.yaml']);
+
+/** Whether a path has the name of a manifest. A pyproject.toml can belong to anything. */
+export function isManifest(path: string): boolean {
+	return manifestNames.has(basename(path));
+}
+
+/** Whether a file is the manifest of an environment. Reads it, but starts nothing. */
+export async function isEnvironmentManifest(path: string): Promise<boolean> {
+	if (!isManifest(path)) return false;
+	return basename(path) === 'openenv.yaml' || (await declaresVerifiers(path));
+}
+
+/** Returns where the environment of a session comes from: its file, or the folder of its manifest. */
+export async function sessionSource(file: string): Promise<EnvironmentSource> {
+	return isManifest(file) ? await environmentSource(dirname(file)) : { kind: 'file', file };
+}
