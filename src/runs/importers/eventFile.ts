@@ -41,16 +41,17 @@ export class EventFile implements FrameFile {
 		let number = from === undefined ? 1 : from.number + 1;
 		let held: Uint8Array = new Uint8Array(0);
 		let heldAt = position;
-		const bytes = async (offset: number, length: number): Promise<Uint8Array> => {
-			if (offset < heldAt || offset + length > heldAt + held.length) {
-				held = await this.#file.read(offset, Math.min(this.size - offset, Math.max(chunkBytes, length)));
-				heldAt = offset;
-			}
-			return held.subarray(offset - heldAt, offset - heldAt + length);
+		const isHeld = (offset: number, length: number) => offset >= heldAt && offset + length <= heldAt + held.length;
+		const hold = async (offset: number, length: number) => {
+			held = await this.#file.read(offset, Math.min(this.size - offset, Math.max(chunkBytes, length)));
+			heldAt = offset;
 		};
+		const bytes = (offset: number, length: number) => held.subarray(offset - heldAt, offset - heldAt + length);
 		while (position < this.size) {
 			const place = { offset: position, length: 0, number };
-			const head = await bytes(position, before);
+			// Awaiting for each of many small events would take longer than decoding them.
+			if (!isHeld(position, before)) await hold(position, before);
+			const head = bytes(position, before);
 			if (head.length < before) {
 				yield { ...place, ...fault('truncated within an event'), torn: true };
 				return;
@@ -67,7 +68,10 @@ export class EventFile implements FrameFile {
 			}
 			const sized = { ...place, length: whole };
 			if (length > largestEvent) yield { ...sized, ...fault(`event ${number} is larger than 16 MiB`) };
-			else yield this.#frame(sized, await bytes(position, whole));
+			else {
+				if (!isHeld(position, whole)) await hold(position, whole);
+				yield this.#frame(sized, bytes(position, whole));
+			}
 			position += whole;
 			number++;
 			if (turns.due) await turns.pass();
