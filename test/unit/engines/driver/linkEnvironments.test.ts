@@ -109,7 +109,7 @@ describe('a recipe with an environment', () => {
 		return parsed.ok ? [] : parsed.faults.map(({ message }) => message);
 	};
 	const cases: readonly [string, object, RegExp][] = [
-		['on the embedded engine', { engine: 'embedded' }, /does not support environments yet/],
+		['with a chat template on the embedded engine', { engine: 'embedded' }, /"chat" needs a chat template/],
 		['in another file', { environment: { file: 'x.py' } }, /"x\.py" is not an environment file/],
 		['without a chat template', { template: 'plain' }, /Tool calls are part of a conversation/],
 		['in several processes', { pytorch: { processes: 2 } }, /one process/],
