@@ -10,6 +10,27 @@ import { commandIds } from '../../../src/extension/ids.ts';
 import type { ExtensionApi } from '../../../src/extension.ts';
 import { activated, notices, until, workspaceFolder } from '../support/laboratory.ts';
 
+const debuggedGame = `
+export class Sum {
+	private sum = 0;
+
+	reset(): string {
+		this.sum = 0;
+		return 'Add numbers.';
+	}
+
+	/**
+	 * Adds a number.
+	 *
+	 * @param by The number.
+	 */
+	add(by: number): string {
+		this.sum += by;
+		return String(this.sum);
+	}
+}
+`;
+
 suite('environments in the editor', () => {
 	let api: ExtensionApi;
 	let folder: string;
@@ -115,15 +136,13 @@ suite('environments in the editor', () => {
 
 	test('an episode is stepped through, branched, and compared with code that was broken', async function () {
 		this.timeout(120_000);
-		const uri = vscode.Uri.file(join(folder, 'number_game.env.py'));
+		const made = { template: 'guess', language: 'python', name: 'stepped_game', folder: vscode.Uri.file(folder) };
+		const uri = await vscode.commands.executeCommand<vscode.Uri>(commandIds.newEnvironment, made);
 		const document = await vscode.workspace.openTextDocument(uri);
-		await replace(document, 'def reset((', 'def reset(');
-		await document.save();
-		await vscode.window.showTextDocument(document);
 		await untilState(uri, 'it is verified', ({ phase }) => phase === 'done');
 		const lenses = await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', uri);
 		const step = lenses.find(({ command }) => command?.title === 'Step Through')?.command;
-		assert.match(document.lineAt(lenses[0]?.range.start.line ?? 0).text, /^class NumberGame/);
+		assert.match(document.lineAt(lenses[0]?.range.start.line ?? 0).text, /^class SteppedGame/);
 		assert.ok(step);
 		await vscode.commands.executeCommand(step.command, ...(step.arguments ?? []));
 		const panel = await api.episodes.open({ file: uri.fsPath, runFolder: null });
@@ -148,7 +167,7 @@ suite('environments in the editor', () => {
 		assert.equal(session.branch(2).turns[1]?.done, true);
 
 		const saved = await panel.save(2, 'found in two turns');
-		assert.equal(saved, join(folder, 'number_game.episodes.jsonl'));
+		assert.equal(saved, join(folder, 'stepped_game.episodes.jsonl'));
 		assert.match(
 			await readFile(saved, 'utf8'),
 			/^\{"name":"found in two turns","row":\{"number":42\},"calls":\[\{"name":"guess"/,
@@ -206,6 +225,44 @@ suite('environments in the editor', () => {
 			wrong: ['failed', 'the reward is 1, but 0 is expected.', 1],
 		});
 		await vscode.commands.executeCommand('workbench.action.closeActiveEditor');
+	});
+
+	test('an episode is debugged: the debugger stops in the tool of the selected turn', async function () {
+		this.timeout(240_000);
+		const file = join(folder, 'debugged_game.env.ts');
+		await writeFile(file, debuggedGame);
+		const panel = await api.episodes.open({ file, runFolder: null });
+		const { session } = panel;
+		await until('the page has loaded the environment', () => session.files.length > 0);
+		await session.settled;
+		session.reset({ type: 'reset', index: null, columns: {}, seed: 1 });
+		await session.settled;
+		for (const [turn, by] of [2, 3, 4].entries()) {
+			session.call({ type: 'call', branch: 1, turn, calls: [{ name: 'add', arguments: { by } }] });
+			await session.settled;
+		}
+		const stops: number[] = [];
+		const tracker = vscode.debug.registerDebugAdapterTrackerFactory('*', {
+			createDebugAdapterTracker: (debugged) => ({
+				onDidSendMessage: async (message: { type: string; event?: string; body?: { threadId: number } }) => {
+					if (message.type !== 'event' || message.event !== 'stopped' || message.body === undefined) return;
+					const { threadId } = message.body;
+					const { stackFrames } = await debugged.customRequest('stackTrace', { threadId });
+					stops.push(stackFrames[0]?.line);
+					await debugged.customRequest('continue', { threadId });
+				},
+			}),
+		});
+		const before = notices.length;
+		try {
+			panel.debug(1, 2);
+			await until('the result of the turn', () => notices.slice(before).some(({ text }) => text === 'Turn 2: 5'), 120);
+		} finally {
+			tracker.dispose();
+		}
+		assert.deepEqual(stops, [debuggedGame.split('\n').findIndex((line) => line.includes('+= by')) + 1]);
+		assert.equal(vscode.debug.breakpoints.length, 0, 'the breakpoint that was set for it is gone');
+		await vscode.commands.executeCommand('workbench.action.closeAllEditors');
 	});
 
 	test('a name that is taken or invalid is rejected', async () => {

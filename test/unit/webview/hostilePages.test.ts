@@ -7,6 +7,7 @@ import type { Browser, Page } from 'playwright-core';
 import type * as v from 'valibot';
 import { dashboardEventSchema, dashboardRequests } from '../../../src/protocol/dashboardMessages.ts';
 import { datasetEventSchema, datasetRequests } from '../../../src/protocol/datasetMessages.ts';
+import { episodeEventSchema, episodeRequests } from '../../../src/protocol/episodeMessages.ts';
 import { panelEventSchema, panelRequests } from '../../../src/protocol/explorerMessages.ts';
 import { playgroundEventSchema, playgroundRequests } from '../../../src/protocol/playgroundMessages.ts';
 import { queryEventSchema, queryRequests } from '../../../src/protocol/queryMessages.ts';
@@ -21,12 +22,14 @@ import { root } from '../../scripts/paths.ts';
 import { launchChromium, skip } from '../../support/chromium.ts';
 import { hostileTexts } from '../../support/hostileTexts.ts';
 import { agentEvents, mctsEvents } from '../../support/treeEvents.ts';
+import { guessing } from '../episodes/guessingEnvironment.ts';
 import { numberProblems } from '../rewards/audit/auditedProblems.ts';
 import { grpoRecipe, writeComparedRun } from './comparison/comparisonFixture.ts';
 import { openComparison } from './comparison/comparisonHarness.ts';
 import { writeMetricsRun } from './dashboard/dashboardFixture.ts';
 import { openDashboard } from './dashboard/dashboardHarness.ts';
 import { openDataset } from './dataset/datasetHarness.ts';
+import { openEpisodeView, openSession, writeEnvironment } from './episode/episodeHarness.ts';
 import { harmless } from './hostileLooks.ts';
 import { hostileMessages, TextReplacement } from './hostileMessages.ts';
 import { adder, openPlayground, scripted } from './playground/playgroundHarness.ts';
@@ -239,6 +242,44 @@ test('reward verification, audit and comparison: hostile texts in every field', 
 			),
 		);
 	}
+});
+
+test('episode: hostile texts in every field', options, async (t) => {
+	const file = await writeEnvironment(guessing, [{ number: 3 }]);
+	const session = await openSession({ file }, () => undefined);
+	t.after(() => session.dispose());
+	session.reset({ type: 'reset', index: 0, columns: null, seed: 1 });
+	await session.settled;
+	for (const [turn, value] of [2, 'three'].entries()) {
+		session.call({ type: 'call', branch: 1, turn, calls: [{ name: 'guess', arguments: { value } }] });
+		await session.settled;
+	}
+	session.replay(1);
+	await session.settled;
+	const { branches } = session;
+	const failed = {
+		...branches[0],
+		id: 3,
+		error: { during: 'call', kind: 'threw', message: 'It failed.', line: 3 },
+		note: 'A note.',
+	};
+	const started = { branches: [...branches, failed as (typeof branches)[number]], show: { branch: 3, turn: 2 } };
+	await everyPass(
+		t,
+		[episodeEventSchema, episodeRequests],
+		(more) => openEpisodeView(browser, { file, started, ...more }),
+		async ({ page }, harm) => {
+			await page.locator('.next .argument').first().waitFor();
+			await harm('a failed turn');
+			await page.locator('.episodes .row-button').nth(1).click();
+			await frames(page);
+			await harm('a replay');
+			await page.getByRole('button', { name: 'Edit Row' }).click();
+			await page.locator('body').press('Home');
+			await page.locator('.given summary').click();
+			await harm('the reset');
+		},
+	);
 });
 
 test('dataset: hostile texts in every field', options, async (t) => {

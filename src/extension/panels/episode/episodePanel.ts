@@ -101,6 +101,16 @@ export class EpisodePanel extends AppPanel<EpisodeEvent, EpisodeCommand, typeof 
 		return await saveEpisode(this.#place.file, this.#session.branch(branch), this.#needs.notices, name);
 	}
 
+	/** Plays an episode up to a turn in the debugger; 0 is the reset. */
+	debug(id: number, turn: number): void {
+		const session = this.#session;
+		session.act('Starting the debugger', async (environment) => {
+			const { debugTurn } = await import('./episodeDebugger.ts');
+			const asked = { file: this.#place.file, environment, branch: session.branch(id), turn };
+			await this.#debugged(asked, debugTurn);
+		});
+	}
+
 	protected override onCommand(command: EpisodeCommand): void {
 		const session = this.#session;
 		switch (command.type) {
@@ -121,7 +131,7 @@ export class EpisodePanel extends AppPanel<EpisodeEvent, EpisodeCommand, typeof 
 				session[command.type]();
 				break;
 			case 'debug':
-				this.#debug(command.branch, command.turn);
+				this.debug(command.branch, command.turn);
 				break;
 			case 'save':
 				this.save(command.branch).catch((error: unknown) => this.#needs.notices.failure(error));
@@ -160,15 +170,6 @@ export class EpisodePanel extends AppPanel<EpisodeEvent, EpisodeCommand, typeof 
 			if (signal.aborted) throw error;
 			return without([Failure.from(error).toString()]);
 		}
-	}
-
-	#debug(id: number, turn: number): void {
-		const { session } = this;
-		session.act('Starting the debugger', async (environment) => {
-			const { debugTurn } = await import('./episodeDebugger.ts');
-			const asked = { file: this.#place.file, environment, branch: session.branch(id), turn };
-			await this.#debugged(asked, debugTurn);
-		});
 	}
 
 	/** Resolves once the debugger runs, so that the view stays usable. */

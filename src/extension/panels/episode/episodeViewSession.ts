@@ -116,7 +116,7 @@ export class EpisodeViewSession extends Disposable {
 			if (index !== null && row === undefined) throw rowGone();
 			const origin = { kind: 'stepped' } as const;
 			const branch = this.#branches.add(
-				{ origin, row: columns === null ? (row?.row ?? 0) : null, columns: columns ?? row?.columns ?? {}, seed },
+				{ origin, row: columns === null ? (row?.row ?? null) : null, columns: columns ?? row?.columns ?? {}, seed },
 				this.#version,
 			);
 			this.#postKept();
