@@ -5,7 +5,7 @@ import { Failure } from '../base/failure.ts';
 
 /** A project template: a folder in media/templates. */
 export interface ProjectTemplate {
-	readonly id: 'starter' | 'demo' | 'pytorch' | 'r1' | 'expert-iteration' | 'algorithms' | 'no-labels';
+	readonly id: 'starter' | 'demo' | 'pytorch' | 'r1' | 'expert-iteration' | 'algorithms' | 'no-labels' | 'environments';
 	readonly label: string;
 	readonly detail: string;
 	/** Recipe to open after the project has been created. */
@@ -54,6 +54,12 @@ export const projectTemplates: readonly ProjectTemplate[] = [
 		label: 'Training without labels',
 		detail: 'A pipeline: majority votes as the reward (TTRL), compared with labels and with a control.',
 		recipe: 'no-labels.recipe.json',
+	},
+	{
+		id: 'environments',
+		label: 'Tool use',
+		detail: 'Two environments, number guessing and a calculator, in which a small model learns to call tools.',
+		recipe: 'guess.recipe.json',
 	},
 ];
 

@@ -34,5 +34,8 @@ test('new keeps existing files unless told otherwise', async (context) => {
 	assert.notEqual(await readFile(readme, 'utf8'), 'my own');
 	const unknown = await make('--template', 'castle');
 	assert.equal(unknown.status, 2);
-	assert.match(unknown.stderr, /Choose one of starter, demo, pytorch, r1, expert-iteration, algorithms, no-labels/);
+	assert.match(
+		unknown.stderr,
+		/Choose one of starter, demo, pytorch, r1, expert-iteration, algorithms, no-labels, environments/,
+	);
 });

@@ -14,6 +14,7 @@ import { RewardVerifier } from '../../../src/rewards/rewardVerifier.ts';
 import type { VerificationPlan } from '../../../src/rewards/verificationPlan.ts';
 import { isSound } from '../../../src/rewards/verifyReward.ts';
 import { memoryFacts } from '../../../src/runs/memoryFacts.ts';
+import { calculatorRows, guessRows } from '../../scripts/environmentRows.ts';
 import { r1DataText } from '../../scripts/r1Data.ts';
 import { context, openHosts, rewardFolder } from '../rewards/hostFixtures.ts';
 
@@ -212,4 +213,14 @@ test('the R1 pipelines have the same stages, claims that evaluation stages can c
 	const readme = readFileSync(join(folder, 'README.md'), 'utf8');
 	for (const { name } of whole.stages.filter(({ type }) => type !== 'evaluate'))
 		assert.ok(readme.includes(`\`${name}\``), name);
+});
+
+test("the environments' rows are those of the script, and their recipes are valid", () => {
+	const folder = join(media, 'templates/environments');
+	assert.equal(readFileSync(join(folder, 'guess.rows.jsonl'), 'utf8'), guessRows());
+	assert.equal(readFileSync(join(folder, 'calculator.rows.jsonl'), 'utf8'), calculatorRows());
+	for (const name of ['guess', 'calculator']) {
+		const parsed = parseRecipe(readFileSync(join(folder, `${name}.recipe.json`), 'utf8'));
+		assert.ok(parsed.ok, JSON.stringify(parsed));
+	}
 });

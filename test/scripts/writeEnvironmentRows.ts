@@ -1,0 +1,7 @@
+/** Writes the rows of the project template "environments": node test/scripts/start.mjs test/scripts/writeEnvironmentRows.ts */
+import { writeFileSync } from 'node:fs';
+import { calculatorRows, guessRows } from './environmentRows.ts';
+
+const folder = new URL('../../media/templates/environments/', import.meta.url);
+writeFileSync(new URL('guess.rows.jsonl', folder), guessRows());
+writeFileSync(new URL('calculator.rows.jsonl', folder), calculatorRows());
