@@ -1,4 +1,4 @@
-// @reaches dashboard rollouts rolloutIndex query transcript comparison
+// @reaches dashboard rollouts rolloutIndex query transcript comparison runTable
 import assert from 'node:assert/strict';
 import { appendFileSync, copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -151,6 +151,12 @@ test('views of runs, and views that combine several files', { skip }, async (t) 
 			await frame.getByRole('button', { name: 'Open in Diff Editor' }).click();
 			await page.locator('.monaco-diff-editor .view-line').filter({ hasText: 'epsilon_high' }).first().waitFor();
 			await workbench.screenshot('comparison-recipes');
+		});
+
+		await step('the table of runs lists both', async () => {
+			await workbench.command('Open Table of Runs');
+			const frame = await workbench.app('runTable');
+			for (const name of ['plain', 'clipped']) await frame.locator('.data-row').filter({ hasText: name }).waitFor();
 		});
 
 		await step('panels come back with the window', async () => {

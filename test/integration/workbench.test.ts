@@ -1,5 +1,5 @@
 /** Runs the suites in test/integration/suites inside the extension host of a browser workbench. */
-// @reaches extension rewardHost search rolloutIndex dataset
+// @reaches extension rewardHost search rolloutIndex dataset episode
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';

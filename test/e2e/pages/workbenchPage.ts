@@ -13,6 +13,7 @@ export type AppName =
 	| 'transcript'
 	| 'query'
 	| 'comparison'
+	| 'runTable'
 	| 'tree'
 	| 'strategies'
 	| 'dataset'
