@@ -64,6 +64,11 @@ describe('environments in the embedded engine', () => {
 			/^template: The template has an empty or duplicate tag/,
 		],
 		[{ rewards }, /^rewards\[0\]: The reward "environment" needs an "environment"/],
+		[{ environment: {}, rewards }, /^environment: The environment has no source\. Set "file", "package", or "server"/],
+		[{ environment: { ...environment, package: 'a' }, rewards }, /^environment\.package: .* both "file" and "package"/],
+		[{ environment: { file: 'guess.py' }, rewards }, /^environment\.file: "guess\.py" is not an environment file/],
+		[{ environment: { server: 'host:80' }, rewards }, /^environment\.server: "host:80" is not the address of a server/],
+		[{ environment: { ...environment, arguments: {} }, rewards }, /^environment\.arguments: Environment files have no/],
 	]);
 	each('pytorch', [
 		[
