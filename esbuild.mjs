@@ -128,6 +128,7 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 		query: webviewApp('query'),
 		comparison: webviewApp('comparison'),
 		runTable: webviewApp('runTable'),
+		pipelineGraph: webviewApp('pipelineGraph'),
 		transcript: webviewApp('transcript'),
 		tree: webviewApp('tree'),
 		strategies: webviewApp('strategies'),

@@ -35,6 +35,7 @@ export interface TrainingNeeds {
 	readonly pytorch: LazyPytorch;
 	readonly environment: RewardEnvironment;
 	readonly openDashboard: (folder: string) => unknown;
+	readonly openPipelineGraph: (folder: string) => unknown;
 }
 
 /** Starts and controls runs and pipelines, checks recipes, and notifies the user when runs pause or end. */
@@ -82,6 +83,7 @@ export class TrainingWorkbench extends Disposable {
 				await store.adopt(folder);
 				await pipelines.expect(folder);
 				pipelineEnds.expect(folder, record);
+				needs.openPipelineGraph(folder);
 			},
 			pipelineEngine: async (folder): Promise<EngineName> => {
 				const { readPipelineRecipe } = await import('../runs/pipeline/pipelineFolder.ts');

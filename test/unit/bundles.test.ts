@@ -23,6 +23,7 @@ const webviews = [
 	'transcript',
 	'comparison',
 	'runTable',
+	'pipelineGraph',
 	'tree',
 	'strategies',
 	'dataset',

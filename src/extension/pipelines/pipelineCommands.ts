@@ -28,6 +28,7 @@ export interface PipelineNeeds {
 	readonly notices: Notices;
 	readonly documents: ReadOnlyDocuments;
 	readonly openDashboard: (folder: string) => unknown;
+	readonly openGraph: (folder: string) => unknown;
 }
 
 const anyPipeline = () => true;
@@ -38,7 +39,7 @@ const hasEnded = (view: PipelineView) => !isLivePipeline(view);
  * picks.
  */
 export function pipelineCommands(needs: PipelineNeeds) {
-	const { pipelines, starter, notices, documents, openDashboard } = needs;
+	const { pipelines, starter, notices, documents, openDashboard, openGraph } = needs;
 	const pick = async (argument: unknown, title: string, applies: (view: PipelineView) => boolean) => {
 		if (typeof argument === 'string') {
 			const named = pipelines.get(argument) ?? pipelines.around(argument);
@@ -75,6 +76,10 @@ export function pipelineCommands(needs: PipelineNeeds) {
 				stopPipeline(view.folder, signal),
 			);
 			await pipelines.refresh();
+		},
+		[commandIds.openPipelineGraph]: async (argument?: unknown) => {
+			const view = await pick(argument, 'Open a pipeline', anyPipeline);
+			if (view !== undefined) await openGraph(view.folder);
 		},
 		/** Opens the stage that is training, or the last one that trained. */
 		[commandIds.openPipeline]: async (argument?: unknown) => {

@@ -17,6 +17,7 @@ import type { WindowServices } from './registerWindow.ts';
 /** Panels for runs, rollouts, transcripts, and datasets. */
 export interface PanelServices {
 	readonly openDashboard: (folder: string) => Promise<void>;
+	readonly openPipelineGraph: (folder: string) => Promise<void>;
 	readonly datasets: DatasetEditors;
 	readonly diagnosis: Lazy<DiagnosisWatch>;
 }
@@ -69,6 +70,12 @@ export function registerPanels(
 		new LazyPanels<never, readonly string[]>(panelTypes.comparison, async () => {
 			const { runComparisonPanels } = await import('../panels/comparison/runComparisonPanel.ts');
 			return runComparisonPanels(panels);
+		}),
+	);
+	const pipelineGraphs = keep(
+		new LazyPanels<never>(panelTypes.pipelineGraph, async () => {
+			const { pipelinePanels } = await import('../panels/pipelineGraph/pipelinePanel.ts');
+			return pipelinePanels({ ...panels, pipelines: services.pipelines });
 		}),
 	);
 	const runTables = keep(
@@ -127,5 +134,6 @@ export function registerPanels(
 		return comparisonCommands({ picker, store, comparisons });
 	});
 	addIndexCommands(table, rolloutIndex);
-	return { openDashboard, datasets, diagnosis };
+	const openPipelineGraph = (folder: string) => pipelineGraphs.open(folder);
+	return { openDashboard, openPipelineGraph, datasets, diagnosis };
 }

@@ -17,12 +17,13 @@ export function registerTraining(
 	services: WindowServices & RunServices & PytorchServices & RewardServices & PanelServices,
 ): TrainingServices {
 	const { context, keep, extension, storage, notices, documents, table, client } = services;
-	const { registry, store, pipelines, tree, picker, pytorch, environment, openDashboard } = services;
+	const { registry, store, pipelines, tree, picker, pytorch, environment, openDashboard, openPipelineGraph } = services;
 	const training = keep(
 		new Lazy(async () => {
 			const { TrainingWorkbench } = await import('../trainingWorkbench.ts');
 			return new TrainingWorkbench({
 				...{ extension, storage, notices, client, store, pipelines, tree, pytorch, environment, openDashboard },
+				openPipelineGraph,
 				memory: context.workspaceState,
 			});
 		}),
@@ -60,7 +61,8 @@ export function registerTraining(
 	);
 	table.addLater(
 		[
-			...[commandIds.resumePipeline, commandIds.stopPipeline, commandIds.openPipeline, commandIds.startPipelineAgain],
+			...[commandIds.resumePipeline, commandIds.stopPipeline, commandIds.startPipelineAgain],
+			...[commandIds.openPipeline, commandIds.openPipelineGraph],
 			...[commandIds.openPipelineFolder, commandIds.openPipelineLog, commandIds.openPipelineRecipe],
 			commandIds.trashPipeline,
 		],
@@ -71,6 +73,7 @@ export function registerTraining(
 			]);
 			return pipelineCommands({
 				...{ pipelines, store, starter, notices, documents, openDashboard },
+				openGraph: openPipelineGraph,
 				registry: await registry(),
 			});
 		},

@@ -32,6 +32,21 @@ suite('recipes', () => {
 		return vscode.languages.getDiagnostics(document.uri).filter((diagnostic) => diagnostic.source === 'Reasoning Lab');
 	}
 
+	test('quick fixes correct errors and keep comments', async () => {
+		const text = `// mine\n${JSON.stringify({ ...recipe, model: { layers: 1, width: 32, heads: 4 } }, null, '\t')}`;
+		const document = await open('fixable.recipe.json', text.replace('"steps": 5', '"stepz": 5'));
+		const at = document.positionAt(document.getText().indexOf('stepz'));
+		const actions = await vscode.commands.executeCommand<vscode.CodeAction[]>(
+			'vscode.executeCodeActionProvider',
+			document.uri,
+			new vscode.Range(at, at),
+		);
+		const fix = actions.find(({ title }) => title === 'Change to "steps"');
+		assert.ok(fix?.edit, actions.map(({ title }) => title).join());
+		await vscode.workspace.applyEdit(fix.edit);
+		assert.equal(document.getText(), text);
+	});
+
 	test('are JSON with comments', async () => {
 		const document = await open('comments.recipe.json', '// a comment\n{}');
 		assert.equal(document.languageId, 'jsonc');

@@ -3,7 +3,9 @@ import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
 import { commandIds } from '../../../src/extension/ids.ts';
+import { otherFoldersRow } from '../../../src/extension/runsTree.ts';
 import type { ExtensionApi } from '../../../src/extension.ts';
+import { RunRegistry } from '../../../src/runs/runRegistry.ts';
 import { activated, until, untilListed, untilRun, workspaceFolder, writeRun } from '../support/laboratory.ts';
 
 suite('runs tree', () => {
@@ -77,5 +79,22 @@ suite('runs tree', () => {
 		await writeRun(outside, { id: 'outside', name: 'outside' });
 		await vscode.commands.executeCommand(commandIds.addRunFolder, outside);
 		await untilRun(api, outside, 'the added run is listed', () => true);
+		assert.ok(api.runsTree.getChildren().includes(outside), 'a run that was opened here belongs to the workspace');
+	});
+
+	test('runs that were started for another folder are in a group, and are not offered', async () => {
+		const other = join(await realpath(workspaceFolder()), '..', 'another project', 'runs', 'theirs');
+		await writeRun(other, { id: 'theirs', name: 'theirs' });
+		await new RunRegistry().add(other);
+		await vscode.commands.executeCommand(commandIds.refreshRuns);
+		await untilRun(api, other, 'the other run is known', () => true);
+		assert.ok(!api.runsTree.getChildren().includes(other));
+		assert.deepEqual(api.runsTree.getChildren(otherFoldersRow), [other]);
+		assert.ok(!api.runStore.own.some(({ folder }) => folder === other));
+		await vscode.commands.executeCommand(commandIds.openAsRun, vscode.Uri.file(other));
+		await until('it belongs to the workspace now', () => api.runsTree.getChildren().includes(other));
+		await until('its dashboard is open', () =>
+			vscode.window.tabGroups.all.some(({ tabs }) => tabs.some(({ label }) => label === 'theirs')),
+		);
 	});
 });

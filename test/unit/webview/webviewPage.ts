@@ -32,6 +32,7 @@ export interface WebviewOptions {
 		| 'transcript'
 		| 'comparison'
 		| 'runTable'
+		| 'pipelineGraph'
 		| 'tree'
 		| 'strategies'
 		| 'dataset'

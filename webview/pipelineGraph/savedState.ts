@@ -1,0 +1,9 @@
+import * as v from 'valibot';
+
+/** State restored after a window reload. */
+export const savedStateSchema = v.object({
+	folder: v.pipe(v.string(), v.maxLength(4096)),
+	/** Whether the rounds of loops are folded. */
+	folded: v.boolean(),
+});
+export type SavedState = v.InferOutput<typeof savedStateSchema>;
