@@ -17,7 +17,7 @@ import type { WindowServices } from './registerWindow.ts';
 /** Panels for runs, rollouts, transcripts, and datasets. */
 export interface PanelServices {
 	readonly openDashboard: (folder: string) => Promise<void>;
-	readonly openPipelineGraph: (folder: string) => Promise<void>;
+	readonly openPipelineGraph: (folder: string) => Promise<unknown>;
 	readonly datasets: DatasetEditors;
 	readonly diagnosis: Lazy<DiagnosisWatch>;
 }
