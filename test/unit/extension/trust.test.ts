@@ -85,7 +85,14 @@ const manifest = JSON.parse(readFileSync(join(import.meta.dirname, '../../../pac
  */
 const untrusted: readonly (keyof typeof commandIds)[] = [
 	...(['pauseRun', 'continueRun', 'stopRun', 'stopPipeline', 'saveCheckpoint', 'setHyperparameters'] as const),
-	...(['openPipeline', 'openPipelineGraph', 'openPipelineFolder', 'openPipelineLog', 'openPipelineRecipe', 'trashPipeline'] as const),
+	...([
+		'openPipeline',
+		'openPipelineGraph',
+		'openPipelineFolder',
+		'openPipelineLog',
+		'openPipelineRecipe',
+		'trashPipeline',
+	] as const),
 	...(['openDashboard', 'openRollouts', 'exportRollouts', 'queryRollouts', 'compareRuns', 'openRunTable'] as const),
 	...(['rebuildIndex', 'pauseIndexing', 'openTranscript', 'openDataset', 'openAddress'] as const),
 	...(['openRunFolder', 'openLog', 'renameRun', 'editTags', 'editNote', 'moveToTrash', 'showDiskUse'] as const),
