@@ -41,7 +41,7 @@ export const pipelineGraphEventSchema = v.variant('type', [
 		status: v.picklist(pipelineStatuses),
 		stages: v.array(graphStageSchema),
 	}),
-	/** The folder is not a pipeline (any more). */
+	/** The folder is not a pipeline, or is no longer one. */
 	v.object({ type: v.literal('missing'), folder: v.pipe(v.string(), v.maxLength(4096)) }),
 ]);
 export type PipelineGraphEvent = v.InferOutput<typeof pipelineGraphEventSchema>;
