@@ -1,6 +1,6 @@
 /**
  * Takes the pictures of the walkthrough in media/walkthrough, in a dark and a light theme: the pages of the product with
- * real runs, a real search, and a reward verified on real data. Only the run with a pretrained model has made-up numbers.
+ * real runs, a real search, and a reward verified on data.
  */
 import { execFile } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
@@ -11,7 +11,6 @@ import { type Browser, chromium } from 'playwright-core';
 import { decodeOrThrow } from '../../src/protocol/decode.ts';
 import { treeEventSchema } from '../../src/protocol/treeLog.ts';
 import { openTable } from '../../src/runs/dataset/openTable.ts';
-import { writeMetricsRun } from '../unit/webview/dashboard/dashboardFixture.ts';
 import { openDashboard } from '../unit/webview/dashboard/dashboardHarness.ts';
 import { openDataset } from '../unit/webview/dataset/datasetHarness.ts';
 import { openRollouts } from '../unit/webview/rollouts/rolloutsHarness.ts';
@@ -49,14 +48,6 @@ export async function walkthroughPictures(demo: string): Promise<void> {
 		await reward(browser, context);
 		const trl = join(root, 'test/fixtures/trl-run');
 		await take('other-trainer', (theme) => openDashboard(browser, trl, { ...size, ...theme }), 'canvas');
-		const pretrained = join(made, 'qwen2.5-0.5b-gsm8k');
-		const versions = { trl: '1.13.0', torch: '2.13.0' };
-		await writeMetricsRun(pretrained, {
-			sft: 0,
-			record: { engine: 'pytorch', name: 'qwen2.5-0.5b-gsm8k', versions, device: 'cuda', step: 400, totalSteps: 400 },
-			events: [],
-		});
-		await take('pretrained', (theme) => openDashboard(browser, pretrained, { ...size, ...theme }), 'canvas');
 		await search(browser, made);
 	} finally {
 		await browser.close();

@@ -21,7 +21,7 @@ interface WalkthroughStep {
 	readonly id: string;
 	readonly description: string;
 	readonly completionEvents: string[];
-	readonly media: { readonly image: Record<string, string>; readonly altText: string };
+	readonly media: { image: Record<string, string>; altText: string } | { markdown: string };
 }
 interface Manifest {
 	readonly name: string;
@@ -121,16 +121,20 @@ test('when clauses use declared context keys, views and item flags, and every ke
 	for (const key of Object.values(contextKeys)) assert.ok(used.has(key), `${key} is set but no condition asks for it`);
 });
 
-test('every step of the walkthrough has pictures for dark and light themes, and is completed by a context key', () => {
+test('every step of the walkthrough has pictures for all themes or a text, and is completed by a context key', () => {
 	const steps = walkthroughSteps();
 	assert.equal(new Set(steps.map(({ id }) => id)).size, steps.length);
 	for (const { id, media, completionEvents } of steps) {
-		for (const path of Object.values(media.image)) {
-			const { size } = statSync(new URL(path, root));
-			assert.ok(size > 10_000 && size < 250_000, `${path}: ${size} bytes`);
+		if ('markdown' in media) {
+			assert.ok(statSync(new URL(media.markdown, root)).size > 100, id);
+		} else {
+			for (const path of Object.values(media.image)) {
+				const { size } = statSync(new URL(path, root));
+				assert.ok(size > 10_000 && size < 250_000, `${path}: ${size} bytes`);
+			}
+			assert.deepEqual(Object.keys(media.image), ['dark', 'light', 'hc', 'hcLight'], id);
+			assert.ok(media.altText.length > 20, id);
 		}
-		assert.deepEqual(Object.keys(media.image), ['dark', 'light', 'hc', 'hcLight'], id);
-		assert.ok(media.altText.length > 20, id);
 		// A click on a button does not complete a step: what the button offers has to happen.
 		for (const event of completionEvents) assert.match(event, /^onContext:/, id);
 	}
