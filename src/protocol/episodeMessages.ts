@@ -71,7 +71,10 @@ export const episodeBranchSchema = v.object({
 	columns,
 	/** Seed of the process's random number generator. */
 	seed: whole,
-	/** Version of the code that played it, counted from 1 since the view was opened; null if it was recorded elsewhere. */
+	/**
+	 * Version of the code that played it, counted from 1 since the view was opened; null if unknown: it was recorded
+	 * elsewhere, or restored after a reload.
+	 */
 	version: v.nullable(v.number()),
 	/** null if reset failed or has not returned. */
 	reset: v.nullable(

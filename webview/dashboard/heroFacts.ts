@@ -42,25 +42,30 @@ export function resultOf(table: MetricTable): HeroResult | null {
 	return { label: 'Reward', from: mean(rows.slice(0, tenth)), to: mean(rows.slice(-tenth)), note };
 }
 
-/**
- * Returns the complete checkpoint with the highest held-out accuracy at its step, the latest of equals; null if accuracy
- * was not measured at a checkpoint.
- */
-export function bestCheckpoint(
-	table: MetricTable,
-	checkpoints: readonly number[],
-): { readonly step: number; readonly accuracy: number } | null {
-	let best: { step: number; accuracy: number } | null = null;
-	for (const step of checkpoints) {
-		const row = table.rowOf(step);
-		const accuracy = row < 0 ? Number.NaN : newestAt(table, row);
-		if (accuracy >= (best?.accuracy ?? Number.NEGATIVE_INFINITY)) best = { step, accuracy };
-	}
-	return best;
+export interface BestCheckpoint {
+	readonly step: number;
+	readonly accuracy: number;
+	/** Number of checkpoints whose accuracy was measured. */
+	readonly evaluated: number;
 }
 
-function newestAt(table: MetricTable, row: number): number {
-	return accuracyNames.map((name) => table.value(name, row)).find((value) => !Number.isNaN(value)) ?? Number.NaN;
+/**
+ * Returns the complete checkpoint with the highest held-out accuracy at its step, the latest of equals; null if accuracy
+ * was not measured at a checkpoint. Only values of one metric are compared.
+ */
+export function bestCheckpoint(table: MetricTable, checkpoints: readonly number[]): BestCheckpoint | null {
+	for (const metric of accuracyNames) {
+		const found = checkpoints.flatMap((step) => {
+			const row = table.rowOf(step);
+			const accuracy = row < 0 ? Number.NaN : table.value(metric, row);
+			return Number.isNaN(accuracy) ? [] : [{ step, accuracy }];
+		});
+		const [first] = found;
+		if (first === undefined) continue;
+		const best = found.reduce((so, one) => (one.accuracy >= so.accuracy ? one : so), first);
+		return { ...best, evaluated: found.length };
+	}
+	return null;
 }
 
 function rowsOf(table: MetricTable, metric: string): number[] {

@@ -1,10 +1,9 @@
-import { formatCount } from '../../src/base/format.ts';
+import { formatCount, formatPercent } from '../../src/base/format.ts';
 import type { DashboardAlerts, NextStep } from '../../src/protocol/dashboardMessages.ts';
-import { formatValue } from '../lib/charts/plotScales.ts';
 import { button } from '../lib/controls.ts';
 import { element, fill } from '../lib/dom.ts';
 import type { DashboardModel } from './dashboardModel.ts';
-import { bestCheckpoint, nextSteps, resultOf } from './heroFacts.ts';
+import { type BestCheckpoint, bestCheckpoint, nextSteps, resultOf } from './heroFacts.ts';
 
 const labels: Readonly<Record<NextStep, string>> = {
 	showAdvice: 'Show Suggested Change',
@@ -50,7 +49,7 @@ export class HeroView {
 							part(result.label, result.from === result.to ? result.to : `${result.from} → ${result.to}`, result.note),
 							...(best === null
 								? []
-								: [part('Best checkpoint', `step ${formatCount(best.step)}`, formatValue(best.accuracy, 'share'))]),
+								: [part('Best checkpoint', `step ${formatCount(best.step)}`, noteOf(best, run.checkpoints.length))]),
 						]),
 			);
 		}
@@ -64,6 +63,12 @@ export class HeroView {
 		this.#offered = offered;
 		fill(this.#steps, ...steps.map((step) => button({ label: labels[step], onClick: () => this.#take(step) }).element));
 	}
+}
+
+/** Formats "61.0%, 3 of 5 evaluated"; the others could be better. */
+function noteOf({ accuracy, evaluated }: BestCheckpoint, checkpoints: number): string {
+	const some = evaluated < checkpoints ? `, ${formatCount(evaluated)} of ${formatCount(checkpoints)} evaluated` : '';
+	return `${formatPercent(accuracy)}${some}`;
 }
 
 function part(label: string, value: string, note: string | null): HTMLElement {

@@ -1,12 +1,11 @@
-import { formatCount, formatCounted, formatPercent, formatTime } from '../../src/base/format.ts';
+import { formatCount, formatCounted, formatTime } from '../../src/base/format.ts';
+import { describeMetric } from '../../src/core/metrics/catalog.ts';
 import type { RunColumn } from '../../src/core/runTable/runColumns.ts';
 import { groupValue } from '../../src/core/runTable/runGroups.ts';
+import { formatValue } from '../lib/charts/plotScales.ts';
 import type { DataCell } from '../lib/dataTable.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { Line } from './runTableModel.ts';
-
-/** Metrics that are fractions of a whole, shown in percent. */
-const isShare = (metric: string): boolean => /(^|\/)(accuracy|clipped_ratio|frac_reward_zero_std)$/.test(metric);
 
 export function isNumeric({ id, kind }: RunColumn): boolean {
 	return kind === 'metric' || id === 'step' || id === 'recipe:seed';
@@ -17,16 +16,9 @@ function valueText(column: RunColumn, value: number | string | boolean, now: num
 	if (typeof value !== 'number') return plainLabel(String(value), 200);
 	if (column.id === 'created') return formatTime(value, now);
 	if (column.id === 'step') return formatCount(value);
-	if (column.kind === 'metric') return isShare(column.path) ? formatPercent(value) : shortNumber(value);
+	if (column.kind === 'metric') return formatValue(value, describeMetric(column.path).unit);
 	// Recipe values are shown as they were written.
 	return String(value);
-}
-
-/** Formats a number with four significant digits. */
-function shortNumber(value: number): string {
-	if (value === 0) return '0';
-	const size = Math.abs(value);
-	return size >= 1e5 || size < 1e-3 ? value.toExponential(2) : String(Number(value.toPrecision(4)));
 }
 
 /** Returns the cell of a run, or of a group: the mean with its standard deviation, or the value that all runs share. */

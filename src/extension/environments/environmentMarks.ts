@@ -69,8 +69,8 @@ export class EnvironmentMarks extends Disposable {
 	#diagnose(file: string): void {
 		const state = this.#view.get(file);
 		// Keep the old diagnostics during verification.
-		if (state === undefined || state.phase === 'running') return;
-		const faults = environmentFaults(state);
+		if (state?.phase === 'running') return;
+		const faults = state === undefined ? [] : environmentFaults(state);
 		const paths = [...new Set(faults.map((fault) => fault.file))];
 		for (const path of this.#marked.get(file) ?? []) {
 			if (!paths.includes(path)) this.#diagnostics.delete(vscode.Uri.file(path));

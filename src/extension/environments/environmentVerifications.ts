@@ -2,17 +2,19 @@ import * as vscode from 'vscode';
 import { Disposable, toDisposable } from '../../base/disposable.ts';
 import { Emitter } from '../../base/event.ts';
 import type { EnvironmentLimits } from '../../episodes/environmentRunner.ts';
+import { isInRun } from '../../runs/insideRun.ts';
+import { exists } from '../exists.ts';
 import type { RewardLog } from '../rewards/rewardLog.ts';
 import { rewardSettings } from '../rewards/rewardSettings.ts';
 import type { VerifierPool } from '../rewards/verifierPool.ts';
-import { isEnvironmentUri } from './environmentFiles.ts';
+import { environmentFilePattern, isEnvironmentUri } from './environmentFiles.ts';
 import { type EnvironmentNeeds, EnvironmentSession } from './environmentSession.ts';
 import type { EnvironmentState } from './environmentState.ts';
 import { isManifest } from './manifestFiles.ts';
 
 /**
  * Decides when environment files are verified: when first shown, on save, and when a file that they depend on is saved.
- * In an untrusted workspace, nothing is run.
+ * In an untrusted workspace, nothing is run, and a file in a run folder is only verified on request.
  */
 export class EnvironmentVerifications extends Disposable {
 	readonly #sessions = new Map<string, EnvironmentSession>();
@@ -38,7 +40,9 @@ export class EnvironmentVerifications extends Disposable {
 		this.register(vscode.workspace.onDidGrantWorkspaceTrust(() => this.#look()));
 		this.register(vscode.workspace.onDidChangeTextDocument(({ document }) => this.#edited(document)));
 		this.register(vscode.workspace.onDidSaveTextDocument((document) => this.#saved(document)));
-		this.register(vscode.workspace.onDidCloseTextDocument((document) => this.#closed(document)));
+		this.register(vscode.workspace.onDidCloseTextDocument((document) => void this.#closed(document)));
+		const watcher = this.register(vscode.workspace.createFileSystemWatcher(environmentFilePattern, true, true));
+		this.register(watcher.onDidDelete((uri) => void this.#forgetMissing(uri)));
 		this.register(
 			toDisposable(() => {
 				for (const session of this.#sessions.values()) session.dispose();
@@ -71,9 +75,14 @@ export class EnvironmentVerifications extends Disposable {
 			if (!isEnvironmentUri(document.uri)) continue;
 			const session = this.session(document.uri.fsPath);
 			if (session.state.phase !== 'idle' || !rewardSettings.verifyOnOpen(document.uri)) continue;
-			session.setStale(document.isDirty);
-			void session.verify();
+			void this.#verifyOpened(document, session);
 		}
+	}
+
+	async #verifyOpened(document: vscode.TextDocument, session: EnvironmentSession): Promise<void> {
+		if ((await isInRun(document.uri.fsPath)) || session.state.phase !== 'idle') return;
+		session.setStale(document.isDirty);
+		await session.verify();
 	}
 
 	#edited(document: vscode.TextDocument): void {
@@ -94,11 +103,22 @@ export class EnvironmentVerifications extends Disposable {
 		}
 	}
 
-	#closed(document: vscode.TextDocument): void {
-		if (!isEnvironmentUri(document.uri)) return;
-		const session = this.#sessions.get(document.uri.fsPath);
-		session?.setStale(false);
-		session?.forgetProcess();
+	async #closed({ uri }: vscode.TextDocument): Promise<void> {
+		const session = uri.scheme === 'file' ? this.#sessions.get(uri.fsPath) : undefined;
+		if (session === undefined) return;
+		session.setStale(false);
+		session.forgetProcess();
+		await this.#forgetMissing(uri);
+	}
+
+	/** Discards the results of a file that was deleted or renamed. */
+	async #forgetMissing(uri: vscode.Uri): Promise<void> {
+		const session = this.#sessions.get(uri.fsPath);
+		// The file may have been replaced, which deletes it for a moment.
+		if (session === undefined || openDocument(uri.fsPath) || (await exists(uri))) return;
+		if (!this.#sessions.delete(uri.fsPath)) return;
+		session.dispose();
+		this.#changed.fire(uri.fsPath);
 	}
 }
 

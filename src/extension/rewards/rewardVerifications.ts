@@ -3,6 +3,7 @@ import { basename, dirname } from 'node:path';
 import * as vscode from 'vscode';
 import { Disposable, toDisposable } from '../../base/disposable.ts';
 import { Emitter } from '../../base/event.ts';
+import { isInRun } from '../../runs/insideRun.ts';
 import { settingIds } from '../ids.ts';
 import type { FileVerification } from './fileVerification.ts';
 import type { VerificationView } from './inlineResults.ts';
@@ -27,7 +28,7 @@ interface Needs {
 
 /**
  * Decides when reward files are verified: when first shown, on save, and when a file they depend on changes. Keeps the
- * state of each file. In an untrusted workspace, nothing is run.
+ * state of each file. In an untrusted workspace, nothing is run, and a file in a run folder is only verified on request.
  */
 export class RewardVerifications extends Disposable implements VerificationView {
 	readonly #pool: VerifierPool;
@@ -129,9 +130,14 @@ export class RewardVerifications extends Disposable implements VerificationView 
 			this.#keepAwake();
 			const session = this.session(document.uri.fsPath);
 			if (session.state.phase !== 'idle' || !rewardSettings.verifyOnOpen(document.uri)) continue;
-			session.setStale(document.isDirty);
-			void session.verify();
+			void this.#verifyOpened(document, session);
 		}
+	}
+
+	async #verifyOpened(document: vscode.TextDocument, session: RewardSession): Promise<void> {
+		if ((await isInRun(document.uri.fsPath)) || session.state.phase !== 'idle') return;
+		session.setStale(document.isDirty);
+		await session.verify();
 	}
 
 	#edited(document: vscode.TextDocument): void {

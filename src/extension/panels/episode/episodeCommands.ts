@@ -1,5 +1,5 @@
 import { Failure } from '../../../base/failure.ts';
-import { formatCounted } from '../../../base/format.ts';
+import { formatCounted, formatNumber } from '../../../base/format.ts';
 import { environmentData } from '../../../episodes/environmentData.ts';
 import type { Episode } from '../../../protocol/episode.ts';
 import type { CommandHandlers } from '../../commandTable.ts';
@@ -72,7 +72,7 @@ function itemOf({ policy, row, turns, reward, error }: Episode): {
 	description: string;
 	detail?: string;
 } {
-	const outcome = error === undefined ? `reward ${reward ?? 'none'}` : 'failed';
+	const outcome = error !== undefined ? 'failed' : reward === null ? 'no reward' : `reward ${formatNumber(reward)}`;
 	return {
 		label: `Row ${row}, ${policy}`,
 		description: `${formatCounted(turns.length, 'turn')}, ${outcome}`,

@@ -42,6 +42,10 @@ export async function restoredPlace(state: unknown): Promise<RestoredPlace> {
 	return {
 		file,
 		runFolder: runFolder === null ? null : normalize(runFolder),
-		started: { branches, show: show !== null && known.has(show.branch) ? show : null },
+		// Versions were counted by the view before, and the code may have changed since then.
+		started: {
+			branches: branches.map((branch) => ({ ...branch, version: null })),
+			show: show !== null && known.has(show.branch) ? show : null,
+		},
 	};
 }

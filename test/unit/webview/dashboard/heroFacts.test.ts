@@ -33,10 +33,12 @@ test('the result is held-out accuracy with its interval, or the reward if nothin
 
 test('the best checkpoint has the highest held-out accuracy at its own step, the latest of equals', () => {
 	const table = tableOf([heldOut(0.5, 0.1), heldOut(0.9, 0.1), { reward: 1 }, heldOut(0.5, 0.1)]);
-	assert.deepEqual(bestCheckpoint(table, [1, 3, 4]), { step: 4, accuracy: 0.5 });
-	assert.deepEqual(bestCheckpoint(table, [1, 2, 4]), { step: 2, accuracy: 0.9 });
+	assert.deepEqual(bestCheckpoint(table, [1, 3, 4]), { step: 4, accuracy: 0.5, evaluated: 2 });
+	assert.deepEqual(bestCheckpoint(table, [1, 2, 4]), { step: 2, accuracy: 0.9, evaluated: 3 });
 	assert.equal(bestCheckpoint(table, [3, 77]), null, 'not measured there');
 	assert.equal(bestCheckpoint(table, []), null);
+	const mixed = tableOf([{ 'eval/accuracy': 0.99 }, heldOut(0.2, 0.1)]);
+	assert.deepEqual(bestCheckpoint(mixed, [1, 2]), { step: 2, accuracy: 0.2, evaluated: 1 }, 'metrics are not mixed');
 });
 
 test('next steps depend on the state of the run, and on advice', () => {
