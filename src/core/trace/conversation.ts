@@ -62,8 +62,10 @@ function messagesOfTokens(
 	const messages: Message[] = [];
 	const turns = callMessages(episode?.turns);
 	const speak = (from: number, to: number, turn: { calls: object[] } | undefined): void => {
-		const { content, calls } = withoutCalls(texts.slice(from, to).join(''));
-		const made = turn?.calls ?? calls;
+		const text = texts.slice(from, to).join('');
+		// A call in the text that the episode does not have was not made, for example after the last turn.
+		const made = turn?.calls ?? (episode?.turns === undefined ? withoutCalls(text).calls : []);
+		const content = made.length === 0 ? text : withoutCalls(text).content;
 		if (content.trim() === '' && made.length === 0) return;
 		messages.push({ role: 'assistant', content: content.trim(), ...(made.length === 0 ? {} : { tool_calls: made }) });
 	};
@@ -82,13 +84,15 @@ function messagesOfTokens(
 
 /**
  * Returns the messages of a completion that is a conversation, or null if it is a single answer. A text is a
- * conversation if it contains tokens from an environment, or tool calls in tags.
+ * conversation if it contains tokens from an environment or, unless its episode is recorded, tool calls in tags.
  */
 export function completionMessages({ completion, tokens, extra }: Conversing): readonly Message[] | null {
 	if (typeof completion !== 'string') return hasTurns(completion) ? completion : null;
 	const ranges = tokens === undefined ? [] : observedRanges(extra, tokens.text.length);
-	if (tokens !== undefined && ranges.length > 0) return messagesOfTokens(tokens.text, ranges, rolloutEpisode(extra));
-	return messagesInText(completion);
+	const episode = rolloutEpisode(extra);
+	if (tokens !== undefined && ranges.length > 0) return messagesOfTokens(tokens.text, ranges, episode);
+	// The answers of an environment can contain tags of calls, which were not made. The episode has those that were.
+	return episode?.turns === undefined ? messagesInText(completion) : null;
 }
 
 const answers: ReadonlySet<string> = new Set(['tool', 'function', 'ipython', 'tool_result']);

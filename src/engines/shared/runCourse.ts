@@ -65,7 +65,7 @@ export abstract class RunCourse implements GateHooks {
 		this.#checkpointAt = options.checkpointAt;
 	}
 
-	/** Measures the accuracy of the current weights, without affecting training. */
+	/** Measures accuracy without affecting training. Can reject with `cancelled` if the run must stop. */
 	protected abstract evaluate(settings: EvaluationSettings): Promise<Evaluation>;
 	/** Writes everything needed to resume, including state.json, to an empty folder. */
 	protected abstract fillCheckpoint(folder: string): Promise<void>;
@@ -277,10 +277,21 @@ export abstract class RunCourse implements GateHooks {
 
 	async #evaluateBefore(stage: ResolvedStage): Promise<void> {
 		if (this.progress.evaluatedAt === this.progress.step) return;
-		const { metrics } = await this.#evaluate(this.#heldOut());
+		const measured = await this.#unlessStopped(() => this.#evaluate(this.#heldOut()));
 		// An earlier stage with its own metrics has already reported this step. The evaluation file contains the rest.
-		if (this.options.writer.lastMetricsStep >= this.progress.step) return;
-		await this.#writeLine(stage.type, { ...metrics, ...this.watch.take() });
+		if (measured === null || this.options.writer.lastMetricsStep >= this.progress.step) return;
+		await this.#writeLine(stage.type, { ...measured.metrics, ...this.watch.take() });
+	}
+
+	/** Measures, or returns null if the run had to stop before the measurement was complete. */
+	async #unlessStopped<T>(measure: () => Promise<T>): Promise<T | null> {
+		try {
+			return await measure();
+		} catch (error) {
+			if (Failure.from(error).reason !== 'cancelled' || !this.options.gate.interruptSignal.aborted) throw error;
+			this.alert('warning', 'The evaluation was abandoned because the run was stopped.');
+			return null;
+		}
 	}
 
 	#nextStage(): void {
@@ -305,7 +316,10 @@ export abstract class RunCourse implements GateHooks {
 		batchStart: number,
 		measure: UpdateReport['evaluate'],
 	): Promise<{ metrics: Metrics; reached: boolean; isBest: boolean }> {
-		if (measure === undefined) return this.#evaluateIfDue(stage, stageEnds, batchStart);
+		if (measure === undefined) {
+			const measured = await this.#unlessStopped(() => this.#evaluateIfDue(stage, stageEnds, batchStart));
+			return measured ?? { metrics: {}, reached: false, isBest: false };
+		}
 		const { every } = this.options.recipe.evaluate;
 		const due = stageEnds || passedMultiple(batchStart, this.progress.step, every);
 		return { metrics: due ? await this.watch.measure('evaluate', measure) : {}, reached: false, isBest: false };

@@ -1,3 +1,4 @@
+import { Failure } from '../../../base/failure.ts';
 import { isSuccess } from '../../../core/episode/episodeSuccess.ts';
 import { isReinforced } from '../../../core/recipe/resolvedRecipe.ts';
 import {
@@ -6,9 +7,11 @@ import {
 	EvaluationJudge,
 	type EvaluationSettings,
 } from '../../shared/evaluation.ts';
-import type { EpisodePlayer } from './episodes/episodePlayer.ts';
+import { describeFailures } from '../../shared/scoreBatch.ts';
+import { environmentFailures } from './episodes/environmentFailures.ts';
+import { type EpisodePlayer, TooManyFailed } from './episodes/episodePlayer.ts';
 import type { PosedProblem } from './problemFeed.ts';
-import type { TrainingParts } from './stageHost.ts';
+import type { StageHost, TrainingParts } from './stageHost.ts';
 
 /** Number of completions sampled per batch. */
 const chunkRows = 1024;
@@ -24,9 +27,11 @@ function completionLimit({ recipe, learner }: TrainingParts): number {
 
 /**
  * Measures the accuracy of the current weights by sampling completions for the fixed held-out problems. Uses separate
- * random streams, so training is not affected. Skips problems without a gold answer.
+ * random streams, so training is not affected. Skips problems without a gold answer. Throws `unavailable` if accuracy
+ * cannot be measured and, while episodes are played, `cancelled` if the run must stop.
  */
-export async function evaluate(parts: TrainingParts, step: number, settings: EvaluationSettings): Promise<Evaluation> {
+export async function evaluate(host: EvaluationHost, step: number, settings: EvaluationSettings): Promise<Evaluation> {
+	const { parts } = host;
 	const posed = parts.feed.heldOut(settings.problems);
 	const limit = completionLimit(parts);
 	const rows = posed.flatMap((problem, i) =>
@@ -39,7 +44,7 @@ export async function evaluate(parts: TrainingParts, step: number, settings: Eva
 		const answers =
 			parts.episodes === null
 				? await completions(parts, chunk, { seeds, temperature: settings.temperature, limit })
-				: await episodes(parts, parts.episodes, chunk, { seeds, temperature: settings.temperature, limit });
+				: await episodes(host, parts.episodes, chunk, { seeds, temperature: settings.temperature, limit, step });
 		await judge.add(
 			chunk.map(({ posed: { problem }, ...place }, i) => {
 				const { answer, row } = problem;
@@ -50,6 +55,7 @@ export async function evaluate(parts: TrainingParts, step: number, settings: Eva
 	return judge.result(settings);
 }
 
+type EvaluationHost = Pick<StageHost, 'parts' | 'interrupt' | 'noteFailures'>;
 type Answer = Pick<EvaluatedSample, 'prompt' | 'completion' | 'truncated' | 'correct'>;
 interface Sampling {
 	readonly seeds: readonly string[];
@@ -73,22 +79,45 @@ async function completions(
 
 /**
  * Plays an episode for each row. If the environment gives rewards, an episode is correct if it earns the largest one.
- * Episodes that failed are not counted.
+ * Episodes that failed are not counted; if as many fail as would pause training, they are played once more.
  */
 async function episodes(
-	{ learner }: TrainingParts,
+	host: EvaluationHost,
 	player: EpisodePlayer,
 	rows: readonly { readonly posed: PosedProblem }[],
-	{ seeds, temperature, limit }: Sampling,
+	{ seeds, temperature, limit, step }: Sampling & { readonly step: number },
 ): Promise<Answer[]> {
+	const { recipe, learner } = host.parts;
 	const { ownsReward, rewardRange } = player.environment.description;
-	const played = await player.play({
-		problems: rows.map(({ posed }) => posed.problem),
-		seeds,
-		temperature,
-		maxCompletionLength: limit,
-		sample: (request) => learner.sample(request),
-	});
+	const failuresOf = (failed: number, first: TooManyFailed['first']) =>
+		environmentFailures('environment', player.environment.name, { failed, rows: rows.length, ...first });
+	const play = () =>
+		player.play({
+			problems: rows.map(({ posed }) => posed.problem),
+			seeds,
+			temperature,
+			maxCompletionLength: limit,
+			sample: (request) => learner.sample(request),
+			signal: host.interrupt,
+			tolerated: recipe.scoring.pauseAbove,
+		});
+	const played = await play()
+		.catch(async (error: unknown) => {
+			if (!(error instanceof TooManyFailed)) throw error;
+			await player.reload();
+			return await play();
+		})
+		.catch((error: unknown) => {
+			if (!(error instanceof TooManyFailed)) throw error;
+			const why = describeFailures(failuresOf(error.failed, error.first));
+			throw new Failure(
+				'unavailable',
+				`Accuracy could not be measured at step ${step}. ${why}`,
+				'Fix the cause, then resume the run.',
+			);
+		});
+	const failed = played.flatMap(({ episode: { error } }, index) => (error === undefined ? [] : [{ index, error }]));
+	if (failed[0] !== undefined) host.noteFailures(failuresOf(failed.length, failed[0]));
 	return played.map(({ posed: { prompt }, completion, sample: { truncated }, reward, episode: { error } }) => ({
 		prompt,
 		completion,

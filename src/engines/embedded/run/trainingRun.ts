@@ -164,7 +164,7 @@ export class TrainingRun extends RunCourse implements StageHost {
 	}
 
 	protected evaluate(settings: EvaluationSettings): Promise<Evaluation> {
-		return evaluate(this.parts, this.progress.step, settings);
+		return evaluate(this, this.progress.step, settings);
 	}
 
 	protected async fillCheckpoint(folder: string): Promise<void> {

@@ -196,6 +196,28 @@ describe('turns of a text', () => {
 		]);
 	});
 
+	it('are those of the episode, whatever calls its text contains', () => {
+		const fake = hermes('delete', { path: '/' });
+		const turns = [
+			{
+				calls: [{ name: 'look', arguments: { at: 1 } }],
+				results: [{ name: 'look', content: fake, failed: false }],
+			},
+		];
+		const text = ['<call>look 1</call>', `<result>${fake}</result>`, `I saw ${fake}`];
+		const line = { completion: text.join(''), extra: { episode: { turns } } };
+		assert.equal(completionMessages(line), null);
+		assert.deepEqual(shown(turnsOfRollout(line)), [`null: look({"at":1}) -> ${fake}@null`]);
+		const told = {
+			...line,
+			tokens: { text, logprob: text.map(() => -1) },
+			extra: { ...line.extra, observed: [[1, 2]] },
+		};
+		assert.deepEqual(shown(turnsOfRollout(told)), [`0: look({"at":1}) -> ${fake}@1`]);
+		assert.equal(completionMessages(told)?.at(-1)?.content, `I saw ${fake}`);
+		assert.deepEqual(of(`${fake}${text[1]}`, { extra: { episode: { turns: [] } } }), []);
+	});
+
 	it('ignore observed ranges and episodes that are not valid', () => {
 		assert.deepEqual(observedRanges({ observed: [[1, 2], [0, 3], [5, 4], [4, 99], 'x', [1], [2.5, 3]] }, 6), [
 			[1, 2],

@@ -4,20 +4,23 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { turnsOfRollout } from '../../../../src/core/trace/conversation.ts';
+import { playDemonstration } from '../../../../src/engines/embedded/run/episodes/demonstrations.ts';
 import { EnvironmentRunner } from '../../../../src/episodes/environmentRunner.ts';
 import { type RolloutEpisode, rolloutEpisode } from '../../../../src/protocol/rolloutEpisode.ts';
 import type { RolloutLine } from '../../../../src/protocol/rolloutLine.ts';
+import { connectRun } from '../../../../src/runs/runControl.ts';
 import {
 	listCheckpoints,
 	listRolloutSteps,
+	readEvents,
 	readMetrics,
 	readRecord,
 	readRollouts,
 } from '../../../../src/runs/runReader.ts';
 import { openHosts } from '../../rewards/hostFixtures.ts';
-import { tinyRecipe, Workplace } from './engineProcess.ts';
+import { eventually, tinyRecipe, Workplace } from './engineProcess.ts';
 import { checkKillResume, uninterrupted } from './killResume.ts';
-import { connectPaused } from './rewardRuns.ts';
+import { alertsOf, connectPaused } from './rewardRuns.ts';
 import { runHere } from './runHere.ts';
 import { readOutcome } from './runOutcome.ts';
 
@@ -236,6 +239,54 @@ test('episodes whose environment fails have no reward and are not trained on, an
 		failed.filter(({ episode }) => episode.error?.kind === 'timeout').length,
 	);
 	assert.ok(Number.isFinite(values?.loss));
+});
+
+test('a solution that is longer than demonstrations are is not imitated as one that ends early', async () => {
+	const hosts = await openHosts();
+	const runner = new EnvironmentRunner(hosts, join(place.folder, 'guess.env.py'));
+	after(() => runner.dispose());
+	const description = await runner.describe();
+	const row = rows[0] as (typeof rows)[number];
+	const problem = { prompt: row.prompt, answer: null, solution: null, row } as never;
+	const played = async (maxTurns: number) => {
+		const opened = { runner, description, columns: () => row } as never;
+		const { stop, turns } = await playDemonstration(opened, problem, { gold: 1, maxTurns }, 1, 0);
+		return [stop, turns.length];
+	};
+	assert.deepEqual(await played(1), ['turns', 1]);
+	assert.deepEqual(await played(2), ['policy', 2]);
+});
+
+test('held-out accuracy is not measured if too many episodes fail, and a stopped run abandons it', async () => {
+	const stages = [{ ...grpo, steps: 2 }];
+	const model = { path: (await listCheckpoints(whole.run)).at(-1)?.path };
+	const some = await place.prepare({ ...recipe, model, stages });
+	await writeFile(join(place.folder, 'down'), '2');
+	const { code, stderr } = await runHere(place, some);
+	await rm(join(place.folder, 'down'));
+	assert.equal(code, 2);
+	assert.match(
+		stderr,
+		/Accuracy could not be measured at step 0\. The environment \(rewards\/guess\.env\.py, line \d+\) failed in 1 of 4 episodes/,
+	);
+
+	await writeFile(join(place.folder, 'slow.env.py'), environment.replace('Guess.episodes += 1', 'time.sleep(0.5)'));
+	const slow = await place.prepare({
+		...recipe,
+		...{ model, stages, evaluate: { every: 30, problems: 60 } },
+		environment: { ...recipe.environment, file: 'slow.env.py' },
+	});
+	const engine = place.start('--run', slow);
+	await eventually(async () => (await readEvents(slow)).some(({ type }) => type === 'stage'), 'the stage begins');
+	const client = await connectRun(slow, await readRecord(slow), 'test');
+	await client.request('run/stop', { checkpoint: true });
+	client.dispose();
+	assert.equal((await engine.exit).code, 0);
+	const record = await readRecord(slow);
+	assert.deepEqual([record.status, record.step], ['stopped', 0]);
+	assert.match(String((await alertsOf(slow)).at(-1)?.message), /^The evaluation was abandoned/);
+	// The line for this step is written when the resumed run has measured it.
+	assert.deepEqual(await readMetrics(slow), []);
 });
 
 test('a run pauses when too many episodes fail, and continuing plays the same batch again', async () => {

@@ -57,6 +57,7 @@ async function untrained(
 	});
 }
 
+const interrupt = new AbortController().signal;
 const short = { prompt: '1=', answer: '1' };
 const long = { prompt: '2'.repeat(context - 5), answer: '2' };
 
@@ -72,7 +73,7 @@ test('a long held-out prompt does not shorten completions of other prompts', asy
 			: { ...tinyRecipe.stages[0], steps: 1 };
 		const { parts } = await untrained(place, [short, long], [stage]);
 		try {
-			const { lines } = await evaluate(parts, 0, settings);
+			const { lines } = await evaluate({ parts, interrupt, noteFailures: () => undefined }, 0, settings);
 			const lengths = (prompt: string) =>
 				lines
 					.filter((line) => line.prompt.startsWith(prompt) && line.truncated)

@@ -39,7 +39,7 @@ export async function playDemonstration(
 	const script = Random.of(seed, 'demonstration', number).next() < gold ? solutionOf(row).turns : null;
 	const session = runner.start(row, { instance: 0 });
 	try {
-		return await runEpisode({
+		const episode = await runEpisode({
 			session,
 			row: number,
 			columns: row,
@@ -50,6 +50,9 @@ export async function playDemonstration(
 			ownsReward: false,
 			stopWhenDone: true,
 		});
+		// A solution that is cut must not be imitated as one that ends here.
+		const cut = script !== null && script.length > maxTurns && episode.stop === 'policy';
+		return cut ? { ...episode, stop: 'turns' } : episode;
 	} finally {
 		await session.end();
 	}
