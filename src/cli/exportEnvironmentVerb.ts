@@ -53,7 +53,7 @@ export const exportEnvironmentVerb = defineVerb({
 			for (const { level, message, action } of exported.findings) {
 				output.line(printable(`${environment}: ${level}: ${message}${action === undefined ? '' : ` ${action}`}`));
 			}
-			output.line(printable(`${out}\n${exported.usage}`));
+			output.line(printable(`Created ${out}. To use it, run in this folder: ${exported.usage}`));
 			return exported.findings.some(({ level }) => level === 'error') ? 1 : 0;
 		});
 	},

@@ -1,8 +1,10 @@
 import { resolve } from 'node:path';
+import * as v from 'valibot';
 import { Failure } from '../base/failure.ts';
 import { type DatasetPart, datasetParts } from '../protocol/datasetPart.ts';
-import { decodeOrThrow } from '../protocol/decode.ts';
+import { decode, decodeOrThrow } from '../protocol/decode.ts';
 import { type ProblemsSpec, problemsSpecSchema } from '../protocol/strategyComparison.ts';
+import { readResolvedRecipe } from '../runs/runReader.ts';
 import { findRun } from './findRun.ts';
 import { choice, group, integer, type OptionValues, path, text } from './options.ts';
 
@@ -20,6 +22,9 @@ export const problemOptions = (part: DatasetPart) =>
 		part: choice(datasetParts, 'PART', `Split of a generator or run (default ${part}).`),
 		limit: integer('N', 'Use only the first N problems (default: all; 500 for generators).'),
 	});
+
+/** Part of the recipe of a run that trains on an environment. */
+const episodesSchema = v.looseObject({ environment: v.looseObject({}) });
 
 type Values = OptionValues<ReturnType<typeof problemOptions>>;
 
@@ -46,11 +51,23 @@ export async function problemsOf(values: Values, part: DatasetPart): Promise<Pro
 		task: () => ({ from: 'task', task: taskOf(values.task as string), part: values.part ?? part }),
 		run: async () => ({
 			from: 'run',
-			run: await findRun(values.run as string),
+			run: await singleTurnRun(values.run as string),
 			part: values.part ?? part,
 		}),
 	}[named[0] as 'dataset' | 'task' | 'run'];
 	return decodeOrThrow(problemsSpecSchema, { ...(await spec()), ...common }, `--${named[0]}`);
+}
+
+/** Finds a run whose problems are questions. Fails with `unsupported` if it trains on episodes. */
+async function singleTurnRun(written: string): Promise<string> {
+	const run = await findRun(written);
+	const recipe = decode(episodesSchema, await readResolvedRecipe(run).catch(() => null));
+	if (!recipe.ok) return run;
+	throw new Failure(
+		'unsupported',
+		`${written} trains on an environment, and this command asks questions without playing episodes.`,
+		`For held-out accuracy, use: reasoning-lab query ${written} "from evaluations".`,
+	);
 }
 
 function taskOf(written: string): unknown {

@@ -55,6 +55,9 @@ export const sweepVerb = defineVerb({
 			: null;
 		const planOf = (count: number) => sweepPlan(count, steps, halving);
 		const configurations = withinBudget(grid, planOf, values.budget ?? null, 1);
+		// A value that the recipe does not accept is reported before anything is trained.
+		for (const { set, seed } of configurations)
+			await resolveRecipeFile(recipe, { set: [...set], ...(seed === null ? {} : { seed }) });
 		const plan = planOf(configurations.length);
 		const tag = values.name ?? 'sweep';
 		output.object({ kind: 'plan', runs: configurations.length, combinations: grid.length, ...plan });
@@ -69,9 +72,6 @@ export const sweepVerb = defineVerb({
 			for (const { label } of configurations) output.line(`  ${label}`);
 			return 0;
 		}
-		// A value that the recipe does not accept is reported before anything is trained.
-		for (const { set, seed } of configurations)
-			await resolveRecipeFile(recipe, { set: [...set], ...(seed === null ? {} : { seed }) });
 		const stop = new AbortController();
 		const release = onInterrupt((count) => {
 			// Engines outlive this process, so a second interrupt leaves the current run to itself.

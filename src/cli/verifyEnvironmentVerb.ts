@@ -33,13 +33,13 @@ function reportOf(verification: EnvironmentVerification): string[] {
 		`${environment.name}: ${environmentLine(verification)}`,
 		...(library === undefined ? [] : [`from ${library}`]),
 		...labeled.flatMap(({ label, difference }) => (difference === null ? [`passed: ${label}`] : [])),
+		...remarks,
 		...findings.map(({ line, level, message, action, file: other }) => {
 			const at = other === undefined ? place(line) : environmentPlace(other, line);
 			return `${at}: ${level}: ${message}${action === undefined ? '' : ` ${action}`}`;
 		}),
 		...data,
 		...(failed === 0 ? [] : [`${failed} of ${formatCounted(episodes.length, 'episode')} failed`]),
-		...remarks,
 		...(isSoundEnvironment(verification) ? [] : ['Failed.']),
 	];
 }

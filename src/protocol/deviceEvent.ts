@@ -36,7 +36,7 @@ export function deviceNotes(event: EventLine): string[] {
 	const decoded = decode(deviceEventSchema, event);
 	if (!decoded.ok) return [];
 	const { took, tried, measured } = decoded.value;
-	const rejected = tried.map(({ provider, error }) => `${provider} was not used: ${error}.`);
+	const rejected = tried.map(({ provider, error }) => `${provider} was not used: ${error.replace(/\.$/, '')}.`);
 	// If a device was rejected for its speed, that message already includes the times.
 	if (measured.length === 0 || !measured.some(({ provider }) => provider === took && took !== 'cpu')) return rejected;
 	const times = measured.map(

@@ -65,15 +65,20 @@ export function sweepGrid(keys: readonly VariedKey[], seeds: readonly number[]):
 	}
 	let grid: SweepConfiguration['set'][] = [[]];
 	for (const { path, values } of keys) grid = grid.flatMap((set) => values.map((value) => [...set, { path, value }]));
+	const names = shortNames(keys.map(({ path }) => path));
 	return grid.flatMap((set) =>
-		(seeds.length === 0 ? [null] : seeds).map((seed) => ({ set, seed, label: labelOf(set, seed) })),
+		(seeds.length === 0 ? [null] : seeds).map((seed) => ({ set, seed, label: labelOf(names, set, seed) })),
 	);
 }
 
-function labelOf(set: SweepConfiguration['set'], seed: number | null): string {
-	const parts = set.map(
-		({ path, value }) => `${path.at(-1)}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
-	);
+/** Returns the last part of each path, or the whole path if others end with the same part. */
+function shortNames(paths: readonly (readonly string[])[]): string[] {
+	const same = (path: readonly string[]) => paths.filter((other) => other.at(-1) === path.at(-1)).length;
+	return paths.map((path) => (same(path) === 1 ? (path.at(-1) as string) : path.join('.')));
+}
+
+function labelOf(names: readonly string[], set: SweepConfiguration['set'], seed: number | null): string {
+	const parts = set.map(({ value }, i) => `${names[i]}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
 	return [...parts, ...(seed === null ? [] : [`seed=${seed}`])].join(' ');
 }
 

@@ -121,26 +121,6 @@ test('errors name the file and what to do', limit, async (context) => {
 	}
 });
 
-test('the commands in docs/environments.md work on a template', limit, async (context) => {
-	const place = await Workplace.make(context);
-	const template = join(root, 'media/templates/environment/guess');
-	const text = await readFile(`${template}.env.py`, 'utf8');
-	await place.write('guess.env.py', text.replaceAll('__CLASS__', 'Guess').replaceAll('__NAME__', 'guess'));
-	await place.write('guess.rows.jsonl', await readFile(`${template}.rows.jsonl`, 'utf8'));
-	const page = await readFile(join(root, 'docs/environments.md'), 'utf8');
-	// The other commands need packages and servers.
-	const [own = ''] = page.split('\n## verifiers\n');
-	const commands = [...own.matchAll(/^reasoning-lab (.+)$/gm)].map(([, command]) => (command as string).split(' '));
-	assert.deepEqual(
-		commands.map(([verb]) => verb),
-		['verify-environment', 'run-episodes'],
-	);
-	for (const command of commands) {
-		const ended = await place.call(...command);
-		assert.equal(ended.status, 0, `${command.join(' ')}\n${ended.stdout}${ended.stderr}`);
-	}
-});
-
 test('the environments in docs/environments.md are sound', limit, async (context) => {
 	const place = await Workplace.make(context);
 	const page = await readFile(join(root, 'docs/environments.md'), 'utf8');

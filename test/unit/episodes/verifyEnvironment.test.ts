@@ -204,7 +204,7 @@ describe('what is wrong with an environment is found, at its line', () => {
 		const text = broken('        self.tries += 1\n', '        while True: pass\n');
 		const found = await verify(text, guessData, { limits: { turnMs: 300 } });
 		assert.deepEqual(short(found), ['blocks error 26']);
-		assert.match(found.findings[0]?.message ?? '', /^guess blocks: It exceeded its time limit of 300 ms/);
+		assert.match(found.findings[0]?.message ?? '', /^guess blocks: it exceeded its time limit of 300 ms/);
 		assert.match(found.remarks.join(' '), /episodes were skipped, because 4 ended their process/);
 	});
 

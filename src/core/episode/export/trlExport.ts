@@ -20,6 +20,12 @@ from ${environmentModule(stem)} import ${name}
 ROWS = Path(__file__).with_name("${rows}")
 
 
+def conversational(row: dict) -> dict:
+    """Tools need prompts that are lists of messages."""
+    prompt = row["prompt"]
+    return {"prompt": [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt}
+
+
 def main(model: str, steps: int) -> None:
     trainer = GRPOTrainer(
         model=model,
@@ -33,7 +39,7 @@ def main(model: str, steps: int) -> None:
             max_tool_calling_iterations=8,
             report_to="none",
         ),
-        train_dataset=load_dataset("json", data_files=str(ROWS), split="train"),
+        train_dataset=load_dataset("json", data_files=str(ROWS), split="train").map(conversational),
         environment_factory=${name},
     )
     trainer.train()

@@ -35,11 +35,15 @@ export const contractFindings: FindingRule = (evidence) => {
 		});
 	}
 	if (!environment.ownsReward) {
+		const misnamed = environment.tools.find(({ name }) => /^(get_?)?reward$/i.test(name))?.name;
 		findings.push({
 			kind: 'no-reward',
 			level: 'warning',
 			message: `${environment.name} has no ${words.getReward}, so its episodes have no reward.`,
-			action: `Add ${words.getReward}, or list rewards in the recipe.`,
+			action:
+				misnamed === undefined
+					? `Add ${words.getReward}, or list rewards in the recipe.`
+					: `Rename ${misnamed} to ${words.getReward}.`,
 			line: environment.location.line,
 		});
 	}

@@ -33,7 +33,7 @@ function findingOf(group: readonly Episode[], evidence: VerificationEvidence): E
 	const tool = turns.at(-1)?.calls.at(-1)?.name;
 	const where = during === 'call' ? (tool ?? 'a tool') : during === 'reset' ? 'reset' : wordsOf(evidence).getReward;
 	const place = during === 'call' ? toolLine(evidence, tool ?? '') : lineOf(evidence, methods[during]);
-	const text = message.replace(/[.]$/, '');
+	const text = message.replace(/[.]$/, '').replace(/^It /, 'it ');
 	return {
 		kind: kind === 'timeout' ? 'blocks' : 'error',
 		level: 'error',

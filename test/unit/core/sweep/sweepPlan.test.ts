@@ -29,6 +29,8 @@ test('the grid has every combination of values and seeds', () => {
 		],
 	);
 	assert.deepEqual(sweepGrid([], [1, 2]).length, 2);
+	const alike = ['stages.0.steps=2', 'stages.1.steps=3', 'beta=0'].map(parseVariedKey);
+	assert.equal(sweepGrid(alike, [])[0]?.label, 'stages.0.steps=2 stages.1.steps=3 beta=0');
 	assert.deepEqual(sweepGrid(keys, [])[0]?.seed, null);
 	assert.throws(() => sweepGrid([], [1]), /nothing to vary/);
 	const many = parseVariedKey(`a=${Array.from({ length: 200 }, (_, i) => i).join(',')}`);
