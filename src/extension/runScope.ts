@@ -16,7 +16,7 @@ export class RunScope extends Disposable {
 	readonly #memory: vscode.Memento;
 	readonly #changed = this.register(new Emitter<void>());
 	readonly #adopted: Set<string>;
-	/** Real paths of the workspace folders, because runs are listed by their real paths. */
+	/** Real paths of the workspace folders and of the `runs` folders in them, because runs are listed by their real paths. */
 	#roots: readonly string[] = workspaceRoots();
 	#resolving: Promise<void> | null = null;
 	/** Fires when runs may have entered or left the scope. */
@@ -40,7 +40,9 @@ export class RunScope extends Disposable {
 	/** Resolves once symbolic links in the paths of the workspace folders are resolved. */
 	ready(): Promise<void> {
 		const resolved = async () => {
-			this.#roots = await Promise.all(workspaceRoots().map((root) => realpath(root).catch(() => root)));
+			// `runs` is often a link to a larger disk.
+			const places = workspaceRoots().flatMap((root) => [root, join(root, 'runs')]);
+			this.#roots = await Promise.all(places.map((place) => realpath(place).catch(() => place)));
 		};
 		this.#resolving ??= resolved();
 		return this.#resolving;

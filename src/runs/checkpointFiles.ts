@@ -113,6 +113,21 @@ export async function listCheckpoints(run: string): Promise<CheckpointInfo[]> {
 	return found.map((checkpoint) => ({ ...checkpoint, best: checkpoint.step === best }));
 }
 
+/**
+ * Returns a text that changes when a run's newest checkpoint becomes complete, or when one is deleted. Reads less than
+ * {@link listCheckpoints}.
+ */
+export async function checkpointsStamp(run: string): Promise<string> {
+	const folder = join(run, runFiles.checkpoints);
+	const names = (await listFolder(run, runFiles.checkpoints))
+		.map(({ name }) => name)
+		.filter((name) => stepOf(name) !== null);
+	const newest = names.sort().at(-1);
+	if (newest === undefined) return '';
+	const manifest = await lstat(join(folder, newest, manifestName)).catch(() => null);
+	return `${names.join()} ${manifest?.mtimeMs ?? ''}`;
+}
+
 /** Deletes a folder so that no reader sees it half deleted under its original name. */
 export async function deleteFolder(folder: string, name: string): Promise<void> {
 	const aside = join(folder, `.${name}.deleted`);

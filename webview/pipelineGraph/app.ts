@@ -1,5 +1,5 @@
 import { Disposable } from '../../src/base/disposable.ts';
-import { formatDuration, formatPercent } from '../../src/base/format.ts';
+import { formatCount, formatDuration, formatPercent } from '../../src/base/format.ts';
 import type { GraphNode } from '../../src/core/pipeline/stageGraph.ts';
 import type { PipelineAction } from '../../src/protocol/pipelineGraphMessages.ts';
 import { button } from '../lib/controls.ts';
@@ -98,7 +98,8 @@ export class App extends Disposable {
 
 	#node(node: GraphNode): HTMLElement {
 		const { name, type, status, rounds, accuracy, gain, seconds, done, total, why, opens, opened } = node;
-		const progress = status === 'running' && done !== null && total !== null ? `${done} / ${total}` : null;
+		const progress =
+			status === 'running' && done !== null && total !== null ? `${formatCount(done)} / ${formatCount(total)}` : null;
 		const round = rounds === null ? null : `${rounds.done} of ${rounds.total} rounds`;
 		const gained = gain === null ? null : `${gain < 0 ? '−' : '+'}${formatPercent(Math.abs(gain))}`;
 		const facts = [

@@ -1,3 +1,4 @@
+import { hashText } from '../../base/random.ts';
 import type { RecipeScalar } from '../../protocol/runTableMessages.ts';
 
 /** Limits for recipes from anywhere. */
@@ -10,7 +11,7 @@ const leftOut = new Set(['$schema', 'format', 'name']);
 
 /**
  * Returns the values of a recipe by path, such as `stages[1].learning_rate`. Lists of scalars are one value, joined by
- * commas. Long texts are shortened, and at most 400 values are returned.
+ * commas. Long texts are shortened, but stay different, and at most 400 values are returned.
  */
 export function flattenRecipe(recipe: unknown): Record<string, RecipeScalar> {
 	const found: [string, RecipeScalar][] = [];
@@ -40,4 +41,6 @@ export function flattenRecipe(recipe: unknown): Record<string, RecipeScalar> {
 	return Object.fromEntries(found);
 }
 
-const shortened = (text: string): string => (text.length <= maxText ? text : `${text.slice(0, maxText - 1)}…`);
+/** Shortened texts are compared to group runs, so they end with a hash of the whole text. */
+const shortened = (text: string): string =>
+	text.length <= maxText ? text : `${text.slice(0, maxText - 12)}… #${hashText(text).toString(36)}`;

@@ -7,14 +7,14 @@ import { formatPercent } from '../../base/format.ts';
 import { type StreamedPart, ThinkingStream } from '../../core/trace/thinkingStream.ts';
 import { askCompletions } from '../../policies/askCompletions.ts';
 import type { PolicySpec } from '../../protocol/policySpec.ts';
-import { listCheckpoints } from '../../runs/checkpointFiles.ts';
+import { checkpointsStamp, listCheckpoints } from '../../runs/checkpointFiles.ts';
 import { describePolicy } from '../panels/playground/describePolicy.ts';
 import { HeldPolicies } from '../panels/playground/heldPolicies.ts';
 import { type OpeningNeeds, openInWindow, policiesForbidden } from '../policies/openInWindow.ts';
 import { nameOfPolicy } from '../policies/policyPresentation.ts';
 import { policyId } from '../policies/policyStore.ts';
 import type { RunStore } from '../runStore.ts';
-import { displayText, isForeign, nameOf } from '../runView.ts';
+import { displayText, isForeign, isLive, nameOf, type RunView } from '../runView.ts';
 import { type ChatTurn, chatMessages, chatSampling } from './chatRequest.ts';
 
 export const chatVendor = 'reasoninglab';
@@ -46,6 +46,9 @@ export class ChatModels extends Disposable implements vscode.LanguageModelChatPr
 	readonly #held: HeldPolicies;
 	readonly #changed = this.register(new vscode.EventEmitter<void>());
 	#listed = '';
+	#looking = false;
+	#looksAgain = false;
+	#followsPolicies = false;
 	readonly onDidChangeLanguageModelChatInformation = this.#changed.event;
 
 	constructor(needs: ChatModelNeeds) {
@@ -58,16 +61,38 @@ export class ChatModels extends Disposable implements vscode.LanguageModelChatPr
 		if (typeof vscode.lm?.registerLanguageModelChatProvider !== 'function') return;
 		this.register(vscode.lm.registerLanguageModelChatProvider(chatVendor, this));
 		this.register(vscode.workspace.onDidGrantWorkspaceTrust(() => this.#changed.fire()));
-		// Runs change up to twice a second, but their checkpoints only when one is saved.
-		const changed = () => {
-			const listed = JSON.stringify(
-				needs.store.own.slice(0, maxRuns).map((view) => [view.folder, view.status, nameOf(view), view.accuracy]),
-			);
-			if (listed === this.#listed) return;
+		this.register(needs.store.onDidChange(() => void this.#look()));
+	}
+
+	/** Runs whose checkpoints are offered. */
+	get #runs(): readonly RunView[] {
+		return this.#needs.store.own.filter((view) => !isForeign(view)).slice(0, maxRuns);
+	}
+
+	/** Reports a change if the list is different. Runs change up to twice a second, their checkpoints rarely. */
+	async #look(): Promise<void> {
+		this.#looksAgain = true;
+		if (this.#looking) return;
+		this.#looking = true;
+		while (this.#looksAgain && !this.disposed) {
+			this.#looksAgain = false;
+			const facts = this.#runs.map(async (view) => {
+				const saved = isLive(view) ? await checkpointsStamp(view.folder).catch(() => '') : '';
+				return [view.folder, view.status, nameOf(view), view.accuracy, saved];
+			});
+			const listed = JSON.stringify(await Promise.all(facts));
+			if (listed === this.#listed || this.disposed) continue;
 			this.#listed = listed;
 			this.#changed.fire();
-		};
-		this.register(needs.store.onDidChange(changed));
+		}
+		this.#looking = false;
+	}
+
+	/** Follows the servers in the settings and the running engines, once their list has been loaded. */
+	#follow({ store }: Awaited<ReturnType<ChatModelNeeds['policies']>>): void {
+		if (this.#followsPolicies) return;
+		this.#followsPolicies = true;
+		this.register(store.onDidChange(() => this.#changed.fire()));
 	}
 
 	async provideLanguageModelChatInformation(): Promise<ChatModel[]> {
@@ -76,11 +101,11 @@ export class ChatModels extends Disposable implements vscode.LanguageModelChatPr
 		const models = new Map<string, ChatModel>();
 		const add = (model: ChatModel) => void (models.has(model.id) || models.set(model.id, model));
 		const workbench = await this.#needs.policies();
+		this.#follow(workbench);
 		for (const { spec, run } of await workbench.store.list()) {
 			add(modelOf(spec, nameOfPolicy({ spec, run }), spec.kind === 'openai' ? displayText(spec.model, 60) : ''));
 		}
-		const runs = this.#needs.store.own.filter((view) => !isForeign(view)).slice(0, maxRuns);
-		for (const view of runs) {
+		for (const view of this.#runs) {
 			const found = await listCheckpoints(view.folder).catch(() => []);
 			const latest = found.at(-1);
 			for (const checkpoint of found.filter(({ best, step }) => best || step === latest?.step)) {

@@ -61,6 +61,13 @@ test('a run belongs to the workspace that contains it, or in which it was starte
 	const again = scopeOf([project as string], memory);
 	t.after(() => again.dispose());
 	assert.ok(again.includes(join(other as string, 'checkpoints')), 'remembered by the workspace');
+	await mkdir(join(root, 'linking'));
+	await symlink(join(root, 'elsewhere/runs'), join(root, 'linking/runs'));
+	const linking = scopeOf([join(root, 'linking')], memoryOf(undefined));
+	t.after(() => linking.dispose());
+	await linking.ready();
+	assert.ok(linking.includes(other as string), 'the runs folder is a link');
+	assert.ok(!linking.includes(join(root, 'elsewhere/other')));
 	const empty = scopeOf([], memoryOf(undefined));
 	t.after(() => empty.dispose());
 	assert.ok(empty.includes(other as string), 'a window without a folder shows every run');

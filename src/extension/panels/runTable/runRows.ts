@@ -18,8 +18,8 @@ const maxMetrics = 200;
 export function rowOf(view: RunView, own: boolean, read: ReadRow | null): RunTableRow {
 	const { record, annotation, accuracy, reward } = view;
 	const known = {
-		...(accuracy === null ? {} : { 'eval/heldout/accuracy': accuracy }),
-		...(reward === null ? {} : { reward }),
+		...(isKnown(accuracy) ? { 'eval/heldout/accuracy': accuracy } : {}),
+		...(isKnown(reward) ? { reward } : {}),
 	};
 	return {
 		folder: view.folder,
@@ -35,6 +35,9 @@ export function rowOf(view: RunView, own: boolean, read: ReadRow | null): RunTab
 		recipe: read?.recipe ?? {},
 	};
 }
+
+/** Whether a value is known. A message to a page cannot contain NaN and infinities, and is refused as a whole. */
+const isKnown = (value: number | null): value is number => value !== null && Number.isFinite(value);
 
 function engineOf({ record }: RunView): string {
 	if (record?.foreign) return record.foreign.title;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { Emitter } from '../../../../../src/base/event.ts';
-import { readRow } from '../../../../../src/extension/panels/runTable/runRows.ts';
+import { readRow, rowOf } from '../../../../../src/extension/panels/runTable/runRows.ts';
 import { RunTableSession } from '../../../../../src/extension/panels/runTable/runTableSession.ts';
 import type { RunView } from '../../../../../src/extension/runView.ts';
 import { decodeOrThrow } from '../../../../../src/protocol/decode.ts';
@@ -68,4 +68,10 @@ test('rows are sent as they are known, then with recipes and metrics, and again 
 	await until(() => events.at(-1)?.pending === 0);
 	assert.deepEqual(events[0]?.type === 'changes' && events[0].removed, [gone.folder]);
 	assert.equal(reads, 3, 'only the run that changed');
+});
+
+test('a value that is not a number is left out, because one would make the page refuse all rows', () => {
+	const view = { ...viewOf('/x', 'running', 1), accuracy: Number.NaN, reward: Number.POSITIVE_INFINITY };
+	assert.deepEqual(rowOf(view, true, null).metrics, {});
+	assert.deepEqual(rowOf({ ...view, accuracy: 0 }, true, null).metrics, { 'eval/heldout/accuracy': 0 });
 });
