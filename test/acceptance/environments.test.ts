@@ -64,8 +64,11 @@ async function trained(task: Task, seed: string, control: boolean) {
 		const success = values['eval/heldout/accuracy'];
 		return typeof success === 'number' ? [{ stage, success }] : [];
 	});
+	// A run without an evaluation must not pass as a control that learned nothing.
+	const last = lines.at(-1);
+	assert.ok(last?.stage === 'grpo', 'no accuracy after training');
 	const before = lines.findLast(({ stage }) => stage === 'sft')?.success ?? null;
-	const result = { task, seed, control, before, success: lines.at(-1)?.success ?? 0, minutes };
+	const result = { task, seed, control, before, success: last.success, minutes };
 	results.push(result);
 	console.error(JSON.stringify(result));
 	await mkdir(artifacts, { recursive: true });

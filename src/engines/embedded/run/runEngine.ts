@@ -78,6 +78,7 @@ class EmbeddedTraining implements Training {
 			pairs,
 			imitation,
 			environment: this.#environment,
+			signal: gate.stopSignal,
 			onLeftOut: (count, why) => {
 				const rows = formatCounted(count, 'row has been', 'rows have been');
 				warn(`${rows} skipped so far: ${why}.`);
@@ -87,7 +88,7 @@ class EmbeddedTraining implements Training {
 				warn(`The memory of the GPU was full, so micro-batches have at most ${rows} from now on.`);
 			},
 		}).catch((error: unknown) => {
-			// Loading a reward can take a long time, and a stop request does not wait for it.
+			// Loading a reward and playing the first episodes can take a long time, and a stop request does not wait for it.
 			if (Failure.from(error).reason === 'cancelled' && gate.stopRequest) return null;
 			throw error;
 		});

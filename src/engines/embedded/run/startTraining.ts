@@ -54,6 +54,8 @@ export interface StartOptions {
 	readonly imitation: ImitationFiles;
 	/** The recipe's environment, or null if it has none. */
 	readonly environment: OpenedEnvironment | null;
+	/** Aborts when the run is asked to stop. */
+	readonly signal?: AbortSignal;
 }
 
 function progressOf({ state }: StoredCheckpoint): Progress {
@@ -128,8 +130,9 @@ export async function startTraining(options: StartOptions): Promise<StartedTrain
 	check(options);
 	const { source } = dataset;
 	const weights = checkpoint ?? ('path' in recipe.model ? await readCheckpoint(recipe.model.path) : null);
-	const { environment } = options;
-	const rehearsal = environment === null || weights !== null ? null : await rehearse(environment, recipe, source);
+	const { environment, signal } = options;
+	const rehearsal =
+		environment === null || weights !== null ? null : await rehearse(environment, recipe, source, signal);
 	const model = resolveModel(recipe, source, weights, options.imitation, rehearsal);
 	if (checkpoint !== null) checkStages(checkpoint.folder, checkpoint.state.stage.index, recipe);
 	const labels = labelsOf(options, model);

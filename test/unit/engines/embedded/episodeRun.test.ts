@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { turnsOfRollout } from '../../../../src/core/trace/conversation.ts';
 import { playDemonstration } from '../../../../src/engines/embedded/run/episodes/demonstrations.ts';
+import { rehearse } from '../../../../src/engines/embedded/run/episodes/rehearsal.ts';
 import { EnvironmentRunner } from '../../../../src/episodes/environmentRunner.ts';
 import { type RolloutEpisode, rolloutEpisode } from '../../../../src/protocol/rolloutEpisode.ts';
 import type { RolloutLine } from '../../../../src/protocol/rolloutLine.ts';
@@ -255,6 +256,10 @@ test('a solution that is longer than demonstrations are is not imitated as one t
 	};
 	assert.deepEqual(await played(1), ['turns', 1]);
 	assert.deepEqual(await played(2), ['policy', 2]);
+	const source = { trainingRows: 1, training: () => problem, heldOut: () => [] } as never;
+	const opened = { runner, description, columns: () => row, tools: [] } as never;
+	const stopped = rehearse(opened, { seed: 1, stages: [] }, source, AbortSignal.abort());
+	await assert.rejects(stopped, { reason: 'cancelled' });
 });
 
 test('held-out accuracy is not measured if too many episodes fail, and a stopped run abandons it', async () => {

@@ -26,12 +26,13 @@ const ascii = `\n${Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 +
 /**
  * Plays episodes before a model exists, to learn which characters the environment uses and how long its texts are.
  * Half of the episodes follow the solutions of their rows, if these have any. Episodes that fail contribute what they
- * have. Fails with `invalid` if all of them fail.
+ * have. Fails with `invalid` if all of them fail, and with `cancelled` when the signal aborts.
  */
 export async function rehearse(
 	environment: OpenedEnvironment,
 	{ seed, stages }: Pick<ResolvedRecipe, 'seed' | 'stages'>,
 	source: ProblemSource,
+	signal?: AbortSignal,
 ): Promise<Rehearsal> {
 	const shown = stages.flatMap((stage) =>
 		stage.type === 'sft' ? [stage.demonstrations ?? demonstrationDefaults] : [],
@@ -41,6 +42,7 @@ export async function rehearse(
 	const training = Array.from({ length: count }, (_, i) => source.training(seed, i));
 	const played: Episode[] = [];
 	for (const [i, problem] of [...training, ...source.heldOut(problems)].entries()) {
+		if (signal?.aborted) throw new Failure('cancelled', 'Canceled.');
 		played.push(await playDemonstration(environment, problem, { gold: 0.5, maxTurns }, seed, i));
 	}
 	const error = played[0]?.error;
