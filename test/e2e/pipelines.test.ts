@@ -1,4 +1,4 @@
-// @reaches pipeline
+// @reaches pipeline pipelineGraph
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -74,6 +74,8 @@ test('creates an R1 project, runs its pipeline, then measures, rates and reports
 		assert.ok(existsSync(join(pipeline, 'pipeline.json')));
 		await row('base', new RegExp(`running, pretrain, \\d+ of ${steps}`)).waitFor();
 		await row('zero', 'waits for base').waitFor();
+		const graph = await workbench.app('pipelineGraph');
+		for (const name of Object.keys(kept)) await graph.locator('.stage', { hasText: name }).first().waitFor();
 		await workbench.screenshot('pipeline-running');
 	});
 

@@ -1,6 +1,7 @@
 import { basename, dirname } from 'node:path';
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
+import { showQuickPick } from '../quickInput.ts';
 import { displayText } from '../runView.ts';
 import { environmentFilePattern, isEnvironmentUri } from './environmentFiles.ts';
 import { isEnvironmentManifest, manifestNames } from './manifestFiles.ts';
@@ -38,7 +39,7 @@ export async function chooseEnvironment(): Promise<vscode.Uri | undefined> {
 		const path = vscode.workspace.asRelativePath(isEnvironmentUri(uri) ? uri : vscode.Uri.file(dirname(uri.fsPath)));
 		return { label: displayText(path, 200), description: libraryOf(uri), uri };
 	});
-	const chosen = await vscode.window.showQuickPick(items, { placeHolder: 'Environment to verify' });
+	const chosen = await showQuickPick(items, { placeHolder: 'Environment to verify' });
 	return chosen?.uri;
 }
 

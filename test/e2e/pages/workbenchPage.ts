@@ -14,6 +14,8 @@ export type AppName =
 	| 'query'
 	| 'comparison'
 	| 'runTable'
+	| 'pipelineGraph'
+	| 'episode'
 	| 'tree'
 	| 'strategies'
 	| 'dataset'
@@ -104,7 +106,8 @@ export class WorkbenchPage {
 				await this.page.keyboard.press('Escape');
 			}
 		}
-		await this.editorTab(name).first().waitFor();
+		// Until the tab is selected, buttons of the editor belong to the file that was active before.
+		await this.page.locator('.editor-group-container').getByRole('tab', { name, selected: true }).first().waitFor();
 	}
 
 	quickInput(): Locator {

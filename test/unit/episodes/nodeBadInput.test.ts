@@ -35,6 +35,8 @@ interface Fault {
 	readonly message: RegExp;
 	/** Whether the process survives. */
 	readonly survives?: boolean;
+	/** Time limit of a turn, if it must not end the episode first. Such a fault has its own process. */
+	readonly turnMs?: number;
 }
 
 const faults: Readonly<Record<string, Fault>> = {
@@ -85,17 +87,19 @@ const faults: Readonly<Record<string, Fault>> = {
 	},
 	'memory without end': {
 		row: { call: 'self.hoard = []; for (;;) self.hoard.push(new Uint8Array(1 << 20).fill(1))' },
-		...{ kind: 'memory', message: /memory/i },
+		...{ kind: 'memory', message: /memory/i, turnMs: 30_000 },
 	},
 };
 
 describe('a bad environment in TypeScript', () => {
 	let opened: Promise<EnvironmentRunner> | undefined;
-	for (const [what, { row, kind, message, survives }] of Object.entries(faults)) {
+	for (const [what, { row, kind, message, survives, turnMs }] of Object.entries(faults)) {
 		it(`${what}: the episode fails with a reason, and the others continue`, async () => {
-			const limits = { turnMs: 1500, memoryMb: 400 };
-			opened ??= openEnvironment(environment, { name: 'bad.env.ts', limits });
-			const runner = await opened;
+			const open = (limit: number) =>
+				openEnvironment(environment, { name: 'bad.env.ts', limits: { turnMs: limit, memoryMb: 400 } });
+			const opening = turnMs === undefined ? (opened ?? open(1500)) : open(turnMs);
+			if (turnMs === undefined) opened = opening;
+			const runner = await opening;
 			const [good, bad] = [runner.start({}), runner.start(row)];
 			const count = async () => (await good.call([{ name: 'countUp', arguments: {} }])).results[0]?.content;
 			await good.reset();

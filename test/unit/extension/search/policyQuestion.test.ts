@@ -43,7 +43,7 @@ test('a run offers its current weights and its checkpoints, newest first, with t
 	});
 	const answer = await askPolicy(
 		{ title: 'The policy', step: 2, steps: 6 },
-		{ runs } as never,
+		{ own: runs } as never,
 		async () => ({ serverChoices: () => [server] }) as never,
 		{ kind: 'checkpoint', folder: best },
 	);
