@@ -101,7 +101,7 @@ export class App extends Disposable {
 		const progress =
 			status === 'running' && done !== null && total !== null ? `${formatCount(done)} / ${formatCount(total)}` : null;
 		const round = rounds === null ? null : `${rounds.done} of ${rounds.total} rounds`;
-		const gained = gain === null ? null : `${gain < 0 ? '−' : '+'}${formatPercent(Math.abs(gain))}`;
+		const gained = gain === null ? null : `${gain < 0 ? '−' : '+'}${(100 * Math.abs(gain)).toFixed(1)} points`;
 		const facts = [
 			accuracy === null ? null : formatPercent(accuracy),
 			gained === null ? null : element('span', { class: gain !== null && gain < 0 ? 'loss' : 'gain' }, gained),

@@ -120,7 +120,8 @@ export class RunTableModel extends Disposable {
 	}
 
 	toggleColumn(id: string): void {
-		const shown = this.shown.map((column) => column.id);
+		// Columns that no run has yet are kept.
+		const shown = this.#state.columns ?? this.#columns.usual;
 		const columns = shown.includes(id) ? shown.filter((other) => other !== id) : [...shown, id];
 		// A table without the name could not be read.
 		this.set({ columns: columns.includes('name') ? columns : ['name', ...columns] });

@@ -24,8 +24,10 @@ export interface EnvironmentNeeds {
 	log(file: string, lines: readonly string[]): void;
 }
 
-/** Number of rows, maximum turns of the random policy, and seed used in the editor: about 50 episodes, which take less than half a second. */
-const plan = { rows: 12, turns: 20, seed: 1 } as const;
+/** Rows that are verified in the editor: about 50 episodes, which take less than half a second. */
+export const verifiedRows = { rows: 12, seed: 1 } as const;
+/** Maximum turns of the random policy. */
+const maxTurns = 20;
 
 /** Verifies one environment file. Only one verification runs at a time; a new one cancels the current one. */
 export class EnvironmentSession extends Disposable {
@@ -97,7 +99,7 @@ export class EnvironmentSession extends Disposable {
 				lease: hosts.lease(source.kind === 'file' ? environmentHostLanguage(file) : 'python', 'environment'),
 			};
 		}
-		const { rows, turns, seed } = plan;
+		const { seed } = verifiedRows;
 		const runner = new EnvironmentRunner(hosts, source.file, {
 			seed,
 			limits: this.#needs.limits(file),
@@ -108,8 +110,14 @@ export class EnvironmentSession extends Disposable {
 		try {
 			const text = source.kind === 'file' ? this.#needs.text(file) : undefined;
 			const own = source.kind === 'file' ? {} : { own: (count: number) => runner.rows(count) };
-			const data = await environmentData({ file, rows, seed, signal, ...(text === undefined ? {} : { text }), ...own });
-			const verification = await verifyEnvironment(runner, data, { turns, seed, signal });
+			const data = await environmentData({
+				file,
+				...verifiedRows,
+				signal,
+				...(text === undefined ? {} : { text }),
+				...own,
+			});
+			const verification = await verifyEnvironment(runner, data, { turns: maxTurns, seed, signal });
 			signal.throwIfAborted();
 			this.#needs.log(file, [...runner.takeLogs(), ...verification.episodes.flatMap(({ logs }) => logs)]);
 			this.#set({ phase: 'done', verification, failure: null });

@@ -3,6 +3,7 @@ import { formatCounted, formatNumber } from '../../../base/format.ts';
 import { environmentData } from '../../../episodes/environmentData.ts';
 import type { Episode } from '../../../protocol/episode.ts';
 import type { CommandHandlers } from '../../commandTable.ts';
+import { verifiedRows } from '../../environments/environmentSession.ts';
 import { type EnvironmentWorkbench, environmentArgument } from '../../environments/environmentWorkbench.ts';
 import { commandIds } from '../../ids.ts';
 import type { LazyPanels } from '../../lazyPanels.ts';
@@ -49,7 +50,7 @@ async function verifiedEpisode(
 		(await showQuickPick(items, { title: 'Open episode', placeHolder: 'Select an episode of the verification' }));
 	if (picked === undefined) return undefined;
 	const { episode } = picked;
-	const rows = (await environmentData({ file, rows: 12, seed: 1 })).rows.filter(({ row }) => row === episode.row);
+	const rows = (await environmentData({ file, ...verifiedRows })).rows.filter(({ row }) => row === episode.row);
 	const [row] = rows;
 	// In a file that is too large to number its lines, several rows have the same number.
 	if (row === undefined || rows.length > 1) {

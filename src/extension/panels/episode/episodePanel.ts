@@ -9,6 +9,7 @@ import {
 	episodeCommandSchema,
 	episodeRequests,
 } from '../../../protocol/episodeMessages.ts';
+import { verifiedRows } from '../../environments/environmentSession.ts';
 import type { EnvironmentWorkbench } from '../../environments/environmentWorkbench.ts';
 import { agreeForeignCode } from '../../foreignCodeQuestion.ts';
 import { panelTypes } from '../../ids.ts';
@@ -34,8 +35,8 @@ const app = {
 	requests: episodeRequests,
 } as const;
 
-/** Number of rows to choose from. The first ones drawn with this seed are those of verification in the editor. */
-const rows = { rows: 100, seed: 1 } as const;
+/** Rows to choose from. The first ones drawn with this seed are those of verification in the editor. */
+const rows = { ...verifiedRows, rows: 100 } as const;
 
 /** A panel that steps through episodes of one environment. */
 export class EpisodePanel extends AppPanel<EpisodeEvent, EpisodeCommand, typeof episodeRequests> {

@@ -58,10 +58,13 @@ test('the graph shows each stage with its state, accuracy, gain and time, and op
 	await pipeline('running');
 	const node = (name: string) => page.locator('.stage', { hasText: name }).first();
 	await node('rl').waitFor();
-	assert.match((await node('rl').innerText()).replace(/\s+/g, ' '), /rl grpo · 40 \/ 100 40\.0% \+15\.0% 1 min 15 s/);
+	assert.match(
+		(await node('rl').innerText()).replace(/\s+/g, ' '),
+		/rl grpo · 40 \/ 100 40\.0% \+15\.0 points 1 min 15 s/,
+	);
 	assert.match(
 		(await node('train').innerText()).replace(/\s+/g, ' '),
-		/train grpo · 1 of 2 rounds · waiting 20\.0% −5\.0%/,
+		/train grpo · 1 of 2 rounds · waiting 20\.0% −5\.0 points/,
 	);
 	assert.equal(await page.locator('.graph > svg path').count(), 3);
 	await looksRight(view, 'pipeline-graph', [320]);
