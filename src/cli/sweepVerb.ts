@@ -1,6 +1,6 @@
 import { Failure } from '../base/failure.ts';
 import { formatCount, formatCounted } from '../base/format.ts';
-import { parseVariedKey, sweepGrid, sweepPlan, withinBudget } from '../core/sweep/sweepPlan.ts';
+import { parseVariedKey, sweepGrid, sweepPlan, type VariedKey, withinBudget } from '../core/sweep/sweepPlan.ts';
 import { readPipelineFile } from '../runs/pipeline/startPipeline.ts';
 import { resolveRecipeFile } from '../runs/prepareRun.ts';
 import { runSweep, type SweepResult } from '../runs/sweep.ts';
@@ -45,11 +45,7 @@ export const sweepVerb = defineVerb({
 		const keys = (values.vary ?? []).map(parseVariedKey);
 		const seeds = Array.from({ length: values.seeds ?? 0 }, (_, i) => i + 1);
 		const grid = sweepGrid(keys, seeds);
-		const steps = await stepsOf(
-			recipe,
-			keys.map(({ path }) => path),
-			values.halving ?? false,
-		);
+		const steps = await stepsOf(recipe, keys, values.halving ?? false);
 		const halving = values.halving
 			? { eta: values.eta ?? defaultEta, first: values.first ?? Math.ceil(steps / 9) }
 			: null;
@@ -131,14 +127,25 @@ function resultLines(results: readonly SweepResult[], metric: string): string[] 
 	];
 }
 
-/** Returns the steps of all stages of a recipe. Fails with `unsupported` for pipelines and for varied steps. */
-async function stepsOf(recipe: string, paths: readonly (readonly string[])[], halving: boolean): Promise<number> {
+/**
+ * Returns the steps of all stages of the longest run. Fails with `unsupported` for pipelines, and for varied steps with
+ * halving.
+ */
+async function stepsOf(recipe: string, keys: readonly VariedKey[], halving: boolean): Promise<number> {
 	if ((await readPipelineFile(recipe)) !== null) {
 		throw new Failure('unsupported', 'A sweep trains single runs, but this recipe is a pipeline.', 'Sweep one stage.');
 	}
-	if (halving && paths.some((path) => path.at(-1) === 'steps')) {
+	const lengths = keys.filter(({ path }) => path.at(-1) === 'steps');
+	if (halving && lengths.length > 0) {
 		throw new Failure('unsupported', 'Successive halving compares runs of the same length.', 'Do not vary steps.');
 	}
-	const { stages } = await resolveRecipeFile(recipe);
-	return stages.reduce((sum, stage) => sum + stage.steps, 0);
+	let longest = 0;
+	for (const { set } of lengths.length === 0 ? [{ set: [] }] : sweepGrid(lengths, [])) {
+		const { stages } = await resolveRecipeFile(recipe, { set: [...set] });
+		longest = Math.max(
+			longest,
+			stages.reduce((sum, stage) => sum + stage.steps, 0),
+		);
+	}
+	return longest;
 }

@@ -71,6 +71,8 @@ test('the commands in docs/environments.md lead from nothing to a trained model'
 	const planned = await place.call('sweep', 'guess.recipe.json', '--vary', 'stages.1.learning_rte=1,2', '--dry-run');
 	assert.equal(planned.status, 2);
 	assert.match(planned.stderr, /"learning_rte" is not a valid key/);
+	const longer = await place.call('sweep', 'guess.recipe.json', '--vary', 'stages.0.steps=300,1000', '--dry-run');
+	assert.match(longer.stdout, /^2 runs, at most 2,800 steps\.$/m, longer.stderr);
 
 	// What the tutorial says about exchanged hints.
 	const code = await readFile(environment, 'utf8');

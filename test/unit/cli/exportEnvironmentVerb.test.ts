@@ -55,6 +55,11 @@ test('export-environment writes the environment, what it imports, and its rows',
 	}
 	const written = await readFile(join(place.folder, 'trl/my_guess_environment.py'), 'utf8');
 	assert.equal(written, await readFile(join(place.folder, 'my-guess.env.py'), 'utf8'));
+	// GRPOTrainer appends the text of reset to a list of messages.
+	assert.match(
+		await readFile(join(place.folder, 'trl/train.py'), 'utf8'),
+		/isinstance\(prompt, str\)[\s\S]*\.map\(conversational\)/,
+	);
 	const again = await place.call('export-environment', 'my-guess.env.py', 'trl', '--to', 'trl');
 	assert.equal(again.status, 2);
 	assert.match(again.stderr, /trl is not empty/);
