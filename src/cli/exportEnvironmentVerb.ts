@@ -65,6 +65,10 @@ async function exportOf(target: EnvironmentTarget, runner: EnvironmentRunner, da
 		throw new Failure('unsupported', `${basename(runner.file)} cannot be exported.`, action);
 	}
 	const environment = await runner.describe();
+	// A class can have another name than the one in its file.
+	if (!/^[A-Za-z_]\w*$/.test(environment.name)) {
+		throw new Failure('unsupported', `The class name ${environment.name} cannot be exported.`, 'Rename the class.');
+	}
 	const columns = data.described === null ? null : Object.keys(data.rows[0]?.columns ?? {});
 	const source = basename(runner.file);
 	const stem = packageOf(runner.file);
@@ -78,17 +82,25 @@ async function writeExport(
 	data: EnvironmentData,
 ): Promise<void> {
 	await requireNew(out);
+	const copies = new Map<string, string>();
+	const folder = dirname(file);
+	for (const one of new Set([file, ...loaded])) {
+		const name =
+			one === file ? `${environmentModule(packageOf(file))}.py` : relative(folder, one).replaceAll('\\', '/');
+		if (name.startsWith('../')) continue;
+		const path = places.code + name;
+		if (files.has(path) || copies.has(path)) {
+			const action = 'Rename the file that the environment imports.';
+			throw new Failure('invalid', `The environment has a file ${name}, and so has the export.`, action);
+		}
+		copies.set(path, one);
+	}
 	const put = async (path: string) => {
 		await mkdir(dirname(join(out, path)), { recursive: true });
 		return join(out, path);
 	};
 	for (const [path, text] of files) await writeFile(await put(path), text);
-	const folder = dirname(file);
-	for (const one of new Set([file, ...loaded])) {
-		const name =
-			one === file ? `${environmentModule(packageOf(file))}.py` : relative(folder, one).replaceAll('\\', '/');
-		if (!name.startsWith('../')) await copyFile(one, await put(places.code + name));
-	}
+	for (const [path, one] of copies) await copyFile(one, await put(path));
 	const [rowsFile] = data.files;
 	if (data.described !== null && rowsFile !== undefined) await copyFile(rowsFile, await put(places.rows));
 }

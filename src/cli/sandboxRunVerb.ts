@@ -31,18 +31,17 @@ export const sandboxRunVerb = defineVerb({
 		let sandbox: Promise<Sandbox> | undefined;
 		for await (const line of createInterface({ input: process.stdin })) {
 			if (line.trim() === '') continue;
-			sandbox ??= findSandbox();
-			output.summary(await answer(line, sandbox));
+			output.summary(await answer(line, () => (sandbox ??= findSandbox())));
 		}
 		return 0;
 	},
 });
 
 /** Runs the program in a request. Returns how it ended, or why it could not be run. */
-async function answer(line: string, sandbox: Promise<Sandbox>): Promise<object> {
+async function answer(line: string, sandbox: () => Promise<Sandbox>): Promise<object> {
 	try {
 		const { program, args, files, stdin, seconds, memoryMb } = decodeOrThrow(requestSchema, parse(line), 'The request');
-		const found = await sandbox;
+		const found = await sandbox();
 		const missing = found.missing(program);
 		if (missing !== null) throw new Failure('unavailable', missing);
 		const limits = {

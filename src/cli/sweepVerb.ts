@@ -104,7 +104,8 @@ export const sweepVerb = defineVerb({
 			});
 			for (const line of resultLines(results, metric)) output.line(line);
 			output.line(`To compare the runs, filter the table of runs by tags:${tag}.`);
-			return stop.signal.aborted ? 130 : 0;
+			if (stop.signal.aborted) return 130;
+			return results.some(({ status }) => status === 'finished') ? 0 : 1;
 		} finally {
 			release();
 		}

@@ -114,10 +114,12 @@ async function train(
 		}
 		const reached = until !== null && (state.record.step ?? 0) >= until;
 		if (!stopping && (reached || paused || signal.aborted)) {
-			stopping = true;
-			// The run might have ended in the meantime, which the next look shows.
-			await stopEngine(folder, state.record, true).catch(() => undefined);
-			continue;
+			// An engine that does not answer is asked again. If the run has just ended, the next look shows it.
+			stopping = await stopEngine(folder, state.record, true).then(
+				() => true,
+				() => false,
+			);
+			if (stopping) continue;
 		}
 		await new Promise((resolve) => setTimeout(resolve, pollMs));
 	}

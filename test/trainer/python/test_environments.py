@@ -274,6 +274,28 @@ def test_a_tool_that_cannot_be_described_is_refused() -> None:
         environment_class({"name": "Made", "tools": [tool]}, lambda method, params: {})
 
 
+@pytest.mark.parametrize(
+    ("name", "argument", "reason"),
+    [
+        ("reset", "text", "a tool named reset"),
+        ("_ask", "text", "a tool named _ask"),
+        ("send", "from", "an argument named from"),
+        ("send", "self", "an argument named self"),
+    ],
+)
+def test_names_that_a_server_can_have_and_a_method_cannot_are_refused(name: str, argument: str, reason: str) -> None:
+    properties = {argument: {"type": "string", "description": "Text"}}
+    schema = {
+        "name": name,
+        "description": "Sends.",
+        "parameters": {"type": "object", "properties": properties, "required": [argument]},
+    }
+    tool = {"name": name, "isAsync": False, "location": None, "fault": None, "schema": schema}
+    with pytest.raises(Failure, match=reason) as raised:
+        environment_class({"name": "Made", "tools": [tool]}, lambda method, params: {})
+    assert raised.value.reason == "unsupported"
+
+
 def test_observed_ranges() -> None:
     assert observed([1, 0, 0, 1, 0]) == [[1, 3], [4, 5]]
     assert observed([0]) == [[0, 1]]

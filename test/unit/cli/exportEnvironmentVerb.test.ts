@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { packageOf } from '../../../src/core/episode/export/environmentExport.ts';
+import { environmentTargets, packageOf } from '../../../src/core/episode/export/environmentExport.ts';
+import { exportEnvironment } from '../../../src/core/episode/export/exportEnvironment.ts';
 import { guessing } from '../episodes/guessingEnvironment.ts';
 import { objects, Workplace } from './cliFixtures.ts';
 
@@ -80,6 +81,35 @@ test('export-environment reports what does not work in the target', limit, async
 		const refused = await place.call('export-environment', ...args);
 		assert.equal(refused.status, 2, refused.stderr);
 		assert.match(refused.stderr, message);
+	}
+});
+
+test('export-environment does not overwrite its own files', limit, async (context) => {
+	const place = await Workplace.make(context);
+	await place.write('train.py', 'hint = "higher"\n');
+	await place.write('guess.env.py', `from train import hint\n${guessing}`);
+	const ended = await place.call('export-environment', 'guess.env.py', 'out', '--to', 'trl');
+	assert.equal(ended.status, 2, ended.stdout);
+	assert.match(ended.stderr, /has a file train\.py, and so has the export/);
+	await assert.rejects(readdir(join(place.folder, 'out')), /ENOENT/);
+});
+
+test('a file name cannot add code to an export', () => {
+	const source = 'a"""\nimport os; os.abort()\n\\"""\u2028.env.py';
+	for (const target of environmentTargets) {
+		const { files } = exportEnvironment(target, {
+			...{ stem: packageOf(source), source, columns: ['prompt'] },
+			environment: {
+				...{ name: 'Guess', tools: [], resetParameters: [], resetTakesAll: true, asyncReset: false },
+				...{ ownsReward: true, reportsDone: true, location: { line: 1, endLine: 1 }, places: {} },
+			},
+		});
+		for (const [path, text] of files) {
+			const lines = text.split('\n').filter((line) => line.includes('abort'));
+			for (const line of lines) assert.match(line, /^(# |"{3})Generated from a[^"\\\u2028]+ by "reasoning-lab/, path);
+			// JSON can contain U+2028, at which Python's splitlines divides.
+			assert.ok(!text.includes('splitlines'), path);
+		}
 	}
 });
 

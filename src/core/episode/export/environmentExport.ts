@@ -26,9 +26,12 @@ export interface ExportFinding {
 	readonly action?: string;
 }
 
-/** Returns `Generated from guess.env.py by "reasoning-lab export-environment".` */
+/**
+ * Returns `Generated from guess.env.py by "reasoning-lab export-environment".` It becomes a docstring or a comment, so
+ * characters of a file name that would end either are replaced.
+ */
 export function generatedBy(source: string): string {
-	return `Generated from ${source} by "reasoning-lab export-environment".`;
+	return `Generated from ${source.replace(/["\\]|\p{C}|\p{Zl}|\p{Zp}/gu, '_')} by "reasoning-lab export-environment".`;
 }
 
 /** Returns a text as a Python string literal. */

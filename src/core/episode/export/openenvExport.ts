@@ -121,7 +121,7 @@ def row_of(seed: int | None, given: dict) -> dict:
     """Returns the columns that a client sent, or else the row with the number of the seed."""
     if given or not ROWS.exists():
         return {**dict.fromkeys(COLUMNS), **given}
-    lines = [line for line in ROWS.read_text().splitlines() if line.strip()]
+    lines = [line for line in ROWS.read_text("utf-8").split("\\n") if line.strip()]
     return {**dict.fromkeys(COLUMNS), **json.loads(lines[(seed or 0) % len(lines)])}
 
 

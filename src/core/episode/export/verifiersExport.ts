@@ -181,7 +181,8 @@ class EnvironmentConfig(vf.TasksetConfig):
 
 class EnvironmentTaskset(vf.Taskset[EnvironmentTask, EnvironmentConfig]):
     def load(self):
-        rows = [json.loads(line) for line in ROWS.read_text().splitlines() if line.strip()] if ROWS.exists() else []
+        lines = ROWS.read_text("utf-8").split("\\n") if ROWS.exists() else []
+        rows = [json.loads(line) for line in lines if line.strip()]
         columns = dict.fromkeys(key for row in rows for key in row)
         for row in rows:
             row = {column: row.get(column) for column in columns}

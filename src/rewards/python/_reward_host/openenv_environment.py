@@ -113,6 +113,8 @@ class OpenEnvEnvironment:
             fixed = {key: value["const"] for key, value in properties.items() if isinstance(value, dict) and "const" in value}
             name = _tool_name(variant.get("title"))
             about = variant.get("description") or self._about
+            if name in actions:
+                raise libraries.fault("invalid", f"Two actions of {self.address} are named {name}")
             shown = plain_tool(name, about, variant, without=("metadata", *fixed))
             actions[name] = (shown, _with(fixed))
         return actions

@@ -1,5 +1,6 @@
 """The server of an OpenEnv folder, in a thread of this process, and requests to any OpenEnv server."""
 
+import http.client
 import importlib
 import json
 import os
@@ -7,7 +8,6 @@ import socket
 import sys
 import threading
 import time
-import urllib.error
 import urllib.parse
 import urllib.request
 
@@ -101,7 +101,7 @@ def read_json(address, optional=False):
         if not isinstance(value, dict):
             raise ValueError("the reply is not an object")
         return value
-    except (OSError, ValueError, urllib.error.HTTPError) as error:
+    except (OSError, ValueError, RecursionError, http.client.HTTPException) as error:
         if optional:
             return {}
         base = address.rpartition("/")[0]

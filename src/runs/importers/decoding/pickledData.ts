@@ -44,9 +44,9 @@ export class PickledData {
 		if (value instanceof PickleList) return this.#list(value, depth);
 		if (value instanceof PickleDict) return this.#object(value, depth);
 		if (value instanceof PickleTensor) return this.#tensor(value);
-		if (value instanceof PickleBytes) return '[bytes]';
-		if (value instanceof PickleObject) return `[${value.name}]`;
-		if (value instanceof PickleName) return value.name;
+		if (value instanceof PickleBytes) return this.#counted('[bytes]', 8);
+		if (value instanceof PickleObject) return this.#counted(`[${value.name}]`, value.name.length);
+		if (value instanceof PickleName) return this.#counted(value.name, value.name.length);
 		return this.#counted(typeof value === 'object' ? null : value, 8);
 	}
 

@@ -14,6 +14,9 @@ const largestPickle = 512 << 20;
 /** Decoded storages to keep, in bytes: all tensors of a file can share one. */
 const keptStorage = 64 << 20;
 
+/** Maximum number of values next to the list, because they are added to each row. */
+const maxBeside = 100;
+
 interface Opened {
 	readonly pickle: Pickle;
 	readonly items: readonly unknown[];
@@ -92,11 +95,13 @@ export class TorchRows {
 		const list = saved instanceof PickleDict ? saved.get(this.#list) : undefined;
 		if (!(saved instanceof PickleDict) || !(list instanceof PickleList))
 			throw new Error(`it has no list "${this.#list}"`);
-		const names = saved.entries.flatMap(([key, value]) =>
-			typeof key === 'string' && (typeof value === 'number' || typeof value === 'string')
-				? [[key, value] as const]
-				: [],
-		);
+		const names = saved.entries
+			.flatMap(([key, value]) =>
+				typeof key === 'string' && (typeof value === 'number' || typeof value === 'string')
+					? [[key, value] as const]
+					: [],
+			)
+			.slice(0, maxBeside);
 		const [first] = list.items;
 		const columns = first instanceof PickleDict ? first.entries.map(([key]) => String(key)) : [];
 		return { pickle, items: list.items, columns, beside: Object.fromEntries(names) };

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import keyword
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -105,17 +106,40 @@ def environment_class(
     for tool in description["tools"]:
         if tool["schema"] is None:
             raise Failure("invalid", f"{tool['fault']['message']}.", "Fix the environment file, then verify it.")
-        members[tool["name"]] = tool_method(tool["schema"], tool["isAsync"])
-    made = type(description["name"], (RemoteEnvironment,), members)
-    for tool in description["tools"]:
-        # The schema determines the prompt, so it must be the same as in a plain TRL script.
-        if get_json_schema(getattr(made, tool["name"]))["function"] != tool["schema"]:
+        # TRL does not offer such methods as tools, and they would replace those of this class.
+        if tool["name"].startswith("_") or tool["name"] in ("reset", "get_reward"):
             raise Failure(
                 "unsupported",
-                f"The types used by tool {tool['name']} in environment {description['name']} are not supported.",
-                "Use numbers, strings, booleans, lists and dictionaries.",
+                f"TRL does not support a tool named {tool['name']}, as in environment {description['name']}.",
+                "Rename the tool.",
             )
-    return made
+        members[tool["name"]] = described_method(description["name"], tool)
+    return type(description["name"], (RemoteEnvironment,), members)
+
+
+def described_method(owner: str, tool: dict[str, Any]) -> Any:
+    """Returns the method of a tool. Raises Failure `unsupported` if a chat template would be given another schema."""
+    schema = tool["schema"]
+    for key in schema["parameters"]["properties"]:
+        if keyword.iskeyword(key) or key == "self":
+            raise Failure(
+                "unsupported",
+                f"TRL does not support an argument named {key}, as in tool {tool['name']} of environment {owner}.",
+                "Rename the argument.",
+            )
+    try:
+        method = tool_method(schema, tool["isAsync"])
+        # The schema determines the prompt, so it must be the same as in a plain TRL script.
+        same = get_json_schema(method)["function"] == schema
+    except Exception:
+        same = False
+    if not same:
+        raise Failure(
+            "unsupported",
+            f"The types used by tool {tool['name']} in environment {owner} are not supported.",
+            "Use numbers, strings, booleans, lists and dictionaries.",
+        )
+    return method
 
 
 def tool_method(schema: Schema, is_async: bool) -> Any:

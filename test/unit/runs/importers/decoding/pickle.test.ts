@@ -56,6 +56,11 @@ describe('pickles', () => {
 		await assert.rejects(dataOf(`\x80\x02${']'.repeat(100)}${'a'.repeat(99)}.`), /nested more than 64 levels deep/);
 		// A list that contains itself.
 		await assert.rejects(dataOf('\x80\x02]q\x00h\x00a.'), /nested more than/);
+		// Copies of one long name.
+		const name = `cos\n${'x'.repeat(1000)}\nq\x00`;
+		for (const object of [name, `${name})Rq\x00`]) {
+			await assert.rejects(dataOf(`\x80\x02${object}0](${'h\x00'.repeat(2000)}e.`), /is too large/);
+		}
 		await assert.rejects(dataOf('\x80\x02I1\n.'), /opcode 0x49 at byte 2 of the pickle is not supported/);
 		await assert.rejects(dataOf('\x80\x02r\xff\xff\xff\xff.'), /numbers its objects wrongly/);
 		for (const wrong of ['', '.', '\x80\x02', '(.', 'e', 'K', 'X\xff\xff\xff\xff.', 'h\x05.', '}K\x01K\x02e.', 'R.']) {
