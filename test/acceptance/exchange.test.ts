@@ -8,7 +8,8 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { createServer as createHttpServer } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -111,6 +112,32 @@ describe('other libraries', () => {
 		} finally {
 			here.dispose();
 			there.dispose();
+		}
+	});
+
+	test('an OpenEnv server cannot redirect to another server', time, async () => {
+		const asked: string[] = [];
+		const other = createHttpServer((request, response) => {
+			asked.push(String(request.url));
+			response.writeHead(404).end();
+		}).listen(0, '127.0.0.1');
+		await once(other, 'listening');
+		const { port } = other.address() as AddressInfo;
+		const action = { title: 'CountAction', properties: { amount: { type: 'integer' } } };
+		const server = createHttpServer((_, response) => response.end(JSON.stringify({ action })))
+			.on('upgrade', (_, socket) => {
+				socket.end(`HTTP/1.1 302 Found\r\nLocation: ws://127.0.0.1:${port}/ws\r\nContent-Length: 0\r\n\r\n`);
+			})
+			.listen(0, '127.0.0.1');
+		await once(server, 'listening');
+		const runner = await opened(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+		try {
+			await assert.rejects(runner.describe(), /cannot be reached/);
+			assert.deepEqual(asked, []);
+		} finally {
+			runner.dispose();
+			server.close();
+			other.close();
 		}
 	});
 

@@ -53,7 +53,10 @@ describe('sandbox-run', () => {
 
 	it('runs nothing without a sandbox', async () => {
 		// A line that is not a request does not need a sandbox.
-		const [torn, refused] = await replies(['{', python('')], { REASONING_LAB_SANDBOX: 'container:no/such/image', PATH: '' });
+		const [torn, refused] = await replies(['{', python('')], {
+			REASONING_LAB_SANDBOX: 'container:no/such/image',
+			PATH: '',
+		});
 		assert.match(String((torn as { error: string }).error), /not valid JSON/);
 		assert.match(String((refused as { error: string }).error), /not run without a sandbox/);
 	});

@@ -25,6 +25,8 @@ class OpenEnvEnvironment:
 
     def __init__(self, target, arguments, passing=()):
         self._passing = passing
+        # The library's client would follow redirects to any other server (websockets/asyncio/client.py reads this once).
+        os.environ["WEBSOCKETS_MAX_REDIRECTS"] = "1"
         module, self.version = libraries.require(_NAMES, "openenv.core.generic_client", _OLDEST)
         self._client_type = module.GenericEnvClient
         self._sum = _summed(arguments)
