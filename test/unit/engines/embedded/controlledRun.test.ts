@@ -197,9 +197,10 @@ test('a second SIGTERM ends the engine immediately', async () => {
 	await eventually(async () => (await readRecord(run).catch(() => null))?.status === 'running', 'the run works');
 	await new Promise((resolve) => setTimeout(resolve, 200));
 	engine.kill('SIGTERM');
-	await new Promise((resolve) => setTimeout(resolve, 20));
-	engine.kill('SIGTERM');
-	assert.equal((await engine.exit).signal, 'SIGTERM');
+	// On a busy machine, signals that follow each other closely arrive as one.
+	const again = setInterval(() => engine.kill('SIGTERM'), 20);
+	const { signal } = await engine.exit.finally(() => clearInterval(again));
+	assert.equal(signal, 'SIGTERM');
 	assert.equal(await effectiveStatus(await readRecord(run)), 'crashed');
 });
 
