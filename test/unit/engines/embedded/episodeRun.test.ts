@@ -262,6 +262,25 @@ test('a solution that is longer than demonstrations are is not imitated as one t
 	await assert.rejects(stopped, { reason: 'cancelled' });
 });
 
+test('a run whose rows have no solutions says that it learns from random calls', async () => {
+	await writeFile(
+		join(place.folder, 'unsolved.jsonl'),
+		rows.map((row) => JSON.stringify({ ...row, calls: 'guess 2' })).join('\n'),
+	);
+	const run = await place.prepare({
+		...recipe,
+		dataset: { path: 'unsolved.jsonl' },
+		stages: [{ ...recipe.stages[0], steps: 1 }],
+	});
+	assert.equal((await runHere(place, run)).code, 0);
+	const messages = (await alertsOf(run)).map(({ message }) => message);
+	assert.match(
+		messages.join('\n'),
+		/^The "calls" column is not a list .* Demonstrations consist of random calls instead\.$/,
+	);
+	assert.deepEqual(await alertsOf(whole.run), []);
+});
+
 test('held-out accuracy is not measured if too many episodes fail, and a stopped run abandons it', async () => {
 	const stages = [{ ...grpo, steps: 2 }];
 	const model = { path: (await listCheckpoints(whole.run)).at(-1)?.path };

@@ -2,7 +2,7 @@ import { Failure } from '../../../../base/failure.ts';
 import { Random } from '../../../../base/random.ts';
 import type { Problem } from '../../../../core/dataset/problem.ts';
 import { randomPolicy, scriptPolicy } from '../../../../core/episode/episodePolicies.ts';
-import { solutionOf } from '../../../../core/episode/solution.ts';
+import { type Solution, solutionColumn, solutionOf } from '../../../../core/episode/solution.ts';
 import type { ResolvedSftStage } from '../../../../core/recipe/resolvedRecipe.ts';
 import { runEpisode } from '../../../../episodes/runEpisode.ts';
 import type { Episode } from '../../../../protocol/episode.ts';
@@ -107,19 +107,16 @@ async function demonstrations(
 ): Promise<ImitatedSequence[]> {
 	const { feed, recipe, learner } = host.parts;
 	const { environment, text } = player;
+	const settings = stage.demonstrations ?? demonstrationDefaults;
 	const rows: ImitatedSequence[] = [];
+	const solutions: Solution[] = [];
 	let failed = 0;
 	let unusable = 0;
 	while (rows.length < stage.batch_size) {
 		if (host.interrupt.aborted) throw new Failure('cancelled', 'Canceled.');
 		const { problem, number } = feed.next();
-		const episode = await playDemonstration(
-			environment,
-			problem,
-			stage.demonstrations ?? demonstrationDefaults,
-			recipe.seed,
-			number,
-		);
+		solutions.push(solutionOf(environment.columns(problem)));
+		const episode = await playDemonstration(environment, problem, settings, recipe.seed, number);
 		if (episode.error !== undefined) {
 			failed++;
 			const about = { failed, rows: stage.batch_size, index: number, error: episode.error };
@@ -142,5 +139,14 @@ async function demonstrations(
 			);
 		}
 	}
+	if (host.progress.stageStep === 0 && settings.gold > 0) noteLacking(host, solutions);
 	return rows;
+}
+
+/** Warns if no row has a solution, which would otherwise go unnoticed: the model learns from random calls. */
+function noteLacking(host: StageHost, solutions: readonly Solution[]): void {
+	if (solutions.some(({ turns }) => turns !== null)) return;
+	const why = solutions.find(({ fault }) => fault !== undefined)?.fault;
+	const message = why ?? `The rows of the first batch have no solutions in a column "${solutionColumn}"`;
+	host.alert('warning', `${message}. Demonstrations consist of random calls instead.`);
 }
