@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { Disposable, toDisposable } from '../base/disposable.ts';
@@ -66,6 +67,8 @@ export class ThreadPool extends Disposable {
 			const urgent = task.kind === 'searchLines' || task.kind === 'searchStep';
 			const queue = urgent ? this.#urgent : this.#waiting;
 			const job: Job = { task, listener, signal, resolve, reject };
+			// Every queued task listens; Node 20 prints a warning from the eleventh listener on.
+			if (signal !== undefined) setMaxListeners(0, signal);
 			signal?.addEventListener(
 				'abort',
 				() => {

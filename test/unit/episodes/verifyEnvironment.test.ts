@@ -216,6 +216,8 @@ describe('what is wrong with an environment is found, at its line', () => {
 			'no-tools warning 1',
 			'no-reward warning 1',
 		]);
+		const misnamed = await verify(guessing.replace('def get_reward', 'def getReward'), guessData);
+		assert.equal(misnamed.findings.find(({ kind }) => kind === 'no-reward')?.action, 'Rename getReward to get_reward.');
 		const endless = await verify(
 			'class Endless:\n    def reset(self, **row): pass\n    def look(self) -> str:\n        """Looks."""\n        return "nothing"\n    def get_reward(self): return 0\n',
 			dataOf({}),

@@ -20,6 +20,8 @@ test('the notes of a device say what was tried, and what decided', () => {
 		'cuda was not used: onnxruntime-node for linux x64 does not include it.',
 		'webgpu was not used: no WebGPU adapter was found.',
 	]);
+	const sentence = { provider: 'cuda', error: 'its libraries are not installed.' };
+	assert.deepEqual(deviceNotes(event({ tried: [sentence] })), ['cuda was not used: its libraries are not installed.']);
 	const measured = [timing('webgpu', 30), timing('cpu', 90)];
 	assert.deepEqual(deviceNotes(event({ took: 'webgpu', tried: tried.slice(0, 1), measured })), [
 		'cuda was not used: onnxruntime-node for linux x64 does not include it.',
