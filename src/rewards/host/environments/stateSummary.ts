@@ -11,7 +11,12 @@ type Summary = Record<string, unknown>;
  * Never throws.
  */
 export function summarizeState(instance: object): Summary {
-	return new Summarizer().fields(instance, 0);
+	try {
+		return new Summarizer().fields(instance, 0);
+	} catch {
+		// A proxy can throw when its keys are listed.
+		return {};
+	}
 }
 
 class Summarizer {

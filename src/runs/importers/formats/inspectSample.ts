@@ -43,11 +43,20 @@ function scoresIn(sample: Fields): [string, number | null][] {
 	return scores.filter(([name]) => name !== '__proto__');
 }
 
+/** Maximum number of characters that replace references to attachments in a sample. */
+const maxAttached = 32 << 20;
+
 /** Long strings are stored once per sample and referred to by their hash. */
 function attached(sample: Fields): (text: string) => string {
 	const attachments = fieldsOf(sample.attachments) ?? {};
+	let left = maxAttached;
 	return (text) =>
-		text.replace(/attachment:\/\/([0-9a-f]{32})/g, (whole, hash: string) => textOf(attachments[hash]) ?? whole);
+		text.replace(/attachment:\/\/([0-9a-f]{32})/g, (whole, hash: string) => {
+			const found = textOf(attachments[hash]);
+			if (found === null || found.length > left) return whole;
+			left -= found.length;
+			return found;
+		});
 }
 
 function messageOf(value: unknown, resolved: (text: string) => string): Message | null {
