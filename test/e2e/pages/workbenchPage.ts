@@ -93,21 +93,23 @@ export class WorkbenchPage {
 	/** Opens a workspace file by name. */
 	async openFile(name: string): Promise<void> {
 		const row = this.quickItems().filter({ hasText: name }).first();
-		// Retry, because a search can finish before a new file is indexed, and any focus change closes the list.
+		const tab = this.page.locator('.editor-group-container').getByRole('tab', { name, selected: true }).first();
+		// Retry, because a search can finish before a new file is indexed, any focus change closes the list, and an editor
+		// that was requested earlier can appear late and replace the file.
 		for (let attempt = 0; ; attempt++) {
 			const timeout = attempt < 5 ? 4000 : patience;
 			try {
 				await this.page.keyboard.press('Control+P');
 				await this.quickInput().fill(name, { timeout });
 				await row.click({ timeout });
-				break;
+				// Until the tab is selected, buttons of the editor belong to the file that was active before.
+				await tab.waitFor({ timeout });
+				return;
 			} catch (error) {
 				if (attempt >= 5) throw error;
 				await this.page.keyboard.press('Escape');
 			}
 		}
-		// Until the tab is selected, buttons of the editor belong to the file that was active before.
-		await this.page.locator('.editor-group-container').getByRole('tab', { name, selected: true }).first().waitFor();
 	}
 
 	quickInput(): Locator {
