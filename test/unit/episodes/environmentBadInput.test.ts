@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { defaultEnvironmentLimits, type EnvironmentLimits } from '../../../src/episodes/environmentRunner.ts';
 import { EpisodeFault } from '../../../src/episodes/episodeSession.ts';
 import type { EpisodeError } from '../../../src/protocol/episode.ts';
-import { processesWith } from '../rewards/hostFixtures.ts';
+import { processesWith, until } from '../rewards/hostFixtures.ts';
 import { openEnvironment } from './environmentFixtures.ts';
 
 /** An environment whose tool does something bad on rows with `bad`, and otherwise counts. */
@@ -226,7 +226,8 @@ describe('a bad environment', () => {
 		const runner = await openEnvironment(text);
 		const mark = `left-${process.pid}`;
 		await runner.start({ mark }).reset();
-		assert.equal((await processesWith(`MARK=${mark}`)).length, 1);
+		// A program's environment can be read only some time after it has started.
+		await until(async () => (await processesWith(`MARK=${mark}`)).length === 1);
 		const { process: host } = await runner.loaded();
 		runner.dispose();
 		await host.ended;
