@@ -1,12 +1,8 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import * as v from 'valibot';
 import { Failure } from '../base/failure.ts';
-import { readNamed } from '../files/safeFile.ts';
-import { decodeOrThrow } from '../protocol/decode.ts';
-import { type DebuggedEpisode, playReplySchema } from '../protocol/environmentHost.ts';
+import type { Schema } from '../protocol/decode.ts';
+import { type DebuggedEpisode, type PlayReply, playReplySchema } from '../protocol/environmentHost.ts';
 import type { ToolCall } from '../protocol/episode.ts';
+import { DebugFiles, type DebugResult } from '../rewards/debugFiles.ts';
 
 /** An episode to debug. */
 export interface EpisodeDebugRequest {
@@ -18,46 +14,21 @@ export interface EpisodeDebugRequest {
 	readonly calls: readonly (readonly ToolCall[])[];
 }
 
-const outcomeSchema = v.union([
-	v.object({ reply: playReplySchema }),
-	v.object({ failure: v.looseObject({ message: v.string() }) }),
-]);
-export type EpisodeDebugOutcome = v.InferOutput<typeof outcomeSchema>;
+export type EpisodeDebugOutcome = DebugResult<PlayReply>;
 
 /**
- * Command line and files for playing one episode under a debugger: `PROGRAM --episode REQUEST REPLY`. Uses the same program,
- * loading and calls as verification and training, without their limits.
+ * Writes the request for playing one episode under a debugger. Uses the same program, loading and calls as verification and
+ * training, without their limits.
  */
-export class EpisodeDebugLaunch {
-	readonly #folder: string;
-	/** Arguments for the host program. */
-	readonly args: readonly string[];
-
-	private constructor(folder: string) {
-		this.#folder = folder;
-		this.args = ['--episode', join(folder, 'request.json'), join(folder, 'reply.json')];
-	}
-
-	static async write({ file, row, seed, calls }: EpisodeDebugRequest): Promise<EpisodeDebugLaunch> {
-		const folder = await mkdtemp(join(tmpdir(), 'episode-debug-'));
-		const request: DebuggedEpisode = {
-			load: { file, seed },
-			reset: { row, seed },
-			calls: calls.map((turn) => turn.map((call) => ({ name: call.name, arguments: call.arguments ?? null }))),
-		};
-		await writeFile(join(folder, 'request.json'), JSON.stringify(request), { mode: 0o600 });
-		return new EpisodeDebugLaunch(folder);
-	}
-
-	/** Returns the outcome, or null if the program exited before writing one. */
-	async outcome(): Promise<EpisodeDebugOutcome | null> {
-		const text = (await readNamed(this.args[2] as string).catch(() => null))?.toString('utf8') ?? null;
-		return text === null ? null : decodeOrThrow(outcomeSchema, JSON.parse(text), 'The result of the debugged episode');
-	}
-
-	async remove(): Promise<void> {
-		await rm(this.#folder, { recursive: true, force: true });
-	}
+export function writeEpisodeDebugLaunch(asked: EpisodeDebugRequest): Promise<DebugFiles<PlayReply>> {
+	const { file, row, seed, calls } = asked;
+	const request: DebuggedEpisode = {
+		load: { file, seed },
+		reset: { row, seed },
+		calls: calls.map((turn) => turn.map((call) => ({ name: call.name, arguments: call.arguments ?? null }))),
+	};
+	const schema = playReplySchema as unknown as Schema<PlayReply>;
+	return DebugFiles.write('episode-debug-', '--episode', request, schema, 'The result of the debugged episode');
 }
 
 /** Returns a breakpoint condition that holds only in this turn, where 0 is the reset. */

@@ -21,6 +21,8 @@ const step = c('step', 'BIGINT', 'optimizer update; null if the trainer does not
 const groupId = c('group_id', 'BIGINT', "the rollout's group, unique within run, split and step");
 const turn = c('turn', 'BIGINT', 'number of the turn, from 1');
 const index = c('index', 'BIGINT', 'index of the rollout within its group');
+/** Columns that identify a rollout. */
+const rollout = [run, split, step, groupId, index];
 
 /**
  * Views that the rollout index provides for SQL. docs/queries.md and the editor's completions are generated from them.
@@ -113,11 +115,7 @@ export const indexViews: readonly IndexView[] = [
 		name: 'reward_components',
 		rows: 'one component of the reward for a rollout',
 		columns: [
-			run,
-			split,
-			step,
-			groupId,
-			index,
+			...rollout,
 			c('name', 'VARCHAR', 'component name'),
 			c('value', 'DOUBLE', 'unweighted value, as recorded; null if it failed'),
 		],
@@ -126,11 +124,7 @@ export const indexViews: readonly IndexView[] = [
 		name: 'turns',
 		rows: 'a message of the policy that called tools or was answered by the environment',
 		columns: [
-			run,
-			split,
-			step,
-			groupId,
-			index,
+			...rollout,
 			turn,
 			c('message', 'INTEGER', 'index of the message in the completion, from 0; null if the calls are in no message'),
 			c('calls', 'INTEGER', 'number of tool calls; 0 if the message was only answered'),
@@ -143,11 +137,7 @@ export const indexViews: readonly IndexView[] = [
 		name: 'calls',
 		rows: 'a tool call',
 		columns: [
-			run,
-			split,
-			step,
-			groupId,
-			index,
+			...rollout,
 			turn,
 			c('call', 'BIGINT', 'number of the call in its turn, from 1'),
 			c('name', 'VARCHAR', 'name of the tool, as the policy wrote it'),

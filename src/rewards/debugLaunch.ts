@@ -1,12 +1,9 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import * as v from 'valibot';
 import { Failure } from '../base/failure.ts';
-import { readNamed } from '../files/safeFile.ts';
-import { decodeOrThrow } from '../protocol/decode.ts';
-import { type LoadRequest, type RewardContext, scoreReplySchema } from '../protocol/rewardHost.ts';
+import type { Schema } from '../protocol/decode.ts';
+import { type LoadRequest, type RewardContext, type ScoreReply, scoreReplySchema } from '../protocol/rewardHost.ts';
 import type { ScoreRow } from '../protocol/scorer.ts';
+import { DebugFiles, type DebugResult } from './debugFiles.ts';
 
 /** A row on which to debug a reward. */
 export interface DebugRequest {
@@ -20,52 +17,25 @@ export interface DebugRequest {
 /** A debugger can pause the program for any length of time, so the timeout is a full day. */
 const timeoutMs = 24 * 3600_000;
 
-const outcomeSchema = v.union([
-	v.object({ reply: scoreReplySchema }),
-	v.object({ failure: v.looseObject({ message: v.string() }) }),
-]);
-export type DebugOutcome = v.InferOutput<typeof outcomeSchema>;
+export type DebugOutcome = DebugResult<ScoreReply>;
 
 /**
- * Command line and files for scoring a single row under a debugger: `PROGRAM --once REQUEST REPLY`. Uses the same
- * program, loading and scoring as verification and training, but without the batch's other rows. With those rows, a
- * breakpoint would be hit on every row, and a reward that is called with a whole batch would not know which row to
- * debug.
+ * Writes the request for scoring a single row under a debugger. Uses the same program, loading and scoring as
+ * verification and training, but without the batch's other rows. With those rows, a breakpoint would be hit on every row,
+ * and a reward that is called with a whole batch would not know which row to debug.
  */
-export class DebugLaunch {
-	readonly #folder: string;
-	/** Arguments for the host program. */
-	readonly args: readonly string[];
-
-	private constructor(folder: string) {
-		this.#folder = folder;
-		this.args = ['--once', join(folder, 'request.json'), join(folder, 'reply.json')];
-	}
-
-	static async write({ file, reward, context, row }: DebugRequest): Promise<DebugLaunch> {
-		const folder = await mkdtemp(join(tmpdir(), 'reward-debug-'));
-		const load: LoadRequest = { file, builtIns: [], context };
-		const score = { reward, rows: [row], timeoutMs, coverage: false };
-		await writeFile(join(folder, 'request.json'), JSON.stringify({ load, score }), { mode: 0o600 });
-		return new DebugLaunch(folder);
-	}
-
-	/** Returns the outcome, or null if the program exited before writing one. */
-	async outcome(): Promise<DebugOutcome | null> {
-		const text = (await readNamed(this.args[2] as string).catch(() => null))?.toString('utf8') ?? null;
-		return text === null ? null : decodeOrThrow(outcomeSchema, JSON.parse(text), 'The result of the debugged reward');
-	}
-
-	async remove(): Promise<void> {
-		await rm(this.#folder, { recursive: true, force: true });
-	}
+export function writeDebugLaunch({ file, reward, context, row }: DebugRequest): Promise<DebugFiles<ScoreReply>> {
+	const load: LoadRequest = { file, builtIns: [], context };
+	const score = { reward, rows: [row], timeoutMs, coverage: false };
+	const schema = scoreReplySchema as unknown as Schema<ScoreReply>;
+	return DebugFiles.write('reward-debug-', '--once', { load, score }, schema, 'The result of the debugged reward');
 }
 
 /** Returns the launch arguments for debugpy, under the names that debugpy uses. */
 export function pythonLaunch(
 	python: string,
 	programs: string,
-	launch: Pick<DebugLaunch, 'args'>,
+	launch: { readonly args: readonly string[] },
 ): Record<string, unknown> {
 	return {
 		request: 'launch',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { EpisodeDebugLaunch, episodeOutcomeText, turnCondition } from '../../src/episodes/episodeDebugLaunch.ts';
+import { episodeOutcomeText, turnCondition, writeEpisodeDebugLaunch } from '../../src/episodes/episodeDebugLaunch.ts';
 import { bodyLine } from '../../src/extension/rewardTests/bodyLine.ts';
 import { pythonLaunch } from '../../src/rewards/debugLaunch.ts';
 import { rewardHostFolder } from '../../src/rewards/rewardHostFolder.ts';
@@ -26,7 +26,7 @@ describe('an episode under debugpy', { skip }, () => {
 		await writeFile(file, guessing);
 		const guess = (value: number) => [{ name: 'guess', arguments: { value } }];
 		const calls = [guess(3), guess(5), guess(9)];
-		const launch = await EpisodeDebugLaunch.write({ file, row: { number: 7 }, seed: 1, calls });
+		const launch = await writeEpisodeDebugLaunch({ file, row: { number: 7 }, seed: 1, calls });
 		try {
 			const text = await readFile(file, 'utf8');
 			const signature = text.split('\n').findIndex((line) => line.includes('def guess('));

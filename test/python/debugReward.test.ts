@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { findSignatures } from '../../src/extension/rewards/rewardSignatures.ts';
 import { bodyLine } from '../../src/extension/rewardTests/bodyLine.ts';
-import { DebugLaunch, outcomeWords, pythonLaunch } from '../../src/rewards/debugLaunch.ts';
+import { outcomeWords, pythonLaunch, writeDebugLaunch } from '../../src/rewards/debugLaunch.ts';
 import { rewardHostFolder } from '../../src/rewards/rewardHostFolder.ts';
 import { root } from '../scripts/paths.ts';
 import { findTestPython } from '../scripts/pythonEnvironment.ts';
@@ -23,7 +23,7 @@ describe('a Python reward under debugpy', { skip }, () => {
 		const answer = '47';
 		const row = { prompt: '40+7=', completion: 'it is 42', answer, row: { answer }, truncated: false };
 		const context = { tags: { think: null, answer: null }, task: null, folder: root };
-		const batch = await DebugLaunch.write({ file, reward: 'digits', row, context });
+		const batch = await writeDebugLaunch({ file, reward: 'digits', row, context });
 		try {
 			const text = readFileSync(file, 'utf8');
 			const signature = findSignatures(text, file).find(({ name }) => name === 'digits');

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Writable } from 'node:stream';
 import { CliOutput } from '../../src/cli/cliOutput.ts';
 import { runCommandLine } from '../../src/cli/runCommandLine.ts';
 import type { EnvironmentRunner } from '../../src/episodes/environmentRunner.ts';
 import type { EpisodeTurn, ToolCall } from '../../src/protocol/episode.ts';
 import { root } from '../scripts/paths.ts';
+import { Written } from './written.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -63,19 +63,4 @@ export async function exportedTo(target: string, file: string, folder: string): 
 	const status = await runCommandLine(argv, new CliOutput(true, out.stream, err.stream), '');
 	assert.equal(status, 0, err.text);
 	return JSON.parse(out.text);
-}
-
-/** A stream that keeps what is written to it. */
-class Written {
-	text = '';
-	readonly stream = Object.assign(
-		new Writable({
-			decodeStrings: false,
-			write: (chunk: unknown, _encoding, done) => {
-				this.text += String(chunk);
-				done();
-			},
-		}),
-		{ isTTY: false, columns: 80 },
-	) as unknown as NodeJS.WriteStream;
 }

@@ -89,8 +89,8 @@ export class PlayerBar extends Disposable {
 		this.#range.disabled = lastTurn === 0;
 		this.#play.setDisabled(lastTurn === 0);
 		this.#speed.setValue(String(speed));
-		setText(this.#place, turn === 0 ? `Reset of ${lastTurn}` : `Turn ${turn} of ${lastTurn}`);
-		if (turn === 0) setText(this.#place, lastTurn === 0 ? 'Reset' : `Reset, before turn 1 of ${lastTurn}`);
+		const reset = lastTurn === 0 ? 'Reset' : `Reset, before turn 1 of ${lastTurn}`;
+		setText(this.#place, turn === 0 ? reset : `Turn ${turn} of ${lastTurn}`);
 		setAria(this.#range, 'valuetext', this.#place.textContent ?? '');
 	}
 

@@ -69,6 +69,28 @@ export class Frames {
 /** Animation frames for this page. */
 export const frames = new Frames();
 
+/** Draws at most once per animation frame, however often it is scheduled. */
+export class Redraw {
+	readonly #draw: () => void;
+	#frame = 0;
+
+	constructor(draw: () => void) {
+		this.#draw = draw;
+	}
+
+	schedule(): void {
+		if (this.#frame !== 0) return;
+		this.#frame = frames.request(() => {
+			this.#frame = 0;
+			this.#draw();
+		});
+	}
+
+	dispose(): void {
+		frames.cancel(this.#frame);
+	}
+}
+
 /**
  * Forwards changes immediately. While the page is hidden, collects them and forwards them together when it becomes
  * visible.

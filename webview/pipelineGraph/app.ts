@@ -4,7 +4,7 @@ import type { GraphNode } from '../../src/core/pipeline/stageGraph.ts';
 import type { PipelineAction } from '../../src/protocol/pipelineGraphMessages.ts';
 import { button } from '../lib/controls.ts';
 import { element, fill, setText } from '../lib/dom.ts';
-import { frames } from '../lib/frames.ts';
+import { Redraw } from '../lib/frames.ts';
 import { type IconName, icon } from '../lib/icons.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { PipelineModel } from './pipelineModel.ts';
@@ -39,7 +39,7 @@ export class App extends Disposable {
 	readonly #none = element('p', { class: 'quiet', hidden: true });
 	readonly #resume = button({ label: 'Resume', icon: 'resume', onClick: () => this.#actions.act('resume') });
 	readonly #stop = button({ label: 'Stop', icon: 'stop', onClick: () => this.#actions.act('stop') });
-	#frame = 0;
+	readonly #redraw = this.register(new Redraw(() => this.#render()));
 
 	constructor(root: HTMLElement, model: PipelineModel, actions: AppActions) {
 		super();
@@ -64,17 +64,8 @@ export class App extends Disposable {
 			element('div', { class: 'graph-area', tabIndex: 0, role: 'region', aria: { label: 'Graph' } }, this.#graph),
 			this.#none,
 		);
-		this.register(model.onChange(() => this.#schedule()));
-		this.register({ dispose: () => frames.cancel(this.#frame) });
+		this.register(model.onChange(() => this.#redraw.schedule()));
 		this.#render();
-	}
-
-	#schedule(): void {
-		if (this.#frame !== 0) return;
-		this.#frame = frames.request(() => {
-			this.#frame = 0;
-			this.#render();
-		});
 	}
 
 	#render(): void {

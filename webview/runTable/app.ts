@@ -6,7 +6,7 @@ import { LiveRegion } from '../lib/a11y.ts';
 import { button, textField } from '../lib/controls.ts';
 import { DataTable } from '../lib/dataTable.ts';
 import { element, setText } from '../lib/dom.ts';
-import { frames } from '../lib/frames.ts';
+import { Redraw } from '../lib/frames.ts';
 import { select } from '../lib/select.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { ColumnChooser } from './columnChooser.ts';
@@ -47,7 +47,7 @@ export class App extends Disposable {
 		onClick: () => this.#actions.compare(this.#model.selected),
 	});
 	readonly #live = this.register(new LiveRegion());
-	#frame = 0;
+	readonly #redraw = this.register(new Redraw(() => this.#render()));
 	#head = '';
 
 	constructor(root: HTMLElement, model: RunTableModel, actions: AppActions) {
@@ -91,17 +91,8 @@ export class App extends Disposable {
 			this.#empty,
 			this.#live.element,
 		);
-		this.register(model.onChange(() => this.#schedule()));
-		this.register({ dispose: () => frames.cancel(this.#frame) });
+		this.register(model.onChange(() => this.#redraw.schedule()));
 		this.#render();
-	}
-
-	#schedule(): void {
-		if (this.#frame !== 0) return;
-		this.#frame = frames.request(() => {
-			this.#frame = 0;
-			this.#render();
-		});
 	}
 
 	#render(): void {

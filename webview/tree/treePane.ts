@@ -1,7 +1,7 @@
 import { Disposable, toDisposable } from '../../src/base/disposable.ts';
 import { Emitter } from '../../src/base/event.ts';
 import { element, setText } from '../lib/dom.ts';
-import { frames } from '../lib/frames.ts';
+import { Redraw } from '../lib/frames.ts';
 import type { ThemeWatcher } from '../lib/theme.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { AccessibleTree } from './accessibleTree.ts';
@@ -62,7 +62,7 @@ export class TreePane extends Disposable {
 	#slowness = 1;
 	/** Whether to keep the whole tree in view as it grows, until the user pans or zooms. */
 	#fitted = true;
-	#frame = 0;
+	readonly #redraw = new Redraw(() => this.#draw());
 	#timer: ReturnType<typeof setTimeout> | undefined;
 	#layoutEnd = 0;
 	#layoutCost = 0;
@@ -127,7 +127,7 @@ export class TreePane extends Disposable {
 		);
 		this.register(
 			toDisposable(() => {
-				frames.cancel(this.#frame);
+				this.#redraw.dispose();
 				clearTimeout(this.#timer);
 			}),
 		);
@@ -221,11 +221,7 @@ export class TreePane extends Disposable {
 
 	#invalidate(...what: Part[]): void {
 		for (const part of what) this.#stale.add(part);
-		if (this.#frame !== 0) return;
-		this.#frame = frames.request(() => {
-			this.#frame = 0;
-			this.#draw();
-		});
+		this.#redraw.schedule();
 	}
 
 	#resize(): void {

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { Disposable } from '../../base/disposable.ts';
 import { Failure } from '../../base/failure.ts';
-import { DebugLaunch, outcomeWords } from '../../rewards/debugLaunch.ts';
+import { outcomeWords, writeDebugLaunch } from '../../rewards/debugLaunch.ts';
 import type { DebuggedRow, RewardDebugging } from '../rewards/rewardDebugging.ts';
 import type { RewardEnvironment } from '../rewards/rewardEnvironment.ts';
 import { rewardLanguage } from '../rewards/rewardFiles.ts';
@@ -58,7 +58,7 @@ export class RewardDebugger extends Disposable implements RewardDebugging {
 		const folders = (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri.fsPath);
 		const what = { kind: 'data', dataset: false, cases: false } as const;
 		const { data } = await verifier.plan({ file, folders, what });
-		const launch = await DebugLaunch.write({ file, reward, row, context: data.context });
+		const launch = await writeDebugLaunch({ file, reward, row, context: data.context });
 		const mark = await rewardBreakpoint(file, reward);
 		try {
 			await this.#debugger.run({ file, name: `Debug ${reward}`, args: launch.args }, started);

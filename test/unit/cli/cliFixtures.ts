@@ -3,7 +3,6 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Writable } from 'node:stream';
 import type { TestContext } from 'node:test';
 import { CliOutput } from '../../../src/cli/cliOutput.ts';
 import { runCommandLine } from '../../../src/cli/runCommandLine.ts';
@@ -13,6 +12,7 @@ import { prepareRun } from '../../../src/runs/prepareRun.ts';
 import { runsIn } from '../../../src/runs/runFolders.ts';
 import { readRecord } from '../../../src/runs/runReader.ts';
 import { builtProgram } from '../../support/programs.ts';
+import { Written } from '../../support/written.ts';
 import { runHere } from '../engines/embedded/runHere.ts';
 
 const cli = builtProgram('dist/cli.js');
@@ -131,21 +131,6 @@ export class Workplace {
 			Object.assign(process.env, before.environment);
 		}
 	}
-}
-
-/** A stream that keeps what is written to it. */
-class Written {
-	text = '';
-	readonly stream = Object.assign(
-		new Writable({
-			decodeStrings: false,
-			write: (chunk: unknown, _encoding, done) => {
-				this.text += String(chunk);
-				done();
-			},
-		}),
-		{ isTTY: false, columns: 80 },
-	) as unknown as NodeJS.WriteStream;
 }
 
 /** Stops a test's engines, which would otherwise outlive it. */

@@ -5,7 +5,11 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { promisify } from 'node:util';
-import { EpisodeDebugLaunch, episodeOutcomeText, turnCondition } from '../../../src/episodes/episodeDebugLaunch.ts';
+import {
+	episodeOutcomeText,
+	turnCondition,
+	writeEpisodeDebugLaunch,
+} from '../../../src/episodes/episodeDebugLaunch.ts';
 import { node, root } from '../../scripts/paths.ts';
 import { rewardFolder } from '../rewards/hostFixtures.ts';
 import { guessing } from './guessingEnvironment.ts';
@@ -17,7 +21,7 @@ const guess = (value: unknown) => [{ name: 'guess', arguments: { value } }];
 async function played(ending: 'py' | 'ts', text: string, calls: ReturnType<typeof guess>[], row = { number: 7 }) {
 	const file = join(await rewardFolder(), `guess.env.${ending}`);
 	await writeFile(file, text);
-	const launch = await EpisodeDebugLaunch.write({ file, row, seed: 1, calls });
+	const launch = await writeEpisodeDebugLaunch({ file, row, seed: 1, calls });
 	const host = join(root, 'src/rewards', ending === 'py' ? 'python/reward_host.py' : 'host/main.ts');
 	const program = ending === 'py' ? ['python3', host] : [node, '--disable-warning=ExperimentalWarning', host];
 	try {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { DebugLaunch, outcomeWords } from '../../../src/rewards/debugLaunch.ts';
+import { outcomeWords, writeDebugLaunch } from '../../../src/rewards/debugLaunch.ts';
 import { node, root } from '../../scripts/paths.ts';
 
 const host = join(root, 'src/rewards/host/main.ts');
@@ -23,7 +23,7 @@ describe('debugging a TypeScript reward', () => {
 		await writeFile(file, source);
 		const row = { prompt: '1+2=', completion, answer: '3', row: { answer: '3' }, truncated: false };
 		const context = { tags: { think: null, answer: null }, task: null, folder };
-		const launch = await DebugLaunch.write({ file, reward, row, context });
+		const launch = await writeDebugLaunch({ file, reward, row, context });
 		try {
 			await promisify(execFile)(node, ['--disable-warning=ExperimentalWarning', host, ...launch.args]);
 			const outcome = await launch.outcome();

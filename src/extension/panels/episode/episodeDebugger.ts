@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import * as vscode from 'vscode';
 import { Failure } from '../../../base/failure.ts';
-import { EpisodeDebugLaunch, episodeOutcomeText, turnCondition } from '../../../episodes/episodeDebugLaunch.ts';
+import { episodeOutcomeText, turnCondition, writeEpisodeDebugLaunch } from '../../../episodes/episodeDebugLaunch.ts';
 import { readNamed } from '../../../files/safeFile.ts';
 import type { EnvironmentDescription } from '../../../protocol/environmentHost.ts';
 import type { EpisodeBranch } from '../../../protocol/episodeMessages.ts';
@@ -37,7 +37,7 @@ export async function debugTurn(
 		);
 	}
 	const marks: vscode.Breakpoint[] = [];
-	const launch = await EpisodeDebugLaunch.write({ file, row: columns, seed, calls });
+	const launch = await writeEpisodeDebugLaunch({ file, row: columns, seed, calls });
 	try {
 		for (const line of lines) {
 			const mark = ensureBreakpoint(file, line, turnCondition(file, turn));

@@ -119,8 +119,10 @@ export class EpisodePanel extends AppPanel<EpisodeEvent, EpisodeCommand, typeof 
 				session.begin();
 				break;
 			case 'reset':
+				session.reset(command);
+				break;
 			case 'call':
-				session[command.type](command as never);
+				session.call(command);
 				break;
 			case 'reward':
 			case 'replay':

@@ -1,28 +1,23 @@
-import { readFile, writeFile } from 'node:fs/promises';
 import process from 'node:process';
 import { decodeOrThrow } from '../../../protocol/decode.ts';
 import { type CallReply, debuggedEpisodeSchema, type ResetReply } from '../../../protocol/environmentHost.ts';
 import type { Capture } from '../capture.ts';
-import { LoadFault } from '../importFile.ts';
+import { answerOnce } from '../debugged.ts';
 import type { LocalImports } from '../localImports.ts';
-import { messageOf } from '../userFrames.ts';
 import { EnvironmentServer } from './environmentServer.ts';
 
 /**
- * Debugger mode: plays the episode in a file, then writes `{reply}` or `{failure}` to another file. Breakpoints can be
- * limited to a turn by the variable REASONING_LAB_TURN: "0" during the reset, then the number of the turn, from 1.
+ * Debugger mode: plays the episode in a file. Breakpoints can be limited to a turn by the variable REASONING_LAB_TURN: "0" during the reset, then the number of the turn, from 1.
  */
-export async function playOnce(
+export function playOnce(
 	capture: Capture,
 	imports: LocalImports,
 	own: string,
 	requestPath: string,
 	replyPath: string,
 ): Promise<void> {
-	let outcome: object;
-	try {
-		const text = await readFile(requestPath, 'utf8');
-		const { load, reset, calls } = decodeOrThrow(debuggedEpisodeSchema, JSON.parse(text), 'The request');
+	return answerOnce(requestPath, replyPath, async (asked) => {
+		const { load, reset, calls } = decodeOrThrow(debuggedEpisodeSchema, asked, 'The request');
 		const server = new EnvironmentServer(capture, imports, own);
 		await server.load(load);
 		process.env.REASONING_LAB_TURN = '0';
@@ -35,10 +30,6 @@ export async function playOnce(
 			last = await server.call({ instance: 0, state: false, calls: one });
 			turns.push(last as CallReply);
 		}
-		outcome = { reply: { reset: started, turns, reward: null } };
-	} catch (error) {
-		const failure = error instanceof LoadFault ? error.data : { reason: 'internal', message: messageOf(error) };
-		outcome = { failure };
-	}
-	await writeFile(replyPath, JSON.stringify(outcome));
+		return { reset: started, turns, reward: null };
+	});
 }

@@ -2,32 +2,20 @@
 can be limited to a turn by the variable REASONING_LAB_TURN: "0" during the reset, then the number of the turn, from 1.
 """
 
-import json
 import os
 
-from . import frames
 from .capture import Capture
+from .debugged import answer_once
 from .environments import Environments
-from .module_file import LoadFault
 
 
 def main(request_path, reply_path):
-    with open(request_path, encoding="utf-8") as file:
-        request = json.load(file)
-    # Do not capture output, so it appears in the debug console.
+    answer_once(request_path, reply_path, _play)
+
+
+def _play(request):
     environments = Environments(Capture())
-    try:
-        environments.load(request["load"])
-        reply = {"reply": _play(environments, request)}
-    except LoadFault as fault:
-        reply = {"failure": fault.data}
-    except Exception as error:
-        reply = {"failure": {"reason": "internal", "message": frames.message_of(error)}}
-    with open(reply_path, "w", encoding="utf-8") as file:
-        json.dump(reply, file, allow_nan=False)
-
-
-def _play(environments, request):
+    environments.load(request["load"])
     os.environ["REASONING_LAB_TURN"] = "0"
     reset = environments.reset({"instance": 0, **request["reset"]})
     played = {"reset": reset, "turns": [], "reward": None}
