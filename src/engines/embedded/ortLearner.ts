@@ -104,6 +104,7 @@ export async function createLearner(options: LearnerOptions): Promise<Learner> {
 	}
 	prepareEnvironment();
 	const pool = new WorkerPool(workerScript());
+	const helpers = new WorkerPool(workerScript());
 	try {
 		pool.add();
 		const threads = Math.max(1, options.workers);
@@ -112,18 +113,46 @@ export async function createLearner(options: LearnerOptions): Promise<Learner> {
 		while (pool.size < workers) pool.add();
 		await pool.broadcast({ kind: 'open', shape: options.shape, providers: [provider], rival: null });
 		const execution: ExecutionReport = { provider, workers, tried, measured };
-		const memory = residentProviders.includes(provider) ? new DeviceMemory(pool) : new HostMemory(pool);
+		const memory = await memoryOf(options, execution, pool, helpers);
 		const policy = await memory.create('policy', parameters);
 		return new OrtLearner(provider === 'cpu' ? options : enlarged(options, provider), {
-			pool,
+			pools: [pool, helpers],
 			memory,
 			policy,
 			execution,
 		});
 	} catch (error) {
-		await pool.close();
+		await Promise.all([pool.close(), helpers.close()]);
 		throw error;
 	}
+}
+
+/** Minimum number of parameters per helper, and maximum number of helpers: the memory bandwidth limits them. */
+const helperParameters = 1 << 19;
+const maxHelpers = 8;
+
+/**
+ * Returns the memory of the provider's models. If the optimizer's state is on the host, but a single worker uses the
+ * device, helpers share the optimizer's arithmetic.
+ */
+async function memoryOf(
+	{ shape, workers }: LearnerSizes,
+	{ provider }: ExecutionReport,
+	pool: WorkerPool,
+	helpers: WorkerPool,
+): Promise<ModelMemory> {
+	if (residentProviders.includes(provider)) return new DeviceMemory(pool);
+	const count = Math.min(maxHelpers, workers, Math.floor(parameterCount(shape) / helperParameters));
+	if (provider === 'cpu' || count < 2) return new HostMemory(pool);
+	const job: OpenJob = { kind: 'open', shape, providers: ['cpu'], rival: null };
+	await Promise.all(
+		Array.from({ length: count }, () => {
+			helpers.add();
+			// A new helper takes its own job, because the earlier ones are still performing theirs.
+			return helpers.run(() => ({ job, transfer: [] }));
+		}),
+	);
+	return new HostMemory(helpers);
 }
 
 /** Chooses the execution provider. Uses the preferred one without comparing times if it computes correctly. */
@@ -219,7 +248,8 @@ function lastPlace({ tokens, promptLength }: Sequence): PerToken {
 }
 
 interface LearnerParts {
-	readonly pool: WorkerPool;
+	/** The workers that run programs, and helpers that only do arithmetic. */
+	readonly pools: readonly [WorkerPool, WorkerPool];
 	readonly memory: ModelMemory;
 	readonly policy: TrainedModel;
 	readonly execution: ExecutionReport;
@@ -231,6 +261,7 @@ class OrtLearner implements Learner {
 	readonly execution: ExecutionReport;
 	readonly #rows: MicroBatchRows;
 	readonly #pool: WorkerPool;
+	readonly #helpers: WorkerPool;
 	readonly #memory: ModelMemory;
 	readonly #policy: TrainedModel;
 	#reference: TrainedModel | null = null;
@@ -241,7 +272,7 @@ class OrtLearner implements Learner {
 	readonly #operations = new Sequencer();
 	#running = 0;
 
-	constructor(options: LearnerOptions, { pool, memory, policy, execution }: LearnerParts) {
+	constructor(options: LearnerOptions, { pools, memory, policy, execution }: LearnerParts) {
 		this.shape = options.shape;
 		this.parameters = parameterSpecs(options.shape);
 		this.headParameters = valueParameterSpecs(options.shape);
@@ -249,7 +280,7 @@ class OrtLearner implements Learner {
 		const tensorBytes = execution.provider === 'cpu' ? Infinity : (options.tensorBytes ?? safeTensorBytes);
 		const most = { sample: options.sampleRows, train: options.trainRows };
 		this.#rows = new MicroBatchRows(options.shape, most, tensorBytes, options.onFewerRows);
-		this.#pool = pool;
+		[this.#pool, this.#helpers] = pools;
 		this.#memory = memory;
 		this.#policy = policy;
 	}
@@ -548,8 +579,8 @@ class OrtLearner implements Learner {
 		return this.#alone(() => this.#head(head).model.resetOptimizer());
 	}
 
-	dispose(): Promise<void> {
-		return this.#pool.close();
+	async dispose(): Promise<void> {
+		await Promise.all([this.#pool.close(), this.#helpers.close()]);
 	}
 
 	#logprobs(rows: readonly Sequence[], weights: TrainedModel, temperature: number): Promise<PerToken[]> {

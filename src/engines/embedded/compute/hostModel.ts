@@ -10,13 +10,13 @@ import type { WorkerPool } from './workerPool.ts';
 /** A model in memory that all workers share. */
 class HostModel implements TrainedModel {
 	readonly count: number;
-	readonly #pool: WorkerPool;
+	readonly #arithmetic: WorkerPool;
 	readonly #shared: SharedWeights;
 	/** Created when needed, because it has three more vectors of the same length as the weights. */
 	#optimizer: SharedOptimizer | null = null;
 
-	constructor(pool: WorkerPool, slot: WeightsRef['slot'], weights: Float32Array) {
-		this.#pool = pool;
+	constructor(arithmetic: WorkerPool, slot: WeightsRef['slot'], weights: Float32Array) {
+		this.#arithmetic = arithmetic;
 		this.#shared = new SharedWeights(slot, weights);
 		this.count = weights.length;
 	}
@@ -80,24 +80,25 @@ class HostModel implements TrainedModel {
 	}
 
 	#trained(): SharedOptimizer {
-		this.#optimizer ??= new SharedOptimizer(this.#pool, modelOf(this.ref.slot), this.count);
+		this.#optimizer ??= new SharedOptimizer(this.#arithmetic, modelOf(this.ref.slot), this.count);
 		return this.#optimizer;
 	}
 }
 
 /** Keeps models in memory that all workers share. */
 export class HostMemory implements ModelMemory {
-	readonly #pool: WorkerPool;
+	readonly #arithmetic: WorkerPool;
 
-	constructor(pool: WorkerPool) {
-		this.#pool = pool;
+	/** @param arithmetic workers that update weights */
+	constructor(arithmetic: WorkerPool) {
+		this.#arithmetic = arithmetic;
 	}
 
 	async create(slot: WeightsRef['slot'], weights: Float32Array): Promise<TrainedModel> {
-		return new HostModel(this.#pool, slot, weights);
+		return new HostModel(this.#arithmetic, slot, weights);
 	}
 
 	async copy(model: TrainedModel, slot: WeightsRef['slot']): Promise<TrainedModel> {
-		return new HostModel(this.#pool, slot, (model as HostModel).flat);
+		return new HostModel(this.#arithmetic, slot, (model as HostModel).flat);
 	}
 }

@@ -1,6 +1,6 @@
 import type { DeviceName } from '../../../protocol/recipe/recipe.ts';
 import type { ExecutionReport } from '../learner.ts';
-import { cpuDialect, type Dialect, webgpuDialect } from '../onnx/dialect.ts';
+import { cpuDialect, cudaDialect, type Dialect, webgpuDialect } from '../onnx/dialect.ts';
 
 export type ProviderName = ExecutionReport['provider'];
 
@@ -25,7 +25,7 @@ export const runtimeNames: Readonly<Record<ProviderName, string>> = {
 /** Operators that programs may use, by provider. */
 export const dialects: Readonly<Record<ProviderName, Dialect>> = {
 	cpu: cpuDialect,
-	cuda: cpuDialect,
+	cuda: cudaDialect,
 	webgpu: webgpuDialect,
 	directml: cpuDialect,
 	coreml: cpuDialect,
@@ -34,7 +34,7 @@ export const dialects: Readonly<Record<ProviderName, Dialect>> = {
 /**
  * Minimum number of rows per micro-batch on a GPU. Each call takes about the same time for any smaller number of rows.
  */
-export const deviceRows = { sample: 256, train: 64 };
+export const deviceRows = { sample: 256, train: 128 };
 
 /** Suggested action, by provider, if a device selected by name cannot be used. */
 export const remedies: Readonly<Record<ProviderName, string>> = {

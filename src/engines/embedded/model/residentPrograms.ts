@@ -2,9 +2,10 @@ import type { ModelShape } from '../../shared/modelShape.ts';
 import type { ParameterSpec } from '../learner.ts';
 import type { Dialect } from '../onnx/dialect.ts';
 import { add, cast, compare, log, multiply, negate, where } from '../onnx/elementwise.ts';
+import { attentionOfOne } from '../onnx/fused.ts';
 import { Graph, type Value } from '../onnx/graph.ts';
 import { gather, take } from '../onnx/indexing.ts';
-import { concat, fixed, reshape } from '../onnx/layout.ts';
+import { concat, fixed, reshape, split } from '../onnx/layout.ts';
 import { linear, matmul, matmulTransposed } from '../onnx/matmul.ts';
 import type { Shape } from '../onnx/onnxModel.ts';
 import { reduceSum } from '../onnx/reduction.ts';
@@ -12,7 +13,7 @@ import { softmax } from '../onnx/softmax.ts';
 import { masked, splitHeadsOfOne } from './attention.ts';
 import { cacheName } from './programs.ts';
 import { residentName } from './residentName.ts';
-import { decoder, head } from './transformer.ts';
+import { decoder, fusedLogits, head } from './transformer.ts';
 import { inputWeights, type ModelWeights } from './weights.ts';
 
 /**
@@ -88,9 +89,19 @@ export function decodeStep(
 	const hidden = compare('Greater', reshape(slots, [1, 1, 1, 'slots']), ofRow);
 	const mask = where(hidden, graph.scalar(masked), graph.scalar(0));
 	const embedded = add(gather(weights.tokens, tokens), gather(weights.positions, positions));
+	const keptPart = (part: 'keys' | 'values', layer: number, entry: Value) =>
+		keep(part, layer, (old) => where(isNew, entry, old));
+	if (graph.dialect.fusedDecode) {
+		return fusedLogits(weights, embedded, (layer, qkv) => {
+			const [queries, keys, values] = split(qkv, 3, 2) as [Value, Value, Value];
+			const entry = (part: Value) => reshape(part, ['rows', shape.heads, 1, shape.width / shape.heads]);
+			const cache = { keys: keptPart('keys', layer, entry(keys)), values: keptPart('values', layer, entry(values)) };
+			return attentionOfOne(queries, cache.keys, cache.values, mask);
+		});
+	}
 	const states = decoder(weights, embedded, (layer, qkv) => {
 		const { queries, keys, values } = splitHeadsOfOne(shape, qkv);
-		const kept = (part: 'keys' | 'values', entry: Value) => keep(part, layer, (old) => where(isNew, entry, old));
+		const kept = (part: 'keys' | 'values', entry: Value) => keptPart(part, layer, entry);
 		const scores = add(matmulTransposed(queries, kept('keys', keys)), mask);
 		return reshape(matmul(softmax(scores), kept('values', values)), ['rows', 1, shape.width]);
 	});

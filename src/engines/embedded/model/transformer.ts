@@ -1,8 +1,9 @@
 import { add, silu } from '../onnx/elementwise.ts';
+import { addAndNorm, fusedSilu } from '../onnx/fused.ts';
 import type { Value } from '../onnx/graph.ts';
 import { linear } from '../onnx/matmul.ts';
 import { reduceSum } from '../onnx/reduction.ts';
-import { rmsNorm } from './rmsNorm.ts';
+import { normEpsilon, rmsNorm } from './rmsNorm.ts';
 import type { ModelWeights, TrunkWeights, ValueWeights } from './weights.ts';
 
 /**
@@ -24,6 +25,23 @@ export function decoder(weights: TrunkWeights, embedded: Value, attend: Attend, 
 		x = add(x, linear(silu(linear(rmsNorm(x, block.feedForwardNorm), block.up)), block.down));
 	});
 	return x;
+}
+
+/**
+ * Returns the logits of the next tokens, like `head` of `decoder`, with fewer operators. Not differentiable.
+ * [rows, 1, width] to [rows, 1, vocabulary].
+ */
+export function fusedLogits(weights: ModelWeights, embedded: Value, attend: Attend): Value {
+	const norms = weights.blocks.flatMap((block) => [block.attentionNorm, block.feedForwardNorm]).concat(weights.norm);
+	let x = embedded;
+	let normed = rmsNorm(x, norms[0] as Value);
+	weights.blocks.forEach((block, layer) => {
+		const read = linear(attend(layer, linear(normed, block.qkv)), block.attentionOutput);
+		({ sum: x, normed } = addAndNorm(x, read, norms[2 * layer + 1] as Value, normEpsilon));
+		const processed = linear(fusedSilu(linear(normed, block.up)), block.down);
+		({ sum: x, normed } = addAndNorm(x, processed, norms[2 * layer + 2] as Value, normEpsilon));
+	});
+	return linear(normed, weights.head);
 }
 
 /** Returns next-token logits: [..., width] to [..., vocabulary]. */

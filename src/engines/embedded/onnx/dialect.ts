@@ -8,17 +8,22 @@ export interface Dialect {
 	readonly normScale: boolean;
 	/** Whether LogSoftmax has a kernel. */
 	readonly logSoftmax: boolean;
+	/** Whether decode steps use the operators of fused.ts: fewer dispatches. */
+	readonly fusedDecode: boolean;
 }
 
 /** onnxruntime's CPU provider. */
-export const cpuDialect: Dialect = { fusedNorm: true, normScale: true, logSoftmax: true };
+export const cpuDialect: Dialect = { fusedNorm: true, normScale: true, logSoftmax: true, fusedDecode: false };
+
+/** onnxruntime's CUDA provider. */
+export const cudaDialect: Dialect = { ...cpuDialect, fusedDecode: true };
 
 /** Standard ONNX operators only. */
-export const standardDialect: Dialect = { fusedNorm: false, normScale: false, logSoftmax: true };
+export const standardDialect: Dialect = { fusedNorm: false, normScale: false, logSoftmax: true, fusedDecode: false };
 
 /**
  * onnxruntime 1.30's WebGPU provider. The second output of its SimplifiedLayerNormalization is wrong, and LogSoftmax
  * would fall back to the CPU, with a round trip. test/gpu/kernels.test.ts fails when a newer version no longer needs
  * one of these workarounds.
  */
-export const webgpuDialect: Dialect = { fusedNorm: true, normScale: false, logSoftmax: false };
+export const webgpuDialect: Dialect = { fusedNorm: true, normScale: false, logSoftmax: false, fusedDecode: true };

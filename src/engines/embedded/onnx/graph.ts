@@ -106,25 +106,29 @@ export class Graph {
 		this.#outputs.push({ name, shape: value.shape, type: value.type });
 	}
 
-	/** Adds an operator with any number of outputs. */
-	nodes(op: string, inputs: readonly Value[], shapes: readonly Shape[], options: NodeOptions = {}): Value[] {
+	/**
+	 * Adds an operator with any number of outputs.
+	 * @param inputs null for an optional input that is omitted
+	 */
+	nodes(op: string, inputs: readonly (Value | null)[], shapes: readonly Shape[], options: NodeOptions = {}): Value[] {
 		const type = options.type ?? inputs[0]?.type ?? this.floatType;
-		const tracked = this.#recording && options.backward !== undefined && inputs.some((v) => v.tracked);
+		const given = inputs.filter((v) => v !== null);
+		const tracked = this.#recording && options.backward !== undefined && given.some((v) => v.tracked);
 		const outputs = shapes.map((shape) => new Value(this, `${this.#prefix}t${this.#next++}`, shape, type, tracked));
 		this.#values.push(...outputs);
 		this.#nodes.push({
 			op,
 			domain: options.domain ?? '',
-			inputs: inputs.map((v) => v.name),
+			inputs: inputs.map((v) => v?.name ?? ''),
 			outputs: outputs.map((v) => v.name),
 			attributes: options.attributes ?? {},
 		});
-		if (tracked && options.backward) this.tape.push({ inputs, outputs, backward: options.backward });
+		if (tracked && options.backward) this.tape.push({ inputs: given, outputs, backward: options.backward });
 		return outputs;
 	}
 
 	/** Adds an operator with one output. */
-	node(op: string, inputs: readonly Value[], shape: Shape, options: NodeOptions = {}): Value {
+	node(op: string, inputs: readonly (Value | null)[], shape: Shape, options: NodeOptions = {}): Value {
 		return this.nodes(op, inputs, [shape], options)[0] as Value;
 	}
 

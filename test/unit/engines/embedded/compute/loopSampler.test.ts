@@ -9,7 +9,7 @@ import { ProgramFeeds } from '../../../../../src/engines/embedded/compute/progra
 import { Session, Tensors } from '../../../../../src/engines/embedded/compute/runtime.ts';
 import { loopProgram } from '../../../../../src/engines/embedded/model/loopProgram.ts';
 import { initialParameters } from '../../../../../src/engines/embedded/model/parameters.ts';
-import { cpuDialect } from '../../../../../src/engines/embedded/onnx/dialect.ts';
+import { cpuDialect, cudaDialect, type Dialect } from '../../../../../src/engines/embedded/onnx/dialect.ts';
 
 /** Sampling in a loop inside the program, against the sampler that runs one program per token. */
 
@@ -48,12 +48,18 @@ describe('sampling in one run', async () => {
 		await executor.release();
 		for (const session of sessions.values()) await session.release();
 	});
+	/** The CPU provider also has the operators that programs for CUDA use. */
 	const check = async (job: SampleJob) => {
+		await checkWith(job, cpuDialect);
+		return checkWith(job, cudaDialect);
+	};
+	const checkWith = async (job: SampleJob, dialect: Dialect) => {
 		const choice = job.temperature === 0 ? 'greedy' : 'random';
-		let session = sessions.get(choice);
+		const key = `${choice} ${dialect.fusedDecode}`;
+		let session = sessions.get(key);
 		if (session === undefined) {
-			session = await Session.create(loopProgram(shape, cpuDialect, choice).encode(), { provider: 'cpu', threads: 1 });
-			sessions.set(choice, session);
+			session = await Session.create(loopProgram(shape, dialect, choice).encode(), { provider: 'cpu', threads: 1 });
+			sessions.set(key, session);
 		}
 		const sampler = new LoopSampler(shape, tensors, new ProgramFeeds(shape, tensors), session);
 		const actual = await sampler.run(job, await new ParameterStore(shape, tensors).feeds(job.weights));
