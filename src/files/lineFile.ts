@@ -2,12 +2,19 @@ import type { AbortSignalLike } from '../base/async.ts';
 import { type ByteSource, UnreadableBytes } from './byteSource.ts';
 import type { Frame, FrameFile, FramePlace } from './frame.ts';
 import { longestLine } from './jsonLines.ts';
+import { JsonParts, type JsonShape } from './jsonParts.ts';
 import { parseLooseJson } from './looseJson.ts';
 import { Turns } from './turns.ts';
 
 const chunkBytes = 256 << 10;
 const newline = 0x0a;
 const decoder = new TextDecoder('utf-8');
+
+interface LineFileOptions {
+	readonly longest?: number;
+	readonly plain?: boolean;
+	readonly parts?: JsonShape | undefined;
+}
 
 /**
  * A file with one record per line, usually a JSON value. Only \n ends a line: strings can contain U+2028, U+2029 and U+0085 unescaped.
@@ -16,12 +23,17 @@ export class LineFile implements FrameFile {
 	readonly #file: ByteSource;
 	readonly #longest: number;
 	readonly #plain: boolean;
+	readonly #parts: JsonParts | null;
 
-	/** @param options `plain`: whether records are the lines themselves, without JSON */
-	constructor(file: ByteSource, { longest = longestLine, plain = false } = {}) {
+	/**
+	 * @param options `plain`: whether records are the lines themselves, without JSON; `parts`: the parts of records that
+	 *   are needed, although records can be complete
+	 */
+	constructor(file: ByteSource, { longest = longestLine, plain = false, parts }: LineFileOptions = {}) {
 		this.#file = file;
 		this.#longest = longest;
 		this.#plain = plain;
+		this.#parts = parts === undefined ? null : new JsonParts(parts);
 	}
 
 	get size(): number {
@@ -43,13 +55,18 @@ export class LineFile implements FrameFile {
 		let parts: Uint8Array[] = [];
 		let length = 0;
 		let damage: string | null = null;
+		let ahead: Promise<Buffer> | null = null;
 		for (let position = start; position < this.size; ) {
 			let chunk: Buffer;
 			try {
-				chunk = await this.#file.read(position, Math.min(chunkBytes, this.size - position));
+				chunk = await (ahead ?? this.#chunk(position));
+				ahead = position + chunk.length < this.size && chunk.length > 0 ? this.#chunk(position + chunk.length) : null;
+				// The error is reported when the next chunk is read.
+				ahead?.catch(() => undefined);
 			} catch (error) {
 				if (!(error instanceof UnreadableBytes)) throw error;
 				// Lines that are partly or entirely in the damaged part count as one, up to the next newline.
+				ahead = null;
 				damage = error.message;
 				length += error.end - position;
 				position = error.end;
@@ -102,6 +119,10 @@ export class LineFile implements FrameFile {
 		return this.#file.close();
 	}
 
+	#chunk(position: number): Promise<Buffer> {
+		return this.#file.read(position, Math.min(chunkBytes, this.size - position));
+	}
+
 	/** Returns null for a blank line. A last line without \n counts as a record if it is complete. */
 	#frame(parts: readonly Uint8Array[], place: FramePlace, last: boolean, damage: string | null = null): Frame | null {
 		if (damage !== null) return { ...place, records: [], fault: damage, torn: false };
@@ -109,6 +130,8 @@ export class LineFile implements FrameFile {
 			const fault = `longer than ${Math.floor(this.#longest / 2 ** 20)} MiB`;
 			return { ...place, records: [], fault, torn: last };
 		}
+		const found = this.#parts?.of(parts, place.length) ?? null;
+		if (found !== null) return { ...place, records: [JSON.parse(found)], fault: null, torn: false };
 		const bytes = parts.length === 1 ? (parts[0] as Uint8Array) : Buffer.concat(parts);
 		const text = decoder.decode(bytes);
 		if (text.trim() === '') return null;

@@ -5,6 +5,8 @@ import { seekTable } from './zstdSeekTable.ts';
 
 /** Maximum size of a decompressed frame. Writers of seekable files use frames of a few megabytes. */
 const largestFrame = 64 << 20;
+/** Largest frame, when decompressed, to decode before it is needed. */
+const largestAhead = 16 << 20;
 const searchBytes = 1 << 20;
 const magic = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
 
@@ -20,6 +22,11 @@ interface Piece {
 	readonly fault: string | null;
 }
 
+interface DecodedPiece {
+	readonly index: number;
+	readonly bytes: Promise<Buffer>;
+}
+
 /**
  * The decompressed contents of a file with Zstandard frames, which are decoded one at a time. A damaged frame does not
  * affect the others.
@@ -29,7 +36,9 @@ export class ZstdBytes implements ByteSource {
 	readonly #pieces: readonly Piece[];
 	readonly size: number;
 	readonly damage: string | undefined;
-	#decoded: { readonly piece: Piece; readonly bytes: Buffer } | null = null;
+	/** The frame that was read last, and the one after it if frames are read in order. */
+	#current: DecodedPiece | null = null;
+	#ahead: DecodedPiece | null = null;
 
 	private constructor(file: OpenedFile, pieces: readonly Piece[], damage: string | undefined) {
 		this.#file = file;
@@ -60,11 +69,12 @@ export class ZstdBytes implements ByteSource {
 		const parts: Buffer[] = [];
 		const end = Math.min(this.size, offset + length);
 		for (let at = offset; at < end; ) {
-			const piece = this.#pieceAt(at);
+			const index = this.#indexAt(at);
+			const piece = this.#pieces[index];
 			if (piece === undefined) break;
 			let bytes: Buffer;
 			try {
-				bytes = await this.#contents(piece);
+				bytes = await this.#contents(index);
 			} catch (error) {
 				if (parts.length > 0) break;
 				throw error;
@@ -87,22 +97,39 @@ export class ZstdBytes implements ByteSource {
 	}
 
 	close(): Promise<void> {
-		this.#decoded = null;
+		this.#current = null;
+		this.#ahead = null;
 		return this.#file.close();
 	}
 
-	#pieceAt(position: number): Piece | undefined {
+	#indexAt(position: number): number {
 		let [low, high] = [0, this.#pieces.length - 1];
 		while (low < high) {
 			const middle = (low + high + 1) >>> 1;
 			if ((this.#pieces[middle] as Piece).start <= position) low = middle;
 			else high = middle - 1;
 		}
-		return this.#pieces[low];
+		return low;
 	}
 
-	async #contents(piece: Piece): Promise<Buffer> {
-		if (this.#decoded?.piece === piece) return this.#decoded.bytes;
+	#contents(index: number): Promise<Buffer> {
+		if (this.#current?.index === index) return this.#current.bytes;
+		const inOrder = this.#current?.index === index - 1;
+		this.#current = this.#ahead?.index === index ? this.#ahead : this.#decoding(index);
+		const next = this.#pieces[index + 1];
+		// Decoding uses another thread while this one reads the contents.
+		this.#ahead = inOrder && next !== undefined && next.content <= largestAhead ? this.#decoding(index + 1) : null;
+		return this.#current.bytes;
+	}
+
+	#decoding(index: number): DecodedPiece {
+		const bytes = this.#decode(this.#pieces[index] as Piece);
+		// The error is reported when the frame is read.
+		bytes.catch(() => undefined);
+		return { index, bytes };
+	}
+
+	async #decode(piece: Piece): Promise<Buffer> {
 		const { frame, start, content, partial } = piece;
 		const where = `bytes ${frame.offset} to ${frame.offset + frame.length} of the compressed file`;
 		const unreadable = (why: string) => new UnreadableBytes(`${where} are unreadable (${why})`, start + content);
@@ -114,7 +141,6 @@ export class ZstdBytes implements ByteSource {
 			throw unreadable((error as Error).message);
 		}
 		if (bytes.length !== content) throw unreadable(`${bytes.length} bytes instead of ${content}`);
-		this.#decoded = { piece, bytes };
 		return bytes;
 	}
 }

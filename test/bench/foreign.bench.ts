@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
@@ -11,27 +10,9 @@ import { RolloutsSource } from '../../src/extension/panels/rollouts/rolloutsSour
 import { openRun } from '../../src/runs/openRun.ts';
 import { newestPython } from '../support/newestPrograms.ts';
 import { eventBytes } from '../unit/runs/importers/eventBytes.ts';
+import { pythonSeconds, timed, words } from './foreignFiles.ts';
 import type { Bench, Measurement } from './measurement.ts';
-
-/** Text that compresses about as well as a transcript. */
-function words(random: Random, characters: number): string {
-	let text = '';
-	while (text.length < characters) text += `${random.pick(vocabulary)} `;
-	return text;
-}
-const vocabulary = Array.from({ length: 4000 }, (_, i) => (i * 2654435761).toString(36).slice(0, 3 + (i % 7)));
-
-async function timed<T>(work: () => Promise<T>): Promise<{ seconds: number; value: T }> {
-	const started = performance.now();
-	const value = await work();
-	return { seconds: (performance.now() - started) / 1000, value };
-}
-
-/** Runs a Python program that prints a number of seconds. */
-function pythonSeconds(python: string, program: string, ...args: string[]): number {
-	const printed = execFileSync(python, ['-c', program, ...args], { encoding: 'utf8', maxBuffer: 1 << 28 });
-	return Number(printed.trim().split('\n').at(-1));
-}
+import { traceStreams } from './traceStreams.ts';
 
 /** Writes an Inspect log of about this size, with the members that Inspect writes. */
 async function writeEval(path: string, bytes: number): Promise<number> {
@@ -177,75 +158,6 @@ const sampled = `
 import sys, time
 from inspect_ai.log import read_eval_log_sample
 t = time.perf_counter(); read_eval_log_sample(sys.argv[1], int(sys.argv[2]), 1); print(time.perf_counter() - t)`;
-
-async function traceStreams(folder: string, megabytes: number, rounds: number): Promise<Measurement[]> {
-	const path = join(folder, 'prime');
-	const stream = join(path, 'monitors/file/traces/stream');
-	await mkdir(stream, { recursive: true });
-	const random = Random.of('bench', 2);
-	let [written, episode, chunk] = [0, 0, 0];
-	for (; written < megabytes * 1e6; chunk++) {
-		const out = createWriteStream(join(stream, `${String(chunk).padStart(5, '0')}.jsonl.zst`));
-		for (let inChunk = 0; inChunk < 64e6; ) {
-			// A frame of several lines, as the sealed chunks have.
-			const lines = Array.from({ length: 16 }, () => traceLine(random, episode++)).join('');
-			inChunk += lines.length;
-			if (!out.write(zstdCompressSync(Buffer.from(lines)))) await once(out, 'drain');
-		}
-		out.end();
-		await finished(out);
-		written += 64e6;
-	}
-	const own: number[] = [];
-	const theirs: number[] = [];
-	const python = await newestPython('trackers');
-	for (let round = 0; round < rounds; round++) {
-		const { seconds, value } = await timed(async () => (await openRun(path)).steps());
-		if (value.length !== Math.ceil(episode / 256)) throw new Error(`${value.length} steps were listed`);
-		own.push(seconds);
-		theirs.push(pythonSeconds(python, decoded, stream));
-	}
-	const name = `prime-rl streams of ${(written / 1e6).toFixed(0)} MB of text`;
-	return [
-		{ name: `${name}: list steps`, unit: 's', samples: own },
-		{ name: `${name}: json.loads in Python`, unit: 's', samples: theirs },
-	];
-}
-const decoded = `
-import sys, time, json, glob, io
-import pyarrow as pa
-t = time.perf_counter()
-for path in sorted(glob.glob(sys.argv[1] + '/*.zst')):
-    with pa.CompressedInputStream(pa.OSFile(path), 'zstd') as file:
-        for line in file.read().splitlines():
-            json.loads(line)['run']
-print(time.perf_counter() - t)`;
-
-function traceLine(random: Random, episode: number): string {
-	const answer = words(random, 8000);
-	const tokens = Array.from({ length: 1500 }, () => random.int(150_000));
-	const logprobs = tokens.map((token) => -token / 1e5);
-	const trace = {
-		version: '0.4',
-		id: `t${episode}`,
-		task: { type: 't', key: `k${episode >> 3}`, data: { prompt: 'What?' } },
-		agent: { name: 'policy', trainable: true },
-		nodes: [
-			{ message: { role: 'user', content: 'What?' }, sampled: false, token_ids: [1, 2] },
-			{
-				parent: 0,
-				message: { role: 'assistant', content: answer },
-				sampled: true,
-				token_ids: tokens,
-				mask: tokens.map(() => true),
-				logprobs,
-			},
-		],
-		rewards: { correct: { score: episode % 2, weight: 1 } },
-	};
-	const run = { id: 'r', step: Math.floor(episode / 256) };
-	return `${JSON.stringify({ id: `e${episode}`, env: { name: 'sums' }, task: trace.task, group: { id: `g${episode >> 3}` }, run, ok: true, errors: [], traces: [trace] })}\n`;
-}
 
 async function eventFiles(folder: string, scalars: number, rounds: number): Promise<Measurement[]> {
 	const path = join(folder, 'events');

@@ -4,7 +4,7 @@ import type { FrameFile, FramePlace } from '../../files/frame.ts';
 import type { FaultList } from '../faultList.ts';
 import type { DiskFolder } from './diskFolder.ts';
 import type { FoundFile } from './folderView.ts';
-import { openFrames } from './openFrames.ts';
+import { openFrames, withParts } from './openFrames.ts';
 import type { AnnotationFiles } from './runFormat.ts';
 
 /** Location of one annotation. */
@@ -71,7 +71,7 @@ export class Annotations {
 		const fault = (line: number | null, message: string) => this.#faults.add({ file: path, line, message, records: 1 });
 		let frames: FrameFile;
 		try {
-			frames = await openFrames(this.#disk.path, path, this.#spec);
+			frames = await openFrames(this.#disk.path, path, withParts(this.#spec, this.#spec.keyParts));
 		} catch (error) {
 			fault(null, Failure.from(error).message);
 			return;

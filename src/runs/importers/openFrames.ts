@@ -1,5 +1,6 @@
 import { Failure } from '../../base/failure.ts';
 import type { FrameFile } from '../../files/frame.ts';
+import type { JsonShape } from '../../files/jsonParts.ts';
 import { LineFile } from '../../files/lineFile.ts';
 import { OpenedFile } from '../../files/openedFile.ts';
 import { ZstdBytes } from '../../files/zstdBytes.ts';
@@ -17,12 +18,12 @@ const largestWhole = { json: 64 << 20, yaml: 8 << 20, zip: 64 << 20 } as const;
 
 /** Opens a run file for reading. Fails with `missing`, or with `invalid` if it is not a regular file. */
 export async function openFrames(folder: string, path: string, shape: FileShape): Promise<FrameFile> {
-	const { form, largest, members = '**', table = '', list = '', lastOf } = shape;
+	const { form, largest, members = '**', table = '', list = '', lastOf, parts } = shape;
 	if (form === 'sqlite') return openedTable(folder, path, { table, lastOf });
 	const { file, compressed } = await openedFile(folder, path, form);
 	switch (form) {
 		case 'jsonl':
-			return new LineFile(compressed ? await decompressed(file) : file);
+			return new LineFile(compressed ? await decompressed(file) : file, { parts });
 		case 'lines':
 			return new LineFile(file, { plain: true });
 		case 'events':
@@ -39,6 +40,11 @@ export async function openFrames(folder: string, path: string, shape: FileShape)
 		case 'yaml':
 			return new WholeFile(file, form, largest ?? largestWhole[form]);
 	}
+}
+
+/** Returns the shape of a file of which only parts of the records are needed. */
+export function withParts(shape: FileShape, parts: JsonShape | undefined): FileShape {
+	return parts === undefined ? shape : { ...shape, parts };
 }
 
 /** Opens a file, or its compressed copy if it was sealed in the meantime, in which lines have the same positions. */

@@ -170,10 +170,16 @@ export class RolloutSteps {
 	}
 
 	#piecesOf(files: RolloutFiles, match: PathMatch, stat: FoundFile, signal: AbortSignalLike | undefined) {
-		const key = `${files.split}\n${files.pattern}\n${files.table ?? ''}\n${match.path}`;
-		const pieces = this.#pieces.get(key) ?? new StepPieces(this.#disk.path, files, match);
+		// Splits in the same records are read at once.
+		const { pattern, stepParts } = files;
+		const shared = stepParts !== undefined;
+		const uses = this.#format.rollouts.filter((use) =>
+			shared ? use.pattern === pattern && use.stepParts === stepParts : use === files,
+		);
+		const key = `${shared ? '' : files.split}\n${pattern}\n${files.table ?? ''}\n${match.path}`;
+		const pieces = this.#pieces.get(key) ?? new StepPieces(this.#disk.path, uses, match);
 		this.#pieces.set(key, pieces);
-		return pieces.read(stat, this.#faults, signal);
+		return pieces.read(files, stat, this.#faults, signal);
 	}
 }
 

@@ -1,3 +1,4 @@
+import type { JsonShape } from '../../files/jsonParts.ts';
 import type { MetricsLine } from '../../protocol/metricsLine.ts';
 import type { RolloutSplit } from '../../protocol/rolloutSplit.ts';
 import type { RunStatus } from '../../protocol/runRecord.ts';
@@ -42,6 +43,8 @@ export interface FileShape {
 	readonly table?: string;
 	/** Column whose value in the newest (last) row of the table is added to each record, as `newest`. */
 	readonly lastOf?: string;
+	/** Parts of a record in JSON lines that are needed; all of it by default. Records can be complete regardless. */
+	readonly parts?: JsonShape;
 }
 
 /** Context for reading one record. */
@@ -84,6 +87,8 @@ export interface AnnotationFiles extends FileShape {
 	readonly patterns: readonly string[];
 	/** Returns whether to read a matching file; absent if all of them are read. */
 	accepts?(path: string): boolean;
+	/** Parts of an annotation that `key` uses. */
+	readonly keyParts?: JsonShape;
 	/** Returns the key of the rollout that an annotation refers to, or null if it does not name one. Never throws. */
 	key(annotation: unknown): string | null;
 	/** Returns the keys whose annotations a rollout record needs. Never throws. */
@@ -123,6 +128,11 @@ export interface RolloutFiles extends Files {
 	readonly companion?: CompanionFile;
 	readonly annotations?: AnnotationFiles;
 	readonly summaries?: SummaryList;
+	/**
+	 * Parts of a record from which `rollouts` returns the same steps as from all of it, or the same message. Listing the
+	 * steps of records that contain their own reads only these parts.
+	 */
+	readonly stepParts?: JsonShape;
 	/**
 	 * Returns a key that is the same for records with the same rollouts, of which only the first one in a step counts, or
 	 * null if the record cannot be a copy; absent if no record is. Never throws.

@@ -6,7 +6,7 @@ import { boundedValue, fieldsOf, integerOf, listOf, numberOf, scoresOf, textOf }
 import type { AnnotationFiles, CompanionFile, RecordContext, RolloutFiles, RunFormat } from '../runFormat.ts';
 import { topKeys } from '../topKeys.ts';
 import { evaluationRow } from './evaluationRow.ts';
-import { episodeRollouts, type TraceCredit, traceCredit, workOf } from './traceRecord.ts';
+import { episodeRollouts, episodeStepParts, type TraceCredit, traceCredit, workOf } from './traceRecord.ts';
 import { updatedTrace } from './traceUpdates.ts';
 
 /*
@@ -74,6 +74,7 @@ const updates: AnnotationFiles = {
 	form: 'jsonl',
 	accepts: (path) => !path.endsWith('.index.jsonl'),
 	key: updatedTrace,
+	keyParts: { trace_id: true },
 	keysOf: (record) => listOf(fieldsOf(record)?.traces).flatMap((trace) => textOf(fieldsOf(trace)?.id) ?? []),
 };
 
@@ -100,6 +101,7 @@ const streamed = rolloutSplits.flatMap((split) =>
 			form: 'jsonl',
 			split,
 			annotations: updates,
+			stepParts: episodeStepParts,
 			rollouts: (record, { annotations }) => {
 				const work = workOf(record) === 'eval' ? 'validation' : 'train';
 				if (work !== split) return [];

@@ -1,3 +1,4 @@
+import type { JsonShape } from '../../../files/jsonParts.ts';
 import type { RolloutLine } from '../../../protocol/rolloutLine.ts';
 import { messageOf } from '../foreignMessages.ts';
 import type { ForeignRollout } from '../foreignRecord.ts';
@@ -226,6 +227,17 @@ function stepOf(trace: Fields, episode: Fields): number | null {
 	}
 	return null;
 }
+
+const runParts = { step: true, type: true, work: { step: true, type: true } } as const;
+const traceParts = {
+	agent: { trainable: true },
+	nodes: [{ message: { role: true } }],
+	info: { kind: true, arrival: { step: true }, run: runParts },
+	run: runParts,
+} as const;
+
+/** Parts of an episode, or a single trace, from which `episodeRollouts` and `workOf` return the same steps and errors. */
+export const episodeStepParts: JsonShape = { ...traceParts, traces: [traceParts] };
 
 /** Returns whether a record is from `train` or `eval`, if it states that. */
 export function workOf(record: unknown): string | null {

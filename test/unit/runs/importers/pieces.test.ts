@@ -79,8 +79,8 @@ describe('pieces of files with several steps', () => {
 		const [files] = tensorboard.rollouts;
 		assert.ok(files);
 		const faults = new FaultList();
-		const pieces = new StepPieces(folder, files, { path: name, parts: {} });
-		const found = await pieces.read({ path: name, size: 10, modifiedMs: 0, stamp: '1-1-10-1' }, faults);
+		const pieces = new StepPieces(folder, [files], { path: name, parts: {} });
+		const found = await pieces.read(files, { path: name, size: 10, modifiedMs: 0, stamp: '1-1-10-1' }, faults);
 		assert.equal(found.size, 0);
 		assert.match(faults.all[0]?.message ?? '', /not a regular file/);
 	});

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { RolloutLine } from '../../../../../src/protocol/rolloutLine.ts';
+import { openRun } from '../../../../../src/runs/openRun.ts';
 import { zstdFile } from '../../../../support/zstdFile.ts';
-import { groupsIn, madeRun } from '../madeRun.ts';
+import { groupsIn, madeRun, writeFiles } from '../madeRun.ts';
 
 const all = 'rollouts/step_1/train/all/traces.jsonl';
 const effective = 'rollouts/step_1/train/effective/traces.jsonl';
@@ -298,6 +302,31 @@ describe('prime-rl', () => {
 		);
 		const notes = record.foreign?.notes ?? [];
 		assert.ok(notes.some((note) => note.startsWith('1 rollout was in flight')));
+	});
+
+	it('lists an unreadable line with the rollout before it, and no step of the other split', async () => {
+		const folder = await mkdtemp(join(tmpdir(), 'prime-rl-'));
+		try {
+			const rows = [arrived('a', 4, 'train'), 'oops', arrived('b', 5, 'eval'), 'oops', { id: 'e' }];
+			const text = rows.map((row) => `${row === 'oops' ? '{oops' : JSON.stringify(row)}\n`).join('');
+			await writeFiles(folder, { [stream(0)]: text });
+			const run = await openRun(folder);
+			// The order in which splits are read does not matter.
+			assert.deepEqual(await run.steps('validation'), [5]);
+			assert.deepEqual(await run.steps('train'), [4]);
+			const numbers = async (step: number, split: 'train' | 'validation') => {
+				const read: (number | null)[] = [];
+				const opened = await run.open(step, split);
+				for await (const { fault } of opened.rollouts()) read.push(fault?.line ?? null);
+				await opened.close();
+				return read;
+			};
+			assert.deepEqual(await numbers(4, 'train'), [null, 2, 5]);
+			assert.deepEqual(await numbers(5, 'validation'), [null, 4]);
+			assert.equal(run.faults.length, 3);
+		} finally {
+			await rm(folder, { recursive: true, force: true });
+		}
 	});
 
 	it('adds annotations to the trained tokens of their branch', async () => {

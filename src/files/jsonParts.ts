@@ -1,0 +1,218 @@
+import { jsonLimits } from '../base/decodingLimits.ts';
+import { type JsonStates, jsonStates } from './jsonStates.ts';
+
+/**
+ * Parts of a JSON value: all of it, the parts of each entry of a list, or some fields of an object. A value that is
+ * neither the list nor the object that is expected keeps its type: it is empty, or itself if it has no parts.
+ */
+export type JsonShape = true | readonly [JsonShape] | { readonly [key: string]: JsonShape };
+
+/** A shape with its fields by name. */
+interface Wanted {
+	readonly whole: boolean;
+	readonly entries: Wanted | null;
+	readonly fields: ReadonlyMap<string, Wanted> | null;
+	readonly longestKey: number;
+}
+
+function wanted(shape: JsonShape): Wanted {
+	if (shape === true) return { whole: true, entries: null, fields: null, longestKey: 0 };
+	if (Array.isArray(shape)) return { whole: false, entries: wanted(shape[0]), fields: null, longestKey: 0 };
+	const fields = new Map(Object.entries(shape).map(([key, part]) => [key, wanted(part)]));
+	return {
+		whole: false,
+		entries: null,
+		fields,
+		longestKey: Math.max(0, ...[...fields.keys()].map((key) => key.length)),
+	};
+}
+
+const [quote, comma, colon, openArray, closeArray, openObject, closeObject] = [...'",:[]{}'].map((char) =>
+	char.charCodeAt(0),
+) as [number, number, number, number, number, number, number];
+const backslash = 0x5c;
+const decoder = new TextDecoder('utf-8');
+const smallestScratch = 64 << 10;
+/** Maximum depth of a shape. */
+const deepestShape = 20;
+
+/**
+ * Extracts parts of JSON text without parsing the rest, which is only checked. Several times as fast as parsing if most
+ * of the text is not needed. Texts for which the result could differ from parsing everything are left to the parser: invalid
+ * ones, escaped keys, bare NaN, and too much nesting or too many values.
+ */
+export class JsonParts {
+	readonly #wanted: Wanted;
+	readonly #states: JsonStates = jsonStates();
+	readonly #open = new Uint8Array(jsonLimits.depth);
+	#bytes = Buffer.alloc(0);
+	#pairs = new Uint16Array(0);
+	#length = 0;
+	#at = 0;
+	#out: string[] = [];
+
+	/** @param shape keys must be ASCII without characters that JSON escapes */
+	constructor(shape: JsonShape) {
+		this.#wanted = wanted(shape);
+	}
+
+	/**
+	 * Returns the parts as JSON text, or null if the text must be parsed as a whole.
+	 * @param parts UTF-8 text, in pieces with `length` bytes in total
+	 */
+	of(parts: readonly Uint8Array[], length: number): string | null {
+		this.#fill(parts, length);
+		if (length > jsonLimits.values && this.#values() > jsonLimits.values) return null;
+		this.#at = 0;
+		this.#out = [];
+		this.#skipSpace();
+		if (!this.#read(this.#wanted)) return null;
+		this.#skipSpace();
+		return this.#at === length ? this.#out.join('') : null;
+	}
+
+	/** Copies the text to where it can be read in pairs of bytes. */
+	#fill(parts: readonly Uint8Array[], length: number): void {
+		if (this.#bytes.length < length) {
+			const size = Math.max(smallestScratch, 2 ** Math.ceil(Math.log2(length)));
+			const buffer = new ArrayBuffer(size);
+			this.#bytes = Buffer.from(buffer);
+			this.#pairs = new Uint16Array(buffer);
+		}
+		let at = 0;
+		for (const part of parts) {
+			this.#bytes.set(part, at);
+			at += part.length;
+		}
+		this.#length = length;
+	}
+
+	/** Returns an upper bound for the number of values, because strings are counted too. */
+	#values(): number {
+		let count = 1;
+		for (let at = 0; at < this.#length; at++) {
+			const byte = this.#bytes[at];
+			if (byte === comma || byte === openArray || byte === openObject) count++;
+		}
+		return count;
+	}
+
+	#skipSpace(): void {
+		for (; this.#at < this.#length; this.#at++) {
+			const byte = this.#bytes[this.#at];
+			if (byte !== 0x20 && byte !== 0x09 && byte !== 0x0d && byte !== 0x0a) break;
+		}
+	}
+
+	/** Reads a value. Returns false if the text must be parsed as a whole. */
+	#read({ whole, entries, fields, longestKey }: Wanted): boolean {
+		const start = this.#at;
+		const first = start < this.#length ? this.#bytes[start] : -1;
+		if (!whole && first === openObject && fields !== null) return this.#readObject(fields, longestKey);
+		if (!whole && first === openArray && entries !== null) return this.#readList(entries);
+		if (!this.#skipValue()) return false;
+		if (!whole && first === openObject) this.#out.push('{}');
+		else if (!whole && first === openArray) this.#out.push('[]');
+		else this.#out.push(decoder.decode(this.#bytes.subarray(start, this.#at)));
+		return true;
+	}
+
+	#readObject(fields: ReadonlyMap<string, Wanted>, longestKey: number): boolean {
+		this.#out.push('{');
+		let any = false;
+		const read = () => {
+			const start = this.#at;
+			if (this.#bytes[start] !== quote || !this.#skipValue()) return false;
+			const end = this.#at;
+			// An escaped key could be one of the fields.
+			if (this.#bytes.subarray(start, end).includes(backslash)) return false;
+			const key = end - start - 2 <= longestKey ? this.#bytes.toString('latin1', start + 1, end - 1) : '';
+			this.#skipSpace();
+			if (this.#at >= this.#length || this.#bytes[this.#at] !== colon) return false;
+			this.#at++;
+			this.#skipSpace();
+			const part = fields.get(key);
+			if (part === undefined) return this.#skipValue();
+			this.#out.push(any ? `,"${key}":` : `"${key}":`);
+			any = true;
+			return this.#read(part);
+		};
+		const closed = this.#readEntries(closeObject, read);
+		this.#out.push('}');
+		return closed;
+	}
+
+	#readList(entries: Wanted): boolean {
+		this.#out.push('[');
+		let any = false;
+		const closed = this.#readEntries(closeArray, () => {
+			if (any) this.#out.push(',');
+			any = true;
+			return this.#read(entries);
+		});
+		this.#out.push(']');
+		return closed;
+	}
+
+	/** Reads entries separated by commas, from the opening bracket to the closing one. */
+	#readEntries(close: number, read: () => boolean): boolean {
+		this.#at++;
+		this.#skipSpace();
+		if (this.#at < this.#length && this.#bytes[this.#at] === close) {
+			this.#at++;
+			return true;
+		}
+		for (;;) {
+			if (this.#at >= this.#length || !read()) return false;
+			this.#skipSpace();
+			if (this.#at >= this.#length) return false;
+			const byte = this.#bytes[this.#at++];
+			if (byte === close) return true;
+			if (byte !== comma) return false;
+			this.#skipSpace();
+		}
+	}
+
+	/** Moves to the end of a value. Returns false if the text is not valid there, or nested too deep. */
+	#skipValue(): boolean {
+		const states = this.#states;
+		const { classes, pairClasses, next, nextPair, pairShift, firstAction, actions } = states;
+		const bytes = this.#bytes;
+		const pairs = this.#pairs;
+		const length = this.#length;
+		const wholePairs = length >> 1;
+		let state = states.value;
+		let depth = 0;
+		for (let at = this.#at; at < length; ) {
+			if ((at & 1) === 0) {
+				let pair = at >> 1;
+				for (; pair < wholePairs; pair++) {
+					const after = nextPair[state + (pairClasses[pairs[pair] as number] as number)] as number;
+					if (after >= firstAction) break;
+					state = after;
+				}
+				at = pair << 1;
+				if (at >= length) break;
+			}
+			state = next[(state >> pairShift) + (classes[bytes[at] as number] as number)] as number;
+			at++;
+			if (state < firstAction) continue;
+			if (state === actions.close) {
+				depth--;
+				state = this.#open[depth - 1] === openArray ? states.afterInArray : states.afterInObject;
+			} else if (state === actions.array || state === actions.object) {
+				// Fields of objects around this value are nested, too.
+				if (depth >= this.#open.length - deepestShape) return false;
+				this.#open[depth++] = state === actions.array ? openArray : openObject;
+				state = state === actions.array ? states.inArray : states.inObject;
+				continue;
+			} else if (state === actions.endBefore) at--;
+			else if (state !== actions.end) return false;
+			if (depth > 0) continue;
+			this.#at = at;
+			return true;
+		}
+		// A number by itself has no end.
+		return false;
+	}
+}

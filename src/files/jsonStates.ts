@@ -1,0 +1,190 @@
+/*
+ * A finite automaton that checks JSON (RFC 8259) byte by byte, or two bytes at a time, which takes half as long because
+ * each lookup has to wait for the one before it. What surrounds a value is part of the state, so that only brackets
+ * need a stack:
+ *   A: in an array   O: in an object   S: a value by itself
+ */
+
+/** Bytes that no state distinguishes have the same class. */
+const classNames = [
+	...['other', 'control', 'space', 'blank', '"', '\\', '/', '{', '}', '[', ']', ',', ':', '-', '+', '.', '0', '1-9'],
+	...['e', 'E', 'a', 'l', 'n', 'r', 's', 't', 'u', 'f', 'b', 'hex'],
+] as const;
+type ClassName = (typeof classNames)[number];
+
+const classBits = 5;
+const stateBits = 2 * classBits;
+
+/** Actions of the caller; states of the automaton have lower numbers. */
+const actions = ['array', 'object', 'close', 'end', 'endBefore', 'invalid'] as const;
+type Action = (typeof actions)[number];
+
+export interface JsonStates {
+	/** Classes by byte. */
+	readonly classes: Uint8Array;
+	/** Classes by pair of bytes, as a number in this machine's byte order. */
+	readonly pairClasses: Uint16Array;
+	/** Next state by `(state >> pairShift) + class`. */
+	readonly next: Uint32Array;
+	/** State after two bytes, by `state + pairClass`. `firstAction` or more if one of them needs an action. */
+	readonly nextPair: Uint32Array;
+	readonly pairShift: number;
+	readonly firstAction: number;
+	readonly actions: Readonly<Record<Action, number>>;
+	/** State before a value by itself. */
+	readonly value: number;
+	/** States after an opening bracket, and after a closing one in an array or an object. */
+	readonly inArray: number;
+	readonly inObject: number;
+	readonly afterInArray: number;
+	readonly afterInObject: number;
+}
+
+function classOf(byte: number): ClassName {
+	const char = String.fromCharCode(byte);
+	if (char === ' ') return 'space';
+	if ('\t\r\n'.includes(char)) return 'blank';
+	if (byte < 0x20) return 'control';
+	if (/[1-9]/.test(char)) return '1-9';
+	if ((classNames as readonly string[]).includes(char)) return char as ClassName;
+	return /[a-fA-F]/.test(char) ? 'hex' : 'other';
+}
+
+type Transitions = Map<string, Map<ClassName, string>>;
+
+/** Adds the states of a value, its end and what may follow it. */
+function addValues(on: (state: string, classes: readonly ClassName[], to: string) => void, place: 'A' | 'O' | 'S') {
+	const digits = ['0', '1-9'] as const;
+	const after = place === 'S' ? 'end' : `after${place}`;
+	for (const start of place === 'A' ? ['valueA', 'firstA'] : [`value${place}`]) {
+		on(start, ['space', 'blank'], start);
+		on(start, ['"'], `text${place}`);
+		on(start, ['-'], `minus${place}`);
+		on(start, ['0'], `zero${place}`);
+		on(start, ['1-9'], `integer${place}`);
+		on(start, ['['], 'array');
+		on(start, ['{'], 'object');
+		for (const word of ['true', 'false', 'null']) on(start, [word[0] as ClassName], `${word}1${place}`);
+	}
+	const ends = (state: string) => {
+		if (place === 'S') {
+			on(state, ['space', 'blank', ',', ']', '}'], 'endBefore');
+			return;
+		}
+		on(state, ['space', 'blank'], after);
+		on(state, [','], place === 'A' ? 'valueA' : 'key');
+		on(state, [place === 'A' ? ']' : '}'], 'close');
+	};
+	if (place === 'A') on('firstA', [']'], 'close');
+	if (place !== 'S') ends(after);
+	on(`minus${place}`, ['0'], `zero${place}`);
+	on(`minus${place}`, ['1-9'], `integer${place}`);
+	on(`integer${place}`, digits, `integer${place}`);
+	for (const state of [`zero${place}`, `integer${place}`]) on(state, ['.'], `point${place}`);
+	on(`point${place}`, digits, `fraction${place}`);
+	on(`fraction${place}`, digits, `fraction${place}`);
+	for (const state of ['zero', 'integer', 'fraction']) on(`${state}${place}`, ['e', 'E'], `exponent${place}`);
+	on(`exponent${place}`, ['+', '-'], `sign${place}`);
+	for (const state of ['exponent', 'sign', 'power']) on(`${state}${place}`, digits, `power${place}`);
+	for (const state of ['zero', 'integer', 'fraction', 'power']) ends(`${state}${place}`);
+	for (const word of ['true', 'false', 'null']) {
+		for (let i = 1; i < word.length; i++) {
+			const to = i === word.length - 1 ? after : `${word}${i + 1}${place}`;
+			on(`${word}${i}${place}`, [word[i] as ClassName], to);
+		}
+	}
+	addText(on, place, after);
+}
+
+function addText(
+	on: (state: string, classes: readonly ClassName[], to: string) => void,
+	place: 'A' | 'O' | 'S' | 'K',
+	after: string,
+): void {
+	const text = `text${place}`;
+	const special: readonly string[] = ['control', 'blank', '"', '\\'];
+	on(
+		text,
+		classNames.filter((name) => !special.includes(name)),
+		text,
+	);
+	on(text, ['"'], after);
+	on(text, ['\\'], `escape${place}`);
+	on(`escape${place}`, ['"', '\\', '/', 'b', 'f', 'n', 'r', 't'], text);
+	on(`escape${place}`, ['u'], `hex1${place}`);
+	const digits = ['0', '1-9', 'a', 'b', 'e', 'E', 'f', 'hex'] as const;
+	for (let i = 1; i <= 4; i++) on(`hex${i}${place}`, digits, i === 4 ? text : `hex${i + 1}${place}`);
+}
+
+function transitions(): Transitions {
+	const found: Transitions = new Map();
+	const on = (state: string, classes: readonly ClassName[], to: string) => {
+		const known = found.get(state) ?? new Map<ClassName, string>();
+		for (const name of classes) known.set(name, to);
+		found.set(state, known);
+	};
+	for (const place of ['A', 'O', 'S'] as const) addValues(on, place);
+	for (const state of ['key', 'firstKey']) {
+		on(state, ['space', 'blank'], state);
+		on(state, ['"'], 'textK');
+	}
+	on('firstKey', ['}'], 'close');
+	addText(on, 'K', 'colon');
+	on('colon', ['space', 'blank'], 'colon');
+	on('colon', [':'], 'valueO');
+	return found;
+}
+
+function madeStates(): JsonStates {
+	const found = transitions();
+	const names = [...found.keys(), ...actions];
+	const numbers = new Map(names.map((name, i) => [name, i << stateBits]));
+	const number = (name: string) => numbers.get(name) as number;
+	const firstAction = number(actions[0]);
+	const next = new Uint32Array(names.length << classBits).fill(number('invalid'));
+	for (const [state, byClass] of found) {
+		for (const [name, to] of byClass) next[(number(state) >> classBits) + classNames.indexOf(name)] = number(to);
+	}
+	const nextPair = new Uint32Array(names.length << stateBits).fill(firstAction);
+	for (let state = 0; state < firstAction; state += 1 << stateBits) {
+		for (let pair = 0; pair < 1 << stateBits; pair++) {
+			const between = next[(state >> classBits) + (pair >> classBits)] as number;
+			if (between >= firstAction) continue;
+			nextPair[state + pair] = next[(between >> classBits) + (pair & ((1 << classBits) - 1))] as number;
+		}
+	}
+	const classes = Uint8Array.from({ length: 256 }, (_, byte) => classNames.indexOf(classOf(byte)));
+	const pairClasses = new Uint16Array(65_536);
+	const bytes = new Uint8Array(2);
+	const pair = new Uint16Array(bytes.buffer);
+	for (bytes[0] = 0; ; bytes[0]++) {
+		for (let second = 0; second < 256; second++) {
+			bytes[1] = second;
+			const [first = 0, last = 0] = [classes[bytes[0]], classes[second]];
+			pairClasses[pair[0] as number] = (first << classBits) | last;
+		}
+		if (bytes[0] === 255) break;
+	}
+	return {
+		classes,
+		pairClasses,
+		next,
+		nextPair,
+		pairShift: classBits,
+		firstAction,
+		actions: Object.fromEntries(actions.map((name) => [name, number(name)])) as Record<Action, number>,
+		value: number('valueS'),
+		inArray: number('firstA'),
+		inObject: number('firstKey'),
+		afterInArray: number('afterA'),
+		afterInObject: number('afterO'),
+	};
+}
+
+let made: JsonStates | null = null;
+
+/** Returns the automaton, which is made on first use. */
+export function jsonStates(): JsonStates {
+	made ??= madeStates();
+	return made;
+}
