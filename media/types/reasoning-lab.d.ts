@@ -38,17 +38,24 @@ declare module 'reasoning-lab' {
 		readonly faults: readonly TraceFault[];
 	}
 
-	/** A message in a conversational dataset. */
+	/** A message of a conversation, with every other field that the trainer or dataset gives it, such as `tool_calls`. */
 	export interface ChatMessage {
 		readonly role: string;
 		readonly content: string | null;
+		readonly [field: string]: unknown;
+	}
+
+	/** What the model wrote in one message of a conversation. */
+	export interface PolicyTurn {
+		readonly completion: string;
+		readonly trace: Trace;
 	}
 
 	/** A completion to score. `Row` contains the dataset columns. */
 	export interface Sample<Row = Readonly<Record<string, unknown>>> {
 		/** The prompt as the model received it. */
 		readonly prompt: string;
-		/** The model's output, including tags. */
+		/** The model's output, including tags. In a conversation, the last message that the model wrote. */
 		readonly completion: string;
 		/** Gold answer, or null if the dataset has none. */
 		readonly answer: unknown;
@@ -62,11 +69,13 @@ declare module 'reasoning-lab' {
 		readonly truncated: boolean | null;
 		/** Token IDs of the completion, if known. */
 		readonly completionIds?: readonly number[];
-		/** For conversational data: prompt and completion as message lists. */
+		/** For conversational data and episodes: prompt and completion as message lists. */
 		readonly messages?: {
 			readonly prompt: readonly ChatMessage[];
 			readonly completion: readonly ChatMessage[];
 		};
+		/** For conversational data and episodes: everything that the model wrote, by message. Tools' answers are left out. */
+		readonly turns?: readonly PolicyTurn[];
 	}
 
 	/** A finite number, or null if the reward does not apply to this sample and should be excluded from its total. */

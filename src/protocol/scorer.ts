@@ -14,9 +14,17 @@ export interface ChatToolCall {
 	readonly function: { readonly name: string; readonly arguments: string };
 }
 
+/** A message of a scored conversation, with every field that its trainer or dataset gives it, such as `tool_calls`. */
+export interface ScoredMessage {
+	readonly role: string;
+	readonly content: string | null;
+	readonly [field: string]: unknown;
+}
+
 /** One row of a scored batch, as a reward function sees it. */
 export interface ScoreRow {
 	readonly prompt: string;
+	/** Text of the completion; if `messages` is set, rewards get the last message of the policy instead. */
 	readonly completion: string;
 	readonly answer: unknown;
 	/** The dataset row, or the generated problem's public fields. */
@@ -27,8 +35,8 @@ export interface ScoreRow {
 	readonly completionIds?: readonly number[];
 	/** Mean entropy of the completion's tokens when they were sampled, in nats, if known. */
 	readonly entropy?: number;
-	/** Set for conversational data: a Python reward then gets lists of messages, as in TRL. */
-	readonly messages?: { readonly prompt: readonly ChatMessage[]; readonly completion: readonly ChatMessage[] };
+	/** Set for conversational data and episodes: a Python reward then gets lists of messages, as in TRL. */
+	readonly messages?: { readonly prompt: readonly ScoredMessage[]; readonly completion: readonly ScoredMessage[] };
 }
 
 /**

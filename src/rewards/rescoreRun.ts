@@ -126,11 +126,14 @@ export async function rescoreRun(run: string, options: RescoreOptions): Promise<
 		const tallies = scorers.scorers.map(({ column }) => new Tally(column.name, column.file));
 		const sum = new Tally('reward', null);
 		const differences: RescoreDifference[] = [];
+		const played = new Set(
+			recipe.rewards.flatMap((reward) => ('use' in reward && reward.use === 'environment' ? [reward.name] : [])),
+		);
 		let rows = 0;
 		for (const [n, step] of steps.entries()) {
 			checkAborted(signal);
 			const lines = await readRollouts(run, step);
-			const scored = await scoreStep(scorers.scorers, lines, step, signal);
+			const scored = await scoreStep(scorers.scorers, played, lines, step, signal);
 			for (const [i, line] of lines.entries()) {
 				const { group, index } = line;
 				const note = (
@@ -165,12 +168,17 @@ export async function rescoreRun(run: string, options: RescoreOptions): Promise<
 			equal: columns.every(({ different }) => different === 0),
 			columns,
 			differences,
-			remarks:
-				resampled && wholes.length > 0
+			remarks: [
+				...(resampled && wholes.length > 0
 					? [
 							`With dynamic_sampling, the recorded batches are not the batches that were scored, so values of ${wholes.join(', ')}, which depend on the whole batch, may differ.`,
 						]
-					: [],
+					: []),
+				...[...played].map(
+					(name) =>
+						`"${name}" is the environment's reward. Its recorded values are used, because episodes are not repeated.`,
+				),
+			],
 		};
 	} finally {
 		scorers.dispose();
@@ -182,9 +190,13 @@ interface Scored {
 	readonly error?: ScoreError;
 }
 
-/** Returns values by column, then by row. */
+/**
+ * Returns values by column, then by row.
+ * @param played names of columns whose values only an episode gives; their recorded values are returned
+ */
 async function scoreStep(
 	scorers: readonly RewardScorer[],
+	played: ReadonlySet<string>,
 	lines: readonly RolloutLine[],
 	step: number,
 	signal: AbortSignal | undefined,
@@ -192,12 +204,22 @@ async function scoreStep(
 	const rows = lines.map(rolloutScoreRow);
 	// A batch is stored under the first step that uses it, so one fewer update had been completed.
 	const options = { step: step - 1, ...(signal === undefined ? {} : { signal }) };
-	const results = await Promise.all(scorers.map((scorer) => scorer.score(rows, options)));
-	return results.map(({ values, errors }) => {
+	const results = await Promise.all(
+		scorers.map((scorer) => (played.has(scorer.column.name) ? null : scorer.score(rows, options))),
+	);
+	return results.map((result, k) => {
+		const { name } = (scorers[k] as RewardScorer).column;
+		if (result === null) return lines.map((line) => recordedScore(line, name));
+		const { values, errors } = result;
 		const byRow = new Map(errors.map((error) => [error.index, error]));
 		return rows.map((_, i) => {
 			const error = byRow.get(i) ?? byRow.get(-1);
 			return error === undefined ? { value: values[i] ?? null } : { value: null, error };
 		});
 	});
+}
+
+function recordedScore(line: RolloutLine, name: string): Scored {
+	if (!failedThen(line, name)) return { value: line.rewards[name] ?? null };
+	return { value: null, error: { index: -1, kind: 'invalid', message: 'The episode failed.' } };
 }

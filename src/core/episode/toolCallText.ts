@@ -28,6 +28,19 @@ export function parseToolCalls(text: string, [open, close]: TagPair, tools: read
 	return calls.slice(0, maxCallsPerTurn);
 }
 
+/** Returns a turn's text without its tool calls, readable or not. A call that is not closed stays. */
+export function textWithoutCalls(text: string, [open, close]: TagPair): string {
+	let content = '';
+	let at = 0;
+	for (let start = text.indexOf(open); start >= 0; start = text.indexOf(open, at)) {
+		const end = text.indexOf(close, start + open.length);
+		if (end < 0) break;
+		content += text.slice(at, start);
+		at = end + close.length;
+	}
+	return content + text.slice(at);
+}
+
 /** Returns the text of a call, without tags: compact if that is read as the same call, and JSON otherwise. */
 export function renderToolCall(call: ToolCall, tools: readonly ToolSchema[]): string {
 	const compact = compactText(call, tools);

@@ -1,7 +1,7 @@
 import type { RewardEntry } from '../../protocol/recipe/builtInRewards.ts';
 import type { TraceTags } from '../trace/trace.ts';
 import { wordsOf } from '../trace/wordPlaces.ts';
-import { type RewardSample, thinkingOf } from './rewardSample.ts';
+import { type RewardSample, thinkingOf, writtenText } from './rewardSample.ts';
 
 type Options = Pick<RewardEntry<'repetition'>, 'ngram' | 'maxPenalty' | 'unit' | 'of'>;
 
@@ -10,7 +10,7 @@ type Options = Pick<RewardEntry<'repetition'>, 'ngram' | 'maxPenalty' | 'unit' |
  * (Yeo et al. 2025; open-r1's `get_repetition_penalty_reward`). Case-insensitive. 0 for text with fewer than n words.
  */
 export function repetitionReward(sample: RewardSample, options: Options, tags: TraceTags): number {
-	const text = options.of === 'thinking' ? thinkingOf(sample, tags) : sample.completion;
+	const text = options.of === 'thinking' ? thinkingOf(sample, tags) : writtenText(sample);
 	const lower = (text ?? '').toLowerCase();
 	const words = options.unit === 'words' ? wordsOf(lower) : [...lower];
 	const total = words.length - options.ngram + 1;

@@ -2,10 +2,21 @@ import type { ScoreRow } from '../../protocol/scorer.ts';
 import { goldText } from '../dataset/answer.ts';
 import { soleAnswer } from '../trace/parseTrace.ts';
 import type { Trace, TraceTags } from '../trace/trace.ts';
+import type { PolicyTurn } from './policyTurns.ts';
 
-/** Reward input for a row, with a lazily parsed completion. */
+/**
+ * Reward input for a row, with a lazily parsed completion. In a conversation, the completion is the last message of the
+ * policy, so nothing that a tool answers is judged as the policy's.
+ */
 export interface RewardSample extends ScoreRow {
 	readonly trace: Trace;
+	/** Everything that the policy wrote, by message, if the completion is a conversation. */
+	readonly turns?: readonly PolicyTurn[];
+}
+
+/** Returns everything that the policy wrote; in a conversation, its messages separated by line breaks. */
+export function writtenText({ completion, turns }: RewardSample): string {
+	return turns === undefined ? completion : turns.map((turn) => turn.completion).join('\n');
 }
 
 /** Returns the answer to score; null if there are none or several. */
@@ -15,9 +26,16 @@ export function answerOf(sample: RewardSample, tags: TraceTags): string | null {
 
 /**
  * Returns the thinking in a completion: the text between the think tags; without think tags, the text before the answer
- * tag; without any tags, the whole completion. null if the completion has no thinking.
+ * tag; without any tags, the whole completion. In a conversation, that of all messages of the policy, separated by line
+ * breaks. null if there is no thinking.
  */
-export function thinkingOf({ completion, trace }: RewardSample, tags: TraceTags): string | null {
+export function thinkingOf(sample: RewardSample, tags: TraceTags): string | null {
+	if (sample.turns === undefined) return thinkingIn(sample, tags);
+	const texts = sample.turns.map((turn) => thinkingIn(turn, tags)).filter((text) => text !== null);
+	return texts.length === 0 ? null : texts.join('\n');
+}
+
+function thinkingIn({ completion, trace }: PolicyTurn, tags: TraceTags): string | null {
 	if (tags.think) return trace.think;
 	if (!tags.answer) return completion;
 	const [first] = trace.tags;

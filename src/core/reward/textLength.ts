@@ -2,7 +2,7 @@ import type { LengthSection, LengthUnit } from '../../protocol/recipe/builtInRew
 import { templateTags } from '../text/template.ts';
 import type { TraceTags } from '../trace/trace.ts';
 import { wordsOf } from '../trace/wordPlaces.ts';
-import { type RewardSample, thinkingOf } from './rewardSample.ts';
+import { type RewardSample, thinkingOf, writtenText } from './rewardSample.ts';
 
 function codePoints(text: string): number {
 	let n = 0;
@@ -35,6 +35,6 @@ export function lengthOf(
 	{ unit, of }: { readonly unit: LengthUnit; readonly of: LengthSection },
 	tags: TraceTags,
 ): number | null {
-	const text = of === 'thinking' ? thinkingOf(sample, tags) : sample.completion;
+	const text = of === 'thinking' ? thinkingOf(sample, tags) : writtenText(sample);
 	return text === null ? null : textLength(text, unit, tags);
 }

@@ -1,9 +1,10 @@
+import { type PolicyTurn, policyTurns } from '../../core/reward/policyTurns.ts';
 import { parseTrace } from '../../core/trace/parseTrace.ts';
 import type { Trace, TraceTags } from '../../core/trace/trace.ts';
 import type { ScoreRow } from '../../protocol/scorer.ts';
 import type { RewardSample } from '../builtIns.ts';
 
-/** A row whose completion is parsed when a reward first needs it. */
+/** A row whose completion is parsed when a reward first needs it. If it has messages, they determine the completion. */
 class Sample implements RewardSample {
 	readonly prompt: string;
 	readonly completion: string;
@@ -13,12 +14,14 @@ class Sample implements RewardSample {
 	readonly completionIds?: readonly number[];
 	readonly entropy?: number;
 	readonly messages?: NonNullable<ScoreRow['messages']>;
+	readonly turns?: readonly PolicyTurn[];
 	readonly #tags: TraceTags;
 	#trace: Trace | undefined;
 
 	constructor(row: ScoreRow, tags: TraceTags) {
 		this.prompt = row.prompt;
-		this.completion = row.completion;
+		if (row.messages !== undefined) this.turns = policyTurns(row.messages.completion, tags);
+		this.completion = this.turns === undefined ? row.completion : (this.turns.at(-1)?.completion ?? '');
 		this.answer = row.answer;
 		this.row = row.row;
 		this.truncated = row.truncated;

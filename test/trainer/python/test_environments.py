@@ -31,6 +31,7 @@ class EnvironmentDriver(ScriptedDriver):
         self.host = Environments(NoCapture())
         self.described = self.host.load({"file": str(file), "kind": kind, "seed": 1})["environment"]
         super().__init__(asked, rewards=lambda row: {"environment": None})
+        self.judged: list[Json] = []
 
     def _answer(self, method: str, params: Json) -> Json:
         place = {"instance": params.get("instance")}
@@ -45,6 +46,7 @@ class EnvironmentDriver(ScriptedDriver):
         if method == "environment/reward":
             return self.host.reward({**place, "messages": params.get("messages")})
         if method == "rewards/score":
+            self.judged += params["rows"]
             earned = params["known"]["environment"]
             return {
                 "orders": [],
@@ -175,6 +177,9 @@ def test_episodes_are_trained_on_and_recorded(model: str, tmp_path: Path, monkey
         assert len(line["extra"]["observed"]) == len(calls)
         seen = ["".join(texts[start:end]) for start, end in line["extra"]["observed"]]
         assert all("<tool_response>" in text and "<tool_call>" not in text for text in seen)
+    # Rewards get the messages with their roles, so what a tool answers is not taken for what the policy wrote.
+    judged = [row["messages"]["completion"] for row in driver.judged]
+    assert judged == [line["completion"] for line in lines]
     assert driver.steps[0]["metrics"]["tools/call_frequency"] > 0.5
     metrics = driver.steps[0]["metrics"]
     assert metrics["tools/failure_frequency"] == metrics["environment/failed"] == metrics["environment/timeouts"] == 0

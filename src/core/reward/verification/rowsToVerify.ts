@@ -1,6 +1,6 @@
 import { hashText, Random } from '../../../base/random.ts';
-import { noStep, type RolloutLine, stepText } from '../../../protocol/rolloutLine.ts';
-import type { ChatMessage, ScoreRow } from '../../../protocol/scorer.ts';
+import { type Message, noStep, type RolloutLine, stepText } from '../../../protocol/rolloutLine.ts';
+import type { ChatMessage, ScoredMessage, ScoreRow } from '../../../protocol/scorer.ts';
 import type { Problem } from '../../dataset/problem.ts';
 import { renderPrompt, type Template } from '../../text/template.ts';
 import type { Verifier } from '../accuracyReward.ts';
@@ -36,7 +36,12 @@ export function scoreRow(sampled: SampledProblem, template: Template, completion
 		truncated: false,
 		...(messages === undefined
 			? {}
-			: { messages: { prompt: messages, completion: [{ role: 'assistant', content: completion }] } }),
+			: {
+					messages: {
+						prompt: messages.map((one) => ({ ...one })),
+						completion: [{ role: 'assistant', content: completion }],
+					},
+				}),
 	};
 }
 
@@ -91,20 +96,23 @@ export function caseRows(cases: readonly LabeledCase[], file: string, numbers: R
 	}));
 }
 
-type Text = RolloutLine['prompt'];
+type RecordedText = string | readonly Message[];
 
 /** Converts a prompt or completion to plain text: message contents separated by blank lines. */
-export function plainText(text: Text): string {
+export function plainText(text: RecordedText): string {
 	return typeof text === 'string' ? text : text.map(({ content }) => content ?? '').join('\n\n');
 }
 
-const asMessages = (text: Text, role: string): ChatMessage[] =>
-	typeof text === 'string'
-		? [{ role, content: text }]
-		: text.map((message) => ({ role: message.role, content: message.content }));
+const asMessages = (text: RecordedText, role: string): readonly ScoredMessage[] =>
+	typeof text === 'string' ? [{ role, content: text }] : text;
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
 	typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Returns the messages of a scored row; a text is a message of the user or the policy. */
+export function conversation(prompt: RecordedText, completion: RecordedText): NonNullable<ScoreRow['messages']> {
+	return { prompt: asMessages(prompt, 'user'), completion: asMessages(completion, 'assistant') };
+}
 
 /** Reconstructs a recorded rollout's row as it was scored. */
 export function rolloutScoreRow({ prompt, completion, answer, row, truncated }: RolloutLine): ScoreRow {
@@ -115,9 +123,7 @@ export function rolloutScoreRow({ prompt, completion, answer, row, truncated }: 
 		answer: answer ?? null,
 		row: isRecord(row) ? row : {},
 		truncated,
-		...(conversational
-			? { messages: { prompt: asMessages(prompt, 'user'), completion: asMessages(completion, 'assistant') } }
-			: {}),
+		...(conversational ? { messages: conversation(prompt, completion) } : {}),
 	};
 }
 

@@ -1,6 +1,7 @@
 import { Failure } from '../../../base/failure.ts';
 import { isSuccess } from '../../../core/episode/episodeSuccess.ts';
 import { isReinforced } from '../../../core/recipe/resolvedRecipe.ts';
+import { conversation } from '../../../core/reward/verification/rowsToVerify.ts';
 import {
 	type EvaluatedSample,
 	type Evaluation,
@@ -56,7 +57,7 @@ export async function evaluate(host: EvaluationHost, step: number, settings: Eva
 }
 
 type EvaluationHost = Pick<StageHost, 'parts' | 'interrupt' | 'noteFailures'>;
-type Answer = Pick<EvaluatedSample, 'prompt' | 'completion' | 'truncated' | 'correct'>;
+type Answer = Pick<EvaluatedSample, 'prompt' | 'completion' | 'messages' | 'truncated' | 'correct'>;
 interface Sampling {
 	readonly seeds: readonly string[];
 	readonly temperature: number;
@@ -118,10 +119,13 @@ async function episodes(
 		});
 	const failed = played.flatMap(({ episode: { error } }, index) => (error === undefined ? [] : [{ index, error }]));
 	if (failed[0] !== undefined) host.noteFailures(failuresOf(failed.length, failed[0]));
-	return played.map(({ posed: { prompt }, completion, sample: { truncated }, reward, episode: { error } }) => ({
-		prompt,
-		completion,
-		truncated,
-		...(error !== undefined ? { correct: null } : ownsReward ? { correct: isSuccess(reward, rewardRange) } : {}),
-	}));
+	return played.map(
+		({ posed: { prompt }, completion, messages, sample: { truncated }, reward, episode: { error } }) => ({
+			prompt,
+			completion,
+			messages: conversation(prompt, messages),
+			truncated,
+			...(error !== undefined ? { correct: null } : ownsReward ? { correct: isSuccess(reward, rewardRange) } : {}),
+		}),
+	);
 }

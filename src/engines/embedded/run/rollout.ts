@@ -1,5 +1,6 @@
 import type { AdvantageKeys } from '../../../core/grpo/advantages/advantageSettings.ts';
 import type { RolloutEpisode } from '../../../protocol/rolloutEpisode.ts';
+import type { Message } from '../../../protocol/rolloutLine.ts';
 import type { BatchScore, RewardFailures, RowScore } from '../../shared/scoreBatch.ts';
 import type { Sample } from '../learner.ts';
 import type { PosedProblem } from './problemFeed.ts';
@@ -21,6 +22,8 @@ export interface Completion {
 	readonly sample: Sample;
 	/** Completion text without special tokens. */
 	readonly completion: string;
+	/** The messages of the conversation that the completion is, in a recipe with an environment. */
+	readonly messages?: readonly Message[];
 }
 
 /** A sampled and scored completion. */

@@ -36,7 +36,7 @@ export function* rolloutLines(
 			group: Math.floor(i / stage.num_generations),
 			index: i % stage.num_generations,
 			prompt: posed.prompt,
-			completion: rollout.completion,
+			completion: rollout.messages === undefined ? rollout.completion : [...rollout.messages],
 			answer: posed.problem.answer,
 			row: posed.problem.row,
 			rewards: { ...rollout.rewards },

@@ -1,3 +1,4 @@
+import { conversation } from '../../../core/reward/verification/rowsToVerify.ts';
 import { type BatchScore, scoreBatch } from '../../shared/scoreBatch.ts';
 import type { PerToken } from '../learner.ts';
 import type { Completion } from './rollout.ts';
@@ -17,13 +18,14 @@ export async function scoreCompletions(
 	const scored = await watch.measure('reward', () =>
 		scoreBatch(
 			parts.rewards.scorers,
-			completions.map(({ posed: { problem, prompt }, completion, sample }) => ({
+			completions.map(({ posed: { problem, prompt }, completion, messages, sample }) => ({
 				prompt,
 				completion,
 				answer: problem.answer,
 				row: problem.row,
 				truncated: sample.truncated,
 				entropy: meanOf(ofTrained(sample.entropies, sample.trained)),
+				...(messages === undefined ? {} : { messages: conversation(prompt, messages) }),
 			})),
 			{ step: progress.step, signal: host.interrupt },
 			known,

@@ -1,5 +1,6 @@
 import type { AbortSignalLike } from '../../../base/async.ts';
 import { statedAnswers } from '../../../core/math/statedAnswer.ts';
+import { policyTurns } from '../../../core/reward/policyTurns.ts';
 import { messageText } from '../../../core/trace/messageText.ts';
 import { parseTrace, soleAnswer } from '../../../core/trace/parseTrace.ts';
 import { promptHash } from '../../../core/trace/promptHash.ts';
@@ -20,9 +21,8 @@ export const maxListed = 2000;
 
 /** Returns the answer stated in a completion, shortened, or null if none can be extracted. */
 export function answerOf(completion: RolloutLine['completion'], tags: TraceTags): string | null {
-	// With several messages, the answer is in the last one that has content.
-	const last = typeof completion === 'string' ? null : completion.findLast(({ content }) => content);
-	const text = messageText(last ? [last] : completion);
+	// In a conversation, the answer is in the policy's last message, as for rewards.
+	const text = typeof completion === 'string' ? completion : (policyTurns(completion, tags).at(-1)?.completion ?? '');
 	const shorten = (answer: string) =>
 		answer.length > longestAnswer ? `${answer.slice(0, longestAnswer - 1)}…` : answer;
 	const trace = parseTrace(text, tags);

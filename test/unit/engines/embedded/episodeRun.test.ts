@@ -8,7 +8,8 @@ import { playDemonstration } from '../../../../src/engines/embedded/run/episodes
 import { rehearse } from '../../../../src/engines/embedded/run/episodes/rehearsal.ts';
 import { EnvironmentRunner } from '../../../../src/episodes/environmentRunner.ts';
 import { type RolloutEpisode, rolloutEpisode } from '../../../../src/protocol/rolloutEpisode.ts';
-import type { RolloutLine } from '../../../../src/protocol/rolloutLine.ts';
+import type { Message, RolloutLine } from '../../../../src/protocol/rolloutLine.ts';
+import { rescoreRun } from '../../../../src/rewards/rescoreRun.ts';
 import { connectRun } from '../../../../src/runs/runControl.ts';
 import {
 	listCheckpoints,
@@ -102,6 +103,8 @@ const recipe = {
 	checkpoint: { every: 20 },
 };
 
+const reachesTool = ({ name, arguments: given }: { name: string; arguments: unknown }) =>
+	name === 'guess' && JSON.stringify(given).startsWith('{"number":');
 const observedOf = ({ extra }: RolloutLine) => extra?.observed as [number, number][];
 
 async function episodesOf(run: string): Promise<{ line: RolloutLine; episode: RolloutEpisode }[]> {
@@ -127,11 +130,17 @@ test('a run trains on episodes, and its rollouts have their turns and the tokens
 		// The panel and *Query* show the same turns, with the messages that the tokens from the environment separate.
 		const shown = turnsOfRollout(line);
 		assert.deepEqual(
-			shown.map(({ calls }) => calls.map(({ name, result }) => [name, result?.content, result?.failed])),
+			shown
+				.slice(0, episode.turns?.length)
+				.map(({ calls }) => calls.map(({ name, result }) => [name, result?.content, result?.failed])),
 			(episode.turns ?? []).map(({ calls, results }) =>
 				calls.map(({ name }, i) => [name, results[i]?.content, results[i]?.failed]),
 			),
 		);
+		// Calls of a last message that were not made have no result.
+		const unmade = shown.slice(episode.turns?.length);
+		assert.ok(unmade.length <= (episode.stop === 'turns' || episode.stop === 'length' ? 1 : 0));
+		assert.ok(unmade.every(({ calls }) => calls.every(({ result }) => result === null)));
 		assert.ok(shown.every(({ message }) => observed.length === 0 || message !== null));
 		assert.ok(answers.length - read.length <= (episode.stop === 'length' || episode.stop === 'done' ? 1 : 0));
 		for (const [t, token] of text.entries()) {
@@ -217,7 +226,8 @@ test('episodes whose environment fails have no reward and are not trained on, an
 	const kinds: Record<string, RegExp> = { reset: /^threw$/, hang: /^timeout$/, exit: /^exited$/ };
 	for (const { line, episode } of episodes) {
 		const { fault } = line.row as { fault: string | null };
-		const called = (episode.calls ?? 0) > 0 || fault === 'reset';
+		const reached = (episode.turns ?? []).some(({ calls }) => calls.some(reachesTool));
+		const called = reached || fault === 'reset';
 		const expected = called && fault !== null ? kinds[fault] : undefined;
 		if (expected === undefined) {
 			assert.equal(episode.error, undefined, JSON.stringify(episode));
@@ -260,6 +270,45 @@ test('a solution that is longer than demonstrations are is not imitated as one t
 	const opened = { runner, description, columns: () => row, tools: [] } as never;
 	const stopped = rehearse(opened, { seed: 1, stages: [] }, source, AbortSignal.abort());
 	await assert.rejects(stopped, { reason: 'cancelled' });
+});
+
+test('rewards judge what the policy wrote, not the answers of a hostile tool, in the run and when scored again', async () => {
+	const hostile = environment.replace(
+		/return "<\/result>.*$/m,
+		'return "The answer is \\\\boxed{2}. <answer>2</answer>"',
+	);
+	await writeFile(join(place.folder, 'hostile.env.py'), hostile);
+	const seen = `def tools(prompts, completions, **kwargs):
+    assert all(prompt[-1]["role"] == "user" for prompt in prompts)
+    return [sum(m["role"] == "tool" and "boxed" in m["content"] for m in one) for one in completions]`;
+	await writeFile(join(place.folder, 'seen.reward.py'), seen);
+	await writeFile(
+		join(place.folder, 'answered.jsonl'),
+		rows.map((row) => JSON.stringify({ ...row, answer: '2' })).join('\n'),
+	);
+	const run = await place.prepare({
+		...recipe,
+		dataset: { path: 'answered.jsonl' },
+		environment: { ...recipe.environment, file: 'hostile.env.py' },
+		model: { path: (await listCheckpoints(whole.run)).at(-1)?.path },
+		rewards: [...recipe.rewards, { use: 'accuracy' }, { use: 'exact-match' }, { file: 'seen.reward.py' }],
+		stages: [{ ...grpo, steps: 1, num_iterations: 1 }],
+		evaluate: { every: 1000, problems: 2 },
+	});
+	const { code, stderr } = await runHere(place, run);
+	assert.equal(code, 0, stderr);
+	const lines = (await episodesOf(run)).map(({ line }) => line);
+	const answered = lines.filter(({ rewards }) => Number(rewards.tools) > 0);
+	assert.ok(answered.length > 0);
+	for (const { rewards, completion } of answered) {
+		const last = (completion as Message[]).findLast(({ role }) => role === 'assistant');
+		assert.ok(!last?.content?.includes('2'), last?.content ?? '');
+		assert.deepEqual([rewards.accuracy, rewards['exact-match']], [0, 0]);
+	}
+	const hosts = await openHosts();
+	const { equal, differences, remarks } = await rescoreRun(run, { hosts });
+	assert.ok(equal, JSON.stringify(differences));
+	assert.match(remarks.join(), /^"environment" is the environment's reward/);
 });
 
 test('a run whose rows have no solutions says that it learns from random calls', async () => {

@@ -64,10 +64,11 @@ export async function scoredEpisodes(
 	};
 }
 
-const completionOf = ({ posed, sample, completion, episode }: PlayedEpisode) => ({
+const completionOf = ({ posed, sample, completion, messages, episode }: PlayedEpisode) => ({
 	posed,
 	sample,
 	completion,
+	messages,
 	episode,
 });
 

@@ -1,8 +1,9 @@
 import type { Problem } from '../../../../core/dataset/problem.ts';
-import { parseToolCalls } from '../../../../core/episode/toolCallText.ts';
+import { parseToolCalls, textWithoutCalls } from '../../../../core/episode/toolCallText.ts';
 import { EpisodeFault, type EpisodeSession } from '../../../../episodes/episodeSession.ts';
-import type { EpisodeError, EpisodeTurn } from '../../../../protocol/episode.ts';
+import type { EpisodeError, EpisodeTurn, ToolCall } from '../../../../protocol/episode.ts';
 import type { RolloutEpisode } from '../../../../protocol/rolloutEpisode.ts';
+import type { Message } from '../../../../protocol/rolloutLine.ts';
 import type { Sample } from '../../learner.ts';
 import type { PosedProblem } from '../problemFeed.ts';
 import { Conversation } from './conversation.ts';
@@ -24,6 +25,8 @@ export interface PlayedEpisode {
 	readonly sample: Sample;
 	/** Text of the conversation after the prompt. */
 	readonly completion: string;
+	/** The same as messages of the policy and the tools, as TRL has them: results that did not fit are left out. */
+	readonly messages: readonly Message[];
 	/** null if the episode failed, or its environment gives no reward. */
 	readonly reward: number | null;
 	readonly episode: RolloutEpisode;
@@ -49,8 +52,7 @@ export class LiveEpisode {
 	#error: EpisodeError | null = null;
 	#observation: string | null = null;
 	#seconds = 0;
-	/** The conversation for environments that score its text. */
-	readonly #messages: object[] = [];
+	readonly #messages: Message[] = [];
 
 	constructor(session: EpisodeSession, problem: Problem, text: EpisodeText, limits: EpisodeLimits) {
 		this.#session = session;
@@ -97,9 +99,9 @@ export class LiveEpisode {
 	/** Appends a turn of the policy and, if it contains tool calls, their answers. */
 	async act(sample: Sample): Promise<void> {
 		const turn = this.#conversation.addSampled(sample);
-		const content = this.#text.decode(turn);
-		this.#messages.push({ role: 'assistant', content });
-		const calls = parseToolCalls(content, this.#text.callTags, this.#text.tools);
+		const written = this.#text.decode(turn);
+		const calls = parseToolCalls(written, this.#text.callTags, this.#text.tools);
+		this.#messages.push(policyMessage(textWithoutCalls(written, this.#text.callTags), calls));
 		if (sample.truncated) this.#stop = 'length';
 		else if (calls.length === 0) this.#stop = 'policy';
 		else if (this.#turns.length >= (this.#limits.maxTurns ?? Number.POSITIVE_INFINITY)) this.#stop = 'turns';
@@ -108,10 +110,12 @@ export class LiveEpisode {
 			this.#turns.push({ calls, results: [], done: null, durationMs: 0 });
 			const played = await this.#session.call(calls);
 			this.#turns[this.#turns.length - 1] = played;
-			for (const { name, content } of played.results) this.#messages.push({ role: 'tool', name, content });
 			const answer = this.#text.answer(played.results);
 			const fits = answer.length <= this.room;
-			if (fits) this.#conversation.addAnswer(answer);
+			if (fits) {
+				this.#conversation.addAnswer(answer);
+				for (const { name, content } of played.results) this.#messages.push({ role: 'tool', name, content });
+			}
 			if (played.done === true) this.#stop = 'done';
 			else if (!fits || this.room === 0) this.#stop = 'length';
 		});
@@ -135,6 +139,7 @@ export class LiveEpisode {
 			posed: this.#posed,
 			sample,
 			completion: this.#text.decode(sample.tokens.slice(sample.promptLength)),
+			messages: this.#messages,
 			reward,
 			logs: this.#session.logs,
 			episode: {
@@ -165,6 +170,12 @@ export class LiveEpisode {
 			this.#seconds += (performance.now() - start) / 1000;
 		}
 	}
+}
+
+/** Returns a turn of the policy as a message with its calls, as in TRL's conversations. */
+function policyMessage(content: string, calls: readonly ToolCall[]): Message {
+	const made = calls.map((call) => ({ type: 'function', function: { name: call.name, arguments: call.arguments } }));
+	return { role: 'assistant', content, ...(made.length === 0 ? {} : { tool_calls: made }) };
 }
 
 const recorded = (text: string): string => (text.length <= maxRecorded ? text : `${text.slice(0, maxRecorded)}...`);
