@@ -9,6 +9,8 @@ export const checkpointFiles = {
 	model: 'model.safetensors',
 	optimizer: 'optimizer.safetensors',
 	reference: 'reference.safetensors',
+	/** Weights that batches in progress are sampled with, under `VERSION.NAME`. */
+	ahead: 'ahead.safetensors',
 	/** Heads, each with its own trunk, and the optimizer moments of the head in training. */
 	value: 'value.safetensors',
 	process: 'process.safetensors',
@@ -61,6 +63,11 @@ export const checkpointStateSchema = v.looseObject({
 	evaluatedAt: v.nullable(whole),
 	/** Entropy bonus of the stage, and the entropy that it was last adapted to. */
 	entropyBonus: v.optional(v.object({ coefficient: v.number(), entropy: v.nullable(v.number()) })),
+	/**
+	 * Generation batches that were being sampled, or waited to be trained on, in order: number of updates before the
+	 * weights that sample the batch, step of its first update, and temperature.
+	 */
+	ahead: v.optional(v.array(v.object({ version: whole, firstStep: whole, temperature: v.number() }))),
 	shape: modelShapeSchema,
 	/** FNV hash of the vocabulary, for detecting weights with a different vocabulary. */
 	vocabulary: v.string(),

@@ -71,6 +71,16 @@ exec(
     space,
 )
 
+# The block that corrects for the policy that sampled.
+first = next(i for i, line in enumerate(body) if "# Compute the importance sampling ratio when using vLLM" in line) + 2
+last = next(i for i, line in enumerate(body) if "Unknown vLLM importance sampling level" in line) + 1
+exec(
+    "def correction_of(self, old_per_token_logps, sampling_per_token_logps, completion_mask, tool_mask):\n"
+    + textwrap.indent(textwrap.dedent("\n".join(body[first : last + 1])), "    ")
+    + "\n    return vllm_importance_sampling_ratio\n",
+    space,
+)
+
 accelerator = types.SimpleNamespace(
     num_processes=1,
     process_index=0,
@@ -288,6 +298,20 @@ def objective_cases(rng, count, kinds=KINDS, episodes=False):
             inputs["old_per_token_logps"] = old
         if episodes:
             inputs["tool_mask"] = trained
+        correction = settings.get("samplerCorrection")
+        if correction:
+            sampling = (logprobs.detach() if old is None else old) + table(lambda: rng.gauss(0, 0.5))
+            stand_in.use_vllm = True
+            stand_in.vllm_importance_sampling_correction = True
+            stand_in.vllm_importance_sampling_mode = correction["mode"]
+            stand_in.vllm_importance_sampling_clip_min = correction["min"]
+            stand_in.vllm_importance_sampling_clip_max = correction["max"]
+            # With vLLM, TRL always computes them.
+            inputs["old_per_token_logps"] = logprobs.detach() if old is None else old
+            inputs["sampling_per_token_logps"] = sampling
+            inputs["importance_sampling_ratio"] = space["correction_of"](
+                stand_in, inputs["old_per_token_logps"], sampling, mask, trained if episodes else None
+            )
         compute = space_of.get(settings["level"], space_of.get(settings["lossType"], space))["_compute_loss"]
         loss = compute(stand_in, None, inputs)
         loss.backward()
@@ -308,6 +332,7 @@ def objective_cases(rng, count, kinds=KINDS, episodes=False):
                     "entropies": cut(entropies)[i],
                     "gradient": cut(logprobs.grad)[i],
                     **({"trained": cut(trained)[i]} if episodes else {}),
+                    **({"samplerLogprobs": cut(sampling)[i]} if correction else {}),
                 }
                 for i in range(rows)
             ],
@@ -316,6 +341,29 @@ def objective_cases(rng, count, kinds=KINDS, episodes=False):
         }
 
 
+CORRECTIONS = [
+    {"mode": "token_truncate", "min": None, "max": 2.0},
+    {"mode": "token_truncate", "min": 0.8, "max": 1.2},
+    {"mode": "token_mask", "min": 0.5, "max": 5.0},
+    {"mode": "token_mask", "min": 0.8, "max": None},
+    {"mode": "sequence_truncate", "min": None, "max": 1.3},
+    {"mode": "sequence_mask", "min": None, "max": 3.0},
+    {"mode": "sequence_mask", "min": 0.7, "max": 1.5},
+]
+CORRECTED = [
+    {"lossType": "dapo"},
+    {"lossType": "grpo", "offPolicyThreshold": 0.05},
+    {"lossType": "bnpo", "level": "sequence", "epsilonLow": 0.05, "epsilonHigh": 0.08},
+    {"lossType": "cispo", "epsilonHigh": 1.3},
+    {"lossType": "sapo"},
+    {"lossType": "dr_grpo", "delta": 1.1},
+    {"level": "sequence_token", "epsilonLow": 0.05, "epsilonHigh": 0.08},
+]
+CORRECTION_KINDS = [
+    *({**kind, "samplerCorrection": correction} for kind in CORRECTED for correction in CORRECTIONS),
+    # TRL adds the ratios of completions to VESPO's for each token.
+    *({"lossType": "vespo", "samplerCorrection": correction} for correction in CORRECTIONS[:4]),
+]
 EPISODE_KINDS = [*({"lossType": name} for name in ["grpo", "bnpo", "dr_grpo", "dapo"]), *KINDS]
 
 rng = random.Random(1)
@@ -323,6 +371,10 @@ golden = {
     "advantages": list(advantage_cases(rng)),
     "losses": list(loss_cases(rng)),
     "objectives": list(objective_cases(random.Random(2), count)),
+    "corrections": [
+        *objective_cases(random.Random(4), max(count, len(CORRECTION_KINDS)), CORRECTION_KINDS),
+        *objective_cases(random.Random(5), len(CORRECTION_KINDS) // 2, CORRECTION_KINDS[::2], episodes=True),
+    ],
     "episodes": list(objective_cases(random.Random(3), 2 * len(EPISODE_KINDS), EPISODE_KINDS, episodes=True)),
 }
 parts = [f'"{key}": [\n' + ",\n".join(json.dumps(case) for case in cases) + "\n]" for key, cases in golden.items()]

@@ -5,6 +5,7 @@ import { computeAdvantages, type ScaleRewards } from '../../src/core/grpo/advant
 import { isSkippable, tokenWeights } from '../../src/core/grpo/lossWeights.ts';
 import { defaultObjective, type Objective } from '../../src/core/grpo/objective/objective.ts';
 import { rowLoss } from '../../src/core/grpo/objective/rowLoss.ts';
+import { samplerRow } from '../../src/core/grpo/objective/samplerRow.ts';
 import { rolloutMetrics } from '../../src/core/grpo/rolloutMetrics.ts';
 import { type Metrics, updateMetrics } from '../../src/core/grpo/stepMetrics.ts';
 import { combineRewards } from '../../src/core/reward/combineRewards.ts';
@@ -30,6 +31,8 @@ interface GoldenRow {
 	gradient: number[];
 	/** 0 for tokens from an environment (TRL's `tool_mask`). Absent if there are none. */
 	trained?: number[];
+	/** Log-probabilities under the policy that sampled. Absent without a correction. */
+	samplerLogprobs?: number[];
 }
 
 interface LossCase {
@@ -44,15 +47,16 @@ interface LossCase {
  * Written by makeTrlGolden.py from TRL 1.13's own code, in double precision except for counts and clip masks, which it
  * keeps in single precision.
  */
-const golden: { advantages: AdvantageCase[]; losses: LossCase[]; objectives: LossCase[]; episodes: LossCase[] } =
-	JSON.parse(readFileSync(process.env.TRL_GOLDEN ?? new URL('../fixtures/golden/trl.json', import.meta.url), 'utf8'));
+const golden: Readonly<Record<'losses' | 'objectives' | 'episodes' | 'corrections', LossCase[]>> & {
+	readonly advantages: AdvantageCase[];
+} = JSON.parse(readFileSync(process.env.TRL_GOLDEN ?? new URL('../fixtures/golden/trl.json', import.meta.url), 'utf8'));
 
 /** Returns a row without the tokens from the environment. The embedded engine computes everything from the others. */
 function ofPolicy(row: GoldenRow): GoldenRow {
 	const { trained } = row;
 	if (trained === undefined) return row;
 	const own = (values: number[]) => [...ofTrained(Float64Array.from(values), Uint8Array.from(trained))];
-	const { logprobs, oldLogprobs, refLogprobs, entropies, gradient } = row;
+	const { logprobs, oldLogprobs, refLogprobs, entropies, gradient, samplerLogprobs } = row;
 	return {
 		...row,
 		logprobs: own(logprobs),
@@ -60,7 +64,15 @@ function ofPolicy(row: GoldenRow): GoldenRow {
 		refLogprobs: own(refLogprobs),
 		entropies: own(entropies),
 		gradient: own(gradient),
+		...(samplerLogprobs ? { samplerLogprobs: own(samplerLogprobs) } : {}),
 	};
+}
+
+/** Returns a row with what the objective needs to know of its sampler. */
+function corrected(row: GoldenRow, objective: Objective) {
+	const { samplerLogprobs } = row;
+	if (samplerLogprobs === undefined) return row;
+	return { ...row, ...samplerRow({ oldLogprobs: row.oldLogprobs ?? row.logprobs, samplerLogprobs }, objective) };
 }
 
 function close(
@@ -110,10 +122,10 @@ describe("TRL's advantages and reward metrics", () => {
 });
 
 describe("TRL's losses, gradients and metrics of an update", () => {
-	const cases = [...golden.losses, ...golden.objectives, ...golden.episodes];
+	const cases = [...golden.losses, ...golden.objectives, ...golden.episodes, ...golden.corrections];
 	for (const [i, { settings, generationTokens, rows: all, loss, metrics }] of cases.entries()) {
-		const rows = all.map(ofPolicy);
 		const objective: Objective = { ...defaultObjective, ...settings };
+		const rows = all.map((row) => corrected(ofPolicy(row), objective));
 		const { lossType, level, beta } = objective;
 		it(`case ${i}: ${lossType}, ${level}, beta ${beta}, ${rows.length} rows`, () => {
 			const lossRows = rows.map(({ masked, logprobs }) => ({ masked, length: logprobs.length }));

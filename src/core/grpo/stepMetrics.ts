@@ -4,10 +4,11 @@ import { clipSide } from './objective/clipped.ts';
 import { divergedSide, isDppo } from './objective/dppo.ts';
 import { logRatios } from './objective/importanceRatio.ts';
 import type { Objective } from './objective/objective.ts';
+import type { SamplerRow } from './objective/samplerCorrection.ts';
 import { vespoWeight } from './objective/vespo.ts';
 
 /** One row of an update, including skipped rows. Arrays have one entry per completion token. */
-export interface UpdateRow {
+export interface UpdateRow extends SamplerRow {
 	/** Whether the row is excluded from the loss and these metrics (truncated under `mask_truncated_completions`). */
 	readonly masked: boolean;
 	readonly advantage: number;

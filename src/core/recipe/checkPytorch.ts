@@ -83,9 +83,27 @@ function checkSettings(recipe: Recipe, report: Report): void {
 	}
 }
 
+/** Keys of a grpo stage that have no effect if transformers generates. */
+const vllmKeys = [
+	'vllm_importance_sampling_correction',
+	'vllm_importance_sampling_mode',
+	'vllm_importance_sampling_clip_max',
+	'vllm_importance_sampling_clip_min',
+] as const;
+
 function checkVllm(recipe: Recipe, report: Report): void {
 	const vllm = recipe.pytorch?.vllm;
-	if (vllm === undefined) return;
+	if (vllm === undefined) {
+		for (const [i, stage] of recipe.stages.entries()) {
+			const key = stage.type === 'grpo' ? vllmKeys.find((name) => stage[name] !== undefined) : undefined;
+			if (key === undefined) continue;
+			report(
+				['stages', i, key],
+				`"${key}" corrects for generation with vLLM, which this recipe does not use. Remove it, or add "vllm" to "pytorch".`,
+			);
+		}
+		return;
+	}
 	const place = (...path: string[]) => ['pytorch', 'vllm', ...path];
 	const mode = vllm.mode ?? 'colocate';
 	if (recipe.device === 'cpu') report(place(), '"vllm" requires a GPU, but "device" is "cpu". Remove it.');

@@ -34,8 +34,11 @@ export interface SampleRequest {
 	readonly stop?: readonly number[];
 	/** If set, also returns distribution statistics and the `alternatives` most likely tokens. */
 	readonly detail?: SampleDetail;
-	/** Model to sample from. A teacher must have been set first. Default: the policy. */
-	readonly of?: 'policy' | 'teacher';
+	/**
+	 * Model to sample from. A teacher or a sampler must have been set first. Requests to the sampler run beside other
+	 * operations. Default: the policy.
+	 */
+	readonly of?: 'policy' | 'teacher' | 'sampler';
 	/**
 	 * Whether to distribute rows evenly over the workers. This is faster, but rounding then depends on the number of
 	 * workers.
@@ -99,6 +102,10 @@ export interface GrpoRow extends Sequence {
 	readonly refLogprobs: PerToken | null;
 	/** Factors of the surrogate loss (`tokenFactors`); absent for 1. If one row has them, all must. */
 	readonly factors?: PerToken;
+	/** Added to the log ratio of the completion with vespo (`samplerLogRatio`); absent for 0. If one row has it, all must. */
+	readonly samplerLogRatio?: number;
+	/** Added to the drift of an off-policy completion (`samplerDrift`); absent for 0. If one row has it, all must. */
+	readonly samplerDrift?: number;
 	/** Loss -= sum over rows and tokens of weight * entropy; absent for none. If one row has them, all must. */
 	readonly entropyWeights?: PerToken;
 	/** Coefficients of |log ratio| (`tokenPenalties`); absent for none. If one row has them, all must. */
@@ -285,6 +292,13 @@ export interface Learner {
 		settings: DistillSettings,
 		optimizer: OptimizerSettings,
 	): Promise<UpdateResult & { readonly divergence: number }>;
+	/** Returns a copy of the policy's weights. */
+	policyParameters(): Promise<Float32Array>;
+	/**
+	 * Sets the weights that `sample` uses for the sampler, which do not change with updates. Takes effect after the
+	 * sampler's requests so far.
+	 */
+	setSampler(parameters: Float32Array): Promise<void>;
 	/** Copies the current weights to the reference. Rejects with `busy` during another operation, as do the methods below. */
 	setReference(): Promise<void>;
 	readonly hasReference: boolean;

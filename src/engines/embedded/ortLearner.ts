@@ -265,11 +265,14 @@ class OrtLearner implements Learner {
 	readonly #memory: ModelMemory;
 	readonly #policy: TrainedModel;
 	#reference: TrainedModel | null = null;
+	#sampler: TrainedModel | null = null;
 	#teacher: { readonly shape: ModelShape; readonly weights: SharedWeights } | null = null;
 	readonly headParameters: readonly ParameterSpec[];
 	readonly #heads = new Map<HeadName, ValueModel>();
 	/** Serializes operations, because an update must not change weights while another operation is reading them. */
 	readonly #operations = new Sequencer();
+	/** Serializes sampling with the sampler's weights, which updates do not change. */
+	readonly #sampling = new Sequencer();
 	#running = 0;
 
 	constructor(options: LearnerOptions, { pools, memory, policy, execution }: LearnerParts) {
@@ -291,7 +294,9 @@ class OrtLearner implements Learner {
 
 	sample(request: SampleRequest): Promise<Sample[]> {
 		this.#checkPrompts(request);
-		return this.#operation(async () => {
+		const beside = request.of === 'sampler';
+		const queue = <T>(run: () => Promise<T>) => (beside ? this.#sampling.queue(run) : this.#operation(run));
+		return queue(async () => {
 			const { prompts, maxNewTokens } = request;
 			const prompt = prompts.reduce((n, tokens) => Math.max(n, tokens.length), 1);
 			const most = typeof maxNewTokens === 'number' ? maxNewTokens : Math.max(0, ...maxNewTokens);
@@ -307,7 +312,7 @@ class OrtLearner implements Learner {
 		const { prompts } = request;
 		const parts = Array.from({ length: Math.ceil(prompts.length / size) }, (_, i) => {
 			const from = request.of === 'teacher' ? this.#teacherRef() : null;
-			const weights = from?.weights ?? this.#policy.ref;
+			const weights = from?.weights ?? (request.of === 'sampler' ? this.#samplerModel() : this.#policy).ref;
 			const rows = sampleJob(request, i * size, Math.min(prompts.length, (i + 1) * size), weights);
 			const job = from === null ? rows : { ...rows, teacher: from };
 			return this.#pool.run(() => ({ job, transfer: [] }));
@@ -338,7 +343,8 @@ class OrtLearner implements Learner {
 		const old = haveOld(rows);
 		const factors = rows.some((row) => row.factors !== undefined);
 		const [entropy, penalties] = [rows.some((row) => row.entropyWeights), rows.some((row) => row.penalties)];
-		const variant = policyVariant(settings, { old, factors, entropy, penalties });
+		const sampler = rows.some((row) => row.samplerLogRatio !== undefined || row.samplerDrift !== undefined);
+		const variant = policyVariant(settings, { old, factors, entropy, penalties, sampler });
 		const { kl } = variant;
 		if (kl && rows.some((row) => row.refLogprobs === null)) {
 			throw new Failure('invalid', 'If beta is greater than 0, every row must have reference log-probabilities.');
@@ -356,7 +362,15 @@ class OrtLearner implements Learner {
 					? { 'entropy weights': packPerToken(part, (i) => part[i]?.entropyWeights as PerToken, batch) }
 					: {}),
 			}),
-			perRow: (part) => (factors ? {} : { advantages: Float32Array.from(part, (row) => row.advantage) }),
+			perRow: (part) => ({
+				...(factors ? {} : { advantages: Float32Array.from(part, (row) => row.advantage) }),
+				...(variant.samplerRatio
+					? { 'sampler log ratio': Float32Array.from(part, (row) => row.samplerLogRatio as number) }
+					: {}),
+				...(variant.samplerDrift
+					? { 'sampler drift': Float32Array.from(part, (row) => row.samplerDrift as number) }
+					: {}),
+			}),
 			scalars: policyScalars(settings, variant),
 		});
 	}
@@ -446,6 +460,23 @@ class OrtLearner implements Learner {
 	#teacherRef(): TeacherRef {
 		if (this.#teacher === null) throw new Failure('missing', 'No teacher has been set.');
 		return { shape: this.#teacher.shape, weights: this.#teacher.weights.ref };
+	}
+
+	policyParameters(): Promise<Float32Array> {
+		return this.#operation(() => this.#policy.weights());
+	}
+
+	setSampler(parameters: Float32Array): Promise<void> {
+		return this.#sampling.queue(async () => {
+			checkCount(parameters, this.#policy.count);
+			if (this.#sampler === null) this.#sampler = await this.#memory.create('sampler', parameters);
+			else await this.#sampler.setWeights(parameters);
+		});
+	}
+
+	#samplerModel(): TrainedModel {
+		if (this.#sampler === null) throw new Failure('missing', 'No sampler has been set.');
+		return this.#sampler;
 	}
 
 	setReference(): Promise<void> {

@@ -1,5 +1,6 @@
 import { choice, count, flag, real } from './recipeFields.ts';
 import { bareKey, type KeyFacts, key, type Lack, live, sameAs, stageOf } from './recipeKey.ts';
+import { samplerKeys } from './samplerKeys.ts';
 import { batches, generations, optimizer, scoredSampling } from './stageFields.ts';
 
 /**
@@ -294,8 +295,9 @@ const scale_rewards = key(choice(rewardScales, 'Standard deviation by which adva
 });
 
 /** Keys that verl has no counterpart for. */
-export const ownLossKeys = Object.keys({ ...ratioKeys, ...tokenKeys, ...advantageKeys }) as (
+export const ownLossKeys = Object.keys({ ...ratioKeys, ...samplerKeys, ...tokenKeys, ...advantageKeys }) as (
 	| keyof typeof ratioKeys
+	| keyof typeof samplerKeys
 	| keyof typeof tokenKeys
 	| keyof typeof advantageKeys
 )[];
@@ -321,6 +323,7 @@ export const grpoStageSchema = stageOf('grpo', 'Group relative policy optimizati
 		},
 	}),
 	...ratioKeys,
+	...samplerKeys,
 	...tokenKeys,
 	...advantageKeys,
 	scale_rewards,

@@ -33,14 +33,23 @@ const measures: readonly Measure[] = [
 	},
 ];
 
+/** Age of the samples in updates, where it is intended. */
+const staleness = 'sample/staleness_max';
+
+/** How many times its limit a difference must reach to be an error. */
+const severe = 10;
+
 class MismatchWatch implements Watch {
+	#stale = 0;
 	readonly #recent = measures.map((measure) => ({ measure, values: new Recent(limit('mismatchBatches')) }));
 
 	stage(): void {
+		this.#stale = 0;
 		for (const { values } of this.#recent) values.clear();
 	}
 
 	row(row: Row): readonly RuleFinding[] | undefined {
+		this.#stale = row.get(staleness) ?? this.#stale;
 		let reported = false;
 		for (const { measure, values } of this.#recent) {
 			const value = row.get(measure.metric);
@@ -56,14 +65,18 @@ class MismatchWatch implements Watch {
 		});
 		if (far.length === 0) return [];
 		const worst = Math.max(...far.map(({ measure, mean }) => measure.distance(mean) / limit(measure.threshold)));
+		const stale = this.#stale;
+		if (stale > 0 && worst < severe) return [];
 		return [
 			{
-				level: worst >= 10 ? 'error' : 'warning',
+				level: worst >= severe && stale === 0 ? 'error' : 'warning',
 				content: () => ({
 					message: `The sampler and the trainer do not run the same policy: over ${limit('mismatchBatches')} batches, ${far.map(({ measure, mean }) => measure.words(mean)).join(', ')}.`,
 					action:
-						'Check that both use the same weights, precision, chat template, and temperature. Use importance sampling to correct for any remaining differences.',
-					metrics: far.map(({ measure }) => measure.metric),
+						stale > 0
+							? `Batches are ${stale} updates old when training on them begins. Lower "max_staleness" or the learning rate if accuracy falls.`
+							: 'Check that both use the same weights, precision, chat template, and temperature. Use importance sampling to correct for any remaining differences.',
+					metrics: [...far.map(({ measure }) => measure.metric), ...(stale > 0 ? [staleness] : [])],
 					evidence: [],
 					recipe: null,
 				}),
@@ -76,9 +89,9 @@ export const samplerMismatch: Rule = {
 	name: 'sampler-mismatch',
 	title: 'Sampler and trainer differ',
 	fires:
-		'over the last `mismatchBatches` batches, |mean `sampling/mismatch_kl`| is >= `mismatchKl`, or mean `sampling/sampling_logp_difference/mean` is >= `mismatchDifference`, or mean `sampling/importance_sampling_ratio/mean` is at least `mismatchRatio` away from 1. Reported as an error at ten times these limits.',
+		'over the last `mismatchBatches` batches, |mean `sampling/mismatch_kl`| is >= `mismatchKl`, or mean `sampling/sampling_logp_difference/mean` is >= `mismatchDifference`, or mean `sampling/importance_sampling_ratio/mean` is at least `mismatchRatio` away from 1. Reported as an error at ten times these limits; if samples are stale on purpose (`sample/staleness_max` above 0), only then, and as a warning.',
 	silent: 'The largest single-token difference, because rare tokens are subject to rounding.',
-	metrics: measures.map(({ metric }) => metric),
+	metrics: [...measures.map(({ metric }) => metric), staleness],
 	thresholds: ['mismatchKl', 'mismatchDifference', 'mismatchRatio', 'mismatchBatches'],
 	watch: () => new MismatchWatch(),
 };

@@ -1,4 +1,5 @@
 import type { LossType } from '../../../protocol/recipe/groupStages.ts';
+import type { SamplerCorrection, SamplerRow } from './samplerCorrection.ts';
 
 /** Tokens over which an importance ratio is computed; see `importanceRatio.ts`. */
 export type RatioLevel = 'token' | 'sequence' | 'sequence_token';
@@ -17,6 +18,8 @@ export interface Objective {
 	readonly unbiasedKl: boolean;
 	/** See `isOffPolicy`; null keeps all completions. */
 	readonly offPolicyThreshold: number | null;
+	/** Correction for the policy that sampled; null for none. */
+	readonly samplerCorrection: SamplerCorrection | null;
 	readonly sapo: SapoTemperatures;
 	readonly vespo: VespoShape;
 }
@@ -48,12 +51,13 @@ export const defaultObjective: Objective = {
 	delta: null,
 	unbiasedKl: false,
 	offPolicyThreshold: null,
+	samplerCorrection: null,
 	sapo: sapoDefaults,
 	vespo: vespoDefaults,
 };
 
 /** A completion. Arrays have one entry per token, in nats. */
-export interface ObjectiveRow {
+export interface ObjectiveRow extends SamplerRow {
 	readonly logprobs: ArrayLike<number>;
 	/** Log-probabilities before the first update of the batch, or null if identical to `logprobs`. */
 	readonly oldLogprobs: ArrayLike<number> | null;

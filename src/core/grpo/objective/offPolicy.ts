@@ -3,9 +3,9 @@ import type { ObjectiveRow } from './objective.ts';
 
 /**
  * Returns whether a completion has left the policy too far to learn from: its advantage is negative, and the mean over
- * its tokens of log(old policy / policy) exceeds the threshold. DeepSeek-V3.2 (2025, arXiv:2512.02556), section 3.1,
+ * its tokens of log(sampler / policy) exceeds the threshold. The sampler is the old policy, unless the row says otherwise. DeepSeek-V3.2 (2025, arXiv:2512.02556), section 3.1,
  * "off-policy sequence masking".
  */
 export function isOffPolicy(row: ObjectiveRow, threshold: number): boolean {
-	return row.advantage < 0 && -(logRatios(row, 'sequence')[0] ?? 0) > threshold;
+	return row.advantage < 0 && (row.samplerDrift ?? 0) - (logRatios(row, 'sequence')[0] ?? 0) > threshold;
 }

@@ -6,6 +6,7 @@ import { gmpoLoss } from './gmpo.ts';
 import { logRatios, throughRatios } from './importanceRatio.ts';
 import type { Objective, ObjectiveRow, RowLoss, TokenTerm } from './objective.ts';
 import { isOffPolicy } from './offPolicy.ts';
+import { samplerRatioAt } from './samplerRow.ts';
 import { sapoTerm } from './sapo.ts';
 import { vespoWeight } from './vespo.ts';
 
@@ -28,7 +29,7 @@ export function rowLoss(row: ObjectiveRow, objective: Objective): RowLoss {
 function surrogate(row: ObjectiveRow, objective: Objective): RowLoss {
 	if (objective.lossType === 'gmpo') {
 		if (row.factors) throw new RangeError('gmpo has one loss per completion, so its tokens cannot have factors.');
-		return gmpoLoss(row, objective);
+		return gmpoLoss({ ...row, advantage: row.advantage * samplerRatioAt(row, 0) }, objective);
 	}
 	const { logprobs, factors } = row;
 	const ratios = logRatios(row, objective.level);
@@ -36,7 +37,7 @@ function surrogate(row: ObjectiveRow, objective: Objective): RowLoss {
 	const term = (t: number): TokenTerm => {
 		const [ratio, logprob] = [ratios[t] as number, logprobs[t] as number];
 		// Every surrogate below is proportional to the advantage, for a given sign.
-		const advantage = row.advantage * (factors?.[t] ?? 1);
+		const advantage = row.advantage * (factors?.[t] ?? 1) * samplerRatioAt(row, t);
 		switch (objective.lossType) {
 			case 'cispo':
 				return cispoTerm(ratio, logprob, advantage, objective);

@@ -7,12 +7,12 @@ const lowerLogLimit = Math.log(1e-8);
 
 /**
  * VESPO's weight for a completion, w^k exp(lambda (1 - w)), where w is the ratio of the whole completion (the product
- * over its tokens). It is 1 at w = 1, is detached, and multiplies -A logprob of each token. TRL 1.13,
+ * over its tokens), relative to the policy that sampled. It is 1 at w = 1, is detached, and multiplies -A logprob of each token. TRL 1.13,
  * `GRPOTrainer.get_gamma_weights`.
  */
 export function vespoWeight(row: ObjectiveRow, shape: VespoShape): number {
 	const { advantage } = row;
-	let sum = 0;
+	let sum = row.samplerLogRatio ?? 0;
 	for (const logRatio of logRatios(row, 'token')) sum += Math.min(Math.max(logRatio, -logLimit), logLimit);
 	const logWeight = Math.min(Math.max(sum, lowerLogLimit), logLimit);
 	const k = advantage >= 0 ? shape.kPositive : shape.kNegative;

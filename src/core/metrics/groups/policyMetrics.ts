@@ -180,6 +180,24 @@ export const policyMetrics: Readonly<Record<string, MetricEntry>> = {
 		explanation:
 			'Token with the highest probability in the trainer relative to the sampler; often truncated at a limit.',
 	},
+	'sample/staleness_mean': {
+		title: 'Staleness',
+		unit: 'number',
+		group: 'policy',
+		better: 'down',
+		over: 'mean over the generation batch',
+		explanation:
+			'Updates between the weights that sampled a batch and its first update (max_staleness). 0: sampling waits for training.',
+		healthy: 'rises to its limit in the first batches, then stays there',
+	},
+	'sample/staleness_max': {
+		title: 'Staleness (max)',
+		unit: 'number',
+		group: 'policy',
+		better: 'down',
+		over: 'max over the generation batch',
+		explanation: 'Oldest tokens of the batch, in updates.',
+	},
 	'sampling/mismatch_kl': {
 		title: 'Sampler mismatch',
 		unit: 'nats',

@@ -11,7 +11,7 @@ import type { ProviderName } from './providers.ts';
 
 /** Location of a job's weights. Workers copy each version once. */
 export interface WeightsRef {
-	readonly slot: ScoredBy | 'teacher' | HeadName;
+	readonly slot: ScoredBy | 'teacher' | 'sampler' | HeadName;
 	readonly version: number;
 	/** Null if only the device has them. */
 	readonly buffer: SharedArrayBuffer | null;

@@ -23,7 +23,11 @@ export type Surrogate =
 	| { readonly kind: 'clip'; readonly range?: RatioRange /** Maximum ratio. */; readonly limit?: Value }
 	| { readonly kind: 'cispo' /** Maximum weight. */; readonly limit: Value }
 	| { readonly kind: 'sapo'; readonly positive: Value; readonly negative: Value }
-	| { readonly kind: 'vespo'; readonly shape: VespoInputs }
+	| {
+			readonly kind: 'vespo';
+			readonly shape: VespoInputs /** [rows, 1]; see `samplerLogRatio`. */;
+			readonly shift?: Value;
+	  }
 	/** Bounds of log ratios. */
 	| { readonly kind: 'gmpo'; readonly range: RatioRange }
 	/** Largest divergences for negative and positive advantages; absent if the policy is still the old one. */
@@ -56,6 +60,8 @@ export interface PolicyLossInputs {
 	readonly penalties?: Value;
 	/** See `isOffPolicy`. */
 	readonly offPolicyThreshold?: Value;
+	/** [rows, 1]; see `samplerDrift`. */
+	readonly samplerDrift?: Value;
 }
 
 /**
@@ -70,7 +76,8 @@ export function policyLoss(logprobs: Value, inputs: PolicyLossInputs): Value {
 	const ratio = exp(logRatioAt(inputs.level ?? 'token', change, row));
 	let loss = negate(objective(inputs, { logprobs, change, ratio, row }));
 	if (offPolicyThreshold) {
-		const drift = row.mean(negate(change)).detach();
+		const since = row.mean(negate(change)).detach();
+		const drift = inputs.samplerDrift ? add(since, inputs.samplerDrift) : since;
 		const [zero, one] = [loss.graph.scalar(0), loss.graph.scalar(1)];
 		const far = where(compare('Greater', drift, offPolicyThreshold), zero, one);
 		loss = multiply(loss, where(compare('Less', advantages, 0), far, one));
@@ -149,10 +156,7 @@ function objective({ advantages, surrogate }: PolicyLossInputs, { logprobs, chan
 			return multiply(multiply(sigmoid(multiply(subtract(ratio, 1), t)), advantages), divide(t.graph.scalar(4), t));
 		}
 		case 'vespo':
-			return multiply(
-				multiply(vespoWeight(surrogate.shape, advantages, change, row), advantages),
-				row.counted(logprobs),
-			);
+			return multiply(multiply(vespoWeight(surrogate, advantages, change, row), advantages), row.counted(logprobs));
 		case 'dppo_tv':
 		case 'dppo_kl': {
 			const free = multiply(dppoWeight(surrogate, advantages, { logprobs, change, row }), advantages);
@@ -191,10 +195,16 @@ function dppoWeight(
 	return multiply(weight, where(compare('Greater', advantages, 0), up, down));
 }
 
-function vespoWeight(shape: VespoInputs, advantages: Value, change: Value, row: Rows): Value {
+function vespoWeight(
+	{ shape, shift }: Extract<Surrogate, { kind: 'vespo' }>,
+	advantages: Value,
+	change: Value,
+	row: Rows,
+): Value {
 	const { graph } = change;
 	const limit = (x: Value, low: number) => clip(x, graph.scalar(low), graph.scalar(20));
-	const logWeight = limit(row.sum(limit(change.detach(), -20)), Math.log(1e-8));
+	const since = row.sum(limit(change.detach(), -20));
+	const logWeight = limit(shift ? add(since, shift) : since, Math.log(1e-8));
 	const negative = compare('Less', advantages, 0);
 	const k = where(negative, shape.kNegative, shape.kPositive);
 	const lambda = where(negative, shape.lambdaNegative, shape.lambdaPositive);

@@ -21,6 +21,10 @@ export interface PolicyVariant {
 	readonly entropy?: true;
 	/** Penalties for leaving the old policy. */
 	readonly penalties?: true;
+	/** Log ratios of completions to the policy that sampled them (vespo). */
+	readonly samplerRatio?: true;
+	/** Drift from the policy that sampled, for off-policy completions. */
+	readonly samplerDrift?: true;
 }
 
 /** Loss types with a surrogate of their own. */
@@ -43,10 +47,15 @@ export interface RowInputs {
 	readonly entropy?: boolean;
 	/** Penalties for leaving the old policy. Ignored without old log-probabilities. */
 	readonly penalties?: boolean;
+	/** What is known of the policy that sampled. */
+	readonly sampler?: boolean;
 }
 
 /** Returns the program variant for an objective. */
-export function policyVariant(objective: Objective, { old, factors, entropy, penalties }: RowInputs): PolicyVariant {
+export function policyVariant(
+	objective: Objective,
+	{ old, factors, entropy, penalties, sampler }: RowInputs,
+): PolicyVariant {
 	const { lossType, level } = objective;
 	const kl = objective.beta !== 0;
 	const special = lossType in surrogates;
@@ -62,6 +71,8 @@ export function policyVariant(objective: Objective, { old, factors, entropy, pen
 		...(factors ? { perToken: true } : {}),
 		...(entropy ? { entropy: true } : {}),
 		...(penalties && old ? { penalties: true } : {}),
+		...(sampler && lossType === 'vespo' ? { samplerRatio: true } : {}),
+		...(sampler && objective.offPolicyThreshold !== null ? { samplerDrift: true } : {}),
 	};
 }
 
@@ -109,9 +120,10 @@ export function policyScalars(objective: Objective, variant: PolicyVariant): Rec
 export function policyInputs(variant: PolicyVariant, graph: Graph): Omit<PolicyLossInputs, 'weights'> {
 	const scalar = (name: string) => graph.input(name, []);
 	const perToken = (name: string) => graph.input(name, ['rows', 'kept']);
+	const perRow = (name: string) => graph.input(name, ['rows', 1]);
 	return {
 		advantages: graph.input('advantages', ['rows', variant.perToken ? 'kept' : 1]),
-		surrogate: surrogateInputs(variant, scalar),
+		surrogate: surrogateInputs(variant, scalar, perRow),
 		...(variant.level ? { level: variant.level } : {}),
 		...(variant.old ? { old: perToken('old logprobs') } : {}),
 		...(variant.kl
@@ -125,10 +137,13 @@ export function policyInputs(variant: PolicyVariant, graph: Graph): Omit<PolicyL
 			: {}),
 		...(variant.penalties ? { penalties: perToken('penalties') } : {}),
 		...(variant.offPolicy ? { offPolicyThreshold: scalar('off-policy threshold') } : {}),
+		...(variant.samplerDrift ? { samplerDrift: perRow('sampler drift') } : {}),
 	};
 }
 
-function surrogateInputs(variant: PolicyVariant, scalar: (name: string) => Value): Surrogate {
+type Input = (name: string) => Value;
+
+function surrogateInputs(variant: PolicyVariant, scalar: Input, perRow: Input): Surrogate {
 	switch (variant.surrogate) {
 		case 'cispo':
 			return { kind: 'cispo', limit: scalar('ratio limit') };
@@ -137,6 +152,7 @@ function surrogateInputs(variant: PolicyVariant, scalar: (name: string) => Value
 		case 'vespo':
 			return {
 				kind: 'vespo',
+				...(variant.samplerRatio ? { shift: perRow('sampler log ratio') } : {}),
 				shape: {
 					kPositive: scalar('k positive'),
 					lambdaPositive: scalar('lambda positive'),

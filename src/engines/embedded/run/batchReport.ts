@@ -55,12 +55,20 @@ function samplingDifference(rows: readonly GraphRow[]): Metrics {
 	};
 }
 
-/** Starts writing a batch's rollouts before its first update, if the recipe enables it. */
-export function writeBatch(host: StageHost, stage: SamplingStage, rows: readonly TrainingRow[]): void {
+/**
+ * Starts writing a batch's rollouts before its first update, if the recipe enables it.
+ * @param version number of updates before the weights that sampled the batch; null if they are those of its first update
+ */
+export function writeBatch(
+	host: StageHost,
+	stage: SamplingStage,
+	rows: readonly TrainingRow[],
+	version: number | null = null,
+): void {
 	const { parts, progress } = host;
 	if ((progress.generations - 1) % parts.recipe.log.rolloutsEvery !== 0) return;
 	// Build the lines now and write them in the background, because the next updates modify the data they are built from.
-	host.writeRollouts(progress.step + 1, [...rolloutLines(host, stage, rows)]);
+	host.writeRollouts(progress.step + 1, [...rolloutLines(host, stage, rows, version)]);
 }
 
 /** Adds a batch's metrics to those of its first update. */

@@ -14,6 +14,7 @@ import { type HeadName, headNames } from '../../../protocol/control.ts';
 import { decode } from '../../../protocol/decode.ts';
 import { readManifest } from '../../../runs/checkpointFiles.ts';
 import type { LearnerState, ParameterSpec } from '../learner.ts';
+import type { BatchOrder } from './ahead/batchOrder.ts';
 import { decodeSafetensors, encodeSafetensors, type NamedTensor } from './safetensors.ts';
 
 export interface HeadContents {
@@ -24,9 +25,11 @@ export interface HeadContents {
 }
 
 export interface CheckpointContent {
-	readonly state: Omit<CheckpointState, 'files' | 'format' | 'head'>;
+	readonly state: Omit<CheckpointState, 'files' | 'format' | 'head' | 'ahead'>;
 	readonly learner: LearnerState;
 	readonly reference: Float32Array | null;
+	/** Generation batches that a resumed run samples again. */
+	readonly ahead: readonly BatchOrder[];
 	readonly heads: HeadContents;
 	/** Content of tokenizer.json. */
 	readonly tokenizer: string;
@@ -39,6 +42,7 @@ export interface StoredCheckpoint {
 	readonly model: ReadonlyMap<string, NamedTensor>;
 	readonly optimizer: ReadonlyMap<string, NamedTensor>;
 	readonly reference: ReadonlyMap<string, NamedTensor> | null;
+	readonly ahead: ReadonlyMap<string, NamedTensor> | null;
 	readonly heads: ReadonlyMap<HeadName, ReadonlyMap<string, NamedTensor>>;
 	/** Optimizer state of the head being trained. */
 	readonly headOptimizer: ReadonlyMap<string, NamedTensor> | null;
@@ -58,13 +62,19 @@ function split(flat: Float32Array, parameters: readonly ParameterSpec[], prefix 
 	});
 }
 
+/** Returns the tensors of each version of the weights that some batch is sampled with. */
+function versionsOf(ahead: readonly BatchOrder[], parameters: readonly ParameterSpec[]): NamedTensor[] {
+	const versions = new Map(ahead.map(({ version, weights }) => [version, weights]));
+	return [...versions].flatMap(([version, weights]) => split(weights, parameters, `${version}.`));
+}
+
 /** Writes checkpoint files to an empty folder. The caller syncs them to disk and renames the folder. */
 export async function writeCheckpointFiles(
 	folder: string,
 	parameters: readonly ParameterSpec[],
 	content: CheckpointContent,
 ): Promise<void> {
-	const { learner, reference, tokenizer, heads } = content;
+	const { learner, reference, ahead, tokenizer, heads } = content;
 	const moments = ({ firstMoments, secondMoments }: LearnerState, specs: readonly ParameterSpec[]) =>
 		encodeSafetensors([...split(firstMoments, specs, firstMoment), ...split(secondMoments, specs, secondMoment)]);
 	const contents: Record<string, Buffer> = {
@@ -72,6 +82,7 @@ export async function writeCheckpointFiles(
 		[checkpointFiles.model]: encodeSafetensors(split(learner.parameters, parameters), { format: 'pt' }),
 		[checkpointFiles.optimizer]: moments(learner, parameters),
 		...(reference ? { [checkpointFiles.reference]: encodeSafetensors(split(reference, parameters)) } : {}),
+		...(ahead.length > 0 ? { [checkpointFiles.ahead]: encodeSafetensors(versionsOf(ahead, parameters)) } : {}),
 		...Object.fromEntries(
 			[...heads.weights].map(([name, flat]) => [
 				checkpointFiles[name],
@@ -88,7 +99,12 @@ export async function writeCheckpointFiles(
 			files[name] = { bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') };
 		}
 		const head = heads.training && { head: { name: heads.training.name, updates: heads.training.state.updates } };
-		const state = { format: checkpointFormat, ...content.state, ...head, files };
+		const orders = ahead.map(({ version, firstStep, temperature }) => ({ version, firstStep, temperature }));
+		const state = {
+			...{ format: checkpointFormat, ...content.state, ...head },
+			...(orders.length > 0 ? { ahead: orders } : {}),
+			files,
+		};
 		await writeFile(join(folder, checkpointFiles.state), `${JSON.stringify(state, null, '\t')}\n`);
 	} catch (error) {
 		throw Failure.from(error, `Cannot write the checkpoint for step ${content.state.step}`);
@@ -183,6 +199,7 @@ export async function readCheckpoint(folder: string): Promise<StoredCheckpoint> 
 		model: await tensors(checkpointFiles.model),
 		optimizer: await tensors(checkpointFiles.optimizer),
 		reference: has(checkpointFiles.reference) ? await tensors(checkpointFiles.reference) : null,
+		ahead: has(checkpointFiles.ahead) ? await tensors(checkpointFiles.ahead) : null,
 		heads,
 		headOptimizer: has(checkpointFiles.headOptimizer) ? await tensors(checkpointFiles.headOptimizer) : null,
 		tokenizer: (await read(checkpointFiles.tokenizer)).toString('utf8'),
@@ -237,6 +254,19 @@ export function storedReference(
 	parameters: readonly ParameterSpec[],
 ): Float32Array | null {
 	return checkpoint.reference === null ? null : flatten(checkpoint, checkpoint.reference, parameters);
+}
+
+/** Returns the generation batches that were in progress, in order. */
+export function storedOrders(checkpoint: StoredCheckpoint, parameters: readonly ParameterSpec[]): BatchOrder[] {
+	const { ahead, state } = checkpoint;
+	if (state.ahead === undefined || state.ahead.length === 0) return [];
+	if (ahead === null) throw damaged(checkpoint.folder, 'the weights of batches in progress are missing');
+	const weights = new Map<number, Float32Array>();
+	return state.ahead.map((order) => {
+		const own = weights.get(order.version) ?? flatten(checkpoint, ahead, parameters, `${order.version}.`);
+		weights.set(order.version, own);
+		return { ...order, weights: own };
+	});
 }
 
 /** Returns the weights of all heads in a checkpoint. */

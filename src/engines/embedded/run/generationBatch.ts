@@ -8,7 +8,7 @@ import { episodeMetrics } from './episodes/episodeMetrics.ts';
 import type { PosedProblem } from './problemFeed.ts';
 import { type Completion, type Rollout, type SamplingStage, type ScoredGroups, ScoringFailed } from './rollout.ts';
 import { scoreCompletions } from './scoreCompletions.ts';
-import type { StageHost, Verdict } from './stageHost.ts';
+import type { SamplingHost, StageHost, Verdict } from './stageHost.ts';
 import { trainedLength } from './trainedTokens.ts';
 
 export interface GenerationBatch {
@@ -27,7 +27,7 @@ export interface GenerationBatch {
 	readonly metrics: Metrics;
 }
 
-async function sampleGroups(host: StageHost, stage: SamplingStage, round: number): Promise<ScoredGroups> {
+async function sampleGroups(host: SamplingHost, stage: SamplingStage, round: number): Promise<ScoredGroups> {
 	const { parts, progress } = host;
 	const posed = parts.feed.nextPosed(stage.prompts_per_step, stage.max_completion_length);
 	const problems = posed.flatMap((problem) => new Array<PosedProblem>(stage.num_generations).fill(problem));
@@ -38,14 +38,14 @@ async function sampleGroups(host: StageHost, stage: SamplingStage, round: number
 }
 
 async function scoredSamples(
-	host: StageHost,
+	host: SamplingHost,
 	stage: SamplingStage,
 	problems: readonly PosedProblem[],
 	seeds: readonly string[],
 ): Promise<ScoredGroups> {
-	const { learner, tokenizer } = host.parts;
+	const { tokenizer } = host.parts;
 	const samples = await host.watch.measure('generate', () =>
-		learner.sample({
+		host.sample({
 			prompts: problems.map((problem) => problem.promptTokens),
 			seeds,
 			maxNewTokens: stage.max_completion_length,
@@ -69,10 +69,15 @@ export async function nextGeneration(
 	host: StageHost,
 	stage: () => SamplingStage | Promise<SamplingStage>,
 ): Promise<GenerationBatch | 'stop'> {
+	return retried(host, async () => sampleBatch(host, await stage()));
+}
+
+/** Runs `sample` until it returns a batch, see {@link nextGeneration}. Returns `stop` if it will not be run again. */
+export async function retried<T>(host: StageHost, sample: () => Promise<T>): Promise<T | 'stop'> {
 	for (;;) {
 		let verdict: Verdict;
 		try {
-			return await sampleBatch(host, await stage());
+			return await sample();
 		} catch (error) {
 			// The weights are unchanged, so sampling again gives the same batch.
 			if (error instanceof ScoringFailed) {
@@ -93,7 +98,7 @@ export async function nextGeneration(
  * @throws {ScoringFailed} if a reward fails on more rows than the recipe allows, or `cancelled` if the run must stop.
  * In both cases, the counters are unchanged, so the same batch can be sampled again.
  */
-export async function sampleBatch(host: StageHost, stage: SamplingStage): Promise<GenerationBatch> {
+export async function sampleBatch(host: SamplingHost, stage: SamplingStage): Promise<GenerationBatch> {
 	const { progress, parts } = host;
 	const { cursor } = parts.feed;
 	const { tokens } = progress;
@@ -106,7 +111,7 @@ export async function sampleBatch(host: StageHost, stage: SamplingStage): Promis
 	}
 }
 
-async function takeBatch(host: StageHost, stage: SamplingStage): Promise<GenerationBatch> {
+async function takeBatch(host: SamplingHost, stage: SamplingStage): Promise<GenerationBatch> {
 	const size = stage.num_generations;
 	const live: Rollout[] = [];
 	const dead: Rollout[] = [];

@@ -3,9 +3,11 @@ import { type Metrics, metricValue, updateMetrics } from '../../../core/grpo/ste
 import type { ResolvedGrpoStage } from '../../../core/recipe/resolvedRecipe.ts';
 import type { GrpoRow, PerToken, UpdateResult } from '../learner.ts';
 import { advantagesOf } from './advantagesOf.ts';
+import type { BatchesAhead } from './ahead/batchesAhead.ts';
+import { batchesAhead, nextBatch, stalenessMetrics } from './ahead/nextBatch.ts';
 import { addBatchMetrics, BarrenWatch, writeBatch } from './batchReport.ts';
-import { nextGeneration } from './generationBatch.ts';
 import { objectiveOf } from './objectiveOf.ts';
+import { prepareSampler, samplerInputs, samplerMetrics } from './samplerTerms.ts';
 import { checkFinite, optimizerSettings, type StageHost, type Verdict } from './stageHost.ts';
 import { tokenTerms } from './tokenTerms.ts';
 import { ofTrained, overAll } from './trainedTokens.ts';
@@ -43,14 +45,17 @@ async function update(
 	number: number,
 ): Promise<{ metrics: Metrics; result: UpdateResult }> {
 	const terms = await tokenTerms(host, stage, part, number);
+	const inputsOf = (row: TrainingRow) => {
+		const { factors, ...others } = terms.of(row);
+		return { ...others, ...samplerInputs(row, stage, factors) };
+	};
 	const rows: GrpoRow[] = part.kept.map(({ row, weight }) => ({
 		tokens: row.rollout.sample.tokens,
 		promptLength: row.rollout.sample.promptLength,
 		weights: overAll(new Float32Array(row.length).fill(weight), row.rollout.sample.trained),
-		advantage: row.advantage,
 		oldLogprobs: row.oldLogprobs,
 		refLogprobs: row.refLogprobs,
-		...terms.of(row),
+		...inputsOf(row),
 	}));
 	const objective = objectiveOf(stage);
 	const result = await host.watch.measure('update', () =>
@@ -73,6 +78,7 @@ async function update(
 			const { trained, logprobs } = row.rollout.sample;
 			const own = (values: PerToken | null) => values && ofTrained(values, trained);
 			return {
+				...row.sampler,
 				masked: row.masked,
 				advantage: row.advantage,
 				// Skipped rows were not recomputed, so use their sampler values.
@@ -100,21 +106,22 @@ async function update(
 /**
  * Group relative policy optimization (DeepSeekMath, Shao et al. 2024). Samples and scores a batch of groups, then makes
  * `num_iterations` passes over it with `steps_per_generation` updates each. A step is one optimizer update.
+ * @param ahead batches that are sampled while earlier ones are trained on
  */
-export async function runGrpoStage(host: StageHost, stageInForce: () => ResolvedGrpoStage): Promise<Verdict> {
-	const { parts, progress, watch } = host;
+export async function runGrpoStage(
+	host: StageHost,
+	stageInForce: () => ResolvedGrpoStage,
+	ahead: BatchesAhead,
+): Promise<Verdict> {
+	const { parts, progress } = host;
 	const barren = new BarrenWatch(host);
+	ahead.restore(host, stageInForce(), batchesAhead(stageInForce()));
 	for (;;) {
 		let start = performance.now();
-		let stage = stageInForce();
 		const batchStart = progress.step;
-		const batch = await nextGeneration(host, async () => {
-			stage = stageInForce();
-			// Runs without KL have no reference. If a KL term is added during a run, use the current policy.
-			if (stage.beta > 0 && !parts.learner.hasReference) await parts.learner.setReference();
-			return stage;
-		});
-		if (batch === 'stop') return 'stop';
+		const next = await nextBatch(host, stageInForce, ahead);
+		if (next === 'stop') return 'stop';
+		const { batch, stage, generateSeconds } = next;
 		const advantages = advantagesOf(host, stage, batch.rollouts);
 		barren.note(advantages.dead);
 		const { seed } = parts.recipe;
@@ -124,8 +131,8 @@ export async function runGrpoStage(host: StageHost, stageInForce: () => Resolved
 		const weighed = weigh(stage, partition(rows, stage.steps_per_generation, seed, progress.generations));
 		const updates = Math.min(stage.num_iterations * weighed.length, stage.steps - progress.stageStep);
 		await prepareLogprobs(host, stage, updates > 1 ? weighed : weighed.slice(0, 1));
-		writeBatch(host, stage, rows);
-		const generateSeconds = watch.seconds('generate');
+		await prepareSampler(host, stage, rows);
+		writeBatch(host, stage, rows, batchesAhead(stage) > 0 ? next.version : null);
 		for (let u = 0; u < updates; u++) {
 			const part = weighed[u % weighed.length] as Part;
 			const { metrics, result } = await update(host, stage, part, learningRateAt(stage, progress.stageStep), u);
@@ -133,6 +140,7 @@ export async function runGrpoStage(host: StageHost, stageInForce: () => Resolved
 				for (const [i, { row }] of part.kept.entries()) row.oldLogprobs = result.logprobs[i] as PerToken;
 				const graph = part.kept.map(({ row }, i) => ({ row, logprobs: result.logprobs[i] as PerToken }));
 				const groups = { dead: advantages.dead, size: stage.num_generations, scale: stage.scale_rewards };
+				Object.assign(metrics, samplerMetrics(stage, rows), stalenessMetrics(stage, batchStart - next.version));
 				addBatchMetrics(host, metrics, { batch, rows, groups, generateSeconds, graph });
 			}
 			metrics.num_tokens = progress.tokens;

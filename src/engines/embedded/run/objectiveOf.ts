@@ -1,9 +1,22 @@
 import { type Objective, sapoDefaults, vespoDefaults } from '../../../core/grpo/objective/objective.ts';
+import { correctionDefaults, type SamplerCorrection } from '../../../core/grpo/objective/samplerCorrection.ts';
 import type { ResolvedGrpoStage } from '../../../core/recipe/resolvedRecipe.ts';
 import { clipBounds } from './clipRange.ts';
 
 /** Distance from 1 that no ratio reaches. */
 const unlimited = 1e9;
+
+/** Returns how a stage corrects for the policy that sampled. Without stale weights, it does so only if asked to. */
+function correctionOf(stage: ResolvedGrpoStage): SamplerCorrection | null {
+	if (!(stage.vllm_importance_sampling_correction ?? (stage.max_staleness ?? 0) > 0)) return null;
+	// VESPO's weight already is that of a completion, so it takes ratios of tokens only.
+	const usual = stage.loss_type === 'vespo' ? 'token_truncate' : correctionDefaults.mode;
+	return {
+		mode: stage.vllm_importance_sampling_mode ?? usual,
+		min: stage.vllm_importance_sampling_clip_min ?? correctionDefaults.min,
+		max: stage.vllm_importance_sampling_clip_max ?? correctionDefaults.max,
+	};
+}
 
 /** Returns the loss settings for a stage, with TRL's defaults for keys that it does not set. */
 export const objectiveOf = (stage: ResolvedGrpoStage): Objective => ({
@@ -15,6 +28,7 @@ export const objectiveOf = (stage: ResolvedGrpoStage): Objective => ({
 	delta: stage.delta ?? null,
 	unbiasedKl: stage.use_bias_correction_kl ?? false,
 	offPolicyThreshold: stage.off_policy_mask_threshold ?? null,
+	samplerCorrection: correctionOf(stage),
 	sapo: {
 		positive: stage.sapo_temperature_pos ?? sapoDefaults.positive,
 		negative: stage.sapo_temperature_neg ?? sapoDefaults.negative,

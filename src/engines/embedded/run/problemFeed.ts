@@ -22,36 +22,49 @@ export interface WorkedProblem extends PosedProblem {
 /** Number of consecutive unusable rows after which the feed gives up on the dataset. */
 const patience = 10_000;
 
+interface FeedOptions {
+	readonly source: ProblemSource;
+	readonly tokenizer: Tokenizer;
+	readonly template: Template;
+	/** Context length in tokens. */
+	readonly context: number;
+	readonly seed: number;
+	/** Called when the number of skipped rows reaches a power of two. */
+	readonly onLeftOut: (count: number, why: string) => void;
+}
+
 /**
  * Supplies tokenized training problems in seeded order. The cursor is a single integer, the number of problems read.
  * Rows that exceed the context or lack a field the stage needs are skipped and counted.
  */
 export class ProblemFeed {
+	readonly #options: FeedOptions;
 	readonly #source: ProblemSource;
 	readonly #tokenizer: Tokenizer;
 	readonly #template: Template;
 	readonly #context: number;
 	readonly #seed: number;
 	readonly #onLeftOut: (count: number, why: string) => void;
-	#leftOut = 0;
+	/** Number of skipped rows, shared with copies. */
+	#leftOut = { count: 0 };
 	cursor = 0;
 
-	constructor(options: {
-		readonly source: ProblemSource;
-		readonly tokenizer: Tokenizer;
-		readonly template: Template;
-		/** Context length in tokens. */
-		readonly context: number;
-		readonly seed: number;
-		/** Called when the number of skipped rows reaches a power of two. */
-		readonly onLeftOut: (count: number, why: string) => void;
-	}) {
+	constructor(options: FeedOptions) {
+		this.#options = options;
 		this.#source = options.source;
 		this.#tokenizer = options.tokenizer;
 		this.#template = options.template;
 		this.#context = options.context;
 		this.#seed = options.seed;
 		this.#onLeftOut = options.onLeftOut;
+	}
+
+	/** Returns a feed that continues at the same problem, with a separate cursor. */
+	copy(): ProblemFeed {
+		const feed = new ProblemFeed(this.#options);
+		feed.cursor = this.cursor;
+		feed.#leftOut = this.#leftOut;
+		return feed;
 	}
 
 	/** Returns the next n problems that leave room for `completionLength` tokens. */
@@ -104,8 +117,8 @@ export class ProblemFeed {
 				missed = 0;
 				continue;
 			}
-			this.#leftOut++;
-			if ((this.#leftOut & (this.#leftOut - 1)) === 0) this.#onLeftOut(this.#leftOut, result);
+			const count = ++this.#leftOut.count;
+			if ((count & (count - 1)) === 0) this.#onLeftOut(count, result);
 			if (++missed === patience) {
 				throw new Failure(
 					'invalid',

@@ -20,11 +20,16 @@ function extraOf({ errors, episode, sample }: Rollout, withTokens: boolean): Pic
 	return Object.keys(extra).length === 0 ? {} : { extra };
 }
 
+/** Returns the version of the weights that generated each token; null for tokens from an environment. */
+const versions = ({ tokens, promptLength, trained }: Rollout['sample'], version: number): (number | null)[] =>
+	Array.from({ length: tokens.length - promptLength }, (_, t) => (trained?.[t] === 0 ? null : version));
+
 /** Yields the rollouts from a generation batch in the format of rollouts/step_N.jsonl. */
 export function* rolloutLines(
 	host: StageHost,
 	stage: SamplingStage,
 	rows: readonly TrainingRow[],
+	version: number | null = null,
 ): Generator<RolloutLine> {
 	const { tokenizer, recipe } = host.parts;
 	const step = host.progress.step + 1;
@@ -52,6 +57,7 @@ export function* rolloutLines(
 							...(oldLogprobs ? { oldLogprob: rounded(oldLogprobs) } : {}),
 							...(refLogprobs ? { refLogprob: rounded(refLogprobs) } : {}),
 							entropy: rounded(sample.entropies),
+							...(version === null ? {} : { version: versions(sample, version) }),
 						},
 					}
 				: {}),

@@ -125,6 +125,7 @@ class EmbeddedTraining implements Training {
 			past,
 			checkpointAt: start?.own ? (checkpoint?.state.step ?? null) : null,
 			vocabulary: started.vocabulary,
+			ahead: started.ahead,
 			onChanged: () => run.changed(),
 		});
 		// A run branched from another run keeps its own copy of the starting weights, so it can resume without the parent.

@@ -2,7 +2,7 @@ import { conversation } from '../../../core/reward/verification/rowsToVerify.ts'
 import { type BatchScore, scoreBatch } from '../../shared/scoreBatch.ts';
 import type { PerToken } from '../learner.ts';
 import type { Completion } from './rollout.ts';
-import type { StageHost } from './stageHost.ts';
+import type { SamplingHost } from './stageHost.ts';
 import { ofTrained } from './trainedTokens.ts';
 
 /**
@@ -10,7 +10,7 @@ import { ofTrained } from './trainedTokens.ts';
  * @param known reward columns computed elsewhere, with one value per completion
  */
 export async function scoreCompletions(
-	host: StageHost,
+	host: Pick<SamplingHost, 'parts' | 'progress' | 'watch' | 'interrupt' | 'noteOutput'>,
 	completions: readonly Completion[],
 	known: Readonly<Record<string, readonly (number | null)[]>> = {},
 ): Promise<BatchScore> {

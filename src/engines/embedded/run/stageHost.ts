@@ -11,7 +11,7 @@ import type { Progress } from '../../shared/progress.ts';
 import type { Verdict } from '../../shared/runCourse.ts';
 import type { RewardFailures } from '../../shared/scoreBatch.ts';
 import type { Stopwatch } from '../../shared/stopwatch.ts';
-import type { Learner, OptimizerSettings, UpdateResult } from '../learner.ts';
+import type { Learner, OptimizerSettings, Sample, SampleRequest, UpdateResult } from '../learner.ts';
 import type { EpisodePlayer } from './episodes/episodePlayer.ts';
 import type { LabeledSteps } from './heads/labelFile.ts';
 import type { ImitationParts } from './imitation/imitationParts.ts';
@@ -49,11 +49,20 @@ export interface RunData {
 	remove(name: string): Promise<void>;
 }
 
+/** What sampling and scoring a generation batch needs of a run. */
+export interface SamplingHost
+	extends Pick<StageHost, 'parts' | 'watch' | 'interrupt' | 'sample' | 'noteOutput' | 'noteFailures'> {
+	/** Counters that sampling reads and advances. */
+	readonly progress: Pick<Progress, 'step' | 'generations' | 'tokens'>;
+}
+
 /** Services that a run provides to its stages. */
 export interface StageHost {
 	readonly parts: TrainingParts;
 	readonly progress: Progress;
 	readonly watch: Stopwatch;
+	/** Samples with the weights that a generation batch is to be sampled with. */
+	sample(request: SampleRequest): Promise<Sample[]>;
 	/**
 	 * Records an update. Writes metrics, then, at the end of a batch, evaluates, checkpoints and handles external
 	 * requests.

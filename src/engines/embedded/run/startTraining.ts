@@ -8,12 +8,14 @@ import type { ProviderName } from '../compute/providers.ts';
 import type { Learner } from '../learner.ts';
 import { parameterSpecs } from '../model/parameters.ts';
 import { createLearner } from '../ortLearner.ts';
+import type { BatchOrder } from './ahead/batchOrder.ts';
 import {
 	readCheckpoint,
 	type StoredCheckpoint,
 	storedHeads,
 	storedHeadTraining,
 	storedLearnerState,
+	storedOrders,
 	storedParameters,
 	storedReference,
 } from './checkpointFolder.ts';
@@ -34,6 +36,8 @@ export interface StartedTraining {
 	readonly parts: TrainingParts;
 	readonly progress: Progress;
 	readonly vocabulary: string;
+	/** Generation batches that were in progress at the checkpoint. */
+	readonly ahead: readonly BatchOrder[];
 }
 
 export interface StartOptions {
@@ -174,5 +178,6 @@ export async function startTraining(options: StartOptions): Promise<StartedTrain
 		},
 		progress: checkpoint === null ? startOfRun() : progressOf(checkpoint),
 		vocabulary: model.vocabulary,
+		ahead: checkpoint === null ? [] : storedOrders(checkpoint, learner.parameters),
 	};
 }

@@ -1,5 +1,6 @@
 import { Random } from '../../../base/random.ts';
 import { countTokens, isSkippable, tokenWeights } from '../../../core/grpo/lossWeights.ts';
+import type { SamplerRow } from '../../../core/grpo/objective/samplerCorrection.ts';
 import type { ResolvedGrpoStage } from '../../../core/recipe/resolvedRecipe.ts';
 import type { PerToken } from '../learner.ts';
 import { hasEntropyBonus } from './entropyBonusOf.ts';
@@ -24,6 +25,8 @@ export interface TrainingRow {
 	 */
 	oldLogprobs: PerToken | null;
 	refLogprobs: PerToken | null;
+	/** What the objective knows of the sampler, for the tokens that the policy wrote; absent without a correction. */
+	sampler?: SamplerRow;
 }
 
 /** Shuffles advantages for `control: shuffle`. */

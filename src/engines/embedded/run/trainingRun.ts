@@ -20,6 +20,9 @@ import type { CourseOptions, UpdateReport } from '../../shared/courseOptions.ts'
 import type { Evaluation, EvaluationSettings } from '../../shared/evaluation.ts';
 import { RunCourse, type Verdict } from '../../shared/runCourse.ts';
 import type { RewardFailures } from '../../shared/scoreBatch.ts';
+import type { Sample, SampleRequest } from '../learner.ts';
+import { BatchesAhead } from './ahead/batchesAhead.ts';
+import type { BatchOrder } from './ahead/batchOrder.ts';
 import { type HeadContents, writeCheckpointFiles } from './checkpointFolder.ts';
 import { evaluate } from './evaluator.ts';
 import { runGrpoStage } from './grpoStage.ts';
@@ -45,21 +48,33 @@ function needsReference(stage: ResolvedStage): boolean {
 
 export interface TrainingRunOptions extends CourseOptions {
 	readonly vocabulary: string;
+	/** Generation batches that were in progress at the checkpoint that the run continues. */
+	readonly ahead: readonly BatchOrder[];
 }
 
 /** Runs a recipe's stages on the embedded engine. */
 export class TrainingRun extends RunCourse implements StageHost {
 	readonly parts: TrainingParts;
+	readonly #ahead: BatchesAhead;
 	readonly #vocabulary: string;
 
 	constructor(parts: TrainingParts, options: TrainingRunOptions) {
 		super(options);
 		this.parts = parts;
 		this.#vocabulary = options.vocabulary;
+		this.#ahead = new BatchesAhead(options.ahead);
 	}
 
 	/** Trains until the recipe completes or the run is stopped. Throws on errors. */
 	async run(): Promise<OrderlyEnd> {
+		try {
+			return await this.#train();
+		} finally {
+			this.#ahead.close();
+		}
+	}
+
+	async #train(): Promise<OrderlyEnd> {
 		const { progress } = this;
 		const { stages } = this.parts.recipe;
 		let verdict = await this.openGate();
@@ -71,6 +86,8 @@ export class TrainingRun extends RunCourse implements StageHost {
 			const teacher = this.parts.imitation.teachers.get(progress.stageIndex);
 			if (teacher !== undefined) this.parts.learner.setTeacher(teacher.shape, teacher.parameters);
 			verdict = await this.#runStage(stage);
+			// On `stop`, the checkpoint still needs them.
+			if (verdict !== 'stop') this.#ahead.clear();
 		}
 		if (verdict === 'stop' && progress.stageIndex < stages.length) {
 			if (this.options.gate.stopRequest?.checkpoint) await this.checkpoint();
@@ -94,7 +111,7 @@ export class TrainingRun extends RunCourse implements StageHost {
 				return runRejectionStage(this, () => this.stageInForce() as ResolvedRejectionStage, extra);
 			}
 			case 'grpo':
-				return runGrpoStage(this, () => this.stageInForce() as ResolvedGrpoStage);
+				return runGrpoStage(this, () => this.stageInForce() as ResolvedGrpoStage, this.#ahead);
 			case 'ppo':
 				return runPpoStage(this, () => this.stageInForce() as ResolvedPpoStage);
 			case 'rloo':
@@ -146,6 +163,10 @@ export class TrainingRun extends RunCourse implements StageHost {
 		return this.options.gate.interruptSignal;
 	}
 
+	sample(request: SampleRequest): Promise<Sample[]> {
+		return this.parts.learner.sample(request);
+	}
+
 	noteOutput(reward: string, lines: readonly string[]): void {
 		this.rewardWatch.noteOutput(reward, lines);
 	}
@@ -188,6 +209,7 @@ export class TrainingRun extends RunCourse implements StageHost {
 			},
 			learner,
 			reference: await parts.learner.referenceParameters(),
+			ahead: progress.stageStep > 0 ? this.#ahead.orders : [],
 			heads: await this.#headContents(),
 			tokenizer: parts.tokenizer.toTokenizerJson(),
 		});

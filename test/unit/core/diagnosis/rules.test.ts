@@ -733,6 +733,22 @@ describe('sampler mismatch', () => {
 		);
 	});
 
+	it('is reported for samples that are stale on purpose only when the policy has moved far from them', () => {
+		const stale = (difference: number) => ({
+			metrics: rows(
+				40,
+				but((_, noise) => ({
+					'sample/staleness_max': 8,
+					'sampling/sampling_logp_difference/mean': difference + noise(0.001),
+				})),
+			),
+		});
+		assert.deepEqual(ids(stale(0.2)), []);
+		const alert = only(stale(0.6));
+		assert.equal(alert.level, 'warning');
+		assert.match(alert.action ?? '', /8 updates old .* Lower "max_staleness"/);
+	});
+
 	it('is not reported at the usual difference between server and trainer, or for single tokens', () => {
 		const usual = but((_, noise) => ({
 			'sampling/mismatch_kl': 0.001 + noise(0.0005),

@@ -131,6 +131,22 @@ describe('features missing from the embedded engine', () => {
 			/^stages\[0\]\.importance_sampling_level: .* have their own ratios per completion/,
 		],
 		...contradictions.map(([more, fault]): [object, RegExp] => [stage(more), fault]),
+		[
+			stage({ max_staleness: 3, steps_per_generation: 2, num_iterations: 2 }),
+			/^stages\[0\]\.max_staleness: .* at least the number of updates per batch/,
+		],
+		[
+			stage({ vllm_importance_sampling_clip_max: 2 }),
+			/^stages\[0\]\.vllm_importance_sampling_clip_max: Only used with "vllm_importance_sampling_correction"/,
+		],
+		[
+			stage({ max_staleness: 1, vllm_importance_sampling_clip_min: 3 }),
+			/^stages\[0\]\.vllm_importance_sampling_clip_min: .* less than "vllm_importance_sampling_clip_max"/,
+		],
+		[
+			stage({ max_staleness: 1, loss_type: 'vespo', vllm_importance_sampling_mode: 'sequence_mask' }),
+			/^stages\[0\]\.vllm_importance_sampling_mode: .* "vespo" takes ratios of tokens/,
+		],
 		[stage({ trainer: { logging_steps: 1 } }), /^stages\[0\]\.trainer: "trainer" contains TRL options/],
 		[stage({ max_completion_length: 9000 }), /^stages\[0\]\.max_completion_length: .* at most 8192/],
 		[{ pytorch: {} }, /^pytorch: "pytorch" requires the engine "pytorch"/],
@@ -174,6 +190,11 @@ describe('features missing from the pytorch engine', () => {
 			/^stages\[0\]\.importance_sampling_level: .* nor "sequence" with DPPO/,
 		],
 		[stage({ use_adaptive_entropy: true }), /^stages\[0\]\.use_adaptive_entropy: .* does not save the weight/],
+		[stage({ max_staleness: 1 }), /^stages\[0\]\.max_staleness: TRL samples beside training only with a vLLM server/],
+		[
+			stage({ vllm_importance_sampling_mode: 'token_mask' }),
+			/^stages\[0\]\.vllm_importance_sampling_mode: .* which this recipe does not use/,
+		],
 		[stage({ kl_cov_ratio: 0.001 }), /^stages\[0\]\.kl_cov_ratio: TRL does not support KL-Cov/],
 		[stage({ clip_cov_ratio: 0.001 }), /^stages\[0\]\.clip_cov_ratio: TRL does not support Clip-Cov/],
 		[stage({ skip_dead_groups: true }), /^stages\[0\]\.skip_dead_groups: TRL always processes zero-advantage groups/],

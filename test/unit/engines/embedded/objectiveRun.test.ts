@@ -11,6 +11,7 @@ const grpo = {
 	...{ learning_rate: 2e-3, max_completion_length: 8 },
 };
 const clipped = ['clip_ratio/high_max', 'clip_ratio/high_mean', 'clip_ratio/low_mean', 'clip_ratio/low_min'];
+const corrected = ['max', 'mean', 'min'].map((part) => `sampling/importance_sampling_ratio/${part}`);
 const objectives: readonly [settings: object, metrics: readonly string[]][] = [
 	[{ advantage_estimator: 'pass_at_k', pass_k: 2 }, clipped],
 	[{ advantage_estimator: 'maxrl' }, clipped],
@@ -27,6 +28,15 @@ const objectives: readonly [settings: object, metrics: readonly string[]][] = [
 	[{ clip_cov_ratio: 0.2, clip_cov_lb: 0 }, [...clipped, 'tokens/selected']],
 	[{ kl_cov_ratio: 0.1 }, clipped],
 	[{ entropy_coef: 0.01, top_entropy_quantile: 0.5 }, [...clipped, 'tokens/selected']],
+	[
+		{ max_staleness: 4, vllm_importance_sampling_mode: 'token_truncate', loss_type: 'bnpo' },
+		[...clipped, ...corrected],
+	],
+	[{ max_staleness: 9, loss_type: 'gmpo', off_policy_mask_threshold: 0.1 }, [...clipped, ...corrected]],
+	[
+		{ vllm_importance_sampling_correction: true, loss_type: 'vespo', vllm_importance_sampling_mode: 'token_mask' },
+		['vespo/phi_seq_mean'],
+	],
 	[{ delta: 1.01, off_policy_mask_threshold: 0, use_bias_correction_kl: true, beta: 0.02 }, clipped],
 ];
 
@@ -47,12 +57,14 @@ test('a run trains with every objective, and its metrics tell what the objective
 	for (const [i, [settings, metrics]] of objectives.entries()) {
 		const own = rows.slice(4 * i, 4 * i + 4).map(({ values }) => values);
 		const names = Object.keys(own[0] ?? {}).filter(
-			(name) => /clip_ratio|vespo|tokens\/selected/.test(name) && name !== 'clip_ratio/region_mean',
+			(name) => /clip_ratio|vespo|tokens\/selected|importance/.test(name) && name !== 'clip_ratio/region_mean',
 		);
 		assert.deepEqual(names.sort(), [...metrics].sort(), JSON.stringify(settings));
 		for (const values of own) {
 			assert.ok(Number.isFinite(values.loss) && Number.isFinite(values.entropy), JSON.stringify(values));
-			for (const name of metrics) assert.ok(typeof values[name] === 'number', `${name} ${JSON.stringify(settings)}`);
+			// Ratios to the sampler are those of a batch, so they are recorded with its first update.
+			const expected = metrics.filter((name) => values === own[0] || !corrected.includes(name));
+			for (const name of expected) assert.ok(typeof values[name] === 'number', `${name} ${JSON.stringify(settings)}`);
 		}
 		assert.ok(
 			own.some(({ grad_norm }) => Number(grad_norm) > 0),

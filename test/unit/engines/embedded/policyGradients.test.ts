@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { Random } from '../../../../src/base/random.ts';
 import { defaultObjective, type Objective } from '../../../../src/core/grpo/objective/objective.ts';
 import { rowLoss } from '../../../../src/core/grpo/objective/rowLoss.ts';
+import { samplerRow } from '../../../../src/core/grpo/objective/samplerRow.ts';
 import type { Sequence } from '../../../../src/engines/embedded/learner.ts';
 import { elementCount, initialParameters, parameterSpecs } from '../../../../src/engines/embedded/model/parameters.ts';
 import { policyScalars, policyVariant } from '../../../../src/engines/embedded/model/policyVariant.ts';
@@ -202,7 +203,9 @@ function ppo(old: boolean): Case {
  */
 function grpo(changes: Partial<Objective>, selected = false, episodes = false): Case {
 	const objective: Objective = { ...defaultObjective, epsilonHigh: 0.28, ...changes };
-	const variant = policyVariant(objective, { old: true, factors: selected, penalties: selected });
+	const corrects = objective.samplerCorrection !== null;
+	const inputs = { old: true, factors: selected || corrects, penalties: selected, sampler: corrects };
+	const variant = policyVariant(objective, inputs);
 	const weight = 0.07;
 	const trained = (i: number) => counts(i) && !(episodes && (i % tokens) % 3 === 1);
 	const counted = (i: number) => trained(i) && rowOf(i) !== 2;
@@ -210,18 +213,24 @@ function grpo(changes: Partial<Objective>, selected = false, episodes = false): 
 	const reference = (i: number) => (logprobs[i] as number) + Math.sin(2 * i);
 	const factor = (i: number) => Number(i % 3 !== 1);
 	const penalty = (i: number) => (i % 2) * 0.25;
+	const sampler = (i: number) => old(i) + 0.4 * Math.sin(5 * i);
+	const own = (row: number) => everywhere.filter((i) => rowOf(i) === row && trained(i));
+	const samplers = rowAdvantages.map((_, row) =>
+		samplerRow({ oldLogprobs: own(row).map(old), samplerLogprobs: own(row).map(sampler) }, objective),
+	);
 	const losses = rowAdvantages.map((advantage, row) => {
-		const own = everywhere.filter((i) => rowOf(i) === row && trained(i));
 		const values = {
-			logprobs: own.map((i) => logprobs[i] as number),
-			oldLogprobs: own.map(old),
-			refLogprobs: own.map(reference),
+			logprobs: own(row).map((i) => logprobs[i] as number),
+			oldLogprobs: own(row).map(old),
+			refLogprobs: own(row).map(reference),
 		};
-		const factors = selected ? own.map(factor) : null;
-		const penalties = selected ? own.map(penalty) : null;
-		return rowLoss({ ...values, advantage, factors, penalties }, objective);
+		const factors = selected ? own(row).map(factor) : null;
+		const penalties = selected ? own(row).map(penalty) : null;
+		return rowLoss({ ...values, ...samplers[row], advantage, factors, penalties }, objective);
 	});
-	const placeOf = (i: number) => everywhere.filter((at) => rowOf(at) === rowOf(i) && trained(at)).indexOf(i);
+	const placeOf = (i: number) => own(rowOf(i)).indexOf(i);
+	const ratioAt = (i: number) => (trained(i) ? (samplers[rowOf(i)]?.samplerRatios?.[placeOf(i)] ?? 1) : 1);
+	const weightAt = (i: number) => (selected ? factor(i) : 1) * ratioAt(i);
 	const valueAt = (i: number, part: 'losses' | 'gradients') =>
 		counted(i) ? weight * (losses[rowOf(i)]?.[part][placeOf(i)] as number) : 0;
 	const scalars = Object.entries(policyScalars(objective, variant)).map(([name, value]) => [name, scalar(value)]);
@@ -230,7 +239,13 @@ function grpo(changes: Partial<Objective>, selected = false, episodes = false): 
 		...(episodes ? { note: `episodes, ${objective.level}` } : {}),
 		inputs: {
 			weights: perToken((i) => (counted(i) ? weight : 0)),
-			advantages: selected ? perToken((i) => factor(i) * (rowAdvantages[rowOf(i)] as number)) : perRow(rowAdvantages),
+			advantages: inputs.factors
+				? perToken((i) => weightAt(i) * (rowAdvantages[rowOf(i)] as number))
+				: perRow(rowAdvantages),
+			...(variant.samplerRatio
+				? { 'sampler log ratio': perRow(samplers.map((one) => one.samplerLogRatio as number)) }
+				: {}),
+			...(variant.samplerDrift ? { 'sampler drift': perRow(samplers.map((one) => one.samplerDrift as number)) } : {}),
 			...(selected ? { penalties: perToken(penalty) } : {}),
 			'old logprobs': perToken((i) => (trained(i) ? old(i) : 1e3), 1e3),
 			...(variant.kl ? { 'reference logprobs': perToken((i) => (trained(i) ? reference(i) : 1e3), 1e3) } : {}),
@@ -267,6 +282,10 @@ const cases: readonly Case[] = [
 	grpo({ beta: 0.1 }, true, true),
 	grpo({ level: 'sequence', beta: 0.1, unbiasedKl: true, epsilonLow: 0.02, offPolicyThreshold: 0.01 }, false, true),
 	...(['cispo', 'sapo', 'vespo', 'gmpo', 'dppo_kl'] as const).map((lossType) => grpo({ lossType }, false, true)),
+	grpo({ beta: 0.1, samplerCorrection: { mode: 'token_truncate', min: null, max: 1.2 } }),
+	grpo({ level: 'sequence', epsilonLow: 0.02, samplerCorrection: { mode: 'token_mask', min: 0.8, max: 1.2 } }),
+	grpo({ offPolicyThreshold: 0.01, samplerCorrection: { mode: 'sequence_truncate', min: 0.9, max: 3 } }, true, true),
+	grpo({ lossType: 'vespo', samplerCorrection: { mode: 'token_truncate', min: 0.8, max: 1.2 } }),
 	rloo(false, even),
 	rloo(true, even),
 	rloo(true, [0.3, 0, 0.3, 0.3]),

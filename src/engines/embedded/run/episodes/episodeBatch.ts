@@ -3,7 +3,7 @@ import type { BatchScore, RowScore } from '../../../shared/scoreBatch.ts';
 import type { PosedProblem } from '../problemFeed.ts';
 import { type SamplingStage, type ScoredGroups, ScoringFailed } from '../rollout.ts';
 import { scoreCompletions } from '../scoreCompletions.ts';
-import type { StageHost } from '../stageHost.ts';
+import type { SamplingHost } from '../stageHost.ts';
 import { environmentFailures } from './environmentFailures.ts';
 import { type EpisodePlayer, TooManyFailed } from './episodePlayer.ts';
 import type { PlayedEpisode } from './liveEpisode.ts';
@@ -18,13 +18,13 @@ const fallbackColumn = 'environment';
  * @throws {ScoringFailed} as soon as more episodes have failed than the recipe allows
  */
 export async function scoredEpisodes(
-	host: StageHost,
+	host: SamplingHost,
 	player: EpisodePlayer,
 	stage: SamplingStage,
 	problems: readonly PosedProblem[],
 	seeds: readonly string[],
 ): Promise<ScoredGroups> {
-	const { recipe, learner } = host.parts;
+	const { recipe } = host.parts;
 	const columns = recipe.rewards.flatMap((reward) =>
 		'use' in reward && reward.use === 'environment' ? [reward.name] : [],
 	);
@@ -37,7 +37,7 @@ export async function scoredEpisodes(
 			seeds,
 			temperature: stage.temperature,
 			maxCompletionLength: stage.max_completion_length,
-			sample: (request) => host.watch.measure('generate', () => learner.sample(request)),
+			sample: (request) => host.watch.measure('generate', () => host.sample(request)),
 			signal: host.interrupt,
 			tolerated: recipe.scoring.pauseAbove,
 		})

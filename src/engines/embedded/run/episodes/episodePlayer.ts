@@ -1,3 +1,4 @@
+import { Sequencer } from '../../../../base/async.ts';
 import { Failure } from '../../../../base/failure.ts';
 import type { Problem } from '../../../../core/dataset/problem.ts';
 import type { EpisodeError } from '../../../../protocol/episode.ts';
@@ -42,6 +43,8 @@ export class EpisodePlayer {
 	readonly text: EpisodeText;
 	readonly #limits: Omit<EpisodeLimits, 'completionTokens'>;
 	readonly #seed: number;
+	/** Serializes batches: they share the environment's instances. */
+	readonly #batches = new Sequencer();
 
 	constructor(
 		environment: OpenedEnvironment,
@@ -61,7 +64,11 @@ export class EpisodePlayer {
 	}
 
 	/** @throws TooManyFailed, and `cancelled` when the signal aborts */
-	async play(request: EpisodesRequest): Promise<PlayedEpisode[]> {
+	play(request: EpisodesRequest): Promise<PlayedEpisode[]> {
+		return this.#batches.queue(() => this.#play(request));
+	}
+
+	async #play(request: EpisodesRequest): Promise<PlayedEpisode[]> {
 		const { runner, columns, description } = this.environment;
 		const limits = { ...this.#limits, completionTokens: request.maxCompletionLength };
 		const sessions = request.problems.map((problem, instance) => runner.start(columns(problem), { instance }));

@@ -1,0 +1,10 @@
+/** What a batch was or will be sampled with: everything that a resumed run needs to sample it again. */
+export interface BatchOrder {
+	/** Weights, in parameter order. Not modified. */
+	readonly weights: Float32Array;
+	/** Number of updates before these weights. */
+	readonly version: number;
+	/** Step of the batch's first update. */
+	readonly firstStep: number;
+	readonly temperature: number;
+}

@@ -1,0 +1,171 @@
+import { type Deferred, deferred } from '../../../../base/async.ts';
+import { Failure } from '../../../../base/failure.ts';
+import { Stopwatch } from '../../../shared/stopwatch.ts';
+import { type GenerationBatch, sampleBatch } from '../generationBatch.ts';
+import type { SamplingStage } from '../rollout.ts';
+import type { SamplingHost, StageHost } from '../stageHost.ts';
+import type { BatchOrder } from './batchOrder.ts';
+
+/** A batch that was sampled beside training. */
+export interface BatchAhead {
+	readonly batch: GenerationBatch;
+	readonly order: BatchOrder;
+	/** Time that sampling took, in seconds. Training has not necessarily waited for it. */
+	readonly generateSeconds: number;
+}
+
+/** A sampled batch, and the counters after it. */
+interface Outcome extends Omit<BatchAhead, 'order'> {
+	readonly cursor: number;
+	readonly generations: number;
+	readonly tokens: number;
+}
+
+interface Pending {
+	readonly order: BatchOrder;
+	readonly stage: SamplingStage;
+	outcome: Deferred<Outcome>;
+	/** Counters after the batch, once it has been sampled. */
+	after: Outcome | null;
+	failed: boolean;
+}
+
+/** What sampling ahead needs of a run. */
+export type AheadHost = Pick<
+	StageHost,
+	'parts' | 'progress' | 'interrupt' | 'noteOutput' | 'noteFailures' | 'openGate'
+>;
+
+/**
+ * Generation batches that are sampled while earlier ones are trained on, in order. Which weights sample a batch is decided
+ * when it is ordered, so results do not depend on how fast sampling and training are. The run's counters change only when
+ * a batch is taken: a checkpoint between two batches contains the orders, and a resumed run samples those batches again.
+ */
+export class BatchesAhead {
+	#pending: Pending[] = [];
+	#restored: readonly BatchOrder[];
+	#sampling = false;
+	#closed = false;
+
+	/** @param restored orders in the checkpoint that the run continues */
+	constructor(restored: readonly BatchOrder[] = []) {
+		this.#restored = restored;
+	}
+
+	/** Number of batches that were ordered and not taken. */
+	get size(): number {
+		return this.#pending.length;
+	}
+
+	/** Orders of the batches that were not taken. */
+	get orders(): BatchOrder[] {
+		return this.#pending.map(({ order }) => order);
+	}
+
+	/**
+	 * Adds the orders of the checkpoint, if they are those of this stage: a run can continue a checkpoint with another
+	 * recipe.
+	 * @param max maximum number of batches to sample ahead
+	 */
+	restore(host: AheadHost, stage: SamplingStage, max: number): void {
+		const orders = this.#restored;
+		this.#restored = [];
+		if (orders.length > max || orders[0]?.firstStep !== host.progress.step + 1) return;
+		for (const order of orders) this.add(host, stage, order);
+	}
+
+	/** Adds a batch, and starts to sample it after those before it. */
+	add(host: AheadHost, stage: SamplingStage, order: BatchOrder): void {
+		const outcome = deferred<Outcome>();
+		// Errors are thrown when the batch is taken.
+		outcome.promise.catch(() => undefined);
+		const { temperature } = order;
+		this.#pending.push({ order, stage: { ...stage, temperature }, outcome, after: null, failed: false });
+		void this.#sample(host);
+	}
+
+	/**
+	 * Returns the next batch, and advances the run's counters past it. Waits until it has been sampled.
+	 * @throws what sampling it threw, see `sampleBatch`. The batch then stays the next one, and is sampled again.
+	 */
+	async take(host: AheadHost): Promise<BatchAhead> {
+		const head = this.#pending[0];
+		if (head === undefined) throw new Failure('internal', 'No generation batch was ordered.');
+		if (head.failed) {
+			head.failed = false;
+			head.outcome = deferred();
+			head.outcome.promise.catch(() => undefined);
+			void this.#sample(host);
+		}
+		const outcome = await head.outcome.promise;
+		this.#pending.shift();
+		const { progress, parts } = host;
+		parts.feed.cursor = outcome.cursor;
+		progress.generations = outcome.generations;
+		progress.tokens = outcome.tokens;
+		const { batch, generateSeconds } = outcome;
+		return { batch, order: head.order, generateSeconds };
+	}
+
+	/** Drops all batches that were not taken. What is being sampled is ignored when it is done. */
+	clear(): void {
+		this.#pending = [];
+	}
+
+	/** Samples no further batches. */
+	close(): void {
+		this.#closed = true;
+		this.clear();
+	}
+
+	/** Samples the batches that have not been sampled, one after another, until one fails. */
+	async #sample(host: AheadHost): Promise<void> {
+		if (this.#sampling) return;
+		this.#sampling = true;
+		try {
+			for (;;) {
+				const next = this.#pending.find(({ after }) => after === null);
+				if (next === undefined || next.failed || this.#closed) return;
+				const before = this.#pending[this.#pending.indexOf(next) - 1]?.after ?? null;
+				try {
+					next.after = await sampled(host, next, before);
+					next.outcome.resolve(next.after);
+				} catch (error) {
+					next.failed = true;
+					next.outcome.reject(error);
+				}
+			}
+		} finally {
+			this.#sampling = false;
+		}
+	}
+}
+
+/**
+ * Samples and scores one batch with its own counters.
+ * @param before the batch before it; null if it is the next one that the run takes
+ */
+async function sampled(host: AheadHost, { order, stage }: Pending, before: Outcome | null): Promise<Outcome> {
+	const { learner } = host.parts;
+	const feed = host.parts.feed.copy();
+	if (before !== null) feed.cursor = before.cursor;
+	const { generations, tokens } = before ?? host.progress;
+	const own: SamplingHost = {
+		parts: { ...host.parts, feed },
+		progress: { step: order.firstStep - 1, generations, tokens },
+		watch: new Stopwatch(),
+		interrupt: host.interrupt,
+		sample: (request) => learner.sample({ ...request, of: 'sampler' }),
+		noteOutput: (reward, lines) => host.noteOutput(reward, lines),
+		noteFailures: (failures) => host.noteFailures(failures),
+	};
+	await learner.setSampler(order.weights);
+	const batch = await sampleBatch(own, stage);
+	return {
+		batch,
+		generateSeconds: own.watch.seconds('generate'),
+		cursor: feed.cursor,
+		generations: own.progress.generations,
+		tokens: own.progress.tokens,
+	};
+}

@@ -1,0 +1,93 @@
+import { choice, count, flag, real } from './recipeFields.ts';
+import { bareKey, type KeyFacts, type Lack } from './recipeKey.ts';
+
+/** How a ratio is kept within its bounds, and whether it is that of a token or of a completion. */
+export const correctionModes = ['token_truncate', 'token_mask', 'sequence_truncate', 'sequence_mask'] as const;
+export type CorrectionMode = (typeof correctionModes)[number];
+
+type Values = Readonly<Record<string, unknown>>;
+
+const correctionOff = ({ vllm_importance_sampling_correction: correct, max_staleness = 0 }: Values): boolean =>
+	!(correct ?? Number(max_staleness) > 0);
+const correctedOnly: Lack = {
+	when: (_, stage) => correctionOff(stage),
+	say: 'Only used with "vllm_importance_sampling_correction": true. Remove it.',
+};
+const correctedInBoth: NonNullable<KeyFacts['lacking']> = {
+	embedded: correctedOnly,
+	pytorch: {
+		when: (_, { vllm_importance_sampling_correction: correct }) => correct === false,
+		say: correctedOnly.say,
+	},
+};
+const perCompletionModes: readonly unknown[] = ['sequence_truncate', 'sequence_mask'] satisfies CorrectionMode[];
+
+/** Sampling with older weights, or with another engine, and the correction for it. */
+export const samplerKeys = {
+	max_staleness: bareKey(
+		count(
+			'Samples while training: maximum number of updates between the weights that sampled a batch and its first update. 0 alternates between sampling and training.',
+			0,
+			1024,
+		),
+		{
+			or: '`0`',
+			lacking: {
+				embedded: {
+					when: (value, { steps_per_generation = 1, num_iterations = 1 }) =>
+						value !== 0 && Number(value) < Number(steps_per_generation) * Number(num_iterations),
+					say: 'Batches are sampled whole, so "max_staleness" must be at least the number of updates per batch, "steps_per_generation" x "num_iterations". Raise it, or set it to 0.',
+				},
+				pytorch: {
+					when: (value) => value !== 0,
+					say: 'TRL samples beside training only with a vLLM server, in a trainer that this engine does not run. Remove "max_staleness", or set "engine": "embedded".',
+				},
+			},
+		},
+	),
+	vllm_importance_sampling_correction: bareKey(
+		flag(
+			'Multiply the loss by the ratio of the policy to the one that sampled: stale weights, or vLLM. The embedded engine does so without vLLM.',
+		),
+		{ or: '`true` with `max_staleness` above 0 or with vLLM' },
+	),
+	vllm_importance_sampling_mode: bareKey(
+		choice(
+			correctionModes,
+			'Ratios of tokens or of completions, clipped to their bounds ("truncate", TIS), or left out if out of bounds ("mask"; "token_mask" with two bounds is IcePop).',
+		),
+		{
+			or: '`"sequence_mask"`; with vespo in the embedded engine `"token_truncate"`',
+			lacking: {
+				embedded: {
+					when: (value, stage) =>
+						correctionOff(stage) ||
+						(stage.loss_type === 'vespo' && perCompletionModes.includes(value)) ||
+						(stage.loss_type === 'gmpo' && !perCompletionModes.includes(value)),
+					say: 'Requires "vllm_importance_sampling_correction": true; "vespo" takes ratios of tokens, and "gmpo" those of completions. Remove or change it.',
+				},
+				pytorch: correctedInBoth.pytorch as Lack,
+			},
+		},
+	),
+	vllm_importance_sampling_clip_max: bareKey(real('Upper bound of these ratios.', 0, 1e6), {
+		or: '`3`',
+		alsoCalled: ['tis_imp_ratio_cap', 'vllm_importance_sampling_cap'],
+		lacking: correctedInBoth,
+	}),
+	vllm_importance_sampling_clip_min: bareKey(real('Lower bound of these ratios.', 0, 1e6), {
+		or: 'none',
+		lacking: {
+			embedded: {
+				when: (value, stage) =>
+					correctionOff(stage) || Number(value) >= Number(stage.vllm_importance_sampling_clip_max ?? 3),
+				say: 'Requires "vllm_importance_sampling_correction": true, and must be less than "vllm_importance_sampling_clip_max", which is 3 by default. Lower or remove it.',
+			},
+			pytorch: {
+				when: (value, { vllm_importance_sampling_correction: correct, vllm_importance_sampling_clip_max: max = 3 }) =>
+					correct === false || Number(value) >= Number(max),
+				say: 'Requires "vllm_importance_sampling_correction", and must be less than "vllm_importance_sampling_clip_max", which is 3 by default. Lower or remove it.',
+			},
+		},
+	}),
+};
