@@ -26,7 +26,7 @@ export const estimateVerb = defineVerb({
 	name: 'estimate',
 	group: 'Train',
 	arguments: [{ name: 'recipe', phrase: 'a recipe file', type: 'path' }],
-	summary: 'Estimate the memory use of a PyTorch recipe or pipeline, by stage and component.',
+	summary: 'Estimate the memory use of a recipe or pipeline, by stage and component.',
 	options: {
 		set: changeOptions.set,
 		gpu: text('GIB', 'Memory per target GPU (default: detected on this machine).'),

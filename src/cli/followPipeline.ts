@@ -7,16 +7,17 @@ import { stageLine, stepsOf } from './pipelineText.ts';
 import { formatNumber } from './textForms.ts';
 
 const lookMs = 250;
-/** Minimum interval between progress lines for the running stage when output cannot be redrawn. */
+/** Minimum interval between progress lines for the running stages when output cannot be redrawn. */
 const plainEveryMs = 5000;
 
-/** Follows a pipeline until it ends, printing each stage event and the progress of the running stage. */
+/** Follows a pipeline until it ends, printing each stage event and the progress of the running stages. */
 export async function followPipeline(folder: string, output: CliOutput, attempt: number): Promise<PipelineView> {
 	const printed = new Map<string, string>();
 	const kept = new Set<string>();
 	let first = true;
 	let progressAt = Date.now();
-	let shown = '';
+	/** Last progress of each running stage. */
+	let shown = new Map<string, string>();
 	for (;;) {
 		const view = await viewPipeline(folder);
 		for (const stage of view.stages) {
@@ -44,21 +45,19 @@ export async function followPipeline(folder: string, output: CliOutput, attempt:
 			erase(output);
 			return view;
 		}
-		const running = view.stages.find(({ status }) => status === 'running');
-		if (running !== undefined) {
-			const line = await progressLine(running);
-			if (output.json) {
-				if (line !== shown) {
-					const { name, done, total } = running;
-					output.object({ kind: 'progress', stage: name, done, total });
-				}
-			} else if (output.isTerminal) output.draw(`\r\u001b[K${line.slice(0, output.columns - 1)}`);
-			else if (Date.now() - progressAt >= plainEveryMs) {
-				progressAt = Date.now();
-				output.line(line);
+		const running = view.stages.filter(({ status }) => status === 'running');
+		const lines = await Promise.all(running.map(progressLine));
+		if (output.json) {
+			for (const [i, { name, done, total }] of running.entries()) {
+				if (lines[i] !== shown.get(name)) output.object({ kind: 'progress', stage: name, done, total });
 			}
-			shown = line;
+		} else if (lines.length > 0 && output.isTerminal) {
+			output.draw(`\r\u001b[K${lines.join('   ').slice(0, output.columns - 1)}`);
+		} else if (lines.length > 0 && Date.now() - progressAt >= plainEveryMs) {
+			progressAt = Date.now();
+			for (const line of lines) output.line(line);
 		}
+		shown = new Map(running.map(({ name }, i) => [name, lines[i] as string]));
 		await new Promise((resolve) => setTimeout(resolve, lookMs));
 	}
 }

@@ -16,14 +16,14 @@ export interface ForegroundPipeline {
 
 /**
  * Starts a pipeline and follows it. The runner is a separate process, so it survives the loss of the terminal. Ctrl+C
- * saves a checkpoint and stops the running stage; a second Ctrl+C exits without waiting for the checkpoint.
+ * saves checkpoints and stops the running stages; a second Ctrl+C exits without waiting for the checkpoints.
  */
 export async function foregroundPipeline({ output, detach, start }: ForegroundPipeline): Promise<number> {
 	const startup = new AbortController();
 	let folder: string | null = null;
 	const interrupted = async (count: number) => {
 		if (folder === null || count > 1) process.exit(130);
-		output.line('Saving a checkpoint and stopping the running stage. Press Ctrl+C again to exit without waiting.');
+		output.line('Saving checkpoints and stopping the running stages. Press Ctrl+C again to exit without waiting.');
 		await stopPipeline(folder);
 	};
 	const release = onInterrupt((count) => {

@@ -12,6 +12,7 @@ import { printable } from './cliOutput.ts';
 import { knownRuns } from './findRun.ts';
 import { foregroundPipeline } from './foregroundPipeline.ts';
 import { flag, group, path } from './options.ts';
+import { parallelOf, parallelOption } from './parallelOption.ts';
 import { pipelineLines, roundLines } from './pipelineText.ts';
 import { defineVerb, type VerbContext } from './verb.ts';
 
@@ -29,6 +30,7 @@ export const pipelineVerb = defineVerb({
 		recipe: path('FILE', 'Modified recipe: changed stages and all stages after them are rerun.'),
 		'accept-changes': flag('Use stage outputs as they are, even if they were edited.'),
 		...runCodeOption,
+		...parallelOption,
 		detach: flag('Return as soon as the pipeline is running.'),
 	}),
 	async run({ values, positionals, ...context }) {
@@ -60,7 +62,12 @@ export const pipelineVerb = defineVerb({
 						...(values.recipe === undefined ? {} : { recipe: values.recipe }),
 						acceptChanges: values['accept-changes'] ?? false,
 					},
-					{ engine: context.engine, agree: agreement(context.output, values['run-code']), ...options },
+					{
+						engine: context.engine,
+						agree: agreement(context.output, values['run-code']),
+						...parallelOf(values.parallel),
+						...options,
+					},
 				),
 		});
 	},

@@ -6,6 +6,7 @@ import { startRun } from '../runs/startRun.ts';
 import { foregroundPipeline } from './foregroundPipeline.ts';
 import { foregroundRun } from './foregroundRun.ts';
 import { choice, flag, integer, type Options, type OptionValues, repeatable, text } from './options.ts';
+import { parallelOf, parallelOption } from './parallelOption.ts';
 import { defineVerb } from './verb.ts';
 
 /** Options shared by all verbs that start a run from a recipe. */
@@ -36,6 +37,7 @@ export const runVerb = defineVerb({
 	options: {
 		...changeOptions,
 		detach: flag('Return as soon as the engine is running. The run continues in the background.'),
+		...parallelOption,
 		summary: flag('Finish with one line of JSON: held-out accuracy before and after GRPO, and timings.'),
 	},
 	async run({ values, positionals, output, engine }) {
@@ -52,8 +54,15 @@ export const runVerb = defineVerb({
 			return foregroundPipeline({
 				output,
 				detach: values.detach ?? false,
-				start: (options) => startPipeline(recipe, changes, { engine, ...options }),
+				start: (options) => startPipeline(recipe, changes, { engine, ...parallelOf(values.parallel), ...options }),
 			});
+		}
+		if (values.parallel !== undefined) {
+			throw new Failure(
+				'invalid',
+				'--parallel works only with a pipeline, but this recipe is a single run.',
+				'Omit it.',
+			);
 		}
 		return foregroundRun({
 			output,

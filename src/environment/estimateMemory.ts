@@ -1,3 +1,4 @@
+import { estimateEmbedded } from '../core/memory/embeddedMemory.ts';
 import { estimateRecipe, type MemoryEstimate } from '../core/memory/estimateRecipe.ts';
 import type { ResolvedRecipe } from '../core/recipe/resolvedRecipe.ts';
 import { memoryFacts } from '../runs/memoryFacts.ts';
@@ -17,12 +18,13 @@ function clusterDevice({ device, ray }: ResolvedRecipe): DeviceMemory {
 
 /**
  * Estimates the memory a recipe needs and compares it with the available memory. Reads configuration and data but loads
- * neither the model nor PyTorch. Fails with the same errors as `memoryFacts` and `estimateRecipe`.
+ * neither the model nor PyTorch. Fails with the same errors as `memoryFacts`, `estimateRecipe` and `estimateEmbedded`.
  */
 export async function estimateMemory(recipe: ResolvedRecipe, options: EstimateOptions = {}): Promise<MemoryEstimate> {
 	const facts = await memoryFacts(recipe);
 	const { device, bytes } =
 		options.device ??
 		(recipe.engine === 'ray' ? clusterDevice(recipe) : await deviceMemory(recipe.device, options.signal));
-	return estimateRecipe(recipe, { ...facts, device, deviceBytes: bytes });
+	const estimate = recipe.engine === 'embedded' ? estimateEmbedded : estimateRecipe;
+	return estimate(recipe, { ...facts, device, deviceBytes: bytes });
 }

@@ -120,6 +120,7 @@ export type RowCommandId = keyof typeof rowCommandIds;
 export const settingIds = {
 	nodePath: 'reasoningLab.node.path',
 	whenBusy: 'reasoningLab.device.whenBusy',
+	parallelStages: 'reasoningLab.pipelines.parallel',
 	showStatusBar: 'reasoningLab.statusBar.show',
 	notifyRunEnd: 'reasoningLab.notifications.runEnd',
 	diagnosis: 'reasoningLab.diagnosis.enabled',

@@ -1,9 +1,11 @@
 import { parseArgs } from 'node:util';
 import { Failure } from '../base/failure.ts';
+import { decodeOrThrow } from '../protocol/decode.ts';
+import { parallelSchema } from '../protocol/pipeline.ts';
 import { PipelineRunner } from './pipelineRunner.ts';
 
 /**
- * Entry point of the runner process: `--pipeline <folder> --engine <program> [--recipe <file>] [--accept-changes]`.
+ * Entry point of the runner process: `--pipeline <folder> --engine <program> [--recipe <file>] [--accept-changes] [--parallel <stages>]`.
  * Exits with 0 if the pipeline finished or was stopped, 1 if a stage failed, or 2 if it could not start, with the
  * failure as JSON on stderr.
  */
@@ -14,6 +16,7 @@ async function main(): Promise<number> {
 			engine: { type: 'string' },
 			recipe: { type: 'string' },
 			'accept-changes': { type: 'boolean' },
+			parallel: { type: 'string' },
 		},
 	});
 	const { pipeline, engine } = values;
@@ -21,7 +24,14 @@ async function main(): Promise<number> {
 		throw new Failure('invalid', 'The runner requires --pipeline and --engine.', 'Use reasoning-lab run to start it.');
 	}
 	return PipelineRunner.run(
-		{ folder: pipeline, engine, recipe: values.recipe ?? null, acceptChanges: values['accept-changes'] ?? false },
+		{
+			folder: pipeline,
+			engine,
+			recipe: values.recipe ?? null,
+			acceptChanges: values['accept-changes'] ?? false,
+			parallel:
+				values.parallel === undefined ? null : decodeOrThrow(parallelSchema, Number(values.parallel), '--parallel'),
+		},
 		(stop) => {
 			process.on('SIGTERM', stop);
 			process.on('SIGINT', stop);

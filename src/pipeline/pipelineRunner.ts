@@ -2,7 +2,8 @@ import { lstat, rename } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { deferred } from '../base/async.ts';
 import { Failure } from '../base/failure.ts';
-import { artifactsOf, planStage, type StageRun, skipReason } from '../core/pipeline/planStage.ts';
+import { dependenciesOf } from '../core/pipeline/pipelineGraph.ts';
+import { artifactsOf, planStage, type StagePlan, type StageRun, skipReason } from '../core/pipeline/planStage.ts';
 import { StageFailure } from '../core/pipeline/stageFailure.ts';
 import { removeAsideFiles } from '../files/atomicFile.ts';
 import { FileLock } from '../files/fileLock.ts';
@@ -11,9 +12,9 @@ import { ownIdentity } from '../processes/processIdentity.ts';
 import type { PipelineRecord, StageState } from '../protocol/pipeline.ts';
 import { pipelineFiles } from '../protocol/pipelineFiles.ts';
 import { isRunnerStage, type NamedStage, type PipelineRecipe } from '../protocol/recipe/pipelineRecipe.ts';
+import type { DeviceGroup } from '../runs/deviceQueue.ts';
 import { engineReleased } from '../runs/engineRelease.ts';
 import { launchEngine } from '../runs/launchEngine.ts';
-import { hashInside } from '../runs/pipeline/artifactHash.ts';
 import { type CompiledStage, compiledStage, makeStageFolder } from '../runs/pipeline/compiledStage.ts';
 import { markPipelineStarted } from '../runs/pipeline/foreignPipeline.ts';
 import {
@@ -27,8 +28,11 @@ import {
 import { freshState, orderedStages, readPipelineFile } from '../runs/pipeline/startPipeline.ts';
 import { openControl } from '../runs/runControl.ts';
 import { readRecord } from '../runs/runReader.ts';
+import { checkedStates } from './checkedStates.ts';
 import { evaluateStage } from './evaluateStage.ts';
+import { MemoryRoom } from './memoryRoom.ts';
 import { searchStage } from './searchStage.ts';
+import { stageNeed } from './stageNeed.ts';
 import type { StageEnd, StageWork } from './stageWork.ts';
 import { finishedRun, runLives, stopRun, trainStage } from './trainStage.ts';
 
@@ -39,6 +43,8 @@ export interface RunnerOptions {
 	/** Path to a changed recipe, or null to use the recipe in the folder. */
 	readonly recipe: string | null;
 	readonly acceptChanges: boolean;
+	/** Maximum number of stages that run at the same time, or null to keep the recorded one. */
+	readonly parallel?: number | null;
 	/** Starts the engine of a training stage. Default: as a separate process. */
 	readonly launch?: StageWork['launch'];
 }
@@ -48,7 +54,7 @@ const reportMs = 1000;
 const seconds = () => Date.now() / 1000;
 
 /**
- * Runs the stages of a pipeline in sequence. The pipeline folder always records the current state, so a killed run can
+ * Runs the stages of a pipeline, each after those that it depends on. The pipeline folder always records the current state, so a killed run can
  * be resumed. Only one runner can use a folder at a time.
  */
 export class PipelineRunner {
@@ -57,6 +63,9 @@ export class PipelineRunner {
 	readonly #stop = new AbortController();
 	readonly #ended = deferred<void>();
 	#record: PipelineRecord;
+	readonly #room = new MemoryRoom();
+	/** Aborts when the pipeline is stopped or a stage fails: no stage starts any more. */
+	readonly #closing = new AbortController();
 	#writing: Promise<void> = Promise.resolve();
 	#reportedAt = 0;
 
@@ -94,6 +103,7 @@ export class PipelineRunner {
 				attempt: known.attempt + 1,
 				recipeFolder,
 				hashes: { recipe: hashRecipe(recipe) },
+				...(options.parallel == null ? {} : { parallel: options.parallel }),
 				stages,
 			};
 			delete record.error;
@@ -112,6 +122,7 @@ export class PipelineRunner {
 
 	stop(): void {
 		this.#stop.abort();
+		this.#closing.abort();
 	}
 
 	async #work(): Promise<number> {
@@ -140,22 +151,53 @@ export class PipelineRunner {
 		}
 	}
 
+	/**
+	 * Runs the stages, in recipe order as far as their dependencies allow. If one fails, those that are running continue to
+	 * their end.
+	 */
 	async #stages(): Promise<'finished' | 'stopped' | 'failed'> {
-		for (const stage of orderedStages(this.#recipe)) {
-			if (this.#stop.signal.aborted) return 'stopped';
+		const open = new Set(orderedStages(this.#recipe));
+		const running = new Map<string, Promise<void>>();
+		const done = new Set<string>();
+		let stopped = false;
+		const start = async (stage: NamedStage) => {
 			try {
-				const end = await this.#stage(stage);
-				if (end === 'stopped') return 'stopped';
+				if ((await this.#stage(stage)) === 'done') done.add(stage.name);
+				else {
+					// Its run may have been stopped by itself.
+					stopped = true;
+					this.#closing.abort();
+				}
 			} catch (error) {
-				const failure = Failure.from(error);
-				this.#change(stage, { status: 'failed', ended: seconds(), error: failure.toJSON() });
-				const named = StageFailure.naming(stage.name, failure, `The stage "${stage.name}" failed`);
-				this.#record = { ...this.#record, error: named.toJSON() };
-				process.stderr.write(`${failure.stack ?? failure.toString()}\n`);
-				return 'failed';
+				this.#fail(stage, Failure.from(error));
+			} finally {
+				this.#room.leave(stage.name);
+				running.delete(stage.name);
 			}
+		};
+		for (;;) {
+			for (const stage of open) {
+				if (this.#closing.signal.aborted || running.size >= (this.#record.parallel ?? 1)) break;
+				if (!dependenciesOf(stage).every((name) => done.has(name))) continue;
+				open.delete(stage);
+				running.set(stage.name, start(stage));
+			}
+			if (running.size === 0) break;
+			await Promise.race(running.values());
 		}
-		return 'finished';
+		if (this.#stop.signal.aborted) await Promise.all([...open].map((stage) => this.#stopRunOf(stage)));
+		if (this.#record.error !== undefined) return 'failed';
+		return stopped || open.size > 0 ? 'stopped' : 'finished';
+	}
+
+	/** Records the failure of a stage. That of the first one is also that of the pipeline. */
+	#fail(stage: NamedStage, failure: Failure): void {
+		this.#closing.abort();
+		this.#change(stage, { status: 'failed', ended: seconds(), error: failure.toJSON(), wait: undefined });
+		const named = StageFailure.naming(stage.name, failure, `The stage "${stage.name}" failed`);
+		this.#record = { ...this.#record, error: this.#record.error ?? named.toJSON() };
+		process.stderr.write(`${failure.stack ?? failure.toString()}\n`);
+		void this.#write().catch(() => undefined);
 	}
 
 	async #stage(stage: NamedStage): Promise<'done' | 'stopped'> {
@@ -168,6 +210,7 @@ export class PipelineRunner {
 		const state = this.#states.get(stage.name);
 		const plan = planStage(state, await this.#runOf(stage, state), compiled.inputHash);
 		if (plan === 'keep') return 'done';
+		if (!(await this.#enter(compiled, plan))) return 'stopped';
 		if (plan === 'again') await this.#setAside(stage);
 		const folder = join(this.#options.folder, stage.name);
 		if (plan === 'again' || plan === 'begin') {
@@ -192,6 +235,7 @@ export class PipelineRunner {
 				resume: plan === 'resume',
 				engine: this.#options.engine,
 				launch: this.#options.launch ?? launchEngine,
+				deviceGroup: this.#deviceGroup(),
 				spent: this.#states.get(stage.name)?.spent ?? 0,
 				signal: this.#stop.signal,
 				report: (news) => this.#report(stage, news),
@@ -206,6 +250,30 @@ export class PipelineRunner {
 		this.#change(stage, { status: 'finished', ended: seconds(), outputs: [...outputs], accuracy, cut, partial });
 		await this.#write();
 		return 'done';
+	}
+
+	/** Waits until the memory of this machine is sufficient. Returns whether the stage may start. */
+	async #enter({ stage, recipe }: CompiledStage, plan: StagePlan): Promise<boolean> {
+		const { name } = stage;
+		const need = this.#deviceGroup() === null ? null : await stageNeed(recipe);
+		if (plan === 'follow') {
+			// If the pipeline is being stopped, the run has to be stopped too.
+			this.#room.hold(name, need);
+			return true;
+		}
+		const waits = () => {
+			this.#change(stage, { wait: need === null ? 'alone' : 'memory' });
+			void this.#write().catch(() => undefined);
+		};
+		const entered = await this.#room.enter(name, need, this.#closing.signal, waits);
+		this.#change(stage, { wait: undefined });
+		return entered;
+	}
+
+	/** Returns the group whose members may use a device at the same time, or null if stages run one after another. */
+	#deviceGroup(): DeviceGroup | null {
+		const { id, parallel = 1 } = this.#record;
+		return parallel > 1 ? { id, slots: parallel } : null;
 	}
 
 	async #do(work: StageWork, ended: boolean): Promise<StageEnd> {
@@ -237,6 +305,19 @@ export class PipelineRunner {
 		if (await runLives(folder)) return 'live';
 		const record = await readRecord(folder).catch(() => null);
 		return record?.status === 'finished' ? 'finished' : 'resumable';
+	}
+
+	/** Stops the run of a stage that this runner has not reached: a previous runner has started it. */
+	async #stopRunOf(stage: NamedStage): Promise<void> {
+		const folder = join(this.#options.folder, stage.name);
+		if (isRunnerStage(stage.type) || !(await runLives(folder))) return;
+		try {
+			const record = await readRecord(folder);
+			await stopRun(folder, record, true);
+			await engineReleased(folder, record);
+		} catch (error) {
+			process.stderr.write(`${Failure.from(error, `Cannot stop ${folder}`)}\n`);
+		}
 	}
 
 	/** Renames the stage's folder to keep its content. */
@@ -289,47 +370,4 @@ export class PipelineRunner {
 		this.#writing = this.#writing.then(now, now);
 		return this.#writing;
 	}
-}
-
-const roundOf = ({ round }: StageState) => (round === undefined ? {} : { round });
-
-/**
- * Returns the stage states for a recipe: existing states, and fresh ones for new stages. Outputs of finished stages
- * must be unchanged. If changes are accepted, changed outputs are kept as they are and missing ones are regenerated.
- */
-async function checkedStates(
-	{ folder, acceptChanges }: RunnerOptions,
-	recipe: PipelineRecipe,
-	known: PipelineRecord,
-): Promise<StageState[]> {
-	const states: StageState[] = [];
-	for (const stage of orderedStages(recipe)) {
-		const fresh = freshState(stage);
-		const state = known.stages.find(({ name, type }) => name === stage.name && type === stage.type);
-		if (state === undefined) {
-			states.push(fresh);
-			continue;
-		}
-		const outputs: StageState['outputs'] = [];
-		let gone = false;
-		for (const output of state.outputs) {
-			const path = join(folder, stage.name, output.path);
-			const found = await hashInside(join(folder, stage.name), output.path).catch((error: unknown) => {
-				if (Failure.from(error).reason === 'missing') return null;
-				throw error;
-			});
-			if (found?.sha256 === output.sha256) outputs.push(output);
-			else if (!acceptChanges) {
-				throw new Failure(
-					'mismatch',
-					`${path}, an output of the stage "${stage.name}", ${found === null ? 'is missing' : 'has changed'}.`,
-					'Restore it, or resume with --accept-changes to accept it and rerun the stages that depend on it.',
-				);
-			} else if (found === null) gone = true;
-			else outputs.push({ ...output, ...found });
-		}
-		const kept = state.kept === undefined ? {} : { kept: state.kept };
-		states.push(gone ? { ...fresh, ...kept } : { ...state, ...roundOf(fresh), after: fresh.after, outputs });
-	}
-	return states;
 }

@@ -1,6 +1,7 @@
 import type { ResolvedRecipe } from '../core/recipe/resolvedRecipe.ts';
 import type { StageOutput, StageState } from '../protocol/pipeline.ts';
 import type { NamedStage } from '../protocol/recipe/pipelineRecipe.ts';
+import type { DeviceGroup } from '../runs/deviceQueue.ts';
 import type { launchEngine } from '../runs/launchEngine.ts';
 
 /** A stage whose inputs are ready, and its folder. */
@@ -14,6 +15,8 @@ export interface StageWork {
 	readonly engine: string;
 	/** Starts the engine of a training stage and resolves once it is running or has ended. */
 	readonly launch: typeof launchEngine;
+	/** Stages that may use the device at the same time as this one, or null if there are none. */
+	readonly deviceGroup: DeviceGroup | null;
 	/** Seconds spent on the stage so far. */
 	readonly spent: number;
 	/** Aborts when the pipeline is stopped. */

@@ -29,14 +29,14 @@ export async function runLives(run: string): Promise<boolean> {
  * limit expires, the engine does the same and the stage counts as finished.
  */
 export async function trainStage(work: StageWork): Promise<StageEnd> {
-	const { folder, engine } = work;
+	const { folder, engine, deviceGroup } = work;
 	if (!(await runLives(folder))) {
 		const began = (await lstat(join(folder, runFiles.record)).catch(() => null)) !== null;
 		// The folder content may have changed since the user approved the pipeline.
 		await requireOwnRun(folder, 'engine', undefined);
 		// Failing to register the run is not an error.
 		await new RunRegistry().add(folder).catch(() => undefined);
-		await work.launch(folder, { engine, resume: work.resume && began });
+		await work.launch(folder, { engine, resume: work.resume && began, ...(deviceGroup && { deviceGroup }) });
 	}
 	const { record, status, late } = await followToEnd(work);
 	// Wait for the engine to exit: the next stage needs its device and memory, and a stopped pipeline may be resumed

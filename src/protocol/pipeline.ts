@@ -18,6 +18,9 @@ export const pipelineStatuses = ['starting', 'running', 'finished', 'stopped', '
  */
 export type PipelineStatus = (typeof pipelineStatuses)[number];
 
+/** Number of stages that run at the same time. */
+export const parallelSchema = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(16));
+
 export const stageStatuses = ['waiting', 'running', 'finished', 'skipped', 'failed', 'stopped'] as const;
 
 export const outputKinds = ['last-checkpoint', 'best-checkpoint', ...dataKinds, 'report'] as const;
@@ -64,6 +67,8 @@ export const stageStateSchema = v.looseObject({
 	skipped: v.optional(v.string()),
 	/** Total active time in seconds, across all attempts. */
 	spent: v.optional(v.number()),
+	/** What a stage with all its inputs waits for: memory, or the end of all other stages because its need is unknown. */
+	wait: v.optional(v.picklist(['memory', 'alone'])),
 	/** Why the stage was ended early. */
 	cut: v.optional(v.string()),
 	/** The part that failed, if the stage finished despite the failure. */
@@ -89,6 +94,8 @@ export const pipelineRecordSchema = v.looseObject({
 	boot: v.string(),
 	pid: v.number(),
 	processStart: v.string(),
+	/** Maximum number of stages that run at the same time; default: 1. */
+	parallel: v.optional(parallelSchema),
 	/** Folder from which relative paths in the recipe are resolved. */
 	recipeFolder: v.string(),
 	hashes: v.object({ recipe: sha256 }),

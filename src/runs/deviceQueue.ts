@@ -25,16 +25,33 @@ export interface DeviceQueueOptions {
 	readonly pollMs?: number;
 	/** Default: the user's runtime folder. */
 	readonly folder?: string;
+	/** The group this run belongs to. Default: none; the run uses the device alone. */
+	readonly group?: DeviceGroup;
 }
 
+/** Runs that may use a device at the same time, such as the stages of a pipeline. Other runs wait for all of them. */
+export interface DeviceGroup {
+	/** Letters, digits, dashes; the same for all members. */
+	readonly id: string;
+	/** Maximum number of members that use the device at the same time. */
+	readonly slots: number;
+}
+
+/** How long to wait for another run that is looking at the locks of a device, in milliseconds. */
+const gateMs = 2000;
+
 /**
- * Waits for a device in first-come, first-served order; one run uses it at a time. Dead runs do not block the queue.
+ * Waits for a device in first-come, first-served order; one run, or the members of one group, use it at a time. Dead runs
+ * do not block the queue.
  * @returns a lock that releases the device, or null if it is shared
  */
 export async function acquireDevice(options: DeviceQueueOptions): Promise<FileLock | null> {
 	if (options.whenBusy === 'share') return null;
 	if (!/^[\w-]+$/.test(options.device))
 		throw new Failure('internal', `"${options.device}" is not a valid device name.`);
+	const { group = null } = options;
+	if (group !== null && !/^[\w-]+$/.test(group.id))
+		throw new Failure('internal', `"${group.id}" is not a valid group of runs.`);
 	const folder = join(options.folder ?? (await runtimeFolder()), `device-${options.device}`);
 	const tickets = join(folder, 'waiting');
 	await ensureFolder(tickets);
@@ -48,13 +65,10 @@ export async function acquireDevice(options: DeviceQueueOptions): Promise<FileLo
 		for (;;) {
 			if (options.signal?.aborted) throw new Failure('cancelled', `Waiting for ${options.device} was canceled.`);
 			if ((await firstTicket(tickets)) === ticket) {
-				try {
-					return await FileLock.acquire(join(folder, 'lock'), `The device ${options.device}`);
-				} catch (error) {
-					if (!(error instanceof Failure) || error.reason !== 'busy') throw error;
-				}
+				const lock = await takeDevice(folder, group, `The device ${options.device}`);
+				if (lock !== null) return lock;
 			}
-			const holder = await FileLock.holder(join(folder, 'lock'));
+			const holder = await holderOf(folder);
 			if (holder !== null && holder.pid !== reportedAt) {
 				reportedAt = holder.pid;
 				options.onWait?.(holder);
@@ -67,6 +81,73 @@ export async function acquireDevice(options: DeviceQueueOptions): Promise<FileLo
 	} finally {
 		await rm(join(tickets, ticket), { force: true }).catch(() => undefined);
 	}
+}
+
+/**
+ * Takes the device if it is free for the run: its lock, or a slot of its group. Returns null if it is not. Only one process
+ * at a time looks at the locks of a device, so that a group and another run cannot both find it free.
+ */
+async function takeDevice(folder: string, group: DeviceGroup | null, what: string): Promise<FileLock | null> {
+	const gate = await freeLock(join(folder, 'gate'), what, gateMs);
+	if (gate === null) return null;
+	try {
+		const groups = await usedGroups(folder);
+		if (groups.some(({ id }) => id !== group?.id)) return null;
+		if (group === null) return await freeLock(join(folder, 'lock'), what);
+		if ((await FileLock.holder(join(folder, 'lock'))) !== null) return null;
+		for (let slot = 1; slot <= group.slots; slot++) {
+			const lock = await freeLock(join(folder, `${groupPrefix}${group.id}`, String(slot)), what);
+			if (lock !== null) return lock;
+		}
+		return null;
+	} finally {
+		await gate.release();
+	}
+}
+
+/** Acquires a lock; returns null if it is held. */
+async function freeLock(path: string, what: string, patienceMs = 0): Promise<FileLock | null> {
+	try {
+		return await FileLock.acquire(path, what, patienceMs);
+	} catch (error) {
+		if (error instanceof Failure && error.reason === 'busy') return null;
+		throw error;
+	}
+}
+
+/** A group's folder contains one lock for each slot. */
+const groupPrefix = 'group-';
+
+/** Returns the groups that use the device, each with one of its members; removes the folders of others. */
+async function usedGroups(folder: string): Promise<{ readonly id: string; readonly member: ProcessIdentity }[]> {
+	const used: { id: string; member: ProcessIdentity }[] = [];
+	for (const name of await readdir(folder)) {
+		if (!name.startsWith(groupPrefix)) continue;
+		const path = join(folder, name);
+		const member = await memberOf(path);
+		if (member !== null) used.push({ id: name.slice(groupPrefix.length), member });
+		else await rm(path, { recursive: true, force: true });
+	}
+	return used;
+}
+
+async function memberOf(path: string): Promise<ProcessIdentity | null> {
+	for (const slot of await readdir(path).catch(() => [])) {
+		const member = await FileLock.holder(join(path, slot));
+		if (member !== null) return member;
+	}
+	return null;
+}
+
+/** Returns the process that uses the device, or one of them; null if there is none. */
+async function holderOf(folder: string): Promise<ProcessIdentity | null> {
+	const alone = await FileLock.holder(join(folder, 'lock'));
+	if (alone !== null) return alone;
+	for (const name of await readdir(folder).catch(() => [])) {
+		const member = name.startsWith(groupPrefix) ? await memberOf(join(folder, name)) : null;
+		if (member !== null) return member;
+	}
+	return null;
 }
 
 /** Returns the oldest ticket of a live process; removes tickets of dead processes and anything that is not a ticket. */

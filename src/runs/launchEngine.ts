@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { openToAppend } from '../files/safeFile.ts';
 import type { RunRecord } from '../protocol/runRecord.ts';
+import type { DeviceGroup } from './deviceQueue.ts';
 import { engineOfRun, engineProgram } from './enginePrograms.ts';
 import { refuseLinks } from './refuseLinks.ts';
 import { runFiles } from './runFiles.ts';
@@ -28,6 +29,8 @@ export interface LaunchOptions {
 	readonly waitMs?: number;
 	/** Variables added to this process's environment: Python, sandbox, API keys for rewards. */
 	readonly environment?: Readonly<Record<string, string>>;
+	/** Runs that may use the device at the same time as this one. */
+	readonly deviceGroup?: DeviceGroup;
 	readonly signal?: AbortSignal;
 }
 
@@ -49,6 +52,7 @@ export async function launchEngine(run: string, options: LaunchOptions): Promise
 		.catch((error: unknown) => {
 			throw Failure.from(error, `Cannot write to ${run}`);
 		});
+	const { deviceGroup: group } = options;
 	let child: ChildProcess;
 	let logStart: number;
 	let ended: Promise<Exit>;
@@ -62,6 +66,7 @@ export async function launchEngine(run: string, options: LaunchOptions): Promise
 				run,
 				...(options.resume ? ['--resume'] : []),
 				...(options.parentCheckpoint === undefined ? [] : ['--parent-checkpoint', options.parentCheckpoint]),
+				...(group === undefined ? [] : ['--device-group', `${group.id}:${group.slots}`]),
 			],
 			{
 				cwd: dirname(run),

@@ -14,7 +14,7 @@ interface Setting {
 
 /** Heading -> second part of the setting ids. */
 const areas: Readonly<Record<string, readonly string[]>> = {
-	Runs: ['node', 'device', 'statusBar', 'notifications', 'diagnosis', 'feedback'],
+	Runs: ['node', 'device', 'pipelines', 'statusBar', 'notifications', 'diagnosis', 'feedback'],
 	Rewards: ['rewards', 'sandbox'],
 	Search: ['searches', 'policies', 'research'],
 	'PyTorch engine': ['pytorch'],

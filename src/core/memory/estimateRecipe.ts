@@ -29,7 +29,7 @@ export interface StageEstimate extends StageMemory {
 	readonly length: number;
 }
 
-/** Memory that a recipe for the pytorch or ray engine requires, in bytes per process. */
+/** Memory that a recipe requires, in bytes per process. */
 export interface MemoryEstimate {
 	readonly parameters: number;
 	/** Number of trained parameters: all of them, or those of the adapters. */
@@ -73,17 +73,13 @@ function processesOf(recipe: ResolvedRecipe, pytorch: ResolvedPytorch): number {
 }
 
 /**
- * Estimates the memory that a recipe requires. Throws `unsupported` for the embedded engine, whose models are small,
- * and if no stage runs on the engine.
+ * Estimates the memory that a recipe for the pytorch or ray engine requires. Throws `unsupported` for the embedded engine
+ * (embeddedMemory.ts estimates that), and if no stage runs on the engine.
  */
 export function estimateRecipe(recipe: ResolvedRecipe, facts: MemoryFacts): MemoryEstimate {
 	const { pytorch } = recipe;
 	if (pytorch === undefined) {
-		throw new Failure(
-			'unsupported',
-			'Memory can be estimated only for the pytorch and ray engines. The embedded engine supports models with up to 200 million parameters.',
-			'Set "engine": "pytorch" to estimate its memory.',
-		);
+		throw new Failure('unsupported', 'This estimate is for the pytorch and ray engines.');
 	}
 	const estimate = estimateOnce(recipe, pytorch, facts);
 	return estimate.fits === false ? { ...estimate, advice: adviceFor(recipe, pytorch, facts) } : estimate;

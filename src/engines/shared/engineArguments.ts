@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { Failure } from '../../base/failure.ts';
+import type { DeviceGroup } from '../../runs/deviceQueue.ts';
 
 export type EngineArguments =
 	| {
@@ -10,6 +11,8 @@ export type EngineArguments =
 			readonly resume: boolean;
 			/** Checkpoint folder from another run, used to start a new run. */
 			readonly parentCheckpoint: string | null;
+			/** Runs that may use the device at the same time as this one. */
+			readonly deviceGroup?: DeviceGroup;
 	  }
 	| {
 			readonly kind: 'serve';
@@ -19,13 +22,14 @@ export type EngineArguments =
 	  };
 
 export const engineUsage =
-	'Usage: engine --run <run folder> [--resume | --parent-checkpoint <checkpoint folder>], or engine --serve <checkpoint folder> [--until-input-ends].';
+	'Usage: engine --run <run folder> [--resume | --parent-checkpoint <checkpoint folder>] [--device-group <id>:<slots>], or engine --serve <checkpoint folder> [--until-input-ends].';
 
 /** Parses the engine's command line, without node and script. Throws `invalid`. */
 export function parseEngineArguments(argv: readonly string[], cwd: string): EngineArguments {
 	const values = new Map<string, string>();
 	let resume = false;
 	let untilInputEnds = false;
+	let deviceGroup: DeviceGroup | null = null;
 	for (let i = 0; i < argv.length; i++) {
 		const name = argv[i] as string;
 		if (name === '--resume') {
@@ -34,6 +38,10 @@ export function parseEngineArguments(argv: readonly string[], cwd: string): Engi
 		}
 		if (name === '--until-input-ends') {
 			untilInputEnds = true;
+			continue;
+		}
+		if (name === '--device-group') {
+			deviceGroup = parseGroup(argv[++i]);
 			continue;
 		}
 		if (name !== '--run' && name !== '--serve' && name !== '--parent-checkpoint') {
@@ -51,7 +59,7 @@ export function parseEngineArguments(argv: readonly string[], cwd: string): Engi
 		throw new Failure('invalid', 'The engine requires --run or --serve.', engineUsage);
 	}
 	if (checkpoint !== undefined) {
-		if (resume || parentCheckpoint)
+		if (resume || parentCheckpoint || deviceGroup)
 			throw new Failure('invalid', '--serve cannot be combined with other arguments.', engineUsage);
 		return { kind: 'serve', checkpoint, untilInputEnds };
 	}
@@ -65,5 +73,11 @@ export function parseEngineArguments(argv: readonly string[], cwd: string): Engi
 	if (resume && parentCheckpoint) {
 		throw new Failure('invalid', '--resume and --parent-checkpoint cannot be combined.', engineUsage);
 	}
-	return { kind: 'run', run: run as string, resume, parentCheckpoint };
+	return { kind: 'run', run: run as string, resume, parentCheckpoint, ...(deviceGroup && { deviceGroup }) };
+}
+
+function parseGroup(text = ''): DeviceGroup {
+	const [, id, slots] = /^([\w-]+):([1-9]\d?)$/.exec(text) ?? [];
+	if (id !== undefined) return { id, slots: Number(slots) };
+	throw new Failure('invalid', '--device-group requires a group and a number from 1 to 99, such as ID:2.', engineUsage);
 }

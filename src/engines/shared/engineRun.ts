@@ -264,6 +264,7 @@ class EngineRun {
 				device,
 				whenBusy: recipe.whenBusy,
 				signal: this.#gate.stopSignal,
+				...(this.#args.deviceGroup && { group: this.#args.deviceGroup }),
 				onWait: ({ pid }) => {
 					waited = true;
 					const message = `Waiting for ${device}, which is in use by process ${pid}.`;

@@ -11,8 +11,15 @@ export interface DeviceMemory {
 
 /** Resolves the `device` setting of a recipe on this machine. */
 export async function deviceMemory(wanted: string, signal?: AbortSignal): Promise<DeviceMemory> {
-	if (wanted === 'cpu') return { device: 'cpu', bytes: totalmem() };
+	if (wanted === 'cpu') return { device: 'cpu', bytes: machineMemory() };
 	const totals = ((await findNvidia(signal))?.gpus ?? []).flatMap(({ total }) => (total === null ? [] : [total]));
 	if (totals.length > 0) return { device: 'cuda', bytes: Math.min(...totals) };
-	return wanted === 'cuda' ? { device: 'cuda', bytes: null } : { device: 'cpu', bytes: totalmem() };
+	return wanted === 'cuda' ? { device: 'cuda', bytes: null } : { device: 'cpu', bytes: machineMemory() };
+}
+
+/** Returns the memory of this machine, or of the container if it is limited, in bytes. */
+function machineMemory(): number {
+	// Zero or a huge number if there is no limit.
+	const limit = process.constrainedMemory?.() ?? 0;
+	return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
 }

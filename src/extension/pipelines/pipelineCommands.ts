@@ -72,7 +72,7 @@ export function pipelineCommands(needs: PipelineNeeds) {
 			if (view === undefined) return;
 			const { stopPipeline } = await import('../../runs/pipeline/startPipeline.ts');
 			const title = `Stopping ${displayText(view.name)}`;
-			await withProgress({ title, why: 'saving a checkpoint of the running stage first' }, (signal) =>
+			await withProgress({ title, why: 'saving checkpoints of the running stages first' }, (signal) =>
 				stopPipeline(view.folder, signal),
 			);
 			await pipelines.refresh();

@@ -54,7 +54,7 @@ const isDone = ({ status }: StageView) => status === 'finished' || status === 's
 /**
  * Returns the tree row for a pipeline; its stages are rows below it.
  * @param now in seconds since the epoch
- * @param left seconds until the running stage is done; null if unknown
+ * @param left seconds until the running stage is done; null if unknown or if several stages run
  */
 export function presentPipeline(view: PipelineView, now: number, left: number | null = null): TooltipRow {
 	const label = displayText(view.name) || 'pipeline';
@@ -62,8 +62,14 @@ export function presentPipeline(view: PipelineView, now: number, left: number | 
 	const done = view.stages.filter(isDone).length;
 	const stage = view.stages.find(({ status }) => status === 'running' || status === 'failed' || status === 'stopped');
 	const stages = `${formatCount(done)} of ${formatCounted(view.stages.length, 'stage')}`;
-	const count = stage !== undefined && live ? countOf(stage) : null;
-	const at = stage === undefined ? null : stageName(stage.name);
+	const running = view.stages.filter(({ status }) => status === 'running');
+	const several = live && running.length > 1;
+	const count = stage !== undefined && live && !several ? countOf(stage) : null;
+	const at = several
+		? running.map(({ name }) => stageName(name)).join(', ')
+		: stage === undefined
+			? null
+			: stageName(stage.name);
 	const start = formatTime(view.record.created, now);
 	const elapsed = formatDuration(view.stages.reduce((sum, { seconds }) => sum + (seconds ?? 0), 0));
 	const flags: ItemFlag[] = ['pipeline'];
@@ -80,7 +86,14 @@ export function presentPipeline(view: PipelineView, now: number, left: number | 
 		icon: view.status === 'finished' && view.stages.some(isPartial) ? partialIcon : pipelineIcons[view.status],
 		contextValue: flags.join(' '),
 		tooltip: pipelineTooltip(view, { stages, step, start, elapsed, left }),
-		spoken: spoken([`pipeline ${label}`, view.status, at && `stage ${at}`, ofText(count), stages, leftText(left)]),
+		spoken: spoken([
+			`pipeline ${label}`,
+			view.status,
+			at && `${several ? 'stages' : 'stage'} ${at}`,
+			ofText(count),
+			stages,
+			leftText(left),
+		]),
 	};
 }
 
@@ -101,7 +114,7 @@ function pipelineTooltip(view: PipelineView, words: PipelineWords): [string, str
 	const error = isLivePipeline(view) ? undefined : record.error;
 	add('Reason', displayText(error?.message ?? '', 400));
 	add('Action', displayText(error?.action ?? (isResumablePipeline(view) ? whatToDo : ''), 400));
-	add('Stage', words.step);
+	add(stages.filter(({ status: own }) => own === 'running').length > 1 ? 'Stages' : 'Stage', words.step);
 	add('Stage time left', leftText(words.left));
 	add('Done', words.stages);
 	const measured = stages.filter(({ accuracy }) => accuracy !== null).slice(-maxMeasured);

@@ -57,7 +57,12 @@ async function viewStage(
 		total: run === null ? (progress?.total ?? null) : run.totalSteps,
 		accuracy,
 		seconds: started === null ? null : Math.max(0, end - started),
-		why: state.error?.message ?? state.skipped ?? state.cut ?? state.partial ?? waitReason(state, states),
+		why:
+			state.error?.message ??
+			state.skipped ??
+			state.cut ??
+			state.partial ??
+			waitReason(status === 'running' ? state : { ...state, wait: undefined }, states),
 		partial: state.status === 'finished' ? (state.partial ?? null) : null,
 		folder: path,
 		kept: state.kept ?? [],

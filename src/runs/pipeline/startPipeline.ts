@@ -43,6 +43,8 @@ export type PipelineOptions = Pick<LaunchOptions, 'engine' | 'node' | 'environme
 	 * Asks whether to run the code of a pipeline that this user has not started; without it, such pipelines are rejected.
 	 */
 	readonly agree?: Agree;
+	/** Maximum number of stages that run at the same time; default: that of the last attempt, otherwise 1. */
+	readonly parallel?: number;
 };
 
 export interface ResumeChanges {
@@ -240,6 +242,7 @@ async function launchPipeline(
 				options.engine,
 				...(changes.recipe === undefined ? [] : ['--recipe', resolve(changes.recipe)]),
 				...(changes.acceptChanges ? ['--accept-changes'] : []),
+				...(options.parallel === undefined ? [] : ['--parallel', String(options.parallel)]),
 			],
 			{
 				cwd: dirname(folder),

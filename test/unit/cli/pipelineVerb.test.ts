@@ -72,7 +72,7 @@ test('Ctrl+C stops the running stage with a checkpoint, and resuming continues i
 	child.kill('SIGINT');
 	const { status, stdout, stderr } = await ended;
 	assert.equal(status, 0, stderr);
-	assert.match(stdout, /Saving a checkpoint and stopping the running stage/);
+	assert.match(stdout, /Saving checkpoints and stopping the running stages/);
 	assert.match(stdout, /cold stopped at \d+\/1000000/);
 	const record = await readRecord(join(folder, 'cold'));
 	assert.equal((await listCheckpoints(join(folder, 'cold'))).at(-1)?.step, record.step);

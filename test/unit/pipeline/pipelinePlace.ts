@@ -54,6 +54,8 @@ export const rl = {
 interface HereOptions {
 	/** Stage whose engine does not start. */
 	readonly failing?: string;
+	/** Number of stages that run at once. */
+	readonly parallel?: number;
 }
 
 /** What this file needs of src/pipeline/pipelineRunner.ts. */
@@ -65,6 +67,7 @@ interface RunnerModule {
 				readonly engine: string;
 				readonly recipe: string | null;
 				readonly acceptChanges: boolean;
+				readonly parallel: number | null;
 				readonly launch: typeof launchEngine;
 			},
 			onStopper: () => void,
@@ -116,12 +119,16 @@ export class PipelinePlace {
 		return path;
 	}
 
-	async start(stages: readonly object[], more: object = {}): Promise<StartedPipeline> {
-		return startPipeline(await this.write(stages, more), {}, this.options);
+	async start(stages: readonly object[], more: object = {}, options = this.options): Promise<StartedPipeline> {
+		return startPipeline(await this.write(stages, more), {}, options);
 	}
 
-	resume(folder: string, changes: ResumeChanges = {}): Promise<StartedPipeline> {
-		return resumePipeline(folder, changes, this.options);
+	async prepare(stages: readonly object[], more: object = {}): Promise<string> {
+		return preparePipeline(await this.write(stages, more));
+	}
+
+	resume(folder: string, changes: ResumeChanges = {}, options = this.options): Promise<StartedPipeline> {
+		return resumePipeline(folder, changes, options);
 	}
 
 	/** Starts a runner on a folder without the checks of `resumePipeline`, and waits until it ends. */
@@ -154,7 +161,7 @@ export class PipelinePlace {
 		more: object = {},
 		options: HereOptions = {},
 	): Promise<{ folder: string; record: PipelineRecord }> {
-		const folder = await preparePipeline(await this.write(stages, more));
+		const folder = await this.prepare(stages, more);
 		return { folder, record: await this.resumedHere(folder, {}, options) };
 	}
 
@@ -162,7 +169,7 @@ export class PipelinePlace {
 	async resumedHere(
 		folder: string,
 		{ recipe, acceptChanges = false }: ResumeChanges = {},
-		{ failing }: HereOptions = {},
+		{ failing, parallel }: HereOptions = {},
 	): Promise<PipelineRecord> {
 		// Imported by a computed name for the same reason as the engine in `runHere`.
 		const sources = pathToFileURL(join(root, 'src')).href;
@@ -172,7 +179,8 @@ export class PipelinePlace {
 			await runHere({ folder: this.folder, environment: {} }, run, { resume });
 			return readRecord(run);
 		};
-		await PipelineRunner.run({ folder, engine, recipe: recipe ?? null, acceptChanges, launch }, () => undefined);
+		const options = { folder, engine, recipe: recipe ?? null, acceptChanges, parallel: parallel ?? null, launch };
+		await PipelineRunner.run(options, () => undefined);
 		return readPipeline(folder);
 	}
 

@@ -77,6 +77,57 @@ test('tickets left by a killed run, a full disk or another machine do not block 
 	assert.deepEqual(await readdir(tickets), []);
 });
 
+test('members of a group use a device together; others wait for all of them, and the group for them', async (context) => {
+	const folder = await temporaryFolder(context);
+	const base = { device: 'cpu', whenBusy: 'queue', folder, pollMs: 5 } as const;
+	const group = { id: 'pipeline-1', slots: 2 };
+	const order: string[] = [];
+	const take = async (name: string, options: Partial<Parameters<typeof acquireDevice>[0]>) => {
+		const lock = await acquireDevice({ ...base, ...options, onWait: () => order.push(`${name} waits`) });
+		order.push(name);
+		return lock;
+	};
+	const first = await take('first', { group });
+	const second = await take('second', { group });
+	const third = take('third', { group });
+	await eventually(async () => order.includes('third waits'));
+	await first?.release();
+	const thirdLock = await third;
+	const other = take('other', {});
+	await eventually(async () => order.includes('other waits'));
+	const elsewhere = take('elsewhere', { group: { id: 'pipeline-2', slots: 2 } });
+	await eventually(async () => order.includes('elsewhere waits'));
+	await second?.release();
+	// The group does not overtake a run that has waited longer.
+	const fourth = take('fourth', { group });
+	await eventually(async () => order.includes('fourth waits'));
+	await thirdLock?.release();
+	await (await other)?.release();
+	await (await elsewhere)?.release();
+	await (await fourth)?.release();
+	assert.deepEqual(
+		order.filter((name) => !name.includes('waits')),
+		['first', 'second', 'third', 'other', 'elsewhere', 'fourth'],
+	);
+	await (await take('last', {}))?.release();
+	assert.deepEqual((await readdir(join(folder, 'device-cpu'))).sort(), ['gate', 'lock', 'waiting']);
+	await assert.rejects(acquireDevice({ ...base, group: { id: '../x', slots: 2 } }), { reason: 'internal' });
+});
+
+test('a member that was killed frees its slot and the device', async (context) => {
+	const folder = await temporaryFolder(context);
+	const helper = startHelper(context, 'deviceWaiter.ts', folder, 'queue', 'pipeline-1');
+	assert.equal(await helper.line(), 'started');
+	assert.equal(await helper.line(), 'has it');
+	let waits = false;
+	const options = { device: 'cpu', whenBusy: 'queue', folder, pollMs: 5 } as const;
+	const other = acquireDevice({ ...options, onWait: () => (waits = true) });
+	await eventually(async () => waits);
+	helper.process.kill('SIGKILL');
+	await helper.ended;
+	await (await other)?.release();
+});
+
 async function eventually(look: () => Promise<boolean>): Promise<void> {
 	for (const end = Date.now() + 20_000; !(await look()); ) {
 		assert.ok(Date.now() < end, 'waited for 20 s');

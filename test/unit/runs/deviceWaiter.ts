@@ -2,13 +2,14 @@
 // or it is killed.
 import { acquireDevice } from '../../../src/runs/deviceQueue.ts';
 
-const [folder = '', whenBusy = 'queue'] = process.argv.slice(2);
+const [folder = '', whenBusy = 'queue', group] = process.argv.slice(2);
 console.log('started');
 await acquireDevice({
 	device: 'cpu',
 	folder,
 	whenBusy: whenBusy as 'queue' | 'share',
 	pollMs: 10,
+	...(group === undefined ? {} : { group: { id: group, slots: 2 } }),
 	onWait: ({ pid }) => console.log(`waits for ${pid}`),
 });
 console.log('has it');

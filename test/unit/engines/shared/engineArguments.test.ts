@@ -12,6 +12,8 @@ test('makes folders absolute', () => {
 	assert.deepEqual(parse('--resume', '--run', 'a'), { ...run, resume: true });
 	const parentCheckpoint = resolve(at, 'b/step_000010');
 	assert.deepEqual(parse('--run', 'a', '--parent-checkpoint', 'b/step_000010'), { ...run, parentCheckpoint });
+	const deviceGroup = { id: 'a-1', slots: 2 };
+	assert.deepEqual(parse('--run', 'a', '--device-group', 'a-1:2'), { ...run, deviceGroup });
 	const serve = { kind: 'serve', checkpoint: resolve('/c'), untilInputEnds: false };
 	assert.deepEqual(parse('--serve', '/c'), serve);
 	assert.deepEqual(parse('--until-input-ends', '--serve', '/c'), { ...serve, untilInputEnds: true });
@@ -27,6 +29,10 @@ for (const argv of [
 	['--run', 'a', '--until-input-ends'],
 	['--run', 'a', '--resume', '--parent-checkpoint', 'b'],
 	['--fast', '--run', 'a'],
+	['--run', 'a', '--device-group'],
+	['--run', 'a', '--device-group', '../x:2'],
+	['--run', 'a', '--device-group', 'x:0'],
+	['--serve', 'a', '--device-group', 'x:2'],
 ]) {
 	test(`rejects ${JSON.stringify(argv)} and shows the usage`, () => {
 		assert.throws(() => parse(...argv), { reason: 'invalid', action: /^Usage: engine --run/ });
