@@ -130,10 +130,10 @@ export class RunStarter {
 		) => Promise<StartedPipeline>,
 	): Promise<string | undefined> {
 		const pipelines = await import('../runs/pipeline/startPipeline.ts');
-		const parallel = settings.parallelStages();
+		const { parallelStages } = await import('./pipelines/parallelStages.ts');
 		const launch = {
 			...(await launchSettings(this.#needs.extension)),
-			...(parallel === null ? {} : { parallel }),
+			...parallelStages(),
 			environment: { ...(await this.#needs.environment(from)), ...torch },
 		};
 		const started = await withProgress({ title, why: 'starting the runner' }, (signal) =>

@@ -14,11 +14,6 @@ export const settings = {
 	whenBusy(): BusyChoice {
 		return vscode.workspace.getConfiguration().get<string>(settingIds.whenBusy) === 'share' ? 'share' : 'queue';
 	},
-	/** Maximum number of pipeline stages that run at the same time, or null if it is not set. */
-	parallelStages(): number | null {
-		const set = vscode.workspace.getConfiguration().inspect<unknown>(settingIds.parallelStages)?.globalValue;
-		return typeof set === 'number' && Number.isInteger(set) && set >= 1 && set <= 16 ? set : null;
-	},
 	showStatusBar(): boolean {
 		return vscode.workspace.getConfiguration().get<boolean>(settingIds.showStatusBar) ?? true;
 	},

@@ -54,9 +54,9 @@ const isDone = ({ status }: StageView) => status === 'finished' || status === 's
 /**
  * Returns the tree row for a pipeline; its stages are rows below it.
  * @param now in seconds since the epoch
- * @param left seconds until the running stage is done; null if unknown or if several stages run
+ * @param ofFirst seconds until the first running stage is done; null if unknown
  */
-export function presentPipeline(view: PipelineView, now: number, left: number | null = null): TooltipRow {
+export function presentPipeline(view: PipelineView, now: number, ofFirst: number | null = null): TooltipRow {
 	const label = displayText(view.name) || 'pipeline';
 	const live = isLivePipeline(view);
 	const done = view.stages.filter(isDone).length;
@@ -64,6 +64,7 @@ export function presentPipeline(view: PipelineView, now: number, left: number | 
 	const stages = `${formatCount(done)} of ${formatCounted(view.stages.length, 'stage')}`;
 	const running = view.stages.filter(({ status }) => status === 'running');
 	const several = live && running.length > 1;
+	const left = several ? null : ofFirst;
 	const count = stage !== undefined && live && !several ? countOf(stage) : null;
 	const at = several
 		? running.map(({ name }) => stageName(name)).join(', ')

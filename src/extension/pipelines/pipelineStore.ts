@@ -91,8 +91,8 @@ export class PipelineStore extends Disposable {
 	rowOf(folder: string, now: number, run?: RunView): TooltipRow | null {
 		const pipeline = this.get(folder);
 		if (pipeline !== undefined) {
-			const [stage, ...others] = pipeline.stages.filter(({ status }) => status === 'running');
-			const left = stage === undefined || others.length > 0 ? null : this.#left(stage, now);
+			const stage = pipeline.stages.find(({ status }) => status === 'running');
+			const left = stage === undefined ? null : this.#left(stage, now);
 			return this.#words?.presentPipeline(pipeline, now, left) ?? null;
 		}
 		const around = this.around(folder);
