@@ -128,7 +128,7 @@ export async function createLearner(options: LearnerOptions): Promise<Learner> {
 }
 
 /** Minimum number of parameters per helper, and maximum number of helpers: the memory bandwidth limits them. */
-const helperParameters = 1 << 19;
+const helperParameters = 1 << 17;
 const maxHelpers = 8;
 
 /**
