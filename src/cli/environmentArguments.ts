@@ -73,7 +73,8 @@ function ownRows(kind: EnvironmentKind, runner: EnvironmentRunner) {
 	return kind === 'file' ? {} : { own: (count: number) => runner.rows(count) };
 }
 
-function argumentsOf(written: string | undefined): Record<string, unknown> | undefined {
+/** Parses `--arguments`. Fails with `invalid`. */
+export function argumentsOf(written: string | undefined): Record<string, unknown> | undefined {
 	if (written === undefined) return undefined;
 	try {
 		const value = parseBoundedJson(written);

@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { formatCounted } from '../base/format.ts';
+import { formatValue } from '../core/reward/verification/verificationSummary.ts';
 import type { SearchResult } from '../core/search/searchRun.ts';
 import { requireInside } from '../files/ownFolder.ts';
 import { decode } from '../protocol/decode.ts';
@@ -15,6 +16,7 @@ import type { SearchContext } from '../search/searchContext.ts';
 import { continueSearch, type SearchSession, startSearch } from '../search/searchSession.ts';
 import { type CliOutput, printable } from './cliOutput.ts';
 import { cliSearchContext } from './cliSearchContext.ts';
+import { environmentOf, environmentProblem, episodeOptions } from './episodeSearchArguments.ts';
 import { onInterrupt } from './interrupts.ts';
 import { group, integer, type Options, type OptionValues, path, text } from './options.ts';
 import { budgetOf, type SearchValues, searchOptions, searchSpecOf } from './searchArguments.ts';
@@ -34,6 +36,7 @@ const options = {
 		"Log file (default: a new file in searches/ in the policy's run, or in the current folder if there is no run).",
 	),
 	continue: path('LOG', 'Continue the search in a log with the budget given by --budget.'),
+	...episodeOptions,
 	...searchOptions,
 } as const satisfies Options;
 
@@ -60,16 +63,32 @@ export const searchVerb = defineVerb({
 });
 
 async function started(
-	values: SearchValues & { readonly log?: string } & ProblemValues,
+	values: Values,
 	text: string | undefined,
 	{ output, engine, args }: VerbContext,
 ): Promise<number> {
-	const problem = await problemOf(values, text, 'search');
-	const spec = await searchSpecOf(values);
+	const { spec, problem } = await wanted(values, text);
 	const log = values.log === undefined ? await logFor(spec) : resolve(values.log);
 	return followed(output, cliSearchContext(engine, args), (context, signal) =>
 		startSearch({ spec, problem, log, context, signal }),
 	);
+}
+
+/** Returns the search that the options specify: for the answer to a problem, or for an episode of a dataset row. */
+async function wanted(values: Values, text: string | undefined): Promise<{ spec: SearchSpec; problem: SearchProblem }> {
+	const scored = values.guide ?? values.judge ?? values.reward;
+	const own = values.environment === undefined || scored !== undefined ? values : { ...values, guide: 'environment' };
+	const spec = await searchSpecOf(own);
+	const environment = await environmentOf(values, spec);
+	if (environment === null) return { spec, problem: await problemOf(values, text, 'search') };
+	if (text !== undefined || values.answer !== undefined) {
+		throw new Failure(
+			'invalid',
+			`${text === undefined ? '--answer' : 'A problem'} cannot be combined with an environment.`,
+			'Select a dataset row with --row.',
+		);
+	}
+	return { spec: { ...spec, environment }, problem: await environmentProblem(environment, values) };
 }
 
 /** Rejects problem, setting, and log options for a continued search, because its log defines them. */
@@ -130,7 +149,7 @@ async function followed(
 		if (output.isTerminal) output.draw('\r\x1b[K');
 		report(output, session, result);
 		const { stop } = result.outcome;
-		return stop === 'policy' || stop === 'scorer' ? 1 : 0;
+		return stop === 'policy' || stop === 'scorer' || stop === 'environment' ? 1 : 0;
 	} finally {
 		clearInterval(drawing);
 		context.pool.dispose();
@@ -161,9 +180,14 @@ function report(output: CliOutput, session: SearchSession, { outcome, totals, me
 		faults: session.faults.count,
 		...totals,
 	});
+	const episodes = session.spec.environment !== undefined;
 	const verdict = correct === null ? '' : correct ? '  (right)' : '  (wrong)';
 	const bound = isOracle(session) ? '  selected with the gold answer: an upper bound, not a result' : '';
-	output.line(printable(`Answer: ${outcome.answer ?? 'none'}${verdict}${bound}`));
+	output.line(
+		episodes
+			? `Reward: ${outcome.value === null ? 'none' : formatValue(outcome.value)}, ${formatCounted(turnsIn(session, outcome.best), 'turn')}`
+			: printable(`Answer: ${outcome.answer ?? 'none'}${verdict}${bound}`),
+	);
 	const used = [
 		formatCounted(totals.nodes, 'node'),
 		formatCounted(totals.tokens, 'token'),
@@ -179,7 +203,10 @@ function report(output: CliOutput, session: SearchSession, { outcome, totals, me
 
 /** Returns whether selection used the gold answer, which makes the result an upper bound. */
 const isOracle = ({ spec }: SearchSession): boolean =>
-	[spec.guide, spec.judge].some((scorer) => scorer?.use === 'reward' && scorer.gold);
+	[spec.guide, spec.judge].some((one) => one?.use === 'environment' || (one?.use === 'reward' && one.gold));
+
+const turnsIn = ({ tree }: SearchSession, best: readonly number[] | null): number =>
+	(best ?? []).filter((id) => tree.notesOf(id).length > 0).length;
 
 function textOf({ tree }: SearchSession, best: readonly number[]): string {
 	return best

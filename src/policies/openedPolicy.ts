@@ -1,5 +1,6 @@
 import type { IDisposable } from '../base/disposable.ts';
 import type { GenerateRequest, Generation, Policy, PolicyCapabilities, TokenDetail } from '../core/search/policy.ts';
+import type { TagPair } from '../core/text/template.ts';
 import type { TraceTags } from '../core/trace/trace.ts';
 import type { ChatMessage, ChatToolCall } from '../protocol/scorer.ts';
 
@@ -64,6 +65,17 @@ export interface BindOptions {
 	readonly think?: readonly [open: string, close: string] | null;
 }
 
+/** How a policy writes episodes as text. */
+export interface EpisodeForm {
+	/** Tags around a call by the policy, and around its result. */
+	readonly call: TagPair;
+	readonly result: TagPair;
+	/** Text that follows each of the policy's turns. */
+	readonly end: string;
+	/** Returns text from an environment in a form that the policy cannot read as tags. */
+	plain(text: string): string;
+}
+
 /** An open policy. The caller must dispose of it, which rejects pending requests. */
 export interface OpenPolicy extends IDisposable {
 	/** Display name. */
@@ -80,6 +92,8 @@ export interface OpenPolicy extends IDisposable {
 	readonly notes: readonly string[];
 	/** Whether the policy enforces a request's JSON Schema. Default: false. */
 	readonly schemas?: boolean;
+	/** How it writes episodes; absent if it was not trained on any. */
+	readonly episodes?: EpisodeForm | null;
 	/** Tokenizer for prompts given as token IDs, or null if not available. */
 	readonly tokenizer?: PolicyTokenizer | null;
 	/** Defined if the policy reports log-probabilities for given text. Fails with the same errors as `generate`. */

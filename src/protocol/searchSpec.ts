@@ -18,6 +18,7 @@ const count = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(maxCompl
  *   policy's own)
  * - `process-reward`: the built-in process reward model, from an ONNX file or over HTTP
  * - `self-evaluation`: the policy rates its own thoughts; `judge`: another policy does
+ * - `environment`: the reward of an episode, from the search's environment
  * - `mean-logprob`, `self-certainty`: computed from the policy's probabilities; `majority`: fraction of final nodes
  *   with the same answer
  */
@@ -40,6 +41,7 @@ export const scorerSpecSchema = v.variant('use', [
 	}),
 	v.object({ use: v.picklist(['self-evaluation', 'mean-logprob', 'self-certainty', 'majority']) }),
 	v.object({ use: v.literal('judge'), policy: policySpecSchema, prompt: v.optional(text) }),
+	v.object({ use: v.literal('environment') }),
 ]);
 export type ScorerSpec = v.InferOutput<typeof scorerSpecSchema>;
 
@@ -52,6 +54,7 @@ export const plainScorers: readonly string[] = [
 	'value',
 	'process',
 	'reward-model',
+	'environment',
 ];
 
 /**
@@ -79,6 +82,20 @@ export const toolSpecSchema = v.variant('use', [
 export type ToolSpec = v.InferOutput<typeof toolSpecSchema>;
 export type ToolSpecOf<K extends ToolSpec['use']> = Extract<ToolSpec, { readonly use: K }>;
 
+/** The environment of a search over episodes: a file, a package (folder or name) or a server's address. */
+export const searchEnvironmentSchema = v.object({
+	file: v.optional(text),
+	package: v.optional(text),
+	server: v.optional(text),
+	/** Arguments of a package or server. */
+	arguments: v.optional(v.record(v.string(), v.unknown())),
+	/** Maximum number of turns with calls, after which an episode ends. */
+	maxTurns: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(10_000)), 20),
+	/** Time limit for each reset, turn and reward. */
+	turnSeconds: v.optional(v.pipe(v.number(), v.minValue(0.001), v.maxValue(86_400)), 10),
+});
+export type SearchEnvironment = v.InferOutput<typeof searchEnvironmentSchema>;
+
 export const samplingSpecSchema = v.object({
 	temperature: v.optional(v.pipe(v.number(), v.minValue(0)), 1),
 	topP: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1)), 1),
@@ -102,6 +119,8 @@ export const searchSpecSchema = v.object({
 	/** Tools available to an agent; other strategies ignore them. */
 	tools: v.optional(v.array(toolSpecSchema), []),
 	sampling: v.optional(samplingSpecSchema, {}),
+	/** Makes each step a turn of an episode in this environment; `split` is then ignored, except for `completion`. */
+	environment: v.optional(searchEnvironmentSchema),
 	/** A splitSteps rule, `completion`, or `{text}` with an end-of-step string. */
 	split: v.optional(v.union([text, v.object({ text })]), 'lines'),
 	/**

@@ -41,6 +41,7 @@ export type NodeRole = (typeof nodeRoles)[number];
  * - `exhausted`: nothing left to expand; `no-improvement`: no further improvement
  * - `nodes`, `tokens`, `simulations`, `seconds`, `cost`: the budget with that name was used up
  * - `stopped`: stopped by the user; `policy`: permanent policy failure; `scorer`: permanent scorer failure
+ * - `environment`: the environment of an episode is gone, or repeated calls give other results
  */
 export const stopReasons = [
 	'complete',
@@ -55,6 +56,7 @@ export const stopReasons = [
 	'stopped',
 	'policy',
 	'scorer',
+	'environment',
 ] as const;
 export type StopReason = (typeof stopReasons)[number];
 
@@ -137,6 +139,8 @@ export const treeEventSchema = v.variant('t', [
 		fresh: v.optional(v.boolean()),
 		/** Who created the node: `person` if a user wrote or forced it. */
 		by: v.optional(v.picklist(['policy', 'person']), 'policy'),
+		/** Number of characters at the start of the text that the policy wrote; the results of its calls follow. */
+		written: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
 		/** Short name for nodes whose text is not suitable for display in the tree. */
 		label: v.optional(text),
 		/** Additional data from another program's log. */

@@ -28,9 +28,12 @@ const maxSeconds = 2_000_000;
 
 /**
  * Opens a policy and its scorers, and solves problems with any strategy that they support. Used by `solve` and the
- * Reasoner API. Fails like `OpenSearch.open`.
+ * Reasoner API. Fails with `unsupported` for an environment, and like `OpenSearch.open`.
  */
 export async function createReasoner({ spec, context, signal }: ReasonerOptions): Promise<Reasoner> {
+	if (spec.environment !== undefined) {
+		throw new Failure('unsupported', 'A problem that is given as text has no row for an environment.', 'Use search.');
+	}
 	const search = await OpenSearch.open(spec, context, signal);
 	try {
 		return new SearchReasoner(search);

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Disposable } from '../base/disposable.ts';
+import { Disposable, type IDisposable } from '../base/disposable.ts';
 import type { SearchResume } from '../core/search/continueSearch.ts';
 import type { GenerateRequest, Policy } from '../core/search/policy.ts';
 import type { Scorer } from '../core/search/scorer.ts';
@@ -9,6 +9,7 @@ import { type AnyStrategy, strategyOf, strategyParams } from '../core/search/str
 import type { GeneratedText, OpenPolicy } from '../policies/openedPolicy.ts';
 import type { SearchSpec } from '../protocol/searchSpec.ts';
 import type { SearchBudget, SearchProblem, TreeEvent } from '../protocol/treeLog.ts';
+import { SearchEpisodes } from './episodes/searchEpisodes.ts';
 import type { PolicyLease } from './policyPool.ts';
 import { openScorer } from './scorers/openScorer.ts';
 import type { OpenScorer } from './scorers/scorerContext.ts';
@@ -71,6 +72,8 @@ export class OpenSearch extends Disposable {
 	readonly #lease: PolicyLease;
 	/** The agent's tools; null if the strategy is not an agent. */
 	readonly #tools: OpenTools | null;
+	/** The environment; null if the search is not over episodes. */
+	readonly #episodes: SearchEpisodes | null;
 
 	private constructor(
 		spec: SearchSpec,
@@ -78,6 +81,7 @@ export class OpenSearch extends Disposable {
 		guide: OpenScorer | null,
 		judge: OpenScorer | null,
 		tools: OpenTools | null,
+		episodes: SearchEpisodes | null,
 	) {
 		super();
 		this.spec = spec;
@@ -85,9 +89,11 @@ export class OpenSearch extends Disposable {
 		this.guide = guide;
 		this.judge = judge;
 		this.#tools = tools;
+		this.#episodes = episodes;
 		this.#lease = this.register(lease);
 		if (guide !== null) this.register(guide);
 		if (judge !== null) this.register(judge);
+		if (episodes !== null) this.register(episodes);
 	}
 
 	/**
@@ -103,16 +109,20 @@ export class OpenSearch extends Disposable {
 			...context.policies,
 			...(signal === undefined ? {} : { signal }),
 		});
-		const opened: OpenScorer[] = [];
+		const opened: IDisposable[] = [];
+		let episodes: SearchEpisodes | null = null;
 		const open = async (scorer: SearchSpec['guide']) => {
 			if (scorer === null) return null;
+			if (scorer.use === 'environment' && episodes !== null) return episodes.scorer;
 			const one = await openScorer(scorer, { policy: lease.policy, search: context, spec }, signal);
 			opened.push(one);
 			return one;
 		};
 		try {
+			episodes = await SearchEpisodes.open(spec, lease.policy, context.environment);
+			if (episodes !== null) opened.push(episodes);
 			const guide = await open(spec.guide);
-			return new OpenSearch(spec, lease, guide, await open(spec.judge), tools);
+			return new OpenSearch(spec, lease, guide, await open(spec.judge), tools, episodes);
 		} catch (error) {
 			for (const one of opened) one.dispose();
 			lease.dispose();
@@ -123,6 +133,14 @@ export class OpenSearch extends Disposable {
 	/** Discards a broken policy, so that the next caller gets a new one. */
 	discardPolicy(): void {
 		this.#lease.discard();
+	}
+
+	/**
+	 * Returns a problem as a search over episodes needs it: with the text that the environment's `reset` returns for its
+	 * row. Other problems are returned unchanged. Throws SearchStop if `reset` fails.
+	 */
+	async pose(problem: SearchProblem): Promise<SearchProblem> {
+		return (await this.#episodes?.pose(problem)) ?? problem;
 	}
 
 	/** Returns the strategy to run. An agent gets the opened tools, whose calls are canceled together with the search. */
@@ -136,7 +154,8 @@ export class OpenSearch extends Disposable {
 		const cancel = new AbortController();
 		const bound = policy.bind({
 			signal: cancel.signal,
-			...(options.onText === undefined ? {} : { onText: options.onText }),
+			// Turns of an episode are requested in parts, which have no place in the tree.
+			...(options.onText === undefined || this.#episodes !== null ? {} : { onText: options.onText }),
 		});
 		const scoring = new AbortController();
 		const scorerOf = (scorer: OpenScorer | null): Scorer | null => scorer?.bind({ signal: scoring.signal }) ?? null;
@@ -146,20 +165,22 @@ export class OpenSearch extends Disposable {
 		const { maxTokens = tokenLimit(policy.context), ...sampling } = spec.sampling;
 		// Some scorers need token data.
 		const tokens = Math.max(sampling.tokens, this.guide?.tokens ?? 0, this.judge?.tokens ?? 0);
-		const tags = spec.tags ?? policy.tags;
+		const tags = this.#episodes?.tags ?? spec.tags ?? policy.tags;
 		const breathe = breathing(options.beforeCall);
+		const unhurriedPolicy = unhurried(options.wrap?.(bound) ?? bound, breathe, options.beforeCall);
+		const split = this.#episodes !== null && spec.split !== 'completion' ? 'turns' : spec.split;
 		const handle: SearchHandle = beginSearch({
 			id: options.id ?? '',
 			strategy: options.strategy ?? this.#strategyOf(spec.strategy, cancel.signal),
 			params: spec.params,
 			problem: options.problem,
-			policy: unhurried(options.wrap?.(bound) ?? bound, breathe, options.beforeCall),
+			policy: this.#episodes?.bind(unhurriedPolicy, options.problem, cancel.signal) ?? unhurriedPolicy,
 			breathe,
 			model: policy.model,
 			guide,
 			judge,
 			sampling: { ...sampling, maxTokens, tokens },
-			split: spec.split as NonNullable<Parameters<typeof beginSearch>[0]['split']>,
+			split: split as NonNullable<Parameters<typeof beginSearch>[0]['split']>,
 			...(tags === null ? {} : { tags }),
 			budget,
 			concurrency: spec.concurrency,

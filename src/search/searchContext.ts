@@ -1,7 +1,7 @@
 import { isAbsolute, resolve } from 'node:path';
 import type { PolicyContext } from '../policies/openedPolicy.ts';
 import type { PolicySpec } from '../protocol/policySpec.ts';
-import type { ScorerSpec, SearchSpec, ToolSpec } from '../protocol/searchSpec.ts';
+import type { ScorerSpec, SearchEnvironment, SearchSpec, ToolSpec } from '../protocol/searchSpec.ts';
 import type { PolicyPool } from './policyPool.ts';
 
 /** Dependencies of a search, provided by the caller. */
@@ -23,7 +23,18 @@ export function absoluteSpec(spec: SearchSpec, folder: string): SearchSpec {
 		policy: absolutePolicy(spec.policy, folder),
 		guide: spec.guide === null ? null : absoluteScorer(spec.guide, folder),
 		judge: spec.judge === null ? null : absoluteScorer(spec.judge, folder),
+		...(spec.environment === undefined ? {} : { environment: absoluteEnvironment(spec.environment, folder) }),
 		tools: spec.tools.map((tool) => absoluteTool(tool, folder)),
+	};
+}
+
+/** A package can be the name of an installed one, so only paths are resolved. */
+function absoluteEnvironment(given: SearchEnvironment, folder: string): SearchEnvironment {
+	const { file, package: named } = given;
+	return {
+		...given,
+		...(file === undefined ? {} : { file: resolve(folder, file) }),
+		...(named !== undefined && /[\\/]/.test(named) ? { package: resolve(folder, named) } : {}),
 	};
 }
 

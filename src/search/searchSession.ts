@@ -4,6 +4,7 @@ import { Failure } from '../base/failure.ts';
 import { equivalentAnswers } from '../core/search/answerClasses.ts';
 import { readLog, type SearchResume } from '../core/search/continueSearch.ts';
 import type { SearchResult } from '../core/search/searchRun.ts';
+import { SearchStop } from '../core/search/searchStop.ts';
 import { SearchTree } from '../core/search/searchTree.ts';
 import { strategyOf, strategyParams } from '../core/search/strategies.ts';
 import { FileLock } from '../files/fileLock.ts';
@@ -276,6 +277,15 @@ function withRoom(spec: SearchSpec, { simulations }: SearchBudget, tree: SearchT
 	return { ...spec, params: { ...spec.params, simulations: wanted } };
 }
 
+/** Returns the problem as the search needs it. A failed `reset` is the environment's failure. */
+async function posed(search: OpenSearch, problem: SearchProblem): Promise<SearchProblem> {
+	try {
+		return await search.pose(problem);
+	} catch (error) {
+		throw error instanceof SearchStop ? new Failure('invalid', error.message, 'Verify the environment.') : error;
+	}
+}
+
 interface Prepared {
 	readonly spec: SearchSpec;
 	readonly read: ReadTreeLog | null;
@@ -300,11 +310,12 @@ async function begin(
 		const named = [...(policies.keyVariables ?? []), ...keyVariables];
 		opened = await OpenSearch.open(spec, { ...context, policies: { ...policies, keyVariables: named } }, signal);
 		const search = opened;
+		const problem = read === null ? await posed(search, how.problem) : how.problem;
 		let notify: () => void = () => undefined;
 		began = new Promise((resolve) => {
 			notify = resolve;
 		});
-		const given = { ...how, ...(signal === undefined ? {} : { signal }) };
+		const given = { ...how, problem, ...(signal === undefined ? {} : { signal }) };
 		const seal = read === null ? await sealKey() : null;
 		session = new SearchSession(log, search, lock, read, given, notify, seal);
 	} catch (error) {

@@ -110,6 +110,7 @@ const reasons: Readonly<Record<StopReason, string>> = {
 	cost: 'Cost budget exhausted.',
 	stopped: 'Stopped by user.',
 	policy: 'The policy failed.',
+	environment: 'The environment failed.',
 	scorer: 'A scorer failed.',
 };
 

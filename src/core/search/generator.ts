@@ -3,12 +3,14 @@ import { hashText, mix32 } from '../../base/random.ts';
 import type { ChatMessage } from '../../protocol/scorer.ts';
 import type { StopReason } from '../../protocol/treeLog.ts';
 import type { BudgetMeter, Reserved, SearchTotals } from './budgetMeter.ts';
+import { turnsOf } from './episodeTurns.ts';
 import type { NodePrefixes } from './nodePrefixes.ts';
 import { noPrefix } from './nodePrefixes.ts';
 import type { Generated, Generation, Policy } from './policy.ts';
 import type { PolicyQueue } from './policyQueue.ts';
 import { priorsOf } from './priors.ts';
 import { generationUpTo, joined, readGeneration } from './readGeneration.ts';
+import { RunningMean } from './runningMean.ts';
 import type { AskOptions, GenerateOptions, Sampling } from './search.ts';
 import { isBudget, SearchStop } from './searchStop.ts';
 import type { SearchTree } from './searchTree.ts';
@@ -50,6 +52,7 @@ export interface GeneratorSettings {
 	readonly answerEnd: string | null;
 	readonly problem: readonly ChatMessage[];
 	readonly seed: number;
+	readonly concurrency: number;
 	readonly totals: SearchTotals;
 	readonly fault: (node: number | null, message: string) => void;
 	/** Adds the generation to the tree as one or more nodes; returns the last one. */
@@ -84,8 +87,8 @@ export class Generator {
 	readonly #asked: (number | undefined)[] = [];
 	readonly #asks = new Map<number, number>();
 	#failures = 0;
-	readonly #steps = new Sizes();
-	readonly #wholes = new Sizes();
+	readonly #steps = new RunningMean();
+	readonly #wholes = new RunningMean();
 	/** Message from the last failure; null if there was none. */
 	lastFault: string | null = null;
 	/** Reason for the last failure; null if the policy did not report one. */
@@ -99,17 +102,20 @@ export class Generator {
 		const job = this.#job(node, options);
 		if (job.maxTokens < 1) return [];
 		const n = options.n ?? 1;
-		const { meter, tree } = this.#settings;
+		const { meter, tree, policy, concurrency } = this.#settings;
+		// Whole episodes need a node per turn, and only one is reserved for each.
+		const episodes = policy.plays === true && job.rule === null;
 		let ordinal = this.#asked[node] ?? (tree.node(node) as TreeNode).children.length;
 		this.#asked[node] = ordinal + n;
 		const parts: Promise<readonly TreeNode[]>[] = [];
 		const underWay = new Set<Promise<unknown>>();
 		for (let left = n; left > 0; ) {
 			// Limits requests in flight, so a stop or time limit takes effect regardless of the number of generations.
-			if (underWay.size >= maxPortions) await Promise.race(underWay);
+			if (underWay.size >= (episodes ? concurrency : maxPortions)) await Promise.race(underWay);
 			let reserved: Reserved;
 			try {
-				const room = meter.reserve(Math.min(left, maxPortion), job.maxTokens, true, this.#share(job));
+				const portion = episodes ? 1 : Math.min(left, maxPortion);
+				const room = meter.reserve(portion, job.maxTokens, true, this.#share(job));
 				reserved = room instanceof Promise ? await room : room;
 			} catch (stop) {
 				if (parts.length === 0 || !(stop instanceof SearchStop)) throw stop;
@@ -223,21 +229,27 @@ export class Generator {
 	 * the limit, and the rest are continued later.
 	 */
 	#share(job: Job): number {
-		if (!this.#settings.policy.capabilities.prefix) return job.maxTokens;
+		if (!this.#continues) return job.maxTokens;
 		return Math.min(job.maxTokens, Math.max(minShare, Math.ceil(2 * (this.#sizes(job).mean ?? firstShare / 2))));
 	}
 
-	#sizes({ rule }: Job): Sizes {
+	/** Whether a generation can be continued within a step. */
+	get #continues(): boolean {
+		const { capabilities, plays } = this.#settings.policy;
+		return capabilities.prefix && plays !== true;
+	}
+
+	#sizes({ rule }: Job): RunningMean {
 		return rule === null ? this.#wholes : this.#steps;
 	}
 
 	/** Continues generations that were truncated by their share of the budget, while budget remains. */
 	async #further(job: Job, first: Generation, reserved: Reserved, ordinal: number): Promise<Further> {
-		const { meter, policy } = this.#settings;
+		const { meter } = this.#settings;
 		let [whole, last, share] = [first, first, reserved];
 		for (let i = 1; isCut(last, share); i++) {
 			const left = job.maxTokens - whole.tokens;
-			if (!policy.capabilities.prefix || left < 1) return { whole, cut: left > 0 };
+			if (!this.#continues || left < 1) return { whole, cut: left > 0 };
 			try {
 				const room = meter.reserve(1, left, false, this.#share(job));
 				share = room instanceof Promise ? await room : room;
@@ -266,6 +278,7 @@ export class Generator {
 	/** Requests generations that continue from `more`, each up to the end of its step. */
 	async #ask(job: Job, more: string, n: number, maxTokens: number, ordinal: number, used: Used): Promise<Generation[]> {
 		const { sampling, options, rule } = job;
+		const { policy, tree } = this.#settings;
 		const stops = rule?.stops ?? [];
 		const generated = await this.#settings.queue.submit({
 			messages: job.messages,
@@ -277,6 +290,7 @@ export class Generator {
 			stop: options.stop === undefined ? stops : [...stops, ...options.stop],
 			seed: mix32(this.#settings.prefixes.place(job.node) ^ mix32(ordinal + 1)),
 			tokens: options.cut === undefined ? sampling.tokens : Math.max(1, sampling.tokens),
+			...(policy.plays === true ? { turns: turnsOf(tree, job.node) } : {}),
 		});
 		const whole = this.#received(generated, n, job.node, used);
 		if (rule !== null) for (let i = 0; i < whole.length; i++) whole[i] = oneStep(whole[i] as Generation, rule, options);
@@ -366,22 +380,6 @@ const isEmptyStep = ({ finish, text, stopText }: Generation, { rule, options }: 
 /** Returns whether a generation ended because it was allotted fewer tokens than the maximum. */
 const isCut = ({ finish, tokens }: Generation, { cut, maxTokens }: Reserved): boolean =>
 	cut && finish === 'length' && tokens >= maxTokens;
-
-/** Running statistics of generation lengths. */
-class Sizes {
-	#sum = 0;
-	#count = 0;
-
-	add(tokens: number): void {
-		this.#sum += tokens;
-		this.#count++;
-	}
-
-	/** null if there are no lengths yet. */
-	get mean(): number | null {
-		return this.#count === 0 ? null : this.#sum / this.#count;
-	}
-}
 
 /** Splits one step off a generation that may be longer, including the text that ends the step. */
 function oneStep(given: Generation, rule: StepRule, { stop }: GenerateOptions): Generation {

@@ -4,11 +4,13 @@ import type { SearchProblem, TreeEvent, TreeEventOf } from '../../protocol/treeL
 import type { TraceTags } from '../trace/trace.ts';
 import { AnswerClasses } from './answerClasses.ts';
 import type { BudgetMeter, SearchTotals } from './budgetMeter.ts';
+import { toolEvents, turnsOf } from './episodeTurns.ts';
 import { type Child, Generator } from './generator.ts';
+import { partsOf } from './nodeParts.ts';
 import { NodePrefixes } from './nodePrefixes.ts';
 import type { Generation, Policy, TokenDetail } from './policy.ts';
 import { PolicyQueue } from './policyQueue.ts';
-import { chainOf, meanOf } from './readGeneration.ts';
+import { meanOf } from './readGeneration.ts';
 import type { ScoreItem, Scorer } from './scorer.ts';
 import { ScorerQueue } from './scorerQueue.ts';
 import type { AskOptions, GenerateOptions, NewNode, Sampling, Search, SearchNote } from './search.ts';
@@ -101,6 +103,7 @@ export class SearchOperators implements Search {
 			answerEnd: tags.answer?.[1] ?? null,
 			problem: [{ role: 'user', content: problem.prompt }],
 			seed: streams,
+			concurrency,
 			totals: settings.totals,
 			fault: (id, message) => this.note({ t: 'fault', id, part: 'policy', message }),
 			grow: (child, parents, before, options) => this.#grow(child, parents, before, options),
@@ -317,6 +320,7 @@ export class SearchOperators implements Search {
 	#item(id: number): ScoreItem {
 		const { final, answer } = this.tree.node(id) as TreeNode;
 		const { text, logprob, tokens } = this.#prefixes.of(id);
+		const turns = this.policy.plays === true ? { turns: turnsOf(this.tree, id) } : {};
 		return {
 			problem: this.problem,
 			completion: text,
@@ -326,23 +330,20 @@ export class SearchOperators implements Search {
 			generation: this.#generations[id] ?? null,
 			logprob,
 			tokens,
+			...turns,
 		};
 	}
 
 	/** Adds one node for a generation, or a chain of nodes if it is split. Returns the last node. */
 	#grow({ generation, prior, final }: Child, parents: readonly number[], before: string, options: GenerateOptions) {
-		const { detail } = generation;
-		const cuts = detail === null || options.cut === undefined ? [] : cleanCuts(options.cut(detail), detail.text.length);
-		const parts =
-			cuts.length === 0
-				? [generation]
-				: chainOf(generation, cuts.slice(0, this.#settings.meter.moreNodes(cuts.length)));
+		const parts = partsOf(generation, options.cut, (wanted) => this.#settings.meter.moreNodes(wanted));
+		const whole = parts.length >= (generation.turns?.length ?? 0);
 		let above = parents;
 		let node: TreeNode | null = null;
 		const last = parts.length - 1;
 		for (let i = 0; i <= last; i++) {
 			const part = parts[i] as Generation;
-			const ends = final && i === last;
+			const ends = final && whole && i === last;
 			const event: NodeEvent = {
 				t: 'node',
 				at: this.#settings.at(),
@@ -352,8 +353,8 @@ export class SearchOperators implements Search {
 				text: part.text,
 				role: options.role ?? (ends ? 'answer' : 'thought'),
 				final: ends,
-				answer: ends ? this.answerIn(before + generation.text) : null,
-				finish: i === last ? generation.finish : 'cut',
+				answer: ends ? this.#answerOf(part, before + generation.text) : null,
+				finish: finishOf(part, i === last),
 				logprob: part.logprob,
 				prior: i === 0 ? prior : 1,
 				tokens: part.tokens,
@@ -361,10 +362,17 @@ export class SearchOperators implements Search {
 			};
 			if (options.label !== undefined) event.label = options.label;
 			if (options.fresh && i === 0) event.fresh = true;
+			if (part.turn !== undefined) event.written = part.turn.written;
 			node = this.#emitNode(event, part);
 			if (i < last) above = [node.id];
 		}
 		return node as TreeNode;
+	}
+
+	/** An episode states an answer only in a turn without calls. */
+	#answerOf({ text, turn }: Generation, completion: string): string | null {
+		if (this.policy.plays !== true) return this.answerIn(completion);
+		return turn === undefined || turn.calls.length > 0 ? null : this.answerIn(text);
 	}
 
 	#emitNode(event: NodeEvent, generation?: Generation): TreeNode {
@@ -379,16 +387,17 @@ export class SearchOperators implements Search {
 				details.set(id, detail);
 				emit(tokensEvent(id, at, detail));
 			}
+			const { calls = [], fault } = generation.turn ?? {};
+			for (const call of toolEvents(id, calls)) this.note(call);
+			if (fault !== undefined) this.note({ t: 'fault', id, part: 'tool', message: fault });
 		}
 		return this.tree.node(id) as TreeNode;
 	}
 }
 
-/** Returns the valid split positions in a generation, sorted and without duplicates. */
-function cleanCuts(cuts: readonly number[], length: number): number[] {
-	const clean: number[] = [];
-	for (const cut of cuts) if (cut > (clean.at(-1) ?? 0) && cut < length) clean.push(cut);
-	return clean;
+function finishOf({ finish, turn }: Generation, last: boolean): string {
+	if (turn?.fault !== undefined) return 'error';
+	return last || turn !== undefined ? finish : 'cut';
 }
 
 function tokensEvent(id: number, at: number, detail: TokenDetail): TreeEvent {

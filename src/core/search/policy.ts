@@ -22,6 +22,25 @@ export interface PolicyCapabilities {
 	readonly heads: readonly HeadName[];
 }
 
+/** A tool call in a turn of an episode, with its result as the policy reads it. */
+export interface TurnCall {
+	readonly name: string;
+	/** Whatever the policy wrote; only an object can be a valid call. */
+	readonly arguments: unknown;
+	readonly result: string;
+	/** Whether the tool raised an exception, whose message is the result. */
+	readonly failed: boolean;
+	readonly seconds?: number;
+}
+
+/** A turn of an episode: what the policy wrote, and its calls. */
+export interface SearchTurn {
+	/** Text that the policy wrote, without results. */
+	readonly text: string;
+	/** Empty if the turn ended the episode, or if it is incomplete. */
+	readonly calls: readonly TurnCall[];
+}
+
 export interface GenerateRequest {
 	/**
 	 * Conversation so far. A policy that does not follow instructions uses the content of the single user message as its
@@ -44,6 +63,8 @@ export interface GenerateRequest {
 	readonly tokens: number;
 	/** JSON Schema that the text should follow; ignored by policies that cannot enforce one. */
 	readonly schema?: Readonly<Record<string, unknown>>;
+	/** The prefix as turns of an episode. Only for policies that play episodes. */
+	readonly turns?: readonly SearchTurn[];
 }
 
 /** Parallel lists with one entry per token, in nats; null if unknown. */
@@ -78,6 +99,21 @@ export interface Generation {
 	readonly detail: TokenDetail | null;
 	/** Cost in the currency of the policy's prices; null if it has no prices. */
 	readonly cost?: number | null;
+	/** The turn of an episode that the text consists of. */
+	readonly turn?: PlayedTurn;
+	/** The turns that the text consists of, which become a chain of nodes. */
+	readonly turns?: readonly Generation[];
+}
+
+/** What happened in a turn of an episode. */
+export interface PlayedTurn {
+	/** Number of characters at the start of the text that the policy wrote; the others are the results. */
+	readonly written: number;
+	readonly calls: readonly TurnCall[];
+	/** Reward of the episode, if it ended; null if it has none. */
+	readonly reward?: number | null;
+	/** Why the episode failed. */
+	readonly fault?: string;
 }
 
 /** Generations for one request, or its failure; requests fail independently. */
@@ -90,6 +126,8 @@ export type Generated = readonly Generation[] | Failure;
 export interface Policy {
 	readonly name: string;
 	readonly capabilities: PolicyCapabilities;
+	/** Whether it plays episodes: a step is a whole turn with the results of its calls. Default: false. */
+	readonly plays?: boolean;
 	/**
 	 * Returns one entry per request, in order. Rejects only with `cancelled`, or if the policy is permanently
 	 * unavailable.

@@ -66,6 +66,10 @@ export class PolicyQueue {
 				answer.resolve(answers?.[i] ?? new Failure('invalid', 'The policy returned no reply for a request.'));
 			}
 		} catch (error) {
+			if (error instanceof SearchStop) {
+				this.stop(error);
+				return;
+			}
 			const failure = Failure.from(error, `Policy ${this.#policy.name} failed`);
 			this.stop(new SearchStop(failure.reason === 'cancelled' ? 'stopped' : 'policy', failure.toString()));
 		}

@@ -1,5 +1,5 @@
 import type { SearchProblem } from '../../protocol/treeLog.ts';
-import type { Generation } from './policy.ts';
+import type { Generation, SearchTurn } from './policy.ts';
 
 /** Chain of thought to be scored: all text from the problem to a node. */
 export interface ScoreItem {
@@ -17,6 +17,8 @@ export interface ScoreItem {
 	/** Log-probability of the whole completion, in nats, and its token count; null if unknown. */
 	readonly logprob: number | null;
 	readonly tokens: number | null;
+	/** The completion as turns of an episode, if the policy plays episodes. */
+	readonly turns?: readonly SearchTurn[];
 }
 
 /** `step`: scores prefixes as well; `final`: scores only finished completions. */

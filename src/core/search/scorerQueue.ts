@@ -56,9 +56,13 @@ export class ScorerQueue {
 				from += own.length;
 			}
 		} catch (error) {
-			const failure = Failure.from(error, `Scorer ${this.#scorer.name} failed`);
-			const stop = new SearchStop(failure.reason === 'cancelled' ? 'stopped' : 'scorer', failure.toString());
+			const stop = error instanceof SearchStop ? error : this.#stopOf(error);
 			for (const { answer } of batch) if (this.#underWay.delete(answer)) answer.reject(stop);
 		}
+	}
+
+	#stopOf(error: unknown): SearchStop {
+		const failure = Failure.from(error, `Scorer ${this.#scorer.name} failed`);
+		return new SearchStop(failure.reason === 'cancelled' ? 'stopped' : 'scorer', failure.toString());
 	}
 }

@@ -29,6 +29,8 @@ export type StepSplit =
 	| 'sentences'
 	| `tokens-${number}`
 	| 'completion'
+	/** A turn of an episode. Only for policies that play episodes. */
+	| 'turns'
 	| { readonly text: string };
 
 export type GenerateUnit = 'step' | 'completion';

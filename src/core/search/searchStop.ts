@@ -16,4 +16,5 @@ export class SearchStop extends Error {
 }
 
 /** Returns whether a search ended because part of its budget was exhausted. */
-export const isBudget = (reason: StopReason): boolean => !['stopped', 'scorer', 'policy'].includes(reason);
+export const isBudget = (reason: StopReason): boolean =>
+	!['stopped', 'scorer', 'policy', 'environment'].includes(reason);

@@ -312,6 +312,7 @@ export class SearchTree {
 			answer,
 			finish: event.finish ?? null,
 			by,
+			written: event.written ?? null,
 			fresh: first === undefined || event.fresh === true || freshRoles.has(role),
 			logprob: event.logprob ?? null,
 			prior: event.prior ?? null,

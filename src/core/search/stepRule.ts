@@ -17,6 +17,9 @@ export interface StepRule {
 	empty(text: string): boolean;
 }
 
+/** Stop string that asks a policy that plays episodes for one turn. It is never part of a text. */
+export const turnStop = '\u0000turn';
+
 const escaped = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
 
 /**
@@ -78,6 +81,8 @@ export function stepRuleOf(split: StepSplit, tags: TraceTags = { think: null, an
 	switch (split) {
 		case 'completion':
 			return null;
+		case 'turns':
+			return { stops: [turnStop], tokens: null, end: () => -1, empty: () => false };
 		case 'lines':
 			return byPattern(['\n'], /\n/g);
 		case 'paragraphs':

@@ -14,4 +14,5 @@ export const stopText: Readonly<Record<StopReason, string>> = {
 	stopped: 'stopped by user',
 	policy: 'policy failed',
 	scorer: 'scorer failed',
+	environment: 'environment failed',
 };

@@ -14,6 +14,8 @@ export interface TreeNode {
 	readonly answer: string | null;
 	readonly finish: string | null;
 	readonly by: 'policy' | 'person';
+	/** Number of characters at the start of the text that the policy wrote; null if it wrote all of it. */
+	readonly written: number | null;
 	/** Whether the text stands alone instead of continuing the first parent's text. */
 	readonly fresh: boolean;
 	readonly logprob: number | null;

@@ -9,6 +9,20 @@ export interface PlainEncoder {
 	encode(text: string): number[];
 }
 
+/**
+ * Returns text that a tokenizer encodes without error and without tags or special tokens, whatever it says: unknown
+ * characters become the replacement, as does the first character of each tag.
+ */
+export function plainText(tokenizer: Tokenizer, text: string): string {
+	const known = tokenizer.decode(plainEncoder(tokenizer).encode(text));
+	return [...specialTokens, ...tokenizer.tags].reduce((clean, tag) => withoutTag(clean, tag), known);
+}
+
+/** Replaces the first character of each occurrence of a tag. */
+export function withoutTag(text: string, tag: string): string {
+	return text.replaceAll(tag, `${replacementCharacter}${tag.slice(1)}`);
+}
+
 export function plainEncoder(tokenizer: Tokenizer): PlainEncoder {
 	const first = specialTokens.length + tokenizer.tags.length;
 	const ids = new Map(tokenizer.symbols.slice(first).map((symbol, i) => [symbol, first + i]));

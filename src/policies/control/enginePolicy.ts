@@ -25,11 +25,20 @@ import {
 import type { ChatMessage } from '../../protocol/scorer.ts';
 import type { ControlClient } from '../../rpc/controlClient.ts';
 import { ContextOverflow, endOfContext } from '../contextOverflow.ts';
-import type { BindOptions, OpenPolicy, PolicyTokenizer, PolicyTotals, ReadRequest, ReadText } from '../openedPolicy.ts';
+import type {
+	BindOptions,
+	EpisodeForm,
+	OpenPolicy,
+	PolicyTokenizer,
+	PolicyTotals,
+	ReadRequest,
+	ReadText,
+} from '../openedPolicy.ts';
 import { problemOf } from '../problemOf.ts';
 import { TotalsCounter } from '../totals.ts';
 import { generationOf } from './engineAnswers.ts';
 import { batchesOf, maxAlternatives, named, type Part, sharedOf, wholeSeed } from './engineRequests.ts';
+import { episodeForm } from './episodeForm.ts';
 import type { PolicyTemplate } from './policyTemplate.ts';
 
 export interface EnginePolicyOptions {
@@ -69,6 +78,7 @@ export class EnginePolicy extends Disposable implements OpenPolicy {
 	readonly context: number | null;
 	readonly notes: readonly string[];
 	readonly tokenizer: PolicyTokenizer | null;
+	readonly episodes: EpisodeForm | null;
 	readonly #options: EnginePolicyOptions;
 	readonly #totals = new TotalsCounter();
 	readonly #gone = new AbortController();
@@ -90,6 +100,7 @@ export class EnginePolicy extends Disposable implements OpenPolicy {
 			tokenizer === null ? null : { decode: (ids) => tokenizer.decode(ids), special: [padToken, bosToken, eosToken] };
 		const { template } = options.template;
 		this.tags = template === null ? null : { think: template.think, answer: template.answer };
+		this.episodes = episodeForm(template, tokenizer);
 		const { capabilities } = connection.client.engine;
 		const has = (what: string) => capabilities.includes(what);
 		this.#many = has(controlExtensions.many);

@@ -14,6 +14,8 @@ const resolvedSchema = v.object({
 	prompt: v.string(),
 	think: v.nullable(v.tuple([v.string(), v.string()])),
 	answer: v.nullable(v.tuple([v.string(), v.string()])),
+	call: v.optional(v.tuple([v.string(), v.string()])),
+	result: v.optional(v.tuple([v.string(), v.string()])),
 });
 
 /** How a run's policy is prompted for a problem. */

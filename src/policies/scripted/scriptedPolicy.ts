@@ -2,16 +2,26 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from '../../base/failure.ts';
 import { Random } from '../../base/random.ts';
 import type { Generated, GenerateRequest, Generation, Policy, PolicyCapabilities } from '../../core/search/policy.ts';
+import { withoutTag } from '../../core/text/plainTokens.ts';
+import { defaultCallTags } from '../../core/text/template.ts';
 import type { TraceTags } from '../../core/trace/trace.ts';
 import { decodeOrThrow } from '../../protocol/decode.ts';
 import type { ChatMessage } from '../../protocol/scorer.ts';
 import { contextOverflow, endOfContext } from '../contextOverflow.ts';
-import type { BindOptions, OpenPolicy, PolicyTotals } from '../openedPolicy.ts';
+import type { BindOptions, EpisodeForm, OpenPolicy, PolicyTotals } from '../openedPolicy.ts';
 import { TotalsCounter } from '../totals.ts';
 import { CompletionTree, type DrawnToken, endToken, type WeightedText } from './completionTree.ts';
 import { type Script, type ScriptInput, type ScriptRule, scriptSchema } from './script.ts';
 import { scriptedTokens } from './scriptedTokens.ts';
 import { matchWildcard } from './wildcard.ts';
+
+const { call, result } = defaultCallTags;
+const scriptedEpisodes: EpisodeForm = {
+	call,
+	result,
+	end: '',
+	plain: (text) => [...call, ...result].reduce(withoutTag, text),
+};
 
 type Conversation = readonly ChatMessage[];
 
@@ -26,6 +36,7 @@ export class ScriptedPolicy implements OpenPolicy {
 	readonly capabilities: PolicyCapabilities;
 	readonly tags: TraceTags | null;
 	readonly notes: readonly string[] = [];
+	readonly episodes = scriptedEpisodes;
 	readonly #script: Script;
 	readonly #used = new Map<ScriptRule, number>();
 	readonly #totals = new TotalsCounter();

@@ -1,3 +1,4 @@
+import { Failure } from '../../base/failure.ts';
 import type { ScorerSpec } from '../../protocol/searchSpec.ts';
 import type { OpenScorer, ScorerContext } from './scorerContext.ts';
 
@@ -31,6 +32,8 @@ export async function openScorer(spec: ScorerSpec, context: ScorerContext, signa
 			const { openSelfCertainty } = await import('./selfCertainty.ts');
 			return openSelfCertainty(context.policy);
 		}
+		case 'environment':
+			throw new Failure('invalid', 'The scorer "environment" needs a search with an environment.');
 		case 'majority': {
 			const { openMajority } = await import('./majority.ts');
 			return openMajority();

@@ -181,7 +181,7 @@ function mostVisited(search: Search, finals: readonly TreeNode[]): Conclusion {
 	}
 	if (node.final) return { best: node.id, answer: node.answer, value: finalValue(search, node) };
 	// Only completions sampled to evaluate the leaf remain, or nothing is final yet.
-	const below = finals.filter(({ parents }) => parents[0] === node.id);
+	const below = finals.filter(({ id }) => tree.pathTo(id).includes(node.id));
 	return below.length > 0
 		? bestFinal(search, below)
 		: { best: node.id === 0 ? null : node.id, answer: null, value: tree.q(node.id) };

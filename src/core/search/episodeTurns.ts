@@ -1,0 +1,40 @@
+import type { TreeEvent, TreeEventInput } from '../../protocol/treeLog.ts';
+import type { SearchTurn, TurnCall } from './policy.ts';
+import type { SearchTree } from './searchTree.ts';
+import type { TreeNode } from './treeNode.ts';
+
+type ToolEvent = Omit<Extract<TreeEventInput, { t: 'tool' }>, 'at'>;
+type ReadToolEvent = Extract<TreeEvent, { t: 'tool' }>;
+
+/**
+ * Returns the path to a node as turns of an episode: one turn per node. A turn without calls that is not the last one is
+ * the start of the next turn, because it was truncated by a budget.
+ */
+export function turnsOf(tree: SearchTree, node: number): SearchTurn[] {
+	const turns: SearchTurn[] = [];
+	for (const id of tree.partsOf(node)) {
+		const { text, written } = tree.node(id) as TreeNode;
+		const calls = tree.notesOf(id).flatMap((note) => (note.t === 'tool' ? [callOf(note)] : []));
+		const before = turns.at(-1)?.calls.length === 0 ? (turns.pop()?.text ?? '') : '';
+		turns.push({ text: before + text.slice(0, written ?? text.length), calls });
+	}
+	return turns;
+}
+
+/** Returns the log events for the calls of a node. */
+export function toolEvents(id: number, calls: readonly TurnCall[]): ToolEvent[] {
+	return calls.map(({ name, arguments: given, result, failed, seconds }) => ({
+		t: 'tool',
+		id,
+		name,
+		arguments: given ?? null,
+		...(failed ? { error: result } : { result }),
+		...(seconds === undefined ? {} : { seconds }),
+	}));
+}
+
+/** Logs can come from anyone, so a result can be anything. */
+function callOf({ name, arguments: given, result, error }: ReadToolEvent): TurnCall {
+	const text = typeof result === 'string' ? result : JSON.stringify(result ?? null);
+	return { name, arguments: given, result: error ?? text, failed: error !== undefined };
+}

@@ -1,0 +1,41 @@
+import type { ScoreItem, Scorer } from '../../core/search/scorer.ts';
+import type { OpenScorer } from '../scorers/scorerContext.ts';
+import type { OpenEpisodes } from './openEpisodes.ts';
+
+/** Name of the scorer that is the environment's reward. */
+export const environmentScorerName = 'environment';
+
+/** The environment's reward, as a scorer of finished episodes. */
+export function openEnvironmentScorer(episodes: OpenEpisodes, plain: (text: string) => string): OpenScorer {
+	return {
+		name: environmentScorerName,
+		bind: () => environmentScorer(episodes, plain),
+		dispose: () => undefined,
+	};
+}
+
+/**
+ * The reward can use every column of the row, including the gold answer, so the scorer is an oracle. Episodes from a log
+ * are repeated.
+ */
+function environmentScorer(episodes: OpenEpisodes, plain: (text: string) => string): Scorer {
+	const rewardOf = async ({ problem, final, generation, turns = [] }: ScoreItem): Promise<number | null> => {
+		if (!final) return null;
+		const known = generation?.turn?.reward;
+		if (known !== undefined) return known;
+		const episode = episodes.replay(problem, turns, plain);
+		try {
+			return (await episode.reward()).value;
+		} finally {
+			await episode.end();
+		}
+	};
+	return {
+		name: environmentScorerName,
+		scope: 'final',
+		oracle: true,
+		async score(items) {
+			return await Promise.all(items.map(rewardOf));
+		},
+	};
+}

@@ -1,0 +1,97 @@
+import { Disposable } from '../../base/disposable.ts';
+import { Failure } from '../../base/failure.ts';
+import type { Policy } from '../../core/search/policy.ts';
+import type { TraceTags } from '../../core/trace/trace.ts';
+import type { OpenPolicy } from '../../policies/openedPolicy.ts';
+import type { ScorerSpec, SearchSpec } from '../../protocol/searchSpec.ts';
+import type { SearchProblem } from '../../protocol/treeLog.ts';
+import type { OpenScorer } from '../scorers/scorerContext.ts';
+import { openEnvironmentScorer } from './environmentScorer.ts';
+import { episodePolicy } from './episodePolicy.ts';
+import { type EpisodesContext, OpenEpisodes } from './openEpisodes.ts';
+import { textWriter } from './textWriter.ts';
+import { toolWriter } from './toolWriter.ts';
+import type { TurnWriter } from './turnWriter.ts';
+
+/** Strategies that only ask for the next turns; others give instructions or change the text. */
+export const episodeStrategies: readonly string[] = ['best-of-n', 'self-consistency', 'beam', 'dvts', 'mcts'];
+
+/** Scorers that read the text of a completion as it was generated, which an episode's text is not. */
+const textScorers: readonly ScorerSpec['use'][] = ['value', 'process', 'reward-model', 'process-reward'];
+
+/** The environment of a search and how its policy writes turns. The owner must dispose of it. */
+export class SearchEpisodes extends Disposable {
+	readonly #episodes: OpenEpisodes;
+	readonly #policy: OpenPolicy;
+
+	private constructor(episodes: OpenEpisodes, policy: OpenPolicy) {
+		super();
+		this.#episodes = this.register(episodes);
+		this.#policy = policy;
+	}
+
+	/**
+	 * Returns null if the specification has no environment. Fails with `unsupported` if the policy or the
+	 * strategy cannot play episodes, with `invalid` if a scorer cannot score them, and like `OpenEpisodes.open`.
+	 */
+	static async open(
+		{ environment, guide, judge, split, strategy, seed }: SearchSpec,
+		policy: OpenPolicy,
+		variables: EpisodesContext['environment'],
+	): Promise<SearchEpisodes | null> {
+		if (environment === undefined) {
+			if (split !== 'turns' && guide?.use !== 'environment' && judge?.use !== 'environment') return null;
+			throw new Failure('invalid', 'The search has no environment.', 'Set one with "environment".');
+		}
+		if (!policy.episodes && policy.callTools === undefined) {
+			throw new Failure(
+				'unsupported',
+				`${policy.name} was not trained on episodes as text, and it does not call tools.`,
+				'Choose a checkpoint of the embedded engine that was trained with an environment, or a chat server.',
+			);
+		}
+		if (!episodeStrategies.includes(strategy)) {
+			throw new Failure(
+				'unsupported',
+				`The strategy ${strategy} cannot search over episodes.`,
+				`Use ${episodeStrategies.join(', ')}.`,
+			);
+		}
+		const wrong = [guide, judge].find((scorer) => scorer !== null && textScorers.includes(scorer.use));
+		if (wrong) {
+			throw new Failure('invalid', `The scorer ${wrong.use} cannot score episodes.`, 'Use the scorer "environment".');
+		}
+		return new SearchEpisodes(await OpenEpisodes.open(environment, { environment: variables, seed }), policy);
+	}
+
+	get scorer(): OpenScorer {
+		return openEnvironmentScorer(this.#episodes, (text) => this.#plain(text));
+	}
+
+	/** Tags in the text of an episode. An answer tag in a result does not end an episode. */
+	get tags(): TraceTags {
+		return { think: this.#policy.tags?.think ?? null, answer: null };
+	}
+
+	/** Returns the problem with what `reset` says; see `OpenEpisodes.pose`. */
+	async pose(problem: SearchProblem): Promise<SearchProblem> {
+		return await this.#episodes.pose(problem, (text) => this.#plain(text));
+	}
+
+	/** Returns a policy that plays episodes for a problem. */
+	bind(policy: Policy, problem: SearchProblem, signal: AbortSignal): Policy {
+		return episodePolicy({ policy, writer: this.#writer(policy, signal), episodes: this.#episodes, problem });
+	}
+
+	#writer(policy: Policy, signal: AbortSignal): TurnWriter {
+		const { episodes, callTools } = this.#policy;
+		const { tools } = this.#episodes;
+		if (episodes) return textWriter(policy, episodes, tools);
+		if (callTools !== undefined) return toolWriter(callTools, tools, signal);
+		throw new Failure('internal', 'The policy cannot play episodes.');
+	}
+
+	#plain(text: string): string {
+		return this.#policy.episodes?.plain(text) ?? text;
+	}
+}
