@@ -13,6 +13,12 @@ export function checkEnvironment(recipe: Recipe, report: Report): void {
 		if (reward >= 0)
 			report(['rewards', reward], 'The reward "environment" needs an "environment". Add one to the recipe.');
 		for (const [i, stage] of stages.entries()) {
+			if (stage.type === 'grpo' && stage.world_model_coeff !== undefined && engine === 'embedded') {
+				report(
+					['stages', i, 'world_model_coeff'],
+					'"world_model_coeff" predicts what an environment answers, so it needs an "environment". Remove it, or add one.',
+				);
+			}
 			if (stage.type !== 'sft' || stage.demonstrations === undefined) continue;
 			report(
 				['stages', i, 'demonstrations'],

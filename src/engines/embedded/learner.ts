@@ -108,6 +108,8 @@ export interface GrpoRow extends Sequence {
 	readonly samplerDrift?: number;
 	/** Loss -= sum over rows and tokens of weight * entropy; absent for none. If one row has them, all must. */
 	readonly entropyWeights?: PerToken;
+	/** Loss -= sum over rows and tokens of weight * logprob; absent for none. If one row has them, all must. */
+	readonly observationWeights?: PerToken;
 	/** Coefficients of |log ratio| (`tokenPenalties`); absent for none. If one row has them, all must. */
 	readonly penalties?: PerToken;
 }

@@ -344,7 +344,8 @@ class OrtLearner implements Learner {
 		const factors = rows.some((row) => row.factors !== undefined);
 		const [entropy, penalties] = [rows.some((row) => row.entropyWeights), rows.some((row) => row.penalties)];
 		const sampler = rows.some((row) => row.samplerLogRatio !== undefined || row.samplerDrift !== undefined);
-		const variant = policyVariant(settings, { old, factors, entropy, penalties, sampler });
+		const observations = rows.some((row) => row.observationWeights);
+		const variant = policyVariant(settings, { old, factors, entropy, penalties, observations, sampler });
 		const { kl } = variant;
 		if (kl && rows.some((row) => row.refLogprobs === null)) {
 			throw new Failure('invalid', 'If beta is greater than 0, every row must have reference log-probabilities.');
@@ -358,6 +359,9 @@ class OrtLearner implements Learner {
 				...(kl ? { 'reference logprobs': packPerToken(part, (i) => part[i]?.refLogprobs as PerToken, batch) } : {}),
 				...(factors ? { advantages: packPerToken(part, (i) => tokenAdvantages(part[i] as GrpoRow), batch) } : {}),
 				...(variant.penalties ? { penalties: packPerToken(part, (i) => part[i]?.penalties as PerToken, batch) } : {}),
+				...(variant.observations
+					? { 'observation weights': packPerToken(part, (i) => part[i]?.observationWeights as PerToken, batch) }
+					: {}),
 				...(variant.entropy
 					? { 'entropy weights': packPerToken(part, (i) => part[i]?.entropyWeights as PerToken, batch) }
 					: {}),

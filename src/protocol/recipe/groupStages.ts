@@ -250,6 +250,22 @@ const tokenKeys = {
 		or: '`0.005`',
 		lacking: adaptiveOnly,
 	}),
+	world_model_coeff: bareKey(
+		real(
+			'ECHO: weight of the mean cross-entropy of the tokens that an environment writes, in nats. The paper uses 0.05.',
+			0,
+			100,
+		),
+		{
+			or: '`0`',
+			lacking: {
+				pytorch: {
+					when: (value) => value !== 0,
+					say: 'TRL does not train on the tokens of environments. Remove "world_model_coeff", or set "engine": "embedded".',
+				},
+			},
+		},
+	),
 	entropy_coef_min: bareKey(real('Smallest adaptive weight.', 0, 100), { or: '`0`', lacking: adaptiveOnly }),
 	entropy_coef_max: bareKey(real('Largest adaptive weight.', 0, 100), { or: '`1`', lacking: adaptiveOnly }),
 };

@@ -180,6 +180,17 @@ export const policyMetrics: Readonly<Record<string, MetricEntry>> = {
 		explanation:
 			'Token with the highest probability in the trainer relative to the sampler; often truncated at a limit.',
 	},
+	'world_model/loss': {
+		title: 'Surprise by environment',
+		unit: 'nats',
+		group: 'policy',
+		better: 'down',
+		over: 'mean over the environment tokens of the update',
+		explanation:
+			'Cross-entropy of what the environment answers under the policy (world_model_coeff). It is part of the loss.',
+		healthy: 'falls quickly, then slowly; its floor is what cannot be predicted',
+		rises: 'The policy reaches parts of the environment that it has not seen, or the weight is too low to matter.',
+	},
 	'sample/staleness_mean': {
 		title: 'Staleness',
 		unit: 'number',

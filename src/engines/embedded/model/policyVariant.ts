@@ -21,6 +21,8 @@ export interface PolicyVariant {
 	readonly entropy?: true;
 	/** Penalties for leaving the old policy. */
 	readonly penalties?: true;
+	/** Tokens of environments, which are predicted. */
+	readonly observations?: true;
 	/** Log ratios of completions to the policy that sampled them (vespo). */
 	readonly samplerRatio?: true;
 	/** Drift from the policy that sampled, for off-policy completions. */
@@ -47,6 +49,8 @@ export interface RowInputs {
 	readonly entropy?: boolean;
 	/** Penalties for leaving the old policy. Ignored without old log-probabilities. */
 	readonly penalties?: boolean;
+	/** Weights of tokens of environments. */
+	readonly observations?: boolean;
 	/** What is known of the policy that sampled. */
 	readonly sampler?: boolean;
 }
@@ -54,7 +58,7 @@ export interface RowInputs {
 /** Returns the program variant for an objective. */
 export function policyVariant(
 	objective: Objective,
-	{ old, factors, entropy, penalties, sampler }: RowInputs,
+	{ old, factors, entropy, penalties, observations, sampler }: RowInputs,
 ): PolicyVariant {
 	const { lossType, level } = objective;
 	const kl = objective.beta !== 0;
@@ -71,6 +75,7 @@ export function policyVariant(
 		...(factors ? { perToken: true } : {}),
 		...(entropy ? { entropy: true } : {}),
 		...(penalties && old ? { penalties: true } : {}),
+		...(observations ? { observations: true } : {}),
 		...(sampler && lossType === 'vespo' ? { samplerRatio: true } : {}),
 		...(sampler && objective.offPolicyThreshold !== null ? { samplerDrift: true } : {}),
 	};

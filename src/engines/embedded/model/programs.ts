@@ -164,7 +164,7 @@ const clippedTo = ({ logprobs, ...range }: { logprobs: Value; low: Value; high: 
 /**
  * Computes one gradient. Inputs: a packed micro-batch (`packedInputs`), weights [rows, kept], and the following:
  * - GRPO: advantages [rows, 1] or [rows, kept]; depending on the variant, old and reference logprobs, entropy weights
- *   [rows, kept], and scalars (policyVariant.ts)
+ *   and observation weights [rows, kept], and scalars (policyVariant.ts)
  * - PPO: advantages [rows, kept]; depending on the variant, old logprobs with ratio low / high
  * - RLOO (weights are 0 or 1): row weights [rows, 1] and advantages [rows, 1]; depending on the variant, old logprobs
  *   with ratio low / high
@@ -196,7 +196,9 @@ export function gradientProgram(
 	const entropiesOf = () => batch.toRows(negate(reduceSum(multiply(exp(distribution), distribution), [-1], false)));
 	const bonus = variant.kind === 'grpo' && variant.entropy ? entropiesOf() : null;
 	const plain = lossOf(variant, logprobs, weights, divergence);
-	const loss = bonus === null ? plain : subtract(plain, entropyBonus(bonus));
+	const rewarded = bonus === null ? plain : subtract(plain, entropyBonus(bonus));
+	const observes = variant.kind === 'grpo' && variant.observations;
+	const loss = observes ? subtract(rewarded, observationTerm(logprobs)) : rewarded;
 	const all = gradients(loss, parameters.all);
 	graph.output('loss', loss);
 	graph.output('logprobs', logprobs);
@@ -208,6 +210,10 @@ export function gradientProgram(
 /** Returns the weighted sum of the tokens' entropies. */
 const entropyBonus = (entropies: Value): Value =>
 	reduceSum(multiply(entropies, entropies.graph.input('entropy weights', ['rows', 'kept'])), undefined, false);
+
+/** Returns the weighted sum of the log-probabilities of an environment's tokens. */
+const observationTerm = (logprobs: Value): Value =>
+	reduceSum(multiply(logprobs, logprobs.graph.input('observation weights', ['rows', 'kept'])), undefined, false);
 
 /** @param groups outputs one vector per group instead of a tensor per parameter, if given */
 function outputGradients(

@@ -7,6 +7,7 @@ import type { BatchesAhead } from './ahead/batchesAhead.ts';
 import { batchesAhead, nextBatch, stalenessMetrics } from './ahead/nextBatch.ts';
 import { addBatchMetrics, BarrenWatch, writeBatch } from './batchReport.ts';
 import { objectiveOf } from './objectiveOf.ts';
+import { observationTerms } from './observationTerms.ts';
 import { prepareSampler, samplerInputs, samplerMetrics } from './samplerTerms.ts';
 import { checkFinite, optimizerSettings, type StageHost, type Verdict } from './stageHost.ts';
 import { tokenTerms } from './tokenTerms.ts';
@@ -45,9 +46,10 @@ async function update(
 	number: number,
 ): Promise<{ metrics: Metrics; result: UpdateResult }> {
 	const terms = await tokenTerms(host, stage, part, number);
+	const observations = observationTerms(stage, part.rows);
 	const inputsOf = (row: TrainingRow) => {
 		const { factors, ...others } = terms.of(row);
-		return { ...others, ...samplerInputs(row, stage, factors) };
+		return { ...others, ...samplerInputs(row, stage, factors), ...observations.of(row) };
 	};
 	const rows: GrpoRow[] = part.kept.map(({ row, weight }) => ({
 		tokens: row.rollout.sample.tokens,
@@ -98,6 +100,7 @@ async function update(
 			learning_rate: learningRate,
 			...metrics,
 			...(terms.bonus === null ? {} : { entropy_coef: host.progress.entropyBonus?.coefficient ?? terms.bonus }),
+			...observations.metrics((row) => result.logprobs[place.get(row) as number] as PerToken),
 			...(terms.share === null ? {} : { 'tokens/selected': terms.share }),
 		},
 	};

@@ -5,6 +5,7 @@ import type { ResolvedGrpoStage } from '../../../core/recipe/resolvedRecipe.ts';
 import type { PerToken } from '../learner.ts';
 import { hasEntropyBonus } from './entropyBonusOf.ts';
 import type { GenerationBatch } from './generationBatch.ts';
+import { learnsObservations } from './observationTerms.ts';
 import type { Rollout } from './rollout.ts';
 import { trainedLength } from './trainedTokens.ts';
 
@@ -82,7 +83,10 @@ export function weigh(stage: ResolvedGrpoStage, parts: readonly TrainingRow[][])
 		});
 		const weighed = rows.map((row, i) => ({ row, weight: weights[i] as number }));
 		const kept = stage.skip_dead_groups
-			? weighed.filter(({ row, weight }) => !isSkippable({ weight, advantage: row.advantage }, ...others))
+			? weighed.filter(
+					({ row, weight }) =>
+						!isSkippable({ weight, advantage: row.advantage }, ...others) || learnsObservations(stage, row),
+				)
 			: weighed;
 		return { rows, kept };
 	});

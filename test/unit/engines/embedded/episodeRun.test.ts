@@ -24,7 +24,7 @@ import { eventually, tinyRecipe, Workplace } from './engineProcess.ts';
 import { checkKillResume, uninterrupted } from './killResume.ts';
 import { alertsOf, connectPaused } from './rewardRuns.ts';
 import { runHere } from './runHere.ts';
-import { readOutcome } from './runOutcome.ts';
+import { type RunOutcome, readOutcome } from './runOutcome.ts';
 
 const place = await Workplace.make();
 after(() => place[Symbol.asyncDispose]());
@@ -362,8 +362,32 @@ test('held-out accuracy is not measured if too many episodes fail, and a stopped
 	assert.deepEqual(await readMetrics(slow), []);
 });
 
-test('a run pauses when too many episodes fail, and continuing plays the same batch again', async () => {
-	const run = await place.prepare(recipe);
+test('episodes are played while others are trained on, what the environment answers is learned, and a batch that fails is played again', async () => {
+	// Batches are played ahead of each other and of evaluations, with the same environment.
+	const stage = { ...grpo, steps: 16, max_staleness: 8, world_model_coeff: 0.5, beta: 0 };
+	const ahead = { ...recipe, stages: [recipe.stages[0], stage], evaluate: { every: 2, problems: 4 } };
+	const alone = await uninterrupted(place, ahead, true);
+	const lines = (await readMetrics(alone.run)).filter(
+		({ stage: type, values }) => type === 'grpo' && values.loss !== undefined,
+	);
+	assert.deepEqual(
+		lines.map(({ values }) => values['sample/staleness_max'] ?? null).filter((value) => value !== null),
+		[0, 4, 8, 8],
+	);
+	const surprise = lines.map(({ values }) => values['world_model/loss'] as number);
+	assert.ok(
+		surprise.every((value) => value > 0),
+		String(surprise),
+	);
+	assert.ok((surprise.at(-1) as number) < (surprise[0] as number), String(surprise));
+	await pausesAndContinues(ahead, alone.outcome);
+});
+
+test('a run pauses when too many episodes fail, and continuing plays the same batch again', () =>
+	pausesAndContinues(recipe, whole.outcome));
+
+async function pausesAndContinues(of: object, outcome: RunOutcome): Promise<void> {
+	const run = await place.prepare(of);
 	// Some of the demonstrations come after 100 episodes.
 	await writeFile(join(place.folder, 'down'), '100');
 	const engine = place.start('--run', run);
@@ -379,5 +403,5 @@ test('a run pauses when too many episodes fail, and continuing plays the same ba
 	client.dispose();
 	const { code, stderr } = await engine.exit;
 	assert.equal(code, 0, stderr);
-	assert.deepEqual(await readOutcome(run), whole.outcome);
-});
+	assert.deepEqual(await readOutcome(run), outcome);
+}

@@ -4,6 +4,7 @@ import { Random } from '../../../../src/base/random.ts';
 import { defaultObjective, type Objective } from '../../../../src/core/grpo/objective/objective.ts';
 import { rowLoss } from '../../../../src/core/grpo/objective/rowLoss.ts';
 import { samplerRow } from '../../../../src/core/grpo/objective/samplerRow.ts';
+import { observationSurprise, observationWeights } from '../../../../src/core/grpo/observationLoss.ts';
 import type { Sequence } from '../../../../src/engines/embedded/learner.ts';
 import { elementCount, initialParameters, parameterSpecs } from '../../../../src/engines/embedded/model/parameters.ts';
 import { policyScalars, policyVariant } from '../../../../src/engines/embedded/model/policyVariant.ts';
@@ -331,6 +332,35 @@ for (const { variant, note, inputs, formula, differences } of cases) {
 		assert.ok(distance(rounded, gradient) < 1e-5 * largest, `${distance(rounded, gradient) / largest}`);
 	});
 }
+
+test('tokens of environments are predicted: the loss is the weighted sum, and its gradient matches finite differences', async () => {
+	const variant = policyVariant(defaultObjective, { old: false, observations: true });
+	const program = await Program.compile(gradientProgram(tinyShape, variant, 'float64'));
+	const observed = everywhere.map((i) => Number(counts(i) && (i % tokens) % 3 === 1));
+	const byRow = rowAdvantages.map((_, row) => observed.slice(row * tokens, row * tokens + (lengths[row] as number)));
+	const weights = observationWeights(
+		byRow.map((own) => ({ observed: own })),
+		0.05,
+	);
+	const at = (i: number) => weights[rowOf(i)]?.[i % tokens] as number;
+	const run = (values: readonly number[]) =>
+		program.run({
+			...parameterFeeds(values),
+			...text,
+			weights: perToken((i) => (observed[i] === 1 ? 0 : 0.07)),
+			advantages: perRow([0, 0, 0, 0]),
+			'observation weights': perToken(at),
+		});
+	const result = await run(flat);
+	const surprise = observationSurprise(
+		byRow.map((own, row) => ({ observed: own, logprobs: logprobs.slice(row * tokens, (row + 1) * tokens) })),
+	);
+	assert.ok(surprise !== null && surprise > 0.1);
+	assert.ok(Math.abs((result.loss?.[0] as number) - 0.05 * surprise) < 1e-8, `${result.loss?.[0]}`);
+	const lossAt = async (values: readonly number[]) => (await run(values)).loss?.[0] as number;
+	const error = await differenceError(flat, gradientOf(result), placesOfEach(2), lossAt);
+	assert.ok(error < 1e-5, `${error}`);
+});
 
 test('the entropy bonus is the weighted sum of the entropies, and its gradient matches finite differences', async () => {
 	const variant = policyVariant(defaultObjective, { old: false, entropy: true });

@@ -1,0 +1,37 @@
+/** A completion of an update. Arrays have one entry per token. */
+export interface ObservedRow {
+	/** 1 for tokens that an environment wrote, 0 for those of the policy. */
+	readonly observed: ArrayLike<number>;
+}
+
+/** Returns the number of tokens that an environment wrote. */
+const countObserved = (rows: readonly ObservedRow[]): number =>
+	rows.reduce((sum, { observed }) => sum + Array.from(observed).reduce((a, b) => a + b, 0), 0);
+
+/**
+ * ECHO's loss on observations: coefficient times the mean, over all tokens of an update that an environment wrote, of
+ * -logprob under the policy. It teaches the policy to predict what its actions cause, also from episodes without
+ * reward. Shrivastava et al. 2026, "Terminal Agents Learn World Models for Free" (arXiv:2605.24517), equation of L_ECHO;
+ * averaged over tokens as by default in the authors' `compute_world_model_loss`.
+ * @returns for each row, the weight of -logprob of each token
+ */
+export function observationWeights(rows: readonly ObservedRow[], coefficient: number): Float32Array[] {
+	const weight = coefficient / Math.max(1, countObserved(rows));
+	return rows.map(({ observed }) => Float32Array.from(observed, (one) => one * weight));
+}
+
+/**
+ * Returns the mean of -logprob over the tokens that an environment wrote, in nats; null if there are none.
+ * @param rows log-probabilities under the policy of every token
+ */
+export function observationSurprise(
+	rows: readonly (ObservedRow & { readonly logprobs: ArrayLike<number> })[],
+): number | null {
+	const count = countObserved(rows);
+	if (count === 0) return null;
+	let sum = 0;
+	for (const { observed, logprobs } of rows) {
+		for (let t = 0; t < observed.length; t++) if (observed[t] === 1) sum -= logprobs[t] as number;
+	}
+	return sum / count;
+}
