@@ -129,6 +129,7 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 		comparison: webviewApp('comparison'),
 		runTable: webviewApp('runTable'),
 		pipelineGraph: webviewApp('pipelineGraph'),
+		newSearch: webviewApp('newSearch'),
 		transcript: webviewApp('transcript'),
 		tree: webviewApp('tree'),
 		strategies: webviewApp('strategies'),

@@ -229,6 +229,7 @@ export const panelTypes = {
 	comparison: 'reasoningLab.comparison',
 	runTable: 'reasoningLab.runTable',
 	pipelineGraph: 'reasoningLab.pipelineGraph',
+	newSearch: 'reasoningLab.newSearchForm',
 	tree: 'reasoningLab.tree',
 	strategies: 'reasoningLab.strategies',
 	playground: 'reasoningLab.playground',

@@ -53,9 +53,11 @@ async function pickTemplate(): Promise<ProjectTemplate | undefined> {
 	return picked?.template;
 }
 
-/** Returns the workspace folder if it is empty, or a folder chosen by the user. */
+/** Returns the only workspace folder if it is empty, or a folder chosen by the user. */
 async function pickFolder(template: ProjectTemplate): Promise<vscode.Uri | undefined> {
 	const folders = vscode.workspace.workspaceFolders ?? [];
+	const [only] = folders;
+	if (folders.length === 1 && only?.uri.scheme === 'file' && (await isEmpty(only.uri))) return only.uri;
 	const choices: (vscode.QuickPickItem & { uri: vscode.Uri | null })[] = [];
 	for (const folder of folders) {
 		if (folder.uri.scheme !== 'file') continue;
@@ -77,6 +79,12 @@ async function pickFolder(template: ProjectTemplate): Promise<vscode.Uri | undef
 		title: 'Folder for the new project',
 	});
 	return chosen?.[0];
+}
+
+/** Returns whether a folder contains nothing, except settings of tools such as `.vscode` and `.git`. */
+async function isEmpty(folder: vscode.Uri): Promise<boolean> {
+	const entries = await vscode.workspace.fs.readDirectory(folder);
+	return entries.every(([name]) => name.startsWith('.'));
 }
 
 async function askConflict(conflicts: readonly string[], folder: vscode.Uri): Promise<OnConflict | undefined> {

@@ -57,8 +57,6 @@ test('creates an R1 project, runs its pipeline, then measures, rates and reports
 		await workbench.command('Reasoning Lab: New Project');
 		await workbench.asked('New project');
 		await workbench.pick('DeepSeek-R1 in minutes');
-		await workbench.quickItems().filter({ hasText: 'new folder' }).waitFor();
-		await workbench.quickItems().first().click();
 		await workbench.editorTab('r1.recipe.json').waitFor();
 		assert.ok(existsSync(join(lab.workspace, 'data/general.jsonl')));
 		const quick = join(lab.workspace, 'r1-quick.recipe.json');

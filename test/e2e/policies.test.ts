@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { root } from '../scripts/paths.ts';
 import { skip } from '../support/chromium.ts';
+import { countClicks } from './clickSteps.ts';
 import { diagnoseRun, openEndedRuns, prepareCrashedRun } from './endedRunSteps.ts';
 import { inOrder, Laboratory, readLines, waitUntil } from './laboratory.ts';
 import { TreePage } from './pages/treePage.ts';
@@ -49,6 +50,7 @@ test('ended runs, and views that run a policy', { skip }, async (t) => {
 			.join('\n'),
 	);
 	cpSync(join(root, 'test/fixtures', tree.file), join(lab.workspace, tree.file));
+	cpSync(join(root, 'test/fixtures/trl-run'), join(lab.workspace, 'trl-run'), { recursive: true });
 	const workbench = await lab.workbench();
 	await t.test('a finished run and a crashed run open in the same views', (t) =>
 		openEndedRuns(t, lab, workbench, 'addition'),
@@ -57,6 +59,9 @@ test('ended runs, and views that run a policy', { skip }, async (t) => {
 	await workbench.command('View: Close All Editors');
 	await t.test('the playground queries a run’s checkpoint, branches at a token, compares, and saves a case', (t) =>
 		usePlayground(t, lab, workbench),
+	);
+	await t.test('frequent tasks take few clicks', (t) =>
+		countClicks(t, lab, workbench, { run: 'addition', other: 'killed', foreign: 'trl-run' }),
 	);
 	await t.test('starts a search on a row, watches, replays and branches it, and compares two', (t) =>
 		search(t, lab, workbench),
@@ -76,20 +81,18 @@ async function search(t: TestContext, lab: Laboratory, workbench: WorkbenchPage)
 		// By then the extension has read the file as well.
 		await page.locator('.codelens-decoration').filter({ hasText: 'Search on This Row' }).first().waitFor();
 		await workbench.command('Search on This Row');
+		const form = await workbench.app('newSearch');
+		await form.getByLabel('Policy', { exact: true }).waitFor();
+		assert.equal(await form.getByLabel('Problem', { exact: true }).inputValue(), '3 * 4 + 5 - 2');
+		await workbench.screenshot('search-form');
+		await form.getByLabel('Policy', { exact: true }).selectOption({ label: 'Another policy…' });
 		await workbench.asked('New Search: policy');
-		await workbench.screenshot('search-policy');
 		await workbench.pick('A script...');
 		await workbench.fileDialog(played, 'pupil.json', 'OK');
-		await workbench.asked('strategy');
-		await workbench.pick('Monte Carlo Tree Search');
-		await workbench.asked('parameters of');
-		await workbench.screenshot('search-params');
-		await workbench.pick('Continue with these settings');
-		await workbench.asked(/(step|answer) scorer/);
-		await workbench.quickInput().fill('accuracy');
-		await workbench.pick('accuracy');
-		await workbench.asked('budget');
-		await workbench.pick('100 simulations');
+		await form.getByText('Monte Carlo Tree Search').click();
+		await form.getByLabel('Scorer').selectOption({ label: 'accuracy' });
+		await form.getByLabel('Budget', { exact: true }).selectOption({ label: '100 simulations' });
+		await form.getByRole('button', { name: 'Start' }).click();
 		tree = new TreePage(await workbench.app('tree'));
 	});
 

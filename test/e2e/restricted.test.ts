@@ -58,7 +58,7 @@ test('an untrusted workspace can be viewed, and nothing in it runs until it is t
 			offered.some((title) => title.includes('Compare Runs')),
 			offered.join(),
 		);
-		for (const title of ['Start Run', 'Doctor', 'Verify Reward', 'New Search...']) {
+		for (const title of ['Start Run', 'Doctor', 'Verify Reward', 'New Search']) {
 			assert.ok(!(await workbench.commandsFor(`Reasoning Lab: ${title}`)).includes(`Reasoning Lab: ${title}`), title);
 		}
 		await workbench.openFile('hostile.reward.ts');

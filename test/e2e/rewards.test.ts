@@ -76,8 +76,6 @@ test('writes rewards whose results appear next to their signatures, and trains w
 		await workbench.command('Reasoning Lab: New Project');
 		await workbench.quickItems().filter({ hasText: 'Your own problems' }).waitFor();
 		await page.keyboard.press('Enter');
-		await workbench.quickItems().filter({ hasText: 'Another folder' }).waitFor();
-		await page.keyboard.press('Enter');
 		await workbench.editorTab(/starter\.recipe\.json/).waitFor();
 		for (const name of ['concise', 'steps'])
 			await sidebar.getByRole('treeitem', { name: `${name}, not verified` }).waitFor();
@@ -139,10 +137,9 @@ test('writes rewards whose results appear next to their signatures, and trains w
 
 	await step('a new reward is written; it pays for an answer that is only named', async () => {
 		await workbench.command('Reasoning Lab: New Reward');
-		await workbench.quickItems().filter({ hasText: 'Python' }).waitFor();
-		await page.keyboard.press('Enter');
-		await waitUntil(async () => (await workbench.quickInput().inputValue()) === 'brevity', 'the name is asked for');
-		await workbench.type('right');
+		await workbench.asked('New reward');
+		await workbench.quickInput().fill('right');
+		await workbench.pick('right.reward.py');
 		await workbench.editorTab(/right\.reward\.ts/).waitFor();
 		await right.untilInline(/gold 100% · .*4 cases/);
 		lab.write('rewards/right.cases.jsonl', cases.map((one) => `${JSON.stringify(one)}\n`).join(''));

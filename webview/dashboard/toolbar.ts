@@ -133,7 +133,7 @@ export class Toolbar extends Disposable {
 			this.#pinned,
 			button({
 				label: `Open Rollouts at ${formatCount(step)}`,
-				title: 'Open rollouts at the pinned step (Enter in a chart)',
+				title: 'Open rollouts at the pinned step (Enter, Ctrl+Click or Cmd+Click in a chart)',
 				icon: 'rollouts',
 				onClick: openPinned,
 			}).element,
@@ -201,7 +201,7 @@ export class Toolbar extends Disposable {
 			`step ${step}`,
 			formatClock(link.elapsed[row] ?? 0),
 			table.stageAt(row) ?? '',
-			...events.slice(0, 3),
+			...(events.length === 0 ? ['Ctrl+Click (Cmd+Click) opens its rollouts'] : events.slice(0, 3)),
 		];
 		setText(this.#readout, parts.filter(Boolean).join(' \u00b7 '));
 	}

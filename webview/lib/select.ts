@@ -1,10 +1,13 @@
 import { element, fill } from './dom.ts';
+import { visibleText } from './trace/hiddenCharacters.ts';
 
 export interface SelectChoice {
 	readonly value: string;
 	readonly label: string;
 	/** Tooltip. */
 	readonly title?: string;
+	/** Heading of consecutive choices. */
+	readonly group?: string;
 }
 
 export interface Select {
@@ -24,15 +27,30 @@ export function select(label: string, onChange: (value: string) => void): Select
 			const all = choices.some((choice) => choice.value === value) ? choices : [{ value, label: value }, ...choices];
 			const next = JSON.stringify(all);
 			if (next !== key) {
-				fill(
-					node,
-					...all.map(({ value: id, label: words, title }) =>
-						element('option', { attributes: { value: id }, ...(title === undefined ? {} : { title }) }, words),
-					),
-				);
+				fill(node, ...options(all));
 			}
 			key = next;
 			if (node.value !== value) node.value = value;
 		},
 	};
+}
+
+/** Returns the options, those with a group below its heading. */
+function options(choices: readonly SelectChoice[]): HTMLElement[] {
+	const found: HTMLElement[] = [];
+	let heading = null as { readonly name: string; readonly node: HTMLElement } | null;
+	for (const { value, label, title, group } of choices) {
+		const option = element('option', { attributes: { value }, ...(title === undefined ? {} : { title }) }, label);
+		if (group === undefined) {
+			heading = null;
+			found.push(option);
+			continue;
+		}
+		if (heading?.name !== group) {
+			heading = { name: group, node: element('optgroup', { attributes: { label: visibleText(group) } }) };
+			found.push(heading.node);
+		}
+		heading.node.append(option);
+	}
+	return found;
 }

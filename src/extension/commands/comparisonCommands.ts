@@ -28,8 +28,7 @@ export function comparisonCommands({ picker, store, comparisons }: Needs) {
 		[commandIds.compareRuns]: async (...args: unknown[]) => {
 			const named = args.length === 0 ? [] : await picker.many(args, { title: '', what: 'can be read', applies });
 			const folders = (named ?? []).map((view) => view.folder);
-			const enough = folders.length >= comparedRuns.min;
-			const chosen = enough ? folders : await pick(store, new Set(folders));
+			const chosen = folders.length >= comparedRuns.min ? folders : await pick(store, folders[0] ?? null);
 			if (chosen === undefined) return;
 			if (chosen.length < comparedRuns.min || chosen.length > comparedRuns.max) {
 				throw new Failure(
@@ -45,23 +44,41 @@ export function comparisonCommands({ picker, store, comparisons }: Needs) {
 
 const applies = (view: RunView): boolean => view.record !== null;
 
-async function pick(store: RunStore, chosen: ReadonlySet<string>): Promise<string[] | undefined> {
+/**
+ * Asks which runs to compare.
+ * @param first run to compare with another one; null if several are to be chosen
+ */
+async function pick(store: RunStore, first: string | null): Promise<string[] | undefined> {
 	await store.ready;
-	const views = store.own.filter(applies);
-	if (views.length < comparedRuns.min) {
+	const views = store.own.filter((view) => applies(view) && view.folder !== first);
+	const given = first === null ? undefined : store.get(first);
+	const known = views.length + (given === undefined ? 0 : 1);
+	if (known < comparedRuns.min) {
 		throw noOwnRuns(
 			store,
-			views.length === 0 ? 'There are no runs to compare.' : 'There is only one run. A comparison requires two.',
+			known === 0 ? 'There are no runs to compare.' : 'There is only one run. A comparison requires two.',
 			'Start another run, or add a run folder.',
 		);
 	}
 	const now = Date.now() / 1000;
 	const shared = sharedNames(store.runs);
+	const item = (view: RunView) => {
+		const { label, description, icon } = presentRun(view, now, shared.get(nameOf(view)));
+		return { label: `$(${icon.id}) ${label}`, description, folder: view.folder as string | null };
+	};
+	if (given !== undefined) {
+		const several = { label: '$(checklist) Several runs...', description: '', folder: null };
+		const other = await showQuickPick([...views.map(item), ...(views.length > 1 ? [several] : [])], {
+			title: `Compare ${nameOf(given)} with`,
+			placeHolder: 'Select a run',
+			matchOnDescription: true,
+		});
+		if (other === undefined) return undefined;
+		if (other.folder !== null) return [given.folder, other.folder];
+	}
+	const all = given === undefined ? views : [given, ...views];
 	const picked = await showQuickPick(
-		views.map((view) => {
-			const { label, description, icon } = presentRun(view, now, shared.get(nameOf(view)));
-			return { label: `$(${icon.id}) ${label}`, description, folder: view.folder, picked: chosen.has(view.folder) };
-		}),
+		all.map((view) => ({ ...item(view), picked: view === given })),
 		{
 			title: 'Compare Runs',
 			placeHolder: `Choose ${comparedRuns.min} to ${comparedRuns.max} runs`,
@@ -69,5 +86,5 @@ async function pick(store: RunStore, chosen: ReadonlySet<string>): Promise<strin
 			matchOnDescription: true,
 		},
 	);
-	return picked?.map(({ folder }) => folder);
+	return picked?.flatMap(({ folder }) => folder ?? []);
 }

@@ -8,6 +8,7 @@ import { addPolicyCommands, type LazyPolicies } from '../policies/lazyPolicies.t
 import { PoliciesTree } from '../policies/policiesTree.ts';
 import { addSearchCommands, type LazySearches } from '../search/lazySearches.ts';
 import { SearchesTree } from '../search/searchesTree.ts';
+import type { SearchRequest } from '../search/searchRequest.ts';
 import type { PytorchServices } from './registerPytorch.ts';
 import type { RewardServices } from './registerRewards.ts';
 import type { RunServices } from './registerRuns.ts';
@@ -37,6 +38,7 @@ export function registerSearches(
 				tree: searchesTree,
 				memory: context.workspaceState,
 				openTree: (place) => trees.open(place),
+				openForm: (request) => forms.open(null, request),
 				openComparison: (folder) => strategies.open(folder),
 			});
 		}),
@@ -58,6 +60,11 @@ export function registerSearches(
 			const [{ treePanels }, { actions }] = await Promise.all([import('../panels/tree/treePanel.ts'), searches.get()]);
 			return treePanels(panels, actions);
 		}),
+	);
+	const forms: LazyPanels<SearchRequest, null> = keep(
+		new LazyPanels<SearchRequest, null>(panelTypes.newSearch, async () =>
+			(await import('../panels/newSearch/newSearchPanel.ts')).newSearchPanels(panels, await searches.get()),
+		),
 	);
 	const strategies: LazyPanels<never> = keep(
 		new LazyPanels<never>(panelTypes.strategies, async () => {

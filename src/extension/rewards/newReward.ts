@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
 import { exists } from '../exists.ts';
-import { showInputBox, showQuickPick } from '../quickInput.ts';
+import { showQuickPick } from '../quickInput.ts';
 import { displayText } from '../runView.ts';
 import type { RewardFileList } from './rewardFileList.ts';
 import { elsewhere } from './rewardFileList.ts';
@@ -43,33 +43,29 @@ export async function newReward(
 	places: { readonly extension: vscode.Uri; readonly files: RewardFileList },
 	answers: NewRewardAnswers,
 ): Promise<vscode.Uri | undefined> {
-	const title = 'New reward';
-	const language =
-		answers.language ?? (await showQuickPick(languages, { title, placeHolder: 'Select a language' }))?.language;
-	if (language === undefined) return undefined;
 	const folder = answers.folder ?? (await pickFolder(places.files));
 	if (folder === undefined) return undefined;
-	const extension = extensions[language];
-	const fileOf = (name: string) => vscode.Uri.joinPath(folder, `${name}.reward.${extension}`);
-	const fault = async (name: string): Promise<string | undefined> => {
+	const fileOf = (name: string, language: NewLanguage) =>
+		vscode.Uri.joinPath(folder, `${name}.reward.${extensions[language]}`);
+	const fault = async (name: string, language: NewLanguage): Promise<string | undefined> => {
 		if (!nameForm.test(name)) return 'Use letters, digits, and _, starting with a letter.';
 		if (taken.has(name.toLowerCase())) return `${name} is a reserved word.`;
-		return (await exists(fileOf(name))) ? `${name}.reward.${extension} already exists.` : undefined;
+		return (await exists(fileOf(name, language)))
+			? `${name}.reward.${extensions[language]} already exists.`
+			: undefined;
 	};
-	const name =
-		answers.name ??
-		(await showInputBox({
-			title,
-			prompt: 'Name of the reward and its file',
-			value: (await fault('brevity')) === undefined ? 'brevity' : '',
-			validateInput: fault,
-		}));
-	if (name === undefined) return undefined;
-	const wrong = await fault(name);
+	const chosen =
+		answers.language !== undefined && answers.name !== undefined
+			? { language: answers.language, name: answers.name }
+			: await askNameAndLanguage(answers, fault);
+	if (chosen === undefined) return undefined;
+	const { language, name } = chosen;
+	const wrong = await fault(name, language);
 	if (wrong !== undefined) throw new Failure('invalid', `"${name}" is not a valid reward name. ${wrong}`);
+	const extension = extensions[language];
+	const file = fileOf(name, language);
 	const media = vscode.Uri.joinPath(places.extension, 'media');
 	const template = vscode.Uri.joinPath(media, 'templates', 'reward');
-	const file = fileOf(name);
 	try {
 		await vscode.workspace.fs.createDirectory(folder);
 		const cases = vscode.Uri.joinPath(folder, `${name}.cases.jsonl`);
@@ -89,6 +85,66 @@ export async function newReward(
 	await places.files.refresh();
 	if (answers.open ?? true) await vscode.window.showTextDocument(file, { preview: false });
 	return file;
+}
+
+interface LanguageItem extends vscode.QuickPickItem {
+	/** null for a message about a name that cannot be used. */
+	readonly language: NewLanguage | null;
+}
+
+type NameFault = (name: string, language: NewLanguage) => Promise<string | undefined>;
+
+/**
+ * Asks for name and language at once: choosing a language creates the reward, under the name in the field or under the
+ * first free one. Returns undefined if the user canceled.
+ */
+async function askNameAndLanguage(
+	answers: NewRewardAnswers,
+	fault: NameFault,
+): Promise<{ language: NewLanguage; name: string } | undefined> {
+	const offered = languages.filter(({ language }) => answers.language === undefined || answers.language === language);
+	const standard = answers.name ?? (await freeName(fault));
+	const pick = vscode.window.createQuickPick<LanguageItem>();
+	const nameOf = () => (pick.value.trim() === '' ? standard : pick.value.trim());
+	const show = async () => {
+		const name = nameOf();
+		const items = await Promise.all(
+			offered.map(async (item): Promise<LanguageItem> => {
+				const wrong = await fault(name, item.language);
+				return wrong === undefined
+					? { ...item, description: `${name}.reward.${extensions[item.language]}`, alwaysShow: true }
+					: { label: `$(error) ${item.label}`, description: wrong, language: null, alwaysShow: true };
+			}),
+		);
+		if (name === nameOf()) pick.items = items;
+	};
+	pick.title = 'New reward';
+	pick.placeholder = `Enter a name, or select a language for ${standard}`;
+	pick.ignoreFocusOut = true;
+	await show();
+	return new Promise((resolve) => {
+		pick.onDidChangeValue(() => void show());
+		pick.onDidAccept(() => {
+			const language = pick.selectedItems[0]?.language;
+			if (language === undefined || language === null) return;
+			resolve({ language, name: nameOf() });
+			pick.dispose();
+		});
+		pick.onDidHide(() => {
+			resolve(undefined);
+			pick.dispose();
+		});
+		pick.show();
+	});
+}
+
+/** Returns the first of brevity, brevity2, ... that is free in both languages. */
+async function freeName(fault: NameFault): Promise<string> {
+	for (let i = 1; ; i++) {
+		const name = i === 1 ? 'brevity' : `brevity${i}`;
+		const faults = await Promise.all(languages.map(({ language }) => fault(name, language)));
+		if (faults.every((wrong) => wrong === undefined)) return name;
+	}
 }
 
 export function newRewardAnswers(argument: unknown): NewRewardAnswers {

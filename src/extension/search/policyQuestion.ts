@@ -25,7 +25,7 @@ export async function askPolicy(
 	for (;;) {
 		const answer = await askChoice<PolicySpec | 'script' | 'server'>(
 			question,
-			Promise.all([policies().then((workbench) => workbench.serverChoices()), runPolicies(store)]).then((lists) => [
+			Promise.all([policies().then((workbench) => workbench.serverChoices()), runChoices(store)]).then((lists) => [
 				...lists.flat(),
 				{
 					label: '$(add) Add a server...',
@@ -56,15 +56,27 @@ export async function askPolicy(
 	}
 }
 
-async function runPolicies(store: RunStore): Promise<Choice<PolicySpec>[]> {
-	const choices: Choice<PolicySpec>[] = [];
+/** A policy of a run. */
+export interface RunPolicy {
+	/** Name of the run, and the step of a checkpoint. */
+	readonly label: string;
+	/** What is known about the weights: stage, accuracy. */
+	readonly detail: string;
+	readonly spec: PolicySpec;
+	readonly best: boolean;
+}
+
+/** Returns the policies of the workspace's runs: newest run first, with its current weights before its checkpoints. */
+export async function runPolicies(store: Pick<RunStore, 'own'>): Promise<RunPolicy[]> {
+	const found: RunPolicy[] = [];
 	for (const view of store.own.filter((run) => !isForeign(run)).slice(0, maxRuns)) {
 		const name = nameOf(view);
 		if (isLive(view)) {
-			choices.push({
-				label: `$(pulse) ${name}`,
-				description: 'current weights',
-				value: { kind: 'engine', run: view.folder },
+			found.push({
+				label: name,
+				detail: 'current weights',
+				spec: { kind: 'engine', run: view.folder },
+				best: false,
 			});
 		}
 		for (const { step, path, stage, score, best } of (await listCheckpoints(view.folder).catch(() => [])).reverse()) {
@@ -73,12 +85,21 @@ async function runPolicies(store: RunStore): Promise<Choice<PolicySpec>[]> {
 				score === null ? null : `accuracy ${formatPercent(score)}`,
 				best ? 'best' : null,
 			];
-			choices.push({
-				label: `$(save) ${name}, step ${step}`,
-				description: parts.filter((part) => part !== null).join(', '),
-				value: { kind: 'checkpoint', folder: join(path) },
+			found.push({
+				label: `${name}, step ${step}`,
+				detail: parts.filter((part) => part !== null).join(', '),
+				spec: { kind: 'checkpoint', folder: join(path) },
+				best,
 			});
 		}
 	}
-	return choices;
+	return found;
+}
+
+async function runChoices(store: RunStore): Promise<Choice<PolicySpec>[]> {
+	return (await runPolicies(store)).map(({ label, detail, spec }) => ({
+		label: `$(${spec.kind === 'engine' ? 'pulse' : 'save'}) ${label}`,
+		description: detail,
+		value: spec,
+	}));
 }

@@ -22,7 +22,8 @@ export async function problemOfRollout(
 	return { prompt, answer: goldText(answer), row: fields };
 }
 
-function withoutTemplate(text: string, template: string | undefined): string {
+/** Removes the prompt template of a run from a prompt, if it is there. */
+export function withoutTemplate(text: string, template: string | undefined): string {
 	const [before = '', after = ''] = template?.split('{prompt}') ?? [];
 	const inside = text.length >= before.length + after.length && text.startsWith(before) && text.endsWith(after);
 	return inside ? text.slice(before.length, text.length - after.length) : text;

@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 import * as vscode from 'vscode';
 import type { ScorerScope } from '../../core/search/scorer.ts';
+import type { OfferedScorer } from '../../protocol/newSearchMessages.ts';
 import type { PolicySpec } from '../../protocol/policySpec.ts';
 import { builtInRewardNames } from '../../protocol/recipe/builtInRewards.ts';
 import type { ScorerSpec } from '../../protocol/searchSpec.ts';
@@ -36,7 +37,41 @@ const judging: readonly Judging[] = [
 		['checkpoint', 'engine'],
 	],
 ];
-const majority: Judging = ['Majority', 'fraction of answers that agree', { use: 'majority' }];
+const majority = ['Majority', 'fraction of answers that agree', { use: 'majority' }] as const satisfies Judging;
+
+/** Built-in rewards that don't need the gold answer. */
+const builtInScorers = builtInRewardNames.filter((name) => name !== 'accuracy');
+
+const reward = (spec: string | Record<string, unknown>, oracle: boolean): ScorerSpec => ({
+	use: 'reward',
+	reward: spec,
+	gold: oracle,
+});
+
+async function rewardsIn(files: RewardFileList): Promise<{ file: string; name: string }[]> {
+	const named = async (file: string) => (await files.rewardsOf(file)).map((name) => ({ file, name }));
+	return (await Promise.all((await files.files()).map(named))).flat();
+}
+
+/** Returns every scorer that a search can use, for a form that shows those that fit. */
+export async function offeredScorers(files: RewardFileList): Promise<OfferedScorer[]> {
+	const scorer = (label: string, detail: string, spec: ScorerSpec, steps = false, oracle = false) => ({
+		...{ label: displayText(label, 80), detail: displayText(detail, 200), spec, steps, oracle },
+	});
+	return [
+		...judging.map(([label, detail, spec]) => scorer(label, detail, spec, true)),
+		scorer(...majority),
+		...(await rewardsIn(files)).map(({ file, name }) => scorer(name, basename(file), reward({ file, name }, false))),
+		...builtInScorers.map((name) => scorer(name, 'built-in reward', reward(name, false))),
+		scorer(
+			'accuracy',
+			'oracle: uses the gold answer, so the result is an upper bound',
+			reward('accuracy', true),
+			false,
+			true,
+		),
+	];
+}
 
 /**
  * Prompts for the scorer, which rates each step or only finished completions.
@@ -60,14 +95,7 @@ export async function askScorer(
 	proposed: ScorerSpec | null,
 ): Promise<Answer> {
 	const same = JSON.stringify(proposed);
-	const rewards = await Promise.all(
-		(await files.files()).map(async (file) => (await files.rewardsOf(file)).map((name) => ({ file, name }))),
-	);
-	const reward = (spec: string | Record<string, unknown>, oracle: boolean): ScorerSpec => ({
-		use: 'reward',
-		reward: spec,
-		gold: oracle,
-	});
+	const rewards = await rewardsIn(files);
 	const separator = (label: string) => ({ label, kind: vscode.QuickPickItemKind.Separator });
 	return askChoice<ScorerSpec | null>(
 		question,
@@ -81,14 +109,12 @@ export async function askScorer(
 				? []
 				: [
 						separator('Rewards'),
-						...rewards.flat().map(({ file, name }) => ({
+						...rewards.map(({ file, name }) => ({
 							label: displayText(name, 80),
 							description: displayText(basename(file), 80),
 							value: reward({ file, name }, false),
 						})),
-						...builtInRewardNames
-							.filter((name) => name !== 'accuracy')
-							.map((name) => ({ label: name, description: 'built-in', value: reward(name, false) })),
+						...builtInScorers.map((name) => ({ label: name, description: 'built-in', value: reward(name, false) })),
 						...(gold
 							? [
 									separator('Uses the gold answer (upper bound, not a fair result)'),

@@ -1,12 +1,12 @@
 import { rename } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, normalize } from 'node:path';
-import * as v from 'valibot';
+import type * as v from 'valibot';
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
-import { formatCounted, formatPercent } from '../../base/format.ts';
+import { formatCounted } from '../../base/format.ts';
 import { decode, decodeOrThrow } from '../../protocol/decode.ts';
-import { policySpecSchema } from '../../protocol/policySpec.ts';
-import { searchSpecSchema } from '../../protocol/searchSpec.ts';
+import type { SearchDraft } from '../../protocol/newSearchMessages.ts';
+import type { SearchSpec } from '../../protocol/searchSpec.ts';
 import { type SearchProblem, searchBudgetSchema } from '../../protocol/treeLog.ts';
 import { listCheckpoints } from '../../runs/checkpointFiles.ts';
 import { isBeingSearched, searchLogEnding } from '../../runs/searchLog.ts';
@@ -17,54 +17,27 @@ import { showInputBox, showQuickPick } from '../quickInput.ts';
 import { displayText, nameOf } from '../runView.ts';
 import type { AgreedSearches } from './agreedSearches.ts';
 import { askBudget } from './budgetQuestion.ts';
-import { askSearch, askStrategy, type SearchDraft, type WantedSearch } from './newSearchFlow.ts';
 import { askPolicy } from './policyQuestion.ts';
 import { problemOfLine } from './problemOfRow.ts';
 import { askChoice, type Choice, type NoAnswer } from './questions.ts';
+import type { SearchForm } from './searchForm.ts';
 import type { SearchWorkbenchNeeds } from './searchNeeds.ts';
 import { presentSearch, searchName } from './searchPresentation.ts';
+import type { StartSearch } from './searchRequest.ts';
 import { searchSettings } from './searchSettings.ts';
 import type { SearchStore, SearchView } from './searchStore.ts';
 import { chooseTreeFile, isFile } from './treeFileQuestion.ts';
 import { treePlaceOf } from './treePlaceOf.ts';
+import { isComplete, presetSchema, type WantedSearch, wantedSearch } from './wantedSearch.ts';
 import type { WindowSearches } from './windowSearches.ts';
-
-const lastKey = 'searches.last';
 
 interface Needs extends SearchWorkbenchNeeds {
 	readonly searches: WindowSearches;
 	readonly list: SearchStore;
 	readonly goOn: TreeActions;
 	readonly agreed: AgreedSearches;
+	readonly form: SearchForm;
 }
-
-/** Argument for running the command programmatically: a partial search description and output options. */
-const presetSchema = v.object({
-	...v.partial(
-		v.omit(searchSpecSchema, ['sampling', 'split', 'concurrency', 'seed', 'params', 'guide', 'judge', 'budget']),
-	).entries,
-	policy: v.optional(policySpecSchema),
-	params: v.optional(v.record(v.string(), v.unknown())),
-	guide: v.optional(v.unknown()),
-	judge: v.optional(v.unknown()),
-	sampling: v.optional(v.unknown()),
-	split: v.optional(v.unknown()),
-	budget: v.optional(searchBudgetSchema),
-	concurrency: v.optional(v.number()),
-	seed: v.optional(v.number()),
-	problem: v.optional(
-		v.object({
-			prompt: v.string(),
-			answer: v.optional(v.nullable(v.string()), null),
-			row: v.optional(v.record(v.string(), v.unknown()), {}),
-		}),
-	),
-	/** Log path. The file must not exist. */
-	log: v.optional(v.string()),
-	/** Whether to open the search tree. Default: true. */
-	open: v.optional(v.boolean()),
-});
-type Preset = v.InferOutput<typeof presetSchema>;
 
 /** Search commands. */
 export class SearchCommands {
@@ -76,13 +49,20 @@ export class SearchCommands {
 
 	/**
 	 * *New Search*: accepts a partial description `{problem?, policy?, strategy?, params?, guide?, judge?, budget?,
-	 * sampling?, split?, concurrency?, seed?, log?, open?}` and prompts for the rest. Resolves to the log path.
+	 * sampling?, split?, concurrency?, seed?, log?, open?}`, and opens the form if something without a default is missing.
+	 * Resolves to the log path, or to undefined if the form is closed.
 	 */
 	async newSearch(argument?: unknown): Promise<string | undefined> {
 		this.#requireTrust();
 		const { log, open, ...draft } = presetOf(argument);
-		const wanted = await this.#ask(draft as SearchDraft);
-		return wanted === null ? undefined : this.#start(wanted, log, open ?? true);
+		if (isComplete(draft)) return this.#start(wantedSearch(draft), draft, log, open ?? true);
+		return this.#openForm(draft, log, open);
+	}
+
+	/** Starts what was entered in the form. */
+	startDraft(draft: SearchDraft, split: SearchDraft['split'], log?: string, open = true): Promise<string> {
+		this.#requireTrust();
+		return this.#start(wantedSearch({ ...draft, split }), draft, log, open);
 	}
 
 	/** *Search on This Row*: uses the given zero-based line of an open dataset file, or the line at the cursor. */
@@ -106,7 +86,7 @@ export class SearchCommands {
 		return this.newSearch({ ...(preset as object | undefined), problem });
 	}
 
-	/** *Search from Checkpoint*: uses the given run folder and step, or prompts for them. */
+	/** *Search from Checkpoint*: uses the given run folder, or prompts for it, and the given step, or the best checkpoint. */
 	async searchFromCheckpoint(run?: unknown, step?: unknown, preset?: unknown): Promise<string | undefined> {
 		this.#requireTrust();
 		const { store } = this.#needs;
@@ -125,22 +105,7 @@ export class SearchCommands {
 		const chosen =
 			typeof step === 'number'
 				? checkpoints.find((checkpoint) => checkpoint.step === step)
-				: (
-						await showQuickPick(
-							checkpoints.map((checkpoint) => ({
-								label: `Step ${checkpoint.step}`,
-								description: [
-									checkpoint.stage === null ? null : displayText(checkpoint.stage, 40),
-									checkpoint.score === null ? null : `accuracy ${formatPercent(checkpoint.score)}`,
-									checkpoint.best ? 'best' : null,
-								]
-									.filter((part) => part !== null)
-									.join(', '),
-								checkpoint,
-							})),
-							{ title: `Search with ${nameOf(view)}`, placeHolder: 'Select a checkpoint' },
-						)
-					)?.checkpoint;
+				: (checkpoints.find(({ best }) => best) ?? checkpoints[0]);
 		if (chosen === undefined) return undefined;
 		return this.newSearch({ ...(preset as object | undefined), policy: { kind: 'checkpoint', folder: chosen.path } });
 	}
@@ -156,34 +121,29 @@ export class SearchCommands {
 		const { spec } = agreed;
 		const problem: SearchProblem = view.start.problem;
 		const question = { title: `Again: ${searchName(view)}`, step: 1, steps: 1 };
-		const choices: Choice<'seed' | 'strategy' | 'policy' | 'budget' | 'problem'>[] = [
+		const choices: Choice<'seed' | 'policy' | 'budget' | 'form'>[] = [
 			{ label: '$(refresh) Different seed', description: `${spec.strategy}, seed ${spec.seed + 1}`, value: 'seed' },
-			{ label: '$(type-hierarchy) Different strategy...', value: 'strategy' },
 			{ label: '$(server-process) Different policy...', value: 'policy' },
 			{ label: '$(dashboard) Different budget...', value: 'budget' },
-			{ label: '$(list-flat) Different problem...', value: 'problem' },
+			{ label: '$(list-flat) Different strategy, problem, or settings...', value: 'form' },
 		];
 		const answer = await askChoice(question, choices);
 		if (answer === 'back' || answer === 'cancel') return undefined;
-		const { strategy: _s, params: _p, guide: _g, judge: _j, ...kept } = spec;
+		const again = (change: Partial<SearchSpec>) => this.startDraft({ ...spec, ...change, problem }, spec.split);
 		switch (answer.value) {
 			case 'seed':
-				return this.#start({ spec: { ...spec, seed: spec.seed + 1 }, problem }, undefined, true);
-			case 'strategy': {
-				const strategy = answered(await askStrategy(question, spec.strategy));
-				return strategy && this.#askAndStart({ ...kept, strategy, params: {}, problem });
-			}
+				return again({ seed: spec.seed + 1 });
 			case 'policy': {
-				const policy = answered(await this.#askPolicy(question, spec.policy));
-				return policy && this.#start({ spec: { ...spec, policy }, problem }, undefined, true);
+				const policy = answered(await askPolicy(question, this.#needs.store, this.#needs.policies, spec.policy));
+				return policy && again({ policy });
 			}
 			case 'budget': {
 				const standard = searchSettings.budget(vscode.Uri.file(view.log));
 				const budget = answered(await askBudget(question, standard, spec.budget));
-				return budget && this.#start({ spec: { ...spec, budget }, problem }, undefined, true);
+				return budget && again({ budget });
 			}
-			case 'problem':
-				return this.#askAndStart({ ...spec });
+			case 'form':
+				return this.#openForm({ ...spec, problem });
 		}
 	}
 
@@ -287,30 +247,19 @@ export class SearchCommands {
 		if (reason !== null) throw new Failure('denied', reason, 'Trust the workspace, then try again.');
 	}
 
-	async #askAndStart(draft: SearchDraft): Promise<string | undefined> {
-		const wanted = await this.#ask(draft);
-		return wanted === null ? undefined : this.#start(wanted, undefined, true);
-	}
-
-	#ask(draft: SearchDraft): Promise<WantedSearch | null> {
-		const last = decode(presetSchema, this.#needs.memory.get(lastKey) ?? {});
-		return askSearch(draft, (last.ok ? last.value : {}) as SearchDraft, {
-			files: this.#needs.files,
-			askPolicy: (question, proposed) => this.#askPolicy(question, proposed),
+	#openForm(draft: SearchDraft, log?: string, open = true): Promise<string | undefined> {
+		const start: StartSearch = (chosen, split) => this.startDraft(chosen, split, log, open);
+		return new Promise((done, failed) => {
+			Promise.resolve(this.#needs.openForm({ draft, start, done })).catch(failed);
 		});
 	}
 
-	#askPolicy(question: Parameters<typeof askPolicy>[0], proposed: Parameters<typeof askPolicy>[3]) {
-		return askPolicy(question, this.#needs.store, this.#needs.policies, proposed);
-	}
-
-	async #start({ spec, problem }: WantedSearch, log: string | undefined, open: boolean): Promise<string> {
-		const { searches, memory, openTree, list } = this.#needs;
+	async #start({ spec, problem }: WantedSearch, draft: SearchDraft, log: string | undefined, open: boolean) {
+		const { searches, form, openTree, list } = this.#needs;
 		const words = { title: 'Starting the search', why: 'Loading the policy...', view: viewIds.searches };
 		const path = await withProgress(words, (signal) => searches.start({ spec, problem, log }, signal));
-		const { policy, strategy, params, guide, budget, sampling, split } = spec;
-		await (await this.#needs.policies()).store.used(policy);
-		await memory.update(lastKey, { policy, strategy, params, guide: guide ?? undefined, budget, sampling, split });
+		await (await this.#needs.policies()).store.used(spec.policy);
+		await form.remember(draft);
 		if (open) await openTree({ path });
 		void list.refresh();
 		return path;
@@ -363,7 +312,7 @@ export class SearchCommands {
 const answered = <T>(answer: { readonly value: T } | NoAnswer): T | undefined =>
 	answer === 'back' || answer === 'cancel' ? undefined : answer.value;
 
-function presetOf(argument: unknown): Preset {
+function presetOf(argument: unknown): v.InferOutput<typeof presetSchema> {
 	// Editor menus pass a Uri.
 	if (typeof argument !== 'object' || argument === null || argument instanceof vscode.Uri) {
 		const editor = vscode.window.activeTextEditor;

@@ -5,6 +5,7 @@ import type { PolicyWorkbench } from '../policies/policyWorkbench.ts';
 import type { RewardFileList } from '../rewards/rewardFileList.ts';
 import type { RunStore } from '../runStore.ts';
 import type { SearchesTree } from './searchesTree.ts';
+import type { SearchRequest } from './searchRequest.ts';
 import type { WindowSearchesOptions } from './windowSearches.ts';
 
 export interface SearchWorkbenchNeeds extends WindowSearchesOptions {
@@ -15,6 +16,8 @@ export interface SearchWorkbenchNeeds extends WindowSearchesOptions {
 	/** Stores the most recent choices. */
 	readonly memory: vscode.Memento;
 	readonly openTree: (place: TreePlace) => unknown;
+	/** Opens the form of *New Search*. */
+	readonly openForm: (request: SearchRequest) => unknown;
 	readonly openComparison: (folder: string) => unknown;
 	/** Configured servers and recently used policies. */
 	readonly policies: () => Promise<PolicyWorkbench>;

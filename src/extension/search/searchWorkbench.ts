@@ -16,6 +16,7 @@ import { ComparisonCommand } from './comparisonCommand.ts';
 import { ResearchCommands } from './researchCommands.ts';
 import { SearchCommands } from './searchCommands.ts';
 import type { SearchList } from './searchesTree.ts';
+import { SearchForm } from './searchForm.ts';
 import type { SearchWorkbenchNeeds } from './searchNeeds.ts';
 import { presentSearch, searchName } from './searchPresentation.ts';
 import { searchSettings } from './searchSettings.ts';
@@ -28,6 +29,7 @@ export class SearchWorkbench extends Disposable {
 	readonly searches: WindowSearches;
 	readonly store: SearchStore;
 	readonly commands: SearchCommands;
+	readonly form: SearchForm;
 	readonly comparisons: ComparisonCommand;
 	readonly research: ResearchCommands;
 	readonly #agreed: AgreedSearches;
@@ -39,7 +41,8 @@ export class SearchWorkbench extends Disposable {
 		this.store = this.register(new SearchStore(this.searches, needs.store));
 		this.#agreed = new AgreedSearches(needs.memory);
 		const own = { searches: this.searches, list: this.store, agreed: this.#agreed };
-		this.commands = new SearchCommands({ ...needs, ...own, goOn: this.actions });
+		this.form = new SearchForm({ ...needs, searches: this.searches });
+		this.commands = new SearchCommands({ ...needs, ...own, form: this.form, goOn: this.actions });
 		this.research = this.register(
 			new ResearchCommands({ ...own, notices: needs.notices, memory: needs.memory, commands: this.commands }),
 		);

@@ -15,6 +15,7 @@ export type AppName =
 	| 'comparison'
 	| 'runTable'
 	| 'pipelineGraph'
+	| 'newSearch'
 	| 'episode'
 	| 'tree'
 	| 'strategies'

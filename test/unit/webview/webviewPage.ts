@@ -33,6 +33,7 @@ export interface WebviewOptions {
 		| 'comparison'
 		| 'runTable'
 		| 'pipelineGraph'
+		| 'newSearch'
 		| 'tree'
 		| 'strategies'
 		| 'dataset'

@@ -272,7 +272,7 @@ export class Plot extends Disposable {
 		};
 	}
 
-	/** Pins the clicked step. Ignores the click at the end of a drag, and double-clicks, which zoom out. */
+	/** Pins the clicked step; with Ctrl or Cmd, opens its rollouts. Ignores the click at the end of a drag, and double-clicks, which zoom out. */
 	#pinByClick({ over }: uPlot): void {
 		const { link } = this.#options;
 		let pressed = Number.NaN;
@@ -280,8 +280,12 @@ export class Plot extends Disposable {
 		over.addEventListener('mousedown', ({ clientX }) => {
 			pressed = clientX;
 		});
-		over.addEventListener('click', ({ button, detail, clientX }) => {
+		over.addEventListener('click', ({ button, detail, clientX, ctrlKey, metaKey }) => {
 			if (button !== 0 || detail !== 1 || !(Math.abs(clientX - pressed) < 4)) return;
+			if ((ctrlKey || metaKey) && link.cursor !== null) {
+				this.#options.onOpen(link.cursor);
+				return;
+			}
 			before = link.pinned;
 			link.pin(link.cursor);
 		});

@@ -9,7 +9,7 @@ import { decodeOrThrow } from '../../../../src/protocol/decode.ts';
 import { rolloutLineSchema } from '../../../../src/protocol/rolloutLine.ts';
 import { folderFor } from '../../search/searchFixtures.ts';
 
-const { readBudget } = await import('../../../../src/extension/search/budgetQuestion.ts');
+const { readBudget } = await import('../../../../src/core/search/budgetText.ts');
 
 test('the problem is read from the usual dataset columns, and the answer as stated', () => {
 	const of = (row: unknown) => {

@@ -1,0 +1,58 @@
+import { medianOf } from '../diagnosis/series.ts';
+import type { TraceTags } from '../trace/trace.ts';
+import type { StepSplit } from './search.ts';
+import { stepRuleOf } from './stepRule.ts';
+
+/** A completion of the policy that a search will use. */
+export interface SampledText {
+	readonly text: string;
+	/** Number of tokens; null if not recorded. */
+	readonly tokens: number | null;
+}
+
+export interface SuggestedSplit {
+	/** A rule by name; see {@link StepSplit}. */
+	readonly split: Extract<StepSplit, string>;
+	/** Median number of steps per completion. */
+	readonly steps: number;
+}
+
+/** Rules by separators, from the longest steps to the shortest. */
+const separated = ['paragraphs', 'lines', 'sentences'] as const;
+/** Limits for a number of steps that is worth searching: with fewer, a search only chooses among whole completions. */
+const [fewest, most] = [3, 60] as const;
+/** Number of steps to aim for with a rule that counts tokens. */
+const tokenSteps = 4;
+/** Steps are counted in this much of a text, because a run's texts can be of any length. */
+const counted = { characters: 20_000, steps: 200 } as const;
+
+/**
+ * Returns the rule with the longest steps by which completions have several steps, or a number of tokens if their text
+ * has no separators; null if that is unknown too.
+ */
+export function suggestSplit(samples: readonly SampledText[], tags: TraceTags): SuggestedSplit | null {
+	const texts = samples.filter(({ text }) => text.trim() !== '');
+	for (const split of separated) {
+		const steps = medianOf(texts.map(({ text }) => countSteps(text, split, tags)));
+		if (steps >= fewest && steps <= most) return { split, steps };
+	}
+	const tokens = medianOf(texts.flatMap((sample) => sample.tokens ?? []));
+	if (Number.isNaN(tokens)) return null;
+	const size = 2 ** Math.floor(Math.log2(Math.max(1, tokens / tokenSteps)));
+	if (size < 2) return { split: 'completion', steps: 1 };
+	return { split: `tokens-${size}`, steps: Math.ceil(tokens / size) };
+}
+
+/** Counts the steps of a completion in the way a search would cut it. */
+function countSteps(completion: string, split: (typeof separated)[number], tags: TraceTags): number {
+	const rule = stepRuleOf(split, tags);
+	let rest = completion.slice(0, counted.characters);
+	let steps = 0;
+	while (rule !== null && rest !== '' && steps < counted.steps) {
+		const end = rule.end(rest);
+		if (end < 0) return rule.empty(rest) ? steps : steps + 1;
+		steps++;
+		rest = rest.slice(end);
+	}
+	return steps;
+}

@@ -1,0 +1,116 @@
+import * as vscode from 'vscode';
+import {
+	type NewSearchCommand,
+	type NewSearchEvent,
+	newSearchCommandSchema,
+	newSearchRequests,
+	type SearchDraft,
+} from '../../../protocol/newSearchMessages.ts';
+import { commandIds, panelTypes } from '../../ids.ts';
+import type { SearchForm } from '../../search/searchForm.ts';
+import type { SearchRequest, StartSearch } from '../../search/searchRequest.ts';
+import { AppPanel, type PanelContext, type RequestHandlers } from '../panelBase.ts';
+import { PanelSet } from '../panelSet.ts';
+
+const app = {
+	name: 'newSearch',
+	viewType: panelTypes.newSearch,
+	commands: newSearchCommandSchema,
+	requests: newSearchRequests,
+} as const;
+
+/** What the form needs of the search features. */
+export interface FormSearches {
+	readonly form: SearchForm;
+	/** Starts the search of a form that was restored after a reload, which no caller waits for. */
+	readonly commands: { readonly startDraft: StartSearch };
+}
+
+/** The form of *New Search*. The search starts here; the tree replaces the form. */
+class NewSearchPanel extends AppPanel<NewSearchEvent, NewSearchCommand, typeof newSearchRequests> {
+	readonly #searches: FormSearches;
+	#request: SearchRequest | undefined;
+	/** The draft that the page has not received; null if it keeps what it has. */
+	#draft: SearchDraft | null;
+
+	protected readonly handlers: RequestHandlers<typeof newSearchRequests> = {
+		facts: ({ policy }) => this.#searches.form.facts(policy),
+		choosePolicy: () => this.#searches.form.choosePolicy(),
+		chooseProblem: () => this.#searches.form.chooseProblem(),
+		start: async ({ draft, split }) => {
+			const request = this.#request;
+			const log = await (request?.start(draft, split) ?? this.#searches.commands.startDraft(draft, split));
+			// In the meantime, the form may have been used for another search, for which it stays open.
+			if (request !== this.#request) return null;
+			this.#settle(log);
+			// The response is sent first.
+			setImmediate(() => this.dispose());
+			return null;
+		},
+	};
+
+	constructor(
+		panel: vscode.WebviewPanel,
+		context: PanelContext,
+		searches: FormSearches,
+		request: SearchRequest | undefined,
+	) {
+		super(panel, context, app);
+		this.#searches = searches;
+		this.#request = request;
+		this.#draft = request?.draft ?? null;
+		this.register({ dispose: () => this.#settle(undefined) });
+		this.load(context);
+	}
+
+	/** Uses the open form for another request. Without anything decided, what the user has entered stays. */
+	use(request: SearchRequest): void {
+		this.#settle(undefined);
+		this.#request = request;
+		if (Object.keys(request.draft).length > 0) this.#draft = request.draft;
+		if (this.listening) void this.#send();
+	}
+
+	protected override onCommand(command: NewSearchCommand): void {
+		switch (command.type) {
+			case 'ready':
+				void this.#send();
+				break;
+			case 'runDemo':
+				void vscode.commands.executeCommand(commandIds.startDemoRun);
+				break;
+			case 'fault':
+				this.log.error(`newSearch: ${command.message}`);
+				break;
+		}
+	}
+
+	async #send(): Promise<void> {
+		const draft = this.#draft;
+		this.#draft = null;
+		await this.post(await this.#searches.form.contents(draft));
+	}
+
+	#settle(log: string | undefined): void {
+		const request = this.#request;
+		this.#request = undefined;
+		request?.done(log);
+	}
+}
+
+export type NewSearchPanels = PanelSet<NewSearchPanel, null, SearchRequest>;
+
+/** Creates the panel set; the window has at most one form. */
+export function newSearchPanels(context: PanelContext, searches: FormSearches): NewSearchPanels {
+	return new PanelSet<NewSearchPanel, null, SearchRequest>(context.extensionUri, {
+		viewType: panelTypes.newSearch,
+		what: 'the form of New Search',
+		key: () => 'new',
+		title: () => 'New Search',
+		create: (panel, _, request) => new NewSearchPanel(panel, context, searches, request),
+		reopen: (panel, _, request) => {
+			if (request !== undefined) panel.use(request);
+		},
+		restore: () => null,
+	});
+}

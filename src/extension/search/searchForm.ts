@@ -1,0 +1,132 @@
+import * as vscode from 'vscode';
+import { decode } from '../../protocol/decode.ts';
+import {
+	type FormProblem,
+	type NewSearchEvent,
+	type OfferedPolicy,
+	type SearchDraft,
+	searchDraftSchema,
+} from '../../protocol/newSearchMessages.ts';
+import type { PolicySpec } from '../../protocol/policySpec.ts';
+import { runOf } from '../panels/playground/describePolicy.ts';
+import { nameOfPolicy } from '../policies/policyPresentation.ts';
+import { displayText } from '../runView.ts';
+import { policyFacts } from './policyFacts.ts';
+import { askPolicy, runPolicies } from './policyQuestion.ts';
+import { askProblem } from './problemQuestion.ts';
+import { offeredScorers } from './scorerQuestion.ts';
+import type { SearchWorkbenchNeeds } from './searchNeeds.ts';
+import { searchSettings } from './searchSettings.ts';
+import type { WindowSearches } from './windowSearches.ts';
+
+const lastKey = 'searches.last';
+
+type Needs = Pick<SearchWorkbenchNeeds, 'store' | 'files' | 'memory' | 'policies'> & {
+	readonly searches: WindowSearches;
+};
+
+/** What the form of *New Search* offers, and what it starts from: the workspace's last search. */
+export class SearchForm {
+	readonly #needs: Needs;
+
+	constructor(needs: Needs) {
+		this.#needs = needs;
+	}
+
+	/**
+	 * Returns the contents of the form.
+	 * @param given what the caller has decided; null keeps what the user has entered
+	 */
+	async contents(given: SearchDraft | null): Promise<NewSearchEvent> {
+		const { store, files, searches } = this.#needs;
+		await store.ready;
+		const [policies, scorers] = await Promise.all([this.#policies(), offeredScorers(files)]);
+		return {
+			type: 'snapshot',
+			forbidden: searches.forbidden(),
+			policies: policies.map(({ offered }) => offered),
+			scorers,
+			budget: searchSettings.budget(vscode.workspace.workspaceFolders?.[0]?.uri),
+			draft: given === null ? null : this.#draft(given, policies),
+		};
+	}
+
+	facts(policy: PolicySpec) {
+		return policyFacts(policy);
+	}
+
+	/** Asks for any policy, such as a new server or a script. */
+	async choosePolicy(): Promise<OfferedPolicy | null> {
+		const { store, policies } = this.#needs;
+		const answer = await askPolicy({ title: 'New Search: policy', step: 1, steps: 1 }, store, policies, null);
+		if (answer === 'back' || answer === 'cancel') return null;
+		const known = (await this.#policies()).find(({ offered }) => same(offered.spec, answer.value))?.offered;
+		return (
+			known ?? {
+				group: 'Other',
+				label: nameOfPolicy({ spec: answer.value, run: null }),
+				detail: '',
+				spec: answer.value,
+			}
+		);
+	}
+
+	/** Asks for a problem: a row of a dataset file, the selection, or text. */
+	async chooseProblem(): Promise<FormProblem | null> {
+		const answer = await askProblem({ title: 'New Search: problem', step: 1, steps: 1 });
+		return answer === 'back' || answer === 'cancel' ? null : answer.value;
+	}
+
+	/** Remembers a search that was started, for the next one. */
+	async remember(draft: SearchDraft): Promise<void> {
+		const { tools, tags: _t, seed: _s, ...rest } = draft;
+		// An agent has its own command, which asks for its tools.
+		if (tools === undefined || tools.length === 0) await this.#needs.memory.update(lastKey, rest);
+	}
+
+	#draft(given: SearchDraft, policies: readonly Offered[]): SearchDraft {
+		const stored = decode(searchDraftSchema, this.#needs.memory.get(lastKey) ?? {});
+		const last: SearchDraft = stored.ok ? stored.value : {};
+		const known = policies.some(({ offered }) => last.policy !== undefined && same(offered.spec, last.policy));
+		const newest = policies.find(({ own }) => own);
+		const first = policies.find(({ own, best, run }) => own && best && run === newest?.run) ?? newest ?? policies[0];
+		const policy = given.policy ?? (known ? last.policy : first?.offered.spec);
+		const { params, guide, judge, ...kept } = last;
+		const sameStrategy = given.strategy === undefined || given.strategy === last.strategy;
+		// Parameters and scorers belong to a strategy.
+		const draft = { ...kept, ...(sameStrategy ? { params, guide, judge } : {}), ...given, policy };
+		return Object.fromEntries(Object.entries(draft).filter(([, value]) => value !== undefined));
+	}
+
+	async #policies(): Promise<Offered[]> {
+		const { store, policies } = this.#needs;
+		const own = (await runPolicies(store)).map(({ label, detail, spec, best }): Offered => {
+			return { offered: { group: 'Runs', label, detail, spec }, own: true, best, run: runOf(spec) };
+		});
+		const others = await (await policies()).store.list();
+		return [
+			...own,
+			...others
+				.filter(({ spec }) => !own.some(({ offered }) => same(offered.spec, spec)))
+				.map((view): Offered => {
+					const detail = view.spec.kind === 'openai' ? displayText(view.spec.model, 80) : '';
+					const group = view.spec.kind === 'openai' ? 'Servers' : 'Recent';
+					return {
+						...{ own: false, best: false, run: null },
+						offered: { group, label: nameOfPolicy(view), detail, spec: view.spec },
+					};
+				}),
+		];
+	}
+}
+
+interface Offered {
+	readonly offered: OfferedPolicy;
+	/** Whether it comes from a run of the workspace. */
+	readonly own: boolean;
+	readonly best: boolean;
+	/** Folder of its run. */
+	readonly run: string | null;
+}
+
+const same = (a: PolicySpec, b: PolicySpec): boolean => JSON.stringify(a) === JSON.stringify(b);

@@ -1,0 +1,48 @@
+import * as v from 'valibot';
+import { Failure } from '../../base/failure.ts';
+import { strategyOf, strategyParams } from '../../core/search/strategies.ts';
+import { needsOf } from '../../core/search/strategy.ts';
+import { decodeOrThrow } from '../../protocol/decode.ts';
+import { type SearchDraft, searchDraftSchema } from '../../protocol/newSearchMessages.ts';
+import { type SearchSpec, searchSpecSchema } from '../../protocol/searchSpec.ts';
+import type { SearchProblem } from '../../protocol/treeLog.ts';
+
+/** Argument for running the command programmatically: a partial search description and output options. */
+export const presetSchema = v.object({
+	...searchDraftSchema.entries,
+	/** Log path. The file must not exist. */
+	log: v.optional(v.string()),
+	/** Whether to open the search tree. Default: true. */
+	open: v.optional(v.boolean()),
+});
+
+export interface WantedSearch {
+	readonly spec: SearchSpec;
+	readonly problem: SearchProblem;
+}
+
+/** Returns whether a draft says everything that has no default, so that the search starts without a question. */
+export function isComplete({ problem, policy, strategy, params, budget, guide }: SearchDraft): boolean {
+	if (problem === undefined || policy === undefined || strategy === undefined || budget === undefined) return false;
+	const chosen = strategyOf(strategy);
+	return guide !== undefined || needsOf(chosen, strategyParams(chosen, params)).scorer === undefined;
+}
+
+/**
+ * Returns the search that a draft describes. Fails with `invalid` and the first thing that is wrong or missing.
+ */
+export function wantedSearch({ problem, ...draft }: SearchDraft): WantedSearch {
+	if (problem === undefined || problem.prompt.trim() === '') {
+		throw new Failure('invalid', 'The search has no problem.', 'Enter a problem.');
+	}
+	if (draft.policy === undefined) throw new Failure('invalid', 'The search has no policy.', 'Select a policy.');
+	const strategy = strategyOf(draft.strategy ?? '');
+	const whole = strategyParams(strategy, draft.params) as object;
+	const { simulations } = draft.budget ?? {};
+	// An explicit number of simulations overrides the strategy's default.
+	const params =
+		simulations !== undefined && Object.hasOwn(whole, 'simulations')
+			? { simulations, ...draft.params }
+			: (draft.params ?? {});
+	return { spec: decodeOrThrow(searchSpecSchema, { ...draft, params }, 'The search'), problem };
+}

@@ -1,0 +1,117 @@
+import * as v from 'valibot';
+import { policySpecSchema } from './policySpec.ts';
+import { scorerSpecSchema } from './searchSpec.ts';
+import { searchBudgetSchema } from './treeLog.ts';
+
+/*
+ * Messages between the panel of *New Search* and its webview, in the envelope of webviewMessages.ts. The page holds what
+ * the user entered; the panel knows what can be chosen and starts the search.
+ */
+
+/** Maximum number of UTF-16 code units of a problem. */
+export const longestProblem = 200_000;
+const line = v.pipe(v.string(), v.maxLength(400));
+const settings = v.record(v.string(), v.unknown());
+
+export const formProblemSchema = v.object({
+	prompt: v.pipe(v.string(), v.maxLength(longestProblem)),
+	/** Gold answer; null if unknown. */
+	answer: v.optional(v.nullable(v.pipe(v.string(), v.maxLength(longestProblem))), null),
+	/** Dataset row. */
+	row: v.optional(settings, {}),
+});
+export type FormProblem = v.InferOutput<typeof formProblemSchema>;
+
+/** A partial search; the form supplies what is missing. */
+export const searchDraftSchema = v.object({
+	policy: v.optional(policySpecSchema),
+	problem: v.optional(formProblemSchema),
+	strategy: v.optional(line),
+	params: v.optional(settings),
+	guide: v.optional(v.nullable(scorerSpecSchema)),
+	judge: v.optional(v.nullable(scorerSpecSchema)),
+	sampling: v.optional(settings),
+	/** Omitted: derived from the policy's completions. */
+	split: v.optional(v.union([line, v.object({ text: v.string() })])),
+	budget: v.optional(searchBudgetSchema),
+	concurrency: v.optional(v.number()),
+	seed: v.optional(v.number()),
+	tags: v.optional(v.unknown()),
+	tools: v.optional(v.array(v.unknown())),
+});
+export type SearchDraft = v.InferOutput<typeof searchDraftSchema>;
+
+export const offeredPolicySchema = v.object({
+	group: line,
+	label: line,
+	detail: line,
+	spec: policySpecSchema,
+});
+export type OfferedPolicy = v.InferOutput<typeof offeredPolicySchema>;
+
+const offeredScorerSchema = v.object({
+	label: line,
+	detail: line,
+	spec: scorerSpecSchema,
+	/** Whether it scores prefixes too. */
+	steps: v.boolean(),
+	/** Whether it can see the gold answer. */
+	oracle: v.boolean(),
+});
+export type OfferedScorer = v.InferOutput<typeof offeredScorerSchema>;
+
+/** What is known about a policy without asking it. */
+export const policyFactsSchema = v.object({
+	/** Problems to try: held-out problems of its run, or problems that it was trained on. */
+	problems: v.array(formProblemSchema),
+	source: v.nullable(v.picklist(['held-out', 'training'])),
+	/** Recorded completions; null if there are none. */
+	sample: v.nullable(
+		v.object({
+			completions: v.number(),
+			step: v.number(),
+			/** Mean number of tokens; null if not recorded. */
+			tokens: v.nullable(v.number()),
+			/** Rule by which these completions have several steps; null if none was found. */
+			split: v.nullable(v.object({ split: line, steps: v.number() })),
+		}),
+	),
+});
+export type PolicyFacts = v.InferOutput<typeof policyFactsSchema>;
+
+export const newSearchEventSchema = v.object({
+	type: v.literal('snapshot'),
+	/** Why searches cannot run in this window; null if they can. */
+	forbidden: v.nullable(line),
+	policies: v.array(offeredPolicySchema),
+	scorers: v.array(offeredScorerSchema),
+	/** Budget of the settings. */
+	budget: searchBudgetSchema,
+	/** What to start from; null if the page keeps what it has. */
+	draft: v.nullable(searchDraftSchema),
+});
+export type NewSearchEvent = v.InferOutput<typeof newSearchEventSchema>;
+
+export const newSearchCommandSchema = v.variant('type', [
+	v.object({ type: v.literal('ready') }),
+	v.object({ type: v.literal('runDemo') }),
+	v.object({ type: v.literal('fault'), message: v.pipe(v.string(), v.maxLength(20_000)) }),
+]);
+export type NewSearchCommand = v.InferOutput<typeof newSearchCommandSchema>;
+
+export const newSearchRequests = {
+	/** Reads what is known about a policy. */
+	facts: { params: v.object({ policy: policySpecSchema }), result: policyFactsSchema },
+	/** Lets the user choose another policy, such as a new server; null if canceled. */
+	choosePolicy: { params: v.object({}), result: v.nullable(offeredPolicySchema) },
+	/** Lets the user choose a row of a dataset file; null if canceled. */
+	chooseProblem: { params: v.object({}), result: v.nullable(formProblemSchema) },
+	/**
+	 * Starts the search. Afterward, the panel closes. The draft is remembered; `split` is the rule to use, also if the user
+	 * left the choice open.
+	 */
+	start: { params: v.object({ draft: searchDraftSchema, split: searchDraftSchema.entries.split }), result: v.null() },
+} as const;
+
+/** The page's state is its own: the panel does not use it. */
+export const newSearchStateSchema = v.looseObject({});

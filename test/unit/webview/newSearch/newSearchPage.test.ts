@@ -1,0 +1,198 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { decodeOrThrow } from '../../../../src/protocol/decode.ts';
+import {
+	type NewSearchEvent,
+	newSearchEventSchema,
+	newSearchRequests,
+	type PolicyFacts,
+	type SearchDraft,
+} from '../../../../src/protocol/newSearchMessages.ts';
+import { fromWebviewSchema } from '../../../../src/protocol/webviewMessages.ts';
+import { launchChromium, skip } from '../../../support/chromium.ts';
+import { looksRight } from '../webviewLooks.ts';
+import { openWebview } from '../webviewPage.ts';
+
+const hostile = '<img src=x onerror=alert(1)>';
+const checkpoint = { kind: 'checkpoint', folder: '/w/runs/sums/checkpoints/step_000040' } as const;
+const server = {
+	...({ kind: 'openai', name: hostile, baseUrl: 'http://127.0.0.1:1/v1', model: 'm', api: 'chat' } as const),
+	price: { input: 1, output: 20_000, currency: 'USD' },
+};
+const majority = { label: 'Majority', detail: 'fraction of answers that agree', spec: { use: 'majority' as const } };
+const probability = { label: 'Mean log-probability', detail: hostile, spec: { use: 'mean-logprob' as const } };
+const oracle = {
+	label: 'accuracy',
+	detail: 'oracle',
+	spec: { use: 'reward' as const, reward: 'accuracy', gold: true },
+};
+
+const facts: PolicyFacts = {
+	problems: ['12+34=', '5+6='].map((prompt, i) => ({ prompt, answer: ['46', '11'][i] as string, row: {} })),
+	source: 'held-out',
+	sample: { completions: 64, step: 40, tokens: 26, split: { split: 'tokens-4', steps: 7 } },
+};
+
+const contents = (draft: SearchDraft | null, policies = true): NewSearchEvent => ({
+	...{ type: 'snapshot', forbidden: null, budget: { tokens: 20_000 }, draft },
+	policies: policies
+		? [
+				{ group: 'Runs', label: 'sums, step 40', detail: 'accuracy 66.0%, best', spec: checkpoint },
+				{ group: 'Servers', label: hostile, detail: 'm', spec: server },
+			]
+		: [],
+	scorers: [
+		{ ...probability, steps: true, oracle: false },
+		{ ...majority, steps: false, oracle: false },
+		{ ...oracle, steps: false, oracle: true },
+	],
+});
+
+test('the form has a default for everything, explains it, and starts the search', {
+	skip,
+	timeout: 120_000,
+}, async (t) => {
+	const browser = await launchChromium();
+	const started: { draft: SearchDraft; split?: unknown }[] = [];
+	const events: string[] = [];
+	let failing = true;
+	const view = await openWebview(browser, {
+		...{ app: 'newSearch', width: 900, height: 900 },
+		onMessage: (message) => {
+			const decoded = decodeOrThrow(fromWebviewSchema, message, 'A message of the webview');
+			if (decoded.kind === 'event') {
+				events.push((decoded.event as { type: string }).type);
+				return;
+			}
+			const { id, method, params } = decoded;
+			const answer = (result: unknown) => void view.post({ kind: 'response', id, ok: true, result });
+			if (method === 'facts') {
+				const { policy } = decodeOrThrow(newSearchRequests.facts.params, params, 'The request');
+				answer(policy.kind === 'checkpoint' ? facts : { problems: [], source: null, sample: null });
+			} else if (method === 'chooseProblem') answer({ prompt: hostile, answer: null, row: { a: 1 } });
+			else if (method === 'start') {
+				started.push(decodeOrThrow(newSearchRequests.start.params, params, 'The request'));
+				const error = { reason: 'missing', message: 'The checkpoint is gone.', action: 'Choose another.' };
+				if (failing) void view.post({ kind: 'response', id, ok: false, error });
+				else answer(null);
+			}
+		},
+	});
+	t.after(async () => {
+		await view.close();
+		await browser.close();
+	});
+	const { page } = view;
+	const send = (event: NewSearchEvent) =>
+		view.post({ kind: 'event', event: decodeOrThrow(newSearchEventSchema, event, 'An event') });
+	const summary = page.locator('.form-head [role=status]');
+	const start = page.getByRole('button', { name: 'Start' });
+	const last = () => started.at(-1);
+	await page.getByText('Loading').waitFor();
+
+	await t.test('a first search needs one click, and a failure is shown next to it', async () => {
+		await send(contents({ policy: checkpoint }));
+		await summary.filter({ hasText: 'About 420 tokens' }).waitFor();
+		assert.match(await summary.innerText(), /by the length of 64 completions at step 40; at most 20,000 tokens/);
+		await page.getByText("Held-out problem 1 of 2 of the policy's run").waitFor();
+		await start.click();
+		await page.getByRole('alert').filter({ hasText: 'The checkpoint is gone. Choose another.' }).waitFor();
+		assert.deepEqual(last()?.draft.problem, facts.problems[0]);
+		assert.deepEqual([last()?.draft.strategy, last()?.draft.guide], ['self-consistency', null]);
+		await looksRight(view, 'new-search', [320]);
+	});
+
+	await t.test('steps suit the completions, and a scorer suits the strategy', async () => {
+		failing = false;
+		await page.getByText('Monte Carlo Tree Search').click();
+		await page.getByText('About 7 steps in each of 64 completions at step 40').waitFor();
+		await start.click();
+		await page.getByText('Starting').waitFor({ state: 'detached' });
+		assert.deepEqual([last()?.split, last()?.draft.split], ['tokens-4', undefined], 'the choice stays open');
+		assert.deepEqual(last()?.draft.guide, { use: 'majority' });
+		assert.deepEqual(await page.getByLabel('Scorer').locator('option').allInnerTexts(), [
+			'Mean log-probability',
+			'Majority',
+			'accuracy',
+		]);
+		await page.getByText('Beam Search').click();
+		assert.deepEqual(await page.getByLabel('Scorer').locator('option').allInnerTexts(), ['Mean log-probability']);
+		await page.getByLabel('Steps', { exact: true }).selectOption('separator');
+		await summary.filter({ hasText: 'Enter the text that ends a step.' }).waitFor();
+		await page.getByLabel('Text that ends a step').fill('<end>');
+		await start.click();
+		await page.waitForFunction(() => !document.body.innerText.includes('Starting'));
+		assert.deepEqual(last()?.split, { text: '<end>' });
+	});
+
+	await t.test('settings are checked as they are typed; an empty one is the default', async () => {
+		await page.getByText('Parameters and Sampling').click();
+		const width = page.getByLabel('width', { exact: true });
+		await width.fill('many');
+		await summary.filter({ hasText: 'Invalid parameters for beam: width' }).waitFor();
+		assert.equal(await start.getAttribute('disabled'), '');
+		await width.fill('');
+		await page.getByLabel('temperature', { exact: true }).fill('0.5');
+		await page.getByLabel('seed', { exact: true }).fill('7');
+		await page.getByLabel('choose', { exact: true }).selectOption('vote');
+		await page.getByLabel('Budget', { exact: true }).selectOption('typed');
+		await page.getByLabel('Budget limits').fill('soon');
+		await summary.filter({ hasText: 'Use the format' }).waitFor();
+		await page.getByLabel('Budget limits').fill('50 nodes, 9 seconds');
+		await page.keyboard.press('Control+Enter');
+		await page.waitForFunction(() => !document.body.innerText.includes('Starting'));
+		const { params, sampling, seed, budget } = last()?.draft ?? {};
+		assert.deepEqual(
+			{ params, sampling, seed, budget },
+			{
+				params: { choose: 'vote' },
+				sampling: { temperature: 0.5 },
+				seed: 7,
+				budget: { nodes: 50, seconds: 9 },
+			},
+		);
+		await looksRight(view, 'new-search-settings', [320]);
+	});
+
+	await t.test('another text has no gold answer of the suggested problem, and no oracle', async () => {
+		await page.getByRole('button', { name: 'Another Problem' }).click();
+		const answerIs = (value: string) =>
+			page.waitForFunction((text) => document.querySelector<HTMLInputElement>('.answer')?.value === text, value);
+		await answerIs('11');
+		await page.getByLabel('Problem', { exact: true }).fill('7+8=');
+		await answerIs('');
+		await page.getByText('Best of N', { exact: true }).click();
+		assert.equal(await page.getByLabel('Scorer').locator('option', { hasText: 'accuracy' }).count(), 0);
+		await page.getByRole('button', { name: 'Choose from a Dataset' }).click();
+		await page.waitForFunction((text) => document.querySelector('textarea')?.value === text, hostile);
+	});
+
+	await t.test('another policy brings its own price, and what was entered survives a reload', async () => {
+		await page.getByLabel('Policy', { exact: true }).selectOption('1');
+		await summary.filter({ hasText: 'Uses at most 50 nodes, 9 seconds' }).waitFor();
+		await new Promise((resolve) => setTimeout(resolve, 400));
+		const { draft, budget } = (await view.state()) as { draft: SearchDraft; budget: string };
+		assert.deepEqual([draft.policy?.kind, draft.problem?.prompt, budget], ['openai', hostile, '50 nodes, 9 seconds']);
+		await send(
+			contents({
+				policy: { kind: 'scripted', file: '/w/pupil.json' },
+				problem: { prompt: '1', answer: null, row: {} },
+			}),
+		);
+		await page
+			.getByLabel('Policy', { exact: true })
+			.locator('option', { hasText: 'w/pupil.json' })
+			.waitFor({ state: 'attached' });
+	});
+
+	await t.test('without a policy, it says what to do', async () => {
+		await send(contents({}, false));
+		await page.getByRole('button', { name: 'Run Demo' }).click();
+		await page.getByText('No policy yet').waitFor();
+		await looksRight(view, 'new-search-empty', [320]);
+		assert.ok(events.includes('runDemo'));
+		await send({ ...contents({}), forbidden: 'Searches are disabled because this workspace is not trusted.' });
+		await summary.filter({ hasText: 'not trusted' }).waitFor();
+	});
+	assert.deepEqual(view.errors, []);
+});

@@ -1,0 +1,394 @@
+import * as v from 'valibot';
+import { Disposable } from '../../src/base/disposable.ts';
+import { Emitter } from '../../src/base/event.ts';
+import { Failure } from '../../src/base/failure.ts';
+import { budgetFormat, readBudget } from '../../src/core/search/budgetText.ts';
+import { type ExpectedUse, estimateUse } from '../../src/core/search/estimateUse.ts';
+import { textOfValue, typedValue } from '../../src/core/search/paramFields.ts';
+import type { ScorerScope } from '../../src/core/search/scorer.ts';
+import type { StepSplit } from '../../src/core/search/search.ts';
+import { stepRuleOf } from '../../src/core/search/stepRule.ts';
+import { type AnyStrategy, strategies, strategyParams } from '../../src/core/search/strategies.ts';
+import { needsOf } from '../../src/core/search/strategy.ts';
+import { decodeOrThrow } from '../../src/protocol/decode.ts';
+import type {
+	FormProblem,
+	NewSearchCommand,
+	NewSearchEvent,
+	newSearchRequests,
+	OfferedPolicy,
+	OfferedScorer,
+	PolicyFacts,
+	SearchDraft,
+} from '../../src/protocol/newSearchMessages.ts';
+import type { PolicySpec } from '../../src/protocol/policySpec.ts';
+import { samplingSpecSchema, searchSpecSchema } from '../../src/protocol/searchSpec.ts';
+import type { Panel } from '../lib/bridge.ts';
+import type { SavedState } from './savedState.ts';
+
+export type Host = Panel<NewSearchCommand, typeof newSearchRequests>;
+/** Settings that are entered as text: the strategy's parameters, sampling, and the search itself. */
+export type SettingGroup = 'params' | 'sampling' | 'search';
+
+/** Strategy of a workspace's first search: it needs neither a scorer nor steps. */
+const firstStrategy = 'self-consistency';
+/** Split for completions about which nothing is known. */
+const standardSplit = 'lines';
+
+/** What the user has entered, with defaults for the rest. */
+export class NewSearchModel extends Disposable {
+	readonly #host: Host;
+	readonly #changed = this.register(new Emitter<void>());
+	readonly onChange = this.#changed.event;
+	#contents: NewSearchEvent | null = null;
+	#draft: SearchDraft;
+	#texts: Record<SettingGroup, Record<string, string>>;
+	#budget: string | null;
+	#more: boolean;
+	#facts: PolicyFacts | null = null;
+	#asked: AbortController | null = null;
+	/** Whether the problem is one of the policy's run, so that another policy brings its own. */
+	#suggested = false;
+	#busy = false;
+	#failure: string | null = null;
+
+	constructor(host: Host, state: SavedState | undefined) {
+		super();
+		this.#host = host;
+		this.#draft = state?.draft ?? {};
+		const { params = {}, sampling = {}, search = {} } = state ?? {};
+		this.#texts = { params, sampling, search };
+		this.#budget = state?.budget ?? null;
+		this.#more = state?.more ?? false;
+		this.register({ dispose: () => this.#asked?.abort() });
+	}
+
+	/** null until the first message. */
+	get contents(): NewSearchEvent | null {
+		return this.#contents;
+	}
+
+	get draft(): SearchDraft {
+		return this.#draft;
+	}
+
+	/** null until they have been read. */
+	get facts(): PolicyFacts | null {
+		return this.#facts;
+	}
+
+	get busy(): boolean {
+		return this.#busy;
+	}
+
+	/** Why the last start failed. */
+	get failure(): string | null {
+		return this.#failure;
+	}
+
+	/** Whether the parameters are shown. */
+	get more(): boolean {
+		return this.#more;
+	}
+
+	/** Text of the budget that is being entered; null if it is chosen from the list. */
+	get budgetText(): string | null {
+		return this.#budget;
+	}
+
+	/** The policies to choose from, including one that is not in the list. */
+	get policies(): readonly OfferedPolicy[] {
+		const listed = this.#contents?.policies ?? [];
+		const { policy } = this.#draft;
+		if (policy === undefined || listed.some(({ spec }) => same(spec, policy))) return listed;
+		return [...listed, { group: 'Other', label: nameOf(policy), detail: '', spec: policy }];
+	}
+
+	get strategy(): AnyStrategy {
+		return strategies.find(({ name }) => name === this.#draft.strategy) ?? namedFirst();
+	}
+
+	/** What the strategy needs a scorer for; undefined if it needs none. */
+	get scorerScope(): ScorerScope | undefined {
+		return needsOf(this.strategy, this.#params()).scorer;
+	}
+
+	/** Whether the strategy extends prefixes, so that the rule for steps matters. */
+	get usesSteps(): boolean {
+		const { name } = this.strategy;
+		return name === 'tree-of-thoughts' || (needsOf(this.strategy, this.#params()).policy ?? []).includes('prefix');
+	}
+
+	/** The scorers that fit the strategy, the problem and the policy. */
+	get scorers(): readonly OfferedScorer[] {
+		const gold = (this.#draft.problem?.answer ?? null) !== null;
+		const kind = this.#draft.policy?.kind;
+		return (this.#contents?.scorers ?? []).filter(({ spec, steps, oracle }) => {
+			if ((this.scorerScope === 'step' && !steps) || (oracle && !gold)) return false;
+			if (spec.use === 'value' || spec.use === 'process') return kind === 'checkpoint' || kind === 'engine';
+			return spec.use !== 'self-evaluation' || kind === 'openai' || kind === 'scripted';
+		});
+	}
+
+	/** The scorer that guides the search; null if the strategy needs none. */
+	get scorer(): OfferedScorer | null {
+		if (this.scorerScope === undefined) return null;
+		const { guide } = this.#draft;
+		const { scorers } = this;
+		const usual = this.scorerScope === 'step' ? 'mean-logprob' : 'majority';
+		const chosen = guide && scorers.find(({ spec }) => same(spec, guide));
+		if (chosen) return chosen;
+		if (guide) return { label: guide.use, detail: '', spec: guide, steps: true, oracle: false };
+		return scorers.find(({ spec }) => spec.use === usual) ?? scorers[0] ?? null;
+	}
+
+	/** The rule for steps that is used: the chosen one, or the one that suits the policy's completions. */
+	get split(): NonNullable<SearchDraft['split']> {
+		return this.#draft.split ?? this.#facts?.sample?.split?.split ?? standardSplit;
+	}
+
+	get budget(): NonNullable<SearchDraft['budget']> {
+		const typed = this.#budget === null ? null : readBudget(this.#budget);
+		return typed ?? this.#draft.budget ?? this.#contents?.budget ?? {};
+	}
+
+	/** Returns the expected use; null if unknown. */
+	get use(): ExpectedUse | null {
+		const { sample } = this.#facts ?? {};
+		if (sample === undefined || sample === null || sample.tokens === null) return null;
+		const { split } = this;
+		const size = typeof split === 'string' ? /^tokens-(\d+)$/.exec(split)?.[1] : undefined;
+		const steps = size === undefined ? (sample.split?.steps ?? 1) : sample.tokens / Number(size);
+		const completion = { tokens: sample.tokens, steps: split === 'completion' ? 1 : Math.max(1, steps) };
+		return estimateUse(this.strategy.name, this.#params(), completion, this.budget);
+	}
+
+	/** What is wrong or missing; null if the search can start. */
+	get fault(): string | null {
+		if (this.#contents?.forbidden) return this.#contents.forbidden;
+		if (this.#draft.policy === undefined) return 'Select a policy.';
+		if ((this.#draft.problem?.prompt ?? '').trim() === '') return 'Enter a problem.';
+		if (this.scorerScope !== undefined && this.scorer === null) return 'Select a scorer.';
+		if (this.#budget !== null && readBudget(this.#budget) === null) return budgetFormat;
+		const { split } = this.#draft;
+		if (typeof split === 'object' && split.text === '') return 'Enter the text that ends a step.';
+		return this.#settingFault();
+	}
+
+	receive(event: NewSearchEvent): void {
+		this.#contents = event;
+		if (event.draft !== null) this.#begin(event.draft);
+		if (this.#facts === null) void this.#readFacts();
+		this.#changed.fire();
+	}
+
+	/** Returns the text of a setting: what was entered, or its value. */
+	textOf(group: SettingGroup, name: string): string {
+		return this.#texts[group][name] ?? textOfValue(this.#given(group)[name]);
+	}
+
+	setPolicy(policy: PolicySpec): void {
+		this.#draft = { ...this.#draft, policy };
+		if (this.#suggested) this.#draft = without(this.#draft, 'problem');
+		void this.#readFacts();
+		this.#changed.fire();
+	}
+
+	/** Changes the text of the problem. A gold answer or row that came with another text does not belong to it. */
+	typeProblem(prompt: string): void {
+		const before = this.#draft.problem;
+		const answer = this.#suggested ? null : (before?.answer ?? null);
+		this.#setProblem({ prompt, answer, row: {} }, false);
+	}
+
+	typeAnswer(answer: string): void {
+		const problem = this.#draft.problem ?? { prompt: '', answer: null, row: {} };
+		this.#setProblem({ ...problem, answer: answer.trim() === '' ? null : answer }, false);
+	}
+
+	/** Shows the next problem of the policy's run. */
+	nextProblem(): void {
+		const { problems } = this.#facts ?? { problems: [] };
+		const at = problems.findIndex(({ prompt }) => prompt === this.#draft.problem?.prompt);
+		const next = problems[(at + 1) % problems.length];
+		if (next !== undefined) this.#setProblem(next, true);
+	}
+
+	/** Chooses a strategy, with the defaults of its parameters and of its scorer. */
+	setStrategy(strategy: string): void {
+		this.#draft = { ...without(this.#draft, 'params', 'guide', 'judge'), strategy };
+		this.#texts = { ...this.#texts, params: {} };
+		this.#changed.fire();
+	}
+
+	change(change: Partial<SearchDraft>): void {
+		this.#draft = { ...this.#draft, ...change };
+		this.#changed.fire();
+	}
+
+	/** Leaves the rule for steps to the policy's completions. */
+	suggestSplit(): void {
+		this.#draft = without(this.#draft, 'split');
+		this.#changed.fire();
+	}
+
+	/** @param text what was entered; null if a budget was chosen from the list */
+	typeBudget(text: string | null): void {
+		this.#budget = text;
+		this.#changed.fire();
+	}
+
+	typeSetting(group: SettingGroup, name: string, text: string): void {
+		this.#texts = { ...this.#texts, [group]: { ...this.#texts[group], [name]: text } };
+		this.#changed.fire();
+	}
+
+	showMore(more: boolean): void {
+		if (more === this.#more) return;
+		this.#more = more;
+		this.#changed.fire();
+	}
+
+	async choosePolicy(): Promise<void> {
+		const chosen = await this.#answer(this.#host.request('choosePolicy', {}));
+		if (chosen) this.setPolicy(chosen.spec);
+		else this.#changed.fire();
+	}
+
+	async chooseProblem(): Promise<void> {
+		const chosen = await this.#answer(this.#host.request('chooseProblem', {}));
+		if (chosen) this.#setProblem(chosen, false);
+	}
+
+	runDemo(): void {
+		this.#host.post({ type: 'runDemo' });
+	}
+
+	async start(): Promise<void> {
+		if (this.#busy || this.fault !== null) return;
+		this.#busy = true;
+		this.#failure = null;
+		this.#changed.fire();
+		await this.#answer(this.#host.request('start', { draft: this.#whole(), split: this.split }));
+		this.#busy = false;
+		this.#changed.fire();
+	}
+
+	/** null until there is something to keep. */
+	saved(): SavedState | null {
+		if (this.#contents === null) return null;
+		return { draft: this.#draft, ...this.#texts, budget: this.#budget, more: this.#more };
+	}
+
+	#begin(draft: SearchDraft): void {
+		this.#draft = { ...draft, strategy: draft.strategy ?? firstStrategy };
+		this.#texts = { params: {}, sampling: {}, search: {} };
+		this.#budget = null;
+		this.#suggested = false;
+		this.#facts = null;
+		this.#failure = null;
+	}
+
+	#setProblem(problem: FormProblem, suggested: boolean): void {
+		this.#draft = { ...this.#draft, problem };
+		this.#suggested = suggested;
+		this.#changed.fire();
+	}
+
+	async #readFacts(): Promise<void> {
+		const { policy } = this.#draft;
+		this.#asked?.abort();
+		this.#facts = null;
+		if (policy === undefined) return;
+		const asked = new AbortController();
+		this.#asked = asked;
+		const facts = await this.#host.request('facts', { policy }, asked.signal).catch(() => null);
+		if (asked.signal.aborted || this.disposed) return;
+		this.#facts = facts ?? { problems: [], source: null, sample: null };
+		const [first] = this.#facts.problems;
+		if (this.#draft.problem === undefined && first !== undefined) this.#setProblem(first, true);
+		else this.#changed.fire();
+	}
+
+	/** Returns the answer to a request; null if it failed, with the reason in `failure`. */
+	async #answer<T>(request: Promise<T>): Promise<T | null> {
+		this.#failure = null;
+		try {
+			return await request;
+		} catch (error) {
+			const failure = Failure.from(error);
+			this.#failure = failure.reason === 'cancelled' ? null : failure.toString();
+			this.#changed.fire();
+			return null;
+		}
+	}
+
+	#given(group: SettingGroup): Record<string, unknown> {
+		const { seed, concurrency } = this.#draft;
+		return group === 'search' ? { seed, concurrency } : { ...this.#draft[group] };
+	}
+
+	/** Returns the settings as entered: empty text restores a default. */
+	#settings(group: SettingGroup): Record<string, unknown> {
+		const settings = this.#given(group);
+		for (const [name, text] of Object.entries(this.#texts[group])) {
+			if (text.trim() === '') delete settings[name];
+			else settings[name] = typedValue(text);
+		}
+		return settings;
+	}
+
+	/** Returns all parameters, or the defaults while what was entered is invalid. */
+	#params(): unknown {
+		try {
+			return strategyParams(this.strategy, this.#settings('params'));
+		} catch {
+			return strategyParams(this.strategy, {});
+		}
+	}
+
+	#settingFault(): string | null {
+		try {
+			strategyParams(this.strategy, this.#settings('params'));
+			decodeOrThrow(samplingSpecSchema, this.#settings('sampling'), 'Sampling');
+			decodeOrThrow(v.pick(searchSpecSchema, ['seed', 'concurrency']), this.#settings('search'), 'The search');
+			if (typeof this.split === 'string') stepRuleOf(this.split as StepSplit);
+			return null;
+		} catch (error) {
+			return Failure.from(error).message;
+		}
+	}
+
+	#whole(): SearchDraft {
+		return {
+			...this.#draft,
+			...this.#settings('search'),
+			strategy: this.strategy.name,
+			params: this.#settings('params'),
+			sampling: this.#settings('sampling'),
+			guide: this.scorer?.spec ?? null,
+			budget: this.budget,
+		};
+	}
+}
+
+const namedFirst = (): AnyStrategy =>
+	strategies.find(({ name }) => name === firstStrategy) ?? (strategies[0] as AnyStrategy);
+
+const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
+
+function nameOf(policy: PolicySpec): string {
+	const name =
+		policy.kind === 'openai'
+			? policy.name
+			: policy.kind === 'engine'
+				? policy.run
+				: policy.kind === 'checkpoint'
+					? policy.folder
+					: policy.file;
+	return name.split(/[\\/]/).slice(-3).join('/').slice(-200);
+}
+
+function without<K extends keyof SearchDraft>(draft: SearchDraft, ...names: K[]): SearchDraft {
+	return Object.fromEntries(Object.entries(draft).filter(([name]) => !(names as string[]).includes(name)));
+}

@@ -1,0 +1,52 @@
+import { type AnyStrategy, strategies, strategyParams } from '../../src/core/search/strategies.ts';
+import { needsOf } from '../../src/core/search/strategy.ts';
+import { element, uniqueId } from '../lib/dom.ts';
+import type { NewSearchModel } from './newSearchModel.ts';
+
+const agent = 'reflexion';
+
+/** The strategies with a sentence each; those for policies that follow instructions come last. */
+export class StrategyList {
+	readonly element: HTMLElement;
+	readonly #model: NewSearchModel;
+	readonly #inputs = new Map<string, HTMLInputElement>();
+
+	constructor(model: NewSearchModel) {
+		this.#model = model;
+		const name = uniqueId('strategy');
+		const follows = (strategy: AnyStrategy) =>
+			(needsOf(strategy, strategyParams(strategy, {})).policy ?? []).includes('instructions');
+		const list = (shown: readonly AnyStrategy[]) => shown.map((strategy) => this.#row(strategy, name));
+		this.element = element(
+			'fieldset',
+			{ class: 'strategies' },
+			element('legend', null, 'Strategy'),
+			...list(strategies.filter((strategy) => !follows(strategy))),
+			element('p', { class: 'quiet strategies-head' }, 'For models that follow instructions'),
+			...list(strategies.filter(follows)),
+		);
+	}
+
+	draw(): void {
+		const { name } = this.#model.strategy;
+		for (const [strategy, input] of this.#inputs) {
+			input.checked = strategy === name;
+			// The agent has its own command, which asks for its tools.
+			if (strategy === agent && input.parentElement !== null) input.parentElement.hidden = name !== agent;
+		}
+	}
+
+	#row({ name, title, description, source }: AnyStrategy, group: string): HTMLElement {
+		const input = element('input', {
+			attributes: { type: 'radio', name: group, value: name },
+			on: { change: () => this.#model.setStrategy(name) },
+		});
+		this.#inputs.set(name, input);
+		return element(
+			'label',
+			{ class: 'strategy', title: source },
+			input,
+			element('span', null, element('strong', null, title), ' ', element('span', { class: 'quiet' }, description)),
+		);
+	}
+}
