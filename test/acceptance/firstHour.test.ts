@@ -44,12 +44,13 @@ test('from an empty folder to a run with one’s own reward', { skip }, async (t
 	};
 	const picture = (name: string) => workbench.screenshot(`first-hour-${String(++pictures).padStart(2, '0')}-${name}`);
 	const settled = () => page.waitForTimeout(1500);
+	const newProject = sideBar.locator('.monaco-button').filter({ hasText: 'New Project' });
 	const notice = (text: string) => workbench.toasts().filter({ hasText: text });
 
 	await step('an empty folder shows nothing of another project', async () => {
 		await picture('window');
 		await click(page.getByRole('tab', { name: /^Reasoning Lab/ }));
-		await sideBar.getByRole('button', { name: 'New Project' }).waitFor();
+		await newProject.waitFor();
 		await settled();
 		await picture('side-bar');
 		assert.doesNotMatch(await page.locator('.monaco-workbench').innerText(), /stranger/);
@@ -61,7 +62,7 @@ test('from an empty folder to a run with one’s own reward', { skip }, async (t
 	});
 
 	await step('a project', async () => {
-		await click(sideBar.getByRole('button', { name: 'New Project' }));
+		await click(newProject);
 		await workbench.asked('New project');
 		await picture('templates');
 		await click(workbench.quickItems().filter({ hasText: 'Your own problems' }));
@@ -87,10 +88,7 @@ test('from an empty folder to a run with one’s own reward', { skip }, async (t
 		for (let i = 0; i < 4; i++) await page.keyboard.press('Backspace');
 		await page.keyboard.type('30;');
 		await page.keyboard.press('Control+s');
-		await page
-			.locator('.view-line')
-			.filter({ hasText: /gold \d+%/ })
-			.waitFor();
+		await sideBar.getByRole('treeitem', { name: /^mine, .*gold/ }).waitFor();
 		await settled();
 		await picture('verified');
 		assert.match(readFileSync(join(lab.workspace, 'rewards/mine.reward.ts'), 'utf8'), /short = 30;/);

@@ -139,7 +139,7 @@ test('writes rewards whose results appear next to their signatures, and trains w
 		await workbench.command('Reasoning Lab: New Reward');
 		await workbench.asked('New reward');
 		await workbench.quickInput().fill('right');
-		await workbench.pick('right.reward.py');
+		await workbench.pick('right.reward.ts');
 		await workbench.editorTab(/right\.reward\.ts/).waitFor();
 		await right.untilInline(/gold 100% · .*4 cases/);
 		lab.write('rewards/right.cases.jsonl', cases.map((one) => `${JSON.stringify(one)}\n`).join(''));
