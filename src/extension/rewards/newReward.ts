@@ -119,7 +119,7 @@ async function askNameAndLanguage(
 		if (name === nameOf()) pick.items = items;
 	};
 	pick.title = 'New reward';
-	pick.placeholder = `Enter a name, or select a language for ${standard}`;
+	pick.placeholder = `Enter a name (default: ${standard}), then select a language`;
 	pick.ignoreFocusOut = true;
 	await show();
 	return new Promise((resolve) => {
