@@ -1,4 +1,4 @@
-// @reaches engine dashboard search tree strategies playground
+// @reaches engine dashboard search tree strategies playground newSearch
 import assert from 'node:assert/strict';
 import { cpSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
