@@ -171,7 +171,7 @@ async function eventFiles(folder: string, scalars: number, rounds: number): Prom
 	await finished(out);
 	const own: number[] = [];
 	const theirs: number[] = [];
-	const python = await newestPython('trackers');
+	const python = await newestPython('trainers');
 	for (let round = 0; round < rounds; round++) {
 		const { seconds } = await timed(async () => {
 			let rows = 0;

@@ -6,9 +6,9 @@ for (let i = 0; i < 256; i++) {
 }
 
 /** Computes the CRC-32C (Castagnoli), masked as in TFRecord files: rotated right by 15 bits, plus 0xa282ead8. */
-export function maskedCrc32c(bytes: Uint8Array): number {
+export function maskedCrc32c(bytes: Uint8Array, from = 0, to = bytes.length): number {
 	let crc = 0xffffffff;
-	for (let i = 0; i < bytes.length; i++) crc = (crc >>> 8) ^ (table[(crc ^ (bytes[i] as number)) & 0xff] as number);
+	for (let i = from; i < to; i++) crc = (crc >>> 8) ^ (table[(crc ^ (bytes[i] as number)) & 0xff] as number);
 	crc = ~crc >>> 0;
 	return (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0;
 }

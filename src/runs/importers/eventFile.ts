@@ -3,7 +3,7 @@ import type { Frame, FrameFile, FramePlace } from '../../files/frame.ts';
 import type { OpenedFile } from '../../files/openedFile.ts';
 import { Turns } from '../../files/turns.ts';
 import { maskedCrc32c } from './crc32c.ts';
-import { tensorboardValues } from './tensorboardEvent.ts';
+import { type TensorboardValue, tensorboardValues } from './tensorboardEvent.ts';
 
 const chunkBytes = 1 << 20;
 /** Bytes before an event: its length and the checksum of the length. The event's own checksum follows it. */
@@ -18,9 +18,12 @@ const largestEvent = 16 << 20;
  */
 export class EventFile implements FrameFile {
 	readonly #file: OpenedFile;
+	readonly #together: number;
 
-	constructor(file: OpenedFile) {
+	/** @param together maximum number of events in a frame */
+	constructor(file: OpenedFile, together = 1) {
 		this.#file = file;
+		this.#together = together;
 	}
 
 	get size(): number {
@@ -39,49 +42,57 @@ export class EventFile implements FrameFile {
 		const turns = new Turns(signal);
 		let position = from === undefined ? 0 : from.offset + from.length;
 		let number = from === undefined ? 1 : from.number + 1;
-		let held: Uint8Array = new Uint8Array(0);
+		let held: Buffer = Buffer.alloc(0);
 		let heldAt = position;
 		const isHeld = (offset: number, length: number) => offset >= heldAt && offset + length <= heldAt + held.length;
 		const hold = async (offset: number, length: number) => {
 			held = await this.#file.read(offset, Math.min(this.size - offset, Math.max(chunkBytes, length)));
 			heldAt = offset;
 		};
-		const bytes = (offset: number, length: number) => held.subarray(offset - heldAt, offset - heldAt + length);
+		const intact = new IntactEvents(this.#together);
 		while (position < this.size) {
 			const place = { offset: position, length: 0, number };
 			// Awaiting for each of many small events would take longer than decoding them.
 			if (!isHeld(position, before)) await hold(position, before);
-			const head = bytes(position, before);
-			if (head.length < before) {
-				yield { ...place, ...fault('truncated within an event'), torn: true };
+			const complete = isHeld(position, before);
+			const length = complete ? lengthIn(held, position - heldAt) : 0;
+			const whole = length === null ? 0 : before + length + after;
+			if (!complete || length === null || position + whole > this.size) {
+				const unreadable = `the length of event ${number} is unreadable; the rest of the file is skipped`;
+				if (intact.frame !== null) yield intact.frame;
+				if (length === null) yield { ...place, ...fault(unreadable) };
+				else yield { ...place, ...fault('truncated within an event'), torn: true };
 				return;
 			}
-			const length = lengthIn(head);
-			if (length === null) {
-				yield { ...place, ...fault(`the length of event ${number} is unreadable; the rest of the file is skipped`) };
-				return;
-			}
-			const whole = before + length + after;
-			if (position + whole > this.size) {
-				yield { ...place, ...fault('truncated within an event'), torn: true };
-				return;
-			}
-			const sized = { ...place, length: whole };
-			if (length > largestEvent) yield { ...sized, ...fault(`event ${number} is larger than 16 MiB`) };
+			let message: string | null = null;
+			let records: readonly TensorboardValue[] = [];
+			if (length > largestEvent) message = `event ${number} is larger than 16 MiB`;
 			else {
 				if (!isHeld(position, whole)) await hold(position, whole);
-				yield this.#frame(sized, bytes(position, whole));
+				const read = eventIn(held, position - heldAt, length, number);
+				if (typeof read === 'string') message = read;
+				else records = read;
 			}
+			const done = message !== null || !intact.add(position, whole, number, records);
+			if (done && intact.frame !== null) {
+				yield intact.frame;
+				intact.clear();
+			}
+			if (message !== null) yield { ...place, length: whole, ...fault(message) };
 			position += whole;
 			number++;
 			if (turns.due) await turns.pass();
 		}
+		if (intact.frame !== null) yield intact.frame;
 	}
 
 	async frame(place: FramePlace): Promise<Frame> {
 		const bytes = await this.#file.read(place.offset, Math.min(place.length, largestEvent));
-		const fits = bytes.length >= before + after && lengthIn(bytes) === bytes.length - before - after;
-		return fits ? this.#frame(place, bytes) : { ...place, ...fault('not an event') };
+		const length = bytes.length - before - after;
+		if (length < 0 || lengthIn(bytes, 0) !== length) return { ...place, ...fault('not an event') };
+		const read = eventIn(bytes, 0, length, place.number);
+		if (typeof read === 'string') return { ...place, ...fault(read) };
+		return { ...place, records: read, fault: null, torn: false };
 	}
 
 	bytesBefore(position: number): Promise<Uint8Array> {
@@ -91,26 +102,52 @@ export class EventFile implements FrameFile {
 	close(): Promise<void> {
 		return this.#file.close();
 	}
+}
 
-	#frame(place: FramePlace, bytes: Uint8Array): Frame {
-		const event = bytes.subarray(before, bytes.length - after);
-		const sum = new DataView(bytes.buffer, bytes.byteOffset + bytes.length - after, after).getUint32(0, true);
-		if (maskedCrc32c(event) !== sum) {
-			return { ...place, ...fault(`event ${place.number} does not match its checksum`) };
+/** Adjacent events without errors, which become one frame. */
+class IntactEvents {
+	readonly #most: number;
+	#count = 0;
+	frame: (Frame & { length: number; number: number; readonly records: TensorboardValue[] }) | null = null;
+
+	constructor(most: number) {
+		this.#most = most;
+	}
+
+	/** Adds an event. Returns false if there is no room for another one. */
+	add(offset: number, length: number, number: number, records: readonly TensorboardValue[]): boolean {
+		if (this.frame === null) this.frame = { offset, length, number, records: [...records], fault: null, torn: false };
+		else {
+			this.frame.length += length;
+			this.frame.number = number;
+			this.frame.records.push(...records);
 		}
-		try {
-			return { ...place, records: tensorboardValues(event), fault: null, torn: false };
-		} catch (error) {
-			return { ...place, ...fault(`event ${place.number}: ${(error as Error).message}`) };
-		}
+		this.#count++;
+		return this.#count < this.#most;
+	}
+
+	clear(): void {
+		this.frame = null;
+		this.#count = 0;
+	}
+}
+
+/** Returns the values in the event at a position, or why it is unreadable. */
+function eventIn(bytes: Buffer, at: number, length: number, number: number): readonly TensorboardValue[] | string {
+	const start = at + before;
+	const end = start + length;
+	if (maskedCrc32c(bytes, start, end) !== bytes.readUInt32LE(end)) return `event ${number} does not match its checksum`;
+	try {
+		return tensorboardValues(bytes, start, end);
+	} catch (error) {
+		return `event ${number}: ${(error as Error).message}`;
 	}
 }
 
 /** Returns null if the length does not match its checksum. */
-function lengthIn(head: Uint8Array): number | null {
-	const view = new DataView(head.buffer, head.byteOffset, before);
-	const length = view.getUint32(0, true) + view.getUint32(4, true) * 2 ** 32;
-	return maskedCrc32c(head.subarray(0, 8)) === view.getUint32(8, true) ? length : null;
+function lengthIn(bytes: Buffer, at: number): number | null {
+	const length = bytes.readUInt32LE(at) + bytes.readUInt32LE(at + 4) * 2 ** 32;
+	return maskedCrc32c(bytes, at, at + 8) === bytes.readUInt32LE(at + 8) ? length : null;
 }
 
 function fault(message: string): Pick<Frame, 'records' | 'fault' | 'torn'> {

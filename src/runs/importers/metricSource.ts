@@ -28,6 +28,8 @@ export class MetricSource {
 	#last: FramePlace | null = null;
 	#before: Uint8Array = new Uint8Array(0);
 	#records = 0;
+	/** Step in the file's path, if there is one. */
+	readonly #step: number | null;
 	readonly #names = new Map<string, string>();
 	/** Rows from steps before the latest one. They are inserted in batches, since each insertion moves all later rows. */
 	#late: LateRow[] = [];
@@ -39,6 +41,7 @@ export class MetricSource {
 		this.#format = format;
 		this.files = files;
 		this.match = match;
+		this.#step = stepIn(match.parts);
 	}
 
 	/**
@@ -50,7 +53,7 @@ export class MetricSource {
 		if (found.stamp === this.stamp) return Number.POSITIVE_INFINITY;
 		let frames: FrameFile;
 		try {
-			frames = await openFrames(this.#folder, this.match.path, this.files);
+			frames = await openFrames(this.#folder, this.match.path, { ...this.files, together: eventsTogether });
 		} catch (error) {
 			faults.add({ file: this.match.path, line: null, message: Failure.from(error).message, records: 1 });
 			this.stamp = found.stamp;
@@ -133,7 +136,7 @@ export class MetricSource {
 
 	#understood(record: unknown): readonly ForeignMetrics[] | string {
 		const { match } = this;
-		const context = { file: match.path, parts: match.parts, step: stepIn(match.parts), record: this.#records++ };
+		const context = { file: match.path, parts: match.parts, step: this.#step, record: this.#records++ };
 		try {
 			return this.files.metrics(record, context);
 		} catch (error) {
@@ -143,11 +146,17 @@ export class MetricSource {
 
 	#add({ step, time, values, stage = 'train' }: ForeignMetrics, modifiedMs: number): number {
 		if (!Number.isFinite(step)) return Number.POSITIVE_INFINITY;
-		const named: Record<string, number | null> = {};
-		for (const name of Object.keys(values)) named[this.#canonical(name)] = finite(values[name]);
 		const seconds = finite(time) ?? Number.NaN;
 		if (Number.isNaN(seconds)) this.untimedAt = modifiedMs / 1000;
-		const last = this.table.length === 0 ? Number.NEGATIVE_INFINITY : (this.table.step.at(-1) as number);
+		const last = this.table.lastStep ?? Number.NEGATIVE_INFINITY;
+		const names = Object.keys(values);
+		const [only] = names;
+		if (step >= last && names.length === 1 && only !== undefined) {
+			this.table.put(step, seconds, stage, this.#canonical(only), finite(values[only]));
+			return step;
+		}
+		const named: Record<string, number | null> = {};
+		for (const name of names) named[this.#canonical(name)] = finite(values[name]);
 		if (step >= last) this.table.append([{ step, time: seconds, stage, values: named }]);
 		else {
 			this.#late.push({ step, time: seconds, stage, values: notNull(named) });
@@ -195,6 +204,9 @@ interface LateRow {
 	readonly stage: string;
 	readonly values: Readonly<Record<string, number>>;
 }
+
+/** Number of events to read at once: passing on each one takes as long as reading it. */
+const eventsTogether = 256;
 
 /** Minimum number of late rows to insert as a batch. */
 const minLate = 256;

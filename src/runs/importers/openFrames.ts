@@ -18,7 +18,7 @@ const largestWhole = { json: 64 << 20, yaml: 8 << 20, zip: 64 << 20 } as const;
 
 /** Opens a run file for reading. Fails with `missing`, or with `invalid` if it is not a regular file. */
 export async function openFrames(folder: string, path: string, shape: FileShape): Promise<FrameFile> {
-	const { form, largest, members = '**', table = '', list = '', lastOf, parts } = shape;
+	const { form, largest, members = '**', table = '', list = '', lastOf, parts, together } = shape;
 	if (form === 'sqlite') return openedTable(folder, path, { table, lastOf });
 	const { file, compressed } = await openedFile(folder, path, form);
 	switch (form) {
@@ -27,7 +27,7 @@ export async function openFrames(folder: string, path: string, shape: FileShape)
 		case 'lines':
 			return new LineFile(file, { plain: true });
 		case 'events':
-			return new EventFile(file);
+			return new EventFile(file, together);
 		case 'parquet':
 			return new ParquetFile(file, lastOf);
 		case 'torch':

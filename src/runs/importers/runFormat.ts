@@ -45,6 +45,8 @@ export interface FileShape {
 	readonly lastOf?: string;
 	/** Parts of a record in JSON lines that are needed; all of it by default. Records can be complete regardless. */
 	readonly parts?: JsonShape;
+	/** Maximum number of adjacent events that may be read as one frame, for callers that need no locations. */
+	readonly together?: number;
 }
 
 /** Context for reading one record. */

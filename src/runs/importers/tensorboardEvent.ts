@@ -1,4 +1,5 @@
-import { type Field, fieldsOf, float32, float64 } from './protobuf.ts';
+import { type Field, fieldsOf, float32, float64, MessageReader, wires } from './protobuf.ts';
+import { RepeatedTexts } from './repeatedTexts.ts';
 
 /** One value from a TensorBoard event. Histograms, images and similar values are skipped. */
 export type TensorboardValue = {
@@ -12,48 +13,60 @@ export type TensorboardValue = {
 type SummaryValue = { readonly value: number | null } | { readonly text: string };
 
 const decoder = new TextDecoder('utf-8');
+const tags = new RepeatedTexts();
 
 /**
  * Returns the values in an event (tensorflow/core/util/event.proto). Fails with an Error whose message is a sentence
  * fragment.
  */
-export function tensorboardValues(bytes: Uint8Array): TensorboardValue[] {
+export function tensorboardValues(bytes: Uint8Array, from = 0, to = bytes.length): TensorboardValue[] {
 	let time = 0;
 	let step = 0;
-	const summaries: Uint8Array[] = [];
-	for (const field of fieldsOf(bytes)) {
-		if (field.number === 1 && field.kind === 'fixed64') time = float64(field.value);
-		else if (field.number === 2 && field.kind === 'varint') step = field.value;
-		else if (field.number === 5 && field.kind === 'bytes') summaries.push(field.value);
+	const summaries: number[] = [];
+	const event = new MessageReader(bytes, from, to);
+	while (event.next()) {
+		const { number, wire } = event;
+		if (number === 1 && wire === wires.fixed64) time = float64(bytes, event.start);
+		else if (number === 2 && wire === wires.varint) step = event.value;
+		else if (number === 5 && wire === wires.bytes) summaries.push(event.start, event.end);
 	}
 	// Steps are int64, and a negative one decodes to a number outside the safe integer range.
 	if (!Number.isSafeInteger(step)) throw new Error('its step is not a valid step number');
 	const values: TensorboardValue[] = [];
-	for (const summary of summaries) {
-		for (const field of fieldsOf(summary)) {
-			if (field.number !== 1 || field.kind !== 'bytes') continue;
-			const value = summaryValue(field.value);
-			if (value !== null) values.push({ step, time: Number.isFinite(time) ? time : 0, ...value });
+	for (let i = 0; i < summaries.length; i += 2) {
+		const summary = new MessageReader(bytes, summaries[i] as number, summaries[i + 1] as number);
+		while (summary.next()) {
+			if (summary.number !== 1 || summary.wire !== wires.bytes) continue;
+			const value = summaryValue(bytes, summary, step, Number.isFinite(time) ? time : 0);
+			if (value !== null) values.push(value);
 		}
 	}
 	return values;
 }
 
 /** Summary.Value: a tag, and either simple_value or a tensor. */
-function summaryValue(bytes: Uint8Array): ({ readonly tag: string } & SummaryValue) | null {
+function summaryValue(
+	bytes: Uint8Array,
+	{ start, end }: MessageReader,
+	step: number,
+	time: number,
+): TensorboardValue | null {
 	let tag = '';
 	let plugin = '';
 	let simple: number | undefined;
 	let tensor: number | null | string | undefined;
-	for (const field of fieldsOf(bytes)) {
-		if (field.number === 1 && field.kind === 'bytes') tag = decoder.decode(field.value);
-		else if (field.number === 2 && field.kind === 'fixed32') simple = float32(field.value);
-		else if (field.number === 8 && field.kind === 'bytes') tensor = tensorOf(field.value);
-		else if (field.number === 9 && field.kind === 'bytes') plugin = pluginOf(field.value);
+	const field = new MessageReader(bytes, start, end);
+	while (field.next()) {
+		const { number, wire } = field;
+		if (number === 2 && wire === wires.fixed32) simple = float32(bytes, field.start);
+		if (wire !== wires.bytes) continue;
+		if (number === 1) tag = tags.text(bytes, field.start, field.end);
+		else if (number === 8) tensor = tensorOf(bytes.subarray(field.start, field.end));
+		else if (number === 9) plugin = pluginOf(bytes.subarray(field.start, field.end));
 	}
-	if (simple !== undefined) return { tag, value: Number.isFinite(simple) ? simple : null };
-	if (typeof tensor === 'string') return plugin === 'text' || plugin === '' ? { tag, text: tensor } : null;
-	if (tensor !== undefined && (plugin === 'scalars' || plugin === '')) return { tag, value: tensor };
+	if (simple !== undefined) return { step, time, tag, value: Number.isFinite(simple) ? simple : null };
+	if (typeof tensor === 'string') return plugin === 'text' || plugin === '' ? { step, time, tag, text: tensor } : null;
+	if (tensor !== undefined && (plugin === 'scalars' || plugin === '')) return { step, time, tag, value: tensor };
 	return null;
 }
 

@@ -7,5 +7,5 @@ export function eventMetrics(record: unknown): readonly ForeignMetrics[] | strin
 	const tag = textOf(event?.tag);
 	const step = integerOf(event?.step);
 	if (!event || tag === null || step === null || !('value' in event) || typeof event.text === 'string') return [];
-	return [{ step, time: numberOf(event.time), values: Object.fromEntries([[tag, numberOf(event.value)]]) }];
+	return [{ step, time: numberOf(event.time), values: { [tag]: numberOf(event.value) } }];
 }

@@ -1,5 +1,13 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { Random } from '../../../../src/base/random.ts';
+import type { Frame } from '../../../../src/files/frame.ts';
+import { OpenedFile } from '../../../../src/files/openedFile.ts';
+import { EventFile } from '../../../../src/runs/importers/eventFile.ts';
+import { mutations } from '../../../support/fileMutations.ts';
 import { eventBytes, eventFile, framed } from './eventBytes.ts';
 import { madeRun } from './madeRun.ts';
 
@@ -103,5 +111,53 @@ describe('event files', () => {
 			[5],
 		);
 		assert.equal(faults.length, bad.length);
+	});
+});
+
+describe('events that are read together', () => {
+	let folder = '';
+	before(async () => {
+		folder = await mkdtemp(join(tmpdir(), 'event-file-'));
+	});
+	after(() => rm(folder, { recursive: true, force: true }));
+
+	/** Reads a file twice, the second time from the last frame of the first. */
+	async function framesOf(bytes: Buffer, together: number): Promise<Frame[]> {
+		await writeFile(join(folder, name), bytes);
+		const file = new EventFile(await OpenedFile.open(folder, name), together);
+		const frames: Frame[] = [];
+		for await (const frame of file.frames()) {
+			frames.push(frame);
+			if (frames.length === 2) break;
+		}
+		const last = frames.at(-1);
+		if (last !== undefined && last.length > 0)
+			for await (const frame of file.frames(undefined, last)) frames.push(frame);
+		await file.close();
+		return frames;
+	}
+
+	it('have the same values and faults as one by one, also in damaged files', async () => {
+		const random = Random.of('events together', 1);
+		const events = Array.from({ length: 40 }, (_, i) =>
+			i % 7 === 3
+				? { step: i, tag: 'text', text: 'é'.repeat(i) }
+				: { step: i >> 1, tag: `tag ${i % 5}`, value: i === 9 ? Number.NaN : i / 4 },
+		);
+		let faulty = 0;
+		for (let i = 0; i < 150; i++) {
+			const bytes = i === 0 ? eventFile(events) : random.pick(mutations).apply(eventFile(events), random, []);
+			const single = await framesOf(bytes, 1);
+			const joined = await framesOf(bytes, 7);
+			const end = ({ offset, length, number }: Frame) => [offset + length, number];
+			const records = (frames: readonly Frame[]) => frames.flatMap((frame) => frame.records);
+			const faults = (frames: readonly Frame[]) => frames.filter(({ fault }) => fault !== null);
+			assert.deepEqual(records(joined), records(single));
+			assert.deepEqual(faults(joined), faults(single));
+			assert.deepEqual(joined.slice(-1).map(end), single.slice(-1).map(end));
+			if (i === 0) assert.ok(joined.length < single.length / 5);
+			if (faults(single).length > 0) faulty++;
+		}
+		assert.ok(faulty > 50, `${faulty} files with faults`);
 	});
 });

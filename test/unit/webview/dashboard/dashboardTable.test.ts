@@ -53,6 +53,23 @@ describe('metric table', () => {
 		assert.deepEqual(column(table, 'eval/heldout/accuracy'), [null, 0.5]);
 	});
 
+	it('takes single values like lines with one value', () => {
+		const [lines, values] = [new MetricTable(), new MetricTable()];
+		assert.equal(values.lastStep, null);
+		const put = (step: number, name: string, value: number | null) => {
+			lines.append([line(step, { [name]: value })]);
+			values.put(step, 1000 + step, 'grpo', name, value);
+		};
+		put(1, 'loss', 2);
+		put(1, 'reward', null);
+		put(4, 'reward', 0.5);
+		put(4, 'loss', 1);
+		put(4, 'loss', 3);
+		assert.deepEqual(values.chunk(0, 2), lines.chunk(0, 2));
+		assert.deepEqual(values.names, lines.names);
+		assert.equal(values.lastStep, 4);
+	});
+
 	it('merges values by step, into an existing or a new row', () => {
 		const table = new MetricTable();
 		table.append([line(2, { reward: 2 }), line(4, { reward: 4 })]);
