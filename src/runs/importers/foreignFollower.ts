@@ -11,16 +11,21 @@ import type { RunFormat } from './runFormat.ts';
 import { differenceOf } from './stepDifference.ts';
 
 export interface FollowOptions {
-	/** Polling interval for the files; default 2000. */
+	/** Polling interval for the files; default 1000. */
 	readonly pollMs?: number;
 	readonly overview?: LineOverviewOptions;
 }
 
-/** Minimum wait after each check, as a multiple of the check's duration. Limits the cost of large folders to 5%. */
+/**
+ * Minimum wait after each check, as a multiple of the shorter one of the last two checks. Limits the cost of large
+ * folders to 5%, while a single long check, such as the first one, does not delay the next.
+ */
 const restFactor = 20;
 /** Number of latest steps that are checked for more rollouts in every round; the others take turns. */
 const newestSteps = 3;
 const othersARound = 50;
+/** Time for the other steps in a round, in milliseconds. If a round takes longer, the next one is later. */
+const othersMs = 15;
 
 /**
  * Follows another trainer's run by polling, since its files can be on any file system and never state that the run has
@@ -37,6 +42,8 @@ export class ForeignFollower extends Disposable implements RunFollower {
 	#timer: NodeJS.Timeout | null = null;
 	#round: Promise<void> | null = null;
 	#again = false;
+	/** Duration of the check before, in milliseconds. */
+	#lastMs = 0;
 	#started = false;
 	#record = '';
 	/** Maps each step to its files as last seen; null if not checked yet. */
@@ -49,7 +56,7 @@ export class ForeignFollower extends Disposable implements RunFollower {
 	#reported = false;
 	#gone = false;
 
-	constructor(folder: string, format: RunFormat, { pollMs = 2000, overview = {} }: FollowOptions = {}) {
+	constructor(folder: string, format: RunFormat, { pollMs = 1000, overview = {} }: FollowOptions = {}) {
 		super();
 		this.folder = folder;
 		this.#format = format;
@@ -89,7 +96,9 @@ export class ForeignFollower extends Disposable implements RunFollower {
 			if (this.disposed) return;
 			if (this.#again) void this.#begin();
 			else if (this.#started) {
-				const rest = restFactor * (performance.now() - start);
+				const duration = performance.now() - start;
+				const rest = restFactor * Math.min(duration, this.#lastMs);
+				this.#lastMs = duration;
 				this.#timer = setTimeout(() => void this.#begin(), Math.max(this.#pollMs, rest));
 			}
 		});
@@ -178,10 +187,10 @@ export class ForeignFollower extends Disposable implements RunFollower {
 			this.#unreported.steps.add(step);
 		}
 		for (const step of this.#stepsToLookAt(steps)) {
+			if (this.disposed) break;
 			const files = await this.#run.stepFiles(step, 'train');
 			const before = this.#steps.get(step) ?? null;
 			this.#steps.set(step, files);
-			if (this.disposed) break;
 			if (before === null) continue;
 			const difference = await differenceOf(before, files);
 			if (difference === 'other') return false;
@@ -190,13 +199,15 @@ export class ForeignFollower extends Disposable implements RunFollower {
 		return true;
 	}
 
-	#stepsToLookAt(steps: readonly number[]): Set<number> {
-		const looked = new Set(steps.slice(-newestSteps));
-		for (let i = 0; i < Math.min(othersARound, steps.length); i++) {
-			looked.add(steps[(this.#turn + i) % steps.length] as number);
+	*#stepsToLookAt(steps: readonly number[]): Generator<number> {
+		yield* steps.slice(-newestSteps);
+		const others = steps.slice(0, -newestSteps);
+		const until = performance.now() + othersMs;
+		for (let i = 0; i < Math.min(othersARound, others.length); i++) {
+			if (i > 0 && performance.now() >= until) break;
+			this.#turn = (this.#turn + 1) % others.length;
+			yield others[this.#turn] as number;
 		}
-		this.#turn = steps.length === 0 ? 0 : (this.#turn + othersARound) % steps.length;
-		return looked;
 	}
 
 	#fail(failure: Failure): void {

@@ -28,6 +28,7 @@ describe('rechecking the files of a step', () => {
 		assert.equal(await differenceOf(before, [file('a'), file('b', 5)]), 'other');
 		assert.equal(await differenceOf(before, [file('a'), file('b', 10, 2)]), 'other');
 		assert.equal(await differenceOf(before, [file('a'), file('c')]), 'other');
+		assert.equal(await differenceOf(before, [file('a.zst'), file('b')]), 'more');
 	});
 
 	it('checks each of many files only a few times', async () => {
