@@ -11,6 +11,7 @@ import {
 	rolloutsRequests,
 	turnSchema,
 } from './rolloutsMessages.ts';
+import { rolloutTimelineSchema } from './rolloutTimeline.ts';
 import { stepRatings } from './stepLabel.ts';
 
 /*
@@ -146,6 +147,11 @@ export const explorerRequests = {
 			/** Messages that called tools or were answered, in order. */
 			made: v.optional(v.array(madeTurnSchema)),
 		}),
+	},
+	/** Loads what a rollout did when. */
+	loadTimeline: {
+		params: v.object({ split, ...inRollout }),
+		result: v.object({ activities: rolloutTimelineSchema }),
 	},
 	/** Opens two completions in the editor's diff view. */
 	openDiff: { params: v.object({ left: placeSchema, right: placeSchema }), result: done },

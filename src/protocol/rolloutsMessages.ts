@@ -155,6 +155,8 @@ export const rolloutDetailSchema = v.object({
 	tokenValues: v.optional(v.array(v.picklist(tokenValues))),
 	/** Number of messages, if the completion consists of several; `loadTurns` returns them. */
 	turns: v.optional(v.nullable(v.number())),
+	/** Number of activities in the timeline; absent if no times are recorded. `loadTimeline` returns them. */
+	activities: v.optional(count),
 	/** Number of tokens that came from an environment; absent if not recorded. */
 	observed: v.optional(count),
 	/** Summary of an episode: a completion with tool calls or answers from an environment. */

@@ -1,5 +1,6 @@
 import type { TurnsContent } from '../../src/protocol/explorerMessages.ts';
 import type { Place, TokenColumns } from '../../src/protocol/rolloutsMessages.ts';
+import type { RolloutTimeline } from '../../src/protocol/rolloutTimeline.ts';
 import type { CompletionTags, CompletionTrace } from '../lib/trace/completionTrace.ts';
 import type { FoldMark } from './identical.ts';
 import type { RatingContext } from './ratingControl.ts';
@@ -25,6 +26,7 @@ export interface CardContext {
 	loadCompletion(index: number): Promise<string>;
 	loadTokens(index: number): Promise<TokenColumns>;
 	loadTurns(index: number): Promise<TurnsContent>;
+	loadTimeline(index: number): Promise<RolloutTimeline>;
 	copy(index: number, part: 'completion' | 'json'): void;
 	openText(index: number): void;
 	openTranscript(index: number): void;
@@ -96,6 +98,7 @@ export function cardContext(model: RolloutsModel, group: CardGroup, say: (text: 
 		loadCompletion: async (index) => (await model.ask('loadCompletion', at(index))).completion,
 		loadTokens: (index) => model.ask('loadTokens', at(index)),
 		loadTurns: (index) => model.ask('loadTurns', at(index)),
+		loadTimeline: async (index) => (await model.ask('loadTimeline', at(index))).activities,
 		copy: (index, part) => copyPart(model, at(index), part, say),
 		openText: (index) => void model.ask('openText', at(index)).catch((error: unknown) => say(String(error))),
 		openTranscript: (index) =>

@@ -18,6 +18,7 @@ import type { FoldMark } from './identical.ts';
 import { RatingControl } from './ratingControl.ts';
 import { addsUp } from './rewardParts.ts';
 import { findInText, type MarkKind, markNames, mixWords, type TextFindings } from './textMarks.ts';
+import { timelineSection } from './timelineSection.ts';
 import { TokenBody } from './tokenBody.ts';
 import { tokenViewNames } from './tokenScale.ts';
 import { TurnsBody } from './turnsBody.ts';
@@ -75,7 +76,12 @@ export class CompletionCard implements IDisposable {
 	build(): void {
 		if (this.#built || this.#disposed) return;
 		this.#built = true;
-		this.element.append(this.#head(), this.#faults, this.#marks, this.#holder);
+		this.element.append(this.#head(), this.#faults, this.#marks);
+		const { index, activities } = this.rollout;
+		if (activities !== undefined) {
+			this.element.append(timelineSection(index, activities, () => this.#context.loadTimeline(index)));
+		}
+		this.element.append(this.#holder);
 		this.#marks.hidden = true;
 		void this.#fill();
 	}

@@ -133,11 +133,11 @@ export class Toolbar extends Disposable {
 		fill(this.#faults, badge);
 	}
 
-	/** Returns the step number for a slider position, counted from the oldest step. */
+	/** Returns the step number for a slider position, counted from the oldest step, or a dash if there are no steps. */
 	#stepAt(position: number): string {
 		const { rows } = this.#model?.steps ?? { rows: [] };
 		const row = rows[rows.length - 1 - position];
-		return row ? String(row.step) : '–';
+		return row && this.#model.run?.stepless !== true ? String(row.step) : '–';
 	}
 
 	#scrub(position: number): void {

@@ -2,6 +2,7 @@ import { completionMessages, observedRanges, turnsOfRollout } from '../../../cor
 import { rolloutEpisode } from '../../../protocol/rolloutEpisode.ts';
 import { type RolloutLine, textNotRecorded } from '../../../protocol/rolloutLine.ts';
 import type { MadeTurn, RolloutDetail, TokenValue } from '../../../protocol/rolloutsMessages.ts';
+import { type RolloutTimeline, rolloutTimeline } from '../../../protocol/rolloutTimeline.ts';
 import { correctness, finite, tokenCount, valueText } from './rolloutText.ts';
 
 /** Returns the token values available for coloring: columns that contain at least one number. */
@@ -80,8 +81,26 @@ export function madeTurns(line: RolloutLine): MadeTurn[] {
 	}));
 }
 
+/** Maximum length of a name or an error in a timeline, and maximum number of activities. */
+const longestName = 500;
+const maxActivities = 2000;
+
+/** Returns the timeline of a rollout for the panel, in order. Empty if no times are recorded. */
+export function shownTimeline(extra: RolloutLine['extra']): RolloutTimeline {
+	return (rolloutTimeline(extra) ?? [])
+		.slice(0, maxActivities)
+		.map(({ kind, name, start, seconds, tokens, waited, error }) => ({
+			...{ kind, name: name.slice(0, longestName), start, seconds },
+			...(tokens === undefined ? {} : { tokens }),
+			...(waited === undefined ? {} : { waited }),
+			...(error === undefined ? {} : { error: error.slice(0, longestName) }),
+		}))
+		.sort((a, b) => a.start - b.start);
+}
+
 /** @param sent whether to include the completion; if false, it is loaded only when it is opened */
 export function rolloutDetail(line: RolloutLine, completion: string, sent: boolean): RolloutDetail {
+	const activities = shownTimeline(line.extra).length;
 	return {
 		index: line.index,
 		completion: sent ? completion : null,
@@ -97,6 +116,7 @@ export function rolloutDetail(line: RolloutLine, completion: string, sent: boole
 		...(line.extra?.text === textNotRecorded && completion === '' ? { textRecorded: false } : {}),
 		turns: completionMessages(line)?.length ?? null,
 		episode: episodeSummary(line),
+		...(activities === 0 ? {} : { activities }),
 		...(line.extra?.observed === undefined ? {} : { observed: observedTokens(line) }),
 		extra: line.extra && Object.keys(line.extra).length > 0 ? valueText(line.extra, 4000) : null,
 	};

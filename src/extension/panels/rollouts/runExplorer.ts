@@ -24,7 +24,7 @@ import { scanBehaviors } from './behaviorScan.ts';
 import { CompletionFeedback } from './completionFeedback.ts';
 import { type IndexAnswers, indexedBehaviors, indexedPrompt, isIndexed } from './indexedScan.ts';
 import { scanPrompt } from './promptScan.ts';
-import { madeTurns, rolloutDetail } from './rolloutDetail.ts';
+import { madeTurns, rolloutDetail, shownTimeline } from './rolloutDetail.ts';
 import { valueText } from './rolloutText.ts';
 import type { ScanCount } from './runScan.ts';
 
@@ -32,6 +32,7 @@ export type ExplorerReaders = {
 	readonly [M in
 		| 'loadRollout'
 		| 'loadTurns'
+		| 'loadTimeline'
 		| 'loadLabels'
 		| 'saveLabels'
 		| 'loadFeedback'
@@ -109,6 +110,10 @@ export class RunExplorer extends Disposable {
 				parents: typeof line.completion === 'string' ? null : parents,
 				made: madeTurns(line),
 			};
+		},
+		loadTimeline: async (params) => {
+			const { extra } = await this.#options.rollout(placeOf(params));
+			return { activities: shownTimeline(extra) };
 		},
 		loadLabels: (params) => this.#loadLabels(placeOf(params), params.rule ?? null),
 		saveLabels: async (params) => {

@@ -14,6 +14,7 @@ import {
 	textOf,
 } from '../foreignValues.ts';
 import type { RolloutFiles, RunFormat } from '../runFormat.ts';
+import { timelineOf } from '../timeline.ts';
 import { topKeys } from '../topKeys.ts';
 
 /*
@@ -99,6 +100,11 @@ function eventMessages(span: Fields): { input: Message[]; output: Message[] } {
 	return { input, output };
 }
 
+/** Returns a time in seconds since the epoch, from nanoseconds as text or as a number; null if it is not recorded. */
+function secondsOf(time: unknown): number | null {
+	return time === undefined || time === null ? null : numberOf(Number(time) / 1e9);
+}
+
 function rolloutOf(span: Fields): ForeignRollout | null {
 	const attributes = attributesOf(span.attributes);
 	const operation = textOf(attributes['gen_ai.operation.name']);
@@ -115,9 +121,16 @@ function rolloutOf(span: Fields): ForeignRollout | null {
 	];
 	const completion = [...listedMessages(attributes['gen_ai.output.messages']), ...events.output];
 	const reasons = listOf(attributes['gen_ai.response.finish_reasons']);
-	const duration = numberOf(Number(span.endTimeUnixNano) - Number(span.startTimeUnixNano));
+	const start = secondsOf(span.startTimeUnixNano);
+	const end = secondsOf(span.endTimeUnixNano);
+	const model = attributes['gen_ai.response.model'] ?? attributes['gen_ai.request.model'];
+	const tokens = numberOf(attributes['gen_ai.usage.output_tokens']);
 	const recorded = prompt.length + completion.length > 0;
 	const failed = integerOf(fieldsOf(span.status)?.code) === 2 || fieldsOf(span.status)?.code === 'STATUS_CODE_ERROR';
+	const error = failed
+		? (textOf(fieldsOf(span.status)?.message) ?? textOf(attributes['error.type']) ?? 'failed')
+		: null;
+	const call = { kind: 'generation', name: textOf(model) ?? operation, end, tokens, error } as const;
 	return {
 		groupKey: recorded ? JSON.stringify(prompt) : `${textOf(span.traceId)} ${textOf(span.spanId)}`,
 		prompt,
@@ -129,12 +142,13 @@ function rolloutOf(span: Fields): ForeignRollout | null {
 			extraOf({
 				// Messages are recorded only if the application opted in.
 				text: recorded ? null : 'not recorded',
-				length: numberOf(attributes['gen_ai.usage.output_tokens']),
-				model: attributes['gen_ai.response.model'] ?? attributes['gen_ai.request.model'],
+				length: tokens,
+				model,
 				agent: attributes['gen_ai.agent.name'],
 				trace: span.traceId,
-				seconds: duration === null ? null : duration / 1e9,
-				error: failed ? (textOf(fieldsOf(span.status)?.message) ?? textOf(attributes['error.type']) ?? 'failed') : null,
+				seconds: start === null || end === null ? null : end - start,
+				error,
+				timeline: start === null ? null : timelineOf([{ ...call, start }]),
 			}),
 		),
 	};

@@ -7,7 +7,8 @@ import type { Browser } from 'playwright-core';
 import { rolloutPath } from '../../../../src/runs/runFiles.ts';
 import { hiddenCharacters } from '../../../../webview/lib/trace/hiddenCharacters.ts';
 import { launchChromium, skip } from '../../../support/chromium.ts';
-import { looksRight } from '../webviewLooks.ts';
+import { fixtureFolder } from '../../runs/importers/foreignFixtures.ts';
+import { looksRight, looksRightNow } from '../webviewLooks.ts';
 import { complete, type WebviewOptions } from '../webviewPage.ts';
 import { makeBatch, runRecord, writeMetrics, writeRecord, writeRollouts, writeRun } from './rolloutsFixture.ts';
 import { openRollouts, type RolloutsView } from './rolloutsHarness.ts';
@@ -111,6 +112,28 @@ test('everything is reachable by keyboard', options, async (t) => {
 		return document.getElementById(id)?.getAttribute('aria-selected');
 	});
 	assert.equal(active, 'true');
+});
+
+test('the timeline of a rollout is drawn, and its activities are selected with the keyboard', options, async (t) => {
+	const view = await open(t, fixtureFolder('inspect-tools'), { width: 700 });
+	const { page } = view;
+	await page.waitForSelector('.card-timeline');
+	await page.getByText('What is 17 + 25?').first().click();
+	await page.getByText('Timeline (5 activities)').first().click();
+	await page.waitForSelector('.activity');
+	assert.equal(await page.locator('.activity').count(), 5);
+	assert.match(await page.locator('.activities').innerText(), /5 activities in .*generation .*tool 81 ms.*reward/s);
+	const bars = page.getByRole('listbox', { name: 'Timeline of completion 0' });
+	await bars.focus();
+	await page.keyboard.press('ArrowRight');
+	assert.match(await page.locator('.activity-words').innerText(), /^tool add at 658 ms: 81 ms$/);
+	const option = bars.getByRole('option', { selected: true });
+	assert.equal(await bars.getAttribute('aria-activedescendant'), await option.getAttribute('id'));
+	await page.keyboard.press('End');
+	assert.match((await option.getAttribute('aria-label')) ?? '', /^reward brevity/);
+	// Keys do not move to another completion.
+	assert.equal(await page.locator('.card.selected').getAttribute('data-index'), '0');
+	await looksRightNow(view, 'rollouts-timeline');
 });
 
 test('identical completions share a card, which its button and the i key expand and fold', options, async (t) => {

@@ -260,10 +260,14 @@ describe('OpenTelemetry', () => {
 				tool_calls: [{ id: 'c', type: 'function', function: { name: 'add', arguments: { x: 1 } } }],
 			},
 		]);
-		assert.deepEqual(train[0]?.extra, { length: 7, trace: 't', seconds: 2.5 });
+		const call = { kind: 'generation', name: 'chat', start: 0, seconds: 2.5 };
+		assert.deepEqual(train[0]?.extra, { length: 7, trace: 't', seconds: 2.5, timeline: [{ ...call, tokens: 7 }] });
 		assert.deepEqual(train[1]?.completion, [{ role: 'assistant', content: 'a' }]);
 		assert.deepEqual(groupsIn(train), [0, 0, 1]);
-		assert.deepEqual(train[2]?.extra, { text: 'not recorded', trace: 't', seconds: 2.5, error: 'timeout' });
+		assert.deepEqual(train[2]?.extra, {
+			...{ text: 'not recorded', trace: 't', seconds: 2.5, error: 'timeout' },
+			timeline: [{ ...call, error: 'timeout' }],
+		});
 		assert.equal(train.length, 3);
 		assert.deepEqual(
 			faults.map(({ line, message }) => [line, message]),
