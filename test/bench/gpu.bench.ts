@@ -36,7 +36,7 @@ interface Cell {
 	readonly beta: number;
 }
 
-/** In order of importance: `GPU_BENCH_CELLS` limits how many are measured. */
+/** In order of importance. `GPU_BENCH_CELLS` selects some of them, such as `6M/64/0.02,25M/64/0`. */
 const cells: readonly Cell[] = [
 	...(['0.8M', '6M', '25M'] as const).map((model) => ({ model, tokens: 64, beta: 0.02 })),
 	...(['6M', '25M', '0.8M'] as const).map((model) => ({ model, tokens: 256, beta: 0.02 })),
@@ -47,12 +47,12 @@ const cells: readonly Cell[] = [
 interface Sizes {
 	readonly cells: readonly Cell[];
 	readonly steps: number;
-	/** Steps that compile programs. */
+	/** Steps that compile programs, or run code that is not yet optimized. */
 	readonly warmUp: number;
 	readonly coldStart: number;
 }
 
-const full: Sizes = { cells, steps: 6, warmUp: 2, coldStart: 30 };
+const full: Sizes = { cells, steps: 14, warmUp: 6, coldStart: 30 };
 const tiny: Sizes = { cells: [{ model: '0.8M', tokens: 8, beta: 0.02 }], steps: 4, warmUp: 1, coldStart: 2 };
 
 type Program = ProviderName | 'pytorch' | 'trl';
@@ -190,7 +190,9 @@ async function run({ tiny: smallest }: BenchOptions): Promise<Measurement[]> {
 	const folder = await mkdtemp(join(tmpdir(), 'rl-bench-'));
 	const results: Measurement[] = [];
 	try {
+		const selected = process.env.GPU_BENCH_CELLS?.split(',');
 		for (const cell of sizes.cells) {
+			if (selected?.includes(`${cell.model}/${cell.tokens}/${cell.beta}`) === false) continue;
 			const first = embedded[0] as ProviderName;
 			let model: string | null = null;
 			const steps = new Map<string, number>();

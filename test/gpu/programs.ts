@@ -7,7 +7,6 @@ import { parameterViews } from '../../src/engines/embedded/compute/parameterStor
 import { ProgramFeeds } from '../../src/engines/embedded/compute/programFeeds.ts';
 import type { Feeds, Tensor, Tensors } from '../../src/engines/embedded/compute/runtime.ts';
 import type { Sequence } from '../../src/engines/embedded/learner.ts';
-import { expandProgram } from '../../src/engines/embedded/model/expandProgram.ts';
 import {
 	type AdamWScalars,
 	adamWProgram,
@@ -115,7 +114,7 @@ export function programCases(
 	random: Random,
 	{ tensors, dialect }: { readonly tensors: Tensors; readonly dialect: Dialect },
 ): ProgramCase[] {
-	const feeds = new ProgramFeeds(shape, tensors);
+	const feeds = new ProgramFeeds(shape, tensors, dialect);
 	const normals = (count: number, scale = 1) => Float32Array.from({ length: count }, () => scale * random.normal());
 	const uniform = (count: number) => Float32Array.from({ length: count }, () => random.next());
 	const policy = initialParameters(shape, 1).map((x) => x + 0.1 * random.normal());
@@ -200,7 +199,6 @@ export function programCases(
 			graph: gradientProgram(shape, { kind: 'sft' }, 'float32', dialect, groups),
 			feeds: { ...policyFeeds, ...feeds.gradient(gradientJob({ kind: 'sft' }), null) },
 		},
-		{ name: 'expand', graph: expandProgram(shape, dialect), feeds: feeds.compact(batch).compact },
 	];
 	return [
 		...cases,

@@ -2,18 +2,10 @@ import type { PackedSequences } from './jobs.ts';
 import { grid, type HeadSlices, Places, type PlainInput, Slots, smallInputs } from './packedLayout.ts';
 
 /**
- * Inputs to `expandProgram`, which computes the large inputs of a packed micro-batch on the device: those with an axis
- * for heads, and those for pairs of tokens or rows. `packedInputs` has the same inputs in full.
+ * Inputs that describe a packed micro-batch to programs that compute the large ones themselves (`expandBatch`): those
+ * with an axis for heads, and those for pairs of tokens or rows. `packedInputs` has the same inputs in full.
  */
-export function compactInputs(
-	batch: PackedSequences,
-	heads: number,
-): {
-	/** Inputs to the programs themselves. */
-	readonly direct: Record<string, PlainInput>;
-	/** Inputs to `expandProgram`. */
-	readonly compact: Record<string, PlainInput>;
-} {
+export function compactInputs(batch: PackedSequences, heads: number): Record<string, PlainInput> {
 	const { rows, kept, prefix, shared, group, prefixLengths } = batch;
 	const places = new Places(batch);
 	const slots = new Slots(batch, heads);
@@ -23,29 +15,26 @@ export function compactInputs(
 		values: Int32Array.from({ length: count }, (_, i) => value(i)),
 	});
 	const [gradients, last] = [slots.gradients(true), slots.gradients(false)];
-	const direct = smallInputs(batch, heads);
 	return {
-		direct,
-		compact: {
-			first: grid(rows, kept, (r, j) => places.first(r, j)),
-			seen: grid(rows, seen, (r, t) => places.seen(r, t)),
-			'shared slices': { shape: [], values: Int32Array.of(shared * heads) },
-			...headSlices('output', slots.outputs),
-			...headSlices('own output', slots.ownOutputs),
-			...headSlices('query', everyThird(gradients, [0])),
-			...headSlices('key and value', everyThird(gradients, [1, 2])),
-			...headSlices('last query', everyThird(last, [0])),
-			'prefix lengths': numbers(rows, (r) => prefixLengths[group[r] as number] as number),
-			// Slot number plus 1, or 0 for slots in the other part, so that a single comparison is enough.
-			'prefix slots': numbers(seen, (s) => (s < prefix ? s + 1 : 0)),
-			'own slots': numbers(seen, (s) => (s < prefix ? 0 : s - prefix)),
-			'kept numbers': numbers(kept, (j) => j),
-			'row numbers': numbers(rows, (r) => r),
-			owners: owners(batch),
-			'row starts': numbers(rows, (r) => r * heads * seen),
-			'head starts': numbers(heads, (h) => h * seen),
-			'kept starts': numbers(kept, (j) => prefix + j),
-		},
+		...smallInputs(batch, heads),
+		first: grid(rows, kept, (r, j) => places.first(r, j)),
+		seen: grid(rows, seen, (r, t) => places.seen(r, t)),
+		'shared slices': { shape: [], values: Int32Array.of(shared * heads) },
+		...headSlices('output', slots.outputs),
+		...headSlices('own output', slots.ownOutputs),
+		...headSlices('query', everyThird(gradients, [0])),
+		...headSlices('key and value', everyThird(gradients, [1, 2])),
+		...headSlices('last query', everyThird(last, [0])),
+		'prefix lengths': numbers(rows, (r) => prefixLengths[group[r] as number] as number),
+		// Slot number plus 1, or 0 for slots in the other part, so that a single comparison is enough.
+		'prefix slots': numbers(seen, (s) => (s < prefix ? s + 1 : 0)),
+		'own slots': numbers(seen, (s) => (s < prefix ? 0 : s - prefix)),
+		'kept numbers': numbers(kept, (j) => j),
+		'row numbers': numbers(rows, (r) => r),
+		owners: owners(batch),
+		'row starts': numbers(rows, (r) => r * heads * seen),
+		'head starts': numbers(heads, (h) => h * seen),
+		'kept starts': numbers(kept, (j) => prefix + j),
 	};
 }
 

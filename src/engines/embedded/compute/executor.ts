@@ -1,6 +1,5 @@
 import { Failure } from '../../../base/failure.ts';
 import type { ModelShape } from '../../shared/modelShape.ts';
-import { expandedInputs, expandProgram } from '../model/expandProgram.ts';
 import { loopProgram } from '../model/loopProgram.ts';
 import { countOf, type ModelKind, specsOf } from '../model/parameters.ts';
 import {
@@ -41,7 +40,6 @@ import type {
 	LoadResult,
 	LogprobsJob,
 	LogprobsResult,
-	PackedSequences,
 	SampleJob,
 	SampleResult,
 	ValueGradientJob,
@@ -89,7 +87,7 @@ export class Executor {
 			? new DeviceModels(shape, dialect, tensors, (name, program, resident) => this.#session(name, program, resident))
 			: null;
 		this.#weights = this.#models ?? new ParameterStore(shape, tensors);
-		this.#feeds = new ProgramFeeds(shape, tensors);
+		this.#feeds = new ProgramFeeds(shape, tensors, dialect);
 	}
 
 	async sample(job: SampleJob): Promise<SampleResult> {
@@ -147,21 +145,6 @@ export class Executor {
 		});
 	}
 
-	/** Runs a program on a packed micro-batch whose large inputs the device computes itself. */
-	async #onBatch<T>(batch: PackedSequences, run: (packed: Feeds) => Promise<T>): Promise<T> {
-		if (this.#models === null) return run(this.#feeds.packed(batch));
-		const { direct, compact } = this.#feeds.compact(batch);
-		const program = () => expandProgram(this.#shape, this.#dialect);
-		const session = await this.#session('expand', program, expandedInputs.map(residentName));
-		const results = await session.run(compact);
-		const expanded = expandedInputs.map((name): [string, Tensor] => [name, results[residentName(name)] as Tensor]);
-		try {
-			return await run({ ...direct, ...Object.fromEntries(expanded) });
-		} finally {
-			for (const [, tensor] of expanded) tensor.dispose();
-		}
-	}
-
 	async logprobs(job: LogprobsJob): Promise<LogprobsResult> {
 		const session = await this.#session('logprobs', () => logprobsProgram(this.#shape, this.#dialect));
 		const results = await this.#scored(session, job);
@@ -177,7 +160,7 @@ export class Executor {
 
 	async #scored(session: Session, job: LogprobsJob): Promise<Feeds> {
 		const weights = await this.#weights.feeds(job.weights);
-		return this.#onBatch(job.batch, (packed) => session.run({ ...weights, ...this.#feeds.logprobs(job, packed) }));
+		return session.run({ ...weights, ...this.#feeds.logprobs(job) });
 	}
 
 	/** @param teacher the teacher's distributions, if the job needs them */
@@ -188,11 +171,8 @@ export class Executor {
 			() => gradientProgram(this.#shape, job.variant, 'float32', this.#dialect, groups),
 			groups === null ? [] : groupOutputs(groups, 'gradient'),
 		);
-		const weights = await this.#weights.feeds(job.weights);
-		const results = await this.#onBatch(job.batch, (packed) => {
-			const feeds = { ...weights, ...this.#feeds.gradient(job, teacher, packed) };
-			return this.#gradient(session, feeds, job, { loss: null, logprobs: null, entropies: null });
-		});
+		const feeds = { ...(await this.#weights.feeds(job.weights)), ...this.#feeds.gradient(job, teacher) };
+		const results = await this.#gradient(session, feeds, job, { loss: null, logprobs: null, entropies: null });
 		return {
 			loss: floats(results.loss)[0] ?? Number.NaN,
 			logprobs: floats(results.logprobs),

@@ -306,10 +306,12 @@ export function grid(
 	columns: number,
 	place: (line: number, column: number) => number,
 ): PlainInput & { readonly values: Int32Array } {
-	return {
-		shape: [lines, columns],
-		values: Int32Array.from({ length: lines * columns }, (_, i) => place(Math.floor(i / columns), i % columns)),
-	};
+	const values = new Int32Array(lines * columns);
+	let next = 0;
+	for (let line = 0; line < lines; line++) {
+		for (let column = 0; column < columns; column++) values[next++] = place(line, column);
+	}
+	return { shape: [lines, columns], values };
 }
 
 function prefixMask(prefix: number): PlainInput {

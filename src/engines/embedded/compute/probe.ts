@@ -115,7 +115,7 @@ async function wrongOperator(provider: ProviderName, tensors: Tensors, dialect: 
 	const job = gradientJob(probeShape, 2, 4);
 	const feeds = {
 		...(await new ParameterStore(probeShape, tensors).feeds(job.weights)),
-		...new ProgramFeeds(probeShape, tensors).gradient(job, null),
+		...new ProgramFeeds(probeShape, tensors, dialect).gradient(job, null),
 	};
 	const program = gradientProgram(probeShape, job.variant, 'float32', dialect);
 	const found = await firstDifference(program, feeds, [runtimeNames.cpu, runtimeNames[provider]], tolerance);

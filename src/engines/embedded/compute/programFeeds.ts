@@ -1,4 +1,5 @@
 import type { ModelShape } from '../../shared/modelShape.ts';
+import type { Dialect } from '../onnx/dialect.ts';
 import { causalMask } from './causalMask.ts';
 import { compactInputs } from './compactLayout.ts';
 import type {
@@ -16,38 +17,30 @@ import type { Feeds, Tensor, Tensors } from './runtime.ts';
 export class ProgramFeeds {
 	readonly #shape: ModelShape;
 	readonly #tensors: Tensors;
+	readonly #expandsBatches: boolean;
 
-	constructor(shape: ModelShape, tensors: Tensors) {
+	/** @param dialect dialect of the programs */
+	constructor(shape: ModelShape, tensors: Tensors, { expandsBatches }: Pick<Dialect, 'expandsBatches'>) {
 		this.#shape = shape;
 		this.#tensors = tensors;
+		this.#expandsBatches = expandsBatches;
 	}
 
 	/** Returns the inputs that describe a packed micro-batch. */
-	packed(batch: PackedSequences): Feeds {
-		return this.#plain(packedInputs(batch, this.#shape.heads));
+	#packed(batch: PackedSequences): Feeds {
+		const { heads } = this.#shape;
+		return this.#plain(this.#expandsBatches ? compactInputs(batch, heads) : packedInputs(batch, heads));
 	}
 
-	/** Returns the same inputs for a device that computes the large ones itself: the direct ones, and those for `expandProgram`. */
-	compact(batch: PackedSequences): { readonly direct: Feeds; readonly compact: Feeds } {
-		const { direct, compact } = compactInputs(batch, this.#shape.heads);
-		return { direct: this.#plain(direct), compact: this.#plain(compact) };
+	/** Returns the inputs for the `logprobs` and `distribution` programs. */
+	logprobs(job: Pick<LogprobsJob | GradientJob, 'batch' | 'temperature'>): Feeds {
+		return { 'inverse temperature': this.#scalar(1 / job.temperature), ...this.#packed(job.batch) };
 	}
 
-	/**
-	 * Returns the inputs for the `logprobs` and `distribution` programs.
-	 * @param packed inputs that describe the micro-batch
-	 */
-	logprobs(job: Pick<LogprobsJob | GradientJob, 'batch' | 'temperature'>, packed = this.packed(job.batch)): Feeds {
-		return { 'inverse temperature': this.#scalar(1 / job.temperature), ...packed };
-	}
-
-	/**
-	 * @param teacher the teacher's distributions, if the job needs them
-	 * @param packed inputs that describe the micro-batch
-	 */
-	gradient(job: GradientJob, teacher: Float32Array<ArrayBuffer> | null, packed = this.packed(job.batch)): Feeds {
+	/** @param teacher the teacher's distributions, if the job needs them */
+	gradient(job: GradientJob, teacher: Float32Array<ArrayBuffer> | null): Feeds {
 		const { rows, kept, own } = job.batch;
-		const feeds = this.logprobs(job, packed);
+		const feeds = this.logprobs(job);
 		for (const [name, values] of Object.entries(job.perToken)) feeds[name] = this.#tensors.float(values, [rows, kept]);
 		for (const [name, values] of Object.entries(job.perRow)) feeds[name] = this.#tensors.float(values, [rows, 1]);
 		for (const [name, value] of Object.entries(job.scalars)) feeds[name] = this.#scalar(value);

@@ -84,12 +84,13 @@ export function loopProgram(shape: ModelShape, dialect: Dialect, choice: Exclude
 	const nextDraw = drawn(outer(noise), following);
 	const chosen = chooseTokens(reshape(next, ['rows', shape.vocabulary]), nextDraw, outer(inverse), choice);
 	const all = either(now.finished, ended(chosen.tokens));
-	body.output('step continues', unfinished(all));
+	// The runtime finds outputs by their order.
+	body.outputUnnamed(unfinished(all));
 	body.output('next tokens', chosen.tokens);
-	body.output('next positions', nextPositions(now.positions, outer(ends)));
-	body.output('next finished', all);
-	for (const [i, value] of kept.entries()) body.output(`next part ${i}`, value);
-	for (const name of chosenOutputs) body.output(`chosen ${name}`, chosen[name]);
+	body.outputUnnamed(nextPositions(now.positions, outer(ends)));
+	body.outputUnnamed(all);
+	for (const value of kept) body.outputUnnamed(value);
+	for (const name of chosenOutputs) body.outputUnnamed(chosen[name]);
 
 	const states = [first.tokens, positions, finished, ...caches];
 	const shapes = [...states.map((value) => value.shape), ...chosenOutputs.map((): Shape => ['steps', 'rows', 1])];

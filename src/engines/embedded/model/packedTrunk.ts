@@ -7,6 +7,7 @@ import { matmul, matmulTransposed, transposedProduct } from '../onnx/matmul.ts';
 import type { ElementType, Shape } from '../onnx/onnxModel.ts';
 import { reduceSum } from '../onnx/reduction.ts';
 import { softmax } from '../onnx/softmax.ts';
+import { type ExpandedInput, expandBatch } from './expandBatch.ts';
 import { decoder } from './transformer.ts';
 import type { TrunkWeights } from './weights.ts';
 
@@ -43,7 +44,7 @@ const int = (heads: number) =>
 		'own seen': ['kept', 'rows', heads],
 	}) satisfies Record<string, Shape>;
 
-/** Inputs that `packedInputs` builds from a micro-batch. */
+/** Inputs that `packedInputs` or, if the program expands them itself, `compactInputs` builds from a micro-batch. */
 export class PackedBatch {
 	readonly shape: ModelShape;
 	readonly tokens: Value;
@@ -57,7 +58,9 @@ export class PackedBatch {
 	readonly #prefixMask: Value;
 
 	constructor(shape: ModelShape, graph: Graph) {
-		const input = (name: string, size: Shape, type?: ElementType) => graph.input(name, size, type);
+		const expanded = graph.dialect.expandsBatches ? expandBatch(graph, shape) : null;
+		const input = (name: string, size: Shape, type?: ElementType) =>
+			expanded?.[name as ExpandedInput] ?? graph.input(name, size, type);
 		this.shape = shape;
 		this.#inputs = Object.fromEntries(
 			Object.entries(int(shape.heads)).map(([name, size]) => [name, input(name, size, 'int32')]),

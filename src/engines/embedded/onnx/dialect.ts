@@ -10,20 +10,28 @@ export interface Dialect {
 	readonly logSoftmax: boolean;
 	/** Whether decode steps use the operators of fused.ts: fewer dispatches. */
 	readonly fusedDecode: boolean;
+	/** Whether programs compute the large inputs of a micro-batch from small ones, so that less is transferred. */
+	readonly expandsBatches: boolean;
 }
 
 /** onnxruntime's CPU provider. */
-export const cpuDialect: Dialect = { fusedNorm: true, normScale: true, logSoftmax: true, fusedDecode: false };
+export const cpuDialect: Dialect = {
+	fusedNorm: true,
+	normScale: true,
+	logSoftmax: true,
+	fusedDecode: false,
+	expandsBatches: false,
+};
 
 /** onnxruntime's CUDA provider. */
-export const cudaDialect: Dialect = { ...cpuDialect, fusedDecode: true };
+export const cudaDialect: Dialect = { ...cpuDialect, fusedDecode: true, expandsBatches: true };
 
 /** Standard ONNX operators only. */
-export const standardDialect: Dialect = { fusedNorm: false, normScale: false, logSoftmax: true, fusedDecode: false };
+export const standardDialect: Dialect = { ...cpuDialect, fusedNorm: false, normScale: false };
 
 /**
  * onnxruntime 1.30's WebGPU provider. The second output of its SimplifiedLayerNormalization is wrong, and LogSoftmax
  * would fall back to the CPU, with a round trip. test/gpu/kernels.test.ts fails when a newer version no longer needs
  * one of these workarounds.
  */
-export const webgpuDialect: Dialect = { fusedNorm: true, normScale: false, logSoftmax: false, fusedDecode: true };
+export const webgpuDialect: Dialect = { ...cudaDialect, normScale: false, logSoftmax: false };

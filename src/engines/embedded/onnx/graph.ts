@@ -106,6 +106,11 @@ export class Graph {
 		this.#outputs.push({ name, shape: value.shape, type: value.type });
 	}
 
+	/** Adds an output under the value's own name, without a copy. A value can be added only once. */
+	outputUnnamed({ name, shape, type }: Value): void {
+		this.#outputs.push({ name, shape, type });
+	}
+
 	/**
 	 * Adds an operator with any number of outputs.
 	 * @param inputs null for an optional input that is omitted

@@ -1,29 +1,41 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { packedInputs } from '../../../../../src/engines/embedded/compute/packedLayout.ts';
+import { compactInputs } from '../../../../../src/engines/embedded/compute/compactLayout.ts';
+import { type PlainInput, packedInputs } from '../../../../../src/engines/embedded/compute/packedLayout.ts';
 import { pack } from '../../../../../src/engines/embedded/compute/packing.ts';
-import { ProgramFeeds } from '../../../../../src/engines/embedded/compute/programFeeds.ts';
-import { Session, Tensors } from '../../../../../src/engines/embedded/compute/runtime.ts';
-import { expandedInputs, expandProgram } from '../../../../../src/engines/embedded/model/expandProgram.ts';
-import { residentName } from '../../../../../src/engines/embedded/model/residentName.ts';
-import { cpuDialect } from '../../../../../src/engines/embedded/onnx/dialect.ts';
+import { type Feeds, Session, Tensors } from '../../../../../src/engines/embedded/compute/runtime.ts';
+import { expandBatch } from '../../../../../src/engines/embedded/model/expandBatch.ts';
+import { Graph } from '../../../../../src/engines/embedded/onnx/graph.ts';
 import { sharingRows, tinyShape } from '../computeHarness.ts';
 
-test('a device computes the inputs of a packed micro-batch that the host would upload', async () => {
+/** Inputs of a program, of which only those that it declares are fed. */
+function feedsOf(inputs: Readonly<Record<string, PlainInput>>, declared: readonly string[], tensors: Tensors): Feeds {
+	return Object.fromEntries(
+		declared.map((name) => {
+			const { shape, values } = inputs[name] as PlainInput;
+			return [name, tensors.int32(values as Int32Array, shape)];
+		}),
+	);
+}
+
+test('a program computes the inputs of a packed micro-batch that the host would upload', async () => {
 	const tensors = await Tensors.load();
 	for (const heads of [1, 2, 3]) {
-		const shape = { ...tinyShape, heads };
-		const session = await Session.create(expandProgram(shape, cpuDialect).encode(), { provider: 'cpu', threads: 1 });
-		const feeds = new ProgramFeeds(shape, tensors);
+		const graph = new Graph();
+		const expanded = Object.entries(expandBatch(graph, { ...tinyShape, heads }));
+		for (const [name, value] of expanded) graph.output(`all ${name}`, value);
+		const session = await Session.create(graph.encode(), { provider: 'cpu', threads: 1 });
+		const declared = graph.model().inputs.map(({ name }) => name);
 		for (const rows of [sharingRows, sharingRows.slice(0, 2), sharingRows.slice(4)]) {
 			const batch = pack(rows);
-			const full = packedInputs(batch, heads);
-			const { direct, compact } = feeds.compact(batch);
-			const expanded = await session.run(compact);
-			assert.deepEqual([...Object.keys(direct), ...expandedInputs].sort(), Object.keys(full).sort());
-			for (const [name, { shape, values }] of Object.entries(full)) {
-				const tensor = direct[name] ?? expanded[residentName(name)];
-				assert.deepEqual([name, tensor?.dims, tensor?.data], [name, shape, values]);
+			const [full, compact] = [packedInputs(batch, heads), compactInputs(batch, heads)];
+			const results = await session.run(feedsOf(compact, declared, tensors));
+			const direct = Object.keys(compact).filter((name) => !declared.includes(name));
+			assert.deepEqual([...direct, ...expanded.map(([name]) => name)].sort(), Object.keys(full).sort());
+			for (const name of direct) assert.deepEqual(compact[name], full[name]);
+			for (const [name] of expanded) {
+				const { dims, data } = results[`all ${name}`] ?? {};
+				assert.deepEqual([name, dims, data], [name, full[name]?.shape, full[name]?.values]);
 			}
 		}
 		await session.release();

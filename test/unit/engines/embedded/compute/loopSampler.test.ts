@@ -61,7 +61,7 @@ describe('sampling in one run', async () => {
 			session = await Session.create(loopProgram(shape, dialect, choice).encode(), { provider: 'cpu', threads: 1 });
 			sessions.set(key, session);
 		}
-		const sampler = new LoopSampler(shape, tensors, new ProgramFeeds(shape, tensors), session);
+		const sampler = new LoopSampler(shape, tensors, new ProgramFeeds(shape, tensors, dialect), session);
 		const actual = await sampler.run(job, await new ParameterStore(shape, tensors).feeds(job.weights));
 		const expected = await executor.sample(job);
 		assert.deepEqual(actual.tokens, expected.tokens);
