@@ -51,8 +51,19 @@ export const comparedRunSchema = v.object({
 	loaded: v.boolean(),
 	/** Number of metrics omitted because there are too many. */
 	droppedNames: count,
+	/** Number shared by runs whose recipes differ only in the seed; null if no other run is like this one. */
+	seedGroup: v.nullable(count),
 });
 export type ComparedRun = v.InferOutput<typeof comparedRunSchema>;
+
+const metricName = v.pipe(v.string(), v.minLength(1), v.maxLength(1000));
+
+/** A chart that stays at the top of comparisons: a metric by step, or by another metric. */
+export const pinnedChartSchema = v.object({ x: v.nullable(metricName), y: metricName });
+export type PinnedChart = v.InferOutput<typeof pinnedChartSchema>;
+
+export const maxPinned = 40;
+export const pinnedChartsSchema = v.pipe(v.array(pinnedChartSchema), v.maxLength(maxPinned));
 
 export const comparisonEventSchema = v.variant('type', [
 	/** All runs in the order they were selected. */
@@ -70,6 +81,8 @@ export const comparisonEventSchema = v.variant('type', [
 		/** Number of metrics that only this run has. */
 		alone: count,
 	}),
+	/** The workspace's pinned charts. */
+	v.object({ type: v.literal('pinned'), charts: pinnedChartsSchema }),
 	/** Progress of the search for shared prompts. */
 	v.object({
 		type: v.literal('promptProgress'),
@@ -89,6 +102,8 @@ export const comparisonCommandSchema = v.variant('type', [
 	v.object({ type: v.literal('choose') }),
 	v.object({ type: v.literal('openDashboard'), run: count }),
 	v.object({ type: v.literal('cancelPrompts') }),
+	/** Replaces the workspace's pinned charts. */
+	v.object({ type: v.literal('pin'), charts: pinnedChartsSchema }),
 	/** An error in the webview's own code, for the log. */
 	v.object({ type: v.literal('fault'), message: v.pipe(v.string(), v.maxLength(20_000)) }),
 ]);

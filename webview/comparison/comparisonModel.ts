@@ -2,12 +2,15 @@ import { Disposable } from '../../src/base/disposable.ts';
 import { Emitter } from '../../src/base/event.ts';
 import { columnOn, type Overlay, type OverlayAxis, overlay, sharedNames } from '../../src/core/comparison/overlay.ts';
 import type { CurvePoints } from '../../src/core/comparison/runCurves.ts';
+import { meanOfRuns } from '../../src/core/comparison/seedGroups.ts';
 import { describeMetric } from '../../src/core/metrics/catalog.ts';
-import type {
-	ComparedRun,
-	ComparisonCommand,
-	ComparisonEvent,
-	comparisonRequests,
+import {
+	type ComparedRun,
+	type ComparisonCommand,
+	type ComparisonEvent,
+	type comparisonRequests,
+	maxPinned,
+	type PinnedChart,
 } from '../../src/protocol/runComparisonMessages.ts';
 import type { Panel } from '../lib/bridge.ts';
 import type { ColumnSource, GapStyle } from '../lib/charts/chartSpec.ts';
@@ -19,7 +22,7 @@ type Requests = typeof comparisonRequests;
 /** Panel interface used by the model. */
 export type ComparisonHost = Panel<ComparisonCommand, Requests>;
 
-/** `runs`: names and statuses; `data`: curves; `view`: settings; `tab`; `progress`: prompt search progress. */
+/** `runs`: names and statuses; `data`: curves; `view`: settings, pinned charts; `tab`; `progress`: prompt search. */
 export type Change = 'runs' | 'data' | 'view' | 'tab' | 'progress';
 
 export type PromptProgress = Extract<ComparisonEvent, { type: 'promptProgress' }>;
@@ -58,6 +61,12 @@ export class ComparisonModel extends Disposable implements ColumnSource {
 	readonly hidden = new Set<number>();
 	readonly logToggled = new Set<string>();
 	progress: PromptProgress | null = null;
+	/** Whether runs that differ only in their seed are drawn as their mean. */
+	grouped = true;
+	pinned: readonly PinnedChart[] = [];
+	/** Runs of each line that is a mean; its index is that of the line minus the number of runs. */
+	#means: readonly (readonly number[])[] = [];
+	#meanPoints: readonly CurvePoints[] = [];
 
 	constructor(host: ComparisonHost, saved: SavedState | undefined) {
 		super();
@@ -69,15 +78,24 @@ export class ComparisonModel extends Disposable implements ColumnSource {
 		switch (event.type) {
 			case 'runs': {
 				const first = this.runs.length === 0;
+				const groups = JSON.stringify(this.runs.map(({ seedGroup }) => seedGroup));
 				this.runs = event.runs;
 				if (first) {
 					this.points = event.runs.map(() => empty);
 					this.alone = event.runs.map(() => 0);
 					this.#restore();
 				}
+				if (groups !== JSON.stringify(event.runs.map(({ seedGroup }) => seedGroup))) {
+					this.#rebuild();
+					this.#tell('data');
+				}
 				this.#tell('runs');
 				break;
 			}
+			case 'pinned':
+				this.pinned = event.charts;
+				this.#tell('view');
+				break;
 			case 'curves': {
 				const { type: _, run, alone, ...points } = event;
 				if (this.points[run] === undefined) return;
@@ -113,6 +131,37 @@ export class ComparisonModel extends Disposable implements ColumnSource {
 		return this.points.flatMap(({ names }, run) => (names.includes(metric) ? [run] : []));
 	}
 
+	/** Whether some of the runs differ only in their seed. */
+	get hasGroups(): boolean {
+		return this.runs.some(({ seedGroup }) => seedGroup !== null);
+	}
+
+	/** Returns the lines of a metric: runs by index, and means at the place of their first run. */
+	linesWith(metric: string): number[] {
+		const lines = new Set<number>();
+		for (const run of this.runsWith(metric)) {
+			const mean = this.#means.findIndex((members) => members.includes(run));
+			lines.add(
+				mean >= 0 && this.#allPoints[this.runs.length + mean]?.names.includes(metric) ? this.runs.length + mean : run,
+			);
+		}
+		return [...lines];
+	}
+
+	/** Returns the runs of a line: one, or those whose mean it is. */
+	membersOf(line: number): readonly number[] {
+		return this.#means[line - this.runs.length] ?? [line];
+	}
+
+	/** Returns the run whose line style a run has: the first one of its mean, or itself. */
+	styleOf(run: number): number {
+		return this.#means.find((members) => members.includes(run))?.[0] ?? run;
+	}
+
+	get #allPoints(): readonly CurvePoints[] {
+		return [...this.points, ...this.#meanPoints];
+	}
+
 	/** Runs that have no values on the current axis. */
 	get offAxis(): number[] {
 		if (this.axis !== 'tokens') return [];
@@ -126,7 +175,7 @@ export class ComparisonModel extends Disposable implements ColumnSource {
 		if (column === undefined) {
 			const cut = key.indexOf('|');
 			const run = Number(key.slice(0, cut));
-			const points = this.points[run];
+			const points = this.#allPoints[run];
 			const at = points?.names.indexOf(key.slice(cut + 1)) ?? -1;
 			const values = points?.values[at];
 			if (values === undefined) return undefined;
@@ -143,7 +192,7 @@ export class ComparisonModel extends Disposable implements ColumnSource {
 
 	/** Returns how to connect a run's points across the x values of other runs. */
 	gaps(key: string): GapStyle {
-		const metric = key.slice(key.indexOf('|') + 1);
+		const [metric = ''] = key.slice(key.indexOf('|') + 1).split('\u0000');
 		return describeMetric(metric).group === 'evaluation' ? 'dotted' : 'bridged';
 	}
 
@@ -185,6 +234,25 @@ export class ComparisonModel extends Disposable implements ColumnSource {
 
 	toggleRun(run: number): void {
 		if (!this.hidden.delete(run)) this.hidden.add(run);
+		if (this.hasGroups && this.grouped) this.#rebuild();
+		this.#tell('view', 'data');
+	}
+
+	setGrouped(grouped: boolean): void {
+		this.grouped = grouped;
+		this.#rebuild();
+		this.#tell('view', 'data');
+	}
+
+	isPinned(chart: PinnedChart): boolean {
+		return this.pinned.some(({ x, y }) => x === chart.x && y === chart.y);
+	}
+
+	/** Pins a chart for the workspace, or unpins it. */
+	togglePin(chart: PinnedChart): void {
+		const others = this.pinned.filter(({ x, y }) => x !== chart.x || y !== chart.y);
+		this.pinned = others.length < this.pinned.length ? others : [...others, chart].slice(-maxPinned);
+		this.host.post({ type: 'pin', charts: [...this.pinned] });
 		this.#tell('view');
 	}
 
@@ -207,6 +275,7 @@ export class ComparisonModel extends Disposable implements ColumnSource {
 			axis: this.axis,
 			smoothing: this.smoother.weight,
 			hidden: [...this.hidden],
+			grouped: this.grouped,
 			baseline: this.baseline,
 			filter: this.filter.slice(0, 1000),
 			logToggled: [...this.logToggled].slice(0, 400),
@@ -220,6 +289,7 @@ export class ComparisonModel extends Disposable implements ColumnSource {
 		this.tab = saved.tab;
 		this.axis = saved.axis;
 		this.filter = saved.filter;
+		this.grouped = saved.grouped;
 		this.smoother.setWeight(saved.smoothing);
 		for (const run of saved.hidden) if (run < this.runs.length) this.hidden.add(run);
 		for (const metric of saved.logToggled) this.logToggled.add(metric);
@@ -230,7 +300,19 @@ export class ComparisonModel extends Disposable implements ColumnSource {
 	#rebuild(): void {
 		this.#columns.clear();
 		this.smoother.invalidateFrom(0);
-		this.#overlay = overlay(this.points, this.axis);
+		this.#means = this.#groupsShown();
+		this.#meanPoints = this.#means.map((runs) => meanOfRuns(runs.map((run) => this.points[run] ?? empty)));
+		this.#overlay = overlay(this.#allPoints, this.axis);
+	}
+
+	/** Returns the groups of at least two runs that are not hidden. */
+	#groupsShown(): number[][] {
+		if (!this.grouped) return [];
+		const shown = this.runs.flatMap(({ seedGroup }, run) =>
+			seedGroup === null || this.hidden.has(run) ? [] : [{ seedGroup, run }],
+		);
+		const groups = Map.groupBy(shown, ({ seedGroup }) => seedGroup);
+		return [...groups.values()].filter(({ length }) => length > 1).map((members) => members.map(({ run }) => run));
 	}
 
 	#tell(...changes: Change[]): void {

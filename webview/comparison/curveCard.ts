@@ -1,4 +1,5 @@
 import { Disposable } from '../../src/base/disposable.ts';
+import { highOf, lowOf } from '../../src/core/comparison/seedGroups.ts';
 import { describeMetric } from '../../src/core/metrics/catalog.ts';
 import { type ChartSpec, canBeLog } from '../lib/charts/chartSpec.ts';
 import { ChartTable, rowsWithValues } from '../lib/charts/chartTable.ts';
@@ -32,6 +33,7 @@ export class CurveCard extends Disposable {
 	readonly #legend = element('ul', { class: 'curve-legend', aria: { label: 'Values' } });
 	readonly #note = element('p', { class: 'quiet curve-note', hidden: true });
 	readonly #body = element('div', { class: 'curve-body' });
+	readonly #pin: ButtonControl;
 	readonly #log: ButtonControl;
 	readonly #tableButton: ButtonControl;
 	readonly #plot: Plot;
@@ -58,6 +60,14 @@ export class CurveCard extends Disposable {
 		const explain = () => explainShared(metric, model.runs);
 		this.register(tooltip.explain(title, explain));
 		this.register(tooltip.explain(about, explain));
+		this.#pin = button({
+			label: `Pin: ${this.#spec.title}`,
+			title: 'Pin to the top of comparisons in this workspace',
+			appearance: 'icon',
+			icon: 'pin',
+			pressed: false,
+			onClick: () => model.togglePin({ x: null, y: metric }),
+		});
 		this.#log = button({
 			label: `Log axis: ${this.#spec.title}`,
 			title: 'Log axis',
@@ -87,6 +97,7 @@ export class CurveCard extends Disposable {
 				this.#spec.unitLabel !== '' && element('span', { class: 'quiet' }, this.#spec.unitLabel),
 				about,
 				element('span', { class: 'spacer' }),
+				this.#pin.element,
 				this.#log.element,
 				this.#tableButton.element,
 			),
@@ -98,7 +109,7 @@ export class CurveCard extends Disposable {
 			new Plot(this.#spec, {
 				link,
 				source: model,
-				theme: () => withLineStyles(needs.theme(), this.#runs),
+				theme: () => withLineStyles(needs.theme(), this.#styles()),
 				marks: () => [],
 				onOpen: () => {},
 				describe: (row) => this.#describe(row),
@@ -114,7 +125,8 @@ export class CurveCard extends Disposable {
 	/** Redraws after data, names or settings have changed. */
 	update(): void {
 		const { model } = this.#needs;
-		const runs = model.runsWith(this.metric);
+		const runs = model.linesWith(this.metric);
+		const recorded = model.runsWith(this.metric);
 		this.#spec = curveSpec(this.metric, model);
 		if (JSON.stringify(this.#spec) !== JSON.stringify(this.#plot.spec) || runs.join() !== this.#runs.join()) {
 			this.#runs = runs;
@@ -125,9 +137,10 @@ export class CurveCard extends Disposable {
 		const wanted = describeMetric(this.metric).logScale !== model.logToggled.has(this.metric);
 		const log = wanted && canBeLog(this.#spec, model, hidden);
 		this.#log.setPressed(log);
+		this.#pin.setPressed(model.isPinned({ x: null, y: this.metric }));
 		this.#plot.setSettings({ hidden, smoothing: model.smoother.weight > 0, log });
 		const missing = model.runs.flatMap(({ name, loaded }, run) =>
-			loaded && !runs.includes(run) ? [plainLabel(name, 60)] : [],
+			loaded && !recorded.includes(run) ? [plainLabel(name, 60)] : [],
 		);
 		const notes = [
 			...(missing.length > 0 ? [`Not recorded by ${missing.join(', ')}.`] : []),
@@ -146,7 +159,8 @@ export class CurveCard extends Disposable {
 	}
 
 	#buildLegend(): void {
-		const theme = this.#needs.theme();
+		const { theme: themeOf, model } = this.#needs;
+		const theme = themeOf();
 		this.#values = new Map();
 		fill(
 			this.#legend,
@@ -157,7 +171,7 @@ export class CurveCard extends Disposable {
 				return element(
 					'li',
 					{ class: 'curve-entry', data: { run } },
-					lineSample(run, theme),
+					lineSample(model.membersOf(run)[0] ?? run, theme),
 					element('span', { class: 'curve-run' }, line.label),
 					value,
 				);
@@ -171,9 +185,23 @@ export class CurveCard extends Disposable {
 		for (const [run, node] of this.#values) {
 			const key = columnKey(run, this.metric);
 			const value = link.cursor === null ? model.lastValue(key) : model.valueAt(key, link.cursor);
-			setText(node, formatValue(value, this.#spec.unit));
+			setText(node, `${formatValue(value, this.#spec.unit)}${this.#spread(run)}`);
 			node.parentElement?.classList.toggle('off', model.hidden.has(run));
 		}
+	}
+
+	/** Line style of each line: that of its first run. */
+	#styles(): number[] {
+		return this.#runs.map((line) => this.#needs.model.membersOf(line)[0] ?? line);
+	}
+
+	/** Returns the standard deviation of a mean at the cursor, such as " ±0.03". */
+	#spread(line: number): string {
+		const { model, link } = this.#needs;
+		if (model.membersOf(line).length < 2) return '';
+		const at = (metric: string) => model.valueAt(columnKey(line, metric), link.cursor ?? model.length - 1);
+		const half = (at(highOf(this.metric)) - at(lowOf(this.metric))) / 2;
+		return Number.isNaN(half) ? '' : ` ±${formatValue(half, this.#spec.unit)}`;
 	}
 
 	#describe(row: number): string {

@@ -1,3 +1,4 @@
+import { highOf, lowOf } from '../../src/core/comparison/seedGroups.ts';
 import { describeMetric, metricNames } from '../../src/core/metrics/catalog.ts';
 import { type MetricGroup, metricGroups, metricGroupTitles } from '../../src/core/metrics/metricInfo.ts';
 import { type ChartSpec, unitLabels } from '../lib/charts/chartSpec.ts';
@@ -28,20 +29,37 @@ export function groupMetrics(metrics: readonly string[], filter: string): CurveG
 	});
 }
 
-/** Returns the chart specification for one metric, with a line per run. */
+/** Returns the chart specification for one metric: a line per run, and a line with a band per mean. */
 export function curveSpec(metric: string, model: ComparisonModel): ChartSpec {
 	const info = describeMetric(metric);
+	const lines = model.linesWith(metric);
 	return {
 		id: metric,
 		title: plainLabel(info.title, 120),
 		kind: 'lines',
-		lines: model.runsWith(metric).map((run) => ({
-			metric: columnKey(run, metric),
-			label: plainLabel(model.runs[run]?.name ?? '', 80),
-			color: run,
+		lines: lines.map((line) => ({
+			metric: columnKey(line, metric),
+			label: lineLabel(model, line),
+			color: model.membersOf(line)[0] ?? line,
 		})),
-		bands: [],
+		bands: lines
+			.filter((line) => line >= model.runs.length)
+			.map((line) => ({
+				kind: 'between',
+				low: columnKey(line, lowOf(metric)),
+				high: columnKey(line, highOf(metric)),
+				of: columnKey(line, metric),
+				label: '±1 SD',
+				color: model.membersOf(line)[0] ?? line,
+			})),
 		unit: info.unit,
 		unitLabel: unitLabels[info.unit],
 	};
+}
+
+/** Names a line: its run, or the first of the runs whose mean it is. */
+export function lineLabel(model: ComparisonModel, line: number): string {
+	const members = model.membersOf(line);
+	const name = plainLabel(model.runs[members[0] ?? line]?.name ?? '', 80);
+	return members.length > 1 ? `${name}, mean of ${members.length} seeds` : name;
 }

@@ -2,7 +2,15 @@ import { Disposable } from '../../src/base/disposable.ts';
 import { formatCounted, formatNumber } from '../../src/base/format.ts';
 import type { OverlayAxis } from '../../src/core/comparison/overlay.ts';
 import { PlotLink } from '../lib/charts/plotLink.ts';
-import { type DropdownControl, dropdown, type SliderControl, slider, textField } from '../lib/controls.ts';
+import {
+	type CheckboxControl,
+	checkbox,
+	type DropdownControl,
+	dropdown,
+	type SliderControl,
+	slider,
+	textField,
+} from '../lib/controls.ts';
 import { element, fill } from '../lib/dom.ts';
 import { emptyState } from '../lib/emptyState.ts';
 import type { ThemeWatcher } from '../lib/theme.ts';
@@ -11,6 +19,8 @@ import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { ComparisonModel } from './comparisonModel.ts';
 import { CurveCard, type CurveNeeds } from './curveCard.ts';
 import { groupMetrics } from './curveCatalog.ts';
+import { MetricPairCard } from './metricPairCard.ts';
+import { NewChart } from './newChart.ts';
 
 const axisChoices: readonly { readonly value: OverlayAxis; readonly label: string }[] = [
 	{ value: 'step', label: 'Step' },
@@ -28,6 +38,9 @@ export class CurvesView extends Disposable {
 	readonly #link = this.register(new PlotLink());
 	readonly #needs: CurveNeeds;
 	readonly #cards = new Map<string, CurveCard>();
+	readonly #pairs = new Map<string, MetricPairCard>();
+	readonly #grouping: CheckboxControl;
+	readonly #newChart: NewChart;
 	readonly #groups = element('div', { class: 'groups' });
 	readonly #notes = element('div', { class: 'curve-notes quiet' });
 	readonly #axis: DropdownControl;
@@ -61,21 +74,41 @@ export class CurvesView extends Disposable {
 			value: model.filter,
 			onInput: (value) => model.setFilter(value),
 		});
+		this.#grouping = checkbox({
+			label: 'Mean over seeds',
+			title: 'Draw runs that differ only in their seed as their mean, with ±1 SD',
+			checked: model.grouped,
+			onChange: (grouped) => model.setGrouped(grouped),
+		});
+		this.#newChart = new NewChart((chart) => {
+			if (!model.isPinned(chart)) model.togglePin(chart);
+		});
 		this.element = element(
 			'div',
 			{ class: 'curves' },
-			element('div', { class: 'toolbar' }, this.#axis.element, this.#smoothing.element, filter.element),
+			element(
+				'div',
+				{ class: 'toolbar' },
+				this.#axis.element,
+				this.#smoothing.element,
+				filter.element,
+				this.#grouping.element,
+				this.#newChart.button,
+			),
+			this.#newChart.element,
 			this.#notes,
 			this.#groups,
 		);
 		this.register(
 			themes.onChange(() => {
 				for (const card of this.#cards.values()) card.rebuild();
+				for (const card of this.#pairs.values()) card.rebuild();
 			}),
 		);
 		this.register({
 			dispose: () => {
 				for (const card of this.#cards.values()) card.dispose();
+				for (const card of this.#pairs.values()) card.dispose();
 			},
 		});
 		this.update(true);
@@ -92,8 +125,17 @@ export class CurvesView extends Disposable {
 			this.#link.setRows(time ? model.x : model.x, time ? model.x : model.x);
 			this.#link.setAxis(time ? 'time' : 'step');
 		}
-		const groups = groupMetrics(model.metrics, model.filter);
-		const wanted = new Set(groups.flatMap(({ metrics }) => metrics));
+		this.#grouping.setHidden(!model.hasGroups);
+		this.#grouping.setChecked(model.grouped);
+		const { metrics: shared } = model;
+		this.#newChart.setMetrics(shared);
+		const pinned = model.pinned.flatMap(({ x, y }) => (x === null && shared.includes(y) ? [y] : []));
+		const groups = groupMetrics(
+			shared.filter((metric) => !pinned.includes(metric)),
+			model.filter,
+		);
+		const wanted = new Set([...pinned, ...groups.flatMap(({ metrics }) => metrics)]);
+		this.#updatePairs(shared);
 		for (const [metric, card] of this.#cards) {
 			if (wanted.has(metric)) continue;
 			card.dispose();
@@ -105,26 +147,36 @@ export class CurvesView extends Disposable {
 			if (card) card.update();
 			else this.#cards.set(metric, new CurveCard(metric, this.#needs));
 		}
-		this.#layout(groups);
+		this.#layout(groups, pinned);
 		this.#note();
 	}
 
 	/** Places a small number of charts in a single grid without headings. */
-	#layout(all: ReturnType<typeof groupMetrics>): void {
+	#layout(all: ReturnType<typeof groupMetrics>, pinned: readonly string[]): void {
 		const count = all.reduce((sum, { metrics }) => sum + metrics.length, 0);
 		const groups =
 			count > fewCharts || all[0] === undefined
 				? all
 				: [{ ...all[0], title: 'Shared metrics', metrics: all.flatMap(({ metrics }) => metrics) }];
-		if (groups.length === 0) {
-			fill(this.#groups, this.#absence());
-			return;
-		}
-		const key = JSON.stringify(groups);
-		if (this.#groups.dataset.key === key && this.#groups.firstElementChild?.classList.contains('group')) return;
-		this.#groups.dataset.key = key;
+		const pins = [
+			...pinned.map((metric) => this.#cards.get(metric)?.element),
+			...[...this.#pairs.values()].map((card) => card.element),
+		];
+		const key = JSON.stringify([groups, pinned, [...this.#pairs.keys()]]);
+		const some = groups.length > 0 || pins.length > 0;
+		if (some && this.#groups.dataset.key === key) return;
+		this.#groups.dataset.key = some ? key : '';
 		fill(
 			this.#groups,
+			pins.length === 0
+				? null
+				: element(
+						'section',
+						{ class: 'group' },
+						element('h2', null, 'Pinned charts'),
+						element('div', { class: 'grid' }, ...pins),
+					),
+			groups.length === 0 ? this.#absence() : null,
 			...groups.map(({ title, metrics }) =>
 				element(
 					'section',
@@ -134,6 +186,26 @@ export class CurvesView extends Disposable {
 				),
 			),
 		);
+	}
+
+	/** Keeps a card for each pinned pair of metrics that the runs share. */
+	#updatePairs(shared: readonly string[]): void {
+		const model = this.#model;
+		const wanted = new Map<string, readonly [x: string, y: string]>();
+		for (const { x, y } of model.pinned) {
+			if (x !== null && shared.includes(x) && shared.includes(y)) wanted.set(JSON.stringify([x, y]), [x, y]);
+		}
+		for (const [key, card] of this.#pairs) {
+			if (wanted.has(key)) continue;
+			card.dispose();
+			card.element.remove();
+			this.#pairs.delete(key);
+		}
+		for (const [key, [x, y]] of wanted) {
+			const card = this.#pairs.get(key);
+			if (card) card.update();
+			else this.#pairs.set(key, new MetricPairCard(x, y, model, this.#needs.theme));
+		}
 	}
 
 	#absence(): HTMLElement {
@@ -157,7 +229,8 @@ export class CurvesView extends Disposable {
 	}
 
 	#note(): void {
-		const { runs, points, alone, offAxis } = this.#model;
+		const model = this.#model;
+		const { runs, points, alone, offAxis } = model;
 		const name = (run: number): string => plainLabel(runs[run]?.name ?? '', 60);
 		const notes: string[] = [];
 		for (const run of offAxis) notes.push(`${name(run)} is hidden because it has no token counts.`);
@@ -165,6 +238,9 @@ export class CurvesView extends Disposable {
 			if (rowsPerPoint > 1)
 				notes.push(`Each point for ${name(run)} is the mean of ${formatCounted(rowsPerPoint, 'step')}.`);
 		});
+		if (model.hasGroups && model.grouped) {
+			notes.push('Runs that differ only in their seed are one line: their mean, with ±1 standard deviation (n − 1).');
+		}
 		const lone = alone.flatMap((count, run) => (count > 0 ? [`${count} of ${name(run)}`] : []));
 		if (lone.length > 0) notes.push(`Not shown because only one run has them: ${lone.join(', ')}.`);
 		runs.forEach(({ droppedNames }, run) => {

@@ -21,8 +21,8 @@ export class RunLegend {
 
 	/** Redraws only if something has changed, so that the focus is not lost. */
 	update(force = false): void {
-		const { runs, hidden } = this.#model;
-		const key = JSON.stringify([runs, [...hidden]]);
+		const { runs, hidden, grouped } = this.#model;
+		const key = JSON.stringify([runs, [...hidden], grouped]);
 		if (key === this.#key && !force) return;
 		const focused = this.element.contains(document.activeElement)
 			? [...this.element.querySelectorAll('button')].indexOf(document.activeElement as HTMLButtonElement)
@@ -36,6 +36,7 @@ export class RunLegend {
 		const model = this.#model;
 		const name = plainLabel(run.name, 80);
 		const shown = !model.hidden.has(i);
+		const style = model.styleOf(i);
 		const facts = [
 			run.trainer !== '' && plainLabel(run.trainer, 40),
 			run.status,
@@ -50,8 +51,8 @@ export class RunLegend {
 				title: shown ? `Hide curves for ${name}` : `Show curves for ${name}`,
 				on: { click: () => model.toggleRun(i) },
 			},
-			lineSample(i, this.#themes.theme),
-			element('span', { class: 'visually-hidden' }, `${styleName(i)} line: `),
+			lineSample(style, this.#themes.theme),
+			element('span', { class: 'visually-hidden' }, `${styleName(style)} line: `),
 			element('span', { class: 'run-name' }, name),
 		);
 		setAria(toggle, 'pressed', shown);

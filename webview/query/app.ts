@@ -40,7 +40,7 @@ export class App extends Disposable {
 		this.#runs = new RunsChooser(model);
 		this.#form = new FormView(model);
 		this.#sql = new SqlView(model);
-		this.#result = new ResultView(model);
+		this.#result = this.register(new ResultView(model));
 		this.#run = button({
 			label: 'Run',
 			appearance: 'primary',

@@ -16,10 +16,11 @@ import { filterOf, sqlOf } from './formSql.ts';
 import { hitsCsv } from './hitsCsv.ts';
 import { type FormColumn, formColumns, type QueryForm } from './queryForm.ts';
 import type { Busy, Fault, HistogramState, Notice, QueryChange, QueryPort } from './queryState.ts';
-import { firstState, type Mode, type SavedState } from './savedState.ts';
+import { chartOf } from './resultChart.ts';
+import { type ChartChoice, firstState, type Mode, type SavedState } from './savedState.ts';
 import { histogramOf, histogramSql, sortedSql } from './statements.ts';
 
-/** State of the query view: query, available runs and columns, and result. */
+/** State of the query view. */
 export class QueryModel extends Disposable {
 	readonly #port: QueryPort;
 	readonly #changed = this.register(new Emitter<QueryChange>());
@@ -193,6 +194,16 @@ export class QueryModel extends Disposable {
 
 	cancel(): void {
 		if (this.#busy) this.#port.post({ type: 'cancel', id: this.#busy.id });
+	}
+
+	/** Columns of the result that the chart shows; null hides it. */
+	get chart(): ChartChoice | null {
+		return chartOf(this.#answer, this.#state.chart);
+	}
+
+	showChart(choice: ChartChoice | null): void {
+		this.#set({ chart: choice });
+		this.#changed.fire('answer');
 	}
 
 	/** @param column result column; null hides the histogram */

@@ -1,22 +1,25 @@
+import { Disposable } from '../../src/base/disposable.ts';
 import { formatBytes, formatCount, formatCounted, formatDuration } from '../../src/base/format.ts';
 import { type Answer, maxHits } from '../../src/protocol/queryMessages.ts';
 import type { RolloutRef } from '../../src/protocol/rolloutIndex.ts';
-import { button } from '../lib/controls.ts';
+import { type ButtonControl, button } from '../lib/controls.ts';
 import { DataTable } from '../lib/dataTable.ts';
 import { element, fill, setText } from '../lib/dom.ts';
 import { emptyState } from '../lib/emptyState.ts';
 import { icon } from '../lib/icons.ts';
 import { select } from '../lib/select.ts';
+import { ChartView } from './chartView.ts';
 import { errorWords } from './errorPlace.ts';
 import { examples } from './examples.ts';
 import { HistogramView } from './histogramView.ts';
 import { kindOfType } from './queryForm.ts';
 import type { QueryModel } from './queryModel.ts';
+import { firstChoice, numericColumns } from './resultChart.ts';
 import { faultLine } from './sqlView.ts';
 import { columnsOfHits, columnsOfTable, type TableColumn } from './tableOfAnswer.ts';
 
 /** Query result with summary, rows, histogram, and export buttons. */
-export class ResultView {
+export class ResultView extends Disposable {
 	readonly element: HTMLElement;
 	readonly #model: QueryModel;
 	readonly #summary = element('span', { class: 'result-summary', role: 'status' });
@@ -26,13 +29,26 @@ export class ResultView {
 	readonly #parquet;
 	readonly #body = element('div', { class: 'result-body' });
 	readonly #histogram = new HistogramView();
+	readonly #plot: ChartView;
+	readonly #plotButton: ButtonControl;
 	#table: DataTable | null = null;
 	/** Result that the current table was built for. */
 	#tableOf: unknown = null;
 
 	constructor(model: QueryModel) {
+		super();
 		this.#model = model;
 		this.#chart = select('Column for histogram', (column) => model.showHistogram(column === '' ? null : column));
+		this.#plot = this.register(new ChartView(model));
+		this.#plotButton = button({
+			label: 'Chart',
+			icon: 'chart',
+			pressed: false,
+			onClick: () => {
+				const table = model.answer?.kind === 'table' ? model.answer.table : null;
+				model.showChart(model.chart === null && table !== null ? firstChoice(table) : null);
+			},
+		});
 		this.#csv = button({ label: 'Export CSV\u2026', icon: 'download', onClick: () => void model.export('csv') });
 		this.#parquet = button({
 			label: 'Export Parquet\u2026',
@@ -44,6 +60,7 @@ export class ResultView {
 			{ class: 'result-bar' },
 			this.#summary,
 			element('span', { class: 'spacer' }),
+			this.#plotButton.element,
 			this.#chart.element,
 			this.#csv.element,
 			this.#parquet.element,
@@ -53,6 +70,7 @@ export class ResultView {
 			{ class: 'result', aria: { label: 'Result' } },
 			this.#bar,
 			this.#histogram.element,
+			this.#plot.element,
 			this.#body,
 		);
 	}
@@ -61,6 +79,7 @@ export class ResultView {
 	update(): void {
 		const { answer } = this.#model;
 		this.#showBar();
+		this.#plot.update(answer?.kind === 'table' ? answer.table : null);
 		if (answer === null || answer.kind === 'failure') {
 			this.#dropTable();
 			fill(this.#body, answer === null ? this.#nothing() : this.#failure(answer));
@@ -112,6 +131,8 @@ export class ResultView {
 			],
 			histogram?.column ?? '',
 		);
+		this.#plotButton.setHidden(answer.kind !== 'table' || numericColumns(answer.table).length === 0);
+		this.#plotButton.setPressed(this.#model.chart !== null);
 		this.#parquet.setHidden(answer.kind === 'hits');
 		this.#csv.setDisabled(busy !== null);
 		this.#parquet.setDisabled(busy !== null);

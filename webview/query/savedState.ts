@@ -1,9 +1,22 @@
 import * as v from 'valibot';
 import { longestStatement, questionSchema } from '../../src/protocol/queryMessages.ts';
+import { dataChartKinds } from '../lib/charts/dataChart.ts';
 import { emptyForm, queryFormSchema } from './queryForm.ts';
 
 export const modes = ['form', 'sql'] as const;
 export type Mode = (typeof modes)[number];
+
+const column = v.pipe(v.string(), v.maxLength(1000));
+
+/** Columns of a result that a chart shows. */
+export const chartChoiceSchema = v.object({
+	kind: v.picklist(dataChartKinds),
+	x: column,
+	y: column,
+	/** Column whose values are series; null: one series. */
+	by: v.nullable(column),
+});
+export type ChartChoice = v.InferOutput<typeof chartChoiceSchema>;
 
 /** State restored after a window reload: query and settings, but no data. */
 export const savedStateSchema = v.object({
@@ -17,6 +30,8 @@ export const savedStateSchema = v.object({
 	question: v.nullable(questionSchema),
 	/** Column shown in the histogram. */
 	histogram: v.nullable(v.string()),
+	/** Chart of the result; null if it is not shown. */
+	chart: v.optional(v.nullable(chartChoiceSchema), null),
 });
 export type SavedState = v.InferOutput<typeof savedStateSchema>;
 
@@ -28,4 +43,5 @@ export const firstState: SavedState = {
 	runs: null,
 	question: null,
 	histogram: null,
+	chart: null,
 };

@@ -69,7 +69,7 @@ export function registerPanels(
 	const comparisons = keep(
 		new LazyPanels<never, readonly string[]>(panelTypes.comparison, async () => {
 			const { runComparisonPanels } = await import('../panels/comparison/runComparisonPanel.ts');
-			return runComparisonPanels(panels);
+			return runComparisonPanels({ ...panels, memory: context.workspaceState });
 		}),
 	);
 	const pipelineGraphs = keep(

@@ -37,7 +37,7 @@ export class FollowedRun extends Disposable {
 		this.#follower.start();
 	}
 
-	get state(): ComparedRun {
+	get state(): Omit<ComparedRun, 'seedGroup'> {
 		const record = this.#record;
 		const failure = this.#failure;
 		return {

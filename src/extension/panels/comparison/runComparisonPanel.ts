@@ -14,6 +14,7 @@ import { commandIds, panelTypes } from '../../ids.ts';
 import { displayText } from '../../runView.ts';
 import { AppPanel, type PanelContext, type RequestHandlers } from '../panelBase.ts';
 import { PanelSet } from '../panelSet.ts';
+import { PinnedCharts } from './pinnedCharts.ts';
 import { RunComparisonSession } from './runComparisonSession.ts';
 
 const app = {
@@ -29,7 +30,9 @@ export class RunComparisonPanel extends AppPanel<ComparisonEvent, ComparisonComm
 	readonly #session: RunComparisonSession;
 	protected readonly handlers: RequestHandlers<typeof comparisonRequests>;
 
-	constructor(panel: vscode.WebviewPanel, context: PanelContext, folders: readonly string[]) {
+	readonly #pinned: PinnedCharts;
+
+	constructor(panel: vscode.WebviewPanel, context: ComparisonContext, folders: readonly string[]) {
 		super(panel, context, app);
 		this.folders = folders;
 		const session = this.register(
@@ -62,12 +65,19 @@ export class RunComparisonPanel extends AppPanel<ComparisonEvent, ComparisonComm
 				return {};
 			},
 		};
+		this.#pinned = context.pinned;
+		this.register(context.pinned.onChange(() => this.#postPinned()));
 		this.load(context);
+	}
+
+	#postPinned(): void {
+		void this.post({ type: 'pinned', charts: this.#pinned.charts });
 	}
 
 	protected override onCommand(command: ComparisonCommand): void {
 		switch (command.type) {
 			case 'ready':
+				this.#postPinned();
 				this.#session.begin();
 				break;
 			case 'choose':
@@ -75,6 +85,9 @@ export class RunComparisonPanel extends AppPanel<ComparisonEvent, ComparisonComm
 				break;
 			case 'openDashboard':
 				void vscode.commands.executeCommand(commandIds.openDashboard, this.#session.folder(command.run));
+				break;
+			case 'pin':
+				void this.#pinned.set(command.charts);
 				break;
 			case 'cancelPrompts':
 				this.#session.cancelPrompts();
@@ -86,6 +99,10 @@ export class RunComparisonPanel extends AppPanel<ComparisonEvent, ComparisonComm
 	}
 }
 
+interface ComparisonContext extends PanelContext {
+	readonly pinned: PinnedCharts;
+}
+
 const keyOf = (folders: readonly string[]): string => JSON.stringify(folders.toSorted());
 
 function titleOf(names: readonly string[]): string {
@@ -94,7 +111,10 @@ function titleOf(names: readonly string[]): string {
 }
 
 /** Creates the panel set for comparisons: one panel per set of runs in the order they were chosen. */
-export function runComparisonPanels(context: PanelContext): PanelSet<RunComparisonPanel, readonly string[]> {
+export function runComparisonPanels(
+	needs: PanelContext & { readonly memory: vscode.Memento },
+): PanelSet<RunComparisonPanel, readonly string[]> {
+	const context = { ...needs, pinned: new PinnedCharts(needs.memory) };
 	const chosen = (folders: readonly string[]) =>
 		[...new Set(folders.map((folder) => normalize(folder)))].slice(0, comparedRuns.max);
 	return new PanelSet<RunComparisonPanel, readonly string[]>(context.extensionUri, {

@@ -2,6 +2,7 @@ import { Disposable, toDisposable } from '../../../base/disposable.ts';
 import { Failure } from '../../../base/failure.ts';
 import { sharedNames } from '../../../core/comparison/overlay.ts';
 import { recipeDiff } from '../../../core/comparison/recipeDiff.ts';
+import { seedGroups } from '../../../core/comparison/seedGroups.ts';
 import { countProblems, pairProblems } from '../../../core/evaluation/pairProblems.ts';
 import type {
 	ComparisonEvent,
@@ -38,6 +39,8 @@ export class RunComparisonSession extends Disposable {
 	readonly #stale = new Set<number>();
 	#shared = '';
 	#runsDirty = false;
+	/** Group of each run; empty until the recipes have been read. */
+	#groups: readonly (number | null)[] = [];
 	#listening = false;
 	#timer: NodeJS.Timeout | null = null;
 	#pumping = false;
@@ -74,9 +77,18 @@ export class RunComparisonSession extends Disposable {
 	/** Called when the webview has (re)started; sends it the complete state. */
 	begin(): void {
 		this.#listening = true;
+		void this.#group();
 		this.#runsDirty = true;
 		for (const i of this.#runs.keys()) this.#stale.add(i);
 		this.#flush();
+	}
+
+	/** Finds the runs that differ only in their seed. Recipes do not change while a run trains. */
+	async #group(): Promise<void> {
+		if (this.#groups.length > 0) return;
+		this.#groups = seedGroups(await this.#recipes());
+		this.#runsDirty = true;
+		this.#schedule();
 	}
 
 	async refresh(): Promise<void> {
@@ -218,7 +230,7 @@ export class RunComparisonSession extends Disposable {
 
 	#flush(): void {
 		if (this.disposed) return;
-		const states = this.#runs.map((run) => run.state);
+		const states = this.#runs.map((run, i) => ({ ...run.state, seedGroup: this.#groups[i] ?? null }));
 		const names = JSON.stringify(states.map(({ name }) => name));
 		if (names !== this.#names) {
 			this.#names = names;

@@ -241,3 +241,66 @@ if (complete)
 			assert.equal(await page.locator('script:not([nonce]), img, a[href]').count(), 0);
 		}
 	});
+
+test(
+	'runs that differ only in their seed are one line with a band, and can be drawn one by one',
+	options,
+	async (t) => {
+		const seeds = await Promise.all(
+			[1, 2, 3].map((seed) =>
+				writeComparedRun(folder, { name: `seed ${seed}`, level: 0.6, recipe: { ...grpoRecipe({ beta: 0.1 }), seed } }),
+			),
+		);
+		const view = await open(t, [...seeds, runs[1] as string], { width: 1280, height: 900 });
+		const { page } = view;
+		const card = page.locator('[data-metric="reward"]');
+		await card.locator('.curve-run', { hasText: 'seed 1, mean of 3 seeds' }).waitFor();
+		assert.equal(await card.locator('.curve-entry').count(), 2);
+		assert.match(await card.locator('.curve-entry .value').first().innerText(), /^0\.\d+ ±0\.\d+$/);
+		assert.match(await page.locator('.curve-notes').innerText(), /their mean, with ±1 standard deviation/);
+		const strokes = await page
+			.locator('.runs .line-sample path')
+			.evaluateAll((paths) => paths.map((path) => path.getAttribute('stroke')));
+		assert.equal(new Set(strokes.slice(0, 3)).size, 1);
+		assert.notEqual(strokes[3], strokes[0]);
+		await looksRight(view, 'runs-seeds', widths);
+		// A hidden run does not count.
+		await page.getByRole('button', { name: /line: seed 2/ }).click();
+		await card.locator('.curve-run', { hasText: 'seed 1, mean of 2 seeds' }).waitFor();
+		await page.getByRole('checkbox', { name: 'Mean over seeds' }).click();
+		await page.waitForFunction(() => document.querySelectorAll('[data-metric="reward"] .curve-entry').length === 4);
+		assert.doesNotMatch(await card.innerText(), /mean of/);
+	},
+);
+
+test('charts of any two metrics are pinned for the workspace', options, async (t) => {
+	const view = await open(t, runs, { width: 1280, height: 900 });
+	const { page, commands } = view;
+	await page.waitForSelector('[data-metric="reward"] canvas');
+	await page
+		.locator('[data-metric="entropy"]')
+		.getByRole('button', { name: /^Pin: / })
+		.click();
+	await page.locator('.group', { hasText: 'Pinned charts' }).locator('[data-metric="entropy"]').waitFor();
+	await page.getByRole('button', { name: 'New Chart' }).click();
+	await page.getByLabel('New chart: y axis').selectOption('reward');
+	await page.getByLabel('New chart: x axis').selectOption('entropy');
+	await page.getByRole('button', { name: 'Pin Chart' }).click();
+	const pair = page.locator('[data-pair="entropy|reward"] svg').last();
+	await page.locator('[data-pair] svg[role="img"][aria-label^="Scatter plot"]').waitFor();
+	assert.match((await pair.getAttribute('aria-label')) ?? '', /^Scatter plot of Reward by .*: 240 points in 2 series$/);
+	await looksRight(view, 'runs-pinned', widths);
+	const charts = [
+		{ x: null, y: 'entropy' },
+		{ x: 'entropy', y: 'reward' },
+	];
+	assert.deepEqual(commands.at(-1), { type: 'pin', charts });
+	// Another panel of the workspace has unpinned one, and pinned a metric that these runs do not have.
+	const event = { type: 'pinned', charts: [charts[1], { x: null, y: 'unknown' }] };
+	await view.post({ kind: 'event', event });
+	await page.waitForFunction(() => document.querySelectorAll('.group .card[data-pair]').length === 1);
+	await page.locator('[data-metric="entropy"]').waitFor();
+	await page.getByRole('button', { name: /^Unpin: / }).click();
+	await page.waitForFunction(() => !document.body.innerText.includes('Pinned charts'));
+	assert.deepEqual(commands.at(-1), { type: 'pin', charts: [{ x: null, y: 'unknown' }] });
+});

@@ -44,6 +44,34 @@ describe('the query view in a browser', { skip }, () => {
 	const cells = (page: Page, row: number) =>
 		page.locator(`.data-rows [data-index="${row}"] [role="gridcell"]`).allInnerTexts();
 
+	it('draws a result as a chart by the chosen columns', async () => {
+		const view = await open({ width: 1100, height: 800 });
+		const { page } = view;
+		await toSql(
+			page,
+			'SELECT step, avg(reward) AS reward, count(*) AS n, run FROM rollouts GROUP BY step, run ORDER BY run, step',
+		);
+		await summary(page, /rows?, in/);
+		await button(page, 'Chart').click();
+		const chart = page.locator('.result-chart svg');
+		await chart.waitFor();
+		assert.match((await chart.getAttribute('aria-label')) ?? '', /^Line chart of reward by step: /);
+		await page.getByLabel('Series', { exact: true }).selectOption('run');
+		await page.waitForSelector('.data-legend li');
+		await looksRight(view, 'query-chart', [320, 1100]);
+		await page.getByLabel('Chart type').selectOption('bar');
+		await page.getByLabel('Y axis', { exact: true }).selectOption('n');
+		await page.waitForSelector('.result-chart rect');
+		assert.match((await chart.getAttribute('aria-label')) ?? '', /^Bar chart of n by step: /);
+		await page.getByLabel('Chart type').selectOption('scatter');
+		await page.waitForSelector('.result-chart circle title', { state: 'attached' });
+		await looksRightNow(view, 'query-chart-points');
+		// Another result without these columns has no chart.
+		await toSql(page, 'SELECT run FROM runs');
+		await chart.waitFor({ state: 'detached' });
+		clean(view);
+	});
+
 	it('has no accessibility violations in any theme', async () => {
 		const view = await open({ width: 1100, height: 800 });
 		const { page } = view;

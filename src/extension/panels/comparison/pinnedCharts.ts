@@ -1,0 +1,29 @@
+import type * as vscode from 'vscode';
+import { Disposable } from '../../../base/disposable.ts';
+import { Emitter } from '../../../base/event.ts';
+import { decode } from '../../../protocol/decode.ts';
+import { type PinnedChart, pinnedChartsSchema } from '../../../protocol/runComparisonMessages.ts';
+
+const memoryKey = 'reasoningLab.pinnedCharts';
+
+/** The charts that stay at the top of comparisons, one list for each workspace. */
+export class PinnedCharts extends Disposable {
+	readonly #memory: vscode.Memento;
+	readonly #changed = this.register(new Emitter<void>());
+	readonly onChange = this.#changed.event;
+
+	constructor(memory: vscode.Memento) {
+		super();
+		this.#memory = memory;
+	}
+
+	get charts(): PinnedChart[] {
+		const decoded = decode(pinnedChartsSchema, this.#memory.get(memoryKey, []));
+		return decoded.ok ? decoded.value : [];
+	}
+
+	async set(charts: readonly PinnedChart[]): Promise<void> {
+		await this.#memory.update(memoryKey, charts);
+		this.#changed.fire();
+	}
+}
