@@ -1,10 +1,11 @@
+import { stat } from 'node:fs/promises';
 import { Failure } from '../base/failure.ts';
 import { formatCount, formatCounted } from '../base/format.ts';
 import { parseVariedKey, sweepGrid, sweepPlan, type VariedKey, withinBudget } from '../core/sweep/sweepPlan.ts';
 import { readPipelineFile } from '../runs/pipeline/startPipeline.ts';
 import { resolveRecipeFile } from '../runs/prepareRun.ts';
-import { runSweep, type SweepResult } from '../runs/sweep.ts';
-import { onInterrupt } from './interrupts.ts';
+import { makeSweep } from '../runs/sweepFolder.ts';
+import { followSweep } from './followSweep.ts';
 import { flag, integer, repeatable, text } from './options.ts';
 import { defineVerb } from './verb.ts';
 
@@ -14,9 +15,9 @@ const defaultEta = 3;
 export const sweepVerb = defineVerb({
 	name: 'sweep',
 	group: 'Train',
-	arguments: [{ name: 'recipe', phrase: 'a recipe file', type: 'path' }],
+	arguments: [{ name: 'recipe', phrase: 'a recipe file or the folder of a sweep', type: 'path' }],
 	summary:
-		'Train a recipe with different values and seeds, one run after the other, and compare them. Ctrl+C stops the current run with a checkpoint.',
+		'Train a recipe with different values and seeds, one run after the other, and compare them. Ctrl+C stops the current run with a checkpoint; the folder of the sweep continues it.',
 	options: {
 		vary: repeatable(text('KEY=V,V', 'Values of a recipe key, such as stages.1.beta=0,0.02. Keys are combined.')),
 		seeds: integer('N', 'Seeds 1 to N for each combination.', 1),
@@ -42,6 +43,12 @@ export const sweepVerb = defineVerb({
 	},
 	async run({ values, positionals, output, engine }) {
 		const recipe = positionals[0] as string;
+		if ((await stat(recipe).catch(() => null))?.isDirectory()) {
+			if (Object.keys(values).length > 0) {
+				throw new Failure('invalid', 'A sweep continues with the options it was started with.', 'Omit the options.');
+			}
+			return followSweep(recipe, output, engine);
+		}
 		const keys = (values.vary ?? []).map(parseVariedKey);
 		const seeds = Array.from({ length: values.seeds ?? 0 }, (_, i) => i + 1);
 		const grid = sweepGrid(keys, seeds);
@@ -68,65 +75,12 @@ export const sweepVerb = defineVerb({
 			for (const { label } of configurations) output.line(`  ${label}`);
 			return 0;
 		}
-		const stop = new AbortController();
-		const release = onInterrupt((count) => {
-			// Engines outlive this process, so a second interrupt leaves the current run to itself.
-			if (count > 1) process.exit(130);
-			output.line('Stopping the current run with a checkpoint. Press Ctrl+C again to leave it running.');
-			stop.abort();
-		});
-		try {
-			const metric = values.metric ?? defaultMetric;
-			const results = await runSweep({
-				...{ recipe, configurations, plan, metric, tag, start: { engine }, signal: stop.signal },
-				onProgress: ({ rung, index, folder, step, score, status, failure }) => {
-					const { label } = configurations[index] as (typeof configurations)[number];
-					const state = failure === undefined ? status : failure.toString();
-					output.object({
-						kind: 'run',
-						rung,
-						label,
-						folder,
-						step,
-						score,
-						status: status ?? 'crashed',
-						...(failure === undefined ? {} : { error: failure.toString() }),
-					});
-					output.line(
-						`rung ${rung + 1} of ${plan.rungs.length}: ${label}: ${scoreText(score)} at step ${step} (${state})`,
-					);
-				},
-			});
-			output.object({
-				kind: 'results',
-				metric,
-				results: results.map(({ configuration, ...rest }) => ({ ...rest, label: configuration.label })),
-			});
-			for (const line of resultLines(results, metric)) output.line(line);
-			output.line(`To compare the runs, filter the table of runs by tags:${tag}.`);
-			if (stop.signal.aborted) return 130;
-			return results.some(({ status }) => status === 'finished') ? 0 : 1;
-		} finally {
-			release();
-		}
+		const { name } = await resolveRecipeFile(recipe, {});
+		const metric = values.metric ?? defaultMetric;
+		const folder = await makeSweep({ recipe, name, configurations, plan, metric, tag });
+		return followSweep(folder, output, engine);
 	},
 });
-
-const scoreText = (score: number | null): string => (score === null ? 'no value' : score.toFixed(4));
-
-/** Returns one line per run, the runs that were trained longest first, then by score. */
-function resultLines(results: readonly SweepResult[], metric: string): string[] {
-	const ordered = [...results].sort(
-		(a, b) => b.rung - a.rung || (b.score ?? Number.NEGATIVE_INFINITY) - (a.score ?? Number.NEGATIVE_INFINITY),
-	);
-	return [
-		`${metric}:`,
-		...ordered.map(
-			({ configuration, score, step, status, folder }) =>
-				`  ${scoreText(score)}  step ${step}  ${status ?? 'not started'}  ${configuration.label}${folder === null ? '' : `  ${folder}`}`,
-		),
-	];
-}
 
 /**
  * Returns the steps of all stages of the longest run. Fails with `unsupported` for pipelines, and for varied steps with

@@ -1,21 +1,19 @@
+import { basename, dirname, join, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
-import { type SweepConfiguration, type SweepPlan, survivors } from '../core/sweep/sweepPlan.ts';
+import { survivors } from '../core/sweep/sweepPlan.ts';
+import { FileLock } from '../files/fileLock.ts';
+import { requireInside } from '../files/ownFolder.ts';
 import type { RunRecord } from '../protocol/runRecord.ts';
+import { type SweepRecord, type SweepTrial, sweepFiles } from '../protocol/sweepFile.ts';
 import { engineReleased } from './engineRelease.ts';
 import { annotateRun } from './runActions.ts';
 import { readMetrics } from './runReader.ts';
 import { claimsLife, readRunState } from './runStatus.ts';
 import { resumeRun, type StartOptions, startRun } from './startRun.ts';
 import { stopEngine } from './stopRun.ts';
+import { readSweep, sweepRecipe, writeSweep } from './sweepFolder.ts';
 
 export interface SweepOptions {
-	readonly recipe: string;
-	readonly configurations: readonly SweepConfiguration[];
-	readonly plan: SweepPlan;
-	/** Metric by which runs are compared; the larger the better. */
-	readonly metric: string;
-	/** Tag of the runs, by which the table of runs finds them. */
-	readonly tag: string;
 	readonly start: StartOptions;
 	/** Aborting stops the current run with a checkpoint and ends the sweep. */
 	readonly signal: AbortSignal;
@@ -26,7 +24,7 @@ export interface SweepOptions {
 
 export interface SweepProgress {
 	readonly rung: number;
-	/** Index of the configuration. */
+	/** Index of the trial. */
 	readonly index: number;
 	/** null if the run could not be started. */
 	readonly folder: string | null;
@@ -37,91 +35,159 @@ export interface SweepProgress {
 	readonly failure?: Failure;
 }
 
-export interface SweepResult {
-	readonly configuration: SweepConfiguration;
-	/** null if the sweep was stopped before this run. */
-	readonly folder: string | null;
-	readonly score: number | null;
-	readonly step: number;
-	readonly status: RunRecord['status'] | null;
-	/** Last rung that the run was trained for. */
-	readonly rung: number;
-}
-
-interface Trial extends SweepResult {
-	readonly index: number;
-}
-
 /**
- * Runs a sweep, one run after the other: each is trained until the rung, then stopped with a checkpoint, and the best
- * ones are resumed. A stopped and resumed run has the numbers of an uninterrupted one. A run that crashes, pauses on its
- * own or cannot start is not resumed.
- * @returns one result per configuration, in their order
+ * Runs a sweep from where it is, one run after the other: each is trained until the rung, then stopped with a checkpoint,
+ * and the best ones are resumed. A stopped and resumed run has the numbers of an uninterrupted one. A run that crashes,
+ * pauses on its own or cannot start is not resumed. `sweep.json` is written before and after each run, so that a sweep
+ * that was stopped or killed continues with the same runs. Fails with `busy` if another process runs it, and with
+ * `mismatch` if the recipe has changed.
+ * @returns the record after the sweep has ended
  */
-export async function runSweep(options: SweepOptions): Promise<SweepResult[]> {
-	const { configurations, plan, signal } = options;
-	const trials: Trial[] = configurations.map((configuration, index) => ({
-		...{ configuration, index, folder: null, score: null, step: 0, status: null, rung: -1 },
-	}));
-	let open = trials.map(({ index }) => index);
-	for (const [rung, until] of plan.rungs.entries()) {
-		if (rung > 0) {
-			const able = open.filter((index) => !['crashed', 'paused'].includes(trials[index]?.status ?? ''));
-			const scores = able.map((index) => trials[index]?.score ?? null);
-			open = survivors(scores, plan.counts[rung] as number).map((i) => able[i] as number);
-		}
-		for (const index of open) {
-			if (signal.aborted) return trials;
-			const last = rung === plan.rungs.length - 1;
-			trials[index] = await train(trials[index] as Trial, { rung, until: last ? null : until }, options);
-		}
+export async function runSweep(folder: string, options: SweepOptions): Promise<SweepRecord> {
+	const lock = await FileLock.acquire(join(folder, sweepFiles.lock), `The sweep ${folder}`);
+	try {
+		const record = await readSweep(folder);
+		return await new Sweep(resolve(folder), record, await sweepRecipe(folder, record), options).run();
+	} finally {
+		await lock.release();
 	}
-	return trials;
 }
 
-/** @param until step to stop at, or null to train to the end */
-async function train(
-	trial: Trial,
-	{ rung, until }: { readonly rung: number; readonly until: number | null },
-	{ recipe, metric, tag, start, signal, onProgress, pollMs = 300 }: SweepOptions,
-): Promise<Trial> {
-	if (trial.status === 'finished') return { ...trial, rung };
-	const { set, seed } = trial.configuration;
-	const changes = { set: [...set], ...(seed === null ? {} : { seed }) };
-	const started = await (trial.folder === null
-		? startRun(recipe, changes, start)
-		: resumeRun(trial.folder, start)
-	).catch((error: unknown) => Failure.from(error));
-	if (started instanceof Failure) {
-		onProgress({ rung, index: trial.index, folder: trial.folder, step: trial.step, score: null, failure: started });
-		return { ...trial, score: null, status: 'crashed', rung };
+class Sweep {
+	readonly #folder: string;
+	readonly #recipe: string;
+	readonly #options: SweepOptions;
+	#record: SweepRecord;
+
+	constructor(folder: string, record: SweepRecord, recipe: string, options: SweepOptions) {
+		this.#folder = folder;
+		this.#record = record;
+		this.#recipe = recipe;
+		this.#options = options;
 	}
-	const { folder, record } = started;
-	if (trial.folder === null) await annotateRun(folder, { name: trial.configuration.label, tags: [tag] });
-	let stopping = false;
-	let paused = false;
-	for (;;) {
-		const state = await readRunState(folder);
-		paused ||= state.status === 'paused' && !stopping;
-		const over = state.record.attempt >= record.attempt && !claimsLife(state);
-		if (over) {
-			await engineReleased(folder, state.record);
-			const score = await scoreOf(folder, metric, until);
-			// A run that needs attention would pause again.
-			const status = paused ? 'paused' : state.status;
-			onProgress({ ...{ rung, index: trial.index, folder, step: state.record.step, score, status } });
-			return { ...trial, folder, score, step: state.record.step, status, rung };
+
+	async run(): Promise<SweepRecord> {
+		for (const rung of this.#record.rungs.keys()) {
+			const open = this.#record.open[rung] ?? this.#choose(rung);
+			// Recorded first, because the scores that decide are replaced by those of this rung.
+			this.#record = {
+				...this.#record,
+				open: [...this.#record.open.slice(0, rung), open, ...this.#record.open.slice(rung + 1)],
+			};
+			await this.#write();
+			for (const index of open) {
+				if (this.#trial(index).rung >= rung) continue;
+				if (this.#options.signal.aborted) return this.#record;
+				await this.#train(index, rung);
+			}
 		}
-		const reached = until !== null && (state.record.step ?? 0) >= until;
-		if (!stopping && (reached || paused || signal.aborted)) {
-			// An engine that does not answer is asked again. If the run has just ended, the next look shows it.
-			stopping = await stopEngine(folder, state.record, true).then(
-				() => true,
-				() => false,
-			);
-			if (stopping) continue;
+		return this.#record;
+	}
+
+	#choose(rung: number): number[] {
+		const before = rung === 0 ? [...this.#record.trials.keys()] : (this.#record.open[rung - 1] ?? []);
+		if (rung === 0) return before;
+		const able = before.filter((index) => !['crashed', 'paused'].includes(this.#trial(index).status ?? ''));
+		const scores = able.map((index) => this.#trial(index).score);
+		return survivors(scores, this.#record.counts[rung] ?? 1).map((i) => able[i] as number);
+	}
+
+	#trial(index: number): SweepTrial {
+		return this.#record.trials[index] as SweepTrial;
+	}
+
+	async #change(index: number, change: Partial<SweepTrial>): Promise<void> {
+		const trials = this.#record.trials.map((trial, i) => (i === index ? { ...trial, ...change } : trial));
+		this.#record = { ...this.#record, trials };
+		await this.#write();
+	}
+
+	#write(): Promise<void> {
+		return writeSweep(this.#folder, this.#record);
+	}
+
+	/** Trains a run until a rung. If the sweep is stopped first, the run has not reached the rung. */
+	async #train(index: number, rung: number): Promise<void> {
+		const { metric, rungs } = this.#record;
+		const until = rung === rungs.length - 1 ? null : (rungs[rung] as number);
+		const started = await this.#start(index, until).catch((error: unknown) => Failure.from(error));
+		if (started instanceof Failure) {
+			const { run, step } = this.#trial(index);
+			const folder = run === null ? null : join(dirname(this.#folder), run);
+			await this.#change(index, { score: null, status: 'crashed', rung });
+			this.#options.onProgress({ rung, index, folder, step, score: null, failure: started });
+			return;
 		}
-		await new Promise((resolve) => setTimeout(resolve, pollMs));
+		const { folder } = started;
+		const { status, step, canceled } = await this.#follow(folder, started.attempt, until);
+		const score = await scoreOf(folder, metric, until);
+		await this.#change(index, { score, step, status, rung: canceled ? this.#trial(index).rung : rung });
+		this.#options.onProgress({ rung, index, folder, step, score, status });
+	}
+
+	/** Starts, resumes or finds the run of a trial. */
+	async #start(index: number, until: number | null): Promise<{ readonly folder: string; readonly attempt: number }> {
+		const { run, set, seed, label } = this.#trial(index);
+		const { start } = this.#options;
+		if (run !== null) {
+			const folder = await requireInside(dirname(this.#folder), run);
+			const state = await readRunState(folder).catch(() => null);
+			const there = state !== null && (claimsLife(state) || state.status === 'finished');
+			const stoppedAtRung = state?.status === 'stopped' && until !== null && state.record.step >= until;
+			if (there || stoppedAtRung) return { folder, attempt: state.record.attempt };
+			const { record } = await resumeRun(folder, start);
+			return { folder, attempt: record.attempt };
+		}
+		let recorded: Promise<unknown> = Promise.resolve();
+		const { folder, record } = await startRun(
+			this.#recipe,
+			{ set: [...set], ...(seed === null ? {} : { seed }) },
+			{
+				...start,
+				onFolder: (made) => {
+					recorded = this.#change(index, { run: basename(made) }).then(() =>
+						annotateRun(made, { name: label, tags: [this.#record.tag] }),
+					);
+				},
+			},
+		).catch(async (error: unknown) => {
+			await recorded.catch(() => undefined);
+			// The folder of a run whose data was rejected no longer exists.
+			await this.#change(index, { run: null });
+			throw error;
+		});
+		await recorded;
+		return { folder, attempt: record.attempt };
+	}
+
+	/** Waits until a run ends, and stops it at a step, when it pauses by itself, or when the sweep is stopped. */
+	async #follow(folder: string, attempt: number, until: number | null) {
+		const { signal, pollMs = 300 } = this.#options;
+		let stopping = false;
+		let paused = false;
+		let canceled = false;
+		for (;;) {
+			const state = await readRunState(folder);
+			const { step } = state.record;
+			paused ||= state.status === 'paused' && !stopping;
+			const reached = until !== null && step >= until;
+			if (state.record.attempt >= attempt && !claimsLife(state)) {
+				await engineReleased(folder, state.record);
+				canceled &&= state.status === 'stopped' && !reached;
+				// A run that needs attention would pause again.
+				return { status: paused ? ('paused' as const) : state.status, step, canceled };
+			}
+			if (!stopping && (reached || paused || signal.aborted)) {
+				canceled = signal.aborted && !reached && !paused;
+				// An engine that does not answer is asked again. If the run has just ended, the next look shows it.
+				stopping = await stopEngine(folder, state.record, true).then(
+					() => true,
+					() => false,
+				);
+				if (stopping) continue;
+			}
+			await new Promise((resolve) => setTimeout(resolve, pollMs));
+		}
 	}
 }
 

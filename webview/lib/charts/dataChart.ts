@@ -1,7 +1,7 @@
 import { Disposable, toDisposable } from '../../../src/base/disposable.ts';
 import { formatCounted, formatNumber } from '../../../src/base/format.ts';
 import { chartScale } from '../../../src/core/report/chartScale.ts';
-import { element, fill, setAria } from '../dom.ts';
+import { element, fill, setAria, setText } from '../dom.ts';
 import type { Theme } from '../theme.ts';
 import { plainLabel } from '../trace/hiddenCharacters.ts';
 
@@ -97,7 +97,7 @@ const colorOf = (theme: Theme, color: number) => theme.series[color % theme.seri
 function node(name: string, attributes: Readonly<Record<string, string | number>>, text?: string): SVGElement {
 	const made = document.createElementNS(namespace, name);
 	for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value));
-	if (text !== undefined) made.textContent = text;
+	if (text !== undefined) setText(made, text);
 	return made;
 }
 
