@@ -46,6 +46,7 @@ const stage = {
 	epsilon_high: 0.28,
 	loss_type: 'dapo',
 	scale_rewards: 'group',
+	use_bias_correction_kl: false,
 };
 
 describe('the pytorch engine', { skip, timeout: 280_000 }, async () => {

@@ -117,15 +117,21 @@ const ratioKeys = {
 		or: 'none',
 		lacking: onlyFor(clippingTypes, clippingTypes.join(', ')),
 	}),
-	use_bias_correction_kl: bareKey(flag('Multiply the KL term by the ratio, so that its gradient is unbiased.'), {
-		or: '`false`',
-		lacking: {
-			embedded: {
-				when: (value, { loss_type }) => value === true && loss_type === 'gmpo',
-				say: '"gmpo" has no unbiased KL term. Remove "use_bias_correction_kl".',
+	// Resolved recipes contain the default, because TRL 1.13 has another one. Those of earlier runs lack it.
+	use_bias_correction_kl: key(
+		flag('Multiply the KL term by the ratio, so that its gradient is unbiased. TRL 1.13 defaults to true.'),
+		(): boolean => false,
+		{
+			or: '`false`',
+			maybe: true,
+			lacking: {
+				embedded: {
+					when: (value, { loss_type }) => value === true && loss_type === 'gmpo',
+					say: '"gmpo" has no unbiased KL term. Remove "use_bias_correction_kl".',
+				},
 			},
 		},
-	}),
+	),
 	off_policy_mask_threshold: bareKey(
 		real(
 			'Exclude completions with a negative advantage whose mean log ratio of the old to the current policy exceeds this value.',

@@ -18,6 +18,8 @@ from scripted_driver import addition, digits_reward
 from transformers import AutoModelForCausalLM, AutoTokenizer, PrinterCallback, TrainerCallback
 from trl import GRPOConfig, GRPOTrainer, RLOOConfig, RLOOTrainer
 
+GRPO_KEYS = ("loss_type", "scale_rewards", "use_bias_correction_kl")
+
 
 class Log(TrainerCallback):
     def __init__(self) -> None:
@@ -47,7 +49,7 @@ def train_plainly(
 ) -> tuple[list[dict[str, Any]], dict[str, torch.Tensor]]:
     """Returns the lines that TRL logs, and the final weights."""
     config, trainer_class, own = (
-        (GRPOConfig, GRPOTrainer, {"loss_type": stage["loss_type"], "scale_rewards": stage["scale_rewards"]})
+        (GRPOConfig, GRPOTrainer, {name: stage[name] for name in GRPO_KEYS if name in stage})
         if stage["type"] == "grpo"
         else (RLOOConfig, RLOOTrainer, {})
     )

@@ -69,6 +69,7 @@ describe('resolving a recipe', () => {
 					epsilon: 0.2,
 					epsilon_high: 0.2,
 					loss_type: 'dapo',
+					use_bias_correction_kl: false,
 					scale_rewards: 'group',
 					mask_truncated_completions: false,
 					dynamic_sampling: false,

@@ -140,7 +140,7 @@ function algorithm(stage: Stage): VerlSettings {
 	if (stage.scale_rewards === 'batch') throw refuse('scale_rewards "batch"', 'Use "group" or "none".');
 	if (stage.dynamic_sampling) throw refuse('dynamic_sampling option', 'Remove it.');
 	if (stage.control !== null) throw refuse('control experiment', 'Remove it.');
-	const other = ownLossKeys.find((name) => stage[name] !== undefined);
+	const other = ownLossKeys.find((name) => (stage[name] ?? false) !== false);
 	if (other !== undefined) throw refuse(other, 'Remove it, or train with the payload "trl".');
 	return {
 		'algorithm.adv_estimator': 'grpo',

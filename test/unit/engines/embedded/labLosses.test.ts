@@ -1,0 +1,14 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { it } from 'node:test';
+import { type LabLosses, labLossCases, labLosses } from '../../../support/labLosses.ts';
+
+it("the losses that the trainer's tests compare TRL with are this engine's (node test/scripts/writeLabLosses.ts)", async () => {
+	const written = JSON.parse(readFileSync(labLosses, 'utf8')) as LabLosses;
+	const now = await labLossCases(written.rows);
+	assert.equal(now.length, written.cases.length);
+	for (const [i, { stage, loss }] of written.cases.entries()) {
+		assert.deepEqual(JSON.parse(JSON.stringify(now[i]?.stage)), stage);
+		assert.ok(Math.abs((now[i]?.loss as number) - loss) < 1e-6, `${stage.loss_type}: ${now[i]?.loss} ${loss}`);
+	}
+});
