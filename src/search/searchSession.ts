@@ -227,6 +227,9 @@ export async function continueSearch(go: SearchContinuation): Promise<SearchSess
 		const start = read.tree.start;
 		if (start === null) throw new Failure('invalid', `${log} has no start event.`);
 		const givenSpec = go.spec ?? (await ownSpec(log, read));
+		if (givenSpec.environment !== undefined && (action.action === 'edit' || action.action === 'force')) {
+			throw new Failure('unsupported', 'Turns of an episode cannot be edited.', 'Use Branch to continue below a turn.');
+		}
 		const spec = withRoom(givenSpec, budget, read.tree);
 		// The names of these variables come from the user who started the search.
 		const keyVariables = go.spec === undefined ? keyNamesOf(givenSpec) : [];

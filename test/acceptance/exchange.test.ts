@@ -5,11 +5,11 @@
  */
 // @reaches driver trainer rewardPython
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
-import { type AddressInfo, createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -26,6 +26,7 @@ import { root } from '../scripts/paths.ts';
 import { findTestPython } from '../scripts/pythonEnvironment.ts';
 import { exportedTo, playGuess, writeGuess } from '../support/exportedEnvironment.ts';
 import { runPython } from '../support/loadedPython.ts';
+import { openenvServer } from '../support/openenvServer.ts';
 import { peerPython } from '../support/peerPrograms.ts';
 import { Workplace } from '../unit/engines/embedded/engineProcess.ts';
 
@@ -60,30 +61,11 @@ describe('other libraries', () => {
 		return new EnvironmentRunner(hosts, source.file, { limits, source: sentSource(source) });
 	}
 
-	/** Starts a folder's server in a process, and returns it with its address. */
-	async function served(folder: string): Promise<{ child: ChildProcess; address: string }> {
-		const port = await freePort();
-		const args = ['-m', 'uvicorn', 'server.app:app', '--host', '127.0.0.1', '--port', String(port)];
-		const child = spawn(openenv, args, { cwd: folder, stdio: 'ignore' });
-		children.push(child);
-		const address = `http://127.0.0.1:${port}`;
-		for (let tries = 0; tries < 600; tries++) {
-			if (
-				await fetch(`${address}/health`).then(
-					({ ok }) => ok,
-					() => false,
-				)
-			)
-				break;
-			await new Promise((resolve) => setTimeout(resolve, 200));
-		}
-		return { child, address };
-	}
-
 	test('an OpenEnv folder is verified, and its server plays the same episodes until it vanishes', time, async () => {
 		const folder = join(fixtures, 'lab_counter');
 		const here = await opened(folder);
-		const { child, address } = await served(folder);
+		const { child, address } = await openenvServer(openenv, folder);
+		children.push(child);
 		const there = await opened(address);
 		try {
 			const rows = (await here.rows(6)).map((columns, row) => ({ row, columns }));
@@ -240,13 +222,4 @@ describe('other libraries', () => {
 
 function withoutTimes(value: unknown): unknown {
 	return JSON.parse(JSON.stringify(value, (key, inner) => (key === 'durationMs' ? undefined : inner)));
-}
-
-function freePort(): Promise<number> {
-	return new Promise((resolve) => {
-		const server = createServer().listen(0, '127.0.0.1', () => {
-			const { port } = server.address() as { port: number };
-			server.close(() => resolve(port));
-		});
-	});
 }

@@ -1,7 +1,8 @@
 import { basename, dirname } from 'node:path';
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
-import { showQuickPick } from '../quickInput.ts';
+import { isServerAddress } from '../../core/episode/serverAddress.ts';
+import { showInputBox, showQuickPick } from '../quickInput.ts';
 import { displayText } from '../runView.ts';
 import { environmentFilePattern, isEnvironmentUri } from './environmentFiles.ts';
 import { isEnvironmentManifest, manifestNames } from './manifestFiles.ts';
@@ -29,18 +30,36 @@ export async function findEnvironments(): Promise<vscode.Uri[]> {
 	return found.sort((a, b) => (a.fsPath < b.fsPath ? -1 : 1));
 }
 
+/** Asks which environment to step through: one of the workspace, or a server. Returns null if the user canceled. */
+export async function chooseSteppedEnvironment(): Promise<string | null> {
+	const items = [
+		...(await findEnvironments()).map((uri) => ({ ...itemOf(uri), file: uri.fsPath })),
+		{ label: '$(remote) OpenEnv server...', description: 'by its address', file: null },
+	];
+	const chosen = await showQuickPick(items, { placeHolder: 'Environment to step through' });
+	if (chosen === undefined || chosen.file !== null) return chosen?.file ?? null;
+	const address = await showInputBox({
+		title: 'OpenEnv server',
+		placeHolder: 'http://localhost:8000',
+		validateInput: (text) => (isServerAddress(text.trim()) ? null : 'Enter an address such as http://localhost:8000.'),
+	});
+	return address?.trim() ?? null;
+}
+
 /** Asks which environment in the workspace to use. Fails with `missing` if there is none. */
 export async function chooseEnvironment(): Promise<vscode.Uri | undefined> {
 	const found = await findEnvironments();
 	if (found.length === 0) {
 		throw new Failure('missing', 'The workspace contains no environment.', 'Use New Environment..., then try again.');
 	}
-	const items = found.map((uri) => {
-		const path = vscode.workspace.asRelativePath(isEnvironmentUri(uri) ? uri : vscode.Uri.file(dirname(uri.fsPath)));
-		return { label: displayText(path, 200), description: libraryOf(uri), uri };
-	});
+	const items = found.map((uri) => ({ ...itemOf(uri), uri }));
 	const chosen = await showQuickPick(items, { placeHolder: 'Environment to verify' });
 	return chosen?.uri;
+}
+
+function itemOf(uri: vscode.Uri): { readonly label: string; readonly description: string } {
+	const path = vscode.workspace.asRelativePath(isEnvironmentUri(uri) ? uri : vscode.Uri.file(dirname(uri.fsPath)));
+	return { label: displayText(path, 200), description: libraryOf(uri) };
 }
 
 function libraryOf(uri: vscode.Uri): string {

@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { Disposable } from '../../base/disposable.ts';
 import { Failure } from '../../base/failure.ts';
+import { isServerAddress } from '../../core/episode/serverAddress.ts';
 import type { RewardHosts } from '../../rewards/rewardHosts.ts';
 import type { RewardEnvironment } from '../rewards/rewardEnvironment.ts';
 import { RewardLog } from '../rewards/rewardLog.ts';
@@ -8,7 +9,7 @@ import { VerifierPool } from '../rewards/verifierPool.ts';
 import { HostDebugger } from '../rewardTests/debugSession.ts';
 import { isEnvironmentUri } from './environmentFiles.ts';
 import { EnvironmentLenses } from './environmentLenses.ts';
-import { chooseEnvironment } from './environmentManifests.ts';
+import { chooseEnvironment, chooseSteppedEnvironment } from './environmentManifests.ts';
 import { EnvironmentMarks } from './environmentMarks.ts';
 import { EnvironmentVerifications, environmentLimits } from './environmentVerifications.ts';
 import { isEnvironmentManifest } from './manifestFiles.ts';
@@ -36,8 +37,8 @@ export class EnvironmentWorkbench extends Disposable {
 	}
 
 	/** Returns the processes that run environments. Fails with `denied` in an untrusted workspace. */
-	hosts(file: string): Promise<RewardHosts> {
-		return this.#pool.hosts(file);
+	hosts(file: string, python?: string): Promise<RewardHosts> {
+		return this.#pool.hosts(file, python);
 	}
 
 	newEnvironment(...args: unknown[]): Promise<vscode.Uri | undefined> {
@@ -54,6 +55,22 @@ export class EnvironmentWorkbench extends Disposable {
 		if (!known) await vscode.window.showTextDocument(uri);
 		await this.verifications.session(uri.fsPath).verify();
 	}
+}
+
+/**
+ * Returns the environment to step through: the given file or manifest, the one in the active editor, or one that the user
+ * chooses, which can also be a server's address. Returns null if the user canceled.
+ */
+export async function steppedEnvironment(given: unknown): Promise<string | null> {
+	if (typeof given === 'string' && isServerAddress(given)) return given;
+	const uri = given instanceof vscode.Uri ? given : vscode.window.activeTextEditor?.document.uri;
+	if (
+		uri !== undefined &&
+		(isEnvironmentUri(uri) || (uri.scheme === 'file' && (await isEnvironmentManifest(uri.fsPath))))
+	) {
+		return uri.fsPath;
+	}
+	return await chooseSteppedEnvironment();
 }
 
 /** Returns the path of the given environment file, or of the one in the active editor. Fails with `invalid`. */

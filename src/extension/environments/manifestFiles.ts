@@ -1,4 +1,5 @@
 import { basename, dirname } from 'node:path';
+import { isServerAddress } from '../../core/episode/serverAddress.ts';
 import { declaresVerifiers, type EnvironmentSource, environmentSource } from '../../episodes/environmentSource.ts';
 
 /*
@@ -19,7 +20,8 @@ export async function isEnvironmentManifest(path: string): Promise<boolean> {
 	return basename(path) === 'openenv.yaml' || (await declaresVerifiers(path));
 }
 
-/** Returns where the environment of a session comes from: its file, or the folder of its manifest. */
+/** Returns where the environment of a session comes from: its file, the folder of its manifest, or a server's address. */
 export async function sessionSource(file: string): Promise<EnvironmentSource> {
+	if (isServerAddress(file)) return await environmentSource(file);
 	return isManifest(file) ? await environmentSource(dirname(file)) : { kind: 'file', file };
 }

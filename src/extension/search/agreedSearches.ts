@@ -62,9 +62,11 @@ export class AgreedSearches {
 }
 
 /** Describes the local and remote resources that a search uses. */
-function reachWords({ policy, guide, judge, tools }: SearchSpec): string[] {
+function reachWords({ policy, guide, judge, tools, environment }: SearchSpec): string[] {
 	const scorers = [guide, judge].flatMap((one) => (one === null ? [] : scorerWords(one)));
-	return [policyWords(policy), ...scorers, ...(tools.length === 0 ? [] : [toolWords(tools)])];
+	const place = environment?.file ?? environment?.package ?? environment?.server;
+	const code = place === undefined ? [] : [`the environment ${displayText(place, 200)}, whose code runs`];
+	return [policyWords(policy), ...scorers, ...code, ...(tools.length === 0 ? [] : [toolWords(tools)])];
 }
 
 function policyWords(policy: PolicySpec): string {

@@ -1,6 +1,7 @@
 import { Disposable } from '../../base/disposable.ts';
 import { Failure } from '../../base/failure.ts';
 import type { Policy } from '../../core/search/policy.ts';
+import { episodeStrategies } from '../../core/search/strategies.ts';
 import type { TraceTags } from '../../core/trace/trace.ts';
 import type { OpenPolicy } from '../../policies/openedPolicy.ts';
 import type { ScorerSpec, SearchSpec } from '../../protocol/searchSpec.ts';
@@ -12,9 +13,6 @@ import { type EpisodesContext, OpenEpisodes } from './openEpisodes.ts';
 import { textWriter } from './textWriter.ts';
 import { toolWriter } from './toolWriter.ts';
 import type { TurnWriter } from './turnWriter.ts';
-
-/** Strategies that only ask for the next turns; others give instructions or change the text. */
-export const episodeStrategies: readonly string[] = ['best-of-n', 'self-consistency', 'beam', 'dvts', 'mcts'];
 
 /** Scorers that read the text of a completion as it was generated, which an episode's text is not. */
 const textScorers: readonly ScorerSpec['use'][] = ['value', 'process', 'reward-model', 'process-reward'];

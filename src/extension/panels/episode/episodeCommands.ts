@@ -4,7 +4,11 @@ import { environmentData } from '../../../episodes/environmentData.ts';
 import type { Episode } from '../../../protocol/episode.ts';
 import type { CommandHandlers } from '../../commandTable.ts';
 import { verifiedRows } from '../../environments/environmentSession.ts';
-import { type EnvironmentWorkbench, environmentArgument } from '../../environments/environmentWorkbench.ts';
+import {
+	type EnvironmentWorkbench,
+	environmentArgument,
+	steppedEnvironment,
+} from '../../environments/environmentWorkbench.ts';
 import { commandIds } from '../../ids.ts';
 import type { LazyPanels } from '../../lazyPanels.ts';
 import { showQuickPick } from '../../quickInput.ts';
@@ -23,7 +27,8 @@ type Ids = typeof commandIds.stepEnvironment | typeof commandIds.openEpisode;
 export function episodeCommands({ panels, environments }: EpisodeCommandNeeds): CommandHandlers<Ids> {
 	return {
 		[commandIds.stepEnvironment]: async (given: unknown) => {
-			await panels.open({ file: environmentArgument(given), runFolder: null });
+			const file = await steppedEnvironment(given);
+			if (file !== null) await panels.open({ file, runFolder: null });
 		},
 		[commandIds.openEpisode]: async (given: unknown, asked: unknown) => {
 			const file = environmentArgument(given);

@@ -1,8 +1,11 @@
-import { basename } from 'node:path';
+import { basename, dirname } from 'node:path';
 import * as vscode from 'vscode';
 import { Failure } from '../../../base/failure.ts';
+import { isEnvironmentFile } from '../../../core/episode/environmentLanguage.ts';
+import { isServerAddress } from '../../../core/episode/serverAddress.ts';
 import { type EnvironmentData, environmentData } from '../../../episodes/environmentData.ts';
 import { EnvironmentRunner } from '../../../episodes/environmentRunner.ts';
+import { sentSource } from '../../../episodes/environmentSource.ts';
 import {
 	type EpisodeCommand,
 	type EpisodeEvent,
@@ -11,6 +14,7 @@ import {
 } from '../../../protocol/episodeMessages.ts';
 import { verifiedRows } from '../../environments/environmentSession.ts';
 import type { EnvironmentWorkbench } from '../../environments/environmentWorkbench.ts';
+import { isManifest, sessionSource } from '../../environments/manifestFiles.ts';
 import { agreeForeignCode } from '../../foreignCodeQuestion.ts';
 import { panelTypes } from '../../ids.ts';
 import type { Notices } from '../../notices.ts';
@@ -43,8 +47,8 @@ export class EpisodePanel extends AppPanel<EpisodeEvent, EpisodeCommand, typeof 
 	readonly #needs: EpisodePanelNeeds;
 	readonly #place: EpisodePlace;
 	readonly #session: EpisodeViewSession;
-	/** Whether the user has agreed to run the run's code. */
-	#agreed = false;
+	/** Whether the user has agreed to run a run's code or a package, or to use a server. */
+	#agreed: boolean;
 	protected readonly handlers: RequestHandlers<typeof episodeRequests>;
 
 	constructor(panel: vscode.WebviewPanel, needs: EpisodePanelNeeds, place: EpisodePlace, started: StartedView) {
@@ -53,6 +57,9 @@ export class EpisodePanel extends AppPanel<EpisodeEvent, EpisodeCommand, typeof 
 		this.#place = place;
 		const { file } = place;
 		const { environments } = needs;
+		const own = isEnvironmentFile(file);
+		// A view of a package or a server is opened on request, but restored by the window.
+		this.#agreed = place.runFolder === null && (own || !('started' in place));
 		this.#session = this.register(
 			new EpisodeViewSession(
 				{
@@ -60,14 +67,16 @@ export class EpisodePanel extends AppPanel<EpisodeEvent, EpisodeCommand, typeof 
 					runFolder: place.runFolder,
 					open: async () => {
 						await this.#requireAgreed();
-						const hosts = await environments.hosts(file);
-						return new EnvironmentRunner(hosts, file, { seed: 1, limits: environments.limits(file) });
+						const source = await sessionSource(file);
+						const hosts = await environments.hosts(file, source.python);
+						const limits = environments.limits(file);
+						return new EnvironmentRunner(hosts, source.file, { seed: 1, limits, source: sentSource(source) });
 					},
-					data: (signal) => this.#data(signal),
+					data: (signal, opened) => this.#data(signal, opened),
 					post: (event) => void this.post(event),
 					forbidden,
-					debugs: true,
-					saves: place.runFolder === null,
+					debugs: own,
+					saves: own && place.runFolder === null,
 				},
 				started,
 			),
@@ -151,19 +160,25 @@ export class EpisodePanel extends AppPanel<EpisodeEvent, EpisodeCommand, typeof 
 		}
 	}
 
-	/** Asks once whether the code of a run that this user did not start may be run. */
+	/** Asks once whether the code of a run that this user did not start, a package, or a server may be used. */
 	async #requireAgreed(): Promise<void> {
 		const { file, runFolder } = this.#place;
-		if (runFolder === null || this.#agreed) return;
-		const { requireRunEnvironment } = await import('./rolloutEpisodes.ts');
-		await requireRunEnvironment(runFolder, file, agreeForeignCode);
+		if (this.#agreed) return;
+		if (runFolder === null) await requireLibrary(file);
+		else {
+			const { requireRunEnvironment } = await import('./rolloutEpisodes.ts');
+			await requireRunEnvironment(runFolder, file, agreeForeignCode);
+		}
 		this.#agreed = true;
 	}
 
-	/** Reads the rows of the file's dataset or, for a run's copy, of the run's. */
-	async #data(signal: AbortSignal): Promise<EnvironmentData> {
+	/** Reads the rows of the file's dataset, of the run, or of the library. */
+	async #data(signal: AbortSignal, opened: () => Promise<EnvironmentRunner>): Promise<EnvironmentData> {
 		const { file, runFolder } = this.#place;
-		if (runFolder === null) return await environmentData({ file, ...rows, signal });
+		if (runFolder === null) {
+			const own = async (count: number) => await (await opened()).rows(count);
+			return await environmentData({ file, ...rows, signal, ...(isEnvironmentFile(file) ? {} : { own }) });
+		}
 		const { environmentOfRun } = await import('./rolloutEpisodes.ts');
 		const without = (remarks: readonly string[]) => ({ described: null, rows: [], remarks, files: [] });
 		try {
@@ -195,6 +210,7 @@ export class EpisodePanel extends AppPanel<EpisodeEvent, EpisodeCommand, typeof 
 
 	async #openFile(line: number | null): Promise<void> {
 		const { file } = this.#place;
+		if (isServerAddress(file)) return;
 		try {
 			const document = await vscode.workspace.openTextDocument(vscode.Uri.file(file));
 			const at = Math.max(0, Math.min((line ?? 1) - 1, document.lineCount - 1));
@@ -209,7 +225,20 @@ export class EpisodePanel extends AppPanel<EpisodeEvent, EpisodeCommand, typeof 
 }
 
 export function episodeTitle({ file }: EpisodePlace): string {
-	return `Episode: ${displayText(basename(file), 60)}`;
+	const name = isServerAddress(file) ? file : basename(isManifest(file) ? dirname(file) : file);
+	return `Episode: ${displayText(name, 60)}`;
+}
+
+/** Asks whether a view that the window has restored may start a package or use a server. Fails with `denied`. */
+async function requireLibrary(file: string): Promise<void> {
+	const what = isServerAddress(file) ? 'connects to' : 'runs the code of';
+	const place = isServerAddress(file) ? file : dirname(file);
+	const answer = await vscode.window.showWarningMessage(
+		`The restored episode view ${what} ${displayText(place, 200)}.`,
+		{ modal: true },
+		{ title: 'Continue' },
+	);
+	if (answer === undefined) throw new Failure('denied', 'The environment was not started.', 'Use Restart to start it.');
 }
 
 function forbidden(): string | null {

@@ -2,14 +2,16 @@ import { lstat } from 'node:fs/promises';
 import { isAbsolute, normalize } from 'node:path';
 import { Failure } from '../../../base/failure.ts';
 import { isEnvironmentFile } from '../../../core/episode/environmentLanguage.ts';
+import { isServerAddress } from '../../../core/episode/serverAddress.ts';
 import { decodeOrThrow } from '../../../protocol/decode.ts';
 import { episodeStateSchema } from '../../../protocol/episodeMessages.ts';
+import { isManifest } from '../../environments/manifestFiles.ts';
 import type { StartedView } from './episodeViewSession.ts';
 import type { RecordedEpisode } from './shownEpisode.ts';
 
-/** What an episode view shows: an environment file of the workspace, or a run's copy of one. */
+/** What an episode view shows: an environment file of the workspace, a run's copy of one, a package, or a server. */
 export interface EpisodePlace {
-	/** Absolute path of the environment file. */
+	/** Absolute path of the environment file or of a package's manifest, or a server's address. */
 	readonly file: string;
 	/** Folder of the run whose copy this is; null for a file of the workspace. */
 	readonly runFolder: string | null;
@@ -24,18 +26,21 @@ export interface RestoredPlace extends EpisodePlace {
 export type OpenedEpisode = RecordedEpisode;
 
 /**
- * Returns the place and the episodes in a saved state. Only a regular file that is named like an environment is accepted.
+ * Returns the place and the episodes in a saved state. Only a regular file that is named like an environment
+ * or a manifest, and the address of a server, are accepted. The latter two are not used before the user has agreed.
  * Fails with `invalid` or `missing`.
  */
 export async function restoredPlace(state: unknown): Promise<RestoredPlace> {
 	const saved = decodeOrThrow(episodeStateSchema, state, 'The saved view state');
 	const { runFolder, branches, show } = saved;
-	if (!isAbsolute(saved.file) || !isEnvironmentFile(saved.file) || (runFolder !== null && !isAbsolute(runFolder))) {
+	const path = isAbsolute(saved.file) && (isEnvironmentFile(saved.file) || (isManifest(saved.file) && !runFolder));
+	const server = isServerAddress(saved.file) && runFolder === null;
+	if ((!path && !server) || (runFolder !== null && !isAbsolute(runFolder))) {
 		throw new Failure('invalid', 'The saved view state does not name an environment file.', 'Open the file instead.');
 	}
-	const file = normalize(saved.file);
-	const found = await lstat(file).catch(() => null);
-	if (found === null || !found.isFile()) {
+	const file = server ? saved.file : normalize(saved.file);
+	const found = server ? null : await lstat(file).catch(() => null);
+	if (!server && !found?.isFile()) {
 		throw new Failure('missing', `The environment file ${file} no longer exists.`, 'Open another one.');
 	}
 	const known = new Set(branches.map(({ id }) => id));

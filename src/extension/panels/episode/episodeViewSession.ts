@@ -13,14 +13,17 @@ import { EpisodeBranches } from './episodeBranches.ts';
 import type { RecordedEpisode } from './shownEpisode.ts';
 
 export interface EpisodeViewNeeds {
-	/** Absolute path of the environment file. */
+	/** Absolute path of the environment file or of a package's manifest, or a server's address. */
 	readonly file: string;
 	/** Folder of the run whose copy of the file this is. */
 	readonly runFolder: string | null;
 	/** Opens the environment. Fails if no code may be run, or if the user does not agree to run this code. */
 	open(): Promise<EnvironmentRunner>;
-	/** Reads the rows that can be selected. */
-	data(signal: AbortSignal): Promise<EnvironmentData>;
+	/**
+	 * Reads the rows that can be selected.
+	 * @param opened returns the environment, which has rows of its own if it comes from another library
+	 */
+	data(signal: AbortSignal, opened: () => Promise<EnvironmentRunner>): Promise<EnvironmentData>;
 	post(event: EpisodeEvent): void;
 	/** Returns why no code may be run, or null. */
 	forbidden(): string | null;
@@ -271,7 +274,7 @@ export class EpisodeViewSession extends Disposable {
 	}
 
 	async #rows(signal: AbortSignal): Promise<EnvironmentData> {
-		this.#data ??= await this.#needs.data(signal);
+		this.#data ??= await this.#needs.data(signal, () => this.#opened());
 		return this.#data;
 	}
 

@@ -132,6 +132,14 @@ describe('the episode of a rollout', () => {
 		for (const file of ['guess.env.py', join(folder, 'rows.jsonl'), join(folder, 'none.env.py'), folder]) {
 			await assert.rejects(restoredPlace({ ...state, file }), Error, file);
 		}
+		const manifest = join(folder, 'openenv.yaml');
+		await writeFile(manifest, 'name: made\n');
+		const address = 'http://localhost:8000';
+		for (const file of [manifest, address])
+			assert.equal((await restoredPlace({ ...state, file, runFolder: null })).file, file);
+		for (const file of [manifest, address, 'file:///etc/passwd', 'http://user:word@localhost']) {
+			await assert.rejects(restoredPlace({ ...state, file, runFolder: run }), { reason: 'invalid' });
+		}
 		await assert.rejects(restoredPlace({}), /saved view state is not valid/);
 	});
 });
