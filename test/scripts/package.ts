@@ -1,6 +1,7 @@
 /**
- * `npm run package [-- --target linux-x64]`: builds the VSIX for one platform from production bundles and only that
- * platform's native libraries. The contents are listed here; nothing else can be included. Needs no network. With
+ * `npm run package [-- --target linux-x64]`: builds the VSIX for one platform, or for `all`, from production bundles and
+ * only that platform's native libraries. The contents are listed here; nothing else can be included. Libraries of other
+ * platforms are downloaded from the npm registry once (platformLibraries.ts); otherwise, no network is needed. With
  * `--if-stale`, updates the cached VSIX for this platform if a source is newer.
  */
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -12,6 +13,7 @@ import { bundles } from '../../esbuild.mjs';
 import { FileLock } from '../../src/files/fileLock.ts';
 import { modified, newestUnder } from './build.ts';
 import { cache, keptPackage, root } from './paths.ts';
+import { lockedPackage, targets } from './platformLibraries.ts';
 import { thirdPartyNotices } from './thirdPartyNotices.ts';
 
 interface Manifest {
@@ -47,8 +49,17 @@ async function packageIfStale(): Promise<string> {
 	return keptPackage;
 }
 
+/** Returns the folder of onnxruntime's libraries for a platform, which its package has for all platforms. */
+function runtimeLibrary(target: string): string {
+	const [platform, arch] = target.split('-');
+	const library = `bin/napi-v6/${platform}/${arch}`;
+	if (existsSync(join(root, 'node_modules/onnxruntime-node', library))) return library;
+	throw new Error(`onnxruntime-node has no library for ${target}.`);
+}
+
 /** Builds the VSIX and resolves with its path. */
 export async function makePackage(target: string, out?: string): Promise<string> {
+	runtimeLibrary(target);
 	mkdirSync(cache, { recursive: true });
 	const stage = mkdtempSync(join(cache, 'package-'));
 	try {
@@ -109,10 +120,8 @@ function copyPictures(stage: string): void {
  * Copies the native packages' JavaScript and the libraries for the platform, omitting files that only installers use.
  */
 function copyRuntime(stage: string, target: string): void {
-	const [platform, arch] = target.split('-');
-	const library = `bin/napi-v6/${platform}/${arch}`;
 	const source = join(root, 'node_modules/onnxruntime-node');
-	if (!existsSync(join(source, library))) throw new Error(`onnxruntime-node has no library for ${target}.`);
+	const library = runtimeLibrary(target);
 	for (const name of external) {
 		const from = join(root, 'node_modules', name);
 		const to = join(stage, 'node_modules', name);
@@ -128,10 +137,7 @@ function copyRuntime(stage: string, target: string): void {
 	}
 	cpSync(join(source, library), join(stage, 'node_modules/onnxruntime-node', library), { recursive: true });
 	const duckdb = duckdbLibrary(target);
-	if (!existsSync(join(root, 'node_modules', duckdb))) {
-		throw new Error(`${duckdb} is not installed; npm only installs the libraries for its own platform.`);
-	}
-	cpSync(join(root, 'node_modules', duckdb), join(stage, 'node_modules', duckdb), { recursive: true });
+	cpSync(lockedPackage(duckdb), join(stage, 'node_modules', duckdb), { recursive: true });
 }
 
 /**
@@ -152,6 +158,8 @@ if (process.argv[1] === import.meta.filename) {
 		},
 	});
 	const out = values.out === undefined ? undefined : resolve(values.out);
-	const path = values['if-stale'] ? await packageIfStale() : await makePackage(values.target, out);
-	console.log(`${relative(root, path)}: ${(statSync(path).size / 1e6).toFixed(1)} MB`);
+	for (const target of values.target === 'all' ? targets : [values.target]) {
+		const path = values['if-stale'] ? await packageIfStale() : await makePackage(target, out);
+		console.log(`${relative(root, path)}: ${(statSync(path).size / 1e6).toFixed(1)} MB`);
+	}
 }

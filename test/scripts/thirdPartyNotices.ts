@@ -1,7 +1,7 @@
 /** Collects the licenses of packages whose code is shipped in a VSIX, bundled or unchanged. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { root } from './paths.ts';
+import { lockedPackage } from './platformLibraries.ts';
 
 /** @param inputs source paths of the bundles, as listed in esbuild's metafile */
 export function thirdPartyNotices(inputs: Iterable<string>, packages: readonly string[]): string {
@@ -14,7 +14,7 @@ export function thirdPartyNotices(inputs: Iterable<string>, packages: readonly s
 	return [...names]
 		.sort()
 		.map((name) => {
-			const folder = join(root, 'node_modules', name);
+			const folder = lockedPackage(name);
 			const { version, license, author } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
 			const holder = typeof author === 'string' ? author : author?.name;
 			const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
