@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { alertLevels, evidenceSchema } from './alert.ts';
+import { pinnedChartSchema, pinnedChartsSchema } from './pinnedCharts.ts';
 import { engineWaits, runStatuses } from './runRecord.ts';
 
 export const chartExports = ['png', 'csv'] as const;
@@ -229,6 +230,10 @@ export const dashboardRequests = {
 	/** Applies an alert's suggested change in the recipe's editor without saving. */
 	applyAdvice: { params: v.object({ id: text }), result: done },
 	dismissAlert: { params: v.object({ id: text, dismissed: v.boolean() }), result: done },
+	/** Returns the charts that are pinned in this workspace. */
+	pinned: { params: done, result: v.object({ charts: pinnedChartsSchema }) },
+	/** Pins a chart for the workspace, or unpins it. */
+	pin: { params: v.object({ chart: pinnedChartSchema, pinned: v.boolean() }), result: done },
 	/** Opens the setting that enables diagnosis. */
 	openDiagnosisSetting: { params: done, result: done },
 	/** Asks the user for a file name and writes the bytes. `saved` is false if the user canceled. */

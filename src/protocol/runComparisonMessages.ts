@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { comparedRuns } from './comparedRuns.ts';
+import { pinnedChartSchema, pinnedChartsSchema } from './pinnedCharts.ts';
 import { rolloutSplits } from './rolloutSplit.ts';
 import { runStatuses } from './runRecord.ts';
 
@@ -56,15 +57,6 @@ export const comparedRunSchema = v.object({
 });
 export type ComparedRun = v.InferOutput<typeof comparedRunSchema>;
 
-const metricName = v.pipe(v.string(), v.minLength(1), v.maxLength(1000));
-
-/** A chart that stays at the top of comparisons: a metric by step, or by another metric. */
-export const pinnedChartSchema = v.object({ x: v.nullable(metricName), y: metricName });
-export type PinnedChart = v.InferOutput<typeof pinnedChartSchema>;
-
-export const maxPinned = 40;
-export const pinnedChartsSchema = v.pipe(v.array(pinnedChartSchema), v.maxLength(maxPinned));
-
 export const comparisonEventSchema = v.variant('type', [
 	/** All runs in the order they were selected. */
 	v.object({ type: v.literal('runs'), runs: v.array(comparedRunSchema) }),
@@ -102,8 +94,8 @@ export const comparisonCommandSchema = v.variant('type', [
 	v.object({ type: v.literal('choose') }),
 	v.object({ type: v.literal('openDashboard'), run: count }),
 	v.object({ type: v.literal('cancelPrompts') }),
-	/** Replaces the workspace's pinned charts. */
-	v.object({ type: v.literal('pin'), charts: pinnedChartsSchema }),
+	/** Pins a chart for the workspace, or unpins it. */
+	v.object({ type: v.literal('pin'), chart: pinnedChartSchema, pinned: v.boolean() }),
 	/** An error in the webview's own code, for the log. */
 	v.object({ type: v.literal('fault'), message: v.pipe(v.string(), v.maxLength(20_000)) }),
 ]);

@@ -4,13 +4,12 @@ import { columnOn, type Overlay, type OverlayAxis, overlay, sharedNames } from '
 import type { CurvePoints } from '../../src/core/comparison/runCurves.ts';
 import { meanOfRuns } from '../../src/core/comparison/seedGroups.ts';
 import { describeMetric } from '../../src/core/metrics/catalog.ts';
-import {
-	type ComparedRun,
-	type ComparisonCommand,
-	type ComparisonEvent,
-	type comparisonRequests,
-	maxPinned,
-	type PinnedChart,
+import { maxPinned, type PinnedChart } from '../../src/protocol/pinnedCharts.ts';
+import type {
+	ComparedRun,
+	ComparisonCommand,
+	ComparisonEvent,
+	comparisonRequests,
 } from '../../src/protocol/runComparisonMessages.ts';
 import type { Panel } from '../lib/bridge.ts';
 import type { ColumnSource, GapStyle } from '../lib/charts/chartSpec.ts';
@@ -251,8 +250,9 @@ export class ComparisonModel extends Disposable implements ColumnSource {
 	/** Pins a chart for the workspace, or unpins it. */
 	togglePin(chart: PinnedChart): void {
 		const others = this.pinned.filter(({ x, y }) => x !== chart.x || y !== chart.y);
-		this.pinned = others.length < this.pinned.length ? others : [...others, chart].slice(-maxPinned);
-		this.host.post({ type: 'pin', charts: [...this.pinned] });
+		const pinned = others.length === this.pinned.length;
+		this.pinned = pinned ? [...others, chart].slice(-maxPinned) : others;
+		this.host.post({ type: 'pin', chart, pinned });
 		this.#tell('view');
 	}
 

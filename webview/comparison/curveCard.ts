@@ -62,7 +62,7 @@ export class CurveCard extends Disposable {
 		this.register(tooltip.explain(about, explain));
 		this.#pin = button({
 			label: `Pin: ${this.#spec.title}`,
-			title: 'Pin to the top of comparisons in this workspace',
+			title: 'Pin to the top of dashboards and comparisons in this workspace',
 			appearance: 'icon',
 			icon: 'pin',
 			pressed: false,

@@ -1,5 +1,5 @@
 import { describeMetric } from '../../src/core/metrics/catalog.ts';
-import type { PinnedChart } from '../../src/protocol/runComparisonMessages.ts';
+import type { PinnedChart } from '../../src/protocol/pinnedCharts.ts';
 import { type ButtonControl, button } from '../lib/controls.ts';
 import { element } from '../lib/dom.ts';
 import { type Select, select } from '../lib/select.ts';

@@ -27,6 +27,8 @@ export interface CardNeeds {
 	readonly marks: () => readonly PlotMark[];
 	readonly onOpen: (row: number) => void;
 	readonly onExport: (card: ChartCard, kind: ChartExport) => void;
+	readonly isPinned: (spec: ChartSpec) => boolean;
+	readonly onPin: (card: ChartCard) => void;
 	/** Called after the user toggles an option, to save the card's state. */
 	readonly onToggle: (card: ChartCard) => void;
 }
@@ -60,6 +62,7 @@ export class ChartCard extends Disposable {
 	readonly #legend = element('div', { class: 'legend', role: 'group', aria: { label: 'Lines' } });
 	readonly #note = element('p', { class: 'chart-note', hidden: true });
 	readonly #body = element('div', { class: 'chart-body' });
+	readonly #pin: ButtonControl;
 	readonly #log: ButtonControl;
 	readonly #tableButton: ButtonControl;
 	#spec: ChartSpec;
@@ -85,6 +88,14 @@ export class ChartCard extends Disposable {
 		const explain = () => explainChart(this.#spec, metricContext(needs.model.run, this.#stage()));
 		this.register(needs.tooltip.explain(title, explain));
 		this.register(needs.tooltip.explain(about, explain));
+		this.#pin = button({
+			label: `Pin: ${spec.title}`,
+			title: 'Pin to the top of dashboards and comparisons in this workspace',
+			appearance: 'icon',
+			icon: 'pin',
+			pressed: needs.isPinned(spec),
+			onClick: () => needs.onPin(this),
+		});
 		this.#log = button({
 			label: `Log axis: ${spec.title}`,
 			title: 'Log axis',
@@ -126,6 +137,7 @@ export class ChartCard extends Disposable {
 				element(
 					'span',
 					{ class: 'card-actions' },
+					this.#pin.element,
 					this.#log.element,
 					this.#tableButton.element,
 					exportButton('png'),
@@ -183,6 +195,7 @@ export class ChartCard extends Disposable {
 		// The log axis becomes available with the first positive value.
 		if (this.#showLog() !== this.plot.settings.log) this.applySettings();
 		else this.plot.update();
+		this.#pin.setPressed(this.#needs.isPinned(this.#spec));
 		this.#showValues();
 		this.#fillTable();
 	}

@@ -7,8 +7,10 @@ import type {
 	dashboardRequests,
 	NextStep,
 } from '../../src/protocol/dashboardMessages.ts';
+import type { PinnedChart } from '../../src/protocol/pinnedCharts.ts';
 import { LiveRegion } from '../lib/a11y.ts';
 import type { Bridge } from '../lib/bridge.ts';
+import type { ChartSpec } from '../lib/charts/chartSpec.ts';
 import { PlotLink } from '../lib/charts/plotLink.ts';
 import type { PlotMark } from '../lib/charts/plotMarks.ts';
 import { element, setAria, setText } from '../lib/dom.ts';
@@ -25,6 +27,7 @@ import { statusWords } from './headerFacts.ts';
 import { adviceOf } from './heroFacts.ts';
 import { HeroView } from './heroView.ts';
 import { NoticeView } from './noticeView.ts';
+import { withPinned } from './pinnedGroup.ts';
 import { RunHeader } from './runHeader.ts';
 import { noticeOf } from './runNotice.ts';
 import { Toolbar } from './toolbar.ts';
@@ -61,6 +64,8 @@ export class DashboardApp extends Disposable {
 	#pause: ReturnType<typeof setTimeout> | undefined;
 	#rendered = Number.NEGATIVE_INFINITY;
 	#said = '';
+	/** The workspace's pinned charts. */
+	#pinned: readonly PinnedChart[] = [];
 	/** Metric whose chart is brought into view as soon as it exists. */
 	#wantedMetric: string | null = null;
 
@@ -129,6 +134,14 @@ export class DashboardApp extends Disposable {
 		});
 		this.#render();
 		bridge.post({ type: 'ready' });
+		bridge.request('pinned', {}).then(
+			({ charts }) => {
+				this.#pinned = charts;
+				this.#schedule();
+			},
+			// Without pinned charts, the dashboard is complete.
+			() => undefined,
+		);
 	}
 
 	readonly #saveFile: SaveFile = (name, kind, bytes) => this.#bridge.request('save', { name, kind, bytes });
@@ -184,6 +197,8 @@ export class DashboardApp extends Disposable {
 				onExport: (card, kind) =>
 					this.#export(() => exportChart(card, kind, this.#model, this.#link, this.#theme.theme, this.#saveFile)),
 				onToggle: (card) => this.#saveCard(card),
+				isPinned: (spec) => this.#pinsOf(spec).length > 0,
+				onPin: (card) => this.#pin(card.spec),
 			},
 			{
 				stateOf: (chart) => ({
@@ -197,6 +212,23 @@ export class DashboardApp extends Disposable {
 				onCollapse: (group, collapsed) => this.#save({ collapsed: toggled(this.#view.collapsed, group, collapsed) }),
 			},
 		);
+	}
+
+	/** Returns the pinned metrics that a chart shows. */
+	#pinsOf({ lines }: ChartSpec): PinnedChart[] {
+		return this.#pinned.filter(({ x, y }) => x === null && lines.some(({ metric }) => metric === y));
+	}
+
+	/** Pins a chart by its first metric, or unpins it. */
+	#pin(spec: ChartSpec): void {
+		const pins = this.#pinsOf(spec);
+		const y = spec.lines[0]?.metric;
+		if (y === undefined) return;
+		const changed = pins.length > 0 ? pins : [{ x: null, y }];
+		const pinned = pins.length === 0;
+		this.#pinned = pinned ? [...this.#pinned, ...changed] : this.#pinned.filter((chart) => !pins.includes(chart));
+		for (const chart of changed) this.#ask(this.#bridge.request('pin', { chart, pinned }));
+		this.#schedule();
 	}
 
 	#take(step: NextStep): void {
@@ -232,12 +264,11 @@ export class DashboardApp extends Disposable {
 		this.#link.setRows(table.step, table.time);
 		this.#placeMarks();
 		const own = this.#model.run !== null && this.#model.run.format === undefined;
-		this.#grid.setGroups(
-			chartsOf(
-				table.names.filter((name) => table.count(name) > 0),
-				own,
-			),
+		const charts = chartsOf(
+			table.names.filter((name) => table.count(name) > 0),
+			own,
 		);
+		this.#grid.setGroups(withPinned(charts, this.#pinned));
 		this.#grid.update();
 		if (this.#wantedMetric !== null && (this.#grid.reveal(this.#wantedMetric) || !this.#model.loading)) {
 			this.#wantedMetric = null;

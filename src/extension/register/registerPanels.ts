@@ -33,7 +33,7 @@ export function registerPanels(
 	const dashboards = keep(
 		new LazyPanels(panelTypes.dashboard, async () => {
 			const { dashboardPanels } = await import('../panels/dashboard/dashboardPanel.ts');
-			return dashboardPanels({ ...panels, diagnosis: await diagnosis.get() });
+			return dashboardPanels({ ...panels, diagnosis: await diagnosis.get(), memory: context.workspaceState });
 		}),
 	);
 	const openDashboard = async (folder: string) => {

@@ -14,7 +14,7 @@ import { commandIds, panelTypes } from '../../ids.ts';
 import { displayText } from '../../runView.ts';
 import { AppPanel, type PanelContext, type RequestHandlers } from '../panelBase.ts';
 import { PanelSet } from '../panelSet.ts';
-import { PinnedCharts } from './pinnedCharts.ts';
+import { PinnedCharts } from '../pinnedCharts.ts';
 import { RunComparisonSession } from './runComparisonSession.ts';
 
 const app = {
@@ -87,7 +87,7 @@ export class RunComparisonPanel extends AppPanel<ComparisonEvent, ComparisonComm
 				void vscode.commands.executeCommand(commandIds.openDashboard, this.#session.folder(command.run));
 				break;
 			case 'pin':
-				void this.#pinned.set(command.charts);
+				void this.#pinned.pin(command.chart, command.pinned);
 				break;
 			case 'cancelPrompts':
 				this.#session.cancelPrompts();

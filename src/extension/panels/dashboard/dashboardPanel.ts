@@ -18,6 +18,7 @@ import { displayText } from '../../runView.ts';
 import { settings } from '../../settings.ts';
 import { type PanelContext, type RequestHandlers, RunPanel } from '../panelBase.ts';
 import type { PanelSet } from '../panelSet.ts';
+import { PinnedCharts } from '../pinnedCharts.ts';
 import { runPanels } from '../runPanels.ts';
 import { type DashboardPlace, DashboardSession } from './dashboardSession.ts';
 
@@ -49,6 +50,8 @@ const nextCommands: Readonly<Record<Exclude<NextStep, 'showAdvice'>, CommandId>>
 
 export interface DashboardContext extends PanelContext {
 	readonly diagnosis: Pick<DiagnosisWatch, 'diagnoses'>;
+	/** Memory of the workspace. */
+	readonly memory: vscode.Memento;
 }
 
 /** A panel with the metrics of one run, live or finished. */
@@ -70,7 +73,13 @@ export class DashboardPanel extends RunPanel<DashboardEvent, DashboardCommand, t
 				},
 			}),
 		);
+		const pinned = this.register(new PinnedCharts(context.memory));
 		this.handlers = {
+			pinned: () => ({ charts: pinned.charts }),
+			pin: async ({ chart, pinned: on }) => {
+				await pinned.pin(chart, on);
+				return {};
+			},
 			act: async ({ action }) => {
 				await vscode.commands.executeCommand(commandOf[action], ...(action === 'setUpPytorch' ? [] : [runFolder]));
 				// Refresh now instead of waiting for the next poll, because the action changed the run's files.

@@ -294,7 +294,10 @@ test('charts of any two metrics are pinned for the workspace', options, async (t
 		{ x: null, y: 'entropy' },
 		{ x: 'entropy', y: 'reward' },
 	];
-	assert.deepEqual(commands.at(-1), { type: 'pin', charts });
+	assert.deepEqual(
+		commands,
+		charts.map((chart) => ({ type: 'pin', chart, pinned: true })),
+	);
 	// Another panel of the workspace has unpinned one, and pinned a metric that these runs do not have.
 	const event = { type: 'pinned', charts: [charts[1], { x: null, y: 'unknown' }] };
 	await view.post({ kind: 'event', event });
@@ -302,5 +305,5 @@ test('charts of any two metrics are pinned for the workspace', options, async (t
 	await page.locator('[data-metric="entropy"]').waitFor();
 	await page.getByRole('button', { name: /^Unpin: / }).click();
 	await page.waitForFunction(() => !document.body.innerText.includes('Pinned charts'));
-	assert.deepEqual(commands.at(-1), { type: 'pin', charts: [{ x: null, y: 'unknown' }] });
+	assert.deepEqual(commands.at(-1), { type: 'pin', chart: charts[1], pinned: false });
 });

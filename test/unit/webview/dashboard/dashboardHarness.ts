@@ -8,6 +8,7 @@ import {
 	type dashboardRequests,
 } from '../../../../src/protocol/dashboardMessages.ts';
 import { decodeOrThrow } from '../../../../src/protocol/decode.ts';
+import type { PinnedChart } from '../../../../src/protocol/pinnedCharts.ts';
 import { fromWebviewSchema } from '../../../../src/protocol/webviewMessages.ts';
 import { openWebview, type Webview, type WebviewOptions } from '../webviewPage.ts';
 
@@ -21,6 +22,8 @@ export interface DashboardView extends Webview {
 	readonly saved: { readonly name: string; readonly bytes: Uint8Array }[];
 	/** Alert requests with their parameters. */
 	readonly asked: { readonly method: string; readonly params: unknown }[];
+	/** Requests to pin and unpin charts. */
+	readonly pins: readonly unknown[];
 	/** Number of times that the webview missed an event. */
 	readonly resyncs: () => number;
 	readonly faults: readonly string[];
@@ -32,6 +35,8 @@ export interface DashboardHarnessOptions extends Omit<WebviewOptions, 'app' | 'o
 	/** Error with which actions fail. */
 	readonly failure?: Failure;
 	readonly chunkBytes?: number;
+	/** Charts that are pinned in the workspace. */
+	readonly pinned?: readonly PinnedChart[];
 	/** Initial state of the diagnosis. */
 	readonly alerts?: DashboardAlerts;
 }
@@ -48,6 +53,7 @@ export async function openDashboard(
 	const saved: { name: string; bytes: Uint8Array }[] = [];
 	const asked: { method: string; params: unknown }[] = [];
 	const faults: string[] = [];
+	const pins: unknown[] = [];
 	let resyncs = 0;
 	let view: Webview | null = null;
 	const waiting: unknown[] = [];
@@ -71,6 +77,8 @@ export async function openDashboard(
 		if (method === 'next') next.push((params as { step: string }).step);
 		if (method === 'openRollouts') rollouts.push(session.rolloutStepFor((params as { step: number | null }).step));
 		if (method === 'save') saved.push(params as { name: string; bytes: Uint8Array });
+		if (method === 'pin') pins.push(params);
+		if (method === 'pinned') return { charts: options.pinned ?? [] };
 		return method === 'save' ? { saved: true } : {};
 	};
 	const onMessage = (message: unknown): void => {
@@ -100,6 +108,7 @@ export async function openDashboard(
 		next,
 		saved,
 		asked,
+		pins,
 		resyncs: () => resyncs,
 		faults,
 		close: async () => {

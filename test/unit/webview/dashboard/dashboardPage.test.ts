@@ -99,7 +99,7 @@ describe('the dashboard in a browser', { skip }, () => {
 				await drawn(view);
 				assert.ok((await ink(view, 'reward')) > 0.01, theme);
 			});
-			await view.page.locator('[data-chart="reward"] vscode-button').nth(1).click();
+			await view.page.locator('[data-chart="reward"] vscode-button').nth(2).click();
 			await view.page.locator('[data-chart="reward"] .about').focus();
 			await view.page.waitForSelector('.tooltip:popover-open');
 			await looksRight(view, 'dashboard-tooltip');
@@ -114,6 +114,30 @@ describe('the dashboard in a browser', { skip }, () => {
 				const canvas = plot?.querySelector('canvas');
 				return canvas && Math.abs(canvas.clientWidth - (plot?.clientWidth ?? 0)) < 2;
 			});
+		});
+	});
+
+	it('shows the pinned charts of the workspace first, and pins others', async () => {
+		const pinned = [
+			{ x: null, y: 'loss' },
+			{ x: 'loss', y: 'reward' },
+			{ x: null, y: 'unknown' },
+		];
+		await withRun({}, { width: 1000, height: 900, pinned }, async (view) => {
+			const { page, pins } = view;
+			const first = page.locator('.group').first();
+			await first.locator('[data-chart="loss"]').waitFor();
+			assert.match(await first.innerText(), /^\s*Pinned charts/);
+			assert.equal(await page.locator('[data-chart="loss"]').count(), 1);
+			await looksRightNow(view, 'dashboard-pinned');
+			await page.getByRole('button', { name: 'Pin: Reward', exact: true }).click();
+			await first.locator('[data-chart="reward"]').waitFor();
+			await page.getByRole('button', { name: 'Pin: Loss', exact: true }).click();
+			await page.locator('[data-group="optimizer"] [data-chart="loss"]').waitFor();
+			assert.deepEqual(pins, [
+				{ chart: { x: null, y: 'reward' }, pinned: true },
+				{ chart: { x: null, y: 'loss' }, pinned: false },
+			]);
 		});
 	});
 
