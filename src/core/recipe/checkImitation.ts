@@ -35,7 +35,14 @@ function checkKeep({ keep }: RejectionStage, index: number, report: Report): voi
 	);
 }
 
-const ofLogits = ['temperature', 'alpha', 'on_policy', 'sampling_temperature', 'max_completion_length'] as const;
+const ofLogits = [
+	'temperature',
+	'alpha',
+	'beta',
+	'on_policy',
+	'sampling_temperature',
+	'max_completion_length',
+] as const;
 const ofSampling = ['on_policy', 'sampling_temperature', 'max_completion_length'] as const;
 
 function checkDistill(stage: DistillStage, index: number, report: Report): void {

@@ -127,15 +127,34 @@ export const distillStageSchema = stageOf(
 		),
 		teacher: key(
 			described(
-				group({ path: place('file', text('Checkpoint folder from the embedded engine.')) }),
-				'embedded: a model with the same vocabulary whose probabilities are imitated.',
+				group({
+					path: place('file', text('Checkpoint folder from the embedded engine; pytorch: or the folder of a model.')),
+				}),
+				'A model with the same vocabulary whose probabilities are imitated.',
 			),
 			null,
 			{
 				late: true,
 				lacking: {
 					pytorch: {
-						say: 'None of the TRL trainers that this engine uses compares logits. Set "data" to teacher completions, or set "engine": "embedded".',
+						when: (_, { on_policy, data }) => on_policy !== true || data !== undefined,
+						say: 'TRL compares probabilities on samples of the student. Add "on_policy": true and remove "data", or set "engine": "embedded".',
+					},
+				},
+			},
+		),
+		beta: bareKey(
+			real(
+				'pytorch, teacher: divergence to minimize. 0 is the forward KL, 1 the reverse KL, and values between are Jensen-Shannon divergences (GKD).',
+				0,
+				1,
+			),
+			{
+				or: '`1`',
+				lacking: {
+					embedded: {
+						when: () => true,
+						say: 'The embedded engine minimizes the forward KL. Remove "beta", or set "engine": "pytorch".',
 					},
 				},
 			},
@@ -146,6 +165,12 @@ export const distillStageSchema = stageOf(
 			0,
 			{
 				late: true,
+				lacking: {
+					pytorch: {
+						when: (value) => value !== 0,
+						say: 'TRL distills without cross-entropy on the completions. Remove "alpha", or set "engine": "embedded".',
+					},
+				},
 			},
 		),
 		on_policy: key(flag('teacher, without data: sample completions from the student instead of the teacher.'), false, {
@@ -153,6 +178,12 @@ export const distillStageSchema = stageOf(
 		}),
 		sampling_temperature: key(real('teacher, without data: sampling temperature.', 0.01, 100), 1, {
 			late: true,
+			lacking: {
+				pytorch: {
+					when: (value, { temperature = 1 }) => value !== temperature,
+					say: 'TRL samples at "temperature", which also divides the logits. Remove "sampling_temperature".',
+				},
+			},
 		}),
 		max_completion_length: key(
 			count('teacher, without data: maximum completion length in tokens.', 1, 8192),

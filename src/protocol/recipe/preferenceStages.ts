@@ -1,15 +1,49 @@
-import { real } from './recipeFields.ts';
-import { key, live, stageOf } from './recipeKey.ts';
+import { choice, real } from './recipeFields.ts';
+import { bareKey, key, live, stageOf } from './recipeKey.ts';
 import { batchSize, pairsSchema, updates } from './stageFields.ts';
 
 /** Keys shared by stages that learn from preference pairs. */
 
 const pairs = { ...updates, pairs: pairsSchema, batch_size: batchSize('Pairs per update.') };
 
+/** Losses on pairs: values of TRL's DPOConfig, and losses with trainers of their own. */
+export const preferenceLosses = [
+	'sigmoid',
+	'hinge',
+	'ipo',
+	'exo_pair',
+	'nca_pair',
+	'robust',
+	'bco_pair',
+	'sppo_hard',
+	'aot',
+	'apo_zero',
+	'apo_down',
+	'sigmoid_norm',
+	'simpo',
+	'orpo',
+	'kto',
+] as const;
+
 export const dpoStageSchema = stageOf('dpo', 'Direct preference optimization on pairs (Rafailov et al. 2023).', {
 	...pairs,
 	beta: live(
 		key(real('Strength of the pull toward the reference; larger values keep the policy closer.', 0, 1000), 0.1),
+	),
+	loss_type: bareKey(
+		choice(
+			preferenceLosses,
+			'"sigmoid" is DPO. "simpo" and "orpo" have no reference, and "kto" takes the two completions of a pair separately.',
+		),
+		{
+			or: '`"sigmoid"`',
+			lacking: {
+				embedded: {
+					when: (value) => value !== 'sigmoid',
+					say: 'The embedded engine has the loss of DPO only. Remove "loss_type", or set "engine": "pytorch".',
+				},
+			},
+		},
 	),
 });
 

@@ -224,6 +224,67 @@ def test_a_resumed_stage_goes_on_exactly(tmp_path: Path, files: dict[str, str], 
         assert not rest.of("rewards/score"), "what was accepted is kept"
 
 
+@pytest.mark.parametrize("loss", ["ipo", "simpo", "orpo", "kto"])
+def test_preference_losses_of_other_trainers(files: dict[str, str], new_model: Json, loss: str) -> None:
+    metrics = told(train(make_recipe([stage_of("dpo", 4, files, loss_type=loss, learning_rate=1e-2)]), new_model))
+    assert len(metrics) == 4
+    assert all(math.isfinite(line["loss"]) for line in metrics), metrics
+    assert metrics[-1]["rewards/margins"] > metrics[0]["rewards/margins"], metrics
+    # What only these losses have: SimPO leaves out the likelihood, which ORPO adds, and KTO estimates a KL.
+    assert ("kl" in metrics[0], metrics[0].get("nll_loss")) == {
+        "ipo": (False, None),
+        "simpo": (False, 0.0),
+        "orpo": (False, pytest.approx(3.0, abs=0.3)),
+        "kto": (True, None),
+    }[loss]
+
+
+LAB = Path(__file__).parents[2] / "fixtures" / "trainer" / "lab"
+"""A checkpoint of the embedded engine."""
+
+
+def distillation(steps: int, path: str, **settings: Any) -> Json:
+    stage = {"type": "distill", "steps": steps, **OPTIMISER, "learning_rate": 1e-2, "batch_size": 8, "data": None}
+    own = {"minReward": None, "teacher": {"path": path}, "temperature": 1, "alpha": 0, "on_policy": True}
+    return make_recipe([{**stage, **own, "max_completion_length": 10, **settings}])
+
+
+def lab_student() -> Json:
+    shape = {"vocabulary": 20, "context": 18, "width": 32, "heads": 2, "layers": 1, "feedForward": 64}
+    return {"tokenizer": (LAB / "tokenizer.json").read_text("utf-8"), "shape": shape}
+
+
+def test_a_student_imitates_its_teacher_on_its_own_samples(tmp_path: Path) -> None:
+    def run_it(orders: Any = None, resume: Json | None = None, **settings: Any) -> list[Json]:
+        recipe = distillation(12, str(LAB), **settings)
+        driver = ScriptedDriver(recipe, rewards=right, orders=orders, resume=resume, new_model=lab_student())
+        driver.problem = lambda index: {**sum_of(index), "prompt": f"{index % 10}+{index % 7}="}
+        assert run(driver.link, "token", World()) == 0, driver.of("fault")
+        driver.close()
+        states.extend(answer["value"]["state"] for answer in driver.answers)
+        return told(driver)
+
+    states: list[Json] = []
+    folder = tmp_path / "checkpoint"
+    reverse = run_it(checkpoint_at(5, folder))
+    assert reverse[-1]["loss"] < 0.7 * reverse[0]["loss"], reverse
+    assert reverse[0]["entropy"] == pytest.approx(math.log(20), abs=0.05)
+    # Resumed with the same samples.
+    resume = {"checkpoint": str(folder), "step": 5, "stage": {"index": 0, "step": 5}, "sameRun": True}
+    again = run_it(None, {**resume, "state": states[0]})
+    assert [line["loss"] for line in again] == [line["loss"] for line in reverse[5:]]
+    # Another divergence of the same samples.
+    assert run_it(beta=0.0)[0]["loss"] != reverse[0]["loss"]
+
+
+def test_a_teacher_with_another_vocabulary_is_refused(new_model: Json) -> None:
+    driver = ScriptedDriver(distillation(2, str(LAB)), rewards=right, new_model=new_model)
+    driver.problem = sum_of
+    assert run(driver.link, "token", World()) != 0
+    assert "has another vocabulary" in str(driver.of("fault"))
+    driver.close()
+
+
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "distill"])
 def test_stages_learn(files: dict[str, str], new_model: Json, kind: str) -> None:
     recipe = make_recipe([stage_of(kind, 30, files, learning_rate=5e-3, batch_size=16)])

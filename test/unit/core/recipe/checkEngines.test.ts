@@ -98,6 +98,8 @@ describe('features missing from the embedded engine', () => {
 			/^stages\[0\]\.data\.path: The embedded engine reads JSONL, but "teacher.csv" is csv/,
 		],
 		[stage({ type: 'sft', data: { ...pairs, split: 'train' } }), /^stages\[0\]\.data\.split/],
+		[stage({ type: 'dpo', pairs, loss_type: 'ipo' }), /^stages\[0\]\.loss_type: .* has the loss of DPO only/],
+		[stage({ type: 'distill', teacher: { path: 't' }, beta: 1 }), /^stages\[0\]\.beta: .* minimizes the forward KL/],
 		[stage({ type: 'distill' }), /^stages\[0\]\.type: "distill" has no teacher\. Add "data"/],
 		[stage({ type: 'distill', data: pairs, alpha: 0.5 }), /^stages\[0\]\.alpha: .* the logits of a "teacher"/],
 		[
@@ -266,7 +268,11 @@ describe('stages only in the embedded engine', () => {
 	each('pytorch', [
 		[stage({ type: 'pretrain', corpus: pairs }), /^stages\[0\]\.type: .*"pretrain".* Set "engine": "embedded"/],
 		[stage({ data: pairs }), /^stages\[0\]\.data: .*"distill" stage\. Use that stage/],
-		[stage({ type: 'distill', teacher: { path: 't' } }), /^stages\[0\]\.teacher: .* set "engine": "embedded"/],
+		[stage({ type: 'distill', teacher: { path: 't' } }), /^stages\[0\]\.teacher: .* Add "on_policy": true/],
+		[
+			stage({ type: 'distill', teacher: { path: 't' }, on_policy: true, sampling_temperature: 0.5 }),
+			/^stages\[0\]\.sampling_temperature: TRL samples at "temperature"/,
+		],
 		[stage({ type: 'distill' }), /^stages\[0\]\.type: "distill" has no/],
 	]);
 });

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..data.teacher import TeacherRow, open_teacher
 from ..failure import Failure
 from ..link.messages import ScoreRow
+from . import on_policy_distill
 from .rewards import text_of_completion, text_of_prompt
 from .sft import train_rows
 
@@ -21,7 +22,10 @@ SCORED_AT_ONCE = 512
 
 
 def run_stage(context: Context, stage: Stage) -> None:
-    """Trains on the teacher's rows, in epochs. Raises `invalid` if no row is accepted."""
+    """Trains on the teacher's rows, in epochs, or on samples of the student. Raises `invalid` if no row is accepted."""
+    if stage.settings.get("teacher") is not None:
+        on_policy_distill.run_stage(context, stage)
+        return
     rows, name = open_teacher(context, stage.settings["data"], scored=stage.settings["minReward"] is not None)
     kept = rows if stage.settings["minReward"] is None else accepted(context, stage, rows, name)
     pairs: list[dict[str, Any]] = [{"prompt": row.prompt, "completion": row.completion} for row in kept]
