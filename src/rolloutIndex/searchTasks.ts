@@ -7,6 +7,7 @@ import type { RolloutLine } from '../protocol/rolloutLine.ts';
 import { type FoundHit, type IndexTask, type Pattern, type SearchResult, watchMs, watchPlace } from './indexTasks.ts';
 import { LiteralFinder } from './literalFinder.ts';
 import { linesOf, rolloutOfLine } from './ownLines.ts';
+import { canContain } from './rawTexts.ts';
 import { contentOf } from './scanTasks.ts';
 import { giveBuffer, scratchBytes, takeBuffer } from './scratchBuffer.ts';
 
@@ -223,6 +224,11 @@ export async function searchStep(
 	let unread = 0;
 	let number = 0;
 	try {
+		const { textFiles = null } = rollouts;
+		const scanned = textFiles !== null && pattern.literals !== null;
+		if (scanned && !(await canContain(step.folder, textFiles, pattern.literals, signal))) {
+			return { limited: false, unread };
+		}
 		for await (const placed of rollouts.rollouts(signal)) {
 			number++;
 			if (placed.fault !== null) {

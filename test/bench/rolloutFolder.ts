@@ -10,6 +10,8 @@ export interface RolloutFolderOptions {
 	/** Mean line size in bytes. */
 	readonly bytes?: number;
 	readonly seed?: number;
+	/** Whether to write the files of verl (trainer.rollout_data_dir) instead of a run in our own format. */
+	readonly verl?: boolean;
 	/** Interval, in steps, at which token texts and log-probabilities are recorded; 0 means never. */
 	readonly tokensEvery?: number;
 }
@@ -37,13 +39,13 @@ const middles = [
 const rare = ['überraschend', 'kaleidoscope', '双重检查', 'perpendicular bisector'];
 
 /**
- * Writes a run in Reasoning Lab's own format with the requested number of rollouts: completions of arithmetic reasoning
+ * Writes a run in Reasoning Lab's own format, or verl's, with the requested number of rollouts: completions of arithmetic reasoning
  * with tags, quotes, line breaks, LaTeX and some non-ASCII letters. About one rollout in 50,000 contains
  * "kaleidoscope".
  * @returns size of the rollout files in bytes
  */
 export async function makeRolloutFolder(folder: string, options: RolloutFolderOptions): Promise<number> {
-	const { rollouts, perGroup = 8, groups = 125, bytes: mean = 5000, seed = 0, tokensEvery = 0 } = options;
+	const { rollouts, perGroup = 8, groups = 125, bytes: mean = 5000, seed = 0, tokensEvery = 0, verl = false } = options;
 	await mkdir(join(folder, 'rollouts'), { recursive: true });
 	const { bavail, bsize } = await statfs(folder);
 	if (bavail * bsize < rollouts * mean * 1.3 + 2e9) {
@@ -71,6 +73,12 @@ export async function makeRolloutFolder(folder: string, options: RolloutFolderOp
 			const right = random.next() < 0.3 + (0.5 * step) / (rollouts / perStep);
 			const answer = (group * 37 + step) % 997;
 			const completion = `${text}</think>\n<answer>${right ? answer : answer + 1}</answer>`;
+			const prompt = `Solve problem ${(group + step * groups) % 5000}: a farmer has ${group} sheep and ${step} goats, and every day sells as many as the day number. After how many days is the yard empty? Put your thinking into <think> tags and the answer into <answer> tags.\n<think>`;
+			if (verl) {
+				const row = { input: prompt, output: completion, gts: `${answer}`, score: right ? 1.5 : 0.5, step, acc: right };
+				parts.push(JSON.stringify(row));
+				continue;
+			}
 			const tokens = completion.match(/\s?\S+/g) ?? [];
 			parts.push(
 				JSON.stringify({
@@ -78,7 +86,7 @@ export async function makeRolloutFolder(folder: string, options: RolloutFolderOp
 					stage: 'grpo',
 					group,
 					index: i % perGroup,
-					prompt: `Solve problem ${(group + step * groups) % 5000}: a farmer has ${group} sheep and ${step} goats, and every day sells as many as the day number. After how many days is the yard empty? Put your thinking into <think> tags and the answer into <answer> tags.\n<think>`,
+					prompt,
 					completion,
 					answer: `${answer}`,
 					rewards: { accuracy: right ? 1 : 0, format: 1, length: Math.round(random.next() * 1e6) / 1e6 },
@@ -99,11 +107,12 @@ export async function makeRolloutFolder(folder: string, options: RolloutFolderOp
 		}
 		const data = Buffer.from(`${parts.join('\n')}\n`);
 		bytes += data.length;
-		const file = await open(join(folder, 'rollouts', `step_${`${step}`.padStart(6, '0')}.jsonl`), 'w');
+		const name = verl ? `${step}.jsonl` : `step_${`${step}`.padStart(6, '0')}.jsonl`;
+		const file = await open(join(folder, 'rollouts', name), 'w');
 		await file.write(data);
 		await file.close();
 	}
-	await writeRecord(folder, Math.ceil(rollouts / perStep));
+	if (!verl) await writeRecord(folder, Math.ceil(rollouts / perStep));
 	return bytes;
 }
 

@@ -58,6 +58,13 @@ export class ForeignStep implements StepRollouts {
 		this.identity = identityOf(files, options.learned);
 	}
 
+	get textFiles(): readonly string[] | null {
+		const plain = this.#files.every(({ files, match, pieces }) => {
+			return files.verbatim === true && pieces === null && !match.path.endsWith('.zst');
+		});
+		return plain ? this.#files.map(({ match }) => match.path) : null;
+	}
+
 	rollouts(signal?: AbortSignalLike): AsyncGenerator<PlacedRollout> {
 		return this.#all(false, signal);
 	}

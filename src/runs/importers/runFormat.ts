@@ -131,6 +131,11 @@ export interface RolloutFiles extends Files {
 	readonly annotations?: AnnotationFiles;
 	readonly summaries?: SummaryList;
 	/**
+	 * Whether completions are strings in JSON lines of the file itself, so that a search for a text need not parse files
+	 * without it.
+	 */
+	readonly verbatim?: boolean;
+	/**
 	 * Parts of a record from which `rollouts` returns the same steps as from all of it, or the same message. Listing the
 	 * steps of records that contain their own reads only these parts.
 	 */

@@ -3,9 +3,11 @@ import { appendFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { RolloutFilter, TextHit, TextQuery } from '../../../src/protocol/rolloutIndex.ts';
+import { canContain } from '../../../src/rolloutIndex/rawTexts.ts';
 import type { RolloutIndex } from '../../../src/rolloutIndex/rolloutIndex.ts';
 import { openRun } from '../../../src/runs/openRun.ts';
 import { fixtureFolder } from '../runs/importers/foreignFixtures.ts';
+import { writeFiles } from '../runs/importers/madeRun.ts';
 import { firstTrlSteps, folderFor, labFor, rolloutLine, runIn } from './ownRun.ts';
 
 async function search(
@@ -154,6 +156,69 @@ describe('text search', () => {
 				found.filter((hit) => hit.split === ref.split && hit.step === ref.step && hit.group === ref.group).map(key),
 			);
 		}
+	});
+
+	it('finds texts of other trainers however they are escaped, and skips files without them', async (context) => {
+		const run = join(await folderFor(context), 'verl');
+		const texts = [
+			'naïve café',
+			'Kaleidoscope',
+			'a/b "c" \\d',
+			'tab\tline\nend',
+			'\ud83d\ude00',
+			'KELVIN \u212a',
+			'plain',
+		];
+		const row = (output: string, step: number) => ({ input: 'q', output, gts: '1', score: 1, step });
+		const escapedAll = (json: string) =>
+			json.replace(/(?<="output":")[^"]*/, (text) =>
+				[...text].map((c) => (c === '\\' ? c : `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)).join(''),
+			);
+		const files: Record<string, string> = {
+			'rollouts/1.jsonl': texts.map((text) => JSON.stringify(row(text, 1))).join('\n'),
+			// As Python writes it.
+			'rollouts/2.jsonl': texts
+				.map((text) =>
+					JSON.stringify(row(text, 2)).replace(
+						/[\u0080-\uffff]/g,
+						(c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
+					),
+				)
+				.join('\n'),
+			'rollouts/3.jsonl': escapedAll(JSON.stringify(row('Kaleidoscope', 3))),
+			// The text is at the border of two windows.
+			'rollouts/4.jsonl': JSON.stringify(row(`${'x'.repeat((2 << 20) - 20)}Kaleidoscope`, 4)),
+			'rollouts/5.jsonl': JSON.stringify(row('nothing', 5)),
+		};
+		await writeFiles(run, files);
+		const rolloutIndex = await labFor(context);
+		await rolloutIndex.setRuns([run]);
+		const all = await textsOf(run);
+		assert.equal(all.length, 17);
+		for (const pattern of [
+			'Kal[a-z]+scope',
+			'café',
+			'"c"',
+			'line\nend',
+			'\u{1F600}',
+			'kelvin k',
+			'naïve',
+			'nothing',
+			'Not',
+		]) {
+			for (const caseSensitive of [true, false]) {
+				const { found, complete } = await search(rolloutIndex, { pattern, regex: true, caseSensitive });
+				const expected = scan(all, new RegExp(pattern, caseSensitive ? 'su' : 'sui'));
+				assert.deepEqual(found.map(key), expected, `/${pattern}/ ${caseSensitive}`);
+				assert.ok(complete);
+			}
+		}
+		const opened = await (await openRun(run)).open(5);
+		const literals = [{ bytes: Buffer.from('Kaleidoscope'), ignoreCase: false }];
+		const holds = (step: number) => canContain(run, [`rollouts/${step}.jsonl`], literals, new AbortController().signal);
+		assert.deepEqual(opened.textFiles, ['rollouts/5.jsonl']);
+		assert.deepEqual(await Promise.all([1, 2, 3, 4, 5].map(holds)), [true, true, true, true, false]);
+		await opened.close();
 	});
 
 	it('reports when the hit limit is reached', async (context) => {
