@@ -409,9 +409,10 @@ function checkCounts(
 		assert.ok(skipped >= broken, `${broken} records cannot be read, ${skipped} are told`);
 		return null;
 	}
-	// A record can be read for either split.
-	const read = new Set<string>();
-	for (const [key, { kind }] of outcomes) if (kind !== 'refused') read.add(key.slice(key.indexOf(' ') + 1));
+	// A record can be read for either split, and counts as skipped if one of them refuses it.
+	const recordOf = (key: string) => key.slice(key.indexOf(' ') + 1);
+	const read = new Set([...outcomes.keys()].map(recordOf));
+	for (const [key, { kind }] of outcomes) if (kind === 'refused') read.delete(recordOf(key));
 	if (total === null) return null;
 	if (target.form === 'zip' && faults.some(({ message }) => message.startsWith('a damaged zip archive'))) return null;
 	if (Number.isNaN(total)) {

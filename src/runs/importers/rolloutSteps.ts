@@ -16,6 +16,9 @@ interface Start {
 	readonly match: PathMatch;
 }
 
+/** Number of steps whose annotations stay located. */
+const keptAnnotations = 8;
+
 /** Number of files to stat concurrently. */
 const together = 64;
 
@@ -26,7 +29,7 @@ export class RolloutSteps {
 	readonly #faults: FaultList;
 	readonly #patterns: ReadonlyMap<RolloutFiles, PathPattern>;
 	readonly #pieces = new Map<string, StepPieces>();
-	readonly #annotations = new Map<AnnotationFiles, Annotations>();
+	readonly #annotations = new Map<string, { readonly spec: AnnotationFiles; readonly annotations: Annotations }>();
 
 	constructor(disk: DiskFolder, format: RunFormat, faults: FaultList) {
 		this.#disk = disk;
@@ -62,7 +65,7 @@ export class RolloutSteps {
 					const own = pieces === null ? null : [...(pieces.get(step) ?? [])];
 					if (own !== null && own.length === 0) continue;
 					const companion = await this.#companionOf(files, match);
-					const annotations = this.#annotationsOf(files);
+					const annotations = this.#annotationsOf(files, match);
 					const annotated = (await annotations?.files()) ?? [];
 					found.push({ files, match, found: stat, pieces: own, companion, annotations, annotated });
 				}
@@ -162,11 +165,17 @@ export class RolloutSteps {
 		return path === null ? null : this.#disk.stat(path);
 	}
 
-	#annotationsOf({ annotations: spec }: RolloutFiles): Annotations | null {
+	#annotationsOf({ annotations: spec }: RolloutFiles, { parts }: PathMatch): Annotations | null {
 		if (spec === undefined) return null;
-		const known = this.#annotations.get(spec) ?? new Annotations(this.#disk, spec, this.#faults);
-		this.#annotations.set(spec, known);
-		return known;
+		const patterns = spec.patterns.map((pattern) => pattern.replace('{step}', parts.step ?? '{step}'));
+		const key = patterns.join('\n');
+		const known = this.#annotations.get(key);
+		if (known?.spec === spec) return known.annotations;
+		const annotations = new Annotations(this.#disk, { ...spec, patterns }, this.#faults);
+		this.#annotations.set(key, { spec, annotations });
+		const [oldest] = this.#annotations.keys();
+		if (this.#annotations.size > keptAnnotations && oldest !== undefined) this.#annotations.delete(oldest);
+		return annotations;
 	}
 
 	#piecesOf(files: RolloutFiles, match: PathMatch, stat: FoundFile, signal: AbortSignalLike | undefined) {

@@ -85,7 +85,10 @@ export interface CompanionFile extends FileShape {
  * contents are read only for the rollouts that are read.
  */
 export interface AnnotationFiles extends FileShape {
-	/** Patterns of the files, in the order in which their records apply. */
+	/**
+	 * Patterns of the files, in the order in which their records apply. If they contain `{step}`, only the files of a
+	 * rollout's own step are read for it.
+	 */
 	readonly patterns: readonly string[];
 	/** Returns whether to read a matching file; absent if all of them are read. */
 	accepts?(path: string): boolean;

@@ -117,7 +117,8 @@ export class StepPieces {
 	}
 
 	#clear(faults: FaultList): void {
-		faults.forget(this.#match.path);
+		// Another reader of the same file, such as for the other split, may have reported errors.
+		if (this.#stamp !== '') faults.forget(this.#match.path);
 		this.#last = null;
 		this.#records = 0;
 		for (const reading of this.#readings) reading.clear();

@@ -164,8 +164,11 @@ function answerOf(rows: readonly unknown[]): readonly unknown[] {
 	return rows;
 }
 
-/** Number of rows; damaged metadata can lack it or contain a negative number. */
-const rowsOf = (counted: { readonly num_rows?: bigint }) => Math.max(0, Number(counted.num_rows ?? 0));
+/** Number of rows; damaged metadata can lack it, or contain a negative number or a value of another type. */
+function rowsOf({ num_rows: rows = 0n }: { readonly num_rows?: unknown }): number {
+	if (typeof rows !== 'bigint') throw new Error('its footer is damaged');
+	return Math.max(0, Number(rows));
+}
 
 /** Converts a cell to JSON: numbers for large integers, strings for times and bytes, null for missing values. */
 function plain(value: unknown): unknown {

@@ -17,14 +17,16 @@ import {
 	scoresOf,
 	textOf,
 } from '../foreignValues.ts';
-import type { CompanionFile, RolloutFiles, RunFormat } from '../runFormat.ts';
+import type { AnnotationFiles, CompanionFile, RecordContext, RolloutFiles, RunFormat } from '../runFormat.ts';
 import { type TimedActivity, timelineOf } from '../timeline.ts';
 import { conversationOf } from './loggedTraces.ts';
 
 /*
  * Debug dumps of slime (slime/observability/rollout_data_utils.py) and of miles, which continues it
  * (miles/ray/rollout/debug_data.py): one file of torch.save per step with the samples as dictionaries. With
- * `--dump-details FOLDER`, they are in FOLDER/rollout_data; `--save-debug-rollout-data` can give them other names.
+ * `--dump-details FOLDER`, they are in FOLDER/rollout_data; `--save-debug-rollout-data` can give them other names. What slime
+ * trained on is in FOLDER/train_data (slime/observability/train_data_utils.py): a list of the same samples, with the values
+ * of each token of the response. miles writes one file for each rank, which is not read.
  */
 
 const names = ['rollout_data/{step}.pt', '{step}.pt', '{name}_{step}.pt'];
@@ -43,18 +45,45 @@ function rewardsIn(reward: unknown): { readonly total: number | null; readonly p
 	return { total: named === undefined ? (others.length === 0 ? (only ?? null) : null) : (parts[named] ?? null), parts };
 }
 
-/** Tokens of the response with the sampler's log-probabilities. Texts of single tokens are not recorded. */
-function tokensOf(sample: Fields, length: number | null): RolloutLine['tokens'] | undefined {
+/** Values of each token that the trainer computed, by the names of our columns. */
+const trainedColumns = [
+	['oldLogprob', 'log_probs'],
+	['refLogprob', 'ref_log_probs'],
+	['entropy', 'entropy'],
+	['advantage', 'advantages'],
+] as const;
+
+/** Returns the columns that have a value for each token of a response. */
+function trainedTokens(trained: Fields | null, length: number): Partial<NonNullable<RolloutLine['tokens']>> {
+	const columns = trainedColumns.flatMap(([name, column]) => {
+		const values = numbersOf(trained?.[column]);
+		return values.length === length ? [[name, values] as const] : [];
+	});
+	return Object.fromEntries(columns);
+}
+
+/** Returns the advantage that all tokens share, or null. */
+function advantageOf(trained: Fields | null): number | null {
+	const [first = null, ...others] = numbersOf(trained?.advantages);
+	return others.every((value) => value === first) ? first : null;
+}
+
+/**
+ * Tokens of the response with the sampler's log-probabilities and what the trainer computed. Texts of single tokens are
+ * not recorded.
+ */
+function tokensOf(sample: Fields, length: number | null, trained: Fields | null): RolloutLine['tokens'] | undefined {
 	const ids = listOf(sample.tokens);
 	if (length === null || length < 1 || ids.length < length) return undefined;
 	const own = ids.slice(ids.length - length);
 	const logprobs = numbersOf(sample.rollout_log_probs);
 	const mask = listOf(sample.loss_mask);
 	// Tokens from tools have the log-probability 0.
-	const trained = (i: number) => mask.length !== length || mask[i] !== 0;
+	const isTrained = (i: number) => mask.length !== length || mask[i] !== 0;
 	return {
+		...trainedTokens(trained, length),
 		text: own.map((id) => `#${String(integerOf(id) ?? '?')}`),
-		logprob: own.map((_, i) => (logprobs.length === length && trained(i) ? (logprobs[i] ?? null) : null)),
+		logprob: own.map((_, i) => (logprobs.length === length && isTrained(i) ? (logprobs[i] ?? null) : null)),
 	};
 }
 
@@ -95,6 +124,7 @@ function rollout(
 	sample: Fields,
 	conversation: ReturnType<typeof conversationOf>,
 	prompt: ForeignRollout['prompt'],
+	trained: Fields | null,
 ): ForeignRollout {
 	const { total, parts } = rewardsIn(sample.reward);
 	const length = integerOf(sample.response_length);
@@ -107,10 +137,11 @@ function rollout(
 		completion: conversation?.completion || (textOf(sample.response) ?? ''),
 		reward: total,
 		rewards: parts,
+		advantage: advantageOf(trained),
 		truncated: status === null || status === 'pending' ? null : status === 'truncated',
 		...given('row', integerOf(sample.index)),
 		...given('answer', boundedValue(sample.label ?? null)),
-		...given('tokens', tokensOf(sample, length)),
+		...given('tokens', tokensOf(sample, length, trained)),
 		...given(
 			'extra',
 			extraOf({
@@ -127,13 +158,15 @@ function rollout(
 	};
 }
 
-function sampleOf(record: unknown, companion?: (key: string) => unknown): readonly ForeignRollout[] | string {
+function sampleOf(record: unknown, { companion, annotations }: RecordContext): readonly ForeignRollout[] | string {
 	const sample = fieldsOf(record);
 	if (!sample) return 'is not an object';
 	const prompt = textOrMessages(sample.prompt);
 	if (prompt === null) return 'has no prompt';
 	if (typeof sample.response !== 'string') return 'has no response';
-	return [rollout(sample, messagesIn(sample, companion?.(String(sample.index))), prompt)];
+	const key = String(sample.index);
+	const [trained] = annotations?.(key) ?? [];
+	return [rollout(sample, messagesIn(sample, companion?.(key)), prompt, fieldsOf(trained))];
 }
 
 /** Conversations by sample, which miles moves to a file of their own. */
@@ -146,6 +179,17 @@ const trajectories = (pattern: string): CompanionFile => ({
 	},
 });
 
+const trainData: AnnotationFiles = {
+	patterns: ['train_data/{step}.pt'],
+	form: 'torch',
+	list,
+	key: (record) => integerOf(fieldsOf(record)?.sample_index)?.toString() ?? null,
+	keysOf: (record) => {
+		const index = integerOf(fieldsOf(record)?.index);
+		return index === null ? [] : [String(index)];
+	},
+};
+
 const isEvaluation = (name: string | undefined) => name === 'eval' || name?.endsWith('_eval') === true;
 
 function files(pattern: string, split: RolloutFiles['split']): RolloutFiles {
@@ -157,7 +201,8 @@ function files(pattern: string, split: RolloutFiles['split']): RolloutFiles {
 		split,
 		...(split === 'train' ? { accepts: ({ name }) => !isEvaluation(name) } : {}),
 		...(pattern.startsWith('rollout_data/') ? { companion: trajectories(`trajectory/${stem}.jsonl`) } : {}),
-		rollouts: (record, { companion }) => sampleOf(record, companion),
+		...(split === 'train' && pattern.startsWith('rollout_data/') ? { annotations: trainData } : {}),
+		rollouts: sampleOf,
 	};
 }
 
@@ -182,7 +227,7 @@ export const slime: RunFormat = {
 	notes: [
 		'The files are pickles. They are read as data: no code that they name is run, and objects of unknown classes are shown by the name of their class.',
 		'If the reward has several values, the total is "score", "reward" or the only number; otherwise it is not known.',
-		'Tokens are recorded as ids. Advantages and the trainer’s log-probabilities are in train_data, which is not read.',
+		'Tokens are recorded as ids. Advantages and the trainer’s log-probabilities are read from train_data (--dump-details), which miles writes differently: there they are not known.',
 		'Metrics are not in these files; open the TensorBoard or W&B folder for them.',
 	],
 	async recognize(folder) {
