@@ -54,10 +54,16 @@ export class EventFile implements FrameFile {
 			const place = { offset: position, length: 0, number };
 			// Awaiting for each of many small events would take longer than decoding them.
 			if (!isHeld(position, before)) await hold(position, before);
-			const complete = isHeld(position, before);
+			let complete = isHeld(position, before);
 			const length = complete ? lengthIn(held, position - heldAt) : 0;
 			const whole = length === null ? 0 : before + length + after;
-			if (!complete || length === null || position + whole > this.size) {
+			complete &&= position + whole <= this.size;
+			if (complete && length !== null && length <= largestEvent && !isHeld(position, whole)) {
+				await hold(position, whole);
+				// Less is held if the file has shrunk since it was opened.
+				complete = isHeld(position, whole);
+			}
+			if (!complete || length === null) {
 				const unreadable = `the length of event ${number} is unreadable; the rest of the file is skipped`;
 				if (intact.frame !== null) yield intact.frame;
 				if (length === null) yield { ...place, ...fault(unreadable) };
@@ -68,7 +74,6 @@ export class EventFile implements FrameFile {
 			let records: readonly TensorboardValue[] = [];
 			if (length > largestEvent) message = `event ${number} is larger than 16 MiB`;
 			else {
-				if (!isHeld(position, whole)) await hold(position, whole);
 				const read = eventIn(held, position - heldAt, length, number);
 				if (typeof read === 'string') message = read;
 				else records = read;

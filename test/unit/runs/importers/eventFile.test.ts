@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -136,6 +136,23 @@ describe('events that are read together', () => {
 		await file.close();
 		return frames;
 	}
+
+	it('end with an error where a file was truncated after it was opened', async () => {
+		const bytes = eventFile(Array.from({ length: 3 }, (_, step) => ({ step, tag: 'text', text: 'x'.repeat(1 << 20) })));
+		await writeFile(join(folder, name), bytes);
+		const file = new EventFile(await OpenedFile.open(folder, name), 7);
+		await truncate(join(folder, name), bytes.length - 1000);
+		const frames: Frame[] = [];
+		for await (const frame of file.frames()) frames.push(frame);
+		await file.close();
+		assert.deepEqual(
+			frames.map(({ records, fault, torn }) => [records.length, fault, torn]),
+			[
+				[2, null, false],
+				[0, 'truncated within an event', true],
+			],
+		);
+	});
 
 	it('have the same values and faults as one by one, also in damaged files', async () => {
 		const random = Random.of('events together', 1);
