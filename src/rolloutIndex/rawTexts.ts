@@ -6,7 +6,7 @@ import { LiteralFinder } from './literalFinder.ts';
 import { giveBuffer, scratchBytes, takeBuffer } from './scratchBuffer.ts';
 
 /** An escape of an ASCII character, which writers use only for control characters, quotes and angle brackets. */
-const escape = Buffer.from('\\u00');
+const asciiEscape = Buffer.from('\\u00');
 const escapeLength = 6;
 
 /**
@@ -47,8 +47,8 @@ export async function canContain(
 
 /** Returns whether a printable ASCII character is escaped. */
 function hasEscapedAscii(bytes: Buffer): boolean {
-	for (let at = bytes.indexOf(escape); at !== -1; at = bytes.indexOf(escape, at + 1)) {
-		const digit = bytes[at + escape.length];
+	for (let at = bytes.indexOf(asciiEscape); at !== -1; at = bytes.indexOf(asciiEscape, at + 1)) {
+		const digit = bytes[at + asciiEscape.length];
 		if (digit !== undefined && digit >= 0x32 && digit <= 0x37) return true;
 	}
 	return false;
