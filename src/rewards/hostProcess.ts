@@ -76,6 +76,10 @@ export class HostProcess {
 	#killed: Promise<void> | null = null;
 	#answered = false;
 	#closed = false;
+	/** Number of requests in progress. */
+	#pending = 0;
+	/** Whether user code has written to the connection, or closed it. Whatever follows cannot be trusted. */
+	#damaged = false;
 	/** What the process runs, as named in messages. */
 	subject: 'reward' | 'environment' = 'reward';
 
@@ -113,10 +117,16 @@ export class HostProcess {
 			new StreamMessageWriter(this.#child.stdio[3] as Writable),
 			silent,
 		);
-		this.#connection.onError(() => void this.#broken());
+		// A host only writes responses. Anything else comes from user code, whose episode or row must get the blame, so the
+		// process is given up at once.
+		(this.#child.stdio[4] as Readable).on('data', () => {
+			if (this.#pending === 0) this.#damage();
+		});
+		this.#connection.onError(() => this.#damage());
+		this.#connection.onUnhandledNotification(() => this.#damage());
 		this.#connection.onClose(() => {
 			this.#closed = true;
-			void this.#broken();
+			this.#damage();
 		});
 		this.#connection.listen();
 		this.#hold(false);
@@ -132,7 +142,7 @@ export class HostProcess {
 	}
 
 	get alive(): boolean {
-		return this.#end === null && this.#why === null;
+		return this.#end === null && this.#why === null && !this.#damaged;
 	}
 
 	/**
@@ -159,6 +169,7 @@ export class HostProcess {
 		const limit = setTimeout(() => void this.#timeOut(options.timeoutMs), options.timeoutMs);
 		this.#hold(true);
 		this.#watch?.start();
+		this.#pending++;
 		try {
 			const reply = await Promise.race([
 				this.#connection.sendRequest(method, params, cancel.token),
@@ -169,6 +180,7 @@ export class HostProcess {
 			this.#answered = true;
 			const value = decodeOrThrow(schema, reply, `The ${this.subject} host's response to ${method}`);
 			await this.#drained();
+			if (this.#damaged) throw await this.#broken();
 			return value;
 		} catch (error) {
 			if (signal?.aborted) throw new Failure('cancelled', 'Canceled.');
@@ -180,6 +192,7 @@ export class HostProcess {
 			if (error instanceof HostEnd || error instanceof Failure) throw error;
 			throw await this.#broken();
 		} finally {
+			this.#pending--;
 			clearTimeout(limit);
 			clearTimeout(grace);
 			signal?.removeEventListener('abort', abort);
@@ -195,6 +208,11 @@ export class HostProcess {
 		this.#why ??= why;
 		await this.#cleanUp();
 		return await this.ended;
+	}
+
+	#damage(): void {
+		this.#damaged = true;
+		void this.#broken();
 	}
 
 	/**

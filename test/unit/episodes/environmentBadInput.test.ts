@@ -176,6 +176,43 @@ describe('a bad environment', () => {
 		});
 	}
 
+	const forms: Readonly<Record<string, string>> = {
+		'no header': 'hello',
+		'a message that is no JSON': 'Content-Length: 5\\r\\n\\r\\nhello',
+		'a notification': 'Content-Length: 32\\r\\n\\r\\n{"jsonrpc": "2.0", "method": "a"}',
+	};
+	for (const [what, form] of Object.entries(forms)) {
+		it(`garbage on the channel (${what}): the episode that wrote it gets the blame, not a later one`, async () => {
+			const write = `[os.write(fd, b'${form}') for fd in range(3, 256) if os.path.exists(f"/proc/self/fd/{fd}")]`;
+			const text = [
+				'import os, threading',
+				'class Writes:',
+				'    def reset(self, how=None, **row): self.how = how',
+				'    def look(self) -> str:',
+				'        """Looks."""',
+				`        def write(): ${write}`,
+				'        if self.how == "now": write()',
+				'        if self.how == "later": threading.Timer(0.1, write).start()',
+				'        return "seen"',
+			].join('\n');
+			const runner = await openEnvironment(text);
+			const look = [{ name: 'look', arguments: {} }];
+			const [good, now, later] = [runner.start({}), runner.start({ how: 'now' }), runner.start({ how: 'later' })];
+			for (const one of [good, now, later]) await one.reset();
+			await assert.rejects(now.call(look), (error: unknown) => {
+				assert.ok(error instanceof EpisodeFault);
+				assert.equal(error.error.kind, 'exited');
+				return true;
+			});
+			assert.equal((await good.call(look)).results[0]?.content, 'seen');
+			// What is written while no episode runs only costs the process.
+			assert.equal((await later.call(look)).results[0]?.content, 'seen');
+			const { process: host } = await runner.loaded();
+			await until(async () => !host.alive);
+			assert.equal((await good.call(look)).results[0]?.content, 'seen');
+		});
+	}
+
 	it('an episode that cannot be repeated in a new process fails instead of continuing with another state', async () => {
 		const text = [
 			'import os',

@@ -40,10 +40,8 @@ export class TypedModule {
 		this.text = readFileSync(path, { encoding: 'utf8', flag });
 		this.#modules = modules;
 		modules.set(path, this);
-		const comments: Comment[] = [];
-		parser ??= Parser.extend(tsPlugin()) as unknown as NonNullable<typeof parser>;
-		const program = parser.parse(this.text, { ...options, onComment: comments }) as { body: TypedNode[] };
-		this.#body = program.body;
+		const { body, comments } = parsed(this.text);
+		this.#body = body;
 		this.#comments = comments;
 	}
 
@@ -127,6 +125,39 @@ export class TypedModule {
 			return null;
 		}
 	}
+}
+
+interface ParsedText {
+	readonly body: readonly TypedNode[];
+	readonly comments: readonly Comment[];
+}
+
+/**
+ * Parses a module. The parser's plugin (1.0.13) rejects some async arrow functions with type parameters, depending on the text
+ * around them. The types in such functions are not needed, so a text that cannot be parsed is parsed again without their
+ * type parameters, with the same positions.
+ * @throws SyntaxError of the original text
+ */
+function parsed(text: string): ParsedText {
+	try {
+		return parsedText(text);
+	} catch (error) {
+		try {
+			return parsedText(text.replace(genericArrow, (found) => found.replace(/[^\r\n]/g, ' ')));
+		} catch {
+			throw error;
+		}
+	}
+}
+
+/** Type parameters between `async` and the parameters of an arrow function. */
+const genericArrow = /(?<=\basync\s*)<[^()]*>(?=\s*\()/g;
+
+function parsedText(text: string): ParsedText {
+	const comments: Comment[] = [];
+	parser ??= Parser.extend(tsPlugin()) as unknown as NonNullable<typeof parser>;
+	const { body } = parser.parse(text, { ...options, onComment: comments }) as { body: TypedNode[] };
+	return { body, comments };
 }
 
 /** Returns the name of an identifier, or null for other nodes. */
