@@ -22,12 +22,15 @@ const skip = 'missing' in found && process.env.CI === undefined ? found.missing 
 const driver = fileURLToPath(new URL('../../src/engines/driver/main.ts', import.meta.url));
 
 /** Pays for being asked at all, because a model with random weights never calls a tool. */
-const environment = `from helper import word
+const environment = `import os
+
+from helper import word
 
 class Echo:
     def reset(self, number, **row):
         self.number = number
         if number % 4 == 3: raise KeyError("no level")
+        if number % 4 == 1: os._exit(3)
         return f" {word} {number}."
 
     def say(self, text: str) -> str:
@@ -105,6 +108,7 @@ describe('an environment in a recipe', { skip, timeout: 280_000 }, async () => {
 		}
 		assert.equal(lines.length, 12);
 		let failed = 0;
+		let killed = 0;
 		for (const { row, prompt, rewards, extra } of lines) {
 			const { number } = row as { number: number };
 			const episode = extra?.episode as { calls: number; error?: { kind: string; message: string } };
@@ -115,13 +119,19 @@ describe('an environment in a recipe', { skip, timeout: 280_000 }, async () => {
 				assert.deepEqual(rewards, { environment: null });
 				continue;
 			}
+			if (number % 4 === 1) {
+				killed++;
+				assert.equal(episode.error?.kind, 'exited');
+				assert.deepEqual(rewards, { environment: null });
+				continue;
+			}
 			const last = (prompt as { content: string }[]).at(-1);
 			assert.equal(last?.content, `Task ${number}. Number ${number}.`);
 			assert.deepEqual(rewards, { environment: number / 10 });
 			assert.partialDeepStrictEqual(episode, { calls: 0, failures: 0, observation: ` Number ${number}.`, turns: [] });
 			assert.deepEqual(extra?.observed, []);
 		}
-		assert.ok(failed > 0 && failed < 12, `${failed} of 12 episodes failed`);
+		assert.ok(failed > 0 && killed > 0 && failed + killed < 12, `${failed} failed, ${killed} ended their process`);
 	});
 
 	it('is exported as a verifiers package with the same episodes', async () => {
