@@ -89,10 +89,10 @@ class Lane {
 		};
 	}
 
-	/** The turns so far as one generation; null if there are none. */
+	/** The turns as one generation; null if the policy failed, because the episode is then unfinished. */
 	get generation(): Generation | null {
 		const [first, ...others] = this.#made;
-		if (first === undefined) return null;
+		if (first === undefined || this.failure !== null) return null;
 		return others.length === 0 ? first : { ...others.reduce(joined, first), turns: this.#made };
 	}
 
