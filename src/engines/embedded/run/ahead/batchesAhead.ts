@@ -31,10 +31,7 @@ interface Pending {
 }
 
 /** What sampling ahead needs of a run. */
-export type AheadHost = Pick<
-	StageHost,
-	'parts' | 'progress' | 'interrupt' | 'noteOutput' | 'noteFailures' | 'openGate'
->;
+export type AheadHost = Pick<StageHost, 'parts' | 'progress' | 'interrupt' | 'noteOutput' | 'noteFailures'>;
 
 /**
  * Generation batches that are sampled while earlier ones are trained on, in order. Which weights sample a batch is decided
