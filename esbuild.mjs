@@ -130,6 +130,7 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 		runTable: webviewApp('runTable'),
 		pipelineGraph: webviewApp('pipelineGraph'),
 		newSearch: webviewApp('newSearch'),
+		report: webviewApp('report'),
 		transcript: webviewApp('transcript'),
 		tree: webviewApp('tree'),
 		strategies: webviewApp('strategies'),

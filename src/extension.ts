@@ -63,6 +63,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 				environments,
 				chat,
 				table: window.table,
+				notices: window.notices,
 			});
 		}),
 	);

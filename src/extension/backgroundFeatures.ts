@@ -5,6 +5,7 @@ import type { ChatModelNeeds } from './agents/chatModels.ts';
 import type { CommandTable } from './commandTable.ts';
 import type { LazyEnvironments } from './environments/lazyEnvironments.ts';
 import { EnvironmentTestExplorer } from './environmentTests/environmentTestExplorer.ts';
+import type { Notices } from './notices.ts';
 import type { PipelineStore } from './pipelines/pipelineStore.ts';
 import { RecipeLenses } from './pipelines/recipeLenses.ts';
 import type { LazyRewards } from './rewards/lazyRewards.ts';
@@ -21,6 +22,7 @@ interface Needs {
 	readonly rewardFiles: RewardFileList;
 	readonly chat: Omit<ChatModelNeeds, 'extension'>;
 	readonly table: CommandTable;
+	readonly notices: Notices;
 	readonly environments: LazyEnvironments;
 }
 
@@ -30,11 +32,11 @@ export class BackgroundFeatures extends Disposable {
 	readonly environmentTests: EnvironmentTestExplorer;
 	readonly agents: AgentFeatures;
 
-	constructor({ context, pipelines, rewards, rewardFiles, environments, chat, table }: Needs) {
+	constructor({ context, pipelines, rewards, rewardFiles, environments, chat, table, notices }: Needs) {
 		super();
 		this.rewardTests = this.register(new RewardTests({ files: rewardFiles, workbench: () => rewards.get() }));
 		this.environmentTests = this.register(new EnvironmentTestExplorer(environments));
-		this.agents = this.register(new AgentFeatures(context, chat));
+		this.agents = this.register(new AgentFeatures(context, chat, notices));
 		this.register(new WalkthroughProgress({ table, store: chat.store }));
 		this.register(new RecipeLenses(pipelines));
 		this.register(new RowLens());

@@ -105,6 +105,7 @@ export const commandIds = {
 	startRayCluster: 'reasoningLab.startRayCluster',
 	stopRayCluster: 'reasoningLab.stopRayCluster',
 	openAddress: 'reasoningLab.openAddress',
+	openReport: 'reasoningLab.openReport',
 	openWalkthrough: 'reasoningLab.openWalkthrough',
 } as const;
 export type CommandId = (typeof commandIds)[keyof typeof commandIds];
@@ -230,6 +231,7 @@ export const panelTypes = {
 	runTable: 'reasoningLab.runTable',
 	pipelineGraph: 'reasoningLab.pipelineGraph',
 	newSearch: 'reasoningLab.newSearchForm',
+	report: 'reasoningLab.report',
 	tree: 'reasoningLab.tree',
 	strategies: 'reasoningLab.strategies',
 	playground: 'reasoningLab.playground',

@@ -1,4 +1,4 @@
-// @reaches dashboard rollouts rolloutIndex query transcript comparison runTable
+// @reaches dashboard rollouts rolloutIndex query transcript comparison runTable report
 import assert from 'node:assert/strict';
 import { appendFileSync, copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { skip } from '../support/chromium.ts';
 import { reflexionFile } from '../unit/core/transcript/reflexion.ts';
 import { grpoRecipe, writeComparedRun } from '../unit/webview/comparison/comparisonFixture.ts';
 import { overflow } from './accessibility.ts';
-import { inOrder, Laboratory } from './laboratory.ts';
+import { inOrder, Laboratory, readLines } from './laboratory.ts';
 import { RolloutsPage } from './pages/rolloutsPage.ts';
 import { openForeign, openHostile, openOwn, prepareRollouts } from './rolloutSteps.ts';
 
@@ -157,6 +157,22 @@ test('views of runs, and views that combine several files', { skip }, async (t) 
 			await workbench.command('Open Table of Runs');
 			const frame = await workbench.app('runTable');
 			for (const name of ['plain', 'clipped']) await frame.locator('.data-row').filter({ hasText: name }).waitFor();
+		});
+
+		await step('a report of an agent opens with its citations checked, and its chart', async () => {
+			const rows = readLines<{ step: number; reward: number }>(join(runs, 'plain', 'metrics.jsonl'));
+			const { step, reward } = rows.at(-1) as { step: number; reward: number };
+			const address = `rl://plain/metric/reward?step=${step}`;
+			const text = `# Result\n\n[${reward.toFixed(4)}](${address}), not [7](${address}).\n\n![Reward](rl://plain/metric/reward)\n`;
+			lab.write('runs/plain/annotations/reports/result.md', text);
+			await workbench.command('Open Address');
+			await workbench.type('rl://plain/file/annotations%2Freports%2Fresult.md');
+			const frame = await workbench.app('report');
+			await frame.getByText('3 citations, 1 of them with problems').waitFor();
+			await frame.locator('.curve .line').waitFor();
+			await workbench.screenshot('report');
+			await frame.locator('.citation').first().click();
+			await workbench.app('dashboard');
 		});
 
 		await step('panels come back with the window', async () => {

@@ -25,6 +25,7 @@ const webviews = [
 	'runTable',
 	'pipelineGraph',
 	'newSearch',
+	'report',
 	'tree',
 	'strategies',
 	'dataset',

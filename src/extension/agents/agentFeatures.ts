@@ -1,9 +1,11 @@
 import type * as vscode from 'vscode';
 import { Disposable } from '../../base/disposable.ts';
+import type { Notices } from '../notices.ts';
 import { Addresses } from './addresses.ts';
 import { type ChatModelNeeds, ChatModels } from './chatModels.ts';
 import { LanguageModelTools } from './languageModelTools.ts';
 import { McpServers } from './mcpServers.ts';
+import { ReportNotices } from './reportNotices.ts';
 
 interface Manifest {
 	readonly version: string;
@@ -17,12 +19,17 @@ export class AgentFeatures extends Disposable {
 
 	readonly chatModels: ChatModels;
 
-	constructor({ extensionUri, extension }: vscode.ExtensionContext, needs: Omit<ChatModelNeeds, 'extension'>) {
+	constructor(
+		{ extensionUri, extension }: vscode.ExtensionContext,
+		needs: Omit<ChatModelNeeds, 'extension'>,
+		notices: Notices,
+	) {
 		super();
 		const { version, contributes } = extension.packageJSON as Manifest;
 		this.servers = this.register(new McpServers(extensionUri, version));
 		this.addresses = this.register(new Addresses());
 		this.chatModels = this.register(new ChatModels({ ...needs, extension: extensionUri }));
-		this.register(new LanguageModelTools(this.servers, contributes?.languageModelTools ?? []));
+		this.register(new ReportNotices(notices));
+		this.register(new LanguageModelTools(extensionUri, contributes?.languageModelTools ?? []));
 	}
 }

@@ -1,8 +1,7 @@
 import * as vscode from 'vscode';
 import { Disposable } from '../../base/disposable.ts';
-import { Failure } from '../../base/failure.ts';
 import { McpClient } from './mcpClient.ts';
-import type { McpServers } from './mcpServers.ts';
+import { requireServerProgram } from './serverTools.ts';
 
 /** Prefix of the names in package.json, which are shared by all extensions. */
 const prefix = 'reasoninglab_';
@@ -20,9 +19,9 @@ export class LanguageModelTools extends Disposable {
 	readonly #client: McpClient;
 
 	/** @param declared `languageModelTools` in package.json */
-	constructor(servers: McpServers, declared: readonly DeclaredTool[]) {
+	constructor(extension: vscode.Uri, declared: readonly DeclaredTool[]) {
 		super();
-		this.#client = this.register(new McpClient(() => programOf(servers)));
+		this.#client = this.register(new McpClient(() => requireServerProgram(extension)));
 		if (typeof vscode.lm?.registerTool !== 'function') return;
 		for (const { name, displayName } of declared) {
 			if (!name.startsWith(prefix)) continue;
@@ -46,15 +45,4 @@ export class LanguageModelTools extends Disposable {
 			listener.dispose();
 		}
 	}
-}
-
-/** Returns the server without tools that act, whatever the settings say. */
-function programOf(servers: McpServers) {
-	const [server] = servers.provideMcpServerDefinitions();
-	if (server === undefined) {
-		throw new Failure('denied', 'Runs can be read only in a trusted workspace with a folder.', 'Open a folder.');
-	}
-	const end = server.args.indexOf('--allow-actions');
-	const args = end === -1 ? server.args : server.args.slice(0, end);
-	return { command: server.command, args, env: server.env as Record<string, string> };
 }

@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { Disposable } from '../../base/disposable.ts';
 import { settingIds } from '../ids.ts';
+import { serverProgram } from './serverTools.ts';
 
 /** Same ID as in package.json. */
 const providerId = 'reasoningLab.runs';
@@ -32,12 +33,11 @@ export class McpServers extends Disposable implements vscode.McpServerDefinition
 	}
 
 	provideMcpServerDefinitions(): vscode.McpStdioServerDefinition[] {
-		const folders = (vscode.workspace.workspaceFolders ?? []).filter(({ uri }) => uri.scheme === 'file');
-		if (folders.length === 0 || !vscode.workspace.isTrusted) return [];
-		const program = vscode.Uri.joinPath(this.#extension, 'dist', 'cli.js').fsPath;
-		const args = [program, 'mcp', ...folders.flatMap(({ uri }) => ['--folder', uri.fsPath]), ...actionArguments()];
-		const environment = process.versions.electron === undefined ? {} : { ELECTRON_RUN_AS_NODE: '1' };
-		return [new vscode.McpStdioServerDefinition('Reasoning Lab', process.execPath, args, environment, this.#version)];
+		const program = serverProgram(this.#extension);
+		if (program === null) return [];
+		const { command, args, env } = program;
+		const all = [...args, ...actionArguments()];
+		return [new vscode.McpStdioServerDefinition('Reasoning Lab', command, all, { ...env }, this.#version)];
 	}
 }
 

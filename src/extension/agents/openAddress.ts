@@ -47,6 +47,9 @@ export async function openAddress(text: string, store: RunStore): Promise<void> 
 	}
 }
 
+/** Reports that agents have written about a run. */
+const reportPath = new RegExp(`^${runFiles.annotations}/reports/[^/]+\\.md$`);
+
 /** Path of the results of a checkpoint's evaluation, relative to its run. */
 const evaluationReport = (name: string) => `${runFiles.annotations}/evaluations/${name}/${evaluationFiles.report}`;
 
@@ -109,5 +112,9 @@ async function workspaceFile(path: string): Promise<string> {
 async function openFile(folder: string, path: string): Promise<void> {
 	// Fails for links and for anything but a regular file.
 	await (await openRegular(folder, path)).close();
+	if (reportPath.test(path)) {
+		await vscode.commands.executeCommand(commandIds.openReport, join(folder, path));
+		return;
+	}
 	await vscode.window.showTextDocument(vscode.Uri.file(join(folder, path)), { preview: true });
 }

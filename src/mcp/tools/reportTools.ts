@@ -19,7 +19,7 @@ export const writeReportTool = defineAction({
 	name: 'write_report',
 	title: 'Write a report',
 	description:
-		'Write a report on a run as Markdown, with an rl:// citation after each number. Every citation must resolve and every number must be what the data says; otherwise nothing is written, and the problems are listed. The report is stored with the run, or in the user data folder for runs of other trainers.',
+		'Write a report on a run as Markdown, with an rl:// citation after each number. A paragraph that is only ![TITLE](rl://RUN/metric/NAME) is drawn as a chart in the editor. Every citation must resolve and every number must be what the data says; otherwise nothing is written, and the problems are listed. The report is stored with the run, or in the user data folder for runs of other trainers.',
 	effect: 'write',
 	input: v.object({
 		run: input.run,

@@ -16,6 +16,7 @@ export type AppName =
 	| 'runTable'
 	| 'pipelineGraph'
 	| 'newSearch'
+	| 'report'
 	| 'episode'
 	| 'tree'
 	| 'strategies'

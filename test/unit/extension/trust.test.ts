@@ -93,7 +93,15 @@ const untrusted: readonly (keyof typeof commandIds)[] = [
 		'openPipelineRecipe',
 		'trashPipeline',
 	] as const),
-	...(['openDashboard', 'openRollouts', 'exportRollouts', 'queryRollouts', 'compareRuns', 'openRunTable'] as const),
+	...([
+		'openDashboard',
+		'openRollouts',
+		'exportRollouts',
+		'queryRollouts',
+		'compareRuns',
+		'openRunTable',
+		'openReport',
+	] as const),
 	...(['rebuildIndex', 'pauseIndexing', 'openTranscript', 'openDataset', 'openAddress'] as const),
 	...(['openRunFolder', 'openLog', 'renameRun', 'editTags', 'editNote', 'moveToTrash', 'showDiskUse'] as const),
 	...([

@@ -34,6 +34,7 @@ export interface WebviewOptions {
 		| 'runTable'
 		| 'pipelineGraph'
 		| 'newSearch'
+		| 'report'
 		| 'tree'
 		| 'strategies'
 		| 'dataset'

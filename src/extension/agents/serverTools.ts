@@ -1,0 +1,31 @@
+import * as vscode from 'vscode';
+import { Failure } from '../../base/failure.ts';
+import type { McpProgram } from './mcpClient.ts';
+
+/** Calls tools of our MCP server. */
+export interface ServerTools {
+	/** Returns the tool's text, which is JSON. Fails with the tool's own error, or with `cancelled`. */
+	call(name: string, input: object, signal: AbortSignal): Promise<string>;
+}
+
+/**
+ * Returns the program of the MCP server for the open folders, with read-only tools; null without a folder or in an
+ * untrusted workspace, whose settings and folders must not determine which files are served.
+ */
+export function serverProgram(extension: vscode.Uri): McpProgram | null {
+	const folders = (vscode.workspace.workspaceFolders ?? []).filter(({ uri }) => uri.scheme === 'file');
+	if (folders.length === 0 || !vscode.workspace.isTrusted) return null;
+	const program = vscode.Uri.joinPath(extension, 'dist', 'cli.js').fsPath;
+	return {
+		command: process.execPath,
+		args: [program, 'mcp', ...folders.flatMap(({ uri }) => ['--folder', uri.fsPath])],
+		env: process.versions.electron === undefined ? {} : { ELECTRON_RUN_AS_NODE: '1' },
+	};
+}
+
+/** Same as {@link serverProgram}, but fails with `denied` if there is none. */
+export function requireServerProgram(extension: vscode.Uri): McpProgram {
+	const program = serverProgram(extension);
+	if (program !== null) return program;
+	throw new Failure('denied', 'Runs can be read only in a trusted workspace with a folder.', 'Open a folder.');
+}

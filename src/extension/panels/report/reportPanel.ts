@@ -1,0 +1,153 @@
+import { basename, dirname, isAbsolute, join, normalize } from 'node:path';
+import * as v from 'valibot';
+import * as vscode from 'vscode';
+import { Failure } from '../../../base/failure.ts';
+import { parseAddress } from '../../../core/address/dataAddress.ts';
+import { readSmallFile } from '../../../files/safeFile.ts';
+import { decodeOrThrow } from '../../../protocol/decode.ts';
+import {
+	checkedCitationSchema,
+	longestReport,
+	type ReportCitation,
+	type ReportCommand,
+	type ReportEvent,
+	reportCommandSchema,
+	reportRequests,
+	reportStateSchema,
+} from '../../../protocol/reportMessages.ts';
+import type { ServerTools } from '../../agents/serverTools.ts';
+import { commandIds, panelTypes } from '../../ids.ts';
+import { displayText } from '../../runView.ts';
+import { AppPanel, type PanelContext, type RequestHandlers } from '../panelBase.ts';
+import { PanelSet } from '../panelSet.ts';
+
+const app = {
+	name: 'report',
+	viewType: panelTypes.report,
+	commands: reportCommandSchema,
+	requests: reportRequests,
+} as const;
+
+/** Rows per page of the server's answers. */
+const pageRows = 200;
+/** Points of a curve; a chart of a report is not wider. */
+const curvePoints = 200;
+
+const citationsPageSchema = v.object({
+	items: v.array(checkedCitationSchema),
+	next_cursor: v.optional(v.number()),
+});
+const tableSchema = v.object({ items: v.array(v.tuple([v.number(), v.nullable(v.number())])) });
+
+export interface ReportPanelNeeds extends PanelContext {
+	/** The tools of the MCP server, which check citations and read curves. */
+	readonly tools: ServerTools;
+}
+
+/** A report in Markdown, with its citations checked and its charts drawn. Follows the file. */
+class ReportPanel extends AppPanel<ReportEvent, ReportCommand, typeof reportRequests> {
+	readonly #tools: ServerTools;
+	readonly #path: string;
+	#checking: AbortController | null = null;
+
+	protected readonly handlers: RequestHandlers<typeof reportRequests> = {
+		curve: ({ address }) => this.#curve(address),
+	};
+
+	constructor(panel: vscode.WebviewPanel, needs: ReportPanelNeeds, path: string) {
+		super(panel, needs, app);
+		this.#tools = needs.tools;
+		this.#path = path;
+		const pattern = new vscode.RelativePattern(vscode.Uri.file(dirname(path)), basename(path));
+		const watcher = this.register(vscode.workspace.createFileSystemWatcher(pattern));
+		for (const event of [watcher.onDidChange, watcher.onDidCreate, watcher.onDidDelete]) {
+			this.register(event(() => void this.#send()));
+		}
+		this.register({ dispose: () => this.#checking?.abort() });
+		this.load(needs);
+	}
+
+	protected override onCommand(command: ReportCommand): void {
+		switch (command.type) {
+			case 'ready':
+				void this.#send();
+				break;
+			case 'open':
+				void vscode.commands.executeCommand(commandIds.openAddress, command.address);
+				break;
+			case 'source':
+				void vscode.window.showTextDocument(vscode.Uri.file(this.#path), { preview: true });
+				break;
+			case 'fault':
+				this.log.error(`report: ${command.message}`);
+				break;
+		}
+	}
+
+	async #send(): Promise<void> {
+		this.#checking?.abort();
+		const checking = new AbortController();
+		this.#checking = checking;
+		const { signal } = checking;
+		try {
+			const text = await readReport(this.#path);
+			if (signal.aborted) return;
+			void this.post({ type: 'report', path: this.#path, name: displayText(basename(this.#path), 200), text });
+			void this.post(await this.#checked(text, signal));
+		} catch (error) {
+			if (signal.aborted) return;
+			const message = Failure.from(error, `Cannot read ${basename(this.#path)}`)
+				.toString()
+				.slice(0, 2000);
+			void this.post({ type: 'missing', path: this.#path, message });
+		}
+	}
+
+	async #checked(text: string, signal: AbortSignal): Promise<ReportEvent> {
+		const citations: ReportCitation[] = [];
+		try {
+			for (let cursor: number | undefined = 0; cursor !== undefined; ) {
+				const answer = await this.#tools.call('check_citations', { text, limit: pageRows, cursor }, signal);
+				const page: v.InferOutput<typeof citationsPageSchema> = v.parse(citationsPageSchema, JSON.parse(answer));
+				citations.push(...page.items);
+				cursor = page.next_cursor;
+			}
+			return { type: 'checked', citations };
+		} catch (error) {
+			return { type: 'unchecked', message: Failure.from(error).toString().slice(0, 2000) };
+		}
+	}
+
+	async #curve(text: string): Promise<{ points: [number, number | null][] }> {
+		const address = parseAddress(text);
+		if (address.kind !== 'metric') {
+			throw new Failure('invalid', 'Only metrics can be drawn.', 'Use rl://RUN/metric/NAME.');
+		}
+		const question = { run: address.run, names: [address.metric], as: 'table', points: curvePoints, limit: pageRows };
+		const answer = await this.#tools.call('read_metrics', question, new AbortController().signal);
+		return { points: decodeOrThrow(tableSchema, JSON.parse(answer), 'The curve').items };
+	}
+}
+
+/** Reads a report. Fails for links and for anything but a regular file of at most {@link longestReport} characters. */
+async function readReport(path: string): Promise<string> {
+	const text = await readSmallFile(dirname(path), basename(path), 4 * longestReport);
+	if (text.length <= longestReport) return text;
+	throw new Failure('full', `${basename(path)} is too long for a report.`, 'Open it as text.');
+}
+
+/** Creates the panel set, with one panel per file. */
+export function reportPanels(needs: ReportPanelNeeds): PanelSet<ReportPanel, string> {
+	return new PanelSet<ReportPanel, string>(needs.extensionUri, {
+		viewType: panelTypes.report,
+		what: 'this report',
+		key: normalize,
+		title: (path) => displayText(basename(path, '.md'), 60),
+		create: (panel, path) => new ReportPanel(panel, needs, normalize(path)),
+		restore(state) {
+			const { path } = decodeOrThrow(reportStateSchema, state, 'The saved view state');
+			if (isAbsolute(path)) return join(path);
+			throw new Failure('invalid', 'The saved view state does not contain an absolute path.', 'Open the report again.');
+		},
+	});
+}
