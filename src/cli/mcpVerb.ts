@@ -1,5 +1,6 @@
-import { resolve } from 'node:path';
+import { isAbsolute, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
+import { editorVariable } from '../protocol/editorRequest.ts';
 import { type CliOutput, printable } from './cliOutput.ts';
 import { onInterrupt } from './interrupts.ts';
 import { flag, group, integer, path, repeatable } from './options.ts';
@@ -32,22 +33,24 @@ export const mcpVerb = defineVerb({
 		}
 		if (port > 65_535) throw new Failure('invalid', `Invalid --port value ${port}.`, 'Use a port up to 65535.');
 		const token = http ? await tokenOf(values) : null;
-		const [{ createServer }, { Jobs }, { Runs }, { Searches }, { docsFolder }, { version, folder }] = await Promise.all(
-			[
+		const [{ createServer }, { Editor }, { Jobs }, { Runs }, { Searches }, { docsFolder }, { version, folder }] =
+			await Promise.all([
 				import('../mcp/createServer.ts'),
+				import('../mcp/editor.ts'),
 				import('../mcp/jobs.ts'),
 				import('../mcp/runs.ts'),
 				import('../mcp/searches.ts'),
 				import('../mcp/resources.ts'),
 				packageFacts(),
-			],
-		);
+			]);
 		const runs = new Runs((values.folder ?? ['.']).map((folder) => resolve(folder)));
 		const jobs = new Jobs();
 		const actions = values['allow-actions'] ? { engine, python: values.python ?? null, jobs } : null;
 		const searches = new Searches(runs);
 		const docs = await docsFolder(folder);
-		const create = () => createServer({ runs, searches, actions, version, docs });
+		const folderOfEditor = process.env[editorVariable];
+		const editor = folderOfEditor && isAbsolute(folderOfEditor) ? new Editor(folderOfEditor) : null;
+		const create = () => createServer({ runs, searches, actions, editor, version, docs });
 		try {
 			if (http) await serveUntilInterrupted({ create, port, token: token ?? null, output });
 			else await serveUntilClosed(create);

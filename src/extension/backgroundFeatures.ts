@@ -23,6 +23,7 @@ interface Needs {
 	readonly chat: Omit<ChatModelNeeds, 'extension'>;
 	readonly table: CommandTable;
 	readonly notices: Notices;
+	readonly log: (message: string) => void;
 	readonly environments: LazyEnvironments;
 }
 
@@ -32,11 +33,11 @@ export class BackgroundFeatures extends Disposable {
 	readonly environmentTests: EnvironmentTestExplorer;
 	readonly agents: AgentFeatures;
 
-	constructor({ context, pipelines, rewards, rewardFiles, environments, chat, table, notices }: Needs) {
+	constructor({ context, pipelines, rewards, rewardFiles, environments, chat, table, notices, log }: Needs) {
 		super();
 		this.rewardTests = this.register(new RewardTests({ files: rewardFiles, workbench: () => rewards.get() }));
 		this.environmentTests = this.register(new EnvironmentTestExplorer(environments));
-		this.agents = this.register(new AgentFeatures(context, chat, notices));
+		this.agents = this.register(new AgentFeatures(context, chat, notices, log));
 		this.register(new WalkthroughProgress({ table, store: chat.store }));
 		this.register(new RecipeLenses(pipelines));
 		this.register(new RowLens());

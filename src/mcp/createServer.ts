@@ -27,7 +27,7 @@ const declaredTools = new Map(
 			description: tool.description,
 			inputSchema: toStandardJsonSchema(tool.input),
 			annotations: {
-				readOnlyHint: tool.effect === 'none' || tool.effect === 'watch',
+				readOnlyHint: tool.effect === 'none' || tool.effect === 'show' || tool.effect === 'watch',
 				destructiveHint: tool.destructive,
 				idempotentHint: tool.effect !== 'control',
 				// A reward's code can access anything that the user can.
@@ -55,12 +55,12 @@ export type ServerContext = Omit<ToolContext, 'signal' | 'progress'> & {
 
 /** Creates the MCP server of one connection or request. */
 export function createServer(context: ServerContext): McpServer {
-	const { version, actions, runs, docs } = context;
+	const { version, actions, editor, runs, docs } = context;
 	const server = new McpServer(
 		{ name: 'reasoning-lab', title: 'Reasoning Lab', version },
 		{ instructions: `${instructions} ${actions === null ? permission.none : permission.some}` },
 	);
-	for (const tool of toolsFor(actions !== null)) register(server, tool, context);
+	for (const tool of toolsFor(actions !== null, editor !== null)) register(server, tool, context);
 	registerResources(server, runs, docs);
 	for (const { prompt, argsSchema } of declaredPrompts) {
 		const { name, title, description, text } = prompt;

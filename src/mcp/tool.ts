@@ -1,4 +1,5 @@
 import type * as v from 'valibot';
+import type { Editor } from './editor.ts';
 import type { Jobs } from './jobs.ts';
 import type { Progress } from './progress.ts';
 import type { Runs } from './runs.ts';
@@ -6,10 +7,10 @@ import type { Searches } from './searches.ts';
 
 /**
  * What calling a tool can do besides reading: run code from the project (`code`), start or stop work (`control`), or
- * write a file that it creates (`write`). `watch` only reads what tools with an effect have started. All but `none` are
- * available only if the user allows actions.
+ * write a file that it creates (`write`). `watch` only reads what tools with an effect have started, and `show` opens views
+ * in the editor that offers the server. All but `none` and `show` are available only if the user allows actions.
  */
-export type ToolEffect = 'none' | 'watch' | 'write' | 'code' | 'control';
+export type ToolEffect = 'none' | 'show' | 'watch' | 'write' | 'code' | 'control';
 
 /** What tools need to act. */
 export interface ActionContext {
@@ -29,6 +30,8 @@ export interface ToolContext {
 	readonly progress: Progress;
 	/** null if the user does not allow actions, in which case no tool with an effect is called. */
 	readonly actions: ActionContext | null;
+	/** null if no editor offers this server, in which case no tool that shows something is called. */
+	readonly editor: Editor | null;
 }
 
 /** An MCP tool: its declaration for clients and its implementation. */
@@ -53,8 +56,11 @@ interface Declaration<T extends v.ObjectEntries> extends Pick<Tool, 'name' | 'ti
 interface Reading<T extends v.ObjectEntries> extends Declaration<T> {
 	run(input: Said<T>, context: ToolContext): Promise<object>;
 }
+interface Showing<T extends v.ObjectEntries> extends Declaration<T> {
+	run(input: Said<T>, context: ToolContext & { readonly editor: Editor }): Promise<object>;
+}
 interface Acting<T extends v.ObjectEntries> extends Declaration<T> {
-	readonly effect: Exclude<ToolEffect, 'none'>;
+	readonly effect: Exclude<ToolEffect, 'none' | 'show'>;
 	readonly destructive?: true;
 	run(input: Said<T>, context: ToolContext & { readonly actions: ActionContext }): Promise<object>;
 }
@@ -62,6 +68,10 @@ interface Acting<T extends v.ObjectEntries> extends Declaration<T> {
 /** Declares a read-only tool. Checks that the tool function accepts the type its schema produces. */
 export const defineTool = <T extends v.ObjectEntries>(declared: Reading<T>): Tool =>
 	({ ...declared, effect: 'none', destructive: false }) as unknown as Tool;
+
+/** Declares a tool that shows something in the editor. */
+export const defineShowing = <T extends v.ObjectEntries>(declared: Showing<T>): Tool =>
+	({ ...declared, effect: 'show', destructive: false }) as unknown as Tool;
 
 /** Declares a tool that acts. */
 export const defineAction = <T extends v.ObjectEntries>(declared: Acting<T>): Tool =>

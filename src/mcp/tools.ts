@@ -12,6 +12,7 @@ import { auditRewardTool, compareRewardsTool, verifyRewardTool } from './tools/r
 import { readCompletion, readGroup, readStep } from './tools/rolloutTools.ts';
 import { describeRun, diagnose, listRuns } from './tools/runTools.ts';
 import { listSearches, readTree, readTreeNode } from './tools/searchTools.ts';
+import { showInEditor } from './tools/showTools.ts';
 import { compareEvaluations } from './tools/significanceTools.ts';
 import { startEvaluationTool, startSearchTool } from './tools/startTools.ts';
 
@@ -39,6 +40,7 @@ export const tools: readonly Tool[] = [
 	profileDataset,
 	readDataset,
 	checkCitationsTool,
+	showInEditor,
 	verifyRewardTool,
 	auditRewardTool,
 	compareRewardsTool,
@@ -54,5 +56,10 @@ export const tools: readonly Tool[] = [
 	writeReportTool,
 ];
 
-/** Returns the tools of a server. @param acting whether the user allows tools that act */
-export const toolsFor = (acting: boolean): readonly Tool[] => tools.filter(({ effect }) => acting || effect === 'none');
+/**
+ * Returns the tools of a server.
+ * @param acting whether the user allows tools that act
+ * @param showing whether there is an editor in which to show something
+ */
+export const toolsFor = (acting: boolean, showing: boolean): readonly Tool[] =>
+	tools.filter(({ effect }) => effect === 'none' || (effect === 'show' ? showing : acting));

@@ -70,7 +70,7 @@ describe('official Python client', { skip }, () => {
 				assert.equal(server, 'reasoning-lab');
 				assert.deepEqual(
 					tools.map(({ name }) => name),
-					toolsFor(false).map(({ name }) => name),
+					toolsFor(false, false).map(({ name }) => name),
 				);
 				assert.ok(tools.every(({ read_only }) => read_only));
 				assert.equal(prompts.length, 4);

@@ -1,9 +1,9 @@
 import { toJsonSchema } from '@valibot/to-json-schema';
 import { toolsFor } from '../../src/mcp/tools.ts';
 
-/** Returns `languageModelTools` for package.json: the read-only tools of the MCP server. */
+/** Returns `languageModelTools` for package.json: the read-only tools of the MCP server, and the one that shows something. */
 export function languageModelTools(): object[] {
-	return toolsFor(false).map(({ name, title, description, input }) => {
+	return toolsFor(false, true).map(({ name, title, description, input }) => {
 		const { $schema: _, ...inputSchema } = toJsonSchema(input, { typeMode: 'input' });
 		return {
 			name: `reasoninglab_${name}`,

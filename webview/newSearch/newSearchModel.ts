@@ -160,7 +160,12 @@ export class NewSearchModel extends Disposable {
 		const size = typeof split === 'string' ? /^tokens-(\d+)$/.exec(split)?.[1] : undefined;
 		const steps = size === undefined ? (sample.split?.steps ?? 1) : sample.tokens / Number(size);
 		const completion = { tokens: sample.tokens, steps: split === 'completion' ? 1 : Math.max(1, steps) };
-		return estimateUse(this.strategy.name, this.#params(), completion, this.budget);
+		const params = { ...(this.#params() as Record<string, unknown>) };
+		const { simulations } = this.budget;
+		// The search starts with the number of simulations in the budget, unless one was entered.
+		const entered = this.#settings('params').simulations !== undefined;
+		if (simulations !== undefined && 'simulations' in params && !entered) params.simulations = simulations;
+		return estimateUse(this.strategy.name, params, completion, this.budget);
 	}
 
 	/** What is wrong or missing; null if the search can start. */

@@ -18,10 +18,13 @@ interface DeclaredTool {
 export class LanguageModelTools extends Disposable {
 	readonly #client: McpClient;
 
-	/** @param declared `languageModelTools` in package.json */
-	constructor(extension: vscode.Uri, declared: readonly DeclaredTool[]) {
+	/**
+	 * @param editor folder of this window's requests
+	 * @param declared `languageModelTools` in package.json
+	 */
+	constructor(extension: vscode.Uri, editor: string, declared: readonly DeclaredTool[]) {
 		super();
-		this.#client = this.register(new McpClient(() => requireServerProgram(extension)));
+		this.#client = this.register(new McpClient(() => requireServerProgram(extension, editor)));
 		if (typeof vscode.lm?.registerTool !== 'function') return;
 		for (const { name, displayName } of declared) {
 			if (!name.startsWith(prefix)) continue;

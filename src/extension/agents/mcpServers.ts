@@ -14,12 +14,15 @@ export class McpServers extends Disposable implements vscode.McpServerDefinition
 	readonly #changed = this.register(new vscode.EventEmitter<void>());
 	readonly #extension: vscode.Uri;
 	readonly #version: string;
+	readonly #editor: string;
 	readonly onDidChangeMcpServerDefinitions = this.#changed.event;
 
-	constructor(extension: vscode.Uri, version: string) {
+	/** @param editor folder of this window's requests */
+	constructor(extension: vscode.Uri, version: string, editor: string) {
 		super();
 		this.#extension = extension;
 		this.#version = version;
+		this.#editor = editor;
 		this.register(vscode.lm.registerMcpServerDefinitionProvider(providerId, this));
 		this.register(vscode.workspace.onDidChangeWorkspaceFolders(() => this.#changed.fire()));
 		this.register(vscode.workspace.onDidGrantWorkspaceTrust(() => this.#changed.fire()));
@@ -33,7 +36,7 @@ export class McpServers extends Disposable implements vscode.McpServerDefinition
 	}
 
 	provideMcpServerDefinitions(): vscode.McpStdioServerDefinition[] {
-		const program = serverProgram(this.#extension);
+		const program = serverProgram(this.#extension, this.#editor);
 		if (program === null) return [];
 		const { command, args, env } = program;
 		const all = [...args, ...actionArguments()];

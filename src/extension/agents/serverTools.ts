@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
+import { editorVariable } from '../../protocol/editorRequest.ts';
 import type { McpProgram } from './mcpClient.ts';
 
 /** Calls tools of our MCP server. */
@@ -11,21 +12,25 @@ export interface ServerTools {
 /**
  * Returns the program of the MCP server for the open folders, with read-only tools; null without a folder or in an
  * untrusted workspace, whose settings and folders must not determine which files are served.
+ * @param editor folder of this window's requests, if the server is for agents
  */
-export function serverProgram(extension: vscode.Uri): McpProgram | null {
+export function serverProgram(extension: vscode.Uri, editor: string | null = null): McpProgram | null {
 	const folders = (vscode.workspace.workspaceFolders ?? []).filter(({ uri }) => uri.scheme === 'file');
 	if (folders.length === 0 || !vscode.workspace.isTrusted) return null;
 	const program = vscode.Uri.joinPath(extension, 'dist', 'cli.js').fsPath;
 	return {
 		command: process.execPath,
 		args: [program, 'mcp', ...folders.flatMap(({ uri }) => ['--folder', uri.fsPath])],
-		env: process.versions.electron === undefined ? {} : { ELECTRON_RUN_AS_NODE: '1' },
+		env: {
+			...(process.versions.electron === undefined ? {} : { ELECTRON_RUN_AS_NODE: '1' }),
+			...(editor === null ? {} : { [editorVariable]: editor }),
+		},
 	};
 }
 
 /** Same as {@link serverProgram}, but fails with `denied` if there is none. */
-export function requireServerProgram(extension: vscode.Uri): McpProgram {
-	const program = serverProgram(extension);
+export function requireServerProgram(extension: vscode.Uri, editor: string | null = null): McpProgram {
+	const program = serverProgram(extension, editor);
 	if (program !== null) return program;
 	throw new Failure('denied', 'Runs can be read only in a trusted workspace with a folder.', 'Open a folder.');
 }

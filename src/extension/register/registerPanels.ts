@@ -30,15 +30,6 @@ export function registerPanels(
 	const rolloutIndex = keep(
 		new WindowRolloutIndex({ extension, storage: context.storageUri, store, log: (message) => log.info(message) }),
 	);
-	const serverTools = keep(
-		new Lazy(async () => {
-			const [{ McpClient }, { requireServerProgram }] = await Promise.all([
-				import('../agents/mcpClient.ts'),
-				import('../agents/serverTools.ts'),
-			]);
-			return new McpClient(() => requireServerProgram(extension));
-		}),
-	);
 	const dashboards = keep(
 		new LazyPanels(panelTypes.dashboard, async () => {
 			const { dashboardPanels } = await import('../panels/dashboard/dashboardPanel.ts');
@@ -95,18 +86,13 @@ export function registerPanels(
 	);
 	table.add(commandIds.openRunTable, () => runTables.open(null));
 	const reports = keep(
-		new LazyPanels<never>(panelTypes.report, async () => {
-			const [{ reportPanels }, tools] = await Promise.all([
-				import('../panels/report/reportPanel.ts'),
-				serverTools.get(),
-			]);
-			return reportPanels({ ...panels, tools });
-		}),
+		new LazyPanels<never>(panelTypes.report, async () =>
+			(await import('../panels/report/reportPanel.ts')).reportPanels(panels),
+		),
 	);
-	table.addLater([commandIds.openReport], async () => {
-		const { reportViewCommands } = await import('../commands/reportViewCommands.ts');
-		return reportViewCommands(reports);
-	});
+	table.addLater([commandIds.openReport], async () =>
+		(await import('../commands/reportViewCommands.ts')).reportViewCommands(reports),
+	);
 	const queries = keep(
 		new LazyPanels<never, QueryPlace>(panelTypes.query, async () => {
 			const { queryPanels } = await import('../panels/query/queryPanel.ts');

@@ -55,7 +55,9 @@ export class SearchCommands {
 	async newSearch(argument?: unknown): Promise<string | undefined> {
 		this.#requireTrust();
 		const { log, open, ...draft } = presetOf(argument);
-		if (isComplete(draft)) return this.#start(wantedSearch(draft), draft, log, open ?? true);
+		if (isComplete(draft)) {
+			return this.#start(wantedSearch(draft, draft.params !== undefined), draft, log, open ?? true);
+		}
 		return this.#openForm(draft, log, open);
 	}
 

@@ -30,8 +30,10 @@ export function isComplete({ problem, policy, strategy, params, budget, guide }:
 
 /**
  * Returns the search that a draft describes. Fails with `invalid` and the first thing that is wrong or missing.
+ * @param final whether the parameters are to be used as they are. In the form, an explicit number of simulations
+ * overrides the strategy's default
  */
-export function wantedSearch({ problem, ...draft }: SearchDraft): WantedSearch {
+export function wantedSearch({ problem, ...draft }: SearchDraft, final = false): WantedSearch {
 	if (problem === undefined || problem.prompt.trim() === '') {
 		throw new Failure('invalid', 'The search has no problem.', 'Enter a problem.');
 	}
@@ -39,9 +41,8 @@ export function wantedSearch({ problem, ...draft }: SearchDraft): WantedSearch {
 	const strategy = strategyOf(draft.strategy ?? '');
 	const whole = strategyParams(strategy, draft.params) as object;
 	const { simulations } = draft.budget ?? {};
-	// An explicit number of simulations overrides the strategy's default.
 	const params =
-		simulations !== undefined && Object.hasOwn(whole, 'simulations')
+		!final && simulations !== undefined && Object.hasOwn(whole, 'simulations')
 			? { simulations, ...draft.params }
 			: (draft.params ?? {});
 	return { spec: decodeOrThrow(searchSpecSchema, { ...draft, params }, 'The search'), problem };

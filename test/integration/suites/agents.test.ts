@@ -57,6 +57,17 @@ suite('agents in the editor', () => {
 		const [reward] = metrics as { last: number; count: number }[];
 		assert.deepEqual([reward?.count, reward?.last], [3, 0.75]);
 		await assert.rejects(call('describe_run', { run: '/etc' }), /Unknown run/);
+		await untilListed(api, run);
+		const before = tabs().length;
+		assert.deepEqual(await call('show_in_editor', { address: 'rl://told/metric/reward?step=2' }), {
+			shown: 'rl://told/metric/reward?step=2',
+		});
+		await until('the dashboard is shown', () => tabs().length === before + 1);
+		await until('the user can go back', () => notices.at(-1)?.actions[0] === 'Back');
+		await assert.rejects(call('show_in_editor', { address: 'rl://told/step/99' }), /99/);
+		await assert.rejects(call('show_in_editor', {}), /either address or compare/);
+		assert.equal(tabs().length, before + 1, 'nothing else was opened');
+		await vscode.commands.executeCommand('workbench.action.closeAllEditors');
 		assert.equal(
 			vscode.lm.tools.some(({ name }) => name === 'reasoninglab_start_run'),
 			false,

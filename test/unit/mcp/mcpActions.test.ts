@@ -77,7 +77,7 @@ type Items = readonly Record<string, unknown>[];
 describe('MCP tools that act', () => {
 	it('are marked as such', async () => {
 		const { tools } = await client.listTools();
-		const acting = toolsFor(true).filter(({ effect }) => effect !== 'none');
+		const acting = toolsFor(true, false).filter(({ effect }) => effect !== 'none');
 		assert.equal(acting.length, 13);
 		for (const { name, annotations } of tools) {
 			const act = acting.find((tool) => tool.name === name);

@@ -69,7 +69,7 @@ describe('MCP server', () => {
 		const { tools } = await client.listTools();
 		assert.deepEqual(
 			tools.map(({ name }) => name),
-			toolsFor(false).map(({ name }) => name),
+			toolsFor(false, false).map(({ name }) => name),
 		);
 		for (const { name, description, inputSchema, annotations } of tools) {
 			assert.ok((description ?? '').length > 40, name);

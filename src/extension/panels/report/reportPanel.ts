@@ -15,7 +15,8 @@ import {
 	reportRequests,
 	reportStateSchema,
 } from '../../../protocol/reportMessages.ts';
-import type { ServerTools } from '../../agents/serverTools.ts';
+import { McpClient } from '../../agents/mcpClient.ts';
+import { requireServerProgram, type ServerTools } from '../../agents/serverTools.ts';
 import { commandIds, panelTypes } from '../../ids.ts';
 import { displayText } from '../../runView.ts';
 import { AppPanel, type PanelContext, type RequestHandlers } from '../panelBase.ts';
@@ -39,11 +40,6 @@ const citationsPageSchema = v.object({
 });
 const tableSchema = v.object({ items: v.array(v.tuple([v.number(), v.nullable(v.number())])) });
 
-export interface ReportPanelNeeds extends PanelContext {
-	/** The tools of the MCP server, which check citations and read curves. */
-	readonly tools: ServerTools;
-}
-
 /** A report in Markdown, with its citations checked and its charts drawn. Follows the file. */
 class ReportPanel extends AppPanel<ReportEvent, ReportCommand, typeof reportRequests> {
 	readonly #tools: ServerTools;
@@ -54,9 +50,10 @@ class ReportPanel extends AppPanel<ReportEvent, ReportCommand, typeof reportRequ
 		curve: ({ address }) => this.#curve(address),
 	};
 
-	constructor(panel: vscode.WebviewPanel, needs: ReportPanelNeeds, path: string) {
-		super(panel, needs, app);
-		this.#tools = needs.tools;
+	/** @param tools the tools of the MCP server, which check citations and read curves */
+	constructor(panel: vscode.WebviewPanel, context: PanelContext, tools: ServerTools, path: string) {
+		super(panel, context, app);
+		this.#tools = tools;
 		this.#path = path;
 		const pattern = new vscode.RelativePattern(vscode.Uri.file(dirname(path)), basename(path));
 		const watcher = this.register(vscode.workspace.createFileSystemWatcher(pattern));
@@ -64,7 +61,7 @@ class ReportPanel extends AppPanel<ReportEvent, ReportCommand, typeof reportRequ
 			this.register(event(() => void this.#send()));
 		}
 		this.register({ dispose: () => this.#checking?.abort() });
-		this.load(needs);
+		this.load(context);
 	}
 
 	protected override onCommand(command: ReportCommand): void {
@@ -136,18 +133,28 @@ async function readReport(path: string): Promise<string> {
 	throw new Failure('full', `${basename(path)} is too long for a report.`, 'Open it as text.');
 }
 
-/** Creates the panel set, with one panel per file. */
-export function reportPanels(needs: ReportPanelNeeds): PanelSet<ReportPanel, string> {
-	return new PanelSet<ReportPanel, string>(needs.extensionUri, {
-		viewType: panelTypes.report,
-		what: 'this report',
-		key: normalize,
-		title: (path) => displayText(basename(path, '.md'), 60),
-		create: (panel, path) => new ReportPanel(panel, needs, normalize(path)),
-		restore(state) {
-			const { path } = decodeOrThrow(reportStateSchema, state, 'The saved view state');
-			if (isAbsolute(path)) return join(path);
-			throw new Failure('invalid', 'The saved view state does not contain an absolute path.', 'Open the report again.');
-		},
-	});
+/** The open reports, one per file, with the server that reads data for them. It starts with the first report. */
+class ReportPanels extends PanelSet<ReportPanel, string> {
+	constructor(context: PanelContext) {
+		const tools = new McpClient(() => requireServerProgram(context.extensionUri));
+		super(context.extensionUri, {
+			viewType: panelTypes.report,
+			what: 'this report',
+			key: normalize,
+			title: (path) => displayText(basename(path, '.md'), 60),
+			create: (panel, path) => new ReportPanel(panel, context, tools, normalize(path)),
+			restore(state) {
+				const { path } = decodeOrThrow(reportStateSchema, state, 'The saved view state');
+				if (isAbsolute(path)) return join(path);
+				throw new Failure(
+					'invalid',
+					'The saved view state does not contain an absolute path.',
+					'Open the report again.',
+				);
+			},
+		});
+		this.register(tools);
+	}
 }
+
+export const reportPanels = (context: PanelContext): PanelSet<ReportPanel, string> => new ReportPanels(context);

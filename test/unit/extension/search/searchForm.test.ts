@@ -117,6 +117,8 @@ test('a description with everything that has no default starts at once; what is 
 	assert.throws(() => isComplete({ ...whole, strategy: 'luck' }), /Unknown strategy "luck"/);
 	const wanted = wantedSearch({ ...whole, strategy: 'mcts', budget: { simulations: 9 }, params: { c1: 2 } });
 	assert.deepEqual(wanted.spec.params, { simulations: 9, c1: 2 });
+	const given = wantedSearch({ ...whole, strategy: 'mcts', budget: { simulations: 9 }, params: {} }, true);
+	assert.deepEqual(given.spec.params, {}, 'a caller has the last word');
 	assert.throws(() => wantedSearch({ ...whole, problem: { ...problem, prompt: ' ' } }), /no problem/);
 	assert.throws(() => wantedSearch({ ...whole, policy: undefined }), /no policy/);
 	assert.throws(() => wantedSearch({ ...whole, params: { n: 0 } }), /Invalid parameters/);
