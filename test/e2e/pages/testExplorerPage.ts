@@ -32,7 +32,11 @@ export class TestExplorerPage {
 	async unfold(label: string): Promise<void> {
 		const suite = this.test(label);
 		await suite.waitFor();
-		if ((await suite.getAttribute('aria-expanded')) === 'false') await suite.locator('.monaco-tl-twistie').click();
+		// Repeat, because the view can expand the suite just before the click, which then collapses it.
+		while ((await suite.getAttribute('aria-expanded')) === 'false') {
+			await suite.locator('.monaco-tl-twistie').click();
+			await this.#workbench.page.waitForTimeout(300);
+		}
 	}
 
 	/** Runs the tests in the active editor's file. */
