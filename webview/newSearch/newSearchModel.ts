@@ -24,6 +24,7 @@ import type {
 import type { PolicySpec } from '../../src/protocol/policySpec.ts';
 import { samplingSpecSchema, searchSpecSchema } from '../../src/protocol/searchSpec.ts';
 import type { Panel } from '../lib/bridge.ts';
+import { nameOfPolicy } from './policyName.ts';
 import type { SavedState } from './savedState.ts';
 
 export type Host = Panel<NewSearchCommand, typeof newSearchRequests>;
@@ -101,7 +102,7 @@ export class NewSearchModel extends Disposable {
 		const listed = this.#contents?.policies ?? [];
 		const { policy } = this.#draft;
 		if (policy === undefined || listed.some(({ spec }) => same(spec, policy))) return listed;
-		return [...listed, { group: 'Other', label: nameOf(policy), detail: '', spec: policy }];
+		return [...listed, { group: 'Other', label: nameOfPolicy(policy), detail: '', spec: policy }];
 	}
 
 	get strategy(): AnyStrategy {
@@ -310,6 +311,9 @@ export class NewSearchModel extends Disposable {
 		const facts = await this.#host.request('facts', { policy }, asked.signal).catch(() => null);
 		if (asked.signal.aborted || this.disposed) return;
 		this.#facts = facts ?? { problems: [], source: null, sample: null };
+		const { prompt } = this.#draft.problem ?? {};
+		// Also one that was used last is a problem of the run.
+		this.#suggested = this.#facts.problems.some((problem) => problem.prompt === prompt);
 		const [first] = this.#facts.problems;
 		if (this.#draft.problem === undefined && first !== undefined) this.#setProblem(first, true);
 		else this.#changed.fire();
@@ -381,18 +385,6 @@ const namedFirst = (): AnyStrategy =>
 	strategies.find(({ name }) => name === firstStrategy) ?? (strategies[0] as AnyStrategy);
 
 const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
-
-function nameOf(policy: PolicySpec): string {
-	const name =
-		policy.kind === 'openai'
-			? policy.name
-			: policy.kind === 'engine'
-				? policy.run
-				: policy.kind === 'checkpoint'
-					? policy.folder
-					: policy.file;
-	return name.split(/[\\/]/).slice(-3).join('/').slice(-200);
-}
 
 function without<K extends keyof SearchDraft>(draft: SearchDraft, ...names: K[]): SearchDraft {
 	return Object.fromEntries(Object.entries(draft).filter(([name]) => !(names as string[]).includes(name)));

@@ -131,7 +131,10 @@ export class SearchCommands {
 		];
 		const answer = await askChoice(question, choices);
 		if (answer === 'back' || answer === 'cancel') return undefined;
-		const again = (change: Partial<SearchSpec>) => this.startDraft({ ...spec, ...change, problem }, spec.split);
+		const again = (change: Partial<SearchSpec>) => {
+			const draft = { ...spec, ...change, problem };
+			return this.#start(wantedSearch(draft, true), draft, undefined, true);
+		};
 		switch (answer.value) {
 			case 'seed':
 				return again({ seed: spec.seed + 1 });

@@ -91,10 +91,16 @@ export class SearchForm {
 		const newest = policies.find(({ own }) => own);
 		const first = policies.find(({ own, best, run }) => own && best && run === newest?.run) ?? newest ?? policies[0];
 		const policy = given.policy ?? (known ? last.policy : first?.offered.spec);
-		const { params, guide, judge, ...kept } = last;
+		const { params, guide, judge, problem, ...kept } = last;
 		const sameStrategy = given.strategy === undefined || given.strategy === last.strategy;
-		// Parameters and scorers belong to a strategy.
-		const draft = { ...kept, ...(sameStrategy ? { params, guide, judge } : {}), ...given, policy };
+		// Parameters and scorers belong to a strategy. A small model may be unable to read another run's problem.
+		const draft = {
+			...kept,
+			...(sameStrategy ? { params, guide, judge } : {}),
+			...(readsSame(policy, last.policy) ? { problem } : {}),
+			...given,
+			policy,
+		};
 		return Object.fromEntries(Object.entries(draft).filter(([, value]) => value !== undefined));
 	}
 
@@ -127,6 +133,13 @@ interface Offered {
 	readonly best: boolean;
 	/** Folder of its run. */
 	readonly run: string | null;
+}
+
+/** Returns whether two policies are the same or come from the same run. */
+function readsSame(a: PolicySpec | undefined, b: PolicySpec | undefined): boolean {
+	if (a === undefined || b === undefined) return false;
+	const run = runOf(a);
+	return same(a, b) || (run !== null && run === runOf(b));
 }
 
 const same = (a: PolicySpec, b: PolicySpec): boolean => JSON.stringify(a) === JSON.stringify(b);

@@ -77,6 +77,8 @@ test("a first search has the best checkpoint of the workspace's newest run that 
 	await form.remember(used);
 	const { seed: _, ...again } = used;
 	assert.deepEqual(await draft(), again);
+	assert.deepEqual((await draft({ policy: best })).problem, problem, 'a checkpoint of the same run');
+	assert.equal((await draft({ policy: server })).problem, undefined, 'a policy that may not read it');
 	// Another strategy has other parameters and scorers.
 	const beam = await draft({ strategy: 'beam' });
 	assert.deepEqual([beam.strategy, beam.params, beam.guide, beam.budget], ['beam', undefined, undefined, { nodes: 7 }]);
