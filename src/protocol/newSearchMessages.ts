@@ -37,6 +37,8 @@ export const searchDraftSchema = v.object({
 	concurrency: v.optional(v.number()),
 	seed: v.optional(v.number()),
 	tags: v.optional(v.unknown()),
+	/** Environment of a search over episodes, which the form keeps. */
+	environment: v.optional(v.unknown()),
 	tools: v.optional(v.array(v.unknown())),
 });
 export type SearchDraft = v.InferOutput<typeof searchDraftSchema>;

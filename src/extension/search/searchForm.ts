@@ -79,9 +79,9 @@ export class SearchForm {
 
 	/** Remembers a search that was started, for the next one. */
 	async remember(draft: SearchDraft): Promise<void> {
-		const { tools, tags: _t, seed: _s, ...rest } = draft;
-		// An agent has its own command, which asks for its tools.
-		if (tools === undefined || tools.length === 0) await this.#needs.memory.update(lastKey, rest);
+		const { tools, environment, tags: _t, seed: _s, ...rest } = draft;
+		// Agents and episodes are not what a search without tools or an environment continues with.
+		if ((tools ?? []).length === 0 && environment === undefined) await this.#needs.memory.update(lastKey, rest);
 	}
 
 	#draft(given: SearchDraft, policies: readonly Offered[]): SearchDraft {
