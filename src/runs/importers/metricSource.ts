@@ -115,7 +115,9 @@ export class MetricSource {
 		const line = (number: number) => (hasLines ? number : null);
 		for await (const frame of frames.frames(signal, this.#last ?? undefined)) {
 			const fault = (words: string) => {
-				const message = `${this.files.form === 'sqlite' ? `row ${frame.number} ` : ''}${words}`;
+				// Without the row, the same error in several rows would count once.
+				const inRow = this.files.form === 'sqlite' || (this.files.form === 'parquet' && frame.fault === null);
+				const message = `${inRow ? `row ${frame.number} ` : ''}${words}`;
 				faults.add({ file: this.match.path, line: line(frame.number), message, records: frame.lost ?? 1 });
 			};
 			if (frame.fault !== null) {

@@ -90,9 +90,7 @@ function sampleOf(record: unknown, file: string, filters: readonly string[]): re
 	if (filter !== null && filters.length > 0 && filter !== filters[0]) return [];
 	const answer = answerOf(row);
 	if (answer === null) return 'has no arguments';
-	const names = listOf(row.metrics)
-		.map(String)
-		.filter((name) => name !== '__proto__');
+	const names = listOf(row.metrics).flatMap((name) => (name === '__proto__' ? [] : (textOf(name) ?? [])));
 	const scores = names.map((name) => scoreOf(row[name]));
 	return [
 		{
