@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { recordedTextSchema } from './rolloutLine.ts';
 
 /** Schema of evaluations/step_N/<name>.json. */
 export const evaluationSummarySchema = v.looseObject({
@@ -18,11 +19,13 @@ export type EvaluationSummary = v.InferOutput<typeof evaluationSummarySchema>;
 export const evaluationLineSchema = v.looseObject({
 	problem: v.number(),
 	sample: v.number(),
-	prompt: v.string(),
-	completion: v.string(),
+	prompt: recordedTextSchema,
+	completion: recordedTextSchema,
 	answer: v.optional(v.unknown()),
 	correct: v.boolean(),
 	/** null if not recorded. */
 	truncated: v.nullable(v.boolean()),
+	/** `episode`: the episode that the completion is, see `rolloutEpisodeSchema`. */
+	extra: v.optional(v.record(v.string(), v.unknown())),
 });
 export type EvaluationLine = v.InferOutput<typeof evaluationLineSchema>;

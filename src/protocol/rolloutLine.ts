@@ -3,7 +3,8 @@ import * as v from 'valibot';
 /** A chat message; `reasoning_content`, `tool_calls`, `tool_call_id` and `name` are preserved if present. */
 export const messageSchema = v.looseObject({ role: v.string(), content: v.nullable(v.string()) });
 export type Message = v.InferOutput<typeof messageSchema>;
-const text = v.union([v.string(), v.array(messageSchema)]);
+/** A prompt or completion: text, or the messages of a conversation. */
+export const recordedTextSchema = v.union([v.string(), v.array(messageSchema)]);
 const numbers = v.array(v.nullable(v.number()));
 
 /**
@@ -15,8 +16,8 @@ export const rolloutLineSchema = v.looseObject({
 	stage: v.string(),
 	group: v.number(),
 	index: v.number(),
-	prompt: text,
-	completion: text,
+	prompt: recordedTextSchema,
+	completion: recordedTextSchema,
 	answer: v.optional(v.unknown()),
 	/** Dataset row, or the generator's key for the problem. */
 	row: v.optional(v.unknown()),

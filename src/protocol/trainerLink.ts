@@ -4,7 +4,8 @@ import { hyperparametersSchema } from './control.ts';
 import { environmentDescriptionSchema } from './environmentHost.ts';
 import { episodeErrorSchema } from './episode.ts';
 import { failureDataSchema } from './failureData.ts';
-import { rolloutLineSchema } from './rolloutLine.ts';
+import { rolloutEpisodeSchema } from './rolloutEpisode.ts';
+import { messageSchema, rolloutLineSchema } from './rolloutLine.ts';
 
 /**
  * Protocol between a driver (the engine's process, which owns the run directory, the control endpoint and the rewards)
@@ -141,13 +142,18 @@ export const evaluateAnswerSchema = v.object({
 			problem: whole,
 			sample: whole,
 			prompt: v.string(),
-			completion: v.string(),
+			completion: v.union([v.string(), v.array(messageSchema)]),
 			answer: v.unknown(),
 			row: unknownRecord,
 			truncated: v.boolean(),
+			/** In a recipe with an environment: the conversation, its episode, and the environment's reward. */
+			messages: v.exactOptional(v.object({ prompt: v.array(messageSchema), completion: v.array(messageSchema) })),
+			episode: v.exactOptional(rolloutEpisodeSchema),
+			reward: v.exactOptional(v.nullable(v.number())),
 		}),
 	),
 });
+export type EvaluateAnswer = v.InferOutput<typeof evaluateAnswerSchema>;
 
 /** Answer to one order: its value, or the reason it failed. */
 export const orderAnswerSchema = v.object({
@@ -323,6 +329,21 @@ export const trainerLinkMethods = {
 			messages: v.optional(v.array(unknownRecord)),
 		}),
 		result: v.object({ value: v.optional(v.nullable(v.number())), error: v.optional(episodeErrorSchema) }),
+	},
+	/**
+	 * Reports that more episodes of a batch failed than the recipe tolerates. The driver pauses the run and answers with
+	 * orders, which the trainer follows as at a gate, with all state as it was before this batch. After `continue`, it
+	 * plays the same batch again.
+	 */
+	'environment/failed': {
+		params: v.object({
+			failed: whole,
+			rows: whole,
+			/** Row of the first episode that failed, and why. */
+			index: whole,
+			error: episodeErrorSchema,
+		}),
+		result: orders,
 	},
 	/**
 	 * A stage starts, or continues after a resume, before its next update. `step`: number of completed updates in this

@@ -137,7 +137,7 @@ describe('a run behind the driver', { skip, timeout: 900_000 }, async () => {
 		assert.equal(metrics[4]?.values.learning_rate, 1e-2, 'and ends with its stage');
 		const reward = async (step: number) => {
 			const lines = await readEvaluationLines(run, step, 'heldout');
-			return lines.reduce((sum, { completion }) => sum + share(completion), 0) / lines.length;
+			return lines.reduce((sum, { completion }) => sum + share(String(completion)), 0) / lines.length;
 		};
 		const steps = (await readEvaluations(run)).map(({ step }) => step);
 		assert.deepEqual(steps, [4, 8, 16, 24]);

@@ -1,21 +1,24 @@
 /** Trains on an environment file through the real driver, its host process, and the real trainer. */
 // @reaches driver trainer rewardPython
 import assert from 'node:assert/strict';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { EnvironmentRunner } from '../../src/episodes/environmentRunner.ts';
 import { decodeOrThrow } from '../../src/protocol/decode.ts';
-import { rolloutLineSchema } from '../../src/protocol/rolloutLine.ts';
+import { rolloutEpisode } from '../../src/protocol/rolloutEpisode.ts';
+import { type Message, type RolloutLine, rolloutLineSchema } from '../../src/protocol/rolloutLine.ts';
 import { openRewardHosts } from '../../src/rewards/openRewardHosts.ts';
-import { readMetrics, readRecord } from '../../src/runs/runReader.ts';
+import { rescoreRun } from '../../src/rewards/rescoreRun.ts';
+import { readEvaluationLines, readMetrics, readRecord, readRollouts } from '../../src/runs/runReader.ts';
 import { root } from '../scripts/paths.ts';
 import { findTestPython } from '../scripts/pythonEnvironment.ts';
 import { exportedTo, playGuess, writeGuess } from '../support/exportedEnvironment.ts';
-import { forkingPython, runPython } from '../support/loadedPython.ts';
+import { forkingPython, runPython, startPython } from '../support/loadedPython.ts';
 import { withOneThread } from '../support/oneThread.ts';
 import { Workplace } from '../unit/engines/embedded/engineProcess.ts';
+import { connectPaused } from '../unit/engines/embedded/rewardRuns.ts';
 
 const found = await findTestPython(console.log);
 const skip = 'missing' in found && process.env.CI === undefined ? found.missing : false;
@@ -46,14 +49,47 @@ class Echo:
         return self.number / 10
 `;
 
+/** Its tool answers with the gold answer in tags. Fails from an episode on while a file with its number exists. */
+const oracle = (down: string) => `import { existsSync, readFileSync } from 'node:fs';
+
+let episodes = 0;
+
+export class Oracle {
+	static readonly rewardRange = [0, 1];
+	private asked = false;
+
+	reset({ number }: { number: number }): string {
+		this.asked = false;
+		if (existsSync(${JSON.stringify(down)}) && ++episodes > Number(readFileSync(${JSON.stringify(down)}, 'utf8'))) {
+			throw new Error('the oracle is away');
+		}
+		return ' Ask.';
+	}
+
+	/**
+	 * Asks.
+	 *
+	 * @param question What to ask.
+	 */
+	ask(question: string): string {
+		this.asked = true;
+		return 'It is <answer>7</answer>.';
+	}
+
+	getReward(): number {
+		return this.asked ? 1 : 0;
+	}
+}
+`;
+
 describe('an environment in a recipe', { skip, timeout: 280_000 }, async () => {
 	const place = await Workplace.make(driver);
 	after(() => place[Symbol.asyncDispose]());
+	const python = 'python' in found ? found.python : '';
+	place.environment.REASONING_LAB_TORCH_PYTHON = forkingPython(python);
+	place.environment.HF_HUB_OFFLINE = '1';
 
 	it('is copied to the run, played in its own process, and rewards the policy', async () => {
-		const python = 'python' in found ? found.python : '';
-		place.environment.REASONING_LAB_TORCH_PYTHON = forkingPython(python);
-		place.environment.HF_HUB_OFFLINE = '1';
 		const model = join(place.folder, 'model');
 		await runPython({ python, script: join(root, 'test/trainer/python/tool_model.py'), args: [model] });
 		await mkdir(join(place.folder, 'tasks'));
@@ -134,8 +170,94 @@ describe('an environment in a recipe', { skip, timeout: 280_000 }, async () => {
 		assert.ok(failed > 0 && killed > 0 && failed + killed < 12, `${failed} failed, ${killed} ended their process`);
 	});
 
+	it('in TypeScript: it pauses and continues, and evaluations and rewards follow the episodes', async (context) => {
+		const down = join(place.folder, 'down');
+		await writeFile(join(place.folder, 'oracle.env.ts'), oracle(down));
+		const hosts = await openRewardHosts({ python });
+		context.after(() => hosts.dispose());
+		const own = new EnvironmentRunner(hosts, join(place.folder, 'oracle.env.ts'));
+		const { tools } = await own.describe();
+		own.dispose();
+		const model = join(place.folder, 'scripted');
+		const call = { name: 'ask', arguments: { question: 'What is it?' } };
+		const script = {
+			prompt: [{ role: 'user', content: 'Task 00. Ask.' }],
+			tools: tools.map(({ schema }) => schema),
+			text: `<tool_call>\n${JSON.stringify(call)}\n</tool_call>`,
+		};
+		const written = await startPython({
+			python,
+			script: join(root, 'test/trainer/python/scripted_model.py'),
+			args: [model],
+			input: JSON.stringify(script),
+		});
+		assert.equal((await written.exit).status, 0, await written.output());
+		const rows = Array.from({ length: 40 }, (_, i) => {
+			const content = `Task ${String(i).padStart(2, '0')}.`;
+			return JSON.stringify({ prompt: [{ role: 'user', content }], answer: '7', number: i });
+		});
+		await writeFile(join(place.folder, 'asked.jsonl'), rows.join('\n'));
+		const run = await place.prepare({
+			...{ name: 'oracle', engine: 'pytorch', device: 'cpu', seed: 7, whenBusy: 'share' },
+			dataset: { path: 'asked.jsonl', heldOutShare: 0.2 },
+			model: { path: model },
+			template: { prompt: '{prompt}', think: null, answer: ['<answer>', '</answer>'], chat: true },
+			environment: { file: 'oracle.env.ts' },
+			rewards: [{ use: 'environment' }, { use: 'accuracy' }],
+			scoring: { pauseAbove: 0.5 },
+			stages: [
+				{
+					...{ type: 'grpo', steps: 1, learning_rate: 1e-5, num_generations: 2, prompts_per_step: 2 },
+					max_completion_length: 400,
+				},
+			],
+			evaluate: { every: 100, problems: 2 },
+			checkpoint: { every: 100 },
+		});
+		// The two held-out episodes come first.
+		await writeFile(down, '2');
+		const engine = place.start('--run', await withOneThread(run));
+		const client = await connectPaused(run);
+		const { pause } = await readRecord(run);
+		assert.match(
+			pause?.message ?? '',
+			/^The environment \(.*oracle\.env\.ts, line \d+\) failed in \d of 4 episodes: .*the oracle is away/,
+		);
+		await rm(down);
+		await client.request('run/continue', {});
+		client.dispose();
+		const { code, stderr } = await engine.exit;
+		assert.equal(code, 0, stderr);
+
+		const turns = [{ calls: [call], results: [{ name: 'ask', content: 'It is <answer>7</answer>.', failed: false }] }];
+		const checked = ({ completion, extra }: Pick<RolloutLine, 'completion' | 'extra'>) => {
+			assert.deepEqual(
+				(completion as Message[]).map(({ role }) => role),
+				['assistant', 'tool', 'assistant'],
+			);
+			assert.partialDeepStrictEqual(rolloutEpisode(extra), { stop: 'policy', calls: 1, failures: 0, turns });
+		};
+		const held = await readEvaluationLines(run, 0, 'heldout');
+		assert.deepEqual(
+			held.map(({ problem, correct }) => [problem, correct]),
+			[
+				[0, true],
+				[1, true],
+			],
+		);
+		held.forEach(checked);
+		const lines = await readRollouts(run, 1);
+		assert.equal(lines.length, 4);
+		for (const line of lines) {
+			checked(line);
+			// The tool's answer in tags is not the policy's.
+			assert.deepEqual(line.rewards, { environment: 1, accuracy: 0 });
+		}
+		const { equal, differences } = await rescoreRun(run, { hosts });
+		assert.ok(equal, JSON.stringify(differences));
+	});
+
 	it('is exported as a verifiers package with the same episodes', async () => {
-		const python = 'python' in found ? found.python : '';
 		const { file, rows } = await writeGuess(place.folder);
 		const out = join(place.folder, 'exported');
 		await exportedTo('verifiers', file, out);

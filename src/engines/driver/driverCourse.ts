@@ -4,6 +4,7 @@ import type { ResolvedStage } from '../../core/recipe/resolvedRecipe.ts';
 import { decode, type Schema } from '../../protocol/decode.ts';
 import { checkpointAnswerSchema, evaluateAnswerSchema } from '../../protocol/trainerLink.ts';
 import type { CourseOptions } from '../shared/courseOptions.ts';
+import { environmentFailures, environmentName } from '../shared/environmentFailures.ts';
 import {
 	type EvaluatedSample,
 	type Evaluation,
@@ -12,6 +13,8 @@ import {
 } from '../shared/evaluation.ts';
 import { RunCourse, type Verdict } from '../shared/runCourse.ts';
 import { type BatchScore, scoreBatch } from '../shared/scoreBatch.ts';
+import { judgedEpisode, playedEpisodes } from './evaluatedEpisodes.ts';
+import type { LinkEnvironments } from './linkEnvironments.ts';
 import { rolloutsFile } from './linkRollouts.ts';
 import type { Ending, OrderExchange } from './orderExchange.ts';
 import { copyCheckpoint, type StartCheckpoint, sealCheckpoint } from './torchCheckpoint.ts';
@@ -19,6 +22,7 @@ import { contract, type LinkParams, type LinkResult, type TrainerNotice } from '
 
 export interface DriverCourseOptions extends CourseOptions {
 	readonly orders: OrderExchange;
+	readonly environments: LinkEnvironments;
 	/** Model context length in tokens, for prompt and completion together. */
 	readonly context: number;
 	readonly versions: Readonly<Record<string, string>>;
@@ -151,6 +155,16 @@ export class DriverCourse extends RunCourse {
 		};
 	}
 
+	/** Pauses before a batch in which too many episodes failed; when the user continues, the trainer plays it again. */
+	async holdEpisodes(about: LinkParams<'environment/failed'>): Promise<Ending> {
+		const { recipe, environments } = this.options;
+		const reward = recipe.rewards.find((one) => 'use' in one && one.use === 'environment');
+		const column = reward?.name ?? 'environment';
+		const verdict = await this.holdBatch(environmentFailures(column, environmentName(recipe), about));
+		if (verdict === 'next') await environments.reload();
+		return this.ending(verdict, 'until');
+	}
+
 	/** Whether all stages are done. */
 	get isOver(): boolean {
 		return this.progress.stageIndex >= this.options.recipe.stages.length;
@@ -169,15 +183,32 @@ export class DriverCourse extends RunCourse {
 	}
 
 	protected async evaluate(settings: EvaluationSettings): Promise<Evaluation> {
-		const { orders, rewards } = this.options;
-		const answer = await orders.give({ do: 'evaluate', ...settings, maxTokens: this.#longestCompletion() });
-		const { samples } = answered('evaluate', evaluateAnswerSchema, answer);
-		const judge = new EvaluationJudge(rewards, this.progress.step);
+		const judge = new EvaluationJudge(this.options.rewards, this.progress.step);
+		const samples = await this.#evaluated(settings);
 		const sorted = samples.toSorted((a, b) => a.problem - b.problem || a.sample - b.sample);
 		for (let start = 0; start < sorted.length; start += chunkRows) {
-			await judge.add(sorted.slice(start, start + chunkRows) as EvaluatedSample[]);
+			await judge.add(sorted.slice(start, start + chunkRows));
 		}
 		return judge.result(settings);
+	}
+
+	async #evaluated(settings: EvaluationSettings): Promise<readonly EvaluatedSample[]> {
+		const { orders, environments, recipe } = this.options;
+		const play = async () => {
+			const answer = await orders.give({ do: 'evaluate', ...settings, maxTokens: this.#longestCompletion() });
+			return answered('evaluate', evaluateAnswerSchema, answer).samples;
+		};
+		if (recipe.environment === undefined) return (await play()) as EvaluatedSample[];
+		const { samples, failures } = await playedEpisodes({
+			play,
+			reload: () => environments.reload(),
+			name: environmentName(recipe),
+			tolerated: recipe.scoring.pauseAbove,
+			step: this.progress.step,
+		});
+		if (failures !== null) this.rewardWatch.noteFailures(failures);
+		const { environment } = await environments.describe();
+		return samples.map((sample) => judgedEpisode(sample, environment));
 	}
 
 	/** Returns the maximum completion length over all sampling stages, or the full context length if there are none. */

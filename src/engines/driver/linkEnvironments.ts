@@ -50,6 +50,11 @@ export class LinkEnvironments extends Disposable {
 		return await orFault(async () => ({ value: ownsReward ? await session.reward(messages) : null }));
 	}
 
+	/** Starts a new process for the next batch, so that causes outside the file can be fixed. */
+	async reload(): Promise<void> {
+		await (await this.#open()).restart(this.#recipe.seed);
+	}
+
 	#session(instance: number): EpisodeSession {
 		const session = this.#sessions.get(instance);
 		if (session !== undefined) return session;

@@ -146,6 +146,7 @@ function serveHandlers({
 		'environment/reset': not,
 		'environment/call': not,
 		'environment/reward': not,
+		'environment/failed': not,
 		stage: not,
 		step: not,
 		finished: not,

@@ -1,5 +1,6 @@
 import { estimateAccuracy } from '../../core/evaluation/meanInterval.ts';
 import type { EvaluationLine, EvaluationSummary } from '../../protocol/evaluation.ts';
+import type { RolloutEpisode } from '../../protocol/rolloutEpisode.ts';
 import type { ScoreRow } from '../../protocol/scorer.ts';
 import type { RecipeScorers } from '../../rewards/createScorers.ts';
 import { judgeOutcomes } from './judgeOutcomes.ts';
@@ -25,6 +26,8 @@ export interface EvaluatedSample extends ScoreRow {
 	readonly sample: number;
 	/** Whether the completion is correct, if that is known without the run's accuracy; null if it cannot be judged. */
 	readonly correct?: boolean | null;
+	/** The episode that the completion is, in a recipe with an environment. */
+	readonly episode?: RolloutEpisode;
 }
 
 /** Scores an evaluation's completions in chunks. Skips completions to which accuracy does not apply. */
@@ -41,18 +44,20 @@ export class EvaluationJudge {
 
 	async add(samples: readonly EvaluatedSample[]): Promise<void> {
 		const unjudged = samples.filter(({ correct }) => correct === undefined);
-		const rows: ScoreRow[] = unjudged.map(({ problem: _, sample: __, correct: ___, ...row }) => row);
+		const rows: ScoreRow[] = unjudged.map(({ problem: _, sample: __, correct: ___, episode: ____, ...row }) => row);
 		const values = rows.length === 0 ? [] : await judgeOutcomes({ rewards: this.#rewards }, rows, this.#step);
 		const judged = new Map(unjudged.map((one, i) => [one, values[i] ?? null]));
 		for (const one of samples) {
-			const { problem, sample, prompt, completion, answer, truncated } = one;
+			const { problem, sample, prompt, answer, truncated, episode, messages } = one;
+			const completion = messages === undefined ? one.completion : [...messages.completion];
 			const value = one.correct === undefined ? (judged.get(one) ?? null) : one.correct;
 			if (value === null) continue;
 			const correct = value === 1 || value === true;
 			const others = this.#correct.get(problem);
 			if (others === undefined) this.#correct.set(problem, [correct]);
 			else others.push(correct);
-			this.#lines.push({ problem, sample, prompt, completion, answer, correct, truncated });
+			const extra = episode === undefined ? {} : { extra: { episode } };
+			this.#lines.push({ problem, sample, prompt, completion, answer, correct, truncated, ...extra });
 		}
 	}
 

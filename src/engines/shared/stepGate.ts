@@ -156,6 +156,8 @@ export class StepGate {
 			if (!this.#isPaused) {
 				this.#isPaused = true;
 				await hooks.paused();
+				// A client can learn of the pause, and end it, before the hook has finished.
+				if (!this.#wantsPause) continue;
 			}
 			for (const waiting of this.#pausers.splice(0)) waiting.resolve();
 			for (const waiting of this.#resumers.splice(0)) {

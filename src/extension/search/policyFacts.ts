@@ -87,7 +87,7 @@ async function heldOutProblems(
 	if (latest === undefined) return [];
 	const found = new Map<string, FormProblem>();
 	for (const { prompt: given, answer } of await content.evaluationLines(latest.step, latest.name).catch(() => [])) {
-		const prompt = withoutTemplate(given, template);
+		const prompt = withoutTemplate(messageText(given), template);
 		add(found, { prompt, answer: goldText(answer), row: {} });
 		if (found.size >= maxProblems) break;
 	}

@@ -2,6 +2,7 @@ import { basename } from 'node:path';
 import * as v from 'valibot';
 import { Failure } from '../../base/failure.ts';
 import { formatAddress } from '../../core/address/dataAddress.ts';
+import { messageText } from '../../core/trace/messageText.ts';
 import { readJson } from '../../files/safeFile.ts';
 import { evaluationFiles } from '../../protocol/evaluationFolder.ts';
 import { type ListedEvaluation, listEvaluations, readQuestions } from '../../runs/evaluationFiles.ts';
@@ -104,7 +105,14 @@ export const readEvaluationSamples = defineTool({
 			samples_recorded: lines.length,
 			...page,
 			items: page.items.map(({ problem, sample, prompt, completion, answer, correct, truncated }) => ({
-				...{ problem, sample, correct, truncated, prompt: shown(prompt), completion: shown(completion) },
+				...{
+					problem,
+					sample,
+					correct,
+					truncated,
+					prompt: shown(messageText(prompt)),
+					completion: shown(messageText(completion)),
+				},
 				answer: answer == null ? null : shown(String(answer)),
 			})),
 		};

@@ -144,7 +144,7 @@ async function completionsOf(
 		const path = `${runFiles.evaluations}/${stepName(after.step)}/heldout.jsonl`;
 		for await (const lines of readLines(content.folder, path, evaluationLineSchema)) {
 			for (const { completion, truncated } of lines) {
-				if (looked < limits.completions) sums.add({ completion, truncated, tokens: null });
+				if (looked < limits.completions) sums.add({ completion: messageText(completion), truncated, tokens: null });
 				looked++;
 			}
 			if (looked >= limits.completions) break;

@@ -12,9 +12,10 @@ from _reward_host.environments import Environments
 from reasoning_lab_trainer.course.run import run
 from reasoning_lab_trainer.course.world import World
 from reasoning_lab_trainer.failure import Failure
+from reasoning_lab_trainer.policy.sampler import Sample, Sampler, Wish
 from reasoning_lab_trainer.trl.environments import environment_class, observed
 from reasoning_lab_trainer.trl.grpo import LabGRPOTrainer
-from scripted_driver import ScriptedDriver
+from scripted_driver import CONTINUE, ScriptedDriver
 from test_environment_contract import NoCapture, load
 from test_tool_schemas import FAULTS, NAMES, Tools
 from tiny_model import grpo_stage, recipe
@@ -45,6 +46,8 @@ class EnvironmentDriver(ScriptedDriver):
             return {"error": reply["error"]} if "error" in reply else reply["results"][0]
         if method == "environment/reward":
             return self.host.reward({**place, "messages": params.get("messages")})
+        if method == "environment/failed":
+            return self.failed(params)
         if method == "rewards/score":
             self.judged += params["rows"]
             earned = params["known"]["environment"]
@@ -128,6 +131,8 @@ def train(
     edit: str = "",
     status: int = 0,
     scripts: list[list[str]] | None = None,
+    tolerated: float = 1,
+    orders: Any = None,
     **environment: Any,
 ) -> tuple[EnvironmentDriver, list[Json], list[Json]]:
     """Returns the driver, its rollouts and the dataset's rows."""
@@ -137,7 +142,9 @@ def train(
     )
     generate = scripted(rows) if scripts is None else scripted_calls(scripts)
     monkeypatch.setattr(LabGRPOTrainer, "_generate_single_turn", generate)
-    driver = EnvironmentDriver(recipe_with(model, **environment), file)
+    driver = EnvironmentDriver(recipe_with(model, tolerated, **environment), file)
+    if orders is not None:
+        driver.orders = orders
     driver.problem = lambda index: {
         "index": index,
         "prompt": rows[index % len(rows)]["prompt"][0]["content"],
@@ -238,13 +245,93 @@ def test_a_failed_episode_is_recorded_and_excluded(model: str, tmp_path: Path, m
     ]
 
 
-def test_a_run_ends_if_too_many_episodes_fail(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    edit = "        raise KeyError('no level')"
-    driver, lines, _ = train(model, tmp_path, monkeypatch, edit=edit, status=2, tolerated=0.9)
-    assert lines == []
-    [fault] = driver.of("fault")
-    assert fault["message"].startswith("4 of 4 episodes failed: KeyError: 'no level' (threw, line ")
-    assert "new run" in fault["action"]
+def test_a_run_pauses_if_too_many_episodes_fail(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The batch is played again as it was, so the run ends like one without failures."""
+    whole, lines, _ = train(model, tmp_path, monkeypatch)
+    down = tmp_path / "down"
+    down.touch()
+    edit = f"        if __import__('os').path.exists({str(down)!r}): raise KeyError('no level')"
+    reports: list[Json] = []
+
+    def failed(self: EnvironmentDriver, params: Json) -> Json:
+        reports.append(params)
+        down.unlink()
+        return {"orders": CONTINUE}
+
+    monkeypatch.setattr(EnvironmentDriver, "failed", failed, raising=False)
+    driver, again, _ = train(model, tmp_path, monkeypatch, edit=edit, tolerated=0.9)
+    [report] = reports
+    assert (report["failed"], report["rows"], report["index"]) == (4, 4, 0)
+    assert report["error"]["kind"] == "threw" and "no level" in report["error"]["message"]
+    assert [plain(line) for line in again] == [plain(line) for line in lines]
+    assert driver.steps[1]["metrics"]["loss"] == whole.steps[1]["metrics"]["loss"]
+    assert driver.steps[0]["metrics"]["tools/call_frequency"] == whole.steps[0]["metrics"]["tools/call_frequency"]
+
+    down.touch()
+    monkeypatch.setattr(EnvironmentDriver, "failed", lambda self, params: {"orders": [{"do": "stop"}]})
+    stopped, none, _ = train(model, tmp_path, monkeypatch, edit=edit, tolerated=0.9)
+    assert (none, stopped.of("fault")) == ([], [])
+
+
+def plain(line: Json) -> Json:
+    """Returns a rollout without times."""
+    episode = {**line["extra"]["episode"], "seconds": 0}
+    episode["turns"] = [{**turn, "seconds": 0} for turn in episode["turns"]]
+    return {**line, "extra": {**line["extra"], "episode": episode}}
+
+
+def test_held_out_problems_are_episodes(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Turns are sampled one after the other, with a separate random stream each, in TRL's own loop."""
+    seeds: list[str] = []
+
+    def sample(self: Sampler, wishes: list[Wish], manner: Any) -> list[Sample]:
+        made = []
+        for wish in wishes:
+            text = self._tokenizer.decode(wish.prompt)
+            turn = text.count("<|im_start|>assistant") - 1
+            number = int(re.search(r"Task (\d+)", text)[1])
+            calls = rows[number - 1]["calls"] if wish.seed.split("/")[4] == "0" else []
+            said = f"<tool_call>\n{json.dumps(calls[turn])}\n</tool_call>" if turn < len(calls) else "I stop."
+            seeds.append(wish.seed)
+            assert 0 < wish.limit <= 3000
+            made.append(Sample(self._tokenizer(said + "<|im_end|>")["input_ids"], ended=True))
+        return made
+
+    rows = load("guess", tmp_path)[1]
+    monkeypatch.setattr(Sampler, "sample", sample)
+    order = {
+        "do": "evaluate",
+        "id": 1,
+        "name": "held",
+        "problems": 3,
+        "samples": 2,
+        "temperature": 1,
+        "maxTokens": 3000,
+    }
+    asked: list[Json] = []
+
+    def orders(method: str, params: Json) -> Any:
+        if method == "stage":
+            return [order]
+        asked.extend(params.get("answers") or [])
+        return None
+
+    train(model, tmp_path, monkeypatch, orders=orders)
+    [answer] = asked
+    samples = answer["value"]["samples"]
+    assert [(one["problem"], one["sample"]) for one in samples] == [(i, k) for i in range(3) for k in range(2)]
+    for one in samples:
+        solved = one["sample"] == 0
+        calls = one["row"]["calls"] if solved else []
+        assert (one["reward"], one["truncated"]) == (1.0 if solved else 0.0, False)
+        assert [turn["calls"] for turn in one["episode"]["turns"]] == [[call] for call in calls]
+        roles = [message["role"] for message in one["completion"]]
+        assert roles == ["assistant", "tool"] * len(calls) + ["assistant"]
+        assert "You have 7 guesses." in one["prompt"]
+        assert one["messages"] == {"prompt": one["messages"]["prompt"], "completion": one["completion"]}
+        assert [f"3/held/0/{one['problem']}/{one['sample']}/{turn}" for turn in range(len(calls) + 1)] == [
+            seed for seed in seeds if seed.startswith(f"3/held/0/{one['problem']}/{one['sample']}/")
+        ]
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in FAULTS])

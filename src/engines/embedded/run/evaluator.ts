@@ -2,6 +2,7 @@ import { Failure } from '../../../base/failure.ts';
 import { isSuccess } from '../../../core/episode/episodeSuccess.ts';
 import { isReinforced } from '../../../core/recipe/resolvedRecipe.ts';
 import { conversation } from '../../../core/reward/verification/rowsToVerify.ts';
+import { environmentFailures } from '../../shared/environmentFailures.ts';
 import {
 	type EvaluatedSample,
 	type Evaluation,
@@ -9,7 +10,6 @@ import {
 	type EvaluationSettings,
 } from '../../shared/evaluation.ts';
 import { describeFailures } from '../../shared/scoreBatch.ts';
-import { environmentFailures } from './episodes/environmentFailures.ts';
 import { type EpisodePlayer, TooManyFailed } from './episodes/episodePlayer.ts';
 import type { PosedProblem } from './problemFeed.ts';
 import type { StageHost, TrainingParts } from './stageHost.ts';
@@ -57,7 +57,7 @@ export async function evaluate(host: EvaluationHost, step: number, settings: Eva
 }
 
 type EvaluationHost = Pick<StageHost, 'parts' | 'interrupt' | 'noteFailures'>;
-type Answer = Pick<EvaluatedSample, 'prompt' | 'completion' | 'messages' | 'truncated' | 'correct'>;
+type Answer = Pick<EvaluatedSample, 'prompt' | 'completion' | 'messages' | 'truncated' | 'correct' | 'episode'>;
 interface Sampling {
 	readonly seeds: readonly string[];
 	readonly temperature: number;
@@ -119,13 +119,16 @@ async function episodes(
 		});
 	const failed = played.flatMap(({ episode: { error } }, index) => (error === undefined ? [] : [{ index, error }]));
 	if (failed[0] !== undefined) host.noteFailures(failuresOf(failed.length, failed[0]));
-	return played.map(
-		({ posed: { prompt }, completion, messages, sample: { truncated }, reward, episode: { error } }) => ({
-			prompt,
-			completion,
-			messages: conversation(prompt, messages),
-			truncated,
-			...(error !== undefined ? { correct: null } : ownsReward ? { correct: isSuccess(reward, rewardRange) } : {}),
-		}),
-	);
+	return played.map(({ posed: { prompt }, completion, messages, sample: { truncated }, reward, episode }) => ({
+		prompt,
+		completion,
+		messages: conversation(prompt, messages),
+		truncated,
+		episode,
+		...(episode.error !== undefined
+			? { correct: null }
+			: ownsReward
+				? { correct: isSuccess(reward, rewardRange) }
+				: {}),
+	}));
 }

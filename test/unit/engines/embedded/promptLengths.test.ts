@@ -76,8 +76,8 @@ test('a long held-out prompt does not shorten completions of other prompts', asy
 			const { lines } = await evaluate({ parts, interrupt, noteFailures: () => undefined }, 0, settings);
 			const lengths = (prompt: string) =>
 				lines
-					.filter((line) => line.prompt.startsWith(prompt) && line.truncated)
-					.map((line) => parts.tokenizer.encode(line.completion).length);
+					.filter((line) => String(line.prompt).startsWith(prompt) && line.truncated)
+					.map((line) => parts.tokenizer.encode(String(line.completion)).length);
 			assert.ok(lengths('1').length > 0, 'some were cut');
 			assert.ok(Math.max(...lengths('1')) > max / 2, `${lengths('1')}`);
 			assert.ok(lengths('2').every((n) => n < 6));

@@ -72,6 +72,24 @@ test('continue resolves once it takes effect, and rejects if it never will', asy
 	assert.equal(await again, 'stop');
 });
 
+test('a client that learns of a pause while it is recorded can end it', async () => {
+	const gate = new StepGate();
+	const said: string[] = [];
+	let resumed: Promise<void> = Promise.resolve();
+	gate.hold();
+	const recorded = {
+		...hooks(said),
+		paused: async () => {
+			said.push('paused');
+			resumed = gate.resume();
+			await Promise.resolve();
+		},
+	};
+	assert.equal(await gate.betweenBatches(recorded), 'continue');
+	await resumed;
+	assert.deepEqual(said, ['paused', 'continued']);
+});
+
 test('a job that throws synchronously is rejected without ending the run', async () => {
 	const gate = new StepGate();
 	const job = gate.withLearner(() => {

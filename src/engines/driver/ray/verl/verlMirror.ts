@@ -100,8 +100,8 @@ export class VerlMirror implements Mirror {
 			({ group, index, prompt, completion, answer, reward, truncated }): EvaluationLine => ({
 				problem: group,
 				sample: index,
-				prompt: prompt as EvaluationLine['prompt'],
-				completion: completion as EvaluationLine['completion'],
+				prompt,
+				completion,
 				...(answer === undefined ? {} : { answer }),
 				correct: (reward as number) > rightAbove,
 				truncated,

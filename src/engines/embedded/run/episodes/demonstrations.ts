@@ -6,11 +6,11 @@ import { type Solution, solutionColumn, solutionOf } from '../../../../core/epis
 import type { ResolvedSftStage } from '../../../../core/recipe/resolvedRecipe.ts';
 import { runEpisode } from '../../../../episodes/runEpisode.ts';
 import type { Episode } from '../../../../protocol/episode.ts';
+import { environmentFailures } from '../../../shared/environmentFailures.ts';
 import type { ImitatedSequence } from '../imitation/imitationUpdate.ts';
 import { ScoringFailed } from '../rollout.ts';
 import type { StageHost, Verdict } from '../stageHost.ts';
 import { Conversation } from './conversation.ts';
-import { environmentFailures } from './environmentFailures.ts';
 import type { EpisodePlayer } from './episodePlayer.ts';
 import type { EpisodeText } from './episodeText.ts';
 import type { OpenedEnvironment } from './openedEnvironment.ts';

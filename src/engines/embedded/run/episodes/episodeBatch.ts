@@ -1,10 +1,10 @@
 import type { EpisodeError } from '../../../../protocol/episode.ts';
+import { environmentFailures } from '../../../shared/environmentFailures.ts';
 import type { BatchScore, RowScore } from '../../../shared/scoreBatch.ts';
 import type { PosedProblem } from '../problemFeed.ts';
 import { type SamplingStage, type ScoredGroups, ScoringFailed } from '../rollout.ts';
 import { scoreCompletions } from '../scoreCompletions.ts';
 import type { SamplingHost } from '../stageHost.ts';
-import { environmentFailures } from './environmentFailures.ts';
 import { type EpisodePlayer, TooManyFailed } from './episodePlayer.ts';
 import type { PlayedEpisode } from './liveEpisode.ts';
 

@@ -1,4 +1,4 @@
-"""Samples completions for held-out problems."""
+"""Samples completions for held-out problems, or plays their episodes if the recipe has an environment."""
 
 from __future__ import annotations
 
@@ -16,6 +16,11 @@ def evaluate(context: Context, order: dict[str, Any]) -> dict[str, Any]:
     """Samples held-out problems, split across all ranks. All ranks must call it together. Random streams depend only on
     seed, step and problem, so training is not affected and a resumed run measures the same values.
     """
+    if context.recipe.get("environment") is not None:
+        # Imported here because TRL is slow to load, and serving a checkpoint does not need it.
+        from ..trl.episode_evaluation import evaluate_episodes
+
+        return {"samples": evaluate_episodes(context, order)}
     policy, world = context.policy, context.world
     problems = context.problems.held_out(order["problems"])
     step = context.steps_done

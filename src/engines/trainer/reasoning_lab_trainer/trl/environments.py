@@ -10,6 +10,7 @@ import keyword
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Any, Literal
@@ -92,14 +93,19 @@ class RemoteEnvironment:
 
 
 def environment_class(
-    description: dict[str, Any], ask: Ask, phase: Callable[[], AbstractContextManager[None]] = nullcontext
+    description: dict[str, Any],
+    ask: Ask,
+    phase: Callable[[], AbstractContextManager[None]] = nullcontext,
+    numbers: itertools.count[int] | None = None,
 ) -> type[RemoteEnvironment]:
     """Returns a class whose instances have the described tools. Raises Failure `unsupported` if a tool cannot be
     described to a chat template the way its file describes it.
+
+    :param numbers: numbers of the instances in the host process, if several classes share them
     """
     members: dict[str, Any] = {
         "_ask": staticmethod(ask),
-        "_numbers": itertools.count(),
+        "_numbers": itertools.count() if numbers is None else numbers,
         "_phase": staticmethod(phase),
         "_scores_text": "library" in description,
     }
@@ -203,10 +209,35 @@ def hint_of(schema: Schema) -> Any:
     return hint | None if schema.get("nullable") else hint
 
 
+@dataclass
+class OpenedEnvironment:
+    """The recipe's environment."""
+
+    description: dict[str, Any]
+    ask: Ask
+    numbers: itertools.count[int] = field(default_factory=itertools.count)
+
+    def make(self, phase: Callable[[], AbstractContextManager[None]]) -> type[RemoteEnvironment]:
+        return environment_class(self.description, self.ask, phase, self.numbers)
+
+
 def open_environment(context: Context) -> type[RemoteEnvironment] | None:
-    """Returns the class for the recipe's environment, or None. Raises Failure."""
+    """Returns the class for the recipe's environment, whose requests are timed as part of the step, or None. Raises
+    Failure.
+    """
     if context.recipe.get("environment") is None:
         return None
+    return opened_environment(context).make(lambda: context.stopwatch.phase("environment"))
+
+
+def opened_environment(context: Context) -> OpenedEnvironment:
+    """Returns the recipe's environment. Raises Failure."""
+    if context.environment is None:
+        context.environment = describe_environment(context)
+    return context.environment
+
+
+def describe_environment(context: Context) -> OpenedEnvironment:
     if not supports_tool_calling(context.policy.tokenizer):
         raise Failure(
             "unsupported",
@@ -220,7 +251,7 @@ def open_environment(context: Context) -> type[RemoteEnvironment] | None:
             f"The server of {description['name']} accepts one episode at a time.",
             "Raise max_concurrent_envs in its app to the number of completions per step.",
         )
-    return environment_class(description, context.gate.ask, lambda: context.stopwatch.phase("environment"))
+    return OpenedEnvironment(description, context.gate.ask)
 
 
 def environment_options(context: Context) -> dict[str, Any]:
@@ -234,24 +265,26 @@ def reward_column(recipe: dict[str, Any]) -> str | None:
     return next((reward["name"] for reward in recipe["rewards"] if reward.get("use") == "environment"), None)
 
 
+class EpisodesFailed(Exception):
+    """More episodes of a batch failed than the recipe tolerates (`pauseAbove`). The batch must be played again."""
+
+    def __init__(self, failed: int, rows: int, index: int, error: dict[str, Any]) -> None:
+        super().__init__(error["message"])
+        self.report = {"failed": failed, "rows": rows, "index": index, "error": error}
+
+
 def check_failures(context: Context, environments: list[RemoteEnvironment]) -> int:
-    """Returns how many episodes failed, and reports each new reason once. Raises Failure if more failed than the
-    recipe tolerates (`pauseAbove`): the batch cannot be scored again, because its episodes are over.
-    """
-    errors = [environment._played.error for environment in environments if environment._played.error is not None]
+    """Returns how many episodes failed, and reports each new reason once. Raises EpisodesFailed."""
+    errors = [(i, one._played.error) for i, one in enumerate(environments) if one._played.error is not None]
     if not errors:
         return 0
-    first = errors[0]
-    line = f", line {first['line']}" if first.get("line") is not None else ""
-    told = f"{len(errors)} of {len(environments)} episodes failed: {first['message']} ({first['kind']}{line})."
+    index, first = errors[0]
     tolerated = (context.recipe.get("scoring") or {}).get("pauseAbove", 1)
     if len(errors) > tolerated * len(environments):
-        raise Failure(
-            "invalid",
-            told,
-            'Fix the file and start a new run from the last checkpoint, or raise "pauseAbove" in "scoring".',
-        )
+        raise EpisodesFailed(len(errors), len(environments), index, first)
     if context.report_once(f"environment: {first['kind']} {first['message']}"):
+        line = f", line {first['line']}" if first.get("line") is not None else ""
+        told = f"{len(errors)} of {len(environments)} episodes failed: {first['message']} ({first['kind']}{line})."
         context.alert("warning", told)
     return len(errors)
 

@@ -10,6 +10,7 @@ from .environments import check_failures, reward_column
 
 if TYPE_CHECKING:
     from ..course.context import Context
+    from .environments import RemoteEnvironment
 
 RewardFunction = Callable[..., list[float | None]]
 
@@ -73,20 +74,45 @@ class RewardColumns:
                 prompts, completions, columns["answer"], columns["row"], columns["completion_ids"], strict=True
             )
         ]
+        environments = columns.get("environments")
+        if environments:
+            self._score_episodes(rows, completions, environments, step)
+        else:
+            self._scored = self._score_rows(rows, step, None)
+
+    def _score_rows(self, rows: list[ScoreRow], step: int, earned: list[float | None] | None) -> list[ScoredRow]:
+        """`earned`: the rewards from the environment, if the recipe lists them."""
         in_process = self._context.in_process_rewards
-        failed = 0
         known, logged = (None, {}) if in_process is None else in_process.score(rows, step)
-        if self._environment is not None and columns.get("environments"):
-            earned = [
-                environment._reward(completion)
-                for environment, completion in zip(columns["environments"], completions, strict=True)
-            ]
-            failed = check_failures(self._context, columns["environments"])
+        if self._environment is not None and earned is not None:
             known = {**(known or {}), self._environment: earned}
-        self._scored = self._context.score(rows, step, known)
+        scored = self._context.score(rows, step, known)
         self._context.score_metrics.update(logged)
+        return scored
+
+    def _score_episodes(
+        self, rows: list[ScoreRow], completions: list[Any], environments: list[RemoteEnvironment], step: int
+    ) -> None:
+        """Scores the episodes that did not fail; the others have no rewards. Raises EpisodesFailed."""
+        earned = [one._reward(completion) for one, completion in zip(environments, completions, strict=True)]
+        failed = check_failures(self._context, environments)
+        errors = [one._played.error for one in environments]
+        whole = [i for i, error in enumerate(errors) if error is None]
+        if whole:
+            scored = iter(self._score_rows([rows[i] for i in whole], step, [earned[i] for i in whole]))
+        else:
+            self._context.score_metrics = {}
+            scored = iter(())
+        column = self._environment or "environment"
+        nothing: dict[str, float | None] = dict.fromkeys(self.names)
+        self._scored = [
+            next(scored)
+            if error is None
+            else {"rewards": dict(nothing), "errors": {column: str(error["message"])}, "reward": None}
+            for error in errors
+        ]
         if failed > 0:
-            self._context.score_metrics[f"rewards/{self._environment}/errors"] = float(failed)
+            self._context.score_metrics[f"rewards/{column}/errors"] = float(failed)
 
     def _row(self, prompt: Any, completion: Any, answer: Any, row: dict[str, Any], ids: list[int]) -> ScoreRow:
         """Converts a completion to reward input: strings, token ids if requested, and messages in conversations."""

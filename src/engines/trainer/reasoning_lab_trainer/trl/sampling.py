@@ -4,6 +4,7 @@ groups, rewards and advantages, and the log-probabilities and entropies from the
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -12,9 +13,12 @@ import torch
 from datasets import Dataset
 
 from ..course.callback import updates_per_batch
+from ..course.fence import random_state, set_random_state
+from ..course.stage import RunStopped, StageEnded
 from ..failure import Failure
 from ..link.framing import Written
 from .batch_metrics import reward_metrics
+from .environments import EpisodesFailed
 from .episodes import episode_metrics, recorded_episodes
 from .gated import Gated
 from .pieces import Pieces
@@ -62,6 +66,21 @@ class Sampling(Gated):
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         posed = self._posed(inputs)
+        if self.lab.recipe.get("environment") is None:
+            return self._sampled_batch(posed)
+        while True:
+            before = BeforeBatch(self)
+            try:
+                return self._sampled_batch(posed)
+            except EpisodesFailed as failed:
+                report = failed.report
+            # The driver replies once the user continues; until then, the run is as it was before the batch.
+            before.restore()
+            verdict = self.lab.gate.pass_through("environment/failed", report)
+            if verdict.decision != "continue":
+                raise RunStopped if verdict.decision == "stop" else StageEnded
+
+    def _sampled_batch(self, posed: list[dict[str, Any]]) -> dict[str, Any]:
         self._forwards = []
         self._masks = None
         self._generating = True
@@ -217,6 +236,21 @@ class Sampling(Gated):
             if blocks:
                 own["rollouts"] = Written(f"[{','.join(blocks)}]")
         return own
+
+
+class BeforeBatch:
+    """What sampling a batch changes in a trainer, to sample the same batch again."""
+
+    def __init__(self, trainer: Any) -> None:
+        self._trainer = trainer
+        self._random = random_state()
+        self._metrics = copy.deepcopy(trainer._metrics)
+        self._tokens = trainer.state.num_input_tokens_seen
+
+    def restore(self) -> None:
+        set_random_state(self._random)
+        self._trainer._metrics = self._metrics
+        self._trainer.state.num_input_tokens_seen = self._tokens
 
 
 def place_dataset(first: int, count: int) -> Dataset:
