@@ -21,7 +21,10 @@ type EpisodeValues = OptionValues<typeof episodeOptions>;
 const maxRows = 100_000;
 
 /** Returns the environment that the options or a spec name; null if there is none. Fails like `environmentSource`. */
-export async function environmentOf(values: EpisodeValues, spec: SearchSpec): Promise<SearchEnvironment | null> {
+export async function environmentOf(
+	values: EpisodeValues,
+	spec: Pick<SearchSpec, 'environment'> = {},
+): Promise<SearchEnvironment | null> {
 	const { environment: written, turns, arguments: given } = values;
 	const more = turns === undefined ? {} : { maxTurns: turns };
 	if (written === undefined) {

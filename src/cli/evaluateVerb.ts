@@ -20,6 +20,7 @@ import { trainingFileOf } from '../runs/trainingFile.ts';
 import type { Evaluation, EvaluationProgress } from '../search/evaluate/evaluatePolicy.ts';
 import { printable } from './cliOutput.ts';
 import { cliSearchContext } from './cliSearchContext.ts';
+import { environmentOf, episodeOptions } from './episodeSearchArguments.ts';
 import { againstLines, evaluationLines, publishedLines } from './evaluationText.ts';
 import { onInterrupt } from './interrupts.ts';
 import { choice, group, integer, number, type Options, type OptionValues, path, repeatable, text } from './options.ts';
@@ -56,6 +57,7 @@ const options = {
 	}),
 	...policyOptions,
 	...problemOptions('held-out'),
+	...episodeOptions,
 } as const satisfies Options;
 
 type Values = OptionValues<typeof options>;
@@ -97,7 +99,8 @@ export const evaluateVerb = defineVerb({
 			// Evaluate the other policy first; the comparison needs both results.
 			const first = other === null || 'questions' in other ? other : await measure(other.spec, other.folder);
 			const evaluation = await measure(spec, folder);
-			const { questions, ...summary } = evaluation;
+			const { questions, notes, ...rest } = evaluation;
+			const summary = { ...rest, ...(notes.length === 0 ? {} : { notes }) };
 			const benchmark = spec.problems.from === 'file' ? spec.problems.benchmark : undefined;
 			const published = benchmark === undefined ? [] : publishedResults(benchmark);
 			const against = first === null ? null : compared(first.questions, questions);
@@ -109,6 +112,7 @@ export const evaluateVerb = defineVerb({
 				...(guard === null ? {} : { baseline: guard }),
 			});
 			for (const line of [...evaluationLines(evaluation), ...publishedLines(published)]) output.line(printable(line));
+			for (const note of notes) output.line(printable(`Note: ${note} Add --environment to play episodes.`));
 			if (against !== null) for (const line of againstLines('against', against)) output.line(printable(line));
 			const fell = guard !== null && guard.test !== 'none' && guard.difference.mean < 0 && guard.p < maxForFell;
 			if (guard !== null) for (const line of againstLines('baseline', guard)) output.line(printable(line));
@@ -206,7 +210,7 @@ async function specOf(values: Values): Promise<EvaluationSpec> {
 			: protocol === undefined
 				? null
 				: protocols[protocol];
-	const named = await problemsOf(values, 'held-out');
+	const named = await problemsOf(values, 'held-out', values.environment !== undefined);
 	if (benchmark !== null && named?.from !== 'file') {
 		throw new Failure('invalid', `--benchmark ${benchmark} requires a dataset file.`, 'Use --dataset FILE (JSONL).');
 	}
@@ -215,6 +219,7 @@ async function specOf(values: Values): Promise<EvaluationSpec> {
 		throw new Failure('invalid', 'No questions specified.', 'Use --dataset FILE, --task NAME, or --run RUN.');
 	}
 	const policy = await policyOf(values);
+	const environment = await environmentOf(values);
 	const { concurrency, 'max-tokens': maxTokens } = values;
 	return decodeOrThrow(
 		evaluationSpecSchema,
@@ -228,6 +233,7 @@ async function specOf(values: Values): Promise<EvaluationSpec> {
 				topP: values['top-p'] ?? preset?.topP ?? 1,
 				...(maxTokens === undefined ? {} : { maxTokens }),
 			},
+			...(environment === null ? {} : { environment }),
 			category: category ?? (benchmark === null ? null : benchmarks[benchmark].category),
 			...(concurrency === undefined ? {} : { concurrency }),
 			seed: values.seed ?? 0,

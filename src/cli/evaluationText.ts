@@ -21,6 +21,7 @@ export function evaluationLines({
 	failures,
 	report,
 	contamination,
+	questions,
 }: Evaluation): string[] {
 	const {
 		samples,
@@ -37,6 +38,8 @@ export function evaluationLines({
 		byLength,
 	} = report;
 	const [min, max] = samples;
+	// An episode has a reward instead of an answer.
+	const episodes = questions.some((question) => question.samples.some(({ episode }) => episode !== undefined));
 	const each = min === max ? `${max}` : `${min} to ${max}`;
 	const whole = done === total ? `${total}` : `${done} of ${total}`;
 	return [
@@ -48,7 +51,7 @@ export function evaluationLines({
 		...curve('best', bestAtK),
 		...curve('judged', judgedAtK),
 		`  tokens    ${tokens.all.toFixed(1)} per completion${apart(tokens)}`,
-		`  truncated ${truncated === null ? 'not recorded' : percent(truncated)}; no answer ${percent(unanswered)}`,
+		`  truncated ${truncated === null ? 'not recorded' : percent(truncated)}${episodes ? '' : `; no answer ${percent(unanswered)}`}`,
 		...(byLength.length < 2
 			? []
 			: [

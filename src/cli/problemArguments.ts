@@ -28,8 +28,11 @@ const episodesSchema = v.looseObject({ environment: v.looseObject({}) });
 
 type Values = OptionValues<ReturnType<typeof problemOptions>>;
 
-/** Returns the problems selected by the options, or undefined if none are specified. Fails with `invalid`. */
-export async function problemsOf(values: Values, part: DatasetPart): Promise<ProblemsSpec | undefined> {
+/**
+ * Returns the problems selected by the options, or undefined if none are specified. Fails with `invalid`.
+ * @param played whether they are played as episodes, so that they can be those of a run with an environment
+ */
+export async function problemsOf(values: Values, part: DatasetPart, played = false): Promise<ProblemsSpec | undefined> {
 	const named = (['dataset', 'task', 'run'] as const).filter((name) => values[name] !== undefined);
 	const { limit } = values;
 	if (named.length === 0) return undefined;
@@ -51,7 +54,7 @@ export async function problemsOf(values: Values, part: DatasetPart): Promise<Pro
 		task: () => ({ from: 'task', task: taskOf(values.task as string), part: values.part ?? part }),
 		run: async () => ({
 			from: 'run',
-			run: await singleTurnRun(values.run as string),
+			run: await (played ? findRun(values.run as string) : singleTurnRun(values.run as string)),
 			part: values.part ?? part,
 		}),
 	}[named[0] as 'dataset' | 'task' | 'run'];
@@ -66,7 +69,7 @@ async function singleTurnRun(written: string): Promise<string> {
 	throw new Failure(
 		'unsupported',
 		`${written} trains on an environment, and this command asks questions without playing episodes.`,
-		`For held-out accuracy, use: reasoning-lab query ${written} "from evaluations".`,
+		`Play episodes with "reasoning-lab evaluate --environment", or query accuracy: reasoning-lab query ${written} "from evaluations".`,
 	);
 }
 

@@ -140,7 +140,14 @@ async function followed(
 	let drawing: NodeJS.Timeout | undefined;
 	try {
 		const session = await begin(context, interrupt.signal);
-		output.object({ kind: 'started', log: session.log, strategy: session.spec.strategy });
+		const { notes } = session;
+		output.object({
+			kind: 'started',
+			log: session.log,
+			strategy: session.spec.strategy,
+			...(notes.length === 0 ? {} : { notes }),
+		});
+		for (const note of notes) output.line(printable(`Note: ${note}`));
 		if (output.isTerminal) {
 			drawing = setInterval(() => output.draw(`\r\x1b[K${progressText(session)}`.slice(0, output.columns + 4)), drawMs);
 		}

@@ -92,6 +92,8 @@ export interface OpenPolicy extends IDisposable {
 	readonly notes: readonly string[];
 	/** Whether the policy enforces a request's JSON Schema. Default: false. */
 	readonly schemas?: boolean;
+	/** Name of the environment that it was trained in; null or absent if there is none. */
+	readonly environment?: string | null;
 	/** How it writes episodes; absent if it was not trained on any. */
 	readonly episodes?: EpisodeForm | null;
 	/** Tokenizer for prompts given as token IDs, or null if not available. */

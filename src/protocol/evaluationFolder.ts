@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { policySpecSchema } from './policySpec.ts';
-import { samplingSpecSchema, scorerSpecSchema, searchSpecSchema } from './searchSpec.ts';
+import { rolloutEpisodeSchema } from './rolloutEpisode.ts';
+import { samplingSpecSchema, scorerSpecSchema, searchEnvironmentSchema, searchSpecSchema } from './searchSpec.ts';
 import { problemsSpecSchema } from './strategyComparison.ts';
 
 /*
@@ -32,6 +33,8 @@ export const evaluationSpecSchema = v.object({
 	category: v.optional(v.nullable(v.string()), null),
 	/** Scorer for the samples, required for best-of-k results. */
 	judge: v.optional(scorerSpecSchema),
+	/** Plays an episode in this environment for each sample, which is correct if it earns the largest reward. */
+	environment: v.optional(searchEnvironmentSchema),
 	/** Tags around thinking and answer. Default: the policy's own tags. */
 	tags: searchSpecSchema.entries.tags,
 	/** Maximum number of concurrent questions. */
@@ -72,6 +75,8 @@ export const evaluatedQuestionSchema = v.looseObject({
 			logprob: v.optional(v.nullable(v.number())),
 			/** Value from the judge; absent or null if there is none. */
 			score: v.optional(v.nullable(v.number())),
+			/** The episode that the completion is, if the evaluation has an environment; its reward is the score. */
+			episode: v.optional(rolloutEpisodeSchema),
 		}),
 	),
 });

@@ -7,6 +7,7 @@ import { beginSearch, type OutsideStop, type SearchHandle, type SearchResult } f
 import { reflexion } from '../core/search/strategies/reflexion.ts';
 import { type AnyStrategy, strategyOf, strategyParams } from '../core/search/strategies.ts';
 import type { GeneratedText, OpenPolicy } from '../policies/openedPolicy.ts';
+import type { EnvironmentDescription } from '../protocol/environmentHost.ts';
 import type { SearchSpec } from '../protocol/searchSpec.ts';
 import type { SearchBudget, SearchProblem, TreeEvent } from '../protocol/treeLog.ts';
 import { SearchEpisodes } from './episodes/searchEpisodes.ts';
@@ -128,6 +129,11 @@ export class OpenSearch extends Disposable {
 			lease.dispose();
 			throw error;
 		}
+	}
+
+	/** The environment of a search over episodes; null for others. */
+	get environment(): EnvironmentDescription | null {
+		return this.#episodes?.description ?? null;
 	}
 
 	/** Discards a broken policy, so that the next caller gets a new one. */

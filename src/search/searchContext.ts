@@ -29,7 +29,7 @@ export function absoluteSpec(spec: SearchSpec, folder: string): SearchSpec {
 }
 
 /** A package can be the name of an installed one, so only paths are resolved. */
-function absoluteEnvironment(given: SearchEnvironment, folder: string): SearchEnvironment {
+export function absoluteEnvironment(given: SearchEnvironment, folder: string): SearchEnvironment {
 	const { file, package: named } = given;
 	return {
 		...given,

@@ -8,6 +8,7 @@ import { SearchStop } from '../core/search/searchStop.ts';
 import { SearchTree } from '../core/search/searchTree.ts';
 import { strategyOf, strategyParams } from '../core/search/strategies.ts';
 import { FileLock } from '../files/fileLock.ts';
+import { firstTurnNotes } from '../policies/firstTurnNotes.ts';
 import { decodeOrThrow } from '../protocol/decode.ts';
 import { keyNamesOf, type SearchSpec, searchSpecSchema } from '../protocol/searchSpec.ts';
 import type { RunningSearch } from '../protocol/searchWorker.ts';
@@ -45,6 +46,8 @@ export interface SearchContinuation extends Omit<SearchStart, 'spec' | 'problem'
 export class SearchSession {
 	readonly log: string;
 	readonly spec: SearchSpec;
+	/** What to know about the search, one sentence each. */
+	readonly notes: readonly string[];
 	/**
 	 * Result of the search. Rejects if the log could not be written (`full`, `denied`), or if the search could not
 	 * continue at all.
@@ -73,6 +76,7 @@ export class SearchSession {
 	) {
 		this.log = log;
 		this.spec = opened.spec;
+		this.notes = opened.environment === null ? firstTurnNotes(opened.policy.environment) : [];
 		this.#tree = new SearchTree();
 		this.#budget = how.budget ?? opened.spec.budget;
 		const { tokens, simulations, cost } = readLog(read?.events ?? [], this.#tree).totals;

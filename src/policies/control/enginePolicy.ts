@@ -25,6 +25,7 @@ import {
 import type { ChatMessage } from '../../protocol/scorer.ts';
 import type { ControlClient } from '../../rpc/controlClient.ts';
 import { ContextOverflow, endOfContext } from '../contextOverflow.ts';
+import { firstTurnNotes } from '../firstTurnNotes.ts';
 import type {
 	BindOptions,
 	EpisodeForm,
@@ -79,6 +80,7 @@ export class EnginePolicy extends Disposable implements OpenPolicy {
 	readonly notes: readonly string[];
 	readonly tokenizer: PolicyTokenizer | null;
 	readonly episodes: EpisodeForm | null;
+	readonly environment: string | null;
 	readonly #options: EnginePolicyOptions;
 	readonly #totals = new TotalsCounter();
 	readonly #gone = new AbortController();
@@ -101,6 +103,7 @@ export class EnginePolicy extends Disposable implements OpenPolicy {
 		const { template } = options.template;
 		this.tags = template === null ? null : { think: template.think, answer: template.answer };
 		this.episodes = episodeForm(template, tokenizer);
+		this.environment = options.template.environment ?? null;
 		const { capabilities } = connection.client.engine;
 		const has = (what: string) => capabilities.includes(what);
 		this.#many = has(controlExtensions.many);
@@ -115,6 +118,7 @@ export class EnginePolicy extends Disposable implements OpenPolicy {
 			heads: has('policy/value') ? headNames.filter((name) => has(controlExtensions.head(name))) : [],
 		};
 		this.notes = [
+			...firstTurnNotes(this.environment),
 			...(template === null ? ['The recipe has no template, so problems are sent without one.'] : []),
 			...(this.#many ? [] : ['The engine is an older version, so requests with different seeds are sent one by one.']),
 		];

@@ -7,8 +7,17 @@ import { decode } from '../../protocol/decode.ts';
 import { templateSchema } from '../../protocol/recipe/recipe.ts';
 import { runFiles } from '../../runs/runFiles.ts';
 
-/** The only recipe field read here. Recipes for other engines and versions also have a template. */
-const recipeSchema = v.looseObject({ name: v.optional(v.string()), template: v.optional(v.unknown()) });
+/** The only recipe fields read here. Recipes for other engines and versions also have a template. */
+const recipeSchema = v.looseObject({
+	name: v.optional(v.string()),
+	template: v.optional(v.unknown()),
+	environment: v.optional(v.unknown()),
+});
+const environmentSchema = v.looseObject({
+	file: v.optional(v.string()),
+	package: v.optional(v.string()),
+	server: v.optional(v.string()),
+});
 const resolvedSchema = v.object({
 	name: v.string(),
 	prompt: v.string(),
@@ -24,6 +33,8 @@ export interface PolicyTemplate {
 	readonly run: string | null;
 	/** null if the recipe has no template, in which case prompts are sent unchanged. */
 	readonly template: Template | null;
+	/** Name of the environment that the policy was trained in; absent if there is none. */
+	readonly environment?: string;
 }
 
 /** Reads the template from a run's recipe. Runs without a readable recipe have no template. */
@@ -35,7 +46,17 @@ export async function readPolicyTemplate(run: string): Promise<PolicyTemplate> {
 	});
 	const recipe = decode(recipeSchema, value);
 	if (!recipe.ok) return { run: null, template: null };
-	return { run: recipe.value.name ?? null, template: templateOf(recipe.value.template) };
+	const environment = decode(environmentSchema, recipe.value.environment);
+	return {
+		run: recipe.value.name ?? null,
+		template: templateOf(recipe.value.template),
+		...(environment.ok ? { environment: nameOf(environment.value) } : {}),
+	};
+}
+
+function nameOf({ file, package: named, server }: v.InferOutput<typeof environmentSchema>): string {
+	if (server !== undefined) return server;
+	return basename(file ?? named ?? 'an environment');
 }
 
 function templateOf(value: unknown): Template | null {

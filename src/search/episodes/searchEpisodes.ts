@@ -4,6 +4,7 @@ import type { Policy } from '../../core/search/policy.ts';
 import { episodeStrategies } from '../../core/search/strategies.ts';
 import type { TraceTags } from '../../core/trace/trace.ts';
 import type { OpenPolicy } from '../../policies/openedPolicy.ts';
+import type { EnvironmentDescription } from '../../protocol/environmentHost.ts';
 import type { ScorerSpec, SearchSpec } from '../../protocol/searchSpec.ts';
 import type { SearchProblem } from '../../protocol/treeLog.ts';
 import type { OpenScorer } from '../scorers/scorerContext.ts';
@@ -60,6 +61,10 @@ export class SearchEpisodes extends Disposable {
 			throw new Failure('invalid', `The scorer ${wrong.use} cannot score episodes.`, 'Use the scorer "environment".');
 		}
 		return new SearchEpisodes(await OpenEpisodes.open(environment, { environment: variables, seed }), policy);
+	}
+
+	get description(): EnvironmentDescription {
+		return this.#episodes.description;
 	}
 
 	get scorer(): OpenScorer {

@@ -9,14 +9,19 @@ import {
 	type EvaluationReport,
 	evaluationReport,
 } from '../../core/evaluation/evaluationReport.ts';
+import { SearchStop } from '../../core/search/searchStop.ts';
+import type { SearchTree } from '../../core/search/searchTree.ts';
 import { r1Tags } from '../../core/trace/trace.ts';
+import { firstTurnNotes } from '../../policies/firstTurnNotes.ts';
 import type { ContaminationFile, EvaluatedQuestion, EvaluationSpec } from '../../protocol/evaluationFolder.ts';
 import { searchSpecSchema } from '../../protocol/searchSpec.ts';
+import type { SearchProblem } from '../../protocol/treeLog.ts';
 import { samplingStrategy } from '../compare/sampling.ts';
 import { hashOfProblems } from '../hashOfProblems.ts';
 import { OpenSearch } from '../openSearch.ts';
 import { openProblemSet, type ProblemFault } from '../problemSet.ts';
-import type { SearchContext } from '../searchContext.ts';
+import { absoluteEnvironment, type SearchContext } from '../searchContext.ts';
+import { episodeSamples } from './episodeSamples.ts';
 import { EvaluationFolder } from './evaluationFolder.ts';
 import { findContamination } from './findContamination.ts';
 import { type Judge, openJudge } from './openJudge.ts';
@@ -57,6 +62,8 @@ export interface Evaluation {
 	readonly questions: readonly EvaluatedQuestion[];
 	/** Overlaps with the training files; null if no training file is known. */
 	readonly contamination: ContaminationFile | null;
+	/** What to know about the result, one sentence each. */
+	readonly notes: readonly string[];
 }
 
 /** Number of consecutive questions without a completion after which the policy is considered unavailable. */
@@ -73,12 +80,18 @@ export async function evaluatePolicy(options: EvaluateOptions): Promise<Evaluati
 	const set = await openProblemSet(spec.problems, context.policies.folder);
 	const kind = set.judge ?? 'math';
 	const all = set.problems(options.onFault ?? (() => undefined));
-	const problems = await judgeable(all, set.name, kind === 'code', options.onFault);
-	const { policy, sampling, tags, concurrency, seed, samples, judge: values = null } = spec;
+	const played = spec.environment !== undefined;
+	const problems = await judgeable(all, set.name, played || kind === 'code', options.onFault);
+	const { policy, sampling, tags, concurrency, seed, samples, environment } = spec;
+	if (played && spec.judge !== undefined) {
+		throw new Failure('invalid', 'Episodes are judged by the reward of their environment.', 'Remove the judge.');
+	}
+	const values = played ? ({ use: 'environment' } as const) : (spec.judge ?? null);
 	const search = await OpenSearch.open(
 		v.parse(searchSpecSchema, {
 			...{ policy, sampling, concurrency: Math.min(256, concurrency), seed },
 			...(tags === undefined ? {} : { tags }),
+			...(environment === undefined ? {} : { environment: absoluteEnvironment(environment, context.policies.folder) }),
 			strategy: 'self-consistency',
 			params: { n: samples },
 			judge: values,
@@ -88,6 +101,13 @@ export async function evaluatePolicy(options: EvaluateOptions): Promise<Evaluati
 		signal,
 	);
 	try {
+		if (search.environment?.ownsReward === false) {
+			throw new Failure(
+				'unsupported',
+				`${search.environment.name} has no get_reward, so its episodes cannot be judged.`,
+				'Add the method to the environment.',
+			);
+		}
 		const { name, model } = search.policy;
 		const folder = await EvaluationFolder.open(path, {
 			spec,
@@ -120,6 +140,7 @@ export async function evaluatePolicy(options: EvaluateOptions): Promise<Evaluati
 				report,
 				questions,
 				contamination,
+				notes: played ? [] : firstTurnNotes(search.policy.environment),
 			};
 		} finally {
 			await folder.close();
@@ -230,15 +251,17 @@ class Sampling {
 		const { spec, signal } = this.#options;
 		const { prompt, answer, row, key } = this.#problems[number] as Problem;
 		const problem = { prompt, answer, row: { ...row } };
+		const posed = await this.#posed(problem);
+		if (posed === null) return;
 		const { outcome, tree, message } = await this.#search.run({
-			problem,
+			problem: posed,
 			strategy: samplingStrategy(this.#search.judge === null ? [] : 'judge'),
 			seed: Random.of(spec.seed, 'evaluate', number).uint32(),
 			...(signal === undefined ? {} : { signal }),
 		}).result;
 		if (outcome.stop === 'stopped') return;
 		// Do not store a sample without a value, because it would never be retried.
-		if (outcome.stop === 'policy' || outcome.stop === 'scorer') {
+		if (outcome.stop === 'policy' || outcome.stop === 'scorer' || outcome.stop === 'environment') {
 			this.#failures.add(message ?? `The ${outcome.stop} failed.`);
 			if (++this.#failed >= maxFailures) {
 				if (outcome.stop === 'scorer') throw judgeFailed(this.#failed, message);
@@ -249,27 +272,49 @@ class Sampling {
 		}
 		this.#failed = 0;
 		const category = spec.category === null ? null : row[spec.category];
-		const nodes = tree.nodes.filter(({ parents }) => parents[0] === 0);
-		const verdicts = await Promise.all(nodes.map((node) => this.#judge(problem, tree.textOf(node.id), signal)));
+		const { environment } = this.#search;
+		const samples = environment === null ? await this.#judged(problem, tree) : episodeSamples(tree, environment);
+		if (samples.length === 0) {
+			this.#failures.add('All episodes failed.');
+			return;
+		}
 		const question: EvaluatedQuestion = {
 			problem: number,
 			key,
 			prompt,
 			answer,
 			category: category === null || category === undefined ? null : String(category).slice(0, 200),
-			samples: nodes.map((node, i) => ({
-				completion: node.text,
-				answer: node.answer,
-				correct: verdicts[i] === 1,
-				tokens: node.tokens ?? 0,
-				truncated: node.finish === null ? null : node.finish === 'length',
-				...(node.logprob === null ? {} : { logprob: node.logprob }),
-				...(node.score === null ? {} : { score: node.score }),
-			})),
+			samples,
 		};
 		await this.#folder.add(question);
 		this.#count(question);
 		this.#tell();
+	}
+
+	/** Returns null if the environment rejects the row. */
+	async #posed(problem: SearchProblem): Promise<SearchProblem | null> {
+		try {
+			return await this.#search.pose(problem);
+		} catch (error) {
+			if (!(error instanceof SearchStop)) throw error;
+			this.#failures.add(error.message);
+			return null;
+		}
+	}
+
+	async #judged(problem: SearchProblem, tree: SearchTree): Promise<EvaluatedQuestion['samples']> {
+		const { signal } = this.#options;
+		const nodes = tree.nodes.filter(({ parents }) => parents[0] === 0);
+		const verdicts = await Promise.all(nodes.map((node) => this.#judge(problem, tree.textOf(node.id), signal)));
+		return nodes.map((node, i) => ({
+			completion: node.text,
+			answer: node.answer,
+			correct: verdicts[i] === 1,
+			tokens: node.tokens ?? 0,
+			truncated: node.finish === null ? null : node.finish === 'length',
+			...(node.logprob === null ? {} : { logprob: node.logprob }),
+			...(node.score === null ? {} : { score: node.score }),
+		}));
 	}
 
 	#count({ samples }: EvaluatedQuestion): void {

@@ -42,6 +42,7 @@ test('a terminal does not interpret text in a pipeline, an evaluation, a table o
 		...{ policy: 'tiny', model: 'm', problems: 'questions', done: 9, total: 12, report, questions: [] },
 		failures: [{ message: 'no response', count: 2 }] as Evaluation['failures'],
 		contamination: null,
+		notes: [],
 	};
 	const table = {
 		columns: [

@@ -2,6 +2,7 @@ import { joinedTokens, keptTokens } from '../../../core/playground/branching.ts'
 import type { Generation } from '../../../core/search/policy.ts';
 import { joined } from '../../../core/search/readGeneration.ts';
 import type { Answered } from '../../../policies/askCompletions.ts';
+import { firstTurnNotes } from '../../../policies/firstTurnNotes.ts';
 import type { OpenPolicy } from '../../../policies/openedPolicy.ts';
 import {
 	type ChosenPolicy,
@@ -79,6 +80,7 @@ export function notesOf(
 ): string[] {
 	const { capabilities } = policy;
 	return [
+		...firstTurnNotes(policy.environment),
 		...(capabilities.logprobs ? [] : ['No token probabilities available.']),
 		...(capabilities.logprobs && alternatives === 0 ? ['No alternative tokens available.'] : []),
 		...(capabilities.seed ? [] : ['Seeds are ignored, so the same question may get different answers.']),

@@ -23,7 +23,6 @@ from .world import World
 if TYPE_CHECKING:
     from ..data.problems import Problems
     from ..models.policy import Policy
-    from ..trl.environments import OpenedEnvironment
     from ..trl.in_process_rewards import InProcessRewards
 
 
@@ -65,8 +64,8 @@ class Context:
         """Number of updates in earlier stages."""
         self.first_problem = 0
         self.in_process_rewards: InProcessRewards | None = None
-        self.environment: OpenedEnvironment | None = None
-        """The recipe's environment, once a stage or an evaluation has opened it."""
+        self.environment: Any = None
+        """The recipe's environment (`OpenedEnvironment`), once a stage or an evaluation has opened it."""
         self._device_sampler: DeviceSampler | None = None
         self._told: set[str] = set()
         self.gate = Gate(link, world, self._perform)

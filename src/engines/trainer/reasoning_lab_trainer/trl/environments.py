@@ -234,7 +234,8 @@ def opened_environment(context: Context) -> OpenedEnvironment:
     """Returns the recipe's environment. Raises Failure."""
     if context.environment is None:
         context.environment = describe_environment(context)
-    return context.environment
+    opened: OpenedEnvironment = context.environment
+    return opened
 
 
 def describe_environment(context: Context) -> OpenedEnvironment:
