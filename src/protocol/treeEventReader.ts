@@ -37,6 +37,7 @@ function readFrequent(event: Fields): TreeEvent | null {
 			if (event.fresh !== undefined && typeof event.fresh !== 'boolean') return null;
 			if (event.answer !== undefined && event.answer !== null && !isText(event.answer)) return null;
 			if (event.by !== undefined && event.by !== 'policy' && event.by !== 'person') return null;
+			if (event.written !== undefined && !isId(event.written)) return null;
 			if (!isTextOrAbsent(event.finish) || !isTextOrAbsent(event.label) || event.data !== undefined) return null;
 			if (!isNumberOrNothing(event.logprob) || !isNumberOrNothing(event.prior)) return null;
 			if (!isNumberOrNothing(event.tokens) || !isNumberOrNothing(event.entropy)) return null;

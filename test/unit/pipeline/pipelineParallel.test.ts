@@ -16,8 +16,9 @@ import { cold, ended, kill, made, PipelinePlace, rl, stageOf, states, stepsOf } 
 const queue = { whenBusy: 'queue' };
 const stages = [
 	{ ...cold, steps: 8 },
-	{ ...rl, name: 'left', steps: 20 },
-	{ ...rl, name: 'right', steps: 20, seed: 8 },
+	// Long enough to be still running when they are paused and killed.
+	{ ...rl, name: 'left', steps: 150 },
+	{ ...rl, name: 'right', steps: 150, seed: 8 },
 	{ name: 'measure-left', type: 'evaluate', from: 'left', problems: 6, samples: 4, concurrency: 1 },
 	{ name: 'measure-right', type: 'evaluate', from: 'right', problems: 6, samples: 4, concurrency: 1 },
 ];

@@ -73,12 +73,14 @@ describe('TypeScript and JavaScript rewards', () => {
 			};`,
 			'all.reward.js',
 		);
-		const messages = { prompt: [{ role: 'user', content: 'hi' }], completion: [{ role: 'assistant', content: 'b' }] };
-		const expected = JSON.stringify(['p', '<think>t</think><answer>7</answer>', 7, 3, true, 'hi', 't', '7', 0]);
+		// In a conversation, the completion is the last message of the policy.
+		const content = '<think>t</think><answer>7</answer>';
+		const messages = { prompt: [{ role: 'user', content: 'hi' }], completion: [{ role: 'assistant', content }] };
+		const expected = JSON.stringify(['p', content, 7, 3, true, 'hi', 't', '7', 0]);
 		const { values, errors } = await runner.score('all', [
 			{
 				prompt: 'p',
-				completion: '<think>t</think><answer>7</answer>',
+				completion: 'the whole conversation as text',
 				answer: 7,
 				row: { level: 3, expected },
 				truncated: true,

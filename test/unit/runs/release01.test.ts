@@ -31,6 +31,10 @@ async function metricNames(run: string): Promise<readonly string[]> {
 	});
 }
 
+/** Omits keys that are resolved to the value that release 0.1 always used. */
+const withoutNew = (key: string, value: unknown): unknown =>
+	key === 'use_bias_correction_kl' && value === false ? undefined : value;
+
 describe('release 0.1 files', () => {
 	it('opens a finished run', async () => {
 		const run = join(fixtures, 'finished');
@@ -92,7 +96,7 @@ describe('release 0.1 files', () => {
 					? resolveRecipe(recipe, machine)
 					: stages.map((stage) => resolveRecipe(compileStage(pipeline, stage, placeholders(pipeline, stage)), machine));
 			const before = await readJson(join(folder, name.replace('.recipe.', '.resolved.')));
-			assert.deepEqual(JSON.parse(JSON.stringify(resolved)), before, name);
+			assert.deepEqual(JSON.parse(JSON.stringify(resolved, withoutNew)), before, name);
 			for (const one of [before].flat()) assert.deepEqual(decodeResolvedRecipe(one), one, name);
 		}
 	});
