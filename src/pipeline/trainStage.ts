@@ -2,6 +2,7 @@ import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { StageFailure } from '../core/pipeline/stageFailure.ts';
+import { FileLock } from '../files/fileLock.ts';
 import type { RunRecord } from '../protocol/runRecord.ts';
 import { engineReleased } from '../runs/engineRelease.ts';
 import { requireOwnRun } from '../runs/foreignCode.ts';
@@ -14,6 +15,8 @@ import { checkpointOutputs, dataOutputs } from './stageOutputs.ts';
 import type { StageEnd, StageWork } from './stageWork.ts';
 
 const lookMs = 100;
+/** How long an engine that another runner has started may take to record that it is starting. */
+const startMs = 30_000;
 /** Interval between writes of the elapsed stage time. A killed stage can exceed its time limit by this much. */
 const reportSeconds = 5;
 
@@ -21,6 +24,17 @@ const reportSeconds = 5;
 export async function runLives(run: string): Promise<boolean> {
 	const state = await readRunState(run).catch(() => null);
 	return state !== null && claimsLife(state);
+}
+
+/** Returns whether the engine that holds a run's lock works on the run. Waits while it is starting or exiting. */
+async function otherStarted(run: string): Promise<boolean> {
+	const deadline = performance.now() + startMs;
+	for (;;) {
+		if (await runLives(run)) return true;
+		const held = (await FileLock.holder(join(run, runFiles.lock))) !== null;
+		if (!held || performance.now() > deadline) return false;
+		await new Promise((resolve) => setTimeout(resolve, lookMs));
+	}
 }
 
 /**
@@ -36,7 +50,12 @@ export async function trainStage(work: StageWork): Promise<StageEnd> {
 		await requireOwnRun(folder, 'engine', undefined);
 		// Failing to register the run is not an error.
 		await new RunRegistry().add(folder).catch(() => undefined);
-		await work.launch(folder, { engine, resume: work.resume && began, ...(deviceGroup && { deviceGroup }) });
+		try {
+			await work.launch(folder, { engine, resume: work.resume && began, ...(deviceGroup && { deviceGroup }) });
+		} catch (error) {
+			// A runner that was killed may have started an engine that had not recorded it yet.
+			if (!(await otherStarted(folder))) throw error;
+		}
 	}
 	const { record, status, late } = await followToEnd(work);
 	// Wait for the engine to exit: the next stage needs its device and memory, and a stopped pipeline may be resumed
