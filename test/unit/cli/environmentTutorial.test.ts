@@ -68,7 +68,10 @@ test('the commands in docs/environments.md lead from nothing to a trained model'
 
 	const asked = await place.call('evaluate', '--policy', 'guess', '--run', 'guess');
 	assert.equal(asked.status, 2);
-	assert.match(asked.stderr, /guess trains on an environment, .* query accuracy: reasoning-lab query guess "from evaluations"/);
+	assert.match(
+		asked.stderr,
+		/guess trains on an environment, .* query accuracy: reasoning-lab query guess "from evaluations"/,
+	);
 	const planned = await place.call('sweep', 'guess.recipe.json', '--vary', 'stages.1.learning_rte=1,2', '--dry-run');
 	assert.equal(planned.status, 2);
 	assert.match(planned.stderr, /"learning_rte" is not a valid key/);
