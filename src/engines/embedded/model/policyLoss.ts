@@ -25,7 +25,8 @@ export type Surrogate =
 	| { readonly kind: 'sapo'; readonly positive: Value; readonly negative: Value }
 	| {
 			readonly kind: 'vespo';
-			readonly shape: VespoInputs /** [rows, 1]; see `samplerLogRatio`. */;
+			readonly shape: VespoInputs;
+			/** [rows, 1]; see `samplerLogRatio`. */
 			readonly shift?: Value;
 	  }
 	/** Bounds of log ratios. */

@@ -73,10 +73,8 @@ export class BatchesAhead {
 
 	/** Adds a batch, and starts to sample it after those before it. */
 	add(host: AheadHost, stage: SamplingStage, order: BatchOrder): void {
-		const outcome = deferred<Outcome>();
-		// Errors are thrown when the batch is taken.
-		outcome.promise.catch(() => undefined);
 		const { temperature } = order;
+		const outcome = newOutcome();
 		this.#pending.push({ order, stage: { ...stage, temperature }, outcome, after: null, failed: false });
 		void this.#sample(host);
 	}
@@ -90,8 +88,7 @@ export class BatchesAhead {
 		if (head === undefined) throw new Failure('internal', 'No generation batch was ordered.');
 		if (head.failed) {
 			head.failed = false;
-			head.outcome = deferred();
-			head.outcome.promise.catch(() => undefined);
+			head.outcome = newOutcome();
 			void this.#sample(host);
 		}
 		const outcome = await head.outcome.promise;
@@ -136,6 +133,13 @@ export class BatchesAhead {
 			this.#sampling = false;
 		}
 	}
+}
+
+/** Returns an outcome whose error is only thrown when the batch is taken. */
+function newOutcome(): Deferred<Outcome> {
+	const outcome = deferred<Outcome>();
+	outcome.promise.catch(() => undefined);
+	return outcome;
 }
 
 /**
