@@ -183,7 +183,7 @@ describe('an environment in a recipe', { skip, timeout: 280_000 }, async () => {
 		const script = {
 			prompt: [{ role: 'user', content: 'Task 00. Ask.' }],
 			tools: tools.map(({ schema }) => schema),
-			text: `<tool_call>\n${JSON.stringify(call)}\n</tool_call>`,
+			turns: [{ text: `<tool_call>\n${JSON.stringify(call)}\n</tool_call>`, results: [] }],
 		};
 		const written = await startPython({
 			python,
