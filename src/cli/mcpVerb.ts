@@ -1,5 +1,6 @@
 import { isAbsolute, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
+import { keepYoungGenerationSmall } from '../processes/youngGeneration.ts';
 import { editorVariable } from '../protocol/editorRequest.ts';
 import { type CliOutput, printable } from './cliOutput.ts';
 import { onInterrupt } from './interrupts.ts';
@@ -33,6 +34,7 @@ export const mcpVerb = defineVerb({
 		}
 		if (port > 65_535) throw new Failure('invalid', `Invalid --port value ${port}.`, 'Use a port up to 65535.');
 		const token = http ? await tokenOf(values) : null;
+		keepYoungGenerationSmall();
 		const [{ createServer }, { Editor }, { Jobs }, { Runs }, { Searches }, { docsFolder }, { version, folder }] =
 			await Promise.all([
 				import('../mcp/createServer.ts'),

@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { createMessageConnection, IPCMessageReader, IPCMessageWriter } from 'vscode-jsonrpc/node';
 import { Failure } from '../base/failure.ts';
+import { keepYoungGenerationSmall } from '../processes/youngGeneration.ts';
 import { IndexServer } from './indexServer.ts';
 import { RolloutIndex } from './rolloutIndex.ts';
 
@@ -21,6 +22,7 @@ if (process.send === undefined) {
 	process.exit(2);
 }
 
+keepYoungGenerationSmall();
 const processMb = 1200;
 // If the system runs out of memory, prefer to kill this process: it can be restarted without losing anything.
 void writeFile('/proc/self/oom_score_adj', '800').catch(() => undefined);
