@@ -1,5 +1,5 @@
 // Builds all bundles: node esbuild.mjs [--watch] [--production] [--tests]
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { basename, extname, join, relative, resolve } from 'node:path';
 import * as esbuild from 'esbuild';
@@ -49,17 +49,6 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 		// Only code that starts threads uses import.meta, and no suite starts threads.
 		logOverride: { 'empty-import-meta': 'silent' },
 	};
-
-	const webviewApp = (name) => ({
-		...shared,
-		entryPoints: { [name]: `webview/${name}/main.ts` },
-		outdir: join(dist, 'webview'),
-		platform: 'browser',
-		mainFields: ['browser', 'module', 'main'],
-		format: 'esm',
-		target: 'chrome130',
-		loader: { '.css': 'css', '.svg': 'text' },
-	});
 
 	return {
 		extension: {
@@ -122,27 +111,32 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 			sourcemap: false,
 			loader: { '.ts': 'copy' },
 		},
-		dashboard: webviewApp('dashboard'),
-		rollouts: webviewApp('rollouts'),
-		verification: webviewApp('verification'),
-		query: webviewApp('query'),
-		comparison: webviewApp('comparison'),
-		runTable: webviewApp('runTable'),
-		pipelineGraph: webviewApp('pipelineGraph'),
-		newSearch: webviewApp('newSearch'),
-		report: webviewApp('report'),
-		transcript: webviewApp('transcript'),
-		tree: webviewApp('tree'),
-		strategies: webviewApp('strategies'),
-		dataset: webviewApp('dataset'),
-		playground: webviewApp('playground'),
-		episode: webviewApp('episode'),
+		...webviewApps({ ...shared, outdir: join(dist, 'webview') }),
 		...(tests
 			? {
 					integration: { ...hostSuites, entryPoints: integrationEntryPoints() },
 				}
 			: {}),
 	};
+}
+
+/**
+ * Returns a bundle for each folder of webview with a main module.
+ * @param {esbuild.BuildOptions} options
+ * @returns {Record<string, esbuild.BuildOptions>}
+ */
+function webviewApps(options) {
+	const names = readdirSync('webview').filter((name) => existsSync(join('webview', name, 'main.ts')));
+	const app = (name) => ({
+		...options,
+		entryPoints: { [name]: `webview/${name}/main.ts` },
+		platform: 'browser',
+		mainFields: ['browser', 'module', 'main'],
+		format: 'esm',
+		target: 'chrome130',
+		loader: { '.css': 'css', '.svg': 'text' },
+	});
+	return Object.fromEntries(names.map((name) => [name, app(name)]));
 }
 
 /**

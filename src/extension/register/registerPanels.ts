@@ -66,33 +66,6 @@ export function registerPanels(
 			});
 		}),
 	);
-	const comparisons = keep(
-		new LazyPanels<never, readonly string[]>(panelTypes.comparison, async () => {
-			const { runComparisonPanels } = await import('../panels/comparison/runComparisonPanel.ts');
-			return runComparisonPanels({ ...panels, memory: context.workspaceState });
-		}),
-	);
-	const pipelineGraphs = keep(
-		new LazyPanels<never>(panelTypes.pipelineGraph, async () => {
-			const { pipelinePanels } = await import('../panels/pipelineGraph/pipelinePanel.ts');
-			return pipelinePanels({ ...panels, pipelines: services.pipelines });
-		}),
-	);
-	const runTables = keep(
-		new LazyPanels<never, null>(panelTypes.runTable, async () => {
-			const { runTablePanels } = await import('../panels/runTable/runTablePanel.ts');
-			return runTablePanels({ ...panels, store });
-		}),
-	);
-	table.add(commandIds.openRunTable, () => runTables.open(null));
-	const reports = keep(
-		new LazyPanels<never>(panelTypes.report, async () =>
-			(await import('../panels/report/reportPanel.ts')).reportPanels(panels),
-		),
-	);
-	table.addLater([commandIds.openReport], async () =>
-		(await import('../commands/reportViewCommands.ts')).reportViewCommands(reports),
-	);
 	const queries = keep(
 		new LazyPanels<never, QueryPlace>(panelTypes.query, async () => {
 			const { queryPanels } = await import('../panels/query/queryPanel.ts');
@@ -137,11 +110,48 @@ export function registerPanels(
 		const { queryCommands } = await import('../commands/queryCommands.ts');
 		return queryCommands(queries);
 	});
+	addIndexCommands(table, rolloutIndex);
+	return { openDashboard, openPipelineGraph: registerOverviews(services), datasets, diagnosis };
+}
+
+/**
+ * Panels for several runs: comparisons, the table of runs, pipeline graphs, and reports.
+ * @returns a function that opens the graph of the pipeline in a folder
+ */
+function registerOverviews(
+	services: WindowServices & RunServices & SearchServices,
+): PanelServices['openPipelineGraph'] {
+	const { context, keep, table, panels, store, picker, pipelines } = services;
+	const comparisons = keep(
+		new LazyPanels<never, readonly string[]>(panelTypes.comparison, async () => {
+			const { runComparisonPanels } = await import('../panels/comparison/runComparisonPanel.ts');
+			return runComparisonPanels({ ...panels, memory: context.workspaceState });
+		}),
+	);
+	const pipelineGraphs = keep(
+		new LazyPanels<never>(panelTypes.pipelineGraph, async () => {
+			const { pipelinePanels } = await import('../panels/pipelineGraph/pipelinePanel.ts');
+			return pipelinePanels({ ...panels, pipelines });
+		}),
+	);
+	const runTables = keep(
+		new LazyPanels<never, null>(panelTypes.runTable, async () => {
+			const { runTablePanels } = await import('../panels/runTable/runTablePanel.ts');
+			return runTablePanels({ ...panels, store });
+		}),
+	);
+	table.add(commandIds.openRunTable, () => runTables.open(null));
+	const reports = keep(
+		new LazyPanels<never>(panelTypes.report, async () =>
+			(await import('../panels/report/reportPanel.ts')).reportPanels(panels),
+		),
+	);
+	table.addLater([commandIds.openReport], async () =>
+		(await import('../commands/reportViewCommands.ts')).reportViewCommands(reports),
+	);
 	table.addLater([commandIds.compareRuns], async () => {
 		const { comparisonCommands } = await import('../commands/comparisonCommands.ts');
 		return comparisonCommands({ picker, store, comparisons });
 	});
-	addIndexCommands(table, rolloutIndex);
-	const openPipelineGraph = (folder: string) => pipelineGraphs.open(folder);
-	return { openDashboard, openPipelineGraph, datasets, diagnosis };
+	return (folder) => pipelineGraphs.open(folder);
 }
