@@ -70,10 +70,13 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 		trainer: copied('src/engines/trainer/reasoning_lab_trainer', join(dist, 'trainer', 'reasoning_lab_trainer')),
 		// pip requirement files for the trainer.
 		trainerRequirements: copied('src/engines/trainer/requirements', join(dist, 'trainer', 'requirements')),
-		// Parquet and YAML files from other trainers are always decoded in a separate thread.
+		// Parquet and YAML files from other trainers are always decoded in a separate thread, and long chat logs are checked in one.
 		decoding: {
 			...nodeProgram,
-			entryPoints: { decodingWorker: 'src/runs/importers/decoding/decodingWorker.ts' },
+			entryPoints: {
+				decodingWorker: 'src/runs/importers/decoding/decodingWorker.ts',
+				transcriptInspection: 'src/runs/transcript/inspectionWorker.ts',
+			},
 		},
 		// Index worker, and the threads that it and the CLI use to scan rollouts.
 		rolloutIndex: {

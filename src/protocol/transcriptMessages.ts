@@ -4,7 +4,9 @@ import { rolloutSplits } from './rolloutSplit.ts';
 /*
  * Messages between a transcript panel and its webview, in the envelope of webviewMessages.ts. The panel only sends the
  * text, in chunks that the webview requests; the webview parses and checks it, so that the extension host never spends
- * time on it. `ready` is always answered with a complete `snapshot`, and so is every change to the text.
+ * time on it. Of a long chat log with one message per line, the webview requests only the lines that it shows, and a
+ * thread of the panel checks all of them. `ready` is always answered with a complete `snapshot`, and so is every change
+ * to the text.
  */
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
@@ -28,6 +30,82 @@ export type TranscriptPlace = v.InferOutput<typeof transcriptPlaceSchema>;
 /** The part of a saved state that the panel trusts. */
 export const transcriptStateSchema = v.looseObject({ place: transcriptPlaceSchema });
 
+const message = v.object({ message: count, call: v.nullable(count) });
+const text = v.string();
+const usageTotals = v.object({
+	prompt: v.number(),
+	completion: v.number(),
+	total: v.number(),
+	cached: v.number(),
+	reasoning: v.number(),
+	counted: count,
+	answers: count,
+});
+
+/** Finding of a check; `at` are its messages, the main one first. */
+const shownFinding = v.object({
+	severity: v.picklist(['error', 'warning', 'info']),
+	title: text,
+	text,
+	at: v.array(message),
+	quotes: v.array(v.object({ label: text, text })),
+});
+
+const answerReferences = v.object({
+	at: message,
+	references: v.array(
+		v.object({
+			number: v.number(),
+			url: text,
+			retrieved: v.array(count),
+			title: v.nullable(text),
+			evidence: text,
+			claims: v.array(count),
+		}),
+	),
+	claims: v.array(
+		v.object({
+			text,
+			cites: v.array(v.number()),
+			verdict: v.picklist(['supported', 'weak', 'unsupported', 'elsewhere', 'number', 'unknown']),
+			support: v.nullable(v.number()),
+			source: v.nullable(text),
+			absent: v.array(text),
+			absentNumbers: v.array(text),
+			better: v.nullable(v.object({ url: text, support: v.number(), messages: v.array(count) })),
+		}),
+	),
+	dangling: v.array(v.number()),
+});
+
+/** What a thread of the panel found in a long chat log. Lists contain what the page shows of them. */
+export const longInspectionSchema = v.object({
+	/** Number of nonblank lines that were read. An incomplete last line is not one of them. */
+	lines: count,
+	messages: count,
+	/**
+	 * Line of each message, in order, as an index into the nonblank lines; null if every line contains one message.
+	 */
+	lineOf: v.nullable(v.instance(Int32Array)),
+	calls: count,
+	/** Links from calls to results, in order of calls: message, index of the call in it, and message of the result. */
+	links: v.instance(Int32Array),
+	totals: usageTotals,
+	/** Context at the first model calls, and number of model calls that report tokens. */
+	points: v.array(v.object({ message: count, prompt: v.number(), completion: v.number(), added: v.number() })),
+	pointCount: count,
+	/** Whether the messages were checked. Otherwise, there are no findings and references. */
+	checked: v.boolean(),
+	findings: v.array(shownFinding),
+	/** Number of findings, including those that are not in the list. */
+	counts: v.object({ error: count, warning: count, info: count }),
+	references: v.array(answerReferences),
+	/** Lines that could not be read; the place is null if it is not known. */
+	faults: v.array(v.object({ place: v.nullable(v.object({ line: count, column: count })), message: text })),
+	moreFaults: count,
+});
+export type LongInspection = v.InferOutput<typeof longInspectionSchema>;
+
 export const transcriptEventSchema = v.variant('type', [
 	v.object({
 		type: v.literal('snapshot'),
@@ -38,8 +116,19 @@ export const transcriptEventSchema = v.variant('type', [
 		version: count,
 		/** Size in bytes. */
 		size: count,
+		/** Number of nonblank lines if the text is read by lines; otherwise null. */
+		lines: v.nullable(count),
+		/** Whether the text only grew since the last version. */
+		grown: v.boolean(),
 		/** Why no text is available. */
 		failure: v.nullable(v.object({ message: v.string(), action: v.nullable(v.string()) })),
+	}),
+	v.object({
+		type: v.literal('inspected'),
+		version: count,
+		/** Null if it failed, for the reason in `failure`. */
+		inspection: v.nullable(longInspectionSchema),
+		failure: v.nullable(v.string()),
 	}),
 ]);
 export type TranscriptEvent = v.InferOutput<typeof transcriptEventSchema>;
@@ -70,5 +159,17 @@ export const transcriptRequests = {
 		params: v.object({ version: count, from: count }),
 		/** `next` is the offset of the next chunk, or null at the end of the text. */
 		result: v.object({ text: v.string(), next: v.nullable(count) }),
+	},
+	/** Returns nonblank lines, at least one and fewer than requested if they are long. Fails with `mismatch`, too. */
+	loadLines: {
+		params: v.object({ version: count, from: count, count: v.pipe(count, v.minValue(1), v.maxValue(1000)) }),
+		result: v.object({
+			/** Null if a line is too long. */
+			lines: v.array(v.nullable(v.string())),
+			/** 1-based numbers of the lines in the file. */
+			numbers: v.array(count),
+			/** Whether the last one is not ended by a newline. */
+			open: v.boolean(),
+		}),
 	},
 } as const;

@@ -38,7 +38,7 @@ function webviewApi(): void {
 			},
 		}),
 	});
-	const kinds = { Float64Array, Uint16Array, Uint8Array };
+	const kinds = { Float64Array, Int32Array, Uint16Array, Uint8Array };
 	const listen = async (): Promise<void> => {
 		const reader = ((await fetch('/stream')).body as ReadableStream<Uint8Array<ArrayBuffer>>).getReader();
 		let have = new Uint8Array(0);

@@ -151,6 +151,7 @@ export class VirtualList implements IDisposable {
 	readonly #measure: ResizeObserver;
 	#heights: RowHeights = new FixedHeights(0, 1);
 	#frame = 0;
+	#spaceHeight = -1;
 
 	constructor(options: VirtualListOptions) {
 		this.#options = options;
@@ -182,6 +183,17 @@ export class VirtualList implements IDisposable {
 	refresh(): void {
 		for (const row of this.#rows.values()) this.#drop(row);
 		this.#rows.clear();
+		this.#draw();
+	}
+
+	/** Draws rows again whose content has changed, if they are visible. */
+	redraw(indexes: readonly number[]): void {
+		for (const index of indexes) {
+			const row = this.#rows.get(index);
+			if (row === undefined) continue;
+			this.#drop(row);
+			this.#rows.delete(index);
+		}
 		this.#draw();
 	}
 
@@ -223,7 +235,10 @@ export class VirtualList implements IDisposable {
 
 	#draw(): void {
 		const heights = this.#heights;
-		this.#space.style.height = `${Math.min(heights.total, tallest)}px`;
+		// Setting it again would lay out the list before its position is read.
+		const height = Math.min(heights.total, tallest);
+		if (height !== this.#spaceHeight) this.#space.style.height = `${height}px`;
+		this.#spaceHeight = height;
 		const scrollTop = this.#scrollTop;
 		const range = visibleRows(heights, scrollTop, this.element.clientHeight);
 		for (const [index, row] of this.#rows) {

@@ -61,9 +61,9 @@ export class App extends Disposable {
 	}
 
 	#update(changes: ReadonlySet<Change>): void {
-		const { phase, failure, inspection } = this.#model;
+		const { phase, failure, count } = this.#model;
 		if (changes.has('source') || changes.has('content')) this.#header.update();
-		if (inspection === null) {
+		if (count === 0) {
 			if (phase === 'failed' && failure !== null) fill(this.#body, this.#failed(failure));
 			else if (phase === 'loading') fill(this.#body, element('p', { class: 'quiet loading' }, 'Loading transcript…'));
 			return;
@@ -82,20 +82,26 @@ export class App extends Disposable {
 			);
 		}
 		if (!this.#view.isConnected) fill(this.#body, this.#view);
-		if (changes.has('content')) {
+		if (changes.has('content') || changes.has('inspected')) {
 			this.#findings.draw();
 			this.#context.draw();
 			this.#references.reset();
-			this.#timeline.draw();
-			const { errors, warnings } = counts(inspection.findings);
-			this.#live.announce(
-				`${formatCounted(this.#model.messages.length, 'message')}, ${formatCounted(errors, 'error')}, ${formatCounted(warnings, 'warning')}`,
-			);
+			if (changes.has('content')) this.#timeline.draw();
+			else this.#timeline.redraw();
+			this.#live.announce(this.#announcement(count));
 			return;
 		}
 		if (changes.has('open') || changes.has('selected')) {
 			this.#timeline.update(changes.has('open') && changes.has('selected'));
 		}
+	}
+
+	#announcement(count: number): string {
+		const { inspection } = this.#model;
+		const messages = formatCounted(count, 'message');
+		if (inspection === null || !inspection.checked) return messages;
+		const { error, warning } = inspection.counts;
+		return `${messages}, ${formatCounted(error, 'error')}, ${formatCounted(warning, 'warning')}`;
 	}
 
 	#failed({ message, action }: { readonly message: string; readonly action: string | null }): HTMLElement {
@@ -133,11 +139,4 @@ export class App extends Disposable {
 		}
 		event.preventDefault();
 	}
-}
-
-function counts(findings: readonly { readonly severity: string }[]): { errors: number; warnings: number } {
-	return {
-		errors: findings.filter(({ severity }) => severity === 'error').length,
-		warnings: findings.filter(({ severity }) => severity === 'warning').length,
-	};
 }

@@ -16,8 +16,9 @@ export class ContextChart {
 
 	draw(): void {
 		const { inspection } = this.#model;
+		this.element.hidden = inspection === null;
 		if (inspection === null) return;
-		const { points, totals } = inspection;
+		const { points, pointCount, totals } = inspection;
 		fill(this.element, element('h2', null, 'Tokens'));
 		if (points.length === 0) {
 			this.element.append(element('p', { class: 'quiet' }, 'No token usage reported.'));
@@ -66,8 +67,8 @@ export class ContextChart {
 				...points.slice(0, shown).map((point) => this.#row(point, largest)),
 			),
 		);
-		if (points.length > shown) {
-			this.element.append(element('p', { class: 'quiet' }, `and ${formatCounted(points.length - shown, 'more call')}`));
+		if (pointCount > shown) {
+			this.element.append(element('p', { class: 'quiet' }, `and ${formatCounted(pointCount - shown, 'more call')}`));
 		}
 	}
 

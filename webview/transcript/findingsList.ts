@@ -1,7 +1,9 @@
-import type { Finding, Severity } from '../../src/core/transcript/finding.ts';
+import { formatCount } from '../../src/base/format.ts';
+import type { Severity } from '../../src/core/transcript/finding.ts';
 import { element, fill } from '../lib/dom.ts';
 import { icon } from '../lib/icons.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
+import type { ShownFinding } from './inspection.ts';
 import type { TranscriptModel } from './transcriptModel.ts';
 
 const severityNames: Readonly<Record<Severity, string>> = { error: 'Error', warning: 'Warning', info: 'Note' };
@@ -17,18 +19,28 @@ export class FindingsList {
 	}
 
 	draw(): void {
-		const findings = this.#model.inspection?.findings ?? [];
+		const { inspection, checking, checkFailure } = this.#model;
+		const findings = inspection?.findings ?? [];
+		const { error, warning, info } = inspection?.counts ?? { error: 0, warning: 0, info: 0 };
+		const more = error + warning + info - Math.min(shown, findings.length);
+		const none = checking
+			? 'Checking all messages…'
+			: checkFailure !== null
+				? `The messages were not checked: ${plainLabel(checkFailure, 300)}`
+				: inspection?.checked === false
+					? 'The messages were not checked, because the file is too large.'
+					: 'No issues detected.';
 		fill(
 			this.element,
 			element('h2', null, 'Findings'),
 			findings.length === 0
-				? element('p', { class: 'quiet' }, 'No issues detected.')
+				? element('p', { class: 'quiet' }, none)
 				: element(
 						'ol',
 						{ class: 'finding-list' },
 						...findings.slice(0, shown).map((finding, i) => this.#item(finding, i)),
 					),
-			findings.length > shown && element('p', { class: 'quiet' }, `and ${findings.length - shown} more`),
+			more > 0 && element('p', { class: 'quiet' }, `and ${formatCount(more)} more`),
 		);
 	}
 
@@ -40,7 +52,7 @@ export class FindingsList {
 		});
 	}
 
-	#item({ severity, title, text, at, quotes }: Finding, i: number): HTMLElement {
+	#item({ severity, title, text, at, quotes }: ShownFinding, i: number): HTMLElement {
 		const [first, ...others] = at;
 		const jump = (message: number): void => {
 			this.#model.finding = i;

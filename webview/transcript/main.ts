@@ -10,6 +10,7 @@ startApp({ events: transcriptEventSchema, requests: transcriptRequests, state: s
 		{
 			post: (command) => bridge.post(command),
 			loadText: (version, from) => bridge.request('loadText', { version, from }),
+			loadLines: (version, from, count) => bridge.request('loadLines', { version, from, count }),
 		},
 		bridge.restoreState(),
 	);

@@ -10,7 +10,7 @@ import { icon } from '../lib/icons.ts';
 import { noTags, traceCompletion } from '../lib/trace/completionTrace.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { TextBody } from '../lib/trace/textBody.ts';
-import { linkKey, type TranscriptModel } from './transcriptModel.ts';
+import type { TranscriptModel } from './transcriptModel.ts';
 import { roleNames, speakerOf, summaryOf } from './words.ts';
 
 /** Maximum length of JSON that is pretty-printed. Longer JSON is shown as is. */
@@ -150,9 +150,8 @@ export class MessageCard implements IDisposable {
 	}
 
 	#answeredLink(): HTMLElement | null {
-		const link = this.#model.inspection?.answered.get(this.#message.index);
-		if (link === undefined) return null;
-		return this.#jump(`Call in message ${link.message + 1}`, link.message);
+		const message = this.#model.inspection?.callOf(this.#message.index) ?? null;
+		return message === null ? null : this.#jump(`Call in message ${message + 1}`, message);
 	}
 
 	#actions(): HTMLElement[] {
@@ -188,7 +187,7 @@ export class MessageCard implements IDisposable {
 
 	#call(call: ToolCall, i: number): HTMLElement {
 		const { index } = this.#message;
-		const results = this.#model.inspection?.links.get(linkKey(index, i))?.results ?? [];
+		const results = this.#model.inspection?.results(index, i) ?? null;
 		const given = isTable(call.arguments) ? Object.entries(call.arguments) : null;
 		const title = element('h3', null, `Calls ${plainLabel(call.name, 100)}`);
 		const head = element(
@@ -197,8 +196,8 @@ export class MessageCard implements IDisposable {
 			title,
 			call.id !== null && element('span', { class: 'quiet call-id' }, plainLabel(call.id, 80)),
 			element('span', { class: 'spacer' }),
-			...results.map((result) => this.#jump(`Result in message ${result + 1}`, result)),
-			results.length === 0 && element('span', { class: 'badge warning' }, 'No result'),
+			...(results ?? []).map((result) => this.#jump(`Result in message ${result + 1}`, result)),
+			results?.length === 0 && element('span', { class: 'badge warning' }, 'No result'),
 		);
 		if (call.fault !== null || given === null) {
 			return element(

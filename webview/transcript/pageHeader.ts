@@ -4,6 +4,7 @@ import type { TranscriptFormat } from '../../src/core/transcript/transcript.ts';
 import { button, dropdown } from '../lib/controls.ts';
 import { element, fill, setText } from '../lib/dom.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
+import type { Inspection } from './inspection.ts';
 import type { TranscriptModel } from './transcriptModel.ts';
 
 const formatNames: Readonly<Record<TranscriptFormat, string>> = {
@@ -72,19 +73,17 @@ export class PageHeader {
 				String(conversation),
 			);
 		}
-		if (file === null || inspection === null) return;
-		const { transcript, totals, findings } = inspection;
+		if (this.#model.count === 0) return;
 		const facts = [
-			formatNames[place?.kind === 'rollout' ? 'rollout' : file.format],
-			formatCounted(transcript.messages.length, 'message'),
-			formatCounted(transcript.links.length, 'call'),
-			...(totals.counted > 0 ? [formatCounted(totals.total, 'token')] : []),
-			formatCounted(findings.filter(({ severity }) => severity === 'error').length, 'error'),
-			formatCounted(findings.filter(({ severity }) => severity === 'warning').length, 'warning'),
+			formatNames[this.#model.format],
+			formatCounted(this.#model.count, 'message'),
+			...(inspection === null ? [] : inspectedFacts(inspection)),
+			...(this.#model.checking ? ['checking…'] : []),
 		];
 		setText(this.#facts, facts.join(' · '));
-		const shown = file.faults.slice(0, 20);
-		const more = file.faults.length + file.moreFaults - shown.length;
+		const { listed, more: unlisted } = this.#model.faults;
+		const shown = listed.slice(0, 20);
+		const more = listed.length + unlisted - shown.length;
 		fill(
 			this.#faults,
 			shown.length > 0 &&
@@ -96,4 +95,12 @@ export class PageHeader {
 				),
 		);
 	}
+}
+
+function inspectedFacts({ calls, totals, counts, checked }: Inspection): string[] {
+	return [
+		formatCounted(calls, 'call'),
+		...(totals.counted > 0 ? [formatCounted(totals.total, 'token')] : []),
+		...(checked ? [formatCounted(counts.error, 'error'), formatCounted(counts.warning, 'warning')] : []),
+	];
 }

@@ -11,6 +11,10 @@ export class Timeline extends Disposable {
 	readonly #model: TranscriptModel;
 	readonly #list: VirtualList;
 	readonly #cards = new Map<number, MessageCard>();
+	/** Messages that are shown but not loaded. */
+	readonly #pending = new Set<number>();
+	/** Message to focus once it is loaded. */
+	#wanted: number | null = null;
 	/** Number of reveal requests so far, used to ignore all but the latest. */
 	#shown = 0;
 
@@ -21,7 +25,7 @@ export class Timeline extends Disposable {
 			new VirtualList({
 				label: 'Messages',
 				class: 'timeline',
-				estimate: (index) => (model.open.has(index) ? 400 : 32),
+				estimate: (index) => (model.open.has(index) ? 400 : 30),
 				render: (index) => this.#render(index),
 			}),
 		);
@@ -40,14 +44,23 @@ export class Timeline extends Disposable {
 			this.#list.element,
 		);
 		this.register(toDisposable(() => this.#drop()));
+		this.register(model.onLoaded(({ from, end }) => this.#loaded(from, end)));
 	}
 
 	/** Draws a new list of messages. */
 	draw(): void {
 		const { scrollTop } = this.#list.element;
 		this.#drop();
-		this.#list.setCount(this.#model.messages.length);
+		this.#list.setCount(this.#model.count);
 		this.#list.element.scrollTop = scrollTop;
+	}
+
+	/** Draws the visible messages again, after their findings or links changed. */
+	redraw(): void {
+		const focused = [...this.#cards].find(([, card]) => card.element.contains(document.activeElement))?.[0];
+		this.#drop();
+		this.#list.refresh();
+		if (focused !== undefined) this.#cards.get(focused)?.focus();
 	}
 
 	/** Updates the list after messages are expanded, collapsed or selected. */
@@ -66,6 +79,7 @@ export class Timeline extends Disposable {
 	show(index: number): void {
 		this.#list.reveal(index);
 		this.#cards.get(index)?.focus();
+		this.#wanted = this.#cards.has(index) ? null : index;
 		// An expanded card has its final height only at the end of the next frame.
 		this.#shown++;
 		const shown = this.#shown;
@@ -83,17 +97,38 @@ export class Timeline extends Disposable {
 	}
 
 	#render(index: number): HTMLElement {
-		const message = this.#model.messages[index];
 		this.#cards.get(index)?.dispose();
-		if (message === undefined) return element('div');
+		this.#cards.delete(index);
+		const message = this.#model.message(index);
+		if (message === null) {
+			this.#pending.add(index);
+			return element(
+				'div',
+				{ class: 'message pending' },
+				element('span', { class: 'message-number' }, `${index + 1}`),
+				element('span', { class: 'quiet' }, 'Loading…'),
+			);
+		}
 		const card = new MessageCard(message, this.#model);
 		this.#cards.set(index, card);
 		return card.element;
 	}
 
+	/** Replaces the placeholders of messages that have been loaded. */
+	#loaded(from: number, end: number): void {
+		const ready = [...this.#pending].filter((index) => index >= from && index < end);
+		for (const index of ready) this.#pending.delete(index);
+		this.#list.redraw(ready);
+		const wanted = this.#wanted;
+		if (wanted === null || wanted < from || wanted >= end) return;
+		this.#wanted = null;
+		this.show(wanted);
+	}
+
 	#drop(): void {
 		for (const card of this.#cards.values()) card.dispose();
 		this.#cards.clear();
+		this.#pending.clear();
 	}
 
 	/** With the focus on a message header, Up and Down move, Right expands, and Left collapses. */
@@ -103,7 +138,7 @@ export class Timeline extends Disposable {
 		const onHead = target.classList.contains('message-head');
 		if (!onHead && target !== this.#list.element) return;
 		const { selected } = this.#model;
-		const last = this.#model.messages.length - 1;
+		const last = this.#model.count - 1;
 		const to = { ArrowDown: selected + 1, ArrowUp: selected - 1, Home: 0, End: last }[event.key];
 		if (to !== undefined && onHead) {
 			this.#model.select(to);

@@ -1,42 +1,35 @@
 import { Disposable } from '../../src/base/disposable.ts';
 import { Emitter } from '../../src/base/event.ts';
 import { Failure } from '../../src/base/failure.ts';
-import { checkTranscript } from '../../src/core/transcript/checkTranscript.ts';
-import type { Finding } from '../../src/core/transcript/finding.ts';
 import { readTranscript } from '../../src/core/transcript/readTranscript.ts';
-import { type AnswerReferences, findReferences } from '../../src/core/transcript/references.ts';
-import {
-	type ContextPoint,
-	contextPoints,
-	type TokenTotals,
-	tokenTotals,
-} from '../../src/core/transcript/tokenTotals.ts';
-import type { CallLink, Transcript, TranscriptFile, TranscriptMessage } from '../../src/core/transcript/transcript.ts';
-import type { TranscriptCommand, TranscriptEvent, TranscriptPlace } from '../../src/protocol/transcriptMessages.ts';
+import type {
+	TranscriptFault,
+	TranscriptFile,
+	TranscriptFormat,
+	TranscriptMessage,
+} from '../../src/core/transcript/transcript.ts';
+import type {
+	LongInspection,
+	TranscriptCommand,
+	TranscriptEvent,
+	TranscriptPlace,
+} from '../../src/protocol/transcriptMessages.ts';
+import { type Inspection, inspectedLines, inspectWhole, type ShownFinding } from './inspection.ts';
+import { LineMessages } from './lineMessages.ts';
+import { LineStore, type LoadedLines } from './lineStore.ts';
 import type { SavedState } from './savedState.ts';
 
 /** The panel as seen by the model. */
 export interface TranscriptHost {
 	post(command: TranscriptCommand): void;
 	loadText(version: number, from: number): Promise<{ text: string; next: number | null }>;
+	loadLines(version: number, from: number, count: number): Promise<LoadedLines>;
 }
 
-/** Parsed conversation, with findings and links. */
-export interface Inspection {
-	readonly transcript: Transcript;
-	readonly findings: readonly Finding[];
-	readonly references: readonly AnswerReferences[];
-	readonly totals: TokenTotals;
-	readonly points: readonly ContextPoint[];
-	/** Findings, keyed by the first message that they refer to. */
-	readonly findingsAt: ReadonlyMap<number, readonly Finding[]>;
-	/** Call links, keyed by message and call. */
-	readonly links: ReadonlyMap<string, CallLink>;
-	/** For each message with a result: the message and call that it answers. */
-	readonly answered: ReadonlyMap<number, CallLink>;
-}
+/** `inspected`: only the findings, links and tokens changed. */
+export type Change = 'source' | 'content' | 'inspected' | 'open' | 'selected';
 
-export type Change = 'source' | 'content' | 'open' | 'selected';
+interface Snapshot extends Extract<TranscriptEvent, { type: 'snapshot' }> {}
 
 /** `loading`: the text is being received or parsed; `failed`: see `failure` for the reason. */
 export type Phase = 'loading' | 'ready' | 'failed';
@@ -48,6 +41,13 @@ export class TranscriptModel extends Disposable {
 	readonly onChange = this.#changed.event;
 	#saved: SavedState | undefined;
 	#version = -1;
+	/** Lines of a text that is read by lines. */
+	#store: LineStore | null = null;
+	#lines: LineMessages | null = null;
+	#found: LongInspection | null = null;
+	readonly #loaded = this.register(new Emitter<{ readonly from: number; readonly end: number }>());
+	/** Fires with the range of messages that were loaded. */
+	readonly onLoaded = this.#loaded.event;
 	place: TranscriptPlace | null = null;
 	label = '';
 	phase: Phase = 'loading';
@@ -56,7 +56,10 @@ export class TranscriptModel extends Disposable {
 	failure: { readonly message: string; readonly action: string | null } | null = null;
 	file: TranscriptFile | null = null;
 	conversation = 0;
+	/** Null while a text that is read by lines is being checked. */
 	inspection: Inspection | null = null;
+	/** Why a text that is read by lines could not be checked. */
+	checkFailure: string | null = null;
 	readonly open = new Set<number>();
 	selected = 0;
 	/** Index of the most recently visited finding. */
@@ -68,11 +71,42 @@ export class TranscriptModel extends Disposable {
 		this.#saved = saved;
 	}
 
-	get messages(): readonly TranscriptMessage[] {
-		return this.inspection?.transcript.messages ?? [];
+	/** Number of messages. */
+	get count(): number {
+		return this.#lines?.count ?? this.#transcript?.messages.length ?? 0;
+	}
+
+	get format(): TranscriptFormat {
+		if (this.place?.kind === 'rollout') return 'rollout';
+		return this.#lines === null ? (this.file?.format ?? 'json') : 'jsonl';
+	}
+
+	get faults(): { readonly listed: readonly TranscriptFault[]; readonly more: number } {
+		const { faults = [], moreFaults = 0 } = (this.#lines === null ? this.file : this.#found) ?? {};
+		return { listed: faults, more: moreFaults };
+	}
+
+	/** Whether all messages are still being checked. */
+	get checking(): boolean {
+		return this.#lines !== null && this.inspection === null && this.checkFailure === null;
+	}
+
+	/** Returns a message; null if it is being loaded, or does not exist. */
+	message(index: number): TranscriptMessage | null {
+		if (index < 0 || index >= this.count) return null;
+		return this.#lines === null ? (this.#transcript?.messages[index] ?? null) : this.#lines.at(index);
+	}
+
+	get #transcript() {
+		return this.file?.transcripts[this.conversation];
 	}
 
 	receive(event: TranscriptEvent): void {
+		if (event.type === 'snapshot') this.#receiveSnapshot(event);
+		else if (event.version === this.#version && this.#store !== null) this.#receiveInspection(event);
+	}
+
+	#receiveSnapshot(event: Snapshot): void {
 		const { place, label, version, failure } = event;
 		this.place = place;
 		this.label = label;
@@ -86,10 +120,74 @@ export class TranscriptModel extends Disposable {
 			return;
 		}
 		this.#version = version;
+		if (event.lines !== null) {
+			this.#showLines(event.lines, event.grown);
+			return;
+		}
+		this.#closeLines();
 		this.phase = 'loading';
 		this.progress = 0;
 		this.#tell('source');
 		void this.#load(version, event.size);
+	}
+
+	#showLines(count: number, grown: boolean): void {
+		if (grown && this.#store !== null) this.#store.grow(count);
+		else {
+			this.#closeLines();
+			this.file = null;
+			this.inspection = null;
+			this.#store = new LineStore(count, (from, more) => this.#host.loadLines(this.#version, from, more), {
+				loaded: (from, end) => {
+					if (this.#lines !== null) this.#loaded.fire(this.#lines.within(from, end));
+				},
+				failed: (error) => this.#notLoaded(error),
+			});
+		}
+		this.#lines = new LineMessages(this.#store as LineStore, this.#found);
+		this.phase = 'ready';
+		this.failure = null;
+		this.#restore();
+		this.#limitToCount();
+		this.#tell('source', 'content');
+	}
+
+	#receiveInspection({ inspection, failure }: Extract<TranscriptEvent, { type: 'inspected' }>): void {
+		const before = this.#lines;
+		if (this.#store === null || before === null) return;
+		this.checkFailure = failure;
+		this.#found = inspection;
+		this.inspection = inspection === null ? null : inspectedLines(inspection);
+		this.finding = -1;
+		const lines = new LineMessages(this.#store, inspection);
+		this.#lines = lines;
+		const moved = inspection !== null && inspection.lineOf !== null;
+		if (!moved && lines.count === before.count) {
+			this.#tell('source', 'inspected');
+			return;
+		}
+		// A message can have another number now that it is known which lines are messages.
+		const now = (index: number): number => lines.first(before.lineOf(index));
+		const open = [...this.open].map(now);
+		this.open.clear();
+		for (const index of open) this.open.add(index);
+		this.selected = now(this.selected);
+		this.#limitToCount();
+		this.#tell('source', 'content');
+	}
+
+	#closeLines(): void {
+		this.#store?.close();
+		this.#store = null;
+		this.#lines = null;
+		this.#found = null;
+		this.checkFailure = null;
+	}
+
+	#limitToCount(): void {
+		const last = this.count - 1;
+		for (const index of this.open) if (index > last) this.open.delete(index);
+		this.selected = Math.max(0, Math.min(this.selected, last));
 	}
 
 	post(command: TranscriptCommand): void {
@@ -113,12 +211,12 @@ export class TranscriptModel extends Disposable {
 
 	toggleAll(open: boolean): void {
 		this.open.clear();
-		if (open) for (const { index } of this.messages) this.open.add(index);
+		if (open) for (let index = 0; index < this.count; index++) this.open.add(index);
 		this.#tell('open', 'content');
 	}
 
 	select(index: number): void {
-		const to = Math.max(0, Math.min(this.messages.length - 1, index));
+		const to = Math.max(0, Math.min(this.count - 1, index));
 		if (to === this.selected) return;
 		this.selected = to;
 		this.#tell('selected');
@@ -126,19 +224,19 @@ export class TranscriptModel extends Disposable {
 
 	/** Expands and selects a message, and scrolls it into view. */
 	jump(index: number): void {
-		if (this.messages[index] === undefined) return;
+		if (index < 0 || index >= this.count) return;
 		this.selected = index;
 		this.open.add(index);
 		this.#tell('selected', 'open');
 	}
 
 	/** Moves to the next or previous finding, wrapping around at the ends. */
-	moveFinding(by: 1 | -1): Finding | null {
+	moveFinding(by: 1 | -1): ShownFinding | null {
 		const findings = this.inspection?.findings ?? [];
 		if (findings.length === 0) return null;
 		const from = this.finding === -1 && by === -1 ? 0 : this.finding;
 		this.finding = (from + by + findings.length) % findings.length;
-		const finding = findings[this.finding] as Finding;
+		const finding = findings[this.finding] as ShownFinding;
 		const [first] = finding.at;
 		if (first) this.jump(first.message);
 		return finding;
@@ -150,7 +248,7 @@ export class TranscriptModel extends Disposable {
 		return {
 			place,
 			conversation: this.conversation,
-			open: [...this.open].sort((a, b) => a - b).slice(0, 500),
+			open: [...this.open].slice(0, 500).sort((a, b) => a - b),
 			selected: this.selected,
 		};
 	}
@@ -169,10 +267,7 @@ export class TranscriptModel extends Disposable {
 			this.file = readTranscript(pieces.join(''), this.label);
 		} catch (error) {
 			if (version !== this.#version || this.disposed) return;
-			const failure = Failure.from(error);
-			// The text changed during the read. Ask the panel for the new text.
-			if (failure.reason === 'mismatch') this.post({ type: 'ready' });
-			else this.#fail(failure.message, failure.action ?? null);
+			this.#notLoaded(error);
 			return;
 		}
 		this.phase = 'ready';
@@ -180,6 +275,13 @@ export class TranscriptModel extends Disposable {
 		this.#restore();
 		this.#inspect();
 		this.#tell('source', 'content');
+	}
+
+	#notLoaded(error: unknown): void {
+		const failure = Failure.from(error);
+		// The text changed during the read. Ask the panel for the new text.
+		if (failure.reason === 'mismatch') this.post({ type: 'ready' });
+		else this.#fail(failure.message, failure.action ?? null);
 	}
 
 	/** Restores the expanded messages after a reload, or after the file has grown. */
@@ -198,35 +300,9 @@ export class TranscriptModel extends Disposable {
 	#inspect(): void {
 		const transcript = this.file?.transcripts[this.conversation];
 		if (transcript === undefined) return;
-		const findings = checkTranscript(transcript);
-		const findingsAt = new Map<number, Finding[]>();
-		for (const finding of findings) {
-			const index = finding.at[0]?.message;
-			if (index === undefined) continue;
-			const list = findingsAt.get(index);
-			if (list) list.push(finding);
-			else findingsAt.set(index, [finding]);
-		}
-		const links = new Map<string, CallLink>();
-		const answered = new Map<number, CallLink>();
-		for (const link of transcript.links) {
-			links.set(linkKey(link.message, link.call), link);
-			for (const result of link.results) answered.set(result, link);
-		}
-		const last = transcript.messages.length - 1;
-		for (const index of [...this.open]) if (index > last) this.open.delete(index);
-		this.selected = Math.min(this.selected, Math.max(0, last));
+		this.#limitToCount();
 		this.finding = -1;
-		this.inspection = {
-			transcript,
-			findings,
-			references: findReferences(transcript),
-			totals: tokenTotals(transcript),
-			points: contextPoints(transcript),
-			findingsAt,
-			links,
-			answered,
-		};
+		this.inspection = inspectWhole(transcript);
 	}
 
 	#fail(message: string, action: string | null): void {
@@ -238,8 +314,4 @@ export class TranscriptModel extends Disposable {
 	#tell(...changes: Change[]): void {
 		this.#changed.fire(new Set(changes));
 	}
-}
-
-export function linkKey(message: number, call: number): string {
-	return `${message}:${call}`;
 }

@@ -30,7 +30,7 @@ export function findContextGrowth(transcript: Transcript): Finding[] {
 			title: `The context grew ${Math.round(times)}-fold`,
 			text:
 				`The prompt grew from ${formatCounted(first.prompt, 'token')} in ${messageName(first.message)} to ${formatCount(largest.prompt)} in ${messageName(largest.message)}.` +
-				(share > 0 ? `Tool results account for ${share}% of the characters added in between.` : ''),
+				(share > 0 ? ` Tool results account for ${share}% of the characters added in between.` : ''),
 			at: [{ message: largest.message, call: null }],
 			quotes: [],
 		},

@@ -46,6 +46,7 @@ export class TranscriptPanel extends AppPanel<TranscriptEvent, TranscriptCommand
 		);
 		this.handlers = {
 			loadText: ({ version, from }) => this.#session.piece(version, from),
+			loadLines: ({ version, from, count }) => this.#session.lines(version, from, count),
 		};
 		if (place.kind === 'file') this.#follow(place.file);
 		this.load(context);

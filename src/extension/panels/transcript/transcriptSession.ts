@@ -1,22 +1,25 @@
 import { Disposable, toDisposable } from '../../../base/disposable.ts';
 import { Failure } from '../../../base/failure.ts';
-import type { TranscriptEvent, TranscriptPlace } from '../../../protocol/transcriptMessages.ts';
+import type { LongInspection, TranscriptEvent, TranscriptPlace } from '../../../protocol/transcriptMessages.ts';
+import type { LoadedLines } from '../../../runs/transcript/messageLines.ts';
+import { LongInspections } from './longInspections.ts';
 import { openTranscriptText, type TranscriptText } from './transcriptSource.ts';
 
 export interface TranscriptSessionOptions {
 	readonly place: TranscriptPlace;
 	readonly label: string;
 	readonly post: (event: TranscriptEvent) => void;
-	readonly open?: (place: TranscriptPlace) => Promise<TranscriptText>;
+	readonly open?: typeof openTranscriptText;
 }
 
 /**
- * The state and messages of a transcript panel, independent of VS Code: opens the text, serves it in pieces, and
- * detects changes.
+ * The state and messages of a transcript panel, independent of VS Code: opens the text, serves it in pieces or lines,
+ * and detects changes.
  */
 export class TranscriptSession extends Disposable {
 	readonly #options: TranscriptSessionOptions;
-	readonly #open: (place: TranscriptPlace) => Promise<TranscriptText>;
+	readonly #open: typeof openTranscriptText;
+	readonly #inspections: LongInspections;
 	#text: TranscriptText | null = null;
 	#version = 0;
 	#failure: Failure | null = null;
@@ -28,6 +31,7 @@ export class TranscriptSession extends Disposable {
 		this.#options = options;
 		this.#open = options.open ?? openTranscriptText;
 		this.register(toDisposable(() => this.#replace(null)));
+		this.#inspections = this.register(new LongInspections((outcome) => this.#inspected(outcome)));
 	}
 
 	/** Called when the webview has started; sends it the complete state. */
@@ -57,6 +61,15 @@ export class TranscriptSession extends Disposable {
 		return text.piece(from);
 	}
 
+	/** Returns lines of the text. Fails with `mismatch` if the text has changed or is not read by lines. */
+	async lines(version: number, from: number, count: number): Promise<LoadedLines> {
+		const lines = this.#text?.byLines;
+		if (lines === undefined || version !== this.#version || from >= lines.count) {
+			throw new Failure('mismatch', 'The text has changed in the meantime.');
+		}
+		return lines.load(from, count);
+	}
+
 	/** Runs one check at a time. Callers that arrive during a check also wait for the next one. */
 	async #look(): Promise<void> {
 		await this.#looking;
@@ -68,16 +81,18 @@ export class TranscriptSession extends Disposable {
 
 	async #lookOnce(): Promise<void> {
 		try {
-			const text = await this.#open(this.#options.place);
+			const text = await this.#open(this.#options.place, this.#text);
 			if (this.disposed || (this.#text !== null && text.identity === this.#text.identity)) {
 				await text.close();
 			} else {
 				this.#version++;
 				this.#replace(text);
+				this.#inspections.follow(text.byLines ?? null);
 			}
 			this.#failure = null;
 		} catch (error) {
 			this.#replace(null);
+			this.#inspections.follow(null);
 			this.#failure = Failure.from(error, `Cannot read ${this.#options.label}`);
 		}
 	}
@@ -98,7 +113,16 @@ export class TranscriptSession extends Disposable {
 			label,
 			version: this.#text === null ? 0 : this.#version,
 			size: this.#text?.size ?? 0,
+			lines: this.#text?.byLines?.count ?? null,
+			grown: this.#text?.byLines?.grown ?? false,
 			failure: failure && { message: failure.message, action: failure.action ?? null },
 		});
+		const { latest } = this.#inspections;
+		if (latest !== null) this.#inspected(latest);
+	}
+
+	#inspected({ inspection, failure }: { inspection: LongInspection | null; failure: string | null }): void {
+		if (!this.#awake || this.disposed) return;
+		this.#options.post({ type: 'inspected', version: this.#version, inspection, failure });
 	}
 }

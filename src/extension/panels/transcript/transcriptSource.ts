@@ -8,6 +8,8 @@ import { isZip } from '../../../files/zipArchive.ts';
 import type { TranscriptPlace } from '../../../protocol/transcriptMessages.ts';
 import { inspectArchiveText } from '../../../runs/inspectArchive.ts';
 import type { RolloutPlace, StepRollouts } from '../../../runs/runContent.ts';
+import type { InspectedFile } from '../../../runs/transcript/inspectLines.ts';
+import { type LoadedLines, MessageLines, pagedBytes } from '../../../runs/transcript/messageLines.ts';
 
 /** Text that is read in pieces. */
 export interface TranscriptText {
@@ -18,6 +20,17 @@ export interface TranscriptText {
 	/** @param from 0, or the `next` position of an earlier piece */
 	piece(from: number): Promise<{ readonly text: string; readonly next: number | null }>;
 	close(): Promise<void>;
+	/** Present if the text is read by lines. */
+	readonly byLines?: TextLines;
+}
+
+/** Lines of a text with one message per line. */
+export interface TextLines {
+	readonly count: number;
+	/** Whether the text only grew since an earlier one that was given. */
+	readonly grown: boolean;
+	readonly file: InspectedFile;
+	load(from: number, count: number): Promise<LoadedLines>;
 }
 
 /** Maximum bytes per message to the webview. */
@@ -26,12 +39,16 @@ const pieceBytes = 256 * 1024;
 /**
  * Opens a transcript's text. Fails with `missing`, `invalid` (not a regular file or not text), or `unsupported` (too
  * long).
+ * @param before the text as it was opened last, whose lines are reused if the file has grown
  */
-export function openTranscriptText(place: TranscriptPlace): Promise<TranscriptText> {
-	return place.kind === 'file' ? openFile(place.file) : openRollout(place);
+export function openTranscriptText(
+	place: TranscriptPlace,
+	before: TranscriptText | null = null,
+): Promise<TranscriptText> {
+	return place.kind === 'file' ? openFile(place.file, before) : openRollout(place);
 }
 
-async function openFile(path: string): Promise<TranscriptText> {
+async function openFile(path: string, before: TranscriptText | null): Promise<TranscriptText> {
 	const name = basename(path);
 	let handle: FileHandle;
 	try {
@@ -45,6 +62,13 @@ async function openFile(path: string): Promise<TranscriptText> {
 	try {
 		const stat = await handle.stat();
 		if (!stat.isFile()) throw new Failure('invalid', `${name} is not a regular file.`);
+		const identity = `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeMs}`;
+		// The session compares it with the text that it has.
+		if (identity === before?.identity) return new FileText(handle, identity, stat.size);
+		if (stat.size >= pagedBytes) {
+			const lines = await LinesText.open(path, handle, identity, before);
+			if (lines !== null) return lines;
+		}
 		if (stat.size > transcriptLimits.characters) {
 			throw new Failure(
 				'unsupported',
@@ -54,7 +78,6 @@ async function openFile(path: string): Promise<TranscriptText> {
 		}
 		const head = Buffer.alloc(Math.min(stat.size, 8192));
 		const { bytesRead } = await handle.read(head, 0, head.length, 0);
-		const identity = `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeMs}`;
 		if (isZip(head.subarray(0, bytesRead))) {
 			const text = await inspectArchiveText(await handle.readFile(), name);
 			await handle.close();
@@ -90,6 +113,7 @@ class FileText implements TranscriptText {
 	readonly identity: string;
 	readonly size: number;
 	readonly #handle: FileHandle;
+	readonly byLines?: TextLines;
 
 	constructor(handle: FileHandle, identity: string, size: number) {
 		this.#handle = handle;
@@ -107,6 +131,36 @@ class FileText implements TranscriptText {
 
 	close(): Promise<void> {
 		return this.#handle.close();
+	}
+}
+
+/** A file with one message per line, of which only the lines that are shown are read. */
+class LinesText extends FileText {
+	override readonly byLines: TextLines;
+	readonly #lines: MessageLines;
+
+	private constructor(handle: FileHandle, identity: string, lines: MessageLines, file: InspectedFile, grown: boolean) {
+		super(handle, identity, file.size);
+		this.#lines = lines;
+		const { count } = lines;
+		this.byLines = { count, grown, file, load: (from, more) => lines.load(handle, from, Math.min(more, count - from)) };
+	}
+
+	/** Returns null if the file does not start with messages in lines. */
+	static async open(
+		path: string,
+		handle: FileHandle,
+		identity: string,
+		before: TranscriptText | null,
+	): Promise<LinesText | null> {
+		const { dev, ino, size } = await handle.stat({ bigint: true });
+		const file = { path, dev, ino, size: Number(size) };
+		const known = before instanceof LinesText && before.byLines.file.dev === dev && before.byLines.file.ino === ino;
+		const grown = known && (await before.#lines.continues(handle, file.size));
+		if (!grown && !(await MessageLines.found(handle, file.size))) return null;
+		const lines = grown ? before.#lines : new MessageLines();
+		await lines.extend(handle, file.size);
+		return new LinesText(handle, identity, lines, file, grown);
 	}
 }
 

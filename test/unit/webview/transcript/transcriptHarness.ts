@@ -49,9 +49,16 @@ export async function openTranscript(
 			if (command.type !== 'ready') commands.push(command);
 			return;
 		}
-		const { id, params } = decoded;
-		const { version, from } = decodeOrThrow(transcriptRequests.loadText.params, params, 'loadText');
-		session.piece(version, from).then(
+		const { id, method, params } = decoded;
+		const answer = async () => {
+			if (method === 'loadLines') {
+				const { version, from, count } = decodeOrThrow(transcriptRequests.loadLines.params, params, 'loadLines');
+				return session.lines(version, from, count);
+			}
+			const { version, from } = decodeOrThrow(transcriptRequests.loadText.params, params, 'loadText');
+			return session.piece(version, from);
+		};
+		answer().then(
 			(result) => post({ kind: 'response', id, ok: true, result }),
 			(error: unknown) => post({ kind: 'response', id, ok: false, error: Failure.from(error).toJSON() }),
 		);

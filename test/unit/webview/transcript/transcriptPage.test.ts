@@ -135,6 +135,43 @@ test('a growing file is followed, and open items stay open', options, async (t) 
 	assert.equal(await page.locator('.message').count(), 4, 'what was there stays');
 });
 
+test('a long log is loaded by lines, and messages are numbered once all have been checked', options, async (t) => {
+	const line = (value: unknown) => `${JSON.stringify(value)}\n`;
+	const call = { id: 'x', type: 'function', function: { name: 'search', arguments: '{"query":"tea"}' } };
+	const two = ['p', 'q'].map((id) => ({ type: 'tool_result', tool_use_id: id, content: `Result ${id}` }));
+	const words = 'Some words about tea. '.repeat(3);
+	let text = '';
+	for (let i = 0; i < 11_000; i++) text += line({ role: 'user', content: `${i} ${words}` });
+	// Line 11001 is no message, and 11002 has two, so that the numbers of later messages are those of their lines.
+	text += `{"note":1}\n${line({ role: 'user', content: two })}`;
+	text += line({ role: 'assistant', content: null, tool_calls: [call] });
+	for (let i = 0; i < 10_000; i++) text += line({ role: 'user', content: `${i} ${words}` });
+	text += line({ role: 'tool', tool_call_id: 'x', content: 'Error: no tea', status: 'error' });
+	const file = await written('long.jsonl', text);
+	const { page, session, commands } = await open(t, file);
+	await page.waitForFunction(() =>
+		/21,004 messages · 1 call/.test(document.querySelector('.facts')?.textContent ?? ''),
+	);
+	assert.match(await page.locator('.faults').innerText(), /Line 11001, column 1: Not a message/);
+	await page.locator('.message-head').first().focus();
+	await page.keyboard.press('End');
+	await page.waitForSelector('[data-message="21003"] .summary');
+	await page.keyboard.press('o');
+	await page.getByRole('button', { name: 'Call in message 11003' }).click();
+	await page.waitForFunction(() => document.activeElement?.closest('[data-message="11002"]') !== null);
+	assert.match(await page.locator('[data-message="11001"] .summary').innerText(), /Result q/);
+	await page.getByRole('button', { name: 'Show message 11003 in the file' }).click();
+	assert.deepEqual(commands.at(-1), { type: 'openSource', line: 11_003, column: 1 });
+	// What is appended is shown without another inspection, and what is open stays open.
+	await appendFile(file, line({ role: 'assistant', content: 'A late answer' }));
+	await session.refresh();
+	await page.waitForFunction(() => /21,005 messages/.test(document.querySelector('.facts')?.textContent ?? ''));
+	assert.ok(await page.locator('[data-message="11002"].open').isVisible());
+	await page.locator('[data-message="11002"] .message-head').focus();
+	await page.keyboard.press('End');
+	assert.match(await page.locator('[data-message="21004"] .summary').innerText(), /A late answer/);
+});
+
 test('the user can switch between several conversations in a file', options, async (t) => {
 	const rows = ['Ada', 'Bo'].map((name) =>
 		JSON.stringify({ id: name, messages: [{ role: 'user', content: `I am ${name}` }] }),

@@ -99,11 +99,14 @@ test('a session reports each change once, settles requests for replaced pieces, 
 	const folder = await folderOf(t);
 	const file = join(folder, 'log.json');
 	await writeFile(file, '[1]');
-	const events: TranscriptEvent[] = [];
+	const events: Extract<TranscriptEvent, { type: 'snapshot' }>[] = [];
 	const session = new TranscriptSession({
 		place: { kind: 'file', file },
 		label: 'log.json',
-		post: (event) => events.push(event),
+		post: (event) => {
+			assert.equal(event.type, 'snapshot');
+			if (event.type === 'snapshot') events.push(event);
+		},
 	});
 	t.after(() => session.dispose());
 	await session.refresh();

@@ -1,0 +1,56 @@
+import { parseBoundedJson } from '../../base/boundedJson.ts';
+import { isMessage, readMessage } from './readMessage.ts';
+
+/** Limits for chat logs with one message per line, which are read in parts. */
+export const messageLineLimits = {
+	/** Maximum size in bytes of a line. */
+	bytes: 16 << 20,
+	lines: 5_000_000,
+} as const;
+
+/** Messages in a line. */
+export interface MessageLine {
+	readonly messages: ReturnType<typeof readMessage>;
+	/** Why there are none; null if there are some. */
+	readonly fault: string | null;
+}
+
+/**
+ * Reads a line of a chat log with one message per line. A line can contain several messages, because formats record the
+ * results of several calls together.
+ * @param line 1-based line number in the file
+ * @param ended whether the line ends with a newline; one that does not can be incomplete
+ */
+export function readMessageLine(text: string, line: number, ended = true): MessageLine {
+	let value: unknown;
+	try {
+		value = parseBoundedJson(text.trim());
+	} catch {
+		return { messages: [], fault: ended ? 'The line is not valid JSON' : 'The last line is incomplete' };
+	}
+	const messages = readMessage(value, { line, column: 1 });
+	return { messages, fault: messages.length === 0 ? 'Not a message' : null };
+}
+
+/** Fault of a line that exceeds the limit. */
+export const lineTooLong = `The line is longer than ${messageLineLimits.bytes / 2 ** 20} MB`;
+
+const [space, tab, carriageReturn] = [0x20, 0x09, 0x0d];
+/** Maximum length in bytes of a line that can be blank. Longer ones are lines that cannot be read. */
+export const longestBlank = 64;
+
+/** Returns whether a line is blank, so that it is not counted. */
+export function isBlankLine(bytes: Uint8Array): boolean {
+	return (
+		bytes.length <= longestBlank && bytes.every((byte) => byte === space || byte === tab || byte === carriageReturn)
+	);
+}
+
+/** Returns whether a line is a message by itself. */
+export function isMessageLine(text: string): boolean {
+	try {
+		return isMessage(parseBoundedJson(text));
+	} catch {
+		return false;
+	}
+}

@@ -1,0 +1,170 @@
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { checkTranscript } from '../../core/transcript/checkTranscript.ts';
+import type { Finding } from '../../core/transcript/finding.ts';
+import { linkCalls } from '../../core/transcript/linkCalls.ts';
+import { isBlankLine, lineTooLong, messageLineLimits, readMessageLine } from '../../core/transcript/messageLine.ts';
+import { transcriptLimits } from '../../core/transcript/readTranscript.ts';
+import { findReferences } from '../../core/transcript/references.ts';
+import { contextPoints, tokenTotals } from '../../core/transcript/tokenTotals.ts';
+import type { Transcript, TranscriptFault, TranscriptMessage } from '../../core/transcript/transcript.ts';
+import type { LongInspection } from '../../protocol/transcriptMessages.ts';
+
+/** Maximum size in bytes of a file whose messages are checked, because checks keep all text in memory. */
+export const checkedBytes = 128 << 20;
+
+/** What the page shows at most. */
+const shown = { points: 400, findings: 2000, positions: 11, answers: 200, evidence: 4000 } as const;
+const chunkBytes = 1 << 20;
+const newline = 0x0a;
+
+/** File to inspect, up to `size`. */
+export interface InspectedFile {
+	readonly path: string;
+	readonly dev: bigint;
+	readonly ino: bigint;
+	readonly size: number;
+}
+
+/** Messages of a file, and where they are. */
+interface LineContent {
+	readonly messages: TranscriptMessage[];
+	/** Index of the nonblank line of each message. */
+	readonly lineOf: number[];
+	/** Number of nonblank lines, without an incomplete last one. */
+	readonly lines: number;
+	readonly faults: TranscriptFault[];
+	readonly moreFaults: number;
+}
+
+/**
+ * Inspects a chat log with one message per line: links, tokens, findings and references. Takes seconds, so it
+ * runs in a separate thread. Fails if the file was replaced in the meantime.
+ */
+export async function inspectLines(file: InspectedFile): Promise<LongInspection> {
+	const checked = file.size <= checkedBytes;
+	const { messages, lineOf, lines, faults, moreFaults } = await readLines(file, checked);
+	const transcript: Transcript = { title: '', messages, tools: [], ...linkCalls(messages) };
+	const findings = checked ? checkTranscript(transcript) : [];
+	const points = contextPoints(transcript);
+	const severities = (severity: Finding['severity']) => findings.filter((one) => one.severity === severity).length;
+	return {
+		lines,
+		messages: messages.length,
+		lineOf: lineOf.every((line, i) => line === i) && lines === messages.length ? null : Int32Array.from(lineOf),
+		calls: transcript.links.length,
+		links: Int32Array.from(
+			transcript.links.flatMap(({ message, call, results }) => results.flatMap((result) => [message, call, result])),
+		),
+		totals: tokenTotals(transcript),
+		points: points.slice(0, shown.points),
+		pointCount: points.length,
+		checked,
+		findings: findings.slice(0, shown.findings).map(({ severity, title, text, at, quotes }) => ({
+			...{ severity, title, text, quotes: [...quotes] },
+			at: at.slice(0, shown.positions),
+		})),
+		counts: { error: severities('error'), warning: severities('warning'), info: severities('info') },
+		references: checked ? shownReferences(transcript) : [],
+		faults,
+		moreFaults,
+	};
+}
+
+/** Returns the references of the newest answers. */
+function shownReferences(transcript: Transcript): LongInspection['references'] {
+	return structuredClone(findReferences(transcript).slice(-shown.answers)).map((answer) => ({
+		...answer,
+		references: answer.references.map((reference) => ({
+			...reference,
+			evidence: reference.evidence.slice(0, shown.evidence),
+		})),
+	})) as LongInspection['references'];
+}
+
+/** @param whole whether to keep the text of messages */
+async function readLines(file: InspectedFile, whole: boolean): Promise<LineContent> {
+	const messages: TranscriptMessage[] = [];
+	const lineOf: number[] = [];
+	const faults: TranscriptFault[] = [];
+	let [moreFaults, lines, number] = [0, 0, 0];
+	const take = (bytes: Buffer | null, ended: boolean): void => {
+		number++;
+		if (bytes !== null && isBlankLine(bytes)) return;
+		const read =
+			bytes === null ? { messages: [], fault: lineTooLong } : readMessageLine(bytes.toString('utf8'), number, ended);
+		if (read.fault !== null) {
+			if (faults.length < transcriptLimits.faults) {
+				faults.push({ place: { line: number, column: 1 }, message: read.fault });
+			} else moreFaults++;
+			// The line can become a message when the rest of it has been written.
+			if (!ended) return;
+		}
+		for (const message of read.messages) {
+			messages.push({ ...(whole ? message : withoutText(message)), index: messages.length });
+			lineOf.push(lines);
+		}
+		lines++;
+	};
+	const splitter = new Lines();
+	for await (const chunk of chunksOf(file)) {
+		for (const bytes of splitter.push(chunk)) take(bytes, true);
+	}
+	take(splitter.rest(), false);
+	return { messages, lineOf, lines, faults, moreFaults };
+}
+
+function withoutText(message: Omit<TranscriptMessage, 'index'>): Omit<TranscriptMessage, 'index'> {
+	const calls = message.calls.map((call) => ({ ...call, arguments: undefined, text: '' }));
+	return { ...message, text: '', thinking: '', calls };
+}
+
+/** Divides chunks into lines; null stands for a line that is too long. */
+class Lines {
+	#parts: Buffer[] = [];
+	#length = 0;
+
+	*push(chunk: Buffer): Generator<Buffer | null> {
+		let start = 0;
+		for (let feed = chunk.indexOf(newline); feed !== -1; feed = chunk.indexOf(newline, start)) {
+			this.#keep(chunk.subarray(start, feed));
+			yield this.rest();
+			start = feed + 1;
+		}
+		this.#keep(chunk.subarray(start));
+	}
+
+	/** Returns what follows the last newline. */
+	rest(): Buffer | null {
+		const [first] = this.#parts;
+		const whole = this.#parts.length === 1 && first !== undefined ? first : Buffer.concat(this.#parts);
+		const bytes = this.#length > messageLineLimits.bytes ? null : whole;
+		this.#parts = [];
+		this.#length = 0;
+		return bytes;
+	}
+
+	#keep(part: Buffer): void {
+		this.#length += part.length;
+		if (this.#length > messageLineLimits.bytes) this.#parts = [];
+		else this.#parts.push(part);
+	}
+}
+
+async function* chunksOf({ path, dev, ino, size }: InspectedFile): AsyncGenerator<Buffer> {
+	// Does not block on a pipe that replaced the file.
+	const handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+	try {
+		const stat = await handle.stat({ bigint: true });
+		if (!stat.isFile() || stat.dev !== dev || stat.ino !== ino) throw new Error('the file was replaced');
+		for (let position = 0; position < size; ) {
+			const chunk = Buffer.allocUnsafe(Math.min(chunkBytes, size - position));
+			const { bytesRead } = await handle.read(chunk, 0, chunk.length, position);
+			if (bytesRead === 0) return;
+			yield chunk.subarray(0, bytesRead);
+			position += bytesRead;
+		}
+	} finally {
+		await handle.close();
+	}
+}
