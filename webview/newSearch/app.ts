@@ -65,6 +65,8 @@ export class App extends Disposable {
 		this.#steps = new StepsField(model);
 		this.#settings = new SettingsGrid(model);
 		this.#more.append(this.#settings.element);
+		// Set only once: the `toggle` event is late, so a redraw could close it again right after a click.
+		this.#more.open = model.more;
 		this.#scorerRow = row('Scorer', this.#scorer.element, this.#scorerNote);
 		this.#empty = emptyState({
 			title: 'No policy yet',
@@ -154,7 +156,6 @@ export class App extends Disposable {
 		this.#drawScorer();
 		this.#steps.draw();
 		this.#drawBudget();
-		this.#more.open = model.more;
 		this.#settings.draw();
 		this.#start.setDisabled(busy || fault !== null);
 	}

@@ -1,6 +1,6 @@
 """Plain TRL script that trains one step on an environment file. `plain_environment.py CONFIG` reads the `model`, the
-`file`, its `rows` (with a column `lock`), the number of `generations` per row and of `tokens` per completion, and writes
-the tools and the episodes to episodes.json in the folder `output`.
+`file`, its `rows` (with a column `lock`), the number of `generations` per row and of `tokens` per completion, and
+writes the tools and the episodes to episodes.json in the folder `output`.
 """
 
 from __future__ import annotations
