@@ -32,7 +32,8 @@ function control<T extends HTMLElement & { disabled: boolean }>(node: T, root: H
 	return {
 		element: root,
 		setDisabled: (disabled) => {
-			if (node.disabled !== disabled) node.disabled = disabled;
+			// The component reflects its property to the attribute later, but the attribute to its property at once.
+			node.toggleAttribute('disabled', disabled);
 		},
 		setHidden: (hidden) => {
 			root.hidden = hidden;

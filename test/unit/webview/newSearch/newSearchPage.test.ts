@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { decodeOrThrow } from '../../../../src/protocol/decode.ts';
 import {
 	type NewSearchEvent,
@@ -55,6 +56,7 @@ test('the form has a default for everything, explains it, and starts the search'
 	const browser = await launchChromium();
 	const started: { draft: SearchDraft; split?: unknown }[] = [];
 	const events: string[] = [];
+	let answered = 0;
 	let failing = true;
 	const view = await openWebview(browser, {
 		...{ app: 'newSearch', width: 900, height: 900 },
@@ -73,8 +75,8 @@ test('the form has a default for everything, explains it, and starts the search'
 			else if (method === 'start') {
 				started.push(decodeOrThrow(newSearchRequests.start.params, params, 'The request'));
 				const error = { reason: 'missing', message: 'The checkpoint is gone.', action: 'Choose another.' };
-				if (failing) void view.post({ kind: 'response', id, ok: false, error });
-				else answer(null);
+				const response = failing ? { ok: false, error } : { ok: true, result: null };
+				void view.post({ kind: 'response', id, ...response }).then(() => answered++);
 			}
 		},
 	});
@@ -88,6 +90,12 @@ test('the form has a default for everything, explains it, and starts the search'
 	const summary = page.locator('.form-head [role=status]');
 	const start = page.getByRole('button', { name: 'Start' });
 	const last = () => started.at(-1);
+	/** Starts a search and waits until the page has the answer. */
+	const begin = async (how: () => Promise<void>) => {
+		const before = answered;
+		await how();
+		while (answered === before) await pause(20);
+	};
 	await page.getByText('Loading').waitFor();
 
 	await t.test('a first search needs one click, and a failure is shown next to it', async () => {
@@ -95,7 +103,7 @@ test('the form has a default for everything, explains it, and starts the search'
 		await summary.filter({ hasText: 'About 420 tokens' }).waitFor();
 		assert.match(await summary.innerText(), /by the length of 64 completions at step 40; at most 20,000 tokens/);
 		await page.getByText("Held-out problem 1 of 2 of the policy's run").waitFor();
-		await start.click();
+		await begin(() => start.click());
 		await page.getByRole('alert').filter({ hasText: 'The checkpoint is gone. Choose another.' }).waitFor();
 		assert.deepEqual(last()?.draft.problem, facts.problems[0]);
 		assert.deepEqual([last()?.draft.strategy, last()?.draft.guide], ['self-consistency', null]);
@@ -106,8 +114,7 @@ test('the form has a default for everything, explains it, and starts the search'
 		failing = false;
 		await page.getByText('Monte Carlo Tree Search').click();
 		await page.getByText('About 7 steps in each of 64 completions at step 40').waitFor();
-		await start.click();
-		await page.getByText('Starting').waitFor({ state: 'detached' });
+		await begin(() => start.click());
 		assert.deepEqual([last()?.split, last()?.draft.split], ['tokens-4', undefined], 'the choice stays open');
 		assert.deepEqual(last()?.draft.guide, { use: 'majority' });
 		assert.deepEqual(await page.getByLabel('Scorer').locator('option').allInnerTexts(), [
@@ -120,8 +127,7 @@ test('the form has a default for everything, explains it, and starts the search'
 		await page.getByLabel('Steps', { exact: true }).selectOption('separator');
 		await summary.filter({ hasText: 'Enter the text that ends a step.' }).waitFor();
 		await page.getByLabel('Text that ends a step').fill('<end>');
-		await start.click();
-		await page.waitForFunction(() => !document.body.innerText.includes('Starting'));
+		await begin(() => start.click());
 		assert.deepEqual(last()?.split, { text: '<end>' });
 	});
 
@@ -139,8 +145,7 @@ test('the form has a default for everything, explains it, and starts the search'
 		await page.getByLabel('Budget limits').fill('soon');
 		await summary.filter({ hasText: 'Use the format' }).waitFor();
 		await page.getByLabel('Budget limits').fill('50 nodes, 9 seconds');
-		await page.keyboard.press('Control+Enter');
-		await page.waitForFunction(() => !document.body.innerText.includes('Starting'));
+		await begin(() => page.keyboard.press('Control+Enter'));
 		const { params, sampling, seed, budget } = last()?.draft ?? {};
 		assert.deepEqual(
 			{ params, sampling, seed, budget },
@@ -170,7 +175,7 @@ test('the form has a default for everything, explains it, and starts the search'
 	await t.test('another policy brings its own price, and what was entered survives a reload', async () => {
 		await page.getByLabel('Policy', { exact: true }).selectOption('1');
 		await summary.filter({ hasText: 'Uses at most 50 nodes, 9 seconds' }).waitFor();
-		await new Promise((resolve) => setTimeout(resolve, 400));
+		await pause(400);
 		const { draft, budget } = (await view.state()) as { draft: SearchDraft; budget: string };
 		assert.deepEqual([draft.policy?.kind, draft.problem?.prompt, budget], ['openai', hostile, '50 nodes, 9 seconds']);
 		await send(
