@@ -24,6 +24,8 @@ export const checkpointFiles = {
 const size = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1e9));
 const whole = v.pipe(v.number(), v.integer(), v.minValue(0));
 
+const passCount = v.pipe(v.number(), v.finite(), v.minValue(0));
+
 export const modelShapeSchema = v.object({
 	vocabulary: size,
 	context: size,
@@ -63,6 +65,11 @@ export const checkpointStateSchema = v.looseObject({
 	evaluatedAt: v.nullable(whole),
 	/** Entropy bonus of the stage, and the entropy that it was last adapted to. */
 	entropyBonus: v.optional(v.object({ coefficient: v.number(), entropy: v.nullable(v.number()) })),
+	/**
+	 * Curriculum of the stage: number of problems read before those that it chooses from, and decayed counts of correct and
+	 * incorrect completions of each.
+	 */
+	curriculum: v.optional(v.object({ first: whole, successes: v.array(passCount), failures: v.array(passCount) })),
 	/**
 	 * Generation batches that were being sampled, or waited to be trained on, in order: number of updates before the
 	 * weights that sample the batch, step of its first update, and temperature.

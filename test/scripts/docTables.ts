@@ -224,6 +224,7 @@ export function recipeTables(): Record<string, string> {
 		corpus: keyTable(pick(kind('pretrain').properties?.corpus, 'corpus')),
 		sft: keyTable(sft, own(sft)),
 		grpo: keyTable(grpo, own(grpo)),
+		curriculum: keyTable(pick(grpo.properties?.curriculum, 'curriculum')),
 		ppo: keyTable(kind('ppo'), own(kind('ppo'))),
 		rloo: keyTable(kind('rloo'), own(kind('rloo'))),
 		dpo: keyTable(kind('dpo'), own(kind('dpo'))),

@@ -2,6 +2,7 @@ import { visibleLine } from '../report/visibleText.ts';
 import { type Described, describeBuiltName } from './builtNames.ts';
 import { describeDeviceName } from './deviceNames.ts';
 import { clippingMetrics } from './groups/clippingMetrics.ts';
+import { curriculumMetrics } from './groups/curriculumMetrics.ts';
 import { environmentMetrics } from './groups/environmentMetrics.ts';
 import { headMetrics } from './groups/headMetrics.ts';
 import { lengthMetrics } from './groups/lengthMetrics.ts';
@@ -19,6 +20,7 @@ import { ownName } from './ownName.ts';
 /** All metrics with fixed names. Names and definitions follow TRL 1.13 for metrics that TRL has. */
 const entries: Readonly<Record<string, MetricEntry>> = {
 	...rewardMetrics,
+	...curriculumMetrics,
 	...headMetrics,
 	...preferenceMetrics,
 	...policyMetrics,

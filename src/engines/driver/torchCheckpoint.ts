@@ -143,5 +143,6 @@ function progressOf(
 		best,
 		evaluatedAt,
 		entropyBonus: null,
+		curriculum: null,
 	};
 }

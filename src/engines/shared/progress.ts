@@ -1,3 +1,4 @@
+import type { PassRates } from '../../core/curriculum/passRates.ts';
 import type { EntropyBonus } from '../../core/grpo/entropyBonus.ts';
 import type { Hyperparameters } from '../../protocol/control.ts';
 
@@ -24,6 +25,14 @@ export interface Progress {
 	evaluatedAt: number | null;
 	/** Entropy bonus of the stage, once it has made an update with one. Reset at the end of the stage. */
 	entropyBonus: EntropyBonus | null;
+	/** Curriculum of the stage, once it has started. Reset at the end of the stage. */
+	curriculum: CurriculumProgress | null;
+}
+
+/** Pass rates of the problems that a stage chooses from. Replaced as a whole, never modified. */
+export interface CurriculumProgress extends PassRates {
+	/** Number of problems read before the first of these. */
+	readonly first: number;
 }
 
 export function startOfRun(): Progress {
@@ -37,5 +46,6 @@ export function startOfRun(): Progress {
 		best: null,
 		evaluatedAt: null,
 		entropyBonus: null,
+		curriculum: null,
 	};
 }

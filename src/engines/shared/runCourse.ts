@@ -299,6 +299,7 @@ export abstract class RunCourse implements GateHooks {
 		this.progress.stageStep = 0;
 		this.progress.hyperparameters = {};
 		this.progress.entropyBonus = null;
+		this.progress.curriculum = null;
 	}
 
 	#heldOut(): EvaluationSettings {

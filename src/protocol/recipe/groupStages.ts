@@ -1,3 +1,4 @@
+import { curriculumKeys } from './curriculumKeys.ts';
 import { choice, count, flag, real } from './recipeFields.ts';
 import { bareKey, type KeyFacts, key, type Lack, live, sameAs, stageOf } from './recipeKey.ts';
 import { samplerKeys } from './samplerKeys.ts';
@@ -43,6 +44,7 @@ const groups = {
 	num_generations: generations('Completions per prompt, G.', 2, 8),
 	...batches,
 	...scoredSampling,
+	...curriculumKeys,
 };
 
 const beta = (words: string) =>

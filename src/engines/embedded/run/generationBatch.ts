@@ -3,6 +3,7 @@ import type { Metrics } from '../../../core/grpo/stepMetrics.ts';
 import type { RolloutEpisode } from '../../../protocol/rolloutEpisode.ts';
 import type { BatchScore } from '../../shared/scoreBatch.ts';
 import { advantagesOf } from './advantagesOf.ts';
+import { chosenProblems } from './curriculum/chosenProblems.ts';
 import { scoredEpisodes } from './episodes/episodeBatch.ts';
 import { episodeMetrics } from './episodes/episodeMetrics.ts';
 import type { PosedProblem } from './problemFeed.ts';
@@ -21,15 +22,19 @@ export interface GenerationBatch {
 	/** For each reward, the number of sampled rows on which it failed. Omits rewards without failures. */
 	readonly errors: ReadonlyMap<string, number>;
 	/**
-	 * Values that rewards passed to TRL's `log_metric`, and metrics of episodes. With several rounds, contains only the
+	 * Values that rewards passed to TRL's `log_metric`, and metrics of episodes and of the curriculum. With several rounds, contains only the
 	 * values that rewards logged in the last one.
 	 */
 	readonly metrics: Metrics;
 }
 
-async function sampleGroups(host: SamplingHost, stage: SamplingStage, round: number): Promise<ScoredGroups> {
+async function sampleGroups(
+	host: SamplingHost,
+	stage: SamplingStage,
+	posed: readonly PosedProblem[],
+	round: number,
+): Promise<ScoredGroups> {
 	const { parts, progress } = host;
-	const posed = parts.feed.nextPosed(stage.prompts_per_step, stage.max_completion_length);
 	const problems = posed.flatMap((problem) => new Array<PosedProblem>(stage.num_generations).fill(problem));
 	const seeds = problems.map((_, i) => `${parts.recipe.seed}/sample/${progress.generations}/${round}/${i}`);
 	return parts.episodes === null
@@ -101,12 +106,13 @@ export async function retried<T>(host: StageHost, sample: () => Promise<T>): Pro
 export async function sampleBatch(host: SamplingHost, stage: SamplingStage): Promise<GenerationBatch> {
 	const { progress, parts } = host;
 	const { cursor } = parts.feed;
-	const { tokens } = progress;
+	const { tokens, curriculum } = progress;
 	try {
 		return await takeBatch(host, stage);
 	} catch (error) {
 		parts.feed.cursor = cursor;
 		progress.tokens = tokens;
+		progress.curriculum = curriculum;
 		throw error;
 	}
 }
@@ -121,8 +127,10 @@ async function takeBatch(host: SamplingHost, stage: SamplingStage): Promise<Gene
 	const episodes: RolloutEpisode[] = [];
 	let sampled = 0;
 	let sampledTokens = 0;
+	const chosen = chosenProblems(host, stage);
 	for (let round = 0; ; round++) {
-		const { rows, failures, metrics: logged } = await sampleGroups(host, stage, round);
+		const posed = chosen?.next(round) ?? host.parts.feed.nextPosed(stage.prompts_per_step, stage.max_completion_length);
+		const { rows, failures, metrics: logged } = await sampleGroups(host, stage, posed, round);
 		metrics = { ...metrics, ...logged };
 		for (const failure of failures) {
 			if (failure.failed > host.parts.recipe.scoring.pauseAbove * failure.rows) throw new ScoringFailed(failure);
@@ -137,6 +145,7 @@ async function takeBatch(host: SamplingHost, stage: SamplingStage): Promise<Gene
 			if (episode !== undefined) episodes.push(episode);
 		}
 		const { dead: isDead } = advantagesOf(host, stage, rows);
+		chosen?.record(rows, isDead);
 		for (const [g, gone] of isDead.entries()) {
 			const group = rows.slice(g * size, (g + 1) * size);
 			if (stage.dynamic_sampling === true && gone) dead.push(...group);
@@ -146,5 +155,6 @@ async function takeBatch(host: SamplingHost, stage: SamplingStage): Promise<Gene
 	}
 	host.progress.generations++;
 	const rollouts = [...live, ...dead].slice(0, wanted);
-	return { rollouts, sampled, sampledTokens, errors, metrics: { ...metrics, ...episodeMetrics(episodes) } };
+	const own = { ...episodeMetrics(episodes), ...chosen?.metrics() };
+	return { rollouts, sampled, sampledTokens, errors, metrics: { ...metrics, ...own } };
 }

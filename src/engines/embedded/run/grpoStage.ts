@@ -6,6 +6,7 @@ import { advantagesOf } from './advantagesOf.ts';
 import type { BatchesAhead } from './ahead/batchesAhead.ts';
 import { batchesAhead, nextBatch, stalenessMetrics } from './ahead/nextBatch.ts';
 import { addBatchMetrics, BarrenWatch, writeBatch } from './batchReport.ts';
+import { openCurriculum } from './curriculum/openCurriculum.ts';
 import { objectiveOf } from './objectiveOf.ts';
 import { observationTerms } from './observationTerms.ts';
 import { prepareSampler, samplerInputs, samplerMetrics } from './samplerTerms.ts';
@@ -118,6 +119,7 @@ export async function runGrpoStage(
 ): Promise<Verdict> {
 	const { parts, progress } = host;
 	const barren = new BarrenWatch(host);
+	openCurriculum(host, stageInForce());
 	ahead.restore(host, stageInForce(), batchesAhead(stageInForce()));
 	for (;;) {
 		let start = performance.now();

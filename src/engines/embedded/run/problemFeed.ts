@@ -19,6 +19,13 @@ export interface WorkedProblem extends PosedProblem {
 	readonly tokens: readonly number[];
 }
 
+/** Different problems that a stage chooses from. */
+export interface ProblemPool {
+	readonly problems: readonly Problem[];
+	/** Cursor after the last problem that was read for the pool. */
+	readonly end: number;
+}
+
 /** Number of consecutive unusable rows after which the feed gives up on the dataset. */
 const patience = 10_000;
 
@@ -48,6 +55,8 @@ export class ProblemFeed {
 	/** Number of skipped rows, shared with copies. */
 	#leftOut = { count: 0 };
 	cursor = 0;
+	/** Problems that the stage chooses from by their pass rates; null if it reads them in order. */
+	pool: ProblemPool | null = null;
 
 	constructor(options: FeedOptions) {
 		this.#options = options;
@@ -64,17 +73,46 @@ export class ProblemFeed {
 		const feed = new ProblemFeed(this.#options);
 		feed.cursor = this.cursor;
 		feed.#leftOut = this.#leftOut;
+		feed.pool = this.pool;
 		return feed;
 	}
 
 	/** Returns the next n problems that leave room for `completionLength` tokens. */
 	nextPosed(n: number, completionLength: number): PosedProblem[] {
-		return this.#take(n, (problem) => {
-			const posed = this.pose(problem);
-			return posed.promptTokens.length + completionLength <= this.#context
-				? posed
-				: `longer than the context of ${this.#context} tokens`;
-		});
+		return this.#take(n, (problem) => this.#posable(problem, completionLength));
+	}
+
+	#posable(problem: Problem, completionLength: number): PosedProblem | string {
+		const posed = this.pose(problem);
+		return posed.promptTokens.length + completionLength <= this.#context
+			? posed
+			: `longer than the context of ${this.#context} tokens`;
+	}
+
+	/**
+	 * Reads up to `size` different problems from the given place on, each with room for `completionLength` tokens. Does not
+	 * move the cursor.
+	 */
+	readPool(first: number, size: number, completionLength: number): ProblemPool {
+		const { trainingRows } = this.#source;
+		const keys = new Set<string>();
+		const problems: Problem[] = [];
+		let end = first;
+		// From the middle of an epoch, the next one contains the rows that have been read.
+		const last = trainingRows === undefined ? Number.POSITIVE_INFINITY : first + 2 * trainingRows;
+		for (let missed = 0; problems.length < size && end < last && missed < patience; missed++) {
+			const problem = this.#source.training(this.#seed, end++);
+			if (keys.has(problem.key)) continue;
+			const posed = this.#posable(problem, completionLength);
+			keys.add(problem.key);
+			if (typeof posed === 'string') {
+				this.#noteLeftOut(posed);
+				continue;
+			}
+			problems.push(problem);
+			missed = -1;
+		}
+		return { problems, end };
 	}
 
 	/** Returns the next problem as it is, with its number. */
@@ -108,6 +146,11 @@ export class ProblemFeed {
 		return { problem, prompt, promptTokens: this.#tokenizer.encodePrompt(prompt) };
 	}
 
+	#noteLeftOut(why: string): void {
+		const count = ++this.#leftOut.count;
+		if ((count & (count - 1)) === 0) this.#onLeftOut(count, why);
+	}
+
 	#take<T extends PosedProblem>(n: number, accept: (problem: Problem) => T | string): T[] {
 		const taken: T[] = [];
 		for (let missed = 0; taken.length < n; ) {
@@ -117,8 +160,7 @@ export class ProblemFeed {
 				missed = 0;
 				continue;
 			}
-			const count = ++this.#leftOut.count;
-			if ((count & (count - 1)) === 0) this.#onLeftOut(count, result);
+			this.#noteLeftOut(result);
 			if (++missed === patience) {
 				throw new Failure(
 					'invalid',

@@ -7,6 +7,7 @@ import { sequenceMetrics } from '../../../core/rloo/sequenceLoss.ts';
 import type { PerToken, RlooRow, ScoredBy, UpdateResult } from '../learner.ts';
 import { addBatchMetrics, BarrenWatch, writeBatch } from './batchReport.ts';
 import { clipRange } from './clipRange.ts';
+import { openCurriculum } from './curriculum/openCurriculum.ts';
 import { type GenerationBatch, nextGeneration } from './generationBatch.ts';
 import { checkFinite, optimizerSettings, type StageHost, type Verdict } from './stageHost.ts';
 import { partition, type TrainingRow, trainingRows } from './trainingRow.ts';
@@ -91,6 +92,7 @@ export async function runRlooStage(host: StageHost, stageInForce: () => Resolved
 	const { parts, progress, watch } = host;
 	const { learner } = parts;
 	const barren = new BarrenWatch(host);
+	openCurriculum(host, stageInForce());
 	for (;;) {
 		let start = performance.now();
 		let stage = stageInForce();

@@ -1,3 +1,4 @@
+import type { CurriculumSettings } from '../../../core/curriculum/chooseProblems.ts';
 import type { AdvantageKeys } from '../../../core/grpo/advantages/advantageSettings.ts';
 import type { RolloutEpisode } from '../../../protocol/rolloutEpisode.ts';
 import type { Message } from '../../../protocol/rolloutLine.ts';
@@ -14,6 +15,14 @@ export interface SamplingStage extends AdvantageKeys {
 	readonly temperature: number;
 	readonly dynamic_sampling?: boolean;
 	readonly max_resamples?: number;
+	readonly curriculum?: CurriculumKeys | undefined;
+}
+
+/** How a stage chooses its problems. */
+export interface CurriculumKeys extends CurriculumSettings {
+	/** Number of problems to choose from; default: those of the data. */
+	readonly problems?: number | undefined;
+	readonly decay: number;
 }
 
 /** A sampled completion. */

@@ -53,7 +53,7 @@ export interface RunData {
 export interface SamplingHost
 	extends Pick<StageHost, 'parts' | 'watch' | 'interrupt' | 'sample' | 'noteOutput' | 'noteFailures'> {
 	/** Counters that sampling reads and advances. */
-	readonly progress: Pick<Progress, 'step' | 'generations' | 'tokens'>;
+	readonly progress: Pick<Progress, 'step' | 'generations' | 'tokens' | 'curriculum'>;
 }
 
 /** Services that a run provides to its stages. */

@@ -73,6 +73,7 @@ function progressOf({ state }: StoredCheckpoint): Progress {
 		best: state.best,
 		evaluatedAt: state.evaluatedAt,
 		entropyBonus: state.entropyBonus ?? null,
+		curriculum: state.curriculum ?? null,
 	};
 }
 

@@ -203,6 +203,7 @@ export class TrainingRun extends RunCourse implements StageHost {
 				best: progress.best,
 				evaluatedAt: progress.evaluatedAt,
 				...(progress.entropyBonus === null ? {} : { entropyBonus: progress.entropyBonus }),
+				...(progress.curriculum === null ? {} : { curriculum: progress.curriculum }),
 				shape: parts.learner.shape,
 				vocabulary: this.#vocabulary,
 				versions: engineVersions(),

@@ -134,6 +134,18 @@ describe('features missing from the embedded engine', () => {
 		],
 		...contradictions.map(([more, fault]): [object, RegExp] => [stage(more), fault]),
 		[
+			stage({ curriculum: { sampling: 'range', target: 0.3 } }),
+			/^stages\[0\]\.curriculum\.target: Only used with "sampling": "target"/,
+		],
+		[
+			stage({ curriculum: { min_pass_rate: 0.9, max_pass_rate: 0.9 } }),
+			/^stages\[0\]\.curriculum\.max_pass_rate: .*greater than "min_pass_rate"/,
+		],
+		[
+			stage({ curriculum: { min_pass_rate: 0.9 } }),
+			/^stages\[0\]\.curriculum\.min_pass_rate: .*less than "max_pass_rate"/,
+		],
+		[
 			stage({ max_staleness: 3, steps_per_generation: 2, num_iterations: 2 }),
 			/^stages\[0\]\.max_staleness: .* at least the number of updates per batch/,
 		],
@@ -205,6 +217,7 @@ describe('features missing from the pytorch engine', () => {
 		[stage({ control: 'shuffle' }), /^stages\[0\]\.control: TRL cannot shuffle advantages/],
 		[stage({ loss_type: 'luspo' }), /^stages\[0\]\.loss_type: .*"importance_sampling_level": "sequence"/],
 		...contradictions.map(([more, fault]): [object, RegExp] => [stage(more), fault]),
+		[stage({ curriculum: {} }), /^stages\[0\]\.curriculum: TRL reads prompts in the order of the data/],
 		[stage({ importance_sampling_level: 'sequence_token' }), /^stages\[0\]\.importance_sampling_level: .*"sequence"/],
 		[
 			stage({ delta: 3, trainer: { delta: 4 } }),

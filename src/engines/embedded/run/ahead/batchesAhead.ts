@@ -1,5 +1,6 @@
 import { type Deferred, deferred } from '../../../../base/async.ts';
 import { Failure } from '../../../../base/failure.ts';
+import type { Progress } from '../../../shared/progress.ts';
 import { Stopwatch } from '../../../shared/stopwatch.ts';
 import { type GenerationBatch, sampleBatch } from '../generationBatch.ts';
 import type { SamplingStage } from '../rollout.ts';
@@ -19,6 +20,7 @@ interface Outcome extends Omit<BatchAhead, 'order'> {
 	readonly cursor: number;
 	readonly generations: number;
 	readonly tokens: number;
+	readonly curriculum: Progress['curriculum'];
 }
 
 interface Pending {
@@ -97,6 +99,7 @@ export class BatchesAhead {
 		parts.feed.cursor = outcome.cursor;
 		progress.generations = outcome.generations;
 		progress.tokens = outcome.tokens;
+		progress.curriculum = outcome.curriculum;
 		const { batch, generateSeconds } = outcome;
 		return { batch, order: head.order, generateSeconds };
 	}
@@ -150,10 +153,10 @@ async function sampled(host: AheadHost, { order, stage }: Pending, before: Outco
 	const { learner } = host.parts;
 	const feed = host.parts.feed.copy();
 	if (before !== null) feed.cursor = before.cursor;
-	const { generations, tokens } = before ?? host.progress;
+	const { generations, tokens, curriculum } = before ?? host.progress;
 	const own: SamplingHost = {
 		parts: { ...host.parts, feed },
-		progress: { step: order.firstStep - 1, generations, tokens },
+		progress: { step: order.firstStep - 1, generations, tokens, curriculum },
 		watch: new Stopwatch(),
 		interrupt: host.interrupt,
 		sample: (request) => learner.sample({ ...request, of: 'sampler' }),
@@ -168,5 +171,6 @@ async function sampled(host: AheadHost, { order, stage }: Pending, before: Outco
 		cursor: feed.cursor,
 		generations: own.progress.generations,
 		tokens: own.progress.tokens,
+		curriculum: own.progress.curriculum,
 	};
 }

@@ -1,0 +1,64 @@
+import type { MetricEntry } from '../metricEntry.ts';
+
+const problems = 'fraction of the problems in the curriculum, before the generation batch';
+
+/** Metrics of stages with "curriculum". */
+export const curriculumMetrics: Readonly<Record<string, MetricEntry>> = {
+	'curriculum/pass_rate': {
+		title: 'Estimated pass rate',
+		unit: 'share',
+		group: 'reward',
+		better: 'up',
+		over: 'mean over the problems that were sampled before the generation batch',
+		explanation:
+			'Pass rate that is expected of a problem after its results so far. Problems that have not been sampled for a long time count with their old results.',
+		rises: 'More problems are solved.',
+	},
+	'curriculum/dead_avoided': {
+		title: 'Dead groups avoided',
+		unit: 'number',
+		group: 'reward',
+		better: 'up',
+		over: 'groups sampled for the generation batch',
+		explanation:
+			'Fraction of groups expected to be dead if problems that were sampled before had been chosen uniformly, minus the actual fraction. Negative with uniform sampling, because the estimate is cautious.',
+		healthy: 'above 0',
+		falls: 'Problems of medium difficulty are running out.',
+	},
+	'curriculum/new': {
+		title: 'Problems not sampled yet',
+		unit: 'share',
+		group: 'reward',
+		better: null,
+		over: problems,
+		explanation: 'Problems without any results. Their pass rate is assumed to be anything from 0 to 1.',
+	},
+	'curriculum/hard': {
+		title: 'Hard problems',
+		unit: 'share',
+		group: 'reward',
+		better: 'down',
+		over: problems,
+		explanation: 'Problems whose estimated pass rate is below min_pass_rate.',
+		rises: 'Problems sampled for the first time are too hard, or the policy is forgetting.',
+	},
+	'curriculum/medium': {
+		title: 'Problems of medium difficulty',
+		unit: 'share',
+		group: 'reward',
+		better: null,
+		over: problems,
+		explanation: 'Problems whose estimated pass rate is between min_pass_rate and max_pass_rate. They teach most.',
+		healthy: 'above 0',
+		falls: 'Problems are solved. If all others are hard, the policy has reached its limit on this data.',
+	},
+	'curriculum/easy': {
+		title: 'Easy problems',
+		unit: 'share',
+		group: 'reward',
+		better: null,
+		over: problems,
+		explanation: 'Problems whose estimated pass rate is above max_pass_rate.',
+		rises: 'Problems are solved.',
+	},
+};
