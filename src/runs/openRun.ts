@@ -2,7 +2,7 @@ import { realpath } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { ownFormat } from './annotationFolder.ts';
-import { findFormats } from './importers/findFormats.ts';
+import { findFormats, firstFormat } from './importers/findFormats.ts';
 import { type ForeignOptions, ForeignRun } from './importers/foreignRun.ts';
 import { formats } from './importers/formats.ts';
 import type { RunFormat } from './importers/runFormat.ts';
@@ -31,11 +31,11 @@ export async function openRun(folder: string, options: OpenOptions = {}): Promis
 /** Returns the format of a run, or null for our own. Fails with `invalid` if the folder is not a run. */
 export async function formatOf(folder: string, wanted?: string): Promise<RunFormat | null> {
 	if (wanted === ownFormat || (wanted === undefined && (await isRunFolder(folder)))) return null;
-	const found = await findFormats(folder);
 	const chosen = wanted ?? (await new RunRegistry().readerOf(folder));
-	const format = found.find(({ name }) => name === chosen) ?? (wanted === undefined ? found[0] : undefined);
-	if (format !== undefined) return format;
-	if (wanted !== undefined) throw noRunOf(wanted, resolve(folder), found);
+	const path = await realpath(folder).catch(() => resolve(folder));
+	const format = await firstFormat(path, chosen);
+	if (format !== null && (wanted === undefined || format.name === wanted)) return format;
+	if (wanted !== undefined) throw noRunOf(wanted, resolve(folder), await findFormats(folder));
 	throw noRun(resolve(folder));
 }
 

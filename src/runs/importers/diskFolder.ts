@@ -19,6 +19,9 @@ const deepest = 12;
 /** Listings up to this length are cached until the folder changes. */
 const longestKept = 20_000;
 const keptListings = 256;
+const chunkNames = 512;
+/** Steps are listed again each time if more folders than these determine them. */
+const maxSeen = 64;
 /** Worst-case resolution of folder timestamps. */
 const coarsestMs = 2500;
 const passedOver = new Set(['node_modules', '__pycache__', 'site-packages', 'wandb']);
@@ -36,6 +39,22 @@ export interface PathMatch {
 	readonly parts: PathParts;
 }
 
+/** Modification times of the folders that determine a result, by relative path; NaN for those that do not exist. */
+type SeenFolders = Map<string, number>;
+
+interface ByStep {
+	readonly steps: ReadonlyMap<number, readonly PathMatch[]>;
+	readonly seen: SeenFolders;
+}
+
+interface Walk {
+	/** Maximum number of names to read per folder. */
+	readonly names: number;
+	readonly seen?: SeenFolders;
+	/** Remaining number of folders to enter. */
+	folders: number;
+}
+
 interface Listing {
 	readonly entries: readonly Entry[];
 	readonly modifiedMs: number;
@@ -45,6 +64,7 @@ interface Listing {
 export class DiskFolder implements FolderView {
 	readonly path: string;
 	readonly #listings = new Map<string, Listing>();
+	readonly #byStep = new Map<PathPattern, ByStep>();
 	/** Relative paths of folders with more names than can be read. */
 	readonly cut = new Set<string>();
 
@@ -120,16 +140,51 @@ export class DiskFolder implements FolderView {
 	/**
 	 * Yields matching files in no particular order.
 	 * @param options `until`: a segment to stop at, yielding the paths up to it, which can be folders; `within`: the
-	 * result of an earlier match of the segments before `from`; `names`: maximum number of names to read per folder
+	 * result of an earlier match of the segments before `from`; `names`: maximum number of names to read per folder;
+	 * `seen`: receives the folders that the result depends on
 	 */
 	async *matches(
 		pattern: PathPattern,
-		options: { until?: number; from?: number; within?: PathMatch; names?: number } = {},
+		options: { until?: number; from?: number; within?: PathMatch; names?: number; seen?: SeenFolders } = {},
 	): AsyncGenerator<PathMatch> {
-		const { until = pattern.segments.length - 1, from = 0, within = { path: '', parts: {} } } = options;
-		const budget = { folders: maxFolders };
-		const names = options.names ?? maxNames;
-		yield* this.#walk(pattern, from, until, within, 0, names, budget);
+		const { until = pattern.segments.length - 1, from = 0, within = { path: '', parts: {} }, seen } = options;
+		const walk: Walk = {
+			names: options.names ?? maxNames,
+			folders: maxFolders,
+			...(seen === undefined ? {} : { seen }),
+		};
+		yield* this.#walk(pattern, from, until, within, 0, walk);
+	}
+
+	/**
+	 * Returns the matches up to the segment with the step, by step and in no particular order within a step. They are kept
+	 * until a folder changes: searches open thousands of steps one after another, each of which would list all of them.
+	 */
+	async byStep(pattern: PathPattern): Promise<ReadonlyMap<number, readonly PathMatch[]>> {
+		const kept = this.#byStep.get(pattern);
+		if (kept !== undefined && (await this.#unchanged(kept.seen))) return kept.steps;
+		const steps = new Map<number, PathMatch[]>();
+		const seen: SeenFolders = new Map();
+		for await (const match of this.matches(pattern, { until: pattern.stepSegment, seen })) {
+			const step = stepIn(match.parts);
+			if (step === null) continue;
+			const known = steps.get(step);
+			if (known === undefined) steps.set(step, [match]);
+			else known.push(match);
+		}
+		// A folder that has just changed can change again without a new timestamp.
+		const settled = [...seen.values()].every((ms) => Number.isNaN(ms) || Math.abs(Date.now() - ms) > coarsestMs);
+		if (settled && seen.size <= maxSeen) this.#byStep.set(pattern, { steps, seen });
+		else this.#byStep.delete(pattern);
+		return steps;
+	}
+
+	async #unchanged(seen: SeenFolders): Promise<boolean> {
+		for (const [path, modifiedMs] of seen) {
+			const info = await lstat(join(this.path, path)).catch(() => null);
+			if (!Object.is(info?.isDirectory() ? info.mtimeMs : Number.NaN, modifiedMs)) return false;
+		}
+		return true;
 	}
 
 	async *#walk(
@@ -138,78 +193,89 @@ export class DiskFolder implements FolderView {
 		until: number,
 		{ path, parts }: PathMatch,
 		depth: number,
-		names: number,
-		budget: { folders: number },
+		walk: Walk,
 	): AsyncGenerator<PathMatch> {
 		const segment = pattern.segments[at];
-		if (segment === undefined || --budget.folders < 0) return;
+		if (segment === undefined || --walk.folders < 0) return;
 		const last = at === pattern.segments.length - 1;
 		const below = (name: string) => (path === '' ? name : `${path}/${name}`);
 		if (segment.kind === 'name') {
 			const inner = below(segment.name);
 			const info = await lstat(join(this.path, inner)).catch(() => null);
+			if (!last) walk.seen?.set(inner, info?.isDirectory() ? info.mtimeMs : Number.NaN);
 			if (info === null || !(last ? info.isFile() : info.isDirectory())) return;
 			if (at === until) yield { path: inner, parts };
-			else yield* this.#walk(pattern, at + 1, until, { path: inner, parts }, 0, names, budget);
+			else yield* this.#walk(pattern, at + 1, until, { path: inner, parts }, 0, walk);
 			return;
 		}
 		if (segment.kind === 'any') {
-			yield* this.#walk(pattern, at + 1, until, { path, parts }, 0, names, budget);
+			yield* this.#walk(pattern, at + 1, until, { path, parts }, 0, walk);
 			if (depth >= deepest) return;
-			for await (const { name, folder } of this.#entries(path, names)) {
-				if (!folder || name.startsWith('.') || passedOver.has(name)) continue;
-				yield* this.#walk(pattern, at, until, { path: below(name), parts }, depth + 1, names, budget);
+			for await (const entries of this.#entries(path, walk)) {
+				for (const { name, folder } of entries) {
+					if (!folder || name.startsWith('.') || passedOver.has(name)) continue;
+					yield* this.#walk(pattern, at, until, { path: below(name), parts }, depth + 1, walk);
+				}
 			}
 			return;
 		}
-		for await (const { name, folder } of this.#entries(path, names)) {
-			if (folder === last) continue;
-			const part = pattern.part(at, name);
-			if (part === null) continue;
-			const match = { path: below(name), parts: { ...parts, ...part } };
-			if (at === until) yield match;
-			else yield* this.#walk(pattern, at + 1, until, match, 0, names, budget);
+		for await (const entries of this.#entries(path, walk)) {
+			for (const { name, folder } of entries) {
+				if (folder === last) continue;
+				const part = pattern.part(at, name);
+				if (part === null) continue;
+				const match = { path: below(name), parts: { ...parts, ...part } };
+				if (at === until) yield match;
+				else yield* this.#walk(pattern, at + 1, until, match, 0, walk);
+			}
 		}
 	}
 
 	/**
-	 * Yields the entries in a folder in chunks, because reading a hundred thousand names at once would block the event
-	 * loop.
+	 * Yields the entries in a folder in chunks. Reading a hundred thousand names at once would block the event loop, and
+	 * yielding them one at a time would take longer than comparing them with a pattern.
 	 */
-	async *#entries(path: string, limit: number): AsyncGenerator<Entry> {
+	async *#entries(path: string, { names: limit, seen }: Walk): AsyncGenerator<readonly Entry[]> {
 		const absolute = join(this.path, path);
 		const info = await lstat(absolute).catch(() => null);
+		seen?.set(path, info?.isDirectory() ? info.mtimeMs : Number.NaN);
 		if (info === null || !info.isDirectory()) return;
 		const kept = this.#listings.get(path);
 		const turns = new Turns();
 		if (kept !== undefined && kept.modifiedMs === info.mtimeMs) {
-			for (const entry of kept.entries) {
-				yield entry;
+			for (let at = 0; at < kept.entries.length; at += chunkNames) {
+				yield kept.entries.slice(at, at + chunkNames);
 				if (turns.due) await turns.pass();
 			}
 			return;
 		}
 		const entries: Entry[] = [];
-		let seen = 0;
+		let chunk: Entry[] = [];
+		let count = 0;
 		try {
-			for await (const entry of await opendir(absolute, { bufferSize: 512 })) {
-				if (++seen > limit) {
+			for await (const entry of await opendir(absolute, { bufferSize: chunkNames })) {
+				if (++count > limit) {
 					if (limit === maxNames) this.cut.add(path);
 					break;
 				}
-				if (turns.due) await turns.pass();
 				const plain = plainEntry(entry);
 				if (plain === null) continue;
 				if (entries.length < longestKept) entries.push(plain);
-				yield plain;
+				chunk.push(plain);
+				if (chunk.length < chunkNames) continue;
+				yield chunk;
+				chunk = [];
+				if (turns.due) await turns.pass();
 			}
 		} catch {
 			// The folder was removed in the meantime. The names read so far are as valid as an earlier listing.
+			if (chunk.length > 0) yield chunk;
 			return;
 		}
+		if (chunk.length > 0) yield chunk;
 		// A folder that has just changed can change again without a new timestamp.
 		const settled = Math.abs(Date.now() - info.mtimeMs) > coarsestMs;
-		if (!settled || seen > longestKept) return;
+		if (!settled || count > longestKept) return;
 		this.#listings.set(path, { entries, modifiedMs: info.mtimeMs });
 		if (this.#listings.size > keptListings) this.#listings.delete(this.#listings.keys().next().value as string);
 	}

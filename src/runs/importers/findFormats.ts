@@ -10,9 +10,17 @@ export async function findFormats(folder: string, of: readonly RunFormat[] = for
 	// All formats share one view, so that folders are listed only once.
 	const view = new DiskFolder(path);
 	const found: RunFormat[] = [];
-	for (const format of of) {
-		// A folder that cannot be read does not match.
-		if (await format.recognize(view).catch(() => false)) found.push(format);
-	}
+	for (const format of of) if (await matches(format, view)) found.push(format);
 	return found;
 }
+
+/** Returns the first format that matches a folder: `chosen` if it does, otherwise the most likely one; null if none does. */
+export async function firstFormat(folder: string, chosen: string | undefined): Promise<RunFormat | null> {
+	const view = new DiskFolder(folder);
+	const preferred = formats.filter(({ name }) => name === chosen);
+	for (const format of [...preferred, ...formats]) if (await matches(format, view)) return format;
+	return null;
+}
+
+/** A folder that cannot be read does not match. */
+const matches = (format: RunFormat, view: DiskFolder) => format.recognize(view).catch(() => false);

@@ -5,7 +5,7 @@ import { Annotations } from './annotations.ts';
 import { type DiskFolder, type PathMatch, sortMatches } from './diskFolder.ts';
 import type { FoundFile } from './folderView.ts';
 import type { StepFile } from './foreignStep.ts';
-import { filledPath, PathPattern, stepIn } from './pathPattern.ts';
+import { filledPath, PathPattern } from './pathPattern.ts';
 import type { AnnotationFiles, RolloutFiles, RunFormat } from './runFormat.ts';
 import { StepPieces } from './stepPieces.ts';
 
@@ -104,11 +104,9 @@ export class RolloutSteps {
 				}
 				continue;
 			}
-			const until = pattern.stepSegment;
-			for await (const match of this.#disk.matches(pattern, { until })) {
-				const step = stepIn(match.parts);
-				if (step !== null && (await this.#leadsToFile(files, pattern, match, learned))) {
-					add(step, { files, pattern, match });
+			for (const [step, matches] of await this.#disk.byStep(pattern)) {
+				for (const match of matches) {
+					if (await this.#leadsToFile(files, pattern, match, learned)) add(step, { files, pattern, match });
 				}
 			}
 		}
@@ -136,8 +134,7 @@ export class RolloutSteps {
 			if (this.#format.hasSteps || step === 0) yield* this.#disk.matches(pattern);
 			return;
 		}
-		for await (const start of this.#disk.matches(pattern, { until })) {
-			if (stepIn(start.parts) !== step) continue;
+		for (const start of (await this.#disk.byStep(pattern)).get(step) ?? []) {
 			if (until === pattern.segments.length - 1) yield start;
 			else yield* this.#disk.matches(pattern, { from: until + 1, within: start });
 		}
