@@ -216,22 +216,40 @@ class Parser {
 const shortestLiteral = 3;
 
 /**
+ * Runs of characters that all JSON writers encode identically. Besides their other case, k and s also match the Kelvin
+ * sign and the long s, which are not ASCII. In `messages`, arguments of calls are formatted again, so that numbers and
+ * what is between strings can differ.
+ */
+const safeRuns = {
+	text: { exact: /[ !#-%(-.0-;=?-[\]-~]+/g, anyCase: /[ !#-%(-.0-;=?-[\]-jl-rt-~]+/g },
+	messages: { exact: /[ !#-%(-+\-.;=?-Z^-z|~]+/g, anyCase: /[ !#-%(-+\-.;=?-Z^-jl-rt-z|~]+/g },
+} as const;
+
+/** Words that readers insert: a placeholder for a part of a message, and the value of NaN. */
+const insertedWords = ['part', 'null'];
+
+/**
  * Returns byte sequences such that the JSON encoding of any string that contains one of `texts` contains at least one
  * of the sequences, or null if none can be determined. From each text, takes the longest run of characters that all
  * JSON writers encode identically: printable ASCII without quotes, backslashes and slashes, and without `<`, `>`, `&`,
  * `'`, which some writers escape. If there is no such run of at least three characters, the text is searched for as
  * UTF-8 and as \u escapes, with hex digits in both cases.
+ * @param stored how the strings are stored: as such, or in messages, whose calls have arguments in JSON
  */
-export function literalBytes(texts: readonly string[] | null, caseSensitive: boolean): LiteralBytes[] | null {
+export function literalBytes(
+	texts: readonly string[] | null,
+	caseSensitive: boolean,
+	stored: keyof typeof safeRuns = 'text',
+): LiteralBytes[] | null {
 	if (texts === null || texts.length === 0) return null;
 	const all: LiteralBytes[] = [];
+	const { exact, anyCase } = safeRuns[stored];
 	for (const text of texts) {
-		// Besides their other case, k and s also match the Kelvin sign and the long s, which are not ASCII.
-		const safe = caseSensitive ? /[ !#-%(-.0-;=?-[\]-~]+/g : /[ !#-%(-.0-;=?-[\]-jl-rt-~]+/g;
-		const runs = (caseSensitive ? text : text.replace(/[KS]/g, '"')).match(safe) ?? [];
+		const runs = (caseSensitive ? text.match(exact) : text.replace(/[KS]/g, '"').match(anyCase)) ?? [];
 		const longest = runs.reduce((best, run) => (run.length > best.length ? run : best), '');
 		if (longest.length >= shortestLiteral) {
 			const literal = caseSensitive ? longest : longest.toLowerCase();
+			if (stored === 'messages' && insertedWords.some((word) => word.includes(literal))) return null;
 			all.push({ bytes: Buffer.from(literal), ignoreCase: !caseSensitive });
 			continue;
 		}
@@ -241,6 +259,8 @@ export function literalBytes(texts: readonly string[] | null, caseSensitive: boo
 		);
 		if (foreign === '' || (!caseSensitive && /\p{Cased}|\p{M}/u.test(foreign)) || !foreign.isWellFormed()) return null;
 		if (Buffer.byteLength(foreign) < shortestLiteral) return null;
+		// Invalid bytes are read as U+FFFD, and what is nested too deep as an ellipsis.
+		if (/[\uFFFD…]/.test(foreign)) return null;
 		const escaped = [...Array(foreign.length).keys()]
 			.map((i) => `\\u${foreign.charCodeAt(i).toString(16).padStart(4, '0')}`)
 			.join('');

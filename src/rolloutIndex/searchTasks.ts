@@ -225,9 +225,9 @@ export async function searchStep(
 	let number = 0;
 	try {
 		const { textFiles = null } = rollouts;
-		const scanned = textFiles !== null && pattern.literals !== null;
-		if (scanned && !(await canContain(step.folder, textFiles, pattern.literals, signal))) {
-			return { limited: false, unread };
+		const literals = textFiles?.calls === true ? pattern.messageLiterals : pattern.literals;
+		if (textFiles !== null && literals !== null) {
+			if (!(await canContain(step.folder, textFiles.paths, literals, signal))) return { limited: false, unread };
 		}
 		for await (const placed of rollouts.rollouts(signal)) {
 			number++;

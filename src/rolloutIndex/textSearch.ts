@@ -55,7 +55,12 @@ export function patternOf({ pattern, regex, caseSensitive }: TextQuery): Pattern
 		);
 	}
 	const texts = regex ? requiredTexts(source) : [pattern];
-	return { source, flags, literals: literalBytes(texts, caseSensitive) };
+	return {
+		source,
+		flags,
+		literals: literalBytes(texts, caseSensitive),
+		messageLiterals: literalBytes(texts, caseSensitive, 'messages'),
+	};
 }
 
 interface Piece {

@@ -53,8 +53,11 @@ export interface StepRollouts {
 	 * it, and have an empty completion and a shortened prompt. Absent if no format of this kind has such lists.
 	 */
 	overview?(signal?: AbortSignalLike): AsyncGenerator<PlacedRollout>;
-	/** Files with all texts of completions as JSON strings; absent or null if texts are stored in other ways. */
-	readonly textFiles?: readonly string[] | null;
+	/**
+	 * Files with all texts of completions as JSON strings; absent or null if texts are stored in other ways. `calls`: whether
+	 * completions can contain calls with arguments, which are JSON that can be written differently.
+	 */
+	readonly textFiles?: { readonly paths: readonly string[]; readonly calls: boolean } | null;
 	/** Returns the rollout at a location; fails with `corrupt` if the file has changed in the meantime. */
 	rollout(place: RolloutPlace): Promise<RolloutLine>;
 	close(): Promise<void>;

@@ -58,11 +58,13 @@ export class ForeignStep implements StepRollouts {
 		this.identity = identityOf(files, options.learned);
 	}
 
-	get textFiles(): readonly string[] | null {
+	get textFiles(): NonNullable<StepRollouts['textFiles']> | null {
 		const plain = this.#files.every(({ files, match, pieces }) => {
-			return files.verbatim === true && pieces === null && !match.path.endsWith('.zst');
+			return files.verbatim !== undefined && pieces === null && !match.path.endsWith('.zst');
 		});
-		return plain ? this.#files.map(({ match }) => match.path) : null;
+		if (!plain) return null;
+		const calls = this.#files.some(({ files }) => files.verbatim === 'messages');
+		return { paths: this.#files.map(({ match }) => match.path), calls };
 	}
 
 	rollouts(signal?: AbortSignalLike): AsyncGenerator<PlacedRollout> {

@@ -27,6 +27,8 @@ export type FileForm =
 	/** Transaction log of a W&B run: one record per entry. */
 	| 'wandb';
 
+export type VerbatimText = 'text' | 'messages';
+
 /** How a file is divided into records. */
 export interface FileShape {
 	readonly form: FileForm;
@@ -134,10 +136,11 @@ export interface RolloutFiles extends Files {
 	readonly annotations?: AnnotationFiles;
 	readonly summaries?: SummaryList;
 	/**
-	 * Whether completions are strings in JSON lines of the file itself, so that a search for a text need not parse files
-	 * without it.
+	 * How completions are stored in JSON lines of the file itself, so that a search for a text need not parse files without
+	 * it; absent if they are not, or only in part. `text`: as strings. `messages`: as strings or chats, in which texts are
+	 * strings, and arguments of calls are JSON that can be written differently.
 	 */
-	readonly verbatim?: boolean;
+	readonly verbatim?: VerbatimText;
 	/**
 	 * Parts of a record from which `rollouts` returns the same steps as from all of it, or the same message. Listing the
 	 * steps of records that contain their own reads only these parts.

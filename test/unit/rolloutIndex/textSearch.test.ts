@@ -216,7 +216,7 @@ describe('text search', () => {
 		const opened = await (await openRun(run)).open(5);
 		const literals = [{ bytes: Buffer.from('Kaleidoscope'), ignoreCase: false }];
 		const holds = (step: number) => canContain(run, [`rollouts/${step}.jsonl`], literals, new AbortController().signal);
-		assert.deepEqual(opened.textFiles, ['rollouts/5.jsonl']);
+		assert.deepEqual(opened.textFiles, { paths: ['rollouts/5.jsonl'], calls: false });
 		assert.deepEqual(await Promise.all([1, 2, 3, 4, 5].map(holds)), [true, true, true, true, false]);
 		await opened.close();
 	});

@@ -181,6 +181,7 @@ const rollouts = rolloutSplits.flatMap((kind) =>
 			split: kind,
 			accepts: ({ split }) => (split === 'train') === (kind === 'train'),
 			unlessThere: forms.slice(0, index).map(([other]) => place(other)),
+			...(form === 'jsonl' ? { verbatim: 'messages' } : {}),
 			rollouts: map,
 		}),
 	),

@@ -135,9 +135,16 @@ export const nemoRl: RunFormat = {
 			form: 'jsonl',
 			split: 'train',
 			grouping: 'consecutive',
+			verbatim: 'text',
 			rollouts: nemoRollout,
 		},
-		{ pattern: 'val_data_step{step}.jsonl', form: 'jsonl', split: 'validation', rollouts: nemoValidation },
+		{
+			pattern: 'val_data_step{step}.jsonl',
+			form: 'jsonl',
+			split: 'validation',
+			verbatim: 'messages',
+			rollouts: nemoValidation,
+		},
 	],
 	metrics: [{ pattern: 'tensorboard/**/*tfevents*', form: 'events', metrics: eventMetrics }],
 	notes: [

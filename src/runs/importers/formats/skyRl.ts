@@ -87,6 +87,7 @@ export const skyRl: RunFormat = {
 			form: 'jsonl',
 			split: 'train',
 			accepts: ({ source }) => source !== means,
+			verbatim: 'messages',
 			rollouts: skyRlRollout,
 		}),
 	),

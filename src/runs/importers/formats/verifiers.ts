@@ -20,12 +20,19 @@ export const verifiers: RunFormat = {
 	looksFor: 'traces.jsonl with traces in its rows',
 	hasSteps: false,
 	rollouts: [
-		{ pattern: traces, form: 'jsonl', split: 'train', rollouts: (record) => episodeRollouts(record) },
+		{
+			pattern: traces,
+			form: 'jsonl',
+			split: 'train',
+			verbatim: 'messages',
+			rollouts: (record) => episodeRollouts(record),
+		},
 		{
 			pattern: results,
 			form: 'jsonl',
 			split: 'train',
 			unlessThere: [traces],
+			verbatim: 'messages',
 			rollouts: (record) => episodeRollouts(record),
 		},
 	],

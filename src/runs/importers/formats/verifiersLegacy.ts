@@ -11,7 +11,7 @@ export const verifiersLegacy: RunFormat = {
 	title: 'verifiers (evaluations before v1)',
 	looksFor: 'results.jsonl with example_id and reward in its rows, next to metadata.json',
 	hasSteps: false,
-	rollouts: [{ pattern: rows, form: 'jsonl', split: 'train', rollouts: evaluationRow }],
+	rollouts: [{ pattern: rows, form: 'jsonl', split: 'train', verbatim: 'messages', rollouts: evaluationRow }],
 	metrics: [],
 	notes: [
 		'Evaluations have no steps.',

@@ -65,13 +65,13 @@ export const verl: RunFormat = {
 		'JSONL files named by step with input, output and score in their rows (trainer.rollout_data_dir), or its file log',
 	hasSteps: true,
 	rollouts: [
-		{ pattern: '{step}.jsonl', form: 'jsonl', split: 'train', verbatim: true, rollouts: verlRollout },
+		{ pattern: '{step}.jsonl', form: 'jsonl', split: 'train', verbatim: 'text', rollouts: verlRollout },
 		{
 			pattern: '{folder}/{step}.jsonl',
 			form: 'jsonl',
 			split: 'train',
 			accepts: ({ folder }) => !isValidation(folder ?? ''),
-			verbatim: true,
+			verbatim: 'text',
 			rollouts: verlRollout,
 		},
 		{
@@ -79,7 +79,7 @@ export const verl: RunFormat = {
 			form: 'jsonl',
 			split: 'validation',
 			accepts: ({ folder }) => isValidation(folder ?? ''),
-			verbatim: true,
+			verbatim: 'text',
 			rollouts: verlRollout,
 		},
 	],
