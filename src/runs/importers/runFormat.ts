@@ -39,7 +39,10 @@ export interface FileShape {
 	readonly largest?: number;
 	/** Pattern for the records in a zip archive, such as "samples/{name}.json". */
 	readonly members?: string;
-	/** Name of the list in a file of torch.save. */
+	/**
+	 * Name of the list in a file of torch.save, or "table.column" for a dictionary of columns, with as many rows as that
+	 * column has entries; several alternatives are separated by "|".
+	 */
 	readonly list?: string;
 	/** Table in an SQLite database. */
 	readonly table?: string;

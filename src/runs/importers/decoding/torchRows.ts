@@ -4,7 +4,7 @@ import { ZipArchive } from '../../../files/zipArchive.ts';
 import type { TableShape } from './decodingMessages.ts';
 import { Pickle } from './pickle.ts';
 import { PickledData } from './pickledData.ts';
-import { PickleDict, PickleList } from './pickleValues.ts';
+import { PickleDict, PickleList, PickleNumbers, PickleTensor } from './pickleValues.ts';
 import { answerBytes, largestRow, sizeOf } from './rowLimits.ts';
 
 const readAt = promisify(read);
@@ -27,8 +27,8 @@ interface Opened {
 
 /**
  * A list in a file written by `torch.save`: a zip archive with a pickle and one file per tensor storage
- * (torch/serialization.py). Each entry of the list is a row, to which the plain values next to the list are added. Runs in
- * the decoding thread.
+ * (torch/serialization.py). Each entry of the list is a row, to which the plain values next to the list are added. Rows can
+ * also be stored by column (`tableIn`). Runs in the decoding thread.
  */
 export class TorchRows {
 	readonly #source: { readonly size: number; read(offset: number, length: number): Promise<Buffer> };
@@ -92,9 +92,12 @@ export class TorchRows {
 		this.#archive = { zip, root: member.name.slice(0, -'data.pkl'.length) };
 		const pickle = new Pickle(await zip.read(member, largestPickle));
 		const saved = pickle.read();
-		const list = saved instanceof PickleDict ? saved.get(this.#list) : undefined;
-		if (!(saved instanceof PickleDict) || !(list instanceof PickleList))
-			throw new Error(`it has no list "${this.#list}"`);
+		const data = new PickledData(pickle, (key) => this.#storage(key), largestRow);
+		let list: PickleList | null = null;
+		for (const name of saved instanceof PickleDict ? this.#list.split('|') : []) {
+			list ??= await listIn(saved as PickleDict, name, data);
+		}
+		if (!(saved instanceof PickleDict) || list === null) throw new Error(`it has no list "${this.#list}"`);
 		const names = saved.entries
 			.flatMap(([key, value]) =>
 				typeof key === 'string' && (typeof value === 'number' || typeof value === 'string')
@@ -122,4 +125,42 @@ export class TorchRows {
 		this.#storages.set(key, bytes);
 		return bytes;
 	}
+}
+
+/** Returns the list with a name, or the rows of the columns with a name like "table.column"; null if there is none. */
+async function listIn(saved: PickleDict, name: string, data: PickledData): Promise<PickleList | null> {
+	const [key, column] = name.split('.') as [string, string?];
+	const value = saved.get(key);
+	if (column === undefined) return value instanceof PickleList ? value : null;
+	return value instanceof PickleDict ? tableIn(value, column, data) : null;
+}
+
+/**
+ * Returns the rows of a dictionary of columns, with the columns that have as many entries as `counted`, or null if it has
+ * no such column. A column is a list, such as one with a tensor per row, or a tensor.
+ */
+async function tableIn(table: PickleDict, counted: string, data: PickledData): Promise<PickleList | null> {
+	const columns: [string, readonly unknown[]][] = [];
+	for (const [key, value] of table.entries) {
+		const entries = typeof key === 'string' ? await entriesOf(value, data) : null;
+		if (entries !== null) columns.push([key as string, entries]);
+	}
+	const rows = columns.find(([name]) => name === counted)?.[1].length;
+	if (rows === undefined) return null;
+	const shared = columns.filter(([, entries]) => entries.length === rows).slice(0, maxBeside);
+	return new PickleList(
+		Array.from({ length: rows }, (_, row) => {
+			const dict = new PickleDict();
+			for (const [name, entries] of shared) dict.entries.push([name, entries[row]]);
+			return dict;
+		}),
+	);
+}
+
+/** Returns the entries of a column. Runs of numbers are stored as one entry of a list, so they are read first. */
+async function entriesOf(value: unknown, data: PickledData): Promise<readonly unknown[] | null> {
+	if (value instanceof PickleList && !value.items.some((item) => item instanceof PickleNumbers)) return value.items;
+	if (!(value instanceof PickleList) && !(value instanceof PickleTensor)) return null;
+	const read = await data.of(value);
+	return Array.isArray(read) ? read : null;
 }

@@ -26,7 +26,9 @@ import { conversationOf } from './loggedTraces.ts';
  * (miles/ray/rollout/debug_data.py): one file of torch.save per step with the samples as dictionaries. With
  * `--dump-details FOLDER`, they are in FOLDER/rollout_data; `--save-debug-rollout-data` can give them other names. What slime
  * trained on is in FOLDER/train_data (slime/observability/train_data_utils.py): a list of the same samples, with the values
- * of each token of the response. miles writes one file for each rank, which is not read.
+ * of each token of the response. miles (miles/utils/train_dump_utils.py) writes one file per rank with the samples by column.
+ * Ranks of the same data-parallel group repeat each other, and those of earlier pipeline stages have no log-probabilities.
+ * With context parallelism, a rank has only some of the tokens of a response, so their values are not read.
  */
 
 const names = ['rollout_data/{step}.pt', '{step}.pt', '{name}_{step}.pt'];
@@ -53,18 +55,30 @@ const trainedColumns = [
 	['advantage', 'advantages'],
 ] as const;
 
+/** What a sample was trained with, as recorded by one rank or several. */
+type Trained = readonly Fields[];
+
+/** Returns the first column that has a value for each token of a response. */
+function trainedColumn(trained: Trained, column: string, length: number | null): (number | null)[] | null {
+	for (const record of trained) {
+		const values = numbersOf(record[column]);
+		if (values.length > 0 && values.length === length) return values;
+	}
+	return null;
+}
+
 /** Returns the columns that have a value for each token of a response. */
-function trainedTokens(trained: Fields | null, length: number): Partial<NonNullable<RolloutLine['tokens']>> {
+function trainedTokens(trained: Trained, length: number): Partial<NonNullable<RolloutLine['tokens']>> {
 	const columns = trainedColumns.flatMap(([name, column]) => {
-		const values = numbersOf(trained?.[column]);
-		return values.length === length ? [[name, values] as const] : [];
+		const values = trainedColumn(trained, column, length);
+		return values === null ? [] : [[name, values] as const];
 	});
 	return Object.fromEntries(columns);
 }
 
 /** Returns the advantage that all tokens share, or null. */
-function advantageOf(trained: Fields | null): number | null {
-	const [first = null, ...others] = numbersOf(trained?.advantages);
+function advantageOf(trained: Trained, length: number | null): number | null {
+	const [first = null, ...others] = trainedColumn(trained, 'advantages', length) ?? [];
 	return others.every((value) => value === first) ? first : null;
 }
 
@@ -72,7 +86,7 @@ function advantageOf(trained: Fields | null): number | null {
  * Tokens of the response with the sampler's log-probabilities and what the trainer computed. Texts of single tokens are
  * not recorded.
  */
-function tokensOf(sample: Fields, length: number | null, trained: Fields | null): RolloutLine['tokens'] | undefined {
+function tokensOf(sample: Fields, length: number | null, trained: Trained): RolloutLine['tokens'] | undefined {
 	const ids = listOf(sample.tokens);
 	if (length === null || length < 1 || ids.length < length) return undefined;
 	const own = ids.slice(ids.length - length);
@@ -124,7 +138,7 @@ function rollout(
 	sample: Fields,
 	conversation: ReturnType<typeof conversationOf>,
 	prompt: ForeignRollout['prompt'],
-	trained: Fields | null,
+	trained: Trained,
 ): ForeignRollout {
 	const { total, parts } = rewardsIn(sample.reward);
 	const length = integerOf(sample.response_length);
@@ -137,7 +151,7 @@ function rollout(
 		completion: conversation?.completion || (textOf(sample.response) ?? ''),
 		reward: total,
 		rewards: parts,
-		advantage: advantageOf(trained),
+		advantage: advantageOf(trained, length),
 		truncated: status === null || status === 'pending' ? null : status === 'truncated',
 		...given('row', integerOf(sample.index)),
 		...given('answer', boundedValue(sample.label ?? null)),
@@ -165,8 +179,8 @@ function sampleOf(record: unknown, { companion, annotations }: RecordContext): r
 	if (prompt === null) return 'has no prompt';
 	if (typeof sample.response !== 'string') return 'has no response';
 	const key = String(sample.index);
-	const [trained] = annotations?.(key) ?? [];
-	return [rollout(sample, messagesIn(sample, companion?.(key)), prompt, fieldsOf(trained))];
+	const trained = (annotations?.(key) ?? []).map(fieldsOf).filter((record) => record !== null);
+	return [rollout(sample, messagesIn(sample, companion?.(key)), prompt, trained)];
 }
 
 /** Conversations by sample, which miles moves to a file of their own. */
@@ -180,10 +194,13 @@ const trajectories = (pattern: string): CompanionFile => ({
 });
 
 const trainData: AnnotationFiles = {
-	patterns: ['train_data/{step}.pt'],
+	patterns: ['train_data/{step}.pt', 'train_data/{step}_{rank}.pt'],
 	form: 'torch',
-	list,
-	key: (record) => integerOf(fieldsOf(record)?.sample_index)?.toString() ?? null,
+	list: `${list}|rollout_data.sample_indices`,
+	key(record) {
+		const fields = fieldsOf(record);
+		return (integerOf(fields?.sample_index) ?? integerOf(fields?.sample_indices))?.toString() ?? null;
+	},
 	keysOf: (record) => {
 		const index = integerOf(fieldsOf(record)?.index);
 		return index === null ? [] : [String(index)];
@@ -227,7 +244,7 @@ export const slime: RunFormat = {
 	notes: [
 		'The files are pickles. They are read as data: no code that they name is run, and objects of unknown classes are shown by the name of their class.',
 		'If the reward has several values, the total is "score", "reward" or the only number; otherwise it is not known.',
-		'Tokens are recorded as ids. Advantages and the trainer’s log-probabilities are read from train_data (--dump-details), which miles writes differently: there they are not known.',
+		'Tokens are recorded as ids. Advantages and the trainer’s log-probabilities are read from train_data (--dump-details). With context parallelism in miles, they are not known.',
 		'Metrics are not in these files; open the TensorBoard or W&B folder for them.',
 	],
 	async recognize(folder) {

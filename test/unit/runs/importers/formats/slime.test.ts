@@ -34,6 +34,51 @@ describe('slime', () => {
 		assert.deepEqual(run.faults, []);
 	});
 
+	it('adds what the ranks of miles trained on, from the ranks that have it', async () => {
+		const { run, lines } = await linesOf(fixtureFolder('miles'));
+		// Printed by miles_train_data.py: the first advantage and the last log-probability of each sample.
+		const printed = [
+			...[
+				[8, 0, -1],
+				[9, -1, -1.25],
+				[10, 0.25, -1.5],
+				[11, -0.75, -1.75],
+				[12, 0.5, -2],
+				[13, -0.5, -2.25],
+			],
+			...[
+				[14, 0.75, -2.5],
+				[15, -0.25, -2.75],
+			],
+		];
+		assert.deepEqual(
+			lines.slice(8).map(({ row, advantage, tokens }) => [row, advantage, tokens?.oldLogprob?.at(-1)]),
+			printed,
+		);
+		assert.ok(
+			lines.slice(0, 8).every(({ advantage, tokens }) => advantage === null && tokens?.oldLogprob === undefined),
+		);
+		const trained = lines[9]?.tokens;
+		assert.deepEqual(trained?.refLogprob, [-0.5, -1, -1.5, -2, -2.5]);
+		assert.deepEqual(trained?.advantage, [-1, -1, -1, -1, -1]);
+		assert.deepEqual(run.faults, []);
+	});
+
+	it('does not add values that no rank has, or that belong to samples of another step', async () => {
+		const folder = await mkdtemp(join(tmpdir(), 'miles-'));
+		try {
+			await cp(fixtureFolder('miles'), folder, { recursive: true });
+			for (const rank of [1, 3]) await rm(join(folder, `train_data/1_${rank}.pt`));
+			// The data of step 1, as if it were that of step 0, belongs to no sample of it.
+			await cp(join(fixtureFolder('miles'), 'train_data/1_1.pt'), join(folder, 'train_data/0_1.pt'));
+			const { run, lines } = await linesOf(folder);
+			assert.ok(lines.every(({ advantage, tokens }) => advantage === null && tokens?.oldLogprob === undefined));
+			assert.deepEqual(run.faults, []);
+		} finally {
+			await rm(folder, { recursive: true, force: true });
+		}
+	});
+
 	it('reads the samples of a step whose training data is damaged, and reports it', async () => {
 		const folder = await mkdtemp(join(tmpdir(), 'slime-'));
 		try {
