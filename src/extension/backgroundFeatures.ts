@@ -27,7 +27,7 @@ interface Needs {
 	readonly environments: LazyEnvironments;
 }
 
-/** Features without a command or a view of their own. They are loaded after activation, because nothing waits for them. */
+/** Features without their own command or view. They are loaded after activation, because nothing depends on them. */
 export class BackgroundFeatures extends Disposable {
 	readonly rewardTests: RewardTests;
 	readonly environmentTests: EnvironmentTestExplorer;

@@ -14,7 +14,7 @@ export type CommandHandlers<Id extends CommandId> = Readonly<Record<Id, CommandH
 
 export interface CommandResult {
 	readonly id: CommandId;
-	/** What the command returned; undefined if the user canceled it, for commands that return something. */
+	/** Return value of the command; undefined if the user canceled a command that returns a value. */
 	readonly result: unknown;
 }
 

@@ -110,7 +110,7 @@ export const commandIds = {
 } as const;
 export type CommandId = (typeof commandIds)[keyof typeof commandIds];
 
-/** Commands of rows in views, which are not in the palette; see rowCommand.ts. */
+/** Commands for rows in views, which are not in the Command Palette; see rowCommand.ts. */
 export const rowCommandIds = {
 	runs: 'reasoningLab.runs.openSelected',
 	searches: 'reasoningLab.searches.openSelected',
@@ -164,7 +164,7 @@ export const runContextKeys = {
 	hasResumableRuns: 'reasoningLab.hasResumableRuns',
 	/** Whether at least one run has no live engine. */
 	hasEndedRuns: 'reasoningLab.hasEndedRuns',
-	/** Whether at least one run belongs to another folder. */
+	/** Whether there are runs in other folders. */
 	hasOtherRuns: 'reasoningLab.hasOtherRuns',
 } as const;
 export type RunContextKey = (typeof runContextKeys)[keyof typeof runContextKeys];
@@ -183,22 +183,22 @@ export const transcriptContextKeys = {
 	activeTranscript: 'reasoningLab.activeTranscript',
 } as const;
 
-/** The walkthrough, as `workbench.action.openWalkthrough` names it. */
+/** ID of the walkthrough for `workbench.action.openWalkthrough`. */
 export const walkthroughId = `${extensionId}#start`;
 
-/** Context keys of completed walkthrough steps. The step about rewards uses `hasVerifications`. */
+/** Context keys of completed walkthrough steps. The rewards step uses `hasVerifications`. */
 export const walkthroughContextKeys = {
 	/** Whether a run has trained in this workspace. */
 	demo: 'reasoningLab.walkthrough.demo',
-	/** Whether the rollouts of a run were opened. */
+	/** Whether the rollouts of a run have been opened. */
 	rollouts: 'reasoningLab.walkthrough.rollouts',
-	/** Whether a recipe of the user was started. */
+	/** Whether a user's own recipe has been started. */
 	ownData: 'reasoningLab.walkthrough.ownData',
-	/** Whether a run of another trainer is listed. */
+	/** Whether a run from another trainer is listed. */
 	otherTrainer: 'reasoningLab.walkthrough.otherTrainer',
 	/** Whether a run has trained with PyTorch. */
 	pretrained: 'reasoningLab.walkthrough.pretrained',
-	/** Whether a search was started. */
+	/** Whether a search has been started. */
 	search: 'reasoningLab.walkthrough.search',
 } as const;
 export type WalkthroughStep = keyof typeof walkthroughContextKeys;

@@ -3,13 +3,13 @@ import type { RunStore } from './runStore.ts';
 
 /**
  * Returns the error for a command that finds no suitable run in the workspace. If there are runs in other folders, it
- * says where those are.
+ * says where to find them.
  */
 export function noOwnRuns(store: Pick<RunStore, 'runs' | 'own'>, message: string, action?: string): Failure {
 	const others = store.runs.length > store.own.length;
 	return new Failure(
 		'missing',
 		message,
-		others ? 'Runs of other folders are under "Other Folders" in the Runs view.' : action,
+		others ? 'Runs in other folders are under "Other Folders" in the Runs view.' : action,
 	);
 }

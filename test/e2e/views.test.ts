@@ -168,7 +168,7 @@ test('views of runs, and views that combine several files', { skip }, async (t) 
 			await workbench.command('Open Address');
 			await workbench.type('rl://plain/file/annotations%2Freports%2Fresult.md');
 			const frame = await workbench.app('report');
-			await frame.getByText('3 citations, 1 of them with problems').waitFor();
+			await frame.getByText('3 citations, 1 with problems').waitFor();
 			await frame.locator('.curve .line').waitFor();
 			await workbench.screenshot('report');
 			await frame.locator('.citation').first().click();

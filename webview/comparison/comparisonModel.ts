@@ -63,7 +63,7 @@ export class ComparisonModel extends Disposable implements ColumnSource {
 	/** Whether runs that differ only in their seed are drawn as their mean. */
 	grouped = true;
 	pinned: readonly PinnedChart[] = [];
-	/** Runs of each line that is a mean; its index is that of the line minus the number of runs. */
+	/** Runs behind each line that is a mean, by line index minus the number of runs. */
 	#means: readonly (readonly number[])[] = [];
 	#meanPoints: readonly CurvePoints[] = [];
 
@@ -135,7 +135,7 @@ export class ComparisonModel extends Disposable implements ColumnSource {
 		return this.runs.some(({ seedGroup }) => seedGroup !== null);
 	}
 
-	/** Returns the lines of a metric: runs by index, and means at the place of their first run. */
+	/** Returns the lines of a metric in order: each run by index, and each mean in place of its first run. */
 	linesWith(metric: string): number[] {
 		const lines = new Set<number>();
 		for (const run of this.runsWith(metric)) {
@@ -147,12 +147,12 @@ export class ComparisonModel extends Disposable implements ColumnSource {
 		return [...lines];
 	}
 
-	/** Returns the runs of a line: one, or those whose mean it is. */
+	/** Returns the runs that a line shows: a single run, or the runs that are averaged. */
 	membersOf(line: number): readonly number[] {
 		return this.#means[line - this.runs.length] ?? [line];
 	}
 
-	/** Returns the run whose line style a run has: the first one of its mean, or itself. */
+	/** Returns the run whose line style is used for a run: the first run in its mean, or the run itself. */
 	styleOf(run: number): number {
 		return this.#means.find((members) => members.includes(run))?.[0] ?? run;
 	}

@@ -122,7 +122,7 @@ export class CurveCard extends Disposable {
 		this.#showBody();
 	}
 
-	/** Redraws after data, names or settings have changed. */
+	/** Redraws after the data, names or settings have changed. */
 	update(): void {
 		const { model } = this.#needs;
 		const runs = model.linesWith(this.metric);
@@ -190,12 +190,12 @@ export class CurveCard extends Disposable {
 		}
 	}
 
-	/** Line style of each line: that of its first run. */
+	/** Style of each line, taken from its first run. */
 	#styles(): number[] {
 		return this.#runs.map((line) => this.#needs.model.membersOf(line)[0] ?? line);
 	}
 
-	/** Returns the standard deviation of a mean at the cursor, such as " ±0.03". */
+	/** Formats the standard deviation of a mean at the cursor, such as " ±0.03". */
 	#spread(line: number): string {
 		const { model, link } = this.#needs;
 		if (model.membersOf(line).length < 2) return '';

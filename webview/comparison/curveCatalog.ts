@@ -57,7 +57,7 @@ export function curveSpec(metric: string, model: ComparisonModel): ChartSpec {
 	};
 }
 
-/** Names a line: its run, or the first of the runs whose mean it is. */
+/** Returns the name of a line: its run or, for a mean, the first of the averaged runs. */
 export function lineLabel(model: ComparisonModel, line: number): string {
 	const members = model.membersOf(line);
 	const name = plainLabel(model.runs[members[0] ?? line]?.name ?? '', 80);

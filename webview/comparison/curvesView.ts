@@ -120,7 +120,7 @@ export class CurvesView extends Disposable {
 		this.#axis.setValue(model.axis);
 		this.#smoothing.setValue(model.smoother.weight);
 		if (data) {
-			// Tokens are integers like steps. The link's time axis is in seconds since the first row.
+			// Token counts are integers, like steps. The link's time axis is in seconds since the first row.
 			const time = model.axis === 'time';
 			this.#link.setRows(time ? model.x : model.x, time ? model.x : model.x);
 			this.#link.setAxis(time ? 'time' : 'step');
@@ -239,7 +239,7 @@ export class CurvesView extends Disposable {
 				notes.push(`Each point for ${name(run)} is the mean of ${formatCounted(rowsPerPoint, 'step')}.`);
 		});
 		if (model.hasGroups && model.grouped) {
-			notes.push('Runs that differ only in their seed are one line: their mean, with ±1 standard deviation (n − 1).');
+			notes.push('Runs that differ only in their seed are drawn as one line: their mean ±1 SD (n − 1).');
 		}
 		const lone = alone.flatMap((count, run) => (count > 0 ? [`${count} of ${name(run)}`] : []));
 		if (lone.length > 0) notes.push(`Not shown because only one run has them: ${lone.join(', ')}.`);

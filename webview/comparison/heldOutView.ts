@@ -11,7 +11,7 @@ import type { ComparisonModel } from './comparisonModel.ts';
 import { lineSample } from './lineStyles.ts';
 
 interface Drawn {
-	/** The evaluations and names of runs, from which the controls were built. */
+	/** Evaluations and run names for which the controls were built. */
 	readonly content: string;
 	readonly theme: ThemeWatcher['theme'];
 	readonly baseline: DropdownControl;
@@ -29,7 +29,9 @@ export class HeldOutView {
 	#loading = false;
 	/** Index of the selected evaluation for each run. */
 	#chosen: (number | null)[] = [];
-	/** What is drawn. Later draws only change cells, because replacing a dropdown would close its open list. */
+	/**
+	 * The current elements. Later updates only change cells, because replacing a dropdown would close its open list.
+	 */
 	#drawn: Drawn | null = null;
 	/** Test results, keyed by pair of evaluations. */
 	readonly #pairs = new Map<string, PairedComparison | 'loading'>();

@@ -7,7 +7,7 @@ import type { Theme } from '../lib/theme.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { ComparisonModel } from './comparisonModel.ts';
 
-/** Chart of one metric by another: a point for each step at which a run has both. */
+/** Chart of one metric against another, with a point for each step at which a run has both. */
 export class MetricPairCard extends Disposable {
 	readonly element: HTMLElement;
 	readonly #model: ComparisonModel;
@@ -63,7 +63,7 @@ export class MetricPairCard extends Disposable {
 
 const titleOf = (metric: string) => plainLabel(describeMetric(metric).title, 80);
 
-/** Returns the points of the runs that are not hidden and have both metrics. */
+/** Returns the points of the visible runs that have both metrics. */
 export function metricPair(
 	model: Pick<ComparisonModel, 'runs' | 'points' | 'hidden'>,
 	x: string,

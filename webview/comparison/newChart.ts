@@ -5,7 +5,7 @@ import { element } from '../lib/dom.ts';
 import { type Select, select } from '../lib/select.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 
-/** Form that pins a chart of one metric by step or by another metric. */
+/** Form that pins a chart of one metric against the step or another metric. */
 export class NewChart {
 	readonly button: HTMLElement;
 	readonly element: HTMLElement;

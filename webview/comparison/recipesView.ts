@@ -18,7 +18,7 @@ export class RecipesView extends Disposable {
 	readonly #table: DataTable;
 	readonly #box = element('div', { class: 'recipe-table' });
 	#rowOf: (index: number) => DataRow | undefined = () => undefined;
-	/** Column widths that the user has set, by run. */
+	/** Column widths set by the user, by run. */
 	readonly #widths = new Map<string, number>();
 	#result: RecipesResult | null = null;
 	#failure: string | null = null;

@@ -19,7 +19,7 @@ export class RunLegend {
 		themes.onChange(() => this.update(true));
 	}
 
-	/** Redraws only if something has changed, so that the focus is not lost. */
+	/** Redraws only if something has changed, to keep the focus. */
 	update(force = false): void {
 		const { runs, hidden, grouped } = this.#model;
 		const key = JSON.stringify([runs, [...hidden], grouped]);

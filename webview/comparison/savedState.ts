@@ -19,7 +19,7 @@ export const savedStateSchema = v.object({
 	/** Index of the baseline run. */
 	baseline: index,
 	filter: v.pipe(v.string(), v.maxLength(1000)),
-	/** Whether runs that differ only in their seed are one line. */
+	/** Whether runs that differ only in their seed are drawn as one line. */
 	grouped: v.optional(v.boolean(), true),
 	/** Charts whose axis type was changed from the metric's default. */
 	logToggled: v.pipe(v.array(v.string()), v.maxLength(400)),

@@ -13,7 +13,7 @@ interface Section {
 	readonly grid: HTMLElement;
 }
 
-/** Grid of the run's charts, in groups. A card is kept for as long as its chart exists. */
+/** Grid of the run's charts, in groups. A card is kept as long as its chart exists. */
 export class ChartGrid extends Disposable {
 	readonly element = element('div', { class: 'groups' });
 	readonly #needs: CardNeeds;

@@ -51,7 +51,7 @@ export class DashboardModel extends Disposable implements ColumnSource {
 		return this.#marks;
 	}
 
-	/** null if not known yet. */
+	/** null if unknown. */
 	get alerts(): DashboardAlerts | null {
 		return this.#alerts;
 	}

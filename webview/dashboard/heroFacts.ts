@@ -4,10 +4,10 @@ import type { DashboardAlerts, DashboardRun, NextStep } from '../../src/protocol
 import { formatValue } from '../lib/charts/plotScales.ts';
 import { accuracyNames, isLive } from './headerFacts.ts';
 
-/** How the result of a run changed, in words. */
+/** Change in a run's main result, as text. */
 export interface HeroResult {
 	readonly label: string;
-	/** First and latest value; the same if there is only one. */
+	/** First and latest values; equal if there is only one. */
 	readonly from: string;
 	readonly to: string;
 	/** What the latest value is based on. */
@@ -45,13 +45,13 @@ export function resultOf(table: MetricTable): HeroResult | null {
 export interface BestCheckpoint {
 	readonly step: number;
 	readonly accuracy: number;
-	/** Number of checkpoints whose accuracy was measured. */
+	/** Number of checkpoints with a measured accuracy. */
 	readonly evaluated: number;
 }
 
 /**
- * Returns the complete checkpoint with the highest held-out accuracy at its step, the latest of equals; null if accuracy
- * was not measured at a checkpoint. Only values of one metric are compared.
+ * Returns the complete checkpoint with the highest held-out accuracy at its step, breaking ties in favor of the latest;
+ * null if no checkpoint has a measured accuracy. Only values of one metric are compared.
  */
 export function bestCheckpoint(table: MetricTable, checkpoints: readonly number[]): BestCheckpoint | null {
 	for (const metric of accuracyNames) {
@@ -76,7 +76,7 @@ function rowsOf(table: MetricTable, metric: string): number[] {
 	return rows;
 }
 
-/** Returns what to do next with a run, most useful first, at most three. */
+/** Returns at most three suggested next steps for a run, most useful first. */
 export function nextSteps(run: DashboardRun, alerts: DashboardAlerts | null): NextStep[] {
 	const steps: NextStep[] = [];
 	if (adviceOf(alerts) !== null) steps.push('showAdvice');

@@ -13,7 +13,7 @@ const labels: Readonly<Record<NextStep, string>> = {
 	query: 'Query Rollouts',
 };
 
-/** The line above the charts that sums up a run: its result, its best checkpoint, and what to do next. */
+/** One-line summary of a run above its charts: result, best checkpoint, and suggested next steps. */
 export class HeroView {
 	readonly element: HTMLElement;
 	readonly #result = element('p', { class: 'hero-result' });
@@ -28,7 +28,7 @@ export class HeroView {
 		this.element.append(this.#result, this.#steps);
 	}
 
-	/** Shows the run; hidden while its rows are arriving, because the latest ones are not known yet. */
+	/** Shows the run. Hidden while rows are arriving, because the latest rows are not known yet. */
 	show({ table, run, loading }: DashboardModel, alerts: DashboardAlerts | null): void {
 		if (run === null || table.length === 0) {
 			this.element.hidden = true;
@@ -56,7 +56,7 @@ export class HeroView {
 		this.#offer(steps);
 	}
 
-	/** Keeps the buttons, and with them the focus, while the offered steps are the same. */
+	/** Keeps the buttons, and therefore the focus, if the suggested steps have not changed. */
 	#offer(steps: readonly NextStep[]): void {
 		const offered = steps.join();
 		if (offered === this.#offered) return;
@@ -65,7 +65,7 @@ export class HeroView {
 	}
 }
 
-/** Formats "61.0%, 3 of 5 evaluated"; the others could be better. */
+/** Formats "61.0%, 3 of 5 evaluated", because the other checkpoints could be better. */
 function noteOf({ accuracy, evaluated }: BestCheckpoint, checkpoints: number): string {
 	const some = evaluated < checkpoints ? `, ${formatCount(evaluated)} of ${formatCount(checkpoints)} evaluated` : '';
 	return `${formatPercent(accuracy)}${some}`;

@@ -4,8 +4,8 @@ import type { ChartGroup } from './chartParts.ts';
 export const pinnedGroup = 'pinned';
 
 /**
- * Moves the charts with a pinned metric to a group at the top, in the order in which they were pinned. Charts of two metrics
- * are only in comparisons.
+ * Moves the charts with a pinned metric to a group at the top, in the order in which they were pinned. Charts of two
+ * metrics appear only in comparisons.
  */
 export function withPinned(groups: readonly ChartGroup[], pinned: readonly PinnedChart[]): ChartGroup[] {
 	const all = groups.flatMap(({ charts }) => charts);

@@ -106,7 +106,7 @@ export function noticeOf(run: DashboardRun | null, rows: number, hasGrpo: boolea
 	}
 }
 
-/** Returns the notice for whatever a live engine is waiting for; null if it is not waiting. */
+/** Returns the notice for what a live engine is waiting for; null if it is not waiting. */
 function waiting(
 	kind: NonNullable<DashboardRun['wait']>['kind'],
 	run: DashboardRun,

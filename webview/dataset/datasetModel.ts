@@ -101,7 +101,7 @@ export class DatasetModel extends Disposable {
 				this.#open = null;
 				if (this.#state.row !== null) this.#set({ row: null });
 			}
-			// The row's details may have been extended.
+			// The row's details may have changed.
 			else if (open !== null) void this.openRow(open.row, this.#snapshot.view.all ? open.row : null);
 		}
 		this.#changed.fire('snapshot');

@@ -95,7 +95,7 @@ export class RowTable extends Disposable {
 		// A column may have the name of an inherited property.
 		const set = Object.hasOwn(widths, column.name) ? widths[column.name] : undefined;
 		if (set !== undefined) return Math.max(minColumnWidth, Math.min(maxColumnWidth, set));
-		// Allow for the name, the smaller type label, and the sort arrow.
+		// Leave room for the name, the smaller type label, and the sort arrow.
 		const title = 38 + 7.5 * column.name.length + 6.5 * column.type.length;
 		const content = column.type === 'number' || column.type === 'boolean' ? 90 : 24 + 7 * column.length;
 		return Math.max(80, Math.min(420, Math.max(title, content)));

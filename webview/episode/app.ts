@@ -141,7 +141,7 @@ export class App extends Disposable {
 				this.#empty,
 				emptyState({
 					title: 'No episodes yet',
-					text: 'Reset starts an episode with the selected row. Then call its tools, and see what they return and how the state changes.',
+					text: 'Select Reset to start an episode with the selected row. Then call tools to see what they return and how the state changes.',
 					actions: [{ label: 'Reset', run: () => this.#model.reset() }],
 				}),
 			);
@@ -160,7 +160,7 @@ export class App extends Disposable {
 		this.#announced = words;
 	}
 
-	/** Arrow keys, Home, End and Space control the replay, unless a control uses them. */
+	/** Arrow keys, Home, End and Space control the replay, unless the focused control uses them. */
 	#key(event: KeyboardEvent): void {
 		if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
 		const target = event.composedPath()[0];

@@ -6,7 +6,7 @@ type Control = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement;
 
 const givenNames = { value: 'Value', null: 'null', omitted: 'Default' } as const;
 
-/** One argument in the form of a tool. */
+/** Field for one argument of a tool. */
 export class ArgumentField {
 	readonly element: HTMLElement;
 	readonly name: string;
@@ -60,7 +60,7 @@ export class ArgumentField {
 		setAria(this.#control, 'invalid', words === '' ? null : true);
 	}
 
-	/** Shows what has been entered. Sets only values that differ, to avoid interfering with typing. */
+	/** Shows the current values. Sets only values that differ, to avoid interfering with typing. */
 	draw(input: FieldInput = this.#field.initial): void {
 		this.#input = input;
 		if (this.#control.value !== input.text) this.#control.value = input.text;
@@ -108,7 +108,7 @@ function choiceText(choice: unknown): string {
 	return plainLabel(typeof choice === 'string' ? choice : JSON.stringify(choice), 100);
 }
 
-/** Returns the menu for arguments that can be left out or null. */
+/** Returns the menu for arguments that can be omitted or null. */
 function givenOf({ required, nullable }: FormField, label: string): HTMLSelectElement | null {
 	if (required && !nullable) return null;
 	const offered = (['value', 'null', 'omitted'] as const).filter(
@@ -116,7 +116,7 @@ function givenOf({ required, nullable }: FormField, label: string): HTMLSelectEl
 	);
 	return element(
 		'select',
-		{ class: 'select given-choice', aria: { label: `${label}: value or not` } },
+		{ class: 'select given-choice', aria: { label: `${label}: value or none` } },
 		...offered.map((given) => element('option', { attributes: { value: given } }, givenNames[given])),
 	);
 }

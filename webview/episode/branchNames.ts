@@ -15,7 +15,7 @@ export function branchName({ id, origin }: EpisodeBranch): string {
 	}
 }
 
-/** Returns where an episode comes from, such as "Follows Episode 1 up to turn 2". */
+/** Describes the origin of an episode, such as "Follows Episode 1 up to turn 2". */
 export function originText({ origin, row }: EpisodeBranch, find: (id: number) => EpisodeBranch | undefined): string {
 	const nameOf = (id: number): string => {
 		const other = find(id);

@@ -14,7 +14,7 @@ import { ArgumentField } from './argumentField.ts';
 import { callText } from './callText.ts';
 import type { EpisodeModel } from './episodeModel.ts';
 
-/** Form for the calls of the next turn. It is made from the JSON schema of the selected tool. */
+/** Form for the calls of the next turn, generated from the JSON schema of the selected tool. */
 export class CallForm {
 	readonly element = element('form', { class: 'next', aria: { label: 'Next turn' } });
 	readonly #model: EpisodeModel;
@@ -23,7 +23,7 @@ export class CallForm {
 	readonly #tool = select('Tool', (tool) => this.#model.type({ tool }));
 	readonly #description = element('p', { class: 'quiet tool-description' });
 	readonly #fields = element('div', { class: 'fields' });
-	readonly #pending = element('ul', { class: 'pending', aria: { label: 'Other calls of this turn' } });
+	readonly #pending = element('ul', { class: 'pending', aria: { label: 'Other calls in this turn' } });
 	readonly #send;
 	readonly #add;
 	readonly #use;
@@ -50,7 +50,7 @@ export class CallForm {
 		});
 		this.#use = button({
 			label: 'Edit Selected Call',
-			title: 'Fill in the form with the call of the selected turn',
+			title: 'Copy the call of the selected turn into the form',
 			onClick: () => this.#useShown(),
 		});
 		this.element.addEventListener('submit', (event) => event.preventDefault());
@@ -97,7 +97,7 @@ export class CallForm {
 		this.#add.setDisabled(failed || shown.reset === null);
 	}
 
-	/** Makes the calls. Shows what is wrong with the arguments, if anything. */
+	/** Makes the calls, or shows the errors in the arguments. */
 	send(): void {
 		const call = this.#call();
 		if (call !== null) this.#model.send([...this.#model.form.pending, call]);
@@ -150,7 +150,7 @@ export class CallForm {
 		this.#pending.hidden = calls.length === 0;
 	}
 
-	/** Returns the call in the form, or null after marking what is wrong. */
+	/** Returns the call in the form, or null after marking its errors. */
 	#call(): ToolCall | null {
 		const { status, form } = this.#model;
 		const tools = status?.environment?.tools ?? [];

@@ -1,7 +1,7 @@
 import type { ToolCall } from '../../src/protocol/episode.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 
-/** Returns a call in one line: `guess(value: 50)`. */
+/** Formats a call on one line: `guess(value: 50)`. */
 export function callText({ name, arguments: given }: ToolCall, limit = 80): string {
 	return plainLabel(`${name}(${argumentsText(given)})`, limit);
 }

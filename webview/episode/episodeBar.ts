@@ -6,7 +6,7 @@ import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { branchName, originText } from './branchNames.ts';
 import type { EpisodeModel } from './episodeModel.ts';
 
-/** The shown episode: where it comes from, its outcome, what it is compared with, and actions. */
+/** Bar for the current episode, with its origin, outcome, comparison and actions. */
 export class EpisodeBar {
 	readonly element: HTMLElement;
 	readonly #model: EpisodeModel;
@@ -35,12 +35,12 @@ export class EpisodeBar {
 		this.#replay = button({
 			label: 'Replay',
 			icon: 'reset',
-			title: 'Repeat the calls with the current code, and compare',
+			title: 'Repeat the calls with the current code and compare the results',
 			onClick: () => model.replay(),
 		});
 		this.#debug = button({
 			label: 'Debug Episode',
-			title: 'Play the episode in the debugger and stop in the tool of the selected turn',
+			title: 'Play the episode in the debugger and stop in the selected turn’s tool',
 			onClick: onShown((branch) => model.post({ type: 'debug', branch, turn: model.turn })),
 		});
 		this.#save = button({
@@ -50,7 +50,7 @@ export class EpisodeBar {
 		});
 		this.#onSave = checkbox({
 			label: 'Replay on save',
-			title: 'When the code is saved, repeat the calls of the shown episode and mark what differs',
+			title: 'When the code is saved, repeat the calls of this episode and highlight differences',
 			checked: model.replaysOnSave,
 			onChange: (checked) => model.setReplaysOnSave(checked),
 		});
@@ -146,9 +146,7 @@ export class EpisodeBar {
 			const { first, text } = difference;
 			const words =
 				text ??
-				(first === null
-					? `No difference from ${branchName(other)}`
-					: 'Only the state or the turns\u2019 outcome differs');
+				(first === null ? `No difference from ${branchName(other)}` : 'Only the state or the outcome of turns differs');
 			remarks.push(
 				element(
 					'p',

@@ -18,12 +18,12 @@ import { savedBranches } from './savedBranches.ts';
 
 export type EpisodeHost = Panel<EpisodeCommand, typeof episodeRequests>;
 
-/** `turn`: another turn is shown; `form`: something was entered. */
+/** `turn`: another turn was selected; `form`: the input has changed. */
 export type Change = 'status' | 'branches' | 'turn' | 'form' | 'view';
 
 type Form = EpisodeState['form'];
 
-/** State of the view: the episodes, which one and which turn are shown, and what has been entered. */
+/** State of the view: episodes, current episode and turn, and form input. */
 export class EpisodeModel extends Disposable {
 	readonly host: EpisodeHost;
 	readonly #changed = this.register(new Emitter<ReadonlySet<Change>>());
@@ -33,13 +33,13 @@ export class EpisodeModel extends Disposable {
 	form: Form;
 	speed: EpisodeState['speed'];
 	replaysOnSave: boolean;
-	/** The columns in the form that can't be read as JSON. */
+	/** Columns in the form that are not valid JSON. */
 	rowFault = '';
 	#shown: number | null;
 	#turn: number;
 	#compareWith: number | null;
 	#saved: EpisodeState | null;
-	/** Whether to show the replay that has been requested. */
+	/** Whether to show the requested replay when it is done. */
 	#replaying = false;
 	#difference: { readonly of: EpisodeBranch; readonly to: EpisodeBranch; readonly value: BranchDifference } | null =
 		null;
@@ -57,7 +57,7 @@ export class EpisodeModel extends Disposable {
 		this.form = state?.form ?? { seed: '1', row: null, columns: null, tool: null, inputs: {}, pending: [] };
 	}
 
-	/** State to save; null until it is known which file is shown. */
+	/** State to save; null until the file is known. */
 	get state(): EpisodeState | null {
 		const { status, form, speed, replaysOnSave, shown } = this;
 		const file = status?.file ?? this.#saved?.file;
@@ -78,7 +78,7 @@ export class EpisodeModel extends Disposable {
 		return this.find(this.#shown) ?? null;
 	}
 
-	/** Shown turn; 0 is the reset. */
+	/** Current turn; 0 is the reset. */
 	get turn(): number {
 		return Math.min(this.#turn, this.lastTurn);
 	}
@@ -87,7 +87,7 @@ export class EpisodeModel extends Disposable {
 		return this.shown?.turns.length ?? 0;
 	}
 
-	/** The episode with which the shown one is compared. */
+	/** The episode that the current one is compared with. */
 	get other(): EpisodeBranch | null {
 		const { shown } = this;
 		const other = this.find(this.#compareWith);
@@ -131,7 +131,7 @@ export class EpisodeModel extends Disposable {
 				break;
 			}
 			case 'changed': {
-				// A hidden view replays once it is shown again.
+				// A hidden view replays when it becomes visible again.
 				frames.request(() => {
 					if (this.replaysOnSave && this.shown?.reset) this.replay();
 				});
@@ -180,7 +180,7 @@ export class EpisodeModel extends Disposable {
 		this.#tell('form');
 	}
 
-	/** Starts an episode with the row and seed in the form. Returns what is wrong with them, or null. */
+	/** Starts an episode with the row and seed in the form. Returns an error message, or null. */
 	reset(): { readonly field: 'seed' | 'columns'; readonly why: string } | null {
 		const { seed, row, columns } = this.form;
 		const number = Number(seed);
@@ -201,7 +201,7 @@ export class EpisodeModel extends Disposable {
 		return rows.length === 0 ? null : Math.max(0, index);
 	}
 
-	/** Replaces the columns in the form by those of a row, for editing. */
+	/** Copies the columns of a row into the form, for editing. */
 	async editColumns(): Promise<void> {
 		const index = this.rowIndex(this.form.row);
 		const text = index === null ? '{}' : (await this.host.request('loadRow', { index })).text;
@@ -213,7 +213,7 @@ export class EpisodeModel extends Disposable {
 		if (pending.length < maxCalls) this.type({ pending: [...pending, call] });
 	}
 
-	/** Repeats the calls of the shown episode with the current code. */
+	/** Repeats the calls of the current episode with the current code. */
 	replay(): void {
 		const { shown } = this;
 		if (shown === null) return;
@@ -221,7 +221,7 @@ export class EpisodeModel extends Disposable {
 		this.post({ type: 'replay', branch: shown.id });
 	}
 
-	/** Sends a turn that follows the shown one. */
+	/** Sends a turn that follows the current one. */
 	send(calls: readonly ToolCall[]): void {
 		const { shown } = this;
 		if (shown === null || this.busy) return;
@@ -236,7 +236,7 @@ export class EpisodeModel extends Disposable {
 				? [...this.branches, branch]
 				: this.branches.map((one) => (one.id === branch.id ? branch : one));
 		if (this.#replaying && branch.origin.kind === 'replay') {
-			// The same turn stays visible, so that it can be compared.
+			// Keep the same turn selected, for comparison.
 			this.#replaying = false;
 			this.#shown = branch.id;
 			this.#compareWith = branch.origin.of;

@@ -5,7 +5,8 @@ import { element } from '../lib/dom.ts';
 const firstPart = 4000;
 
 /**
- * Creates a block of text. Long text is cut, with a button to show all of it. @param total length, if `text` is not complete
+ * Creates a block of text. Long text is shortened, with a button to show all of it. @param total length, if `text` is
+ * not complete
  */
 export function longText(label: string, text: string, total = text.length): HTMLElement {
 	const block = element('pre', { class: 'text', role: 'group', tabIndex: 0, aria: { label } });

@@ -4,7 +4,7 @@ import { select } from '../lib/select.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { EpisodeModel } from './episodeModel.ts';
 
-/** Header: the environment, the row and seed of the next episode, and what is running. */
+/** Header with the environment, the row and seed of the next episode, and the current activity. */
 export class PageHeader {
 	readonly element: HTMLElement;
 	readonly #model: EpisodeModel;
@@ -32,7 +32,7 @@ export class PageHeader {
 		this.#seed.element.classList.add('number');
 		this.#edit = button({
 			label: 'Edit Row',
-			title: 'Start an episode with columns of your own',
+			title: 'Start an episode with custom columns',
 			pressed: false,
 			onClick: () => this.#toggleColumns(),
 		});

@@ -7,7 +7,7 @@ type State = Readonly<Record<string, unknown>>;
 const longest = 1500;
 
 /**
- * Creates a table with the attributes of the instance, and what changed in them.
+ * Creates a table with the attributes of the instance and their changes.
  * @param before state before the turn; undefined if unknown
  * @param other the other episode's state that this one is compared with, and its name
  */
@@ -56,7 +56,7 @@ export function stateTable(
 	);
 }
 
-/** Shows the earlier value; for a nested value, also which one. */
+/** Shows the earlier value and, if it is nested, its path. */
 function changeLine({ path, before }: StateChange): HTMLElement {
 	const place = path === '' ? '' : `${path.replace(/^\./, '')}: `;
 	return element(

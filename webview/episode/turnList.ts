@@ -6,7 +6,7 @@ import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { callText } from './callText.ts';
 import type { EpisodeModel } from './episodeModel.ts';
 
-/** List of the turns of the shown episode. The first entry is the reset. */
+/** List of turns in the current episode. The first entry is the reset. */
 export class TurnList {
 	readonly element: HTMLElement;
 	readonly #model: EpisodeModel;

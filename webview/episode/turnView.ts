@@ -10,7 +10,7 @@ import { stateTable } from './stateTable.ts';
 
 type Result = ShownTurn['results'][number];
 
-/** The shown turn: calls, results, output, and state. Turn 0 is the reset. */
+/** The current turn: calls, results, output, and state. Turn 0 is the reset. */
 export class TurnView {
 	readonly element = element('section', { class: 'turn', aria: { label: 'Selected turn' } });
 	readonly #model: EpisodeModel;
@@ -23,7 +23,7 @@ export class TurnView {
 	draw(): void {
 		const { shown, turn, other, difference } = this.#model;
 		this.element.hidden = shown === null;
-		// Text that was expanded stays expanded until another turn is shown.
+		// Expanded text stays expanded until another turn is selected.
 		const next = [shown, turn, other, difference];
 		if (shown === null || next.every((one, i) => one === this.#drawn[i])) return;
 		this.#drawn = next;

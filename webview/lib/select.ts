@@ -6,7 +6,7 @@ export interface SelectChoice {
 	readonly label: string;
 	/** Tooltip. */
 	readonly title?: string;
-	/** Heading of consecutive choices. */
+	/** Heading for a group of consecutive choices. */
 	readonly group?: string;
 }
 
@@ -35,7 +35,7 @@ export function select(label: string, onChange: (value: string) => void): Select
 	};
 }
 
-/** Returns the options, those with a group below its heading. */
+/** Returns the options, grouped below their headings. */
 function options(choices: readonly SelectChoice[]): HTMLElement[] {
 	const found: HTMLElement[] = [];
 	let heading = null as { readonly name: string; readonly node: HTMLElement } | null;

@@ -40,7 +40,7 @@ export function numberCell(text: string): HTMLElement {
 	return element('td', { class: 'number' }, text);
 }
 
-/** Creates a box that scrolls a wide table sideways. */
+/** Creates a container that scrolls a wide table horizontally. */
 export function tableBox(label: string, ...content: readonly Child[]): HTMLElement {
 	return element('div', { class: 'table-scroll', role: 'region', tabIndex: 0, aria: { label } }, ...content);
 }

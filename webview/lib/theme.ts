@@ -85,7 +85,7 @@ export function buildTheme(kind: ThemeKind, read: ReadVariable): Theme {
 	const series: Color[] = [];
 	for (const [name, forDark, forLight] of seriesSources) {
 		const ours = dark ? forDark : forLight;
-		// A theme without its own orange provides the translucent color of search matches, which would be drawn as brown.
+		// A theme without its own orange provides the translucent color of search matches, which would look brown.
 		const theirs = withContrast(withAlpha(color(name, ours), 1), background, min);
 		// Some themes use the same color for two of these names.
 		const taken = series.some((other) => distance(other, theirs) < 60);

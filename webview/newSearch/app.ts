@@ -17,7 +17,7 @@ import { StrategyList } from './strategyList.ts';
 const otherPolicy = 'other';
 const typedBudget = 'typed';
 
-/** The form of *New Search*: everything has a default, so that *Start* is enough. */
+/** Form for *New Search*. Every field has a default, so *Start* works right away. */
 export class App extends Disposable {
 	readonly #model: NewSearchModel;
 	readonly #start = button({
@@ -70,7 +70,7 @@ export class App extends Disposable {
 		this.#scorerRow = row('Scorer', this.#scorer.element, this.#scorerNote);
 		this.#empty = emptyState({
 			title: 'No policy yet',
-			text: 'A search asks a policy: a checkpoint of a run, a running engine, or a server with an OpenAI-compatible API.',
+			text: 'A search needs a policy: a checkpoint of a run, a running engine, or an OpenAI-compatible server.',
 			actions: [
 				{ label: 'Run Demo', run: () => model.runDemo() },
 				{ label: 'Add a Server…', run: () => void model.choosePolicy() },
@@ -165,7 +165,7 @@ export class App extends Disposable {
 		const problems = facts?.problems ?? [];
 		const at = problems.findIndex(({ prompt }) => prompt === draft.problem?.prompt);
 		const kind = facts?.source === 'held-out' ? 'Held-out problem' : 'Training problem';
-		setText(this.#problemNote, at < 0 ? '' : `${kind} ${at + 1} of ${problems.length} of the policy's run`);
+		setText(this.#problemNote, at < 0 ? '' : `${kind} ${at + 1} of ${problems.length} from the policy's run`);
 		this.#problemNote.hidden = at < 0;
 		this.#next.setHidden(problems.length < 2);
 	}
@@ -179,7 +179,7 @@ export class App extends Disposable {
 			scorers.map(({ label }, i) => ({ value: String(i), label: plainLabel(label, 80) })),
 			at < 0 ? plainLabel(scorer.label, 80) : String(at),
 		);
-		const what = scorerScope === 'step' ? 'Values each step' : 'Values finished completions';
+		const what = scorerScope === 'step' ? 'Scores each step' : 'Scores finished completions';
 		setText(this.#scorerNote, scorer.detail === '' ? what : `${what}: ${plainLabel(scorer.detail, 200)}`);
 	}
 
@@ -196,7 +196,7 @@ export class App extends Disposable {
 		setValue(this.#budgetText, typed ?? '');
 	}
 
-	/** Describes the expected use, and what ends the search at the latest. */
+	/** Describes the expected usage and the budget at which the search ends. */
 	#useText(): string {
 		const { use, budget, facts, draft } = this.#model;
 		const limit = `at most ${budgetText(budget)}`;
@@ -205,9 +205,9 @@ export class App extends Disposable {
 		const price = draft.policy?.kind === 'openai' ? draft.policy.price : undefined;
 		const cost =
 			price === undefined ? '' : `, about ${formatNumber((use.tokens / 1e6) * price.output, 2)} ${price.currency}`;
-		if (use.limited) return `Would use more than its budget of ${tokens}${cost}`;
+		if (use.limited) return `Expected to exceed its budget of ${tokens}${cost}`;
 		const { completions = 0, step = 0 } = facts?.sample ?? {};
-		const basis = `the length of ${formatCounted(completions, 'completion')} at step ${formatCount(step)}`;
+		const basis = `the average length of ${formatCounted(completions, 'completion')} at step ${formatCount(step)}`;
 		return `About ${tokens}${cost}, by ${basis}; ${limit}`;
 	}
 

@@ -28,15 +28,15 @@ import { nameOfPolicy } from './policyName.ts';
 import type { SavedState } from './savedState.ts';
 
 export type Host = Panel<NewSearchCommand, typeof newSearchRequests>;
-/** Settings that are entered as text: the strategy's parameters, sampling, and the search itself. */
+/** Settings entered as text: strategy parameters, sampling settings, and search settings. */
 export type SettingGroup = 'params' | 'sampling' | 'search';
 
-/** Strategy of a workspace's first search: it needs neither a scorer nor steps. */
+/** Strategy for the first search in a workspace, which needs neither a scorer nor steps. */
 const firstStrategy = 'self-consistency';
-/** Split for completions about which nothing is known. */
+/** Default split if nothing is known about the completions. */
 const standardSplit = 'lines';
 
-/** What the user has entered, with defaults for the rest. */
+/** User input, with defaults for everything else. */
 export class NewSearchModel extends Disposable {
 	readonly #host: Host;
 	readonly #changed = this.register(new Emitter<void>());
@@ -48,7 +48,7 @@ export class NewSearchModel extends Disposable {
 	#more: boolean;
 	#facts: PolicyFacts | null = null;
 	#asked: AbortController | null = null;
-	/** Whether the problem is one of the policy's run, so that another policy brings its own. */
+	/** Whether the problem comes from the policy's run, in which case changing the policy changes the problem. */
 	#suggested = false;
 	#busy = false;
 	#failure: string | null = null;
@@ -82,22 +82,22 @@ export class NewSearchModel extends Disposable {
 		return this.#busy;
 	}
 
-	/** Why the last start failed. */
+	/** Why the last attempt to start failed. */
 	get failure(): string | null {
 		return this.#failure;
 	}
 
-	/** Whether the parameters are shown. */
+	/** Whether the parameters are visible. */
 	get more(): boolean {
 		return this.#more;
 	}
 
-	/** Text of the budget that is being entered; null if it is chosen from the list. */
+	/** Text of a custom budget; null if the budget was chosen from the list. */
 	get budgetText(): string | null {
 		return this.#budget;
 	}
 
-	/** The policies to choose from, including one that is not in the list. */
+	/** Available policies, including a selected one that is not in the list. */
 	get policies(): readonly OfferedPolicy[] {
 		const listed = this.#contents?.policies ?? [];
 		const { policy } = this.#draft;
@@ -109,18 +109,18 @@ export class NewSearchModel extends Disposable {
 		return strategies.find(({ name }) => name === this.#draft.strategy) ?? namedFirst();
 	}
 
-	/** What the strategy needs a scorer for; undefined if it needs none. */
+	/** Purpose of the scorer in the strategy; undefined if the strategy does not need one. */
 	get scorerScope(): ScorerScope | undefined {
 		return needsOf(this.strategy, this.#params()).scorer;
 	}
 
-	/** Whether the strategy extends prefixes, so that the rule for steps matters. */
+	/** Whether the strategy extends prefixes, in which case the step rule matters. */
 	get usesSteps(): boolean {
 		const { name } = this.strategy;
 		return name === 'tree-of-thoughts' || (needsOf(this.strategy, this.#params()).policy ?? []).includes('prefix');
 	}
 
-	/** The scorers that fit the strategy, the problem and the policy. */
+	/** Scorers that suit the strategy, the problem and the policy. */
 	get scorers(): readonly OfferedScorer[] {
 		const gold = (this.#draft.problem?.answer ?? null) !== null;
 		const kind = this.#draft.policy?.kind;
@@ -131,7 +131,7 @@ export class NewSearchModel extends Disposable {
 		});
 	}
 
-	/** The scorer that guides the search; null if the strategy needs none. */
+	/** Scorer that guides the search; null if the strategy does not need one. */
 	get scorer(): OfferedScorer | null {
 		if (this.scorerScope === undefined) return null;
 		const { guide } = this.#draft;
@@ -143,7 +143,7 @@ export class NewSearchModel extends Disposable {
 		return scorers.find(({ spec }) => spec.use === usual) ?? scorers[0] ?? null;
 	}
 
-	/** The rule for steps that is used: the chosen one, or the one that suits the policy's completions. */
+	/** Step rule in effect: the selected one, or the one that suits the policy's completions. */
 	get split(): NonNullable<SearchDraft['split']> {
 		return this.#draft.split ?? this.#facts?.sample?.split?.split ?? standardSplit;
 	}
@@ -153,7 +153,7 @@ export class NewSearchModel extends Disposable {
 		return typed ?? this.#draft.budget ?? this.#contents?.budget ?? {};
 	}
 
-	/** Returns the expected use; null if unknown. */
+	/** Returns the expected usage; null if unknown. */
 	get use(): ExpectedUse | null {
 		const { sample } = this.#facts ?? {};
 		if (sample === undefined || sample === null || sample.tokens === null) return null;
@@ -163,13 +163,13 @@ export class NewSearchModel extends Disposable {
 		const completion = { tokens: sample.tokens, steps: split === 'completion' ? 1 : Math.max(1, steps) };
 		const params = { ...(this.#params() as Record<string, unknown>) };
 		const { simulations } = this.budget;
-		// The search starts with the number of simulations in the budget, unless one was entered.
+		// Unless the user has entered a number of simulations, the search uses the number in the budget.
 		const entered = this.#settings('params').simulations !== undefined;
 		if (simulations !== undefined && 'simulations' in params && !entered) params.simulations = simulations;
 		return estimateUse(this.strategy.name, params, completion, this.budget);
 	}
 
-	/** What is wrong or missing; null if the search can start. */
+	/** First problem with the input; null if the search can start. */
 	get fault(): string | null {
 		if (this.#contents?.forbidden) return this.#contents.forbidden;
 		if (this.#draft.policy === undefined) return 'Select a policy.';
@@ -188,7 +188,7 @@ export class NewSearchModel extends Disposable {
 		this.#changed.fire();
 	}
 
-	/** Returns the text of a setting: what was entered, or its value. */
+	/** Returns the text of a setting: the user's input, or its value. */
 	textOf(group: SettingGroup, name: string): string {
 		return this.#texts[group][name] ?? textOfValue(this.#given(group)[name]);
 	}
@@ -200,7 +200,7 @@ export class NewSearchModel extends Disposable {
 		this.#changed.fire();
 	}
 
-	/** Changes the text of the problem. A gold answer or row that came with another text does not belong to it. */
+	/** Changes the text of the problem. Discards a gold answer or row that came with a different text. */
 	typeProblem(prompt: string): void {
 		const before = this.#draft.problem;
 		const answer = this.#suggested ? null : (before?.answer ?? null);
@@ -220,7 +220,7 @@ export class NewSearchModel extends Disposable {
 		if (next !== undefined) this.#setProblem(next, true);
 	}
 
-	/** Chooses a strategy, with the defaults of its parameters and of its scorer. */
+	/** Selects a strategy, with default parameters and scorer. */
 	setStrategy(strategy: string): void {
 		this.#draft = { ...without(this.#draft, 'params', 'guide', 'judge'), strategy };
 		this.#texts = { ...this.#texts, params: {} };
@@ -232,13 +232,13 @@ export class NewSearchModel extends Disposable {
 		this.#changed.fire();
 	}
 
-	/** Leaves the rule for steps to the policy's completions. */
+	/** Lets the policy's completions determine the step rule. */
 	suggestSplit(): void {
 		this.#draft = without(this.#draft, 'split');
 		this.#changed.fire();
 	}
 
-	/** @param text what was entered; null if a budget was chosen from the list */
+	/** @param text the user's input; null if a budget was chosen from the list */
 	typeBudget(text: string | null): void {
 		this.#budget = text;
 		this.#changed.fire();
@@ -280,7 +280,7 @@ export class NewSearchModel extends Disposable {
 		this.#changed.fire();
 	}
 
-	/** null until there is something to keep. */
+	/** null until there is something to save. */
 	saved(): SavedState | null {
 		if (this.#contents === null) return null;
 		return { draft: this.#draft, ...this.#texts, budget: this.#budget, more: this.#more };
@@ -312,14 +312,14 @@ export class NewSearchModel extends Disposable {
 		if (asked.signal.aborted || this.disposed) return;
 		this.#facts = facts ?? { problems: [], source: null, sample: null };
 		const { prompt } = this.#draft.problem ?? {};
-		// Also one that was used last is a problem of the run.
+		// A problem from the run stays one even if it was used in the last search.
 		this.#suggested = this.#facts.problems.some((problem) => problem.prompt === prompt);
 		const [first] = this.#facts.problems;
 		if (this.#draft.problem === undefined && first !== undefined) this.#setProblem(first, true);
 		else this.#changed.fire();
 	}
 
-	/** Returns the answer to a request; null if it failed, with the reason in `failure`. */
+	/** Returns the response to a request; null if the request failed, with the reason in `failure`. */
 	async #answer<T>(request: Promise<T>): Promise<T | null> {
 		this.#failure = null;
 		try {
@@ -337,7 +337,7 @@ export class NewSearchModel extends Disposable {
 		return group === 'search' ? { seed, concurrency } : { ...this.#draft[group] };
 	}
 
-	/** Returns the settings as entered: empty text restores a default. */
+	/** Returns the settings as entered; empty text stands for the default. */
 	#settings(group: SettingGroup): Record<string, unknown> {
 		const settings = this.#given(group);
 		for (const [name, text] of Object.entries(this.#texts[group])) {
@@ -347,7 +347,7 @@ export class NewSearchModel extends Disposable {
 		return settings;
 	}
 
-	/** Returns all parameters, or the defaults while what was entered is invalid. */
+	/** Returns all parameters, or the defaults while the input is invalid. */
 	#params(): unknown {
 		try {
 			return strategyParams(this.strategy, this.#settings('params'));

@@ -1,6 +1,6 @@
 import type { PolicySpec } from '../../src/protocol/policySpec.ts';
 
-/** Returns a name for a policy that the panel does not list: the end of its path, or the server's name. */
+/** Returns a name for a policy that is not in the panel's list: the end of its path, or the name of its server. */
 export function nameOfPolicy(policy: PolicySpec): string {
 	const name =
 		policy.kind === 'openai'

@@ -18,7 +18,7 @@ const shared: readonly Setting[] = [
 	of(
 		'sampling',
 		'maxTokens',
-		'Max tokens per completion; automatic is what the context allows, up to 4096',
+		'Max tokens per completion; automatic uses as many as the context allows, up to 4,096',
 		'automatic',
 	),
 	of('sampling', 'tokens', 'Data per token: 0 none, 1 log-probability and entropy, N > 1 also N alternatives', '0'),
@@ -30,7 +30,9 @@ function of(group: SettingGroup, name: string, description: string, standard: st
 	return { group, name, description, standard, options: null };
 }
 
-/** The parameters of the chosen strategy, and sampling. An empty field stands for the default, which it shows. */
+/**
+ * Parameters of the selected strategy and sampling settings. An empty field stands for the default, which it displays.
+ */
 export class SettingsGrid {
 	readonly element = element('div', { class: 'settings' });
 	readonly #model: NewSearchModel;

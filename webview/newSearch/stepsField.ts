@@ -6,14 +6,14 @@ import type { NewSearchModel } from './newSearchModel.ts';
 
 const suggested = 'suggested';
 const separator = 'separator';
-/** Rules to choose from. */
+/** Available rules. */
 const rules = [
 	...['lines', 'paragraphs', 'sentences'],
 	...[2, 4, 8, 16, 32, 64, 128].map((size) => `tokens-${size}`),
 	'completion',
 ];
 
-/** Describes a rule for steps. */
+/** Describes a step rule. */
 function ruleText(rule: string): string {
 	const size = /^tokens-(\d+)$/.exec(rule)?.[1];
 	if (size !== undefined) return `Every ${size} tokens`;
@@ -23,7 +23,7 @@ function ruleText(rule: string): string {
 	);
 }
 
-/** Chooses where a step ends: as suits the policy's completions, by a rule, or at a text. */
+/** Field for where a step ends: automatic, by a rule, or at a given text. */
 export class StepsField {
 	readonly element: HTMLElement;
 	readonly #model: NewSearchModel;
@@ -64,8 +64,8 @@ export class StepsField {
 				? `About ${formatCounted(Math.round(known.steps), 'step')} in each of ${formatCounted(sample.completions, 'completion')} at step ${formatNumber(sample.step)}`
 				: chosen === undefined && facts !== null
 					? sample
-						? 'No rule was found for the recorded completions'
-						: 'No recorded completions to derive the steps from'
+						? 'No rule suits the recorded completions'
+						: 'No recorded completions to derive a step rule from'
 					: '',
 		);
 		this.#note.hidden = this.#note.textContent === '';

@@ -5,7 +5,7 @@ import type { NewSearchModel } from './newSearchModel.ts';
 
 const agent = 'reflexion';
 
-/** The strategies with a sentence each; those for policies that follow instructions come last. */
+/** Strategies with a one-sentence description; those for instruction-following models come last. */
 export class StrategyList {
 	readonly element: HTMLElement;
 	readonly #model: NewSearchModel;
@@ -22,7 +22,7 @@ export class StrategyList {
 			{ class: 'strategies' },
 			element('legend', null, 'Strategy'),
 			...list(strategies.filter((strategy) => !follows(strategy))),
-			element('p', { class: 'quiet strategies-head' }, 'For models that follow instructions'),
+			element('p', { class: 'quiet strategies-head' }, 'For instruction-following models'),
 			...list(strategies.filter(follows)),
 		);
 	}
@@ -31,7 +31,7 @@ export class StrategyList {
 		const { name } = this.#model.strategy;
 		for (const [strategy, input] of this.#inputs) {
 			input.checked = strategy === name;
-			// The agent has its own command, which asks for its tools.
+			// The agent has a separate command, which asks for the tools.
 			if (strategy === agent && input.parentElement !== null) input.parentElement.hidden = name !== agent;
 		}
 	}

@@ -9,7 +9,7 @@ import { type IconName, icon } from '../lib/icons.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { PipelineModel } from './pipelineModel.ts';
 
-/** Size of a stage and of the space between stages, in CSS pixels. */
+/** Size of a stage and spacing between stages, in CSS pixels. */
 const box = { width: 224, height: 92, across: 56, down: 20 } as const;
 const svgNamespace = 'http://www.w3.org/2000/svg';
 
@@ -27,7 +27,7 @@ export interface AppActions {
 	act(action: PipelineAction): void;
 }
 
-/** The graph of a pipeline's stages: each is a button at its place, with lines from the stages that it depends on. */
+/** Graph of a pipeline's stages. Each stage is a button, with lines from the stages that it depends on. */
 export class App extends Disposable {
 	readonly #model: PipelineModel;
 	readonly #actions: AppActions;
@@ -79,7 +79,7 @@ export class App extends Disposable {
 		this.#stop.setHidden(!live);
 		this.#resume.setHidden(pipeline === null || live || pipeline.status === 'finished');
 		this.#none.hidden = pipeline !== null;
-		setText(this.#none, event === null ? 'Loading pipeline…' : 'This folder is no longer a pipeline.');
+		setText(this.#none, event === null ? 'Loading pipeline…' : 'This folder no longer contains a pipeline.');
 		const focused = (document.activeElement as HTMLElement | null)?.dataset.stage;
 		fill(this.#graph, this.#lines(nodes), ...nodes.map((node) => this.#node(node)));
 		if (focused !== undefined) {
@@ -126,7 +126,7 @@ export class App extends Disposable {
 		return item;
 	}
 
-	/** Draws a curve from the right side of each stage to the left side of those that depend on it. */
+	/** Draws a curve from the right side of each stage to the left side of each dependent stage. */
 	#lines(nodes: readonly GraphNode[]): SVGSVGElement {
 		const named = new Map(nodes.map((node) => [node.name, node]));
 		const svg = document.createElementNS(svgNamespace, 'svg');

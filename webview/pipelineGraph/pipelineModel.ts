@@ -4,7 +4,7 @@ import { type GraphNode, stageGraph } from '../../src/core/pipeline/stageGraph.t
 import type { PipelineGraphEvent } from '../../src/protocol/pipelineGraphMessages.ts';
 import type { SavedState } from './savedState.ts';
 
-/** The pipeline as last received, and whether its rounds are folded. */
+/** The pipeline as last received, and whether its rounds are collapsed. */
 export class PipelineModel extends Disposable {
 	readonly #changed = this.register(new Emitter<void>());
 	#event: PipelineGraphEvent | null = null;
@@ -27,7 +27,7 @@ export class PipelineModel extends Disposable {
 		return this.#folded;
 	}
 
-	/** Whether there are rounds to fold. */
+	/** Whether there are rounds to collapse. */
 	get hasRounds(): boolean {
 		return this.#event?.type === 'pipeline' && this.#event.stages.some(({ round }) => round !== null);
 	}

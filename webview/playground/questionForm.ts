@@ -128,7 +128,7 @@ export class QuestionForm {
 		const chats = policies.some((policy) => policy !== null && policy.system !== null);
 		this.#mode.set(
 			[
-				{ value: 'own', label: chats ? 'Chat template' : "The policy's own" },
+				{ value: 'own', label: chats ? 'Chat template' : 'Default for the policy' },
 				{ value: 'raw', label: 'None (raw question)' },
 				{ value: 'custom', label: 'Custom' },
 			],

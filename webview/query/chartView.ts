@@ -11,7 +11,7 @@ import type { ChartChoice } from './savedState.ts';
 
 const kindNames: Readonly<Record<DataChartKind, string>> = { line: 'Line', bar: 'Bars', scatter: 'Points' };
 
-/** Chart of a query result, with the columns it shows. */
+/** Chart of a query result, with controls for its columns. */
 export class ChartView extends Disposable {
 	readonly element: HTMLElement;
 	readonly #model: QueryModel;

@@ -196,7 +196,7 @@ export class QueryModel extends Disposable {
 		if (this.#busy) this.#port.post({ type: 'cancel', id: this.#busy.id });
 	}
 
-	/** Columns of the result that the chart shows; null hides it. */
+	/** Result columns to show in the chart; null hides it. */
 	get chart(): ChartChoice | null {
 		return chartOf(this.#answer, this.#state.chart);
 	}

@@ -9,19 +9,22 @@ import { cellText } from './tableOfAnswer.ts';
 export const maxSeries = 8;
 export const maxCategories = 200;
 
-/** Chart of a result, and what it leaves out. */
+/** Chart of a result, and a description of what it omits. */
 export interface ResultChart {
 	readonly chart: DataChart;
 	/** Sentences. */
 	readonly notes: readonly string[];
 }
 
-/** Returns the names of the columns with numbers. */
+/** Returns the names of the numeric columns. */
 export function numericColumns({ columns }: ResultTable): string[] {
 	return columns.filter(({ type }) => kindOfType(type) === 'number').map(({ name }) => name);
 }
 
-/** Returns a first choice: the second number by the first one, or by the first column with text; null without numbers. */
+/**
+ * Returns the default columns: the second numeric column by the first one, or by the first text column; null if there
+ * are no numeric columns.
+ */
 export function firstChoice(table: ResultTable): ChartChoice | null {
 	const numbers = numericColumns(table);
 	const other = table.columns.find(({ name }) => !numbers.includes(name))?.name;
@@ -30,7 +33,7 @@ export function firstChoice(table: ResultTable): ChartChoice | null {
 	return { kind: numbers.includes(x) ? 'line' : 'bar', x, y, by: null };
 }
 
-/** Returns the choice if an answer has its columns, otherwise null. */
+/** Returns the choice if a result has its columns, otherwise null. */
 export function chartOf(answer: Answer | null, choice: ChartChoice | null): ChartChoice | null {
 	if (choice === null || answer?.kind !== 'table') return null;
 	const numbers = numericColumns(answer.table);
@@ -39,15 +42,15 @@ export function chartOf(answer: Answer | null, choice: ChartChoice | null): Char
 	return has && numbers.includes(choice.y) ? choice : null;
 }
 
-/** Returns a number; null if it is unknown, not finite, or no number. Large numbers arrive as text. */
+/** Returns a cell as a number; null if it is unknown, not finite, or not a number. Large numbers arrive as text. */
 function numberOf(cell: Cell | undefined): number | null {
 	const value = typeof cell === 'string' && cell.trim() !== '' ? Number(cell) : cell;
 	return typeof value === 'number' && Number.isFinite(value) ? value : null;
 }
 
 /**
- * Returns the rows of a result as a chart. Lines connect rows in ascending x order; a row without a value interrupts its
- * line and has no bar, because an unknown value is not zero.
+ * Returns the rows of a result as a chart. Lines connect rows in ascending x order. A row without a value leaves a gap
+ * in its line and has no bar, because an unknown value is not zero.
  */
 export function resultChart(table: ResultTable, choice: ChartChoice): ResultChart {
 	const place = (name: string | null) => table.columns.findIndex((column) => column.name === name);
@@ -81,7 +84,7 @@ export function resultChart(table: ResultTable, choice: ChartChoice): ResultChar
 		group.push({ x: at, y: numberOf(row[y]) });
 	}
 	const series: DataSeries[] = [...groups].map(([label, rows], color) => {
-		// Rows without x keep their place at the end.
+		// Rows without x stay at the end.
 		const ordered =
 			choice.kind === 'line'
 				? rows.toSorted((a, b) => Number(a.x === null) - Number(b.x === null) || (a.x as number) - (b.x as number))
@@ -93,9 +96,9 @@ export function resultChart(table: ResultTable, choice: ChartChoice): ResultChar
 		0,
 	);
 	if (unknown > 0) notes.push(`${unknown} of ${table.rows.length} rows have no value and are not drawn.`);
-	if (left > 0) notes.push(`Only the first ${maxSeries} values of ${choice.by} are shown; ${left} rows are left out.`);
+	if (left > 0) notes.push(`Only the first ${maxSeries} values of ${choice.by} are shown; ${left} rows are omitted.`);
 	if (lost > 0)
-		notes.push(`Only the first ${maxCategories} values of ${choice.x} are shown; ${lost} rows are left out.`);
+		notes.push(`Only the first ${maxCategories} values of ${choice.x} are shown; ${lost} rows are omitted.`);
 	if (table.truncated) notes.push('Only the rows in the table are shown.');
 	const chart: DataChart = {
 		kind: choice.kind,

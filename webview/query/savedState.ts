@@ -8,12 +8,12 @@ export type Mode = (typeof modes)[number];
 
 const column = v.pipe(v.string(), v.maxLength(1000));
 
-/** Columns of a result that a chart shows. */
+/** Result columns shown in a chart. */
 export const chartChoiceSchema = v.object({
 	kind: v.picklist(dataChartKinds),
 	x: column,
 	y: column,
-	/** Column whose values are series; null: one series. */
+	/** Column whose values become separate series; null for a single series. */
 	by: v.nullable(column),
 });
 export type ChartChoice = v.InferOutput<typeof chartChoiceSchema>;

@@ -13,18 +13,20 @@ import { citationText, isProblem, type ReportModel } from './reportModel.ts';
 
 interface Shown {
 	readonly address: string;
-	/** The link, or the caption of a chart; null in code. */
+	/** The link or chart caption; null in code. */
 	readonly element: HTMLElement | null;
 }
 
-/** A report: what its citations say is checked against the data, and the result is shown at each one and in the header. */
+/**
+ * Report view. Checks what citations state against the data, and shows the result at each citation and in the header.
+ */
 export class App extends Disposable {
 	readonly #model: ReportModel;
 	readonly #name = element('h1');
 	readonly #state = element('span', { class: 'quiet', role: 'status' });
 	readonly #problems = element('ul', { class: 'problems', aria: { label: 'Citations with problems' }, hidden: true });
 	readonly #article = element('article', { class: 'article' });
-	/** Citations of the text in order, including those in code, which have no element. */
+	/** Citations in text order, including those in code, which have no element. */
 	#shown: Shown[] = [];
 	#drawn: string | null = null;
 	readonly #redraw = this.register(new Redraw(() => this.#render()));
@@ -124,8 +126,8 @@ export class App extends Disposable {
 			citations.length === 0
 				? 'No citations'
 				: wrong.length === 0
-					? `${count}, all of them match the data`
-					: `${count}, ${wrong.length} of them with problems`,
+					? `${count}, all matching the data`
+					: `${count}, ${wrong.length} with problems`,
 		);
 		const elements = this.#mark(citations);
 		this.#problems.hidden = wrong.length === 0;
@@ -150,7 +152,7 @@ export class App extends Disposable {
 		);
 	}
 
-	/** Marks each citation with the result of its check. The nth one of an address belongs to its nth result. */
+	/** Marks each citation with the result of its check. The nth citation of an address has its nth result. */
 	#mark(citations: readonly ReportCitation[]): Map<ReportCitation, HTMLElement> {
 		const waiting = new Map<string, Shown[]>();
 		for (const shown of this.#shown) {

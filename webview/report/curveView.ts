@@ -3,10 +3,10 @@ import { chartScale } from '../../src/core/report/chartScale.ts';
 import { append } from '../lib/dom.ts';
 
 const namespace = 'http://www.w3.org/2000/svg';
-/** Size and margins in user units of the drawing. */
+/** Size and margins in SVG user units. */
 const size = { width: 640, height: 220, left: 56, right: 12, top: 10, bottom: 28 } as const;
 
-/** Draws a curve with its axes. @param points steps and values; a missing value interrupts the line */
+/** Draws a curve with its axes. @param points steps and values; a missing value leaves a gap */
 export function curveView(
 	points: readonly (readonly [step: number, value: number | null])[],
 	title: string,
@@ -39,7 +39,7 @@ export function curveView(
 	for (const stretch of stretchesOf(points)) {
 		const path = stretch.map(([step, value]) => `${px(step).toFixed(1)},${py(value).toFixed(1)}`).join(' ');
 		svg.append(node('polyline', { class: 'line', points: path }));
-		// Every point of a short line matters, and a line with a single point would be invisible.
+		// Mark the points of short lines, because a line with a single point would be invisible.
 		if (stretch.length > 12) continue;
 		for (const [step, value] of stretch)
 			svg.append(node('circle', { class: 'dot', cx: px(step), cy: py(value), r: 2.5 }));

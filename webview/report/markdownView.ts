@@ -5,15 +5,15 @@ import { type Child, element } from '../lib/dom.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 
 export interface MarkdownParts {
-	/** Creates a link to run data. Called in the order of the text. */
+	/** Creates a link to run data. Called in text order. */
 	readonly citation: (address: string, content: readonly Child[]) => HTMLElement;
 	/** Creates the chart of a metric. */
 	readonly chart: (address: string, title: string) => HTMLElement;
-	/** Called for an address in code, which is not a link. */
+	/** Called for an address in code, which does not become a link. */
 	readonly skipped: (address: string) => void;
 }
 
-/** Renders Markdown with text nodes only. Links lead to run data; other addresses are shown as text. */
+/** Renders Markdown with text nodes only. Links to run data become elements; other addresses are shown as text. */
 export function markdownView(source: string, parts: MarkdownParts): HTMLElement[] {
 	return parseMarkdown(source).map((block) => blockView(block, parts));
 }
@@ -22,7 +22,7 @@ function blockView(block: Block, parts: MarkdownParts): HTMLElement {
 	const inline = (content: readonly Inline[]) => inlineView(content, parts);
 	switch (block.kind) {
 		case 'heading':
-			// The page has its own first heading.
+			// The page already has a top-level heading.
 			return element(`h${Math.min(6, block.level + 1)}`, null, ...inline(block.text));
 		case 'paragraph': {
 			const [only] = block.text;
@@ -99,7 +99,7 @@ function partView(part: Inline, parts: MarkdownParts): Child[] {
 				: [`${part.text} (${part.target})`];
 		case 'link': {
 			const text = textOf(part.content);
-			// An address in the text of a link is not another link.
+			// Do not nest a link in the text of another one.
 			if (part.target.startsWith('rl://')) return [parts.citation(part.target, [text])];
 			const inner = inlineView(part.content, parts);
 			return text === part.target ? inner : [...inner, ` (${part.target})`];
@@ -107,7 +107,7 @@ function partView(part: Inline, parts: MarkdownParts): Child[] {
 	}
 }
 
-/** Returns the text of a piece, without its structure. */
+/** Returns the plain text of an inline element. */
 function textOf(content: readonly Inline[]): string {
 	return content
 		.map((part) =>

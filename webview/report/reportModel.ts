@@ -6,7 +6,7 @@ import type { SavedState } from './savedState.ts';
 
 export type Host = Panel<ReportCommand, typeof reportRequests>;
 
-/** The report as last received, and what is known about its citations. */
+/** The report as last received, and the check results of its citations. */
 export class ReportModel extends Disposable {
 	readonly host: Host;
 	readonly #changed = this.register(new Emitter<'text' | 'citations'>());
@@ -38,7 +38,7 @@ export class ReportModel extends Disposable {
 		return this.#missing;
 	}
 
-	/** The citations in the order of the text; null while they are being checked. */
+	/** Citations in text order; null while they are being checked. */
 	get citations(): readonly ReportCitation[] | null {
 		return this.#citations;
 	}
@@ -100,6 +100,6 @@ export function citationText({ status, wrong, data, problem }: ReportCitation): 
 			return `${wrong.join(', ')} does not match the data: ${states}`;
 		case 'unresolved':
 		case 'malformed':
-			return problem ?? 'Nothing is at this address';
+			return problem ?? 'Address not found';
 	}
 }

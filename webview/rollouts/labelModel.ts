@@ -112,7 +112,7 @@ export class LabelModel extends Disposable {
 		const ratings = content.ratings.map((old, i) => (i === step ? rating : old));
 		this.content = { ...content, ratings };
 		const { place, rule } = content;
-		// Save sequentially, so that the last rating wins.
+		// Save sequentially, so the last rating wins.
 		this.#saving = this.#saving
 			.then(() => this.#ask('saveLabels', { ...place, rule, ratings }))
 			.then(

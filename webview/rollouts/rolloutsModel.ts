@@ -111,7 +111,7 @@ export class RolloutsModel extends RolloutsState {
 		this.selectStep(place.step, place.group);
 	}
 
-	/** Shows the tokens of a completion with those that a link refers to highlighted. */
+	/** Shows the tokens of a completion and highlights those that a link refers to. */
 	#cite(cited: RolloutsState['cited']): void {
 		this.cited = cited;
 		if (cited !== null && this.tokenView === 'off') this.tokenView = 'logprob';

@@ -77,7 +77,7 @@ export class RolloutsState extends Disposable {
 	groupOrder: GroupOrder = 'file';
 	layout: Layout = 'auto';
 	tokenView: TokenView = 'off';
-	/** Tokens that a link refers to; null if the last link that was opened referred to none. */
+	/** Tokens that a link refers to; null if the last opened link did not refer to any. */
 	cited: { readonly place: Place; readonly tokens: readonly [number, number] } | null = null;
 	mode: Mode = 'group';
 	split: RolloutSplit = 'train';

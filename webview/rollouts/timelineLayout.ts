@@ -17,11 +17,14 @@ export interface TimelineLayout {
 	/** Row of each activity, from 0. */
 	readonly rows: readonly number[];
 	readonly rowCount: number;
-	/** Latest time that is recorded, in seconds. */
+	/** Latest recorded time, in seconds. */
 	readonly end: number;
 }
 
-/** Assigns activities, ordered by start, to rows in which they do not overlap. One without a duration takes no time. */
+/**
+ * Assigns activities, ordered by start, to rows in which they do not overlap. An activity without a duration takes no
+ * time.
+ */
 export function timelineLayout(activities: RolloutTimeline): TimelineLayout {
 	const free: number[] = [];
 	let last = 0;
@@ -36,7 +39,7 @@ export function timelineLayout(activities: RolloutTimeline): TimelineLayout {
 	return { rows, rowCount: free.length, end: last };
 }
 
-/** Returns the seconds in which activities of a kind took place; times in which several overlap count once. */
+/** Returns the total seconds covered by activities of a kind, counting overlapping time once. */
 export function secondsOf(activities: RolloutTimeline, kind: TimelineKind): number {
 	let sum = 0;
 	let until = Number.NEGATIVE_INFINITY;

@@ -7,8 +7,8 @@ import { activityWords, kindNames, type TimelineLayout, timelineLayout, timeline
 const rowHeight = 16;
 
 /**
- * What a rollout did when, as bars: arrow keys, Home and End select an activity, which is described below the bars.
- * Activities whose duration is not recorded are marks without a length.
+ * Activities of a rollout over time, as bars. Arrow keys, Home and End select an activity, which is described below the
+ * bars. Activities without a recorded duration are drawn as marks without a length.
  */
 export class TimelineView {
 	readonly element: HTMLElement;

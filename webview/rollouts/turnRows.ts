@@ -18,11 +18,11 @@ export type TurnRow =
 			readonly message: number;
 			readonly turn: TurnContent;
 			readonly answers: CallPlace | null;
-			/** Turn that the message begins, with its number in the conversation, from 1. */
+			/** Turn that starts with the message, with its 1-based number in the conversation. */
 			readonly made: { readonly number: number; readonly turn: MadeContent } | null;
-			/** Whether the message is a result that reports a failed call. */
+			/** Whether the message is the result of a failed call. */
 			readonly failed: boolean;
-			/** Whether the content is folded; null if it cannot be. */
+			/** Whether the content is folded; null if it cannot be folded. */
 			readonly folded: boolean | null;
 	  }
 	| {
@@ -61,7 +61,7 @@ export class TurnTree {
 	readonly parents: readonly (number | null)[];
 	/** Messages without a successor. */
 	readonly leaves: readonly number[];
-	/** Turns by the message that begins them. */
+	/** Turns by their first message. */
 	readonly made: ReadonlyMap<number, MadeContent>;
 	readonly #children: ReadonlyMap<number | null, readonly number[]>;
 
@@ -134,7 +134,7 @@ const sectionNames: Readonly<Record<string, string>> = {
 	outside: 'Outside tags',
 };
 
-/** Results longer than this are folded at first. */
+/** Results longer than this are initially folded. */
 const longResult = { characters: 600, lines: 12 } as const;
 
 /** Returns whether a message is the result of a call. */
@@ -142,13 +142,13 @@ export function isResult({ role }: TurnContent): boolean {
 	return role === 'tool' || role === 'function';
 }
 
-/** Returns whether a message is a result that is long and does not contain the searched text. */
+/** Returns whether a message is a long result that does not contain the search text. */
 export function foldsAtFirst({ content }: TurnContent, search: string): boolean {
 	if (search !== '' && findText(content, search).length > 0) return false;
 	return content.length > longResult.characters || content.split('\n', longResult.lines + 1).length > longResult.lines;
 }
 
-/** Calls and results of a path, which refer to each other. */
+/** Cross-references between the calls and results on a path. */
 interface Answered {
 	/** Call that a message answers. */
 	readonly calls: ReadonlyMap<number, CallPlace & { readonly made: MadeCallContent | null }>;

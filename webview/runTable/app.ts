@@ -21,7 +21,7 @@ const groupingWords: Readonly<Record<RunGrouping, string>> = {
 	status: 'By status',
 };
 
-/** Initial widths in CSS pixels; other columns have room for their label. */
+/** Initial widths in CSS pixels; other columns are as wide as their label. */
 const widths: Readonly<Record<string, number>> = { name: 180, status: 90, step: 70, created: 110 };
 
 export interface AppActions {
@@ -29,7 +29,7 @@ export interface AppActions {
 	compare(folders: readonly string[]): void;
 }
 
-/** The table of runs with its filter, groups and columns. */
+/** Table of runs with a filter, groups and columns. */
 export class App extends Disposable {
 	readonly #model: RunTableModel;
 	readonly #actions: AppActions;

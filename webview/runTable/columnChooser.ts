@@ -4,11 +4,11 @@ import { element, fill } from '../lib/dom.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { RunTableModel } from './runTableModel.ts';
 
-/** Maximum number of columns listed at once; the search finds the others. */
+/** Maximum number of columns listed at once; the search box finds the others. */
 const maxListed = 200;
 const kinds: Readonly<Record<RunColumn['kind'], string>> = { run: 'Run', metric: 'Metrics', recipe: 'Recipe' };
 
-/** A list of all columns with check boxes, which opens below its button. */
+/** Dropdown list of all columns with checkboxes. */
 export class ColumnChooser {
 	readonly element: HTMLDetailsElement;
 	readonly #model: RunTableModel;
@@ -63,7 +63,7 @@ export class ColumnChooser {
 					...columns.map((column) => this.#choice(column, shown.has(column.id))),
 				];
 			}),
-			found.length > listed.length ? element('p', { class: 'quiet' }, 'Search to list more columns.') : null,
+			found.length > listed.length ? element('p', { class: 'quiet' }, 'Search to find more columns.') : null,
 			found.length === 0 ? element('p', { class: 'quiet' }, 'No columns match.') : null,
 		);
 		for (const box of this.#list.querySelectorAll('input')) if (box.dataset.column === focused) box.focus();

@@ -11,17 +11,20 @@ export function isNumeric({ id, kind }: RunColumn): boolean {
 	return kind === 'metric' || id === 'step' || id === 'recipe:seed';
 }
 
-/** Returns the text of a value as it is shown in a column. @param now in seconds since the epoch */
+/** Formats a value for display in a column. @param now in seconds since the epoch */
 function valueText(column: RunColumn, value: number | string | boolean, now: number): string {
 	if (typeof value !== 'number') return plainLabel(String(value), 200);
 	if (column.id === 'created') return formatTime(value, now);
 	if (column.id === 'step') return formatCount(value);
 	if (column.kind === 'metric') return formatValue(value, describeMetric(column.path).unit);
-	// Recipe values are shown as they were written.
+	// Recipe values are shown as written.
 	return String(value);
 }
 
-/** Returns the cell of a run, or of a group: the mean with its standard deviation, or the value that all runs share. */
+/**
+ * Returns a cell for a run or a group. For a group, the cell contains the mean and standard deviation, or the value
+ * that all runs share.
+ */
 export function cellOf(line: Line, column: RunColumn, now: number): DataCell {
 	if (line.kind === 'run') {
 		const value = column.value(line.row);
@@ -40,7 +43,7 @@ export function cellOf(line: Line, column: RunColumn, now: number): DataCell {
 	if (typeof summary === 'string') return { text: plainLabel(summary, 200) };
 	const { mean, deviation, min, max, runs } = summary;
 	if (min === max) return { text: valueText(column, mean, now) };
-	// The mean of times and of settings means nothing.
+	// Means of times and settings are not meaningful.
 	if (column.kind !== 'metric' && column.id !== 'step') {
 		return { text: `${valueText(column, min, now)} to ${valueText(column, max, now)}` };
 	}

@@ -7,12 +7,12 @@ import { sortRuns } from '../../src/core/runTable/runOrder.ts';
 import type { RunTableEvent, RunTableRow } from '../../src/protocol/runTableMessages.ts';
 import { initialState, type SavedState } from './savedState.ts';
 
-/** A line of the table. */
+/** A row of the table: a run or a group. */
 export type Line =
 	| { readonly kind: 'run'; readonly row: RunTableRow; readonly inGroup: boolean }
 	| { readonly kind: 'group'; readonly group: RunGroup; readonly expanded: boolean };
 
-/** Runs, settings, and the lines that result from them. */
+/** Runs, settings, and the resulting table rows. */
 export class RunTableModel extends Disposable {
 	readonly #changed = this.register(new Emitter<void>());
 	readonly #rows = new Map<string, RunTableRow>();
@@ -49,7 +49,7 @@ export class RunTableModel extends Disposable {
 		return this.#lines;
 	}
 
-	/** Number of runs that pass the filter. */
+	/** Number of runs that match the filter. */
 	get count(): number {
 		return this.#count;
 	}
@@ -58,7 +58,7 @@ export class RunTableModel extends Disposable {
 		return this.#rows.size;
 	}
 
-	/** Number of runs of other folders. */
+	/** Number of runs in other folders. */
 	get others(): number {
 		return [...this.#rows.values()].filter(({ own }) => !own).length;
 	}
@@ -67,12 +67,12 @@ export class RunTableModel extends Disposable {
 		return this.#columns.all;
 	}
 
-	/** The shown columns that at least one run has. */
+	/** Selected columns that at least one run has. */
 	get shown(): RunColumn[] {
 		return (this.#state.columns ?? this.#columns.usual).flatMap((id) => this.#columns.all.get(id) ?? []);
 	}
 
-	/** Why a part of the filter has no effect. */
+	/** Why part of the filter has no effect. */
 	get fault(): string | null {
 		return this.#fault;
 	}
@@ -96,7 +96,10 @@ export class RunTableModel extends Disposable {
 		this.#arrange();
 	}
 
-	/** Sorts by a column, ascending first for texts and descending first for numbers and times; then reverses. */
+	/**
+	 * Sorts by a column. The initial order is ascending for text and descending for numbers and times; repeated calls
+	 * reverse it.
+	 */
 	sortBy(column: string): void {
 		const { sort } = this.#state;
 		const kind = this.#columns.all.get(column)?.kind;
@@ -120,10 +123,10 @@ export class RunTableModel extends Disposable {
 	}
 
 	toggleColumn(id: string): void {
-		// Columns that no run has yet are kept.
+		// Keep columns that no run has yet.
 		const shown = this.#state.columns ?? this.#columns.usual;
 		const columns = shown.includes(id) ? shown.filter((other) => other !== id) : [...shown, id];
-		// A table without the name could not be read.
+		// Without the name, the rows could not be identified.
 		this.set({ columns: columns.includes('name') ? columns : ['name', ...columns] });
 	}
 

@@ -5,14 +5,14 @@ const id = v.pipe(v.string(), v.maxLength(400));
 
 /** State restored after a window reload: settings, but no rows. */
 export const savedStateSchema = v.object({
-	/** Shown columns in order; null for the usual ones. */
+	/** Visible columns in order; null for the default columns. */
 	columns: v.nullable(v.pipe(v.array(id), v.maxLength(400))),
 	sort: v.nullable(v.object({ column: id, descending: v.boolean() })),
 	filter: v.pipe(v.string(), v.maxLength(1000)),
 	grouping: v.picklist(runGroupings),
 	/** Keys of expanded groups. */
 	expanded: v.pipe(v.array(v.pipe(v.string(), v.maxLength(20_000))), v.maxLength(400)),
-	/** Whether runs of other folders are shown. */
+	/** Whether runs in other folders are shown. */
 	others: v.boolean(),
 });
 export type SavedState = v.InferOutput<typeof savedStateSchema>;

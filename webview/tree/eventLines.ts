@@ -19,7 +19,7 @@ export function eventsOfLines(lines: string): TreeEvent[] {
 
 type Selection = Pick<TreeEventOf<'select'>, 'at' | 'path' | 'candidates'>;
 
-/** A lazily decoded selection. An invalid line yields an empty one. */
+/** A lazily decoded selection. An invalid line yields an empty selection. */
 class LazySelection implements Selection {
 	readonly t = 'select';
 	#line: string;

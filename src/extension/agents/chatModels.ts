@@ -21,7 +21,7 @@ export const chatVendor = 'reasoninglab';
 
 /** Newest runs whose checkpoints are offered. */
 const maxRuns = 20;
-/** Context that is stated for policies whose context is unknown before they are opened, in tokens. */
+/** Context length reported for policies whose context length is unknown until they are opened, in tokens. */
 const assumedContext = 4096;
 const longestReply = 200_000;
 
@@ -34,11 +34,11 @@ export interface ChatModelNeeds extends OpeningNeeds {
 	readonly store: RunStore;
 }
 
-/** `vscode.LanguageModelThinkingPart` where the editor has it; it is not part of the API that extensions can rely on. */
+/** `vscode.LanguageModelThinkingPart` if the editor provides it; it is not part of the stable extension API. */
 type ThinkingPart = new (value: string) => vscode.LanguageModelResponsePart;
 
 /**
- * The policies of the window as chat models: the latest and the best checkpoint of each run, running engines, and
+ * Provides the window's policies as chat models: the latest and the best checkpoint of each run, running engines, and
  * configured servers. The text between the think tags of a policy's template is shown as thinking.
  */
 export class ChatModels extends Disposable implements vscode.LanguageModelChatProvider<ChatModel> {
@@ -57,7 +57,7 @@ export class ChatModels extends Disposable implements vscode.LanguageModelChatPr
 		this.#held = this.register(
 			new HeldPolicies({ open: (spec, signal) => openInWindow(spec, needs, { signal, rawPrompts: false }) }),
 		);
-		// Some editors have no language models.
+		// Some editors do not support language models.
 		if (typeof vscode.lm?.registerLanguageModelChatProvider !== 'function') return;
 		this.register(vscode.lm.registerLanguageModelChatProvider(chatVendor, this));
 		this.register(vscode.workspace.onDidGrantWorkspaceTrust(() => this.#changed.fire()));
@@ -69,7 +69,7 @@ export class ChatModels extends Disposable implements vscode.LanguageModelChatPr
 		return this.#needs.store.own.filter((view) => !isForeign(view)).slice(0, maxRuns);
 	}
 
-	/** Reports a change if the list is different. Runs change up to twice a second, their checkpoints rarely. */
+	/** Fires only if the list has changed, because runs change up to twice a second but their checkpoints rarely do. */
 	async #look(): Promise<void> {
 		this.#looksAgain = true;
 		if (this.#looking) return;
@@ -132,7 +132,7 @@ export class ChatModels extends Disposable implements vscode.LanguageModelChatPr
 		try {
 			await this.#answer(spec, name, messages.map(turnOf), modelOptions ?? {}, reporter(progress), abort.signal);
 		} catch (error) {
-			// A canceled reply ends with the text that it has.
+			// A canceled reply keeps the text received so far.
 			if (!abort.signal.aborted) throw error;
 		} finally {
 			listener.dispose();
@@ -176,7 +176,10 @@ export class ChatModels extends Disposable implements vscode.LanguageModelChatPr
 		}
 	}
 
-	/** Returns an estimate: one token per character for models trained from random weights, else one per four. */
+	/**
+	 * Returns an estimate: one token per character for models trained from random weights, otherwise one token per four
+	 * characters.
+	 */
 	async provideTokenCount({ spec }: ChatModel, text: string | vscode.LanguageModelChatRequestMessage): Promise<number> {
 		const { length } = typeof text === 'string' ? text : turnOf(text).text;
 		const run = spec.kind === 'engine' ? spec.run : spec.kind === 'checkpoint' ? dirname(dirname(spec.folder)) : null;
@@ -204,13 +207,13 @@ function modelOf(spec: PolicySpec, name: string, detail: string): ChatModel {
 const placeOf = (spec: Extract<PolicySpec, { kind: 'checkpoint' | 'scripted' }>): string =>
 	spec.kind === 'checkpoint' ? spec.folder : spec.file;
 
-/** Returns the text of a message. Other parts, such as images and tool results, have no text for a policy. */
+/** Returns the text of a message. Other parts, such as images and tool results, are not passed to policies. */
 function turnOf({ role, content }: vscode.LanguageModelChatRequestMessage): ChatTurn {
 	const text = content.map((part) => (part instanceof vscode.LanguageModelTextPart ? part.value : '')).join('');
 	return { role: role === vscode.LanguageModelChatMessageRole.Assistant ? 'assistant' : 'user', text };
 }
 
-/** Reports thinking as thinking if the editor accepts that, else as text. */
+/** Reports thinking as such if the editor supports it, otherwise as text. */
 function reporter(progress: vscode.Progress<vscode.LanguageModelResponsePart>): (part: StreamedPart) => void {
 	let thinking = (vscode as unknown as { LanguageModelThinkingPart?: ThinkingPart }).LanguageModelThinkingPart;
 	return ({ kind, text }) => {
@@ -219,7 +222,7 @@ function reporter(progress: vscode.Progress<vscode.LanguageModelResponsePart>): 
 				progress.report(new thinking(text));
 				return;
 			} catch {
-				// The editor has the class, but does not allow extensions to use it.
+				// The editor has the class but does not allow extensions to use it.
 				thinking = undefined;
 			}
 		}

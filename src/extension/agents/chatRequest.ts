@@ -1,17 +1,17 @@
 import type { ChatMessage } from '../../protocol/scorer.ts';
 
-/** A message of a chat, without the editor's classes. */
+/** Chat message, independent of the editor's classes. */
 export interface ChatTurn {
 	readonly role: 'user' | 'assistant';
 	readonly text: string;
 }
 
-/** Maximum length of a conversation in characters; the oldest turns are left out. */
+/** Maximum length of a conversation in characters; the oldest turns are dropped. */
 const maxCharacters = 400_000;
 
 /**
- * Returns the messages for a policy. One that follows instructions gets the conversation. Any other completes a prompt,
- * so it only gets the latest question: the template that it was trained with has no place for more.
+ * Returns the messages for a policy. Instruction-following policies get the whole conversation. Other policies complete
+ * a prompt and only get the latest question, because their template has no place for more.
  */
 export function chatMessages(turns: readonly ChatTurn[], instructions: boolean): ChatMessage[] {
 	const said = turns.filter(({ text }) => text.trim() !== '');
@@ -25,21 +25,24 @@ export function chatMessages(turns: readonly ChatTurn[], instructions: boolean):
 		const content = text.slice(-room);
 		room -= content.length;
 		const [next] = messages;
-		// Chat templates require that roles alternate.
+		// Chat templates require alternating roles.
 		if (next?.role === role) messages[0] = { role, content: `${content}\n\n${next.content}` };
 		else messages.unshift({ role, content });
 	}
 	return messages[0]?.role === 'assistant' ? messages.slice(1) : messages;
 }
 
-/** Settings of a request, from the options that the caller sent. */
+/** Request settings, from the caller's options. */
 export interface ChatSampling {
 	readonly temperature: number;
 	readonly topP: number;
 	readonly maxTokens: number;
 }
 
-/** Returns the sampling settings: those requested, else those of the run, else defaults. Invalid values are ignored. */
+/**
+ * Returns the sampling settings: those requested, otherwise those of the run, otherwise the defaults. Invalid values
+ * are ignored.
+ */
 export function chatSampling(
 	options: Readonly<Record<string, unknown>>,
 	trained: { readonly temperature: number | null; readonly maxTokens: number | null },

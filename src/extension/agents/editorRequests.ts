@@ -29,11 +29,11 @@ interface Needs {
 }
 
 /**
- * Shows what agents ask this window to show, through the MCP server's tool `show_in_editor`. Each time, a notification
- * offers *Back*.
+ * Shows what agents request with the MCP server's `show_in_editor` tool. Each request also shows a notification with a
+ * *Back* button.
  */
 export class EditorRequests extends Disposable {
-	/** Folder of this window's requests. It exists once `ready` resolves. */
+	/** Folder of this window's requests. Created before `ready` resolves. */
 	readonly folder: string;
 	readonly ready: Promise<void>;
 	readonly #needs: Needs;

@@ -3,7 +3,7 @@ import { Disposable } from '../../base/disposable.ts';
 import { McpClient } from './mcpClient.ts';
 import { requireServerProgram } from './serverTools.ts';
 
-/** Prefix of the names in package.json, which are shared by all extensions. */
+/** Prefix of the names in package.json, because all extensions share one namespace. */
 const prefix = 'reasoninglab_';
 
 interface DeclaredTool {
@@ -12,8 +12,8 @@ interface DeclaredTool {
 }
 
 /**
- * Offers the read-only tools of the MCP server to language models in the editor. Some editors have no language models,
- * in which case nothing is registered.
+ * Offers the read-only tools of the MCP server to language models in the editor. Registers nothing in editors without
+ * language models.
  */
 export class LanguageModelTools extends Disposable {
 	readonly #client: McpClient;

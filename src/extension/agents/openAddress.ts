@@ -47,7 +47,7 @@ export async function openAddress(text: string, store: RunStore): Promise<void> 
 	}
 }
 
-/** Reports that agents have written about a run. */
+/** Folder of reports written by agents, relative to a run. */
 const reportPath = new RegExp(`^${runFiles.annotations}/reports/[^/]+\\.md$`);
 
 /** Path of the results of a checkpoint's evaluation, relative to its run. */
@@ -58,7 +58,7 @@ function openDashboard(folder: string, step: number | null, metric: string): Pro
 }
 
 function openTree(path: string, { tree, node }: Extract<DataAddress, { kind: 'search' }>): PromiseLike<unknown> {
-	// Addresses count trees from 1.
+	// Tree numbers in addresses are 1-based.
 	const place = { tree: tree - 1, ...(node === null ? {} : { node }) };
 	return vscode.commands.executeCommand(commandIds.openSearchTree, path, place);
 }
@@ -71,7 +71,9 @@ function placeOf(address: Extract<DataAddress, { kind: 'step' | 'group' | 'compl
 	return { step, split, group, index: completion, ...(tokens === null ? {} : { tokens }) };
 }
 
-/** Finds a run by its folder name, and asks if several have it. Resolves to undefined if the user cancels. */
+/**
+ * Finds a run by its folder name, asking the user if several runs share it. Resolves to undefined if the user cancels.
+ */
 async function runOf(name: string, store: RunStore): Promise<RunView | undefined> {
 	await store.ready;
 	const named = (wanted: string) => store.runs.filter(({ folder }) => basename(folder) === wanted);
@@ -82,7 +84,7 @@ async function runOf(name: string, store: RunStore): Promise<RunView | undefined
 	if (only === undefined) {
 		throw new Failure(
 			'missing',
-			`No run named "${name.slice(0, 200)}" is known here.`,
+			`No run named "${name.slice(0, 200)}" found.`,
 			'Open its folder, or add it to the Runs view.',
 		);
 	}

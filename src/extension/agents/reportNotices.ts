@@ -5,7 +5,7 @@ import { commandIds } from '../ids.ts';
 import type { Notices } from '../notices.ts';
 import { displayText } from '../runView.ts';
 
-/** Offers to open reports when an agent writes them to a run of the workspace (the tool `write_report`). */
+/** Offers to open reports that agents write to a run in the workspace with the `write_report` tool. */
 export class ReportNotices extends Disposable {
 	constructor(notices: Pick<Notices, 'information'>) {
 		super();

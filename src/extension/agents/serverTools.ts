@@ -32,5 +32,5 @@ export function serverProgram(extension: vscode.Uri, editor: string | null = nul
 export function requireServerProgram(extension: vscode.Uri, editor: string | null = null): McpProgram {
 	const program = serverProgram(extension, editor);
 	if (program !== null) return program;
-	throw new Failure('denied', 'Runs can be read only in a trusted workspace with a folder.', 'Open a folder.');
+	throw new Failure('denied', 'Reading runs requires a trusted workspace with an open folder.', 'Open a folder.');
 }

@@ -50,7 +50,7 @@ export function diskCommands(needs: Needs) {
 				}
 			} finally {
 				await store.refresh();
-				// If moving a run fails, the runs already moved can still be restored.
+				// If moving a run fails, the user can still restore those already moved.
 				if (trashed.length > 0) offerUndo(views.slice(0, trashed.length), trashed, needs);
 			}
 		},

@@ -93,7 +93,7 @@ export function openCommands(needs: Needs) {
 		},
 		[commandIds.openAsRun]: async (folder?: unknown) => {
 			const added = await add(needs, folder);
-			// The first of several runs is the one that the list starts with.
+			// With several runs, open the first one in the list.
 			const [first] = added ?? [];
 			if (first !== undefined) await dashboards.open(await store.expect(first.folder));
 		},

@@ -7,8 +7,8 @@ import { requireTrust } from '../launchSettings.ts';
 import { EnvironmentTestItems } from './environmentTestItems.ts';
 
 /**
- * Environments in the Test Explorer. Each file is a suite; setup, the gold and the idle policy, and each labeled episode
- * are tests. Files are read only when the Test Explorer requests them.
+ * Environments in the Test Explorer. Each file is a suite; its tests are setup, the gold and idle policies, and each
+ * labeled episode. Files are read only when the Test Explorer requests them.
  */
 export class EnvironmentTestExplorer extends Disposable {
 	readonly controller: vscode.TestController;

@@ -6,14 +6,14 @@ import { readHandWritten } from '../../rewards/handWrittenFile.ts';
 import { environmentFilePattern, isEnvironmentUri } from '../environments/environmentFiles.ts';
 import { elsewhere } from '../rewards/rewardFileList.ts';
 
-/** The test that a Test Explorer item represents. */
+/** Test represented by a Test Explorer item. */
 export type EnvironmentTestNode =
 	| { readonly kind: 'file'; readonly file: string }
 	| { readonly kind: 'policy'; readonly file: string; readonly id: EnvironmentTestId }
-	/** `line`: 1-based line in the file of labeled episodes. */
+	/** `line`: 1-based line in the labeled episodes. */
 	| { readonly kind: 'episode'; readonly file: string; readonly line: number };
 
-/** Maximum numbers of files per workspace and of labeled episodes per file that are listed. */
+/** Maximum number of listed files per workspace and of listed labeled episodes per file. */
 const maxFiles = 500;
 const maxEpisodes = 1000;
 
@@ -52,10 +52,7 @@ export class EnvironmentTestItems {
 		const { file } = node;
 		const path = episodesPath(file);
 		const none: ParsedEpisodes = { episodes: [], faults: [] };
-		const { episodes } = await readHandWritten(path, 'file of labeled episodes', 'Split it.').then(
-			parseEpisodes,
-			() => none,
-		);
+		const { episodes } = await readHandWritten(path, 'labeled episodes', 'Split it.').then(parseEpisodes, () => none);
 		item.children.replace([
 			...environmentTests.map(({ id, label }, i) => {
 				const made = this.#item(`${file}#${id}`, label, file, 0, { kind: 'policy', file, id });

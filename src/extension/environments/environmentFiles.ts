@@ -8,7 +8,7 @@ export function isEnvironmentUri(uri: { readonly scheme: string; readonly fsPath
 	return uri.scheme === 'file' && isEnvironmentFile(uri.fsPath);
 }
 
-/** Returns the name of the class for a stem: "number_guess" becomes "NumberGuess". */
+/** Returns the class name for a file stem: "number_guess" becomes "NumberGuess". */
 export function environmentClass(stem: string): string {
 	return stem.replace(/(?:^|_+)([A-Za-z0-9])/g, (_, first: string) => first.toUpperCase());
 }

@@ -7,7 +7,7 @@ import type { EnvironmentVerifications } from './environmentVerifications.ts';
 const actions = [
 	['Verify', commandIds.verifyEnvironment, 'Play episodes with the built-in policies'],
 	['Step Through', commandIds.stepEnvironment, 'Play an episode by hand, turn by turn'],
-	['Episodes', commandIds.openEpisode, 'Open an episode of the verification'],
+	['Episodes', commandIds.openEpisode, 'Open an episode from the verification'],
 ] as const;
 
 /** Code lenses above the environment's class. In an untrusted workspace, a single lens explains why they are missing. */
@@ -25,7 +25,7 @@ export class EnvironmentLenses extends Disposable implements vscode.CodeLensProv
 		this.register(vscode.workspace.onDidGrantWorkspaceTrust(() => this.#changed.fire()));
 		this.register(
 			view.onDidChange((file) => {
-				// The class is known from the first verification on.
+				// The class is unknown before the first verification.
 				if (this.#known.has(file) || view.get(file)?.verification == null) return;
 				this.#known.add(file);
 				this.#changed.fire();

@@ -23,18 +23,18 @@ export async function findEnvironments(): Promise<vscode.Uri[]> {
 	const found = [...files];
 	for (const uri of manifests) {
 		const { fsPath } = uri;
-		// An OpenEnv environment has a pyproject.toml, too.
+		// OpenEnv environments also have a pyproject.toml.
 		if (basename(fsPath) === 'pyproject.toml' && servers.has(dirname(fsPath))) continue;
 		if (await isEnvironmentManifest(fsPath)) found.push(uri);
 	}
 	return found.sort((a, b) => (a.fsPath < b.fsPath ? -1 : 1));
 }
 
-/** Asks which environment to step through: one of the workspace, or a server. Returns null if the user canceled. */
+/** Asks which environment to step through: one in the workspace, or a server. Returns null if the user canceled. */
 export async function chooseSteppedEnvironment(): Promise<string | null> {
 	const items = [
 		...(await findEnvironments()).map((uri) => ({ ...itemOf(uri), file: uri.fsPath })),
-		{ label: '$(remote) OpenEnv server...', description: 'by its address', file: null },
+		{ label: '$(remote) OpenEnv server...', description: 'enter its address', file: null },
 	];
 	const chosen = await showQuickPick(items, { placeHolder: 'Environment to step through' });
 	if (chosen === undefined || chosen.file !== null) return chosen?.file ?? null;
@@ -50,7 +50,11 @@ export async function chooseSteppedEnvironment(): Promise<string | null> {
 export async function chooseEnvironment(): Promise<vscode.Uri | undefined> {
 	const found = await findEnvironments();
 	if (found.length === 0) {
-		throw new Failure('missing', 'The workspace contains no environment.', 'Use New Environment..., then try again.');
+		throw new Failure(
+			'missing',
+			'The workspace does not contain an environment.',
+			'Use New Environment..., then try again.',
+		);
 	}
 	const items = found.map((uri) => ({ ...itemOf(uri), uri }));
 	const chosen = await showQuickPick(items, { placeHolder: 'Environment to verify' });

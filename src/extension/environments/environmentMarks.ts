@@ -95,7 +95,7 @@ function linesOf(document: vscode.TextDocument, state: EnvironmentState | undefi
 	const line = environmentInlineLine(state);
 	if (line === null) return [];
 	const name = state?.verification?.environment.name;
-	// A file that has never been loaded may have no class; its problem is shown in the first line.
+	// A file that has never been loaded might not have a known class, so show its problem on the first line.
 	const at = (name === undefined ? null : classLine(document.getText(), name)) ?? 0;
 	const { end } = document.lineAt(Math.min(at, document.lineCount - 1)).range;
 	const after = {

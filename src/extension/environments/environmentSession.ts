@@ -60,7 +60,7 @@ export class EnvironmentSession extends Disposable {
 		if (this.#state.stale !== stale) this.#set({ stale });
 	}
 
-	/** Ends the spare process; the next verification starts a new one. */
+	/** Stops the spare process; the next verification starts a new one. */
 	forgetProcess(): void {
 		this.#lease?.lease.dispose();
 		this.#lease = null;

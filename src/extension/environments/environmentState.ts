@@ -1,13 +1,13 @@
 import type { Failure } from '../../base/failure.ts';
 import type { EnvironmentVerification } from '../../protocol/environmentVerification.ts';
 
-/** Snapshot of the verification of one environment file. */
+/** Verification state of one environment file. */
 export interface EnvironmentState {
 	readonly file: string;
 	readonly phase: 'idle' | 'running' | 'done' | 'failed';
 	/** Latest result, which may be older than the text. */
 	readonly verification: EnvironmentVerification | null;
-	/** Why the latest verification has no result. */
+	/** Why the latest verification did not produce a result. */
 	readonly failure: Failure | null;
 	/** Whether the text has unsaved changes. */
 	readonly stale: boolean;

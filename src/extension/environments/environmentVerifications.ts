@@ -114,7 +114,7 @@ export class EnvironmentVerifications extends Disposable {
 	/** Discards the results of a file that was deleted or renamed. */
 	async #forgetMissing(uri: vscode.Uri): Promise<void> {
 		const session = this.#sessions.get(uri.fsPath);
-		// The file may have been replaced, which deletes it for a moment.
+		// The file may have been replaced, in which case it is missing only briefly.
 		if (session === undefined || openDocument(uri.fsPath) || (await exists(uri))) return;
 		if (!this.#sessions.delete(uri.fsPath)) return;
 		session.dispose();
@@ -122,7 +122,7 @@ export class EnvironmentVerifications extends Disposable {
 	}
 }
 
-/** Returns the limits that the settings specify for a file. */
+/** Returns the limits from the settings for a file. */
 export function environmentLimits(file: string): Partial<EnvironmentLimits> {
 	const { rowMs, memoryMb } = rewardSettings.limits(vscode.Uri.file(file));
 	return { ...(rowMs === undefined ? {} : { turnMs: rowMs }), ...(memoryMb === undefined ? {} : { memoryMb }) };

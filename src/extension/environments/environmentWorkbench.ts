@@ -15,7 +15,7 @@ import { EnvironmentVerifications, environmentLimits } from './environmentVerifi
 import { isEnvironmentManifest } from './manifestFiles.ts';
 import { newEnvironment, newEnvironmentAnswers } from './newEnvironment.ts';
 
-/** All features for environment files that are not needed until one is open or a command runs. */
+/** Features for environment files that are not needed until one is open or a command runs. */
 export class EnvironmentWorkbench extends Disposable {
 	readonly verifications: EnvironmentVerifications;
 	readonly limits = environmentLimits;
@@ -45,7 +45,7 @@ export class EnvironmentWorkbench extends Disposable {
 		return newEnvironment(this.#extension, newEnvironmentAnswers(args[0]));
 	}
 
-	/** Verifies the given environment, the one in the active editor, or one that the user chooses. */
+	/** Verifies the given environment, the one in the active editor, or one selected by the user. */
 	async verify(...args: unknown[]): Promise<void> {
 		const active = args[0] instanceof vscode.Uri ? args[0] : vscode.window.activeTextEditor?.document.uri;
 		const known = active !== undefined && (isEnvironmentUri(active) || (await isEnvironmentManifest(active.fsPath)));
@@ -58,8 +58,8 @@ export class EnvironmentWorkbench extends Disposable {
 }
 
 /**
- * Returns the environment to step through: the given file or manifest, the one in the active editor, or one that the user
- * chooses, which can also be a server's address. Returns null if the user canceled.
+ * Returns the environment to step through: the given file or manifest, the one in the active editor, or one selected by
+ * the user, including a server by its address. Returns null if the user canceled.
  */
 export async function steppedEnvironment(given: unknown): Promise<string | null> {
 	if (typeof given === 'string' && isServerAddress(given)) return given;

@@ -10,9 +10,9 @@ interface Template {
 	readonly name: string;
 	readonly label: string;
 	readonly detail: string;
-	/** Languages that the template exists in. */
+	/** Languages in which the template is available. */
 	readonly endings: readonly [Ending, ...Ending[]];
-	/** Modules that the file imports. */
+	/** Modules imported by the file. */
 	readonly modules?: readonly string[];
 }
 
@@ -43,7 +43,7 @@ const templates: readonly Template[] = [
 ];
 
 const languages: Readonly<Record<Ending, vscode.QuickPickItem & { readonly ending: Ending }>> = {
-	py: { label: 'Python', detail: "TRL's contract; the same file works in a GRPOTrainer", ending: 'py' },
+	py: { label: 'Python', detail: "Follows TRL's contract; the file also works with GRPOTrainer", ending: 'py' },
 	ts: { label: 'TypeScript', detail: "Runs in the editor's Node.js", ending: 'ts' },
 };
 
@@ -127,7 +127,7 @@ export function newEnvironmentAnswers(argument: unknown): NewEnvironmentAnswers 
 	};
 }
 
-/** Returns the language that was asked for, if the template exists in it, or one that the user selects. */
+/** Returns the requested language if the template is available in it, otherwise one selected by the user. */
 async function pickLanguage({ endings }: Template, asked: Ending | undefined): Promise<Ending | undefined> {
 	if (asked !== undefined && endings.includes(asked)) return asked;
 	if (endings.length === 1) return endings[0];
@@ -135,7 +135,7 @@ async function pickLanguage({ endings }: Template, asked: Ending | undefined): P
 	return (await showQuickPick(items, { title: 'New environment', placeHolder: 'Select a language' }))?.ending;
 }
 
-/** Returns the workspace's `environments` folder, or one that the user selects. */
+/** Returns the workspace's `environments` folder, or one selected by the user. */
 async function pickFolder(): Promise<vscode.Uri | undefined> {
 	const folders = (vscode.workspace.workspaceFolders ?? []).filter(({ uri }) => uri.scheme === 'file');
 	const [only] = folders;
@@ -144,7 +144,7 @@ async function pickFolder(): Promise<vscode.Uri | undefined> {
 		canSelectFiles: false,
 		canSelectFolders: true,
 		title: 'Folder for the new environment',
-		openLabel: 'Create environment here',
+		openLabel: 'Create Environment Here',
 	});
 	return chosen?.[0];
 }

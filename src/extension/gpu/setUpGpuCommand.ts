@@ -59,7 +59,7 @@ export class SetUpGpuCommand extends Disposable {
 			withoutGpu: false,
 			installed: join(this.#needs.extension.fsPath, 'node_modules', 'onnxruntime-node'),
 		};
-		const plan = await withProgress({ title: 'Looking for a GPU and its packages' }, (signal) =>
+		const plan = await withProgress({ title: 'Detecting the GPU and its packages' }, (signal) =>
 			planGpuSetup({ ...options, signal }),
 		);
 		if (await askToDownload(plan)) await this.#install(options, plan);
@@ -99,7 +99,7 @@ export class SetUpGpuCommand extends Disposable {
 
 async function askWhatToDo(folder: GpuRuntimeFolder): Promise<'doctor' | 'again' | 'remove' | undefined> {
 	const items: (vscode.QuickPickItem & { readonly wish: 'doctor' | 'again' | 'remove' })[] = [
-		{ label: '$(pulse) Check the GPU', description: 'Doctor', wish: 'doctor' },
+		{ label: '$(pulse) Check GPU', description: 'Doctor', wish: 'doctor' },
 		{ label: '$(refresh) Set Up Again', wish: 'again' },
 		{ label: '$(trash) Remove', description: folder.path, wish: 'remove' },
 	];

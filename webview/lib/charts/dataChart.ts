@@ -17,7 +17,7 @@ export interface DataSeries {
 	readonly y: readonly (number | null)[];
 }
 
-/** Chart of pairs of numbers. A point without x or y is not drawn, and interrupts a line. */
+/** Chart of pairs of numbers. A point without x or y is not drawn and leaves a gap in its line. */
 export interface DataChart {
 	readonly kind: DataChartKind;
 	readonly xLabel: string;
@@ -28,7 +28,7 @@ export interface DataChart {
 
 const height = 260;
 const room = { left: 62, right: 14, top: 10, bottom: 40 };
-/** Maximum number of points with a tooltip of their own. */
+/** Maximum number of points that have their own tooltip. */
 const maxTooltips = 1000;
 const namespace = 'http://www.w3.org/2000/svg';
 
@@ -125,7 +125,7 @@ function drawing(chart: DataChart, theme: Theme, width: number): SVGElement {
 	const margin = categories !== null ? 0.5 : kind === 'bar' ? (Number.isFinite(step) ? step / 2 : 0.5) : 0;
 	const [xMin, xMax] = categories === null ? extent(xs) : [0, Math.max(0, categories.length - 1)];
 	const scale = chartScale(xMin, xMax, Math.max(2, Math.floor((right - room.left) / 110)));
-	// Bars and categories need room at the ends; other axes end at round numbers.
+	// Bars and categories need room at both ends; other axes end at round numbers.
 	const [low, high] = margin > 0 ? [xMin - margin, xMax + margin] : [scale.low, scale.high];
 	const px = (at: number) => round(room.left + ((at - low) / (high - low)) * (right - room.left));
 	const py = (at: number) => round(bottom - ((at - y.low) / (y.high - y.low)) * (bottom - room.top));
@@ -156,7 +156,7 @@ function drawing(chart: DataChart, theme: Theme, width: number): SVGElement {
 	return svg;
 }
 
-/** Returns about as many category indices as fit side by side. */
+/** Returns evenly spaced category indices, about as many as fit side by side. */
 function sparse(categories: readonly string[], right: number): number[] {
 	const every = Math.max(1, Math.ceil(categories.length / Math.max(1, Math.floor((right - room.left) / 90))));
 	return categories.flatMap((_, i) => (i % every === 0 ? [i] : []));

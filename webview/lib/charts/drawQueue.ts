@@ -15,7 +15,7 @@ export interface FrameClock {
 
 /**
  * Draws changed objects once per frame. If that exceeds the time budget, the remaining objects are drawn first in the
- * next frame, so that on slow machines charts update in turn and the page stays responsive.
+ * next frame, so on slow machines charts update in turn and the page stays responsive.
  */
 export class DrawQueue {
 	readonly #clock: FrameClock;

@@ -244,7 +244,8 @@ export class Plot extends Disposable {
 				y: false,
 				move: (u, left, top) => [this.#snap(u, left), top],
 				points: { size: (_u, i) => (this.#layers.layers[i - 1]?.role === 'line' ? 6 : 0) },
-				// The cursor snaps to rows. Without this, uPlot would interpret the snapping as a drag and swallow the click.
+				// The cursor snaps to rows. Without this, uPlot would interpret the snapping as a drag and swallow the
+				// click.
 				drag: { x: true, y: false, setScale: false, dist: 4, click: () => undefined },
 				focus: { prox: -1 },
 				bind: {

@@ -31,7 +31,7 @@ export function seriesOf(layer: Layers['layers'][number], spec: ChartSpec, theme
 				...base,
 				stroke,
 				width: 1,
-				// Each area is drawn over those below it; otherwise, their colors would mix.
+				// Areas must be opaque where they overlap; otherwise, their colors would mix.
 				fill: theme.solid(layer.color, theme.highContrast ? 0.5 : 0.7),
 				points: { show: false },
 				...(sinceRowBefore === undefined ? {} : { paths: sinceRowBefore }),

@@ -15,7 +15,7 @@ export interface TokenTextOptions {
 	readonly classOf: (token: number) => string;
 	/** Called when a token is hovered, or (if `moved`) reached with the keyboard. */
 	readonly onShow: (token: number, moved: boolean) => void;
-	/** Called when no token is hovered any longer. */
+	/** Called when the pointer leaves the tokens. */
 	readonly onLeave?: () => void;
 	/** Called when a token is clicked, or Enter is pressed on it. */
 	readonly onPick?: (token: number) => void;

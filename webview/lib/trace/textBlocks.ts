@@ -1,4 +1,4 @@
-/** Part of a long text that is drawn as a unit. */
+/** Part of a long text that is rendered as a unit. */
 export interface TextBlock {
 	/** UTF-16 offsets; blocks are contiguous. */
 	readonly start: number;

@@ -29,7 +29,7 @@ export function gestures(element: HTMLElement, listener: GestureListener): Gestu
 			const ratio = transform.k / last.k;
 			if (Math.abs(ratio - 1) < 1e-9) listener.pan(transform.x - last.x, transform.y - last.y);
 			else {
-				// The fixed point of the zoom.
+				// The point that stays fixed during the zoom.
 				const px = (transform.x - ratio * last.x) / (1 - ratio);
 				const py = (transform.y - ratio * last.y) / (1 - ratio);
 				listener.zoom(transform.k, px, py);

@@ -50,7 +50,7 @@ const nextCommands: Readonly<Record<Exclude<NextStep, 'showAdvice'>, CommandId>>
 
 export interface DashboardContext extends PanelContext {
 	readonly diagnosis: Pick<DiagnosisWatch, 'diagnoses'>;
-	/** Memory of the workspace. */
+	/** Workspace state. */
 	readonly memory: vscode.Memento;
 }
 
@@ -87,7 +87,7 @@ export class DashboardPanel extends RunPanel<DashboardEvent, DashboardCommand, t
 				return {};
 			},
 			next: async ({ step }) => {
-				// The webview sends `showRecipe` for advice, because that names the alert.
+				// The webview sends `showRecipe` for advice, which refers to an alert.
 				if (step !== 'showAdvice') await vscode.commands.executeCommand(nextCommands[step], runFolder);
 				return {};
 			},

@@ -21,7 +21,7 @@ import { GivenName } from '../givenName.ts';
 import { withMarks } from './dashboardMarks.ts';
 import { dashboardRunOf, stagesOf, workersOf } from './dashboardRun.ts';
 
-/** What a dashboard should bring into view. */
+/** Place that a dashboard should show. */
 export interface DashboardPlace {
 	readonly step: number | null;
 	readonly metric: string | null;
@@ -82,7 +82,7 @@ export class DashboardSession extends Disposable {
 	#runDirty = false;
 	#marksDirty = false;
 	#timer: NodeJS.Timeout | null = null;
-	/** Place to show once the webview has the run. */
+	/** Place to show once the webview has received the run. */
 	#wanted: DashboardPlace | null = null;
 
 	constructor(folder: string, options: DashboardSessionOptions) {

@@ -257,7 +257,7 @@ test(
 		await card.locator('.curve-run', { hasText: 'seed 1, mean of 3 seeds' }).waitFor();
 		assert.equal(await card.locator('.curve-entry').count(), 2);
 		assert.match(await card.locator('.curve-entry .value').first().innerText(), /^0\.\d+ ±0\.\d+$/);
-		assert.match(await page.locator('.curve-notes').innerText(), /their mean, with ±1 standard deviation/);
+		assert.match(await page.locator('.curve-notes').innerText(), /their mean, ±1 SD/);
 		const strokes = await page
 			.locator('.runs .line-sample path')
 			.evaluateAll((paths) => paths.map((path) => path.getAttribute('stroke')));

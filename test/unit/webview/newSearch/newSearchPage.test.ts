@@ -101,8 +101,11 @@ test('the form has a default for everything, explains it, and starts the search'
 	await t.test('a first search needs one click, and a failure is shown next to it', async () => {
 		await send(contents({ policy: checkpoint }));
 		await summary.filter({ hasText: 'About 420 tokens' }).waitFor();
-		assert.match(await summary.innerText(), /by the length of 64 completions at step 40; at most 20,000 tokens/);
-		await page.getByText("Held-out problem 1 of 2 of the policy's run").waitFor();
+		assert.match(
+			await summary.innerText(),
+			/by the average length of 64 completions at step 40; at most 20,000 tokens/,
+		);
+		await page.getByText("Held-out problem 1 of 2 from the policy's run").waitFor();
 		await begin(() => start.click());
 		await page.getByRole('alert').filter({ hasText: 'The checkpoint is gone. Choose another.' }).waitFor();
 		assert.deepEqual(last()?.draft.problem, facts.problems[0]);

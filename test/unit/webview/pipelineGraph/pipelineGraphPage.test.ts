@@ -81,6 +81,6 @@ test('the graph shows each stage with its state, accuracy, gain and time, and op
 	await pipeline('failed');
 	await page.getByRole('button', { name: 'Resume' }).waitFor();
 	await say({ type: 'missing', folder: '/w/runs/p' });
-	await page.getByText('This folder is no longer a pipeline.').waitFor();
+	await page.getByText('This folder no longer contains a pipeline.').waitFor();
 	assert.deepEqual(view.errors, []);
 });

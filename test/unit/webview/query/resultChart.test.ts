@@ -46,10 +46,10 @@ test('a column makes series and text makes categories, up to a limit that is nam
 	const bySeries = resultChart(tableOf(columns, rows), { ...line, by: 'run' });
 	assert.equal(bySeries.chart.series.length, maxSeries);
 	assert.equal(bySeries.chart.series[0]?.y[0], 2 ** 60);
-	assert.deepEqual(bySeries.notes, ['Only the first 8 values of run are shown; 292 rows are left out.']);
+	assert.deepEqual(bySeries.notes, ['Only the first 8 values of run are shown; 292 rows are omitted.']);
 	const categories = resultChart(tableOf(columns, rows), { ...line, kind: 'bar', x: 'run' });
 	assert.equal(categories.chart.categories?.length, maxCategories);
-	assert.deepEqual(categories.notes, ['Only the first 200 values of run are shown; 100 rows are left out.']);
+	assert.deepEqual(categories.notes, ['Only the first 200 values of run are shown; 100 rows are omitted.']);
 	const nulls = resultChart(tableOf(columns, [[1, 1, null]]), { ...line, kind: 'bar', x: 'run', by: 'run' });
 	assert.deepEqual([nulls.chart.categories, nulls.chart.series[0]?.label], [['null'], 'null']);
 });

@@ -78,7 +78,7 @@ test('a report shows its citations with the result of their check, and its chart
 			citation(curve, 11, { status: 'no-number' }),
 		],
 	});
-	await page.getByText('5 citations, 2 of them with problems').waitFor();
+	await page.getByText('5 citations, 2 with problems').waitFor();
 	assert.deepEqual(await page.locator('.problems li').allInnerTexts(), [
 		'Line 3: 0.71 does not match the data: reward 0.6214',
 		`Line 3: No run "${hostile}".`,
