@@ -26,7 +26,7 @@ export class RecipeFixes extends Disposable implements vscode.CodeActionProvider
 		const actions: vscode.CodeAction[] = [];
 		for (const { fix, offset, length } of await recipeFaults(text, document.uri.fsPath)) {
 			const place = new vscode.Range(document.positionAt(offset), document.positionAt(offset + length));
-			// An error of the whole recipe is offered on its first line.
+			// Fixes for errors in the whole recipe are offered on its first line.
 			const shown = offset === 0 ? document.lineAt(0).range : place;
 			if (fix === undefined || range.intersection(shown) === undefined) continue;
 			const edits = fixEdits(text, fix.change);

@@ -9,9 +9,9 @@ export interface RowOpener {
 }
 
 /**
- * Registers the command of a view's rows, which opens the selected row. The rows name it without arguments, because the
- * editor forgets a row's arguments as soon as the row is redrawn, and a click that arrives before the redrawn row is on
- * screen would open nothing.
+ * Registers the command that opens the selected row of a view. Rows refer to it without arguments, because the editor
+ * discards a row's arguments when the row is redrawn, and a click that arrives before the redraw is visible would have
+ * no effect.
  */
 export function registerRowCommand<Row>(
 	id: RowCommandId,

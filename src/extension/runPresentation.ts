@@ -108,7 +108,7 @@ export function presentRun(view: RunView, now: number, distinction?: Distinction
 	};
 }
 
-/** Returns the row of the group with runs and pipelines of other folders. */
+/** Returns the row for the group of runs and pipelines in other folders. */
 export function presentOthers(count: number): RunPresentation {
 	const description = formatCounted(count, 'row', 'rows').replace(/ rows?$/, '');
 	return {

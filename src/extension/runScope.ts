@@ -9,8 +9,8 @@ const memoryKey = 'reasoningLab.ownRuns';
 const maxRemembered = 500;
 
 /**
- * The runs that belong to this window: those inside a workspace folder, and those that were started or opened in this
- * workspace, wherever they are stored. A window without a folder has no scope, so every run belongs to it.
+ * Determines the runs that belong to this window: those inside a workspace folder, and those started or opened in this
+ * workspace, regardless of location. A window without a folder has no scope, so every run belongs to it.
  */
 export class RunScope extends Disposable {
 	readonly #memory: vscode.Memento;
@@ -40,7 +40,7 @@ export class RunScope extends Disposable {
 	/** Resolves once symbolic links in the paths of the workspace folders are resolved. */
 	ready(): Promise<void> {
 		const resolved = async () => {
-			// `runs` is often a link to a larger disk.
+			// `runs` is often a symbolic link to a larger disk.
 			const places = workspaceRoots().flatMap((root) => [root, join(root, 'runs')]);
 			this.#roots = await Promise.all(places.map((place) => realpath(place).catch(() => place)));
 		};
@@ -54,7 +54,7 @@ export class RunScope extends Disposable {
 		return [...this.#roots, ...this.#adopted].some((root) => isInside(root, folder));
 	}
 
-	/** Adds a folder outside the workspace, which stays in scope when the workspace is opened again. */
+	/** Adds a folder outside the workspace, which stays in scope when the workspace is reopened. */
 	adopt(folder: string): void {
 		if (this.includes(folder)) return;
 		this.#adopted.add(folder);

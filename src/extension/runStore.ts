@@ -69,7 +69,7 @@ export class RunStore extends Disposable {
 	readonly #ready = deferred<void>();
 	/** Folders that are not runs, and the time until which this result is cached. */
 	readonly #noRunsUntil = new Map<string, number>();
-	/** Folders of runs that a command has named since the window was opened. */
+	/** Folders of runs that commands have referred to since the window was opened. */
 	readonly #named = new Set<string>();
 	#runs: readonly RunView[] = [];
 	#own: readonly RunView[] | null = null;
@@ -111,15 +111,14 @@ export class RunStore extends Disposable {
 	}
 
 	/**
-	 * The runs that belong to the window, newest first. Notifications, the status bar and lists to choose from show only
-	 * these.
+	 * The runs that belong to the window, newest first. Notifications, the status bar and pickers show only these.
 	 */
 	get own(): readonly RunView[] {
 		this.#own ??= this.#runs.filter(({ folder }) => this.#scope.includes(folder));
 		return this.#own;
 	}
 
-	/** The runs that belong to the window and those that a command has named since it was opened, newest first. */
+	/** The window's runs and those that commands have referred to since it was opened, newest first. */
 	get inUse(): readonly RunView[] {
 		return this.#runs.filter(({ folder }) => this.#named.has(folder) || this.#scope.includes(folder));
 	}
@@ -156,7 +155,7 @@ export class RunStore extends Disposable {
 		return view;
 	}
 
-	/** Adds a run to `inUse`, because a command names it. */
+	/** Adds a run to `inUse`, because a command refers to it. */
 	use(folder: string): void {
 		if (this.#named.has(folder)) return;
 		this.#named.add(folder);
@@ -302,7 +301,7 @@ export class RunStore extends Disposable {
 	}
 }
 
-/** Reads a run. The code that reads run folders is loaded with the first one, to keep activation fast. */
+/** Reads a run. The code that reads run folders is loaded on first use, to keep activation fast. */
 async function load(folder: string): Promise<RunView> {
 	const { loadRun } = await import('./runLoader.ts');
 	return loadRun(folder);

@@ -75,10 +75,13 @@ export function nameOf(view: RunView): string {
 	return displayText(folderName(view.folder));
 }
 
-/** What a row shows besides a run's name: its start, or its project and its start. */
+/** Text next to a run's name in a row: its start time, or its project and start time. */
 export type Distinction = 'time' | 'project';
 
-/** Returns the names shared by several runs, with what distinguishes them: projects only if they differ. */
+/**
+ * Returns the names shared by several runs, with the text that distinguishes them; includes projects only if they
+ * differ.
+ */
 export function sharedNames(views: readonly RunView[]): ReadonlyMap<string, Distinction> {
 	const seen = new Map<string, string>();
 	const shared = new Map<string, Distinction>();
@@ -93,7 +96,7 @@ export function sharedNames(views: readonly RunView[]): ReadonlyMap<string, Dist
 	return shared;
 }
 
-/** Returns the name of a run's project: of the folder that contains its `runs` folder, or of the folder around it. */
+/** Returns the name of a run's project: the folder that contains its `runs` folder, or its parent folder. */
 export function projectOf(folder: string): string {
 	const parts = folder.split(/[\\/]/).filter((part) => part !== '');
 	const runs = parts.lastIndexOf('runs', parts.length - 2);

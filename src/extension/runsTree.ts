@@ -11,13 +11,13 @@ import type { RunStore } from './runStore.ts';
 import { type Distinction, isLive, nameOf, type RunView, sharedNames } from './runView.ts';
 import { rowTooltip, type TooltipRow, type TreeRow, treeRowItem } from './treeRow.ts';
 
-/** Row of the group with the runs of other folders; not a path. */
+/** ID of the group with runs in other folders; not a path. */
 export const otherFoldersRow = 'otherFolders:';
 
 /**
  * The *Runs* view: a native tree, newest first. Its elements are folders of runs and pipelines, with pipeline stages
- * and evaluations as children. Runs of other folders are in a collapsed group at the end. A window without runs of its
- * own does not show that group until the user asks for it, so that the view explains how to start.
+ * and evaluations as children. Runs in other folders are in a collapsed group at the end. A window without its own runs
+ * hides that group until the user asks for it, so that the view explains how to get started.
  */
 export class RunsTree extends Disposable implements vscode.TreeDataProvider<string> {
 	readonly #store: RunStore;
@@ -78,7 +78,7 @@ export class RunsTree extends Disposable implements vscode.TreeDataProvider<stri
 		}
 	}
 
-	/** Shows the group with the runs of other folders even if there are no others. */
+	/** Shows the group with runs in other folders even if the window has no runs. */
 	async showOthers(): Promise<void> {
 		this.#showsOthers = true;
 		this.#update();
@@ -123,7 +123,7 @@ export class RunsTree extends Disposable implements vscode.TreeDataProvider<stri
 		return item;
 	}
 
-	/** Returns what a click opens, or null if there is nothing to show yet. */
+	/** Returns the command for a click, or null if there is nothing to open yet. */
 	#openerOf(folder: string): RowOpener | null {
 		const evaluated = this.#pipelines.evaluationAt(folder) ?? this.#evaluations.get(folder);
 		if (evaluated !== undefined) {

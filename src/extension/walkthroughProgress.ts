@@ -12,14 +12,16 @@ interface Needs {
 
 const hasTrained = ({ record }: RunView): boolean => record !== null && (record.step ?? 0) > 0;
 
-/** Steps that a run of the window completes. */
+/** Steps that are completed by a run in the window. */
 const shownByRuns: readonly (readonly [step: WalkthroughStep, run: (view: RunView) => boolean])[] = [
 	['demo', (view) => !isForeign(view) && hasTrained(view)],
 	['otherTrainer', isForeign],
 	['pretrained', (view) => (view.record?.engine === 'pytorch' || view.record?.engine === 'ray') && hasTrained(view)],
 ];
 
-/** Steps that a command completes if it returns something: the opened run, the started run, the log of the search. */
+/**
+ * Steps that are completed when a command returns a value: the opened run, the started run, or the log of the search.
+ */
 const shownByCommands: Readonly<Partial<Record<CommandId, WalkthroughStep>>> = {
 	[commandIds.openRollouts]: 'rollouts',
 	[commandIds.startRun]: 'ownData',
@@ -27,7 +29,7 @@ const shownByCommands: Readonly<Partial<Record<CommandId, WalkthroughStep>>> = {
 };
 
 /**
- * Checks off the steps of the walkthrough when what they describe has happened, whichever way it was done. The editor
+ * Checks off walkthrough steps when the user has done what they describe, in any way. The editor
  * remembers completed steps.
  */
 export class WalkthroughProgress extends Disposable {

@@ -6,7 +6,7 @@ import { maxPinned, type PinnedChart, pinnedChartsSchema } from '../../protocol/
 
 const memoryKey = 'reasoningLab.pinnedCharts';
 
-/** The charts that stay at the top of comparisons and dashboards, one list for each workspace. */
+/** Charts pinned to the top of comparisons and dashboards, one list per workspace. */
 export class PinnedCharts extends Disposable {
 	readonly #memory: vscode.Memento;
 	readonly #changed = this.register(new Emitter<void>());

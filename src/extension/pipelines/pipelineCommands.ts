@@ -81,7 +81,7 @@ export function pipelineCommands(needs: PipelineNeeds) {
 			const view = await pick(argument, 'Open a pipeline', anyPipeline);
 			if (view !== undefined) await openGraph(view.folder);
 		},
-		/** Opens the stage that is training, or the last one that trained. */
+		/** Opens the currently training stage, or the last one that trained. */
 		[commandIds.openPipeline]: async (argument?: unknown) => {
 			const view = await pick(argument, 'Open a pipeline stage', anyPipeline);
 			if (view === undefined) return;

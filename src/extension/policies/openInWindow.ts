@@ -22,7 +22,7 @@ export const policiesForbidden = (): string | null =>
 	vscode.workspace.isTrusted ? null : 'Policies are disabled because this workspace is not trusted.';
 
 /**
- * Opens a policy for this window, with its keys and interpreters. Fails with `denied` in an untrusted workspace, and
+ * Opens a policy using this window's API keys and interpreters. Fails with `denied` in an untrusted workspace, and
  * with the errors of `openPolicy`.
  * @param rawPrompts whether the caller adds templates itself
  */

@@ -6,7 +6,7 @@ import type { EpisodePlace, OpenedEpisode } from '../panels/episode/episodePlace
 import type { RewardServices } from './registerRewards.ts';
 import type { WindowServices } from './registerWindow.ts';
 
-/** Views that step through episodes, one per environment file. */
+/** Episode views, one per environment file. */
 export type EpisodePanels = LazyPanels<OpenedEpisode, EpisodePlace, EpisodePanel>;
 
 /** Editor features for environment files. */

@@ -11,7 +11,7 @@ import { RunsTree } from '../runsTree.ts';
 import { StatusBar } from '../statusBar.ts';
 import type { WindowServices } from './registerWindow.ts';
 
-/** The known runs with their pipelines and evaluations, and the commands that describe and move them. */
+/** Known runs with their pipelines and evaluations, and the commands that edit and move them. */
 export interface RunServices {
 	/** Loads the registry of the runs that this user started or opened. */
 	readonly registry: () => Promise<RunRegistry>;

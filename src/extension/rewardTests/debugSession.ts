@@ -12,7 +12,7 @@ import { settings } from '../settings.ts';
 
 /** A host program to run in a debugger. */
 export interface DebuggedProgram {
-	/** Absolute path of the file with user code; its ending determines the debugger. */
+	/** Absolute path of the file with user code; its extension determines the debugger. */
 	readonly file: string;
 	/** Name of the debug session. */
 	readonly name: string;
@@ -149,7 +149,7 @@ async function session(file: string, configuration: Record<string, unknown>, sta
 }
 
 /**
- * Adds a breakpoint at a 0-based line unless there is one. Returns it for later removal.
+ * Adds a breakpoint at a 0-based line unless there is one. Returns the breakpoint for later removal.
  * @param condition expression that limits the breakpoint
  */
 export function ensureBreakpoint(file: string, line: number, condition?: string): vscode.Breakpoint | null {

@@ -88,7 +88,7 @@ export async function newReward(
 }
 
 interface LanguageItem extends vscode.QuickPickItem {
-	/** null for a message about a name that cannot be used. */
+	/** null for a message about an invalid name. */
 	readonly language: NewLanguage | null;
 }
 

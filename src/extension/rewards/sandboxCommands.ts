@@ -15,7 +15,7 @@ interface Needs {
 	readonly notices: Notices;
 }
 
-/** Handlers of the commands for the sandbox that runs model-written code. */
+/** Handlers for the commands of the sandbox that runs model-written code. */
 export function sandboxCommands({ extension, documents, notices }: Needs) {
 	return {
 		/** @returns the report, for tests */

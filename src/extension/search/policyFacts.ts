@@ -18,8 +18,8 @@ const [maxSamples, maxProblems] = [64, 32] as const;
 const unknown: PolicyFacts = { problems: [], source: null, sample: null };
 
 /**
- * Reads what a policy's run says about it: problems, and how its completions look at the checkpoint's step. Policies
- * without a run have no facts, and neither have runs whose files were pruned.
+ * Reads facts about a policy from its run: problems, and statistics of its completions at the checkpoint's step.
+ * Policies without a run have no facts, nor do runs whose files were pruned.
  */
 export async function policyFacts(policy: PolicySpec): Promise<PolicyFacts> {
 	const run = runOf(policy);
@@ -44,7 +44,7 @@ interface Sampled {
 	readonly lines: readonly RolloutLine[];
 }
 
-/** Reads rollouts of the last step that the weights have seen; null if none were kept. */
+/** Reads rollouts of the last step that the weights were trained on; null if none were kept. */
 async function sampledRollouts(content: RunContent, reached: number): Promise<Sampled | null> {
 	const steps = await content.steps();
 	const step = steps.findLast((one) => one <= reached) ?? steps[0];
@@ -76,7 +76,7 @@ function sampleOf({ step, lines }: Sampled, tags: Parameters<typeof suggestSplit
 	};
 }
 
-/** Returns problems of the latest evaluation, each once. */
+/** Returns the distinct problems of the latest evaluation. */
 async function heldOutProblems(
 	content: RunContent,
 	reached: number,
@@ -104,7 +104,7 @@ async function trainedProblems(run: string, lines: readonly RolloutLine[]): Prom
 	return [...found.values()];
 }
 
-/** Adds a problem that a form can show. */
+/** Adds a problem if the form can show it. */
 function add(found: Map<string, FormProblem>, problem: FormProblem): void {
 	const { prompt, answer } = problem;
 	const fits = prompt.trim() !== '' && prompt.length <= longestProblem && (answer ?? '').length <= longestProblem;

@@ -60,7 +60,7 @@ export async function askPolicy(
 export interface RunPolicy {
 	/** Name of the run, and the step of a checkpoint. */
 	readonly label: string;
-	/** What is known about the weights: stage, accuracy. */
+	/** Known facts about the weights: stage, accuracy. */
 	readonly detail: string;
 	readonly spec: PolicySpec;
 	readonly best: boolean;

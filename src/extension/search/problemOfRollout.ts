@@ -22,7 +22,7 @@ export async function problemOfRollout(
 	return { prompt, answer: goldText(answer), row: fields };
 }
 
-/** Removes the prompt template of a run from a prompt, if it is there. */
+/** Removes a run's prompt template from a prompt, if present. */
 export function withoutTemplate(text: string, template: string | undefined): string {
 	const [before = '', after = ''] = template?.split('{prompt}') ?? [];
 	const inside = text.length >= before.length + after.length && text.startsWith(before) && text.endsWith(after);

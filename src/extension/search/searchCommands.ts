@@ -49,7 +49,7 @@ export class SearchCommands {
 
 	/**
 	 * *New Search*: accepts a partial description `{problem?, policy?, strategy?, params?, guide?, judge?, budget?,
-	 * sampling?, split?, concurrency?, seed?, log?, open?}`, and opens the form if something without a default is missing.
+	 * sampling?, split?, concurrency?, seed?, log?, open?}`, and opens the form if a required part is missing.
 	 * Resolves to the log path, or to undefined if the form is closed.
 	 */
 	async newSearch(argument?: unknown): Promise<string | undefined> {
@@ -61,7 +61,7 @@ export class SearchCommands {
 		return this.#openForm(draft, log, open);
 	}
 
-	/** Starts what was entered in the form. */
+	/** Starts the search entered in the form. */
 	startDraft(draft: SearchDraft, split: SearchDraft['split'], log?: string, open = true): Promise<string> {
 		this.#requireTrust();
 		return this.#start(wantedSearch({ ...draft, split }), draft, log, open);

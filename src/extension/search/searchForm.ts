@@ -25,7 +25,7 @@ type Needs = Pick<SearchWorkbenchNeeds, 'store' | 'files' | 'memory' | 'policies
 	readonly searches: WindowSearches;
 };
 
-/** What the form of *New Search* offers, and what it starts from: the workspace's last search. */
+/** Contents of the *New Search* form, with defaults from the workspace's last search. */
 export class SearchForm {
 	readonly #needs: Needs;
 
@@ -35,7 +35,7 @@ export class SearchForm {
 
 	/**
 	 * Returns the contents of the form.
-	 * @param given what the caller has decided; null keeps what the user has entered
+	 * @param given values set by the caller; null keeps the user's input
 	 */
 	async contents(given: SearchDraft | null): Promise<NewSearchEvent> {
 		const { store, files, searches } = this.#needs;
@@ -80,7 +80,7 @@ export class SearchForm {
 	/** Remembers a search that was started, for the next one. */
 	async remember(draft: SearchDraft): Promise<void> {
 		const { tools, environment, tags: _t, seed: _s, ...rest } = draft;
-		// Agents and episodes are not what a search without tools or an environment continues with.
+		// Agent and episode searches are not suitable defaults for a search without tools or an environment.
 		if ((tools ?? []).length === 0 && environment === undefined) await this.#needs.memory.update(lastKey, rest);
 	}
 
@@ -93,7 +93,7 @@ export class SearchForm {
 		const policy = given.policy ?? (known ? last.policy : first?.offered.spec);
 		const { params, guide, judge, problem, ...kept } = last;
 		const sameStrategy = given.strategy === undefined || given.strategy === last.strategy;
-		// Parameters and scorers belong to a strategy. A small model may be unable to read another run's problem.
+		// Parameters and scorers belong to a strategy. A small model may be unable to handle another run's problem.
 		const draft = {
 			...kept,
 			...(sameStrategy ? { params, guide, judge } : {}),
@@ -128,7 +128,7 @@ export class SearchForm {
 
 interface Offered {
 	readonly offered: OfferedPolicy;
-	/** Whether it comes from a run of the workspace. */
+	/** Whether the policy comes from a run in the workspace. */
 	readonly own: boolean;
 	readonly best: boolean;
 	/** Folder of its run. */

@@ -16,7 +16,7 @@ export interface SearchWorkbenchNeeds extends WindowSearchesOptions {
 	/** Stores the most recent choices. */
 	readonly memory: vscode.Memento;
 	readonly openTree: (place: TreePlace) => unknown;
-	/** Opens the form of *New Search*. */
+	/** Opens the *New Search* form. */
 	readonly openForm: (request: SearchRequest) => unknown;
 	readonly openComparison: (folder: string) => unknown;
 	/** Configured servers and recently used policies. */

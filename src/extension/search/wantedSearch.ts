@@ -21,7 +21,7 @@ export interface WantedSearch {
 	readonly problem: SearchProblem;
 }
 
-/** Returns whether a draft says everything that has no default, so that the search starts without a question. */
+/** Returns whether a draft contains everything that has no default, so the search can start without asking. */
 export function isComplete({ problem, policy, strategy, params, budget, guide }: SearchDraft): boolean {
 	if (problem === undefined || policy === undefined || strategy === undefined || budget === undefined) return false;
 	const chosen = strategyOf(strategy);
@@ -29,9 +29,8 @@ export function isComplete({ problem, policy, strategy, params, budget, guide }:
 }
 
 /**
- * Returns the search that a draft describes. Fails with `invalid` and the first thing that is wrong or missing.
- * @param final whether the parameters are to be used as they are. In the form, an explicit number of simulations
- * overrides the strategy's default
+ * Returns the search that a draft describes. Fails with `invalid` and the first problem. @param final whether to use
+ * the parameters as they are. In the form, an explicit number of simulations overrides the strategy's default
  */
 export function wantedSearch({ problem, ...draft }: SearchDraft, final = false): WantedSearch {
 	if (problem === undefined || problem.prompt.trim() === '') {

@@ -8,7 +8,7 @@ interface Work {
 	total: number;
 }
 
-/** The long-running work on a dataset, at most one of each kind, with its progress. */
+/** Long-running tasks on a dataset, at most one of each kind, with their progress. */
 export class DatasetWorks {
 	readonly #works = new Map<DatasetWork, Work>();
 	readonly #onChange: () => void;
@@ -61,7 +61,7 @@ export class DatasetWorks {
 		await Promise.allSettled([...this.#works.values()].map(({ ended }) => ended));
 	}
 
-	/** Resolves when the work of a kind has ended, however it ends. */
+	/** Resolves when the work of a kind has ended, for any reason. */
 	async ended(what: DatasetWork): Promise<void> {
 		await this.#works.get(what)?.ended.catch(() => undefined);
 	}

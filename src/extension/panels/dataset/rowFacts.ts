@@ -12,16 +12,16 @@ import {
 } from '../../../protocol/datasetMessages.ts';
 import type { PassRates } from '../../../runs/dataset/passRates.ts';
 
-/** The pass rate column; its name in exported rows follows. */
+/** Display name of the pass rate column, followed by its name in exported rows. */
 export const passRateColumn = 'pass rate';
 export const passRateField = 'pass_rate';
 
-/** What is known about the rows of a dataset: duplicates, overlaps with test sets, held-out split, and pass rates. */
+/** Computed facts about the rows of a dataset: duplicates, overlaps with test sets, held-out split, and pass rates. */
 export class RowFacts {
 	readonly #mapping: () => ColumnMapping;
 	/** Held-out fraction. */
 	share = 0.1;
-	/** Earlier row of which each duplicate row is a copy. */
+	/** For each duplicate row, the earlier row that it duplicates. */
 	repeats: ReadonlyMap<number, number> = new Map();
 	overlaps: ReadonlyMap<number, DatasetFinding> | null = null;
 	rates: PassRates | null = null;
@@ -30,12 +30,12 @@ export class RowFacts {
 		this.#mapping = mapping;
 	}
 
-	/** Returns a row with its pass rate, if there are any. */
+	/** Returns a row with its pass rate, if pass rates are known. */
 	completed(value: RowValue): RowValue {
 		return this.rates === null ? value : { ...value, [passRateColumn]: this.rateOf(value) };
 	}
 
-	/** Returns a row with its pass rate as it is exported. */
+	/** Returns a row with its pass rate in export format. */
 	exported(value: RowValue): RowValue {
 		return this.rates === null ? value : { ...value, [passRateField]: this.rateOf(value) };
 	}
@@ -58,7 +58,7 @@ export class RowFacts {
 		};
 	}
 
-	/** Returns a row as it is shown, with shortened cells. */
+	/** Returns a row for display, with shortened cells. */
 	shown({ row, value, fault }: TableRow, columns: readonly DatasetColumn[]): ShownRow {
 		if (value === null) {
 			return { row, cells: columns.map(() => null), fault, repeats: false, overlaps: false, heldOut: false };

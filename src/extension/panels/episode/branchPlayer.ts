@@ -53,7 +53,7 @@ export class BranchPlayer {
 		);
 	}
 
-	/** Repeats turns, until one fails. */
+	/** Repeats turns until one fails. */
 	async repeat(turns: readonly { readonly calls: readonly ToolCall[] }[], signal: AbortSignal): Promise<void> {
 		for (const { calls } of turns) {
 			if (this.failed) return;
@@ -95,7 +95,7 @@ export class BranchPlayer {
 		try {
 			this.#branch = await work();
 		} catch (error) {
-			// The process of a canceled action has been ended, which is not the environment's fault.
+			// A canceled action ends the process, which is not the environment's fault.
 			checkAborted(signal);
 			if (!(error instanceof EpisodeFault)) throw error;
 			this.#branch = { ...this.#branch, ...failed(), error: errorOf(error.error) };
@@ -103,7 +103,7 @@ export class BranchPlayer {
 		this.#changed(this.#branch);
 	}
 
-	/** Returns what was printed since the last step, so that there is room for more. */
+	/** Returns and clears the output since the last step. */
 	#takeLogs(): string[] {
 		return [...this.#runner.takeLogs(), ...this.#session.logs.splice(0)];
 	}

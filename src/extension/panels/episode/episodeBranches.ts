@@ -2,7 +2,7 @@ import { Failure } from '../../../base/failure.ts';
 import { type EpisodeBranch, maxBranches } from '../../../protocol/episodeMessages.ts';
 import type { RecordedEpisode } from './shownEpisode.ts';
 
-/** The episodes of a view, by number. Numbers are not reused. */
+/** Episodes of a view, by number. Numbers are not reused. */
 export class EpisodeBranches {
 	readonly #branches = new Map<number, EpisodeBranch>();
 	#next = 1;
@@ -37,7 +37,7 @@ export class EpisodeBranches {
 		this.#branches.delete(id);
 	}
 
-	/** Adds an episode without content. Closes the oldest one if there are too many. */
+	/** Adds an empty episode. Closes the oldest one if there are too many. */
 	add(branch: Omit<EpisodeBranch, 'id' | 'reset' | 'turns' | 'reward' | 'version'>, version: number): EpisodeBranch {
 		return this.#put({ ...branch, version, reset: null, turns: [], reward: null });
 	}

@@ -38,7 +38,7 @@ export function episodeCommands({ panels, environments }: EpisodeCommandNeeds): 
 	};
 }
 
-/** Lets the user select an episode of the latest verification, which runs now if there is none. */
+/** Lets the user select an episode of the latest verification, running it first if there is none. */
 async function verifiedEpisode(
 	file: string,
 	{ verifications }: EnvironmentWorkbench,
@@ -52,19 +52,19 @@ async function verifiedEpisode(
 	const items = episodes.map((episode) => ({ ...itemOf(episode), episode }));
 	const picked =
 		items.find(({ episode }) => isAsked(episode, asked)) ??
-		(await showQuickPick(items, { title: 'Open episode', placeHolder: 'Select an episode of the verification' }));
+		(await showQuickPick(items, { title: 'Open episode', placeHolder: 'Select an episode from the verification' }));
 	if (picked === undefined) return undefined;
 	const { episode } = picked;
 	const rows = (await environmentData({ file, ...verifiedRows })).rows.filter(({ row }) => row === episode.row);
 	const [row] = rows;
-	// In a file that is too large to number its lines, several rows have the same number.
+	// Row numbers are not unique in files that are too large for numbering.
 	if (row === undefined || rows.length > 1) {
 		throw new Failure('missing', `Row ${episode.row} is no longer in the dataset.`, 'Verify the environment again.');
 	}
 	return recordedEpisode(episode, row.columns, verification.environment.ownsReward);
 }
 
-/** The caller can name the episode: `{row, policy}`. */
+/** The caller can specify the episode: `{row, policy}`. */
 function isAsked({ row, policy }: Episode, asked: unknown): boolean {
 	if (typeof asked !== 'object' || asked === null) return false;
 	const wanted = asked as { readonly row?: unknown; readonly policy?: unknown };

@@ -8,7 +8,7 @@ import type { EpisodeBranch } from '../../../protocol/episodeMessages.ts';
 import { bodyLine } from '../../rewardTests/bodyLine.ts';
 import { ensureBreakpoint, type HostDebugger } from '../../rewardTests/debugSession.ts';
 
-/** An episode to debug, in the tools of a turn; 0 is the reset. */
+/** Episode to debug, and the turn to stop in; 0 is the reset. */
 export interface DebuggedTurn {
 	readonly file: string;
 	readonly environment: EnvironmentDescription;
@@ -18,7 +18,7 @@ export interface DebuggedTurn {
 
 /**
  * Plays an episode up to a turn in the debugger, which stops in the tools that the turn calls. Resolves to the turn's result,
- * or null if the session was ended before.
+ * or null if the session ended first.
  * @param started called once the session is running
  */
 export async function debugTurn(
@@ -33,7 +33,7 @@ export async function debugTurn(
 	if (lines.length === 0) {
 		throw new Failure(
 			'invalid',
-			`${basename(file)} does not define ${called.join(', ')}, so there is nowhere to stop.`,
+			`${basename(file)} does not define ${called.join(', ')}, so the debugger has nowhere to stop.`,
 		);
 	}
 	const marks: vscode.Breakpoint[] = [];

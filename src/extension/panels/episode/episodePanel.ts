@@ -39,7 +39,9 @@ const app = {
 	requests: episodeRequests,
 } as const;
 
-/** Rows to choose from. The first ones drawn with this seed are those of verification in the editor. */
+/**
+ * Maximum number of rows to choose from. With this seed, the first ones are those that verification in the editor uses.
+ */
 const rows = { ...verifiedRows, rows: 100 } as const;
 
 /** A panel that steps through episodes of one environment. */
@@ -58,7 +60,7 @@ export class EpisodePanel extends AppPanel<EpisodeEvent, EpisodeCommand, typeof 
 		const { file } = place;
 		const { environments } = needs;
 		const own = isEnvironmentFile(file);
-		// A view of a package or a server is opened on request, but restored by the window.
+		// Views of a package or a server are opened on request, but the window can also restore them.
 		this.#agreed = place.runFolder === null && (own || !('started' in place));
 		this.#session = this.register(
 			new EpisodeViewSession(
@@ -160,7 +162,9 @@ export class EpisodePanel extends AppPanel<EpisodeEvent, EpisodeCommand, typeof 
 		}
 	}
 
-	/** Asks once whether the code of a run that this user did not start, a package, or a server may be used. */
+	/**
+	 * Asks once for consent to run code from a package or from a run that this user did not start, or to use a server.
+	 */
 	async #requireAgreed(): Promise<void> {
 		const { file, runFolder } = this.#place;
 		if (this.#agreed) return;
@@ -172,7 +176,7 @@ export class EpisodePanel extends AppPanel<EpisodeEvent, EpisodeCommand, typeof 
 		this.#agreed = true;
 	}
 
-	/** Reads the rows of the file's dataset, of the run, or of the library. */
+	/** Reads rows from the file's dataset, the run, or the library. */
 	async #data(signal: AbortSignal, opened: () => Promise<EnvironmentRunner>): Promise<EnvironmentData> {
 		const { file, runFolder } = this.#place;
 		if (runFolder === null) {
@@ -190,7 +194,7 @@ export class EpisodePanel extends AppPanel<EpisodeEvent, EpisodeCommand, typeof 
 		}
 	}
 
-	/** Resolves once the debugger runs, so that the view stays usable. */
+	/** Resolves once the debugger is running, so the view stays usable. */
 	#debugged(asked: DebuggedTurn, debugTurn: DebugTurn): Promise<void> {
 		const { environments, notices } = this.#needs;
 		return new Promise((resolve, reject) => {
@@ -229,7 +233,7 @@ export function episodeTitle({ file }: EpisodePlace): string {
 	return `Episode: ${displayText(name, 60)}`;
 }
 
-/** Asks whether a view that the window has restored may start a package or use a server. Fails with `denied`. */
+/** Asks whether a restored view may start a package or use a server. Fails with `denied`. */
 async function requireLibrary(file: string): Promise<void> {
 	const what = isServerAddress(file) ? 'connects to' : 'runs the code of';
 	const place = isServerAddress(file) ? file : dirname(file);

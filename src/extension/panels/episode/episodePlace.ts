@@ -9,11 +9,11 @@ import { isManifest } from '../../environments/manifestFiles.ts';
 import type { StartedView } from './episodeViewSession.ts';
 import type { RecordedEpisode } from './shownEpisode.ts';
 
-/** What an episode view shows: an environment file of the workspace, a run's copy of one, a package, or a server. */
+/** Subject of an episode view: an environment file in the workspace, a run's copy of one, a package, or a server. */
 export interface EpisodePlace {
 	/** Absolute path of the environment file or of a package's manifest, or a server's address. */
 	readonly file: string;
-	/** Folder of the run whose copy this is; null for a file of the workspace. */
+	/** Folder of the run whose copy this is; null for a workspace file. */
 	readonly runFolder: string | null;
 }
 
@@ -26,9 +26,9 @@ export interface RestoredPlace extends EpisodePlace {
 export type OpenedEpisode = RecordedEpisode;
 
 /**
- * Returns the place and the episodes in a saved state. Only a regular file that is named like an environment
- * or a manifest, and the address of a server, are accepted. The latter two are not used before the user has agreed.
- * Fails with `invalid` or `missing`.
+ * Returns the place and the episodes in a saved state. Accepts only the address of a server and regular files with the
+ * name of an environment or manifest. Manifests and servers are not used until the user has agreed. Fails with
+ * `invalid` or `missing`.
  */
 export async function restoredPlace(state: unknown): Promise<RestoredPlace> {
 	const saved = decodeOrThrow(episodeStateSchema, state, 'The saved view state');
@@ -36,7 +36,11 @@ export async function restoredPlace(state: unknown): Promise<RestoredPlace> {
 	const path = isAbsolute(saved.file) && (isEnvironmentFile(saved.file) || (isManifest(saved.file) && !runFolder));
 	const server = isServerAddress(saved.file) && runFolder === null;
 	if ((!path && !server) || (runFolder !== null && !isAbsolute(runFolder))) {
-		throw new Failure('invalid', 'The saved view state does not name an environment file.', 'Open the file instead.');
+		throw new Failure(
+			'invalid',
+			'The saved view state does not refer to an environment file.',
+			'Open the file instead.',
+		);
 	}
 	const file = server ? saved.file : normalize(saved.file);
 	const found = server ? null : await lstat(file).catch(() => null);
@@ -47,7 +51,7 @@ export async function restoredPlace(state: unknown): Promise<RestoredPlace> {
 	return {
 		file,
 		runFolder: runFolder === null ? null : normalize(runFolder),
-		// Versions were counted by the view before, and the code may have changed since then.
+		// Version numbers are from the previous view, and the code may have changed since then.
 		started: {
 			branches: branches.map((branch) => ({ ...branch, version: null })),
 			show: show !== null && known.has(show.branch) ? show : null,

@@ -17,15 +17,15 @@ export interface EpisodeViewNeeds {
 	readonly file: string;
 	/** Folder of the run whose copy of the file this is. */
 	readonly runFolder: string | null;
-	/** Opens the environment. Fails if no code may be run, or if the user does not agree to run this code. */
+	/** Opens the environment. Fails if running code is not allowed or if the user does not consent. */
 	open(): Promise<EnvironmentRunner>;
 	/**
 	 * Reads the rows that can be selected.
-	 * @param opened returns the environment, which has rows of its own if it comes from another library
+	 * @param opened returns the environment, which provides its own rows if it comes from another library
 	 */
 	data(signal: AbortSignal, opened: () => Promise<EnvironmentRunner>): Promise<EnvironmentData>;
 	post(event: EpisodeEvent): void;
-	/** Returns why no code may be run, or null. */
+	/** Returns why running code is not allowed, or null. */
 	forbidden(): string | null;
 	readonly debugs: boolean;
 	readonly saves: boolean;
@@ -42,8 +42,9 @@ export interface StartedView {
 const rowLabel = 120;
 
 /**
- * The extension's side of the episode view: runs the environment, and keeps the episodes. One action runs at a time. The
- * instance of the latest episode is kept, so that the next turn continues it; anywhere else, the calls so far are repeated.
+ * Extension side of the episode view, which runs the environment and keeps the episodes. Only one action runs at a
+ * time. The instance of the latest episode is kept for its next turn; to continue from anywhere else, the calls so far
+ * are repeated.
  */
 export class EpisodeViewSession extends Disposable {
 	readonly #needs: EpisodeViewNeeds;
@@ -77,12 +78,12 @@ export class EpisodeViewSession extends Disposable {
 		return this.#branches.all;
 	}
 
-	/** Settles when nothing is running. */
+	/** Settles when no action is running. */
 	get settled(): Promise<void> {
 		return this.#settled;
 	}
 
-	/** Local files that the environment consists of. */
+	/** Local files of the environment. */
 	get files(): readonly string[] {
 		return [...(this.#runner?.files ?? []), ...(this.#data?.files ?? [])];
 	}
@@ -133,7 +134,10 @@ export class EpisodeViewSession extends Disposable {
 		});
 	}
 
-	/** Makes the calls of the next turn. Branches if the episode is longer, was recorded, or can't be repeated. */
+	/**
+	 * Makes the calls of the next turn. Creates a branch if the episode continues after this turn, was recorded, or
+	 * cannot be repeated.
+	 */
 	call({ branch: id, turn, calls }: Extract<EpisodeCommand, { type: 'call' }>): void {
 		void this.#run(`Calling ${calls.map(({ name }) => name).join(', ')}`, async (signal) => {
 			if (turn >= maxTurns) throw new Failure('invalid', `An episode can have up to ${maxTurns} turns.`);
@@ -153,7 +157,10 @@ export class EpisodeViewSession extends Disposable {
 		});
 	}
 
-	/** Repeats the calls of an episode with the current code, after the action in progress. A replay is replaced by the next one. */
+	/**
+	 * Repeats the calls of an episode with the current code, after the action in progress. A new replay replaces a
+	 * pending one.
+	 */
 	replay(id: number): void {
 		if (this.#busy === null) void this.#replay(id);
 		else void this.#settled.then(() => this.#replay(id));
@@ -188,7 +195,7 @@ export class EpisodeViewSession extends Disposable {
 		this.#postKept();
 	}
 
-	/** Cancels what is running, and ends its process, which may be stuck. */
+	/** Cancels the current action and ends its process, which may be stuck. */
 	stop(): void {
 		if (this.#busy === null) return;
 		this.#busy.abort.abort();
@@ -220,7 +227,7 @@ export class EpisodeViewSession extends Disposable {
 		return row.columns;
 	}
 
-	/** Runs another action, during which no other can start. */
+	/** Runs an action exclusively. */
 	act(what: string, work: (environment: EnvironmentDescription, signal: AbortSignal) => Promise<void>): void {
 		void this.#run(what, async (signal) => {
 			await this.#opened();
@@ -229,7 +236,7 @@ export class EpisodeViewSession extends Disposable {
 		});
 	}
 
-	/** Runs an action after the one in progress, or does nothing if that is not being canceled. */
+	/** Runs an action after the one in progress if that is being canceled; otherwise, does nothing. */
 	#run(what: string, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
 		if (this.disposed || (this.#busy !== null && !this.#busy.abort.signal.aborted)) return this.#settled;
 		const busy = { what, abort: new AbortController() };
@@ -279,8 +286,8 @@ export class EpisodeViewSession extends Disposable {
 	}
 
 	/**
-	 * Returns an episode at this turn that can be continued: the latest one, or one that has been repeated up to there. If the
-	 * repeated turns look different, it is a new episode.
+	 * Returns an episode that can be continued from this turn: the latest one, or a repetition up to this turn. If the
+	 * repeated turns differ, it becomes a new episode.
 	 */
 	async #at(id: number, turn: number, signal: AbortSignal): Promise<BranchPlayer> {
 		const source = this.#branches.get(id);
@@ -312,7 +319,7 @@ export class EpisodeViewSession extends Disposable {
 		return player;
 	}
 
-	/** Plays an episode from the beginning and keeps it. Shows its progress. */
+	/** Plays an episode from the beginning, shows its progress, and keeps it. */
 	async #play(branch: EpisodeBranch, turns: EpisodeBranch['turns'], signal: AbortSignal): Promise<BranchPlayer> {
 		const player = await this.#start(branch, (next) => {
 			const now = performance.now();
@@ -366,7 +373,7 @@ export class EpisodeViewSession extends Disposable {
 	}
 
 	#postBranch(branch: EpisodeBranch, show: number | null): void {
-		// It can have been closed in the meantime.
+		// It may have been closed in the meantime.
 		if (this.#branches.find(branch.id) === undefined) return;
 		this.#posted = performance.now();
 		if (show !== null) this.#show = { branch: branch.id, turn: show };
@@ -378,7 +385,7 @@ export class EpisodeViewSession extends Disposable {
 	}
 }
 
-const changedNote = 'When the calls so far were repeated, the environment answered differently.';
+const changedNote = 'The environment responded differently when the calls so far were repeated.';
 
 const rowGone = () => new Failure('missing', 'The row is no longer in the list.', 'Select another one.');
 

@@ -11,7 +11,7 @@ import { readResolvedRecipe } from '../../../runs/runReader.ts';
 import type { EpisodePlace } from './episodePlace.ts';
 import { type RecordedEpisode, rolloutRecording } from './shownEpisode.ts';
 
-/** The episode of a rollout, and the run's copy of the environment that it was played in. */
+/** Episode of a rollout, and the run's copy of its environment. */
 export interface OpenedRollout {
 	readonly place: EpisodePlace;
 	readonly episode: RecordedEpisode;
@@ -51,15 +51,16 @@ export async function environmentOfRun(
 	}
 	const named = 'file' in environment ? environment.file : null;
 	if (typeof named !== 'string' || !isEnvironmentFile(named)) {
-		throw new Failure('unsupported', 'Only environments in a file can be opened in the episode view.');
+		throw new Failure('unsupported', 'The episode view only supports environments in files.');
 	}
 	const path = 'path' in dataset && dataset.path.endsWith('.jsonl') ? dataset.path : null;
 	return { file: rewardCopyPath(runFolder, recipe, named), dataset: path, recipe };
 }
 
 /**
- * Checks that a run's copy may be run: it is unchanged, and this user has started the run or agrees to run its code. Fails like
- * `checkRewardCopies` and `requireOwnRun`, and with `invalid` if the file is not the run's environment.
+ * Checks that a run's copy may be run: it must be unchanged, and the user must have started the run or consent to
+ * running its code. Fails like `checkRewardCopies` and `requireOwnRun`, and with `invalid` if the file is not the run's
+ * environment.
  */
 export async function requireRunEnvironment(runFolder: string, file: string, agree: Agree): Promise<void> {
 	const found = await environmentOfRun(runFolder);

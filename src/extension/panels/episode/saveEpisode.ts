@@ -10,9 +10,9 @@ import { showInputBox } from '../../quickInput.ts';
 import { displayText } from '../../runView.ts';
 
 /**
- * Appends an episode to the labeled episodes of its environment. Asks for a name, unless the caller has one. Resolves to the
- * file, or null if the user canceled. Fails like `labelOfBranch` and `appendCase`, and with `mismatch` if the file has unsaved
- * changes.
+ * Appends an episode to the labeled episodes of its environment. Asks for a name unless the caller provides one.
+ * Resolves to the file, or null if the user canceled. Fails like `labelOfBranch` and `appendCase`, and with `mismatch`
+ * if the file has unsaved changes.
  */
 export async function saveEpisode(
 	environmentFile: string,
@@ -21,7 +21,7 @@ export async function saveEpisode(
 	given?: string,
 ): Promise<string | null> {
 	const file = episodesPath(environmentFile);
-	// Fails before the user is asked for a name.
+	// Check before asking the user for a name.
 	labelOfBranch(branch, '');
 	if (vscode.workspace.textDocuments.some(({ uri, isDirty }) => isDirty && uri.fsPath === file)) {
 		throw new Failure('mismatch', `${basename(file)} has unsaved changes.`, 'Save it, then try again.');
@@ -30,7 +30,7 @@ export async function saveEpisode(
 		given ??
 		(await showInputBox({
 			title: 'Save as labeled episode',
-			prompt: `Name of the episode in ${basename(file)}. It is optional.`,
+			prompt: `Episode name in ${basename(file)} (optional)`,
 		}));
 	if (name === undefined) return null;
 	const added = await appendCase(file, labelOfBranch(branch, name.trim()));

@@ -4,7 +4,7 @@ import type { Episode, EpisodeTurn } from '../../../protocol/episode.ts';
 import { type EpisodeBranch, maxShownText, maxTurns, type ShownTurn } from '../../../protocol/episodeMessages.ts';
 import type { RolloutEpisode } from '../../../protocol/rolloutEpisode.ts';
 
-/** An episode played elsewhere, with the dataset row that it was played on. */
+/** An episode played outside the view, with its dataset row. */
 export interface RecordedEpisode
 	extends Pick<EpisodeBranch, 'row' | 'columns' | 'reset' | 'turns' | 'reward' | 'error'> {
 	readonly label: string;
@@ -39,7 +39,7 @@ export function shownTurn(
 	};
 }
 
-/** Returns an episode of a verification. */
+/** Returns an episode from a verification. */
 export function recordedEpisode(
 	{ row, observation, turns, reward, error, state, policy }: Episode,
 	columns: Readonly<Record<string, unknown>>,
@@ -87,7 +87,7 @@ function shownObservation(observation: string | null): Pick<Reset, 'observation'
 	return { observation: content, ...rest };
 }
 
-/** Cuts a text that is too long to show. The hash still distinguishes it from others that start in the same way. */
+/** Truncates text that is too long to show. A hash distinguishes it from other text with the same start. */
 function shownText(text: string): { content: string; rest?: { length: number; hash: string } } {
 	if (text.length <= maxShownText) return { content: text };
 	return { content: text.slice(0, maxShownText), rest: { length: text.length, hash: sha256(text) } };

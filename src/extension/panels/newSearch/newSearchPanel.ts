@@ -19,18 +19,18 @@ const app = {
 	requests: newSearchRequests,
 } as const;
 
-/** What the form needs of the search features. */
+/** Search features needed by the form. */
 export interface FormSearches {
 	readonly form: SearchForm;
-	/** Starts the search of a form that was restored after a reload, which no caller waits for. */
+	/** Starts the search from a form restored after a reload, which has no caller waiting for it. */
 	readonly commands: { readonly startDraft: StartSearch };
 }
 
-/** The form of *New Search*. The search starts here; the tree replaces the form. */
+/** Form for *New Search*. When the search starts, its tree replaces the form. */
 class NewSearchPanel extends AppPanel<NewSearchEvent, NewSearchCommand, typeof newSearchRequests> {
 	readonly #searches: FormSearches;
 	#request: SearchRequest | undefined;
-	/** The draft that the page has not received; null if it keeps what it has. */
+	/** Draft that the page has not received yet; null if the page keeps its own. */
 	#draft: SearchDraft | null;
 
 	protected readonly handlers: RequestHandlers<typeof newSearchRequests> = {
@@ -40,10 +40,10 @@ class NewSearchPanel extends AppPanel<NewSearchEvent, NewSearchCommand, typeof n
 		start: async ({ draft, split }) => {
 			const request = this.#request;
 			const log = await (request?.start(draft, split) ?? this.#searches.commands.startDraft(draft, split));
-			// In the meantime, the form may have been used for another search, for which it stays open.
+			// The form may have been reused for another search in the meantime, in which case it stays open.
 			if (request !== this.#request) return null;
 			this.#settle(log);
-			// The response is sent first.
+			// Send the response first.
 			setImmediate(() => this.dispose());
 			return null;
 		},
@@ -63,7 +63,7 @@ class NewSearchPanel extends AppPanel<NewSearchEvent, NewSearchCommand, typeof n
 		this.load(context);
 	}
 
-	/** Uses the open form for another request. Without anything decided, what the user has entered stays. */
+	/** Reuses the open form for another request. Keeps the user's input if the request does not specify anything. */
 	use(request: SearchRequest): void {
 		this.#settle(undefined);
 		this.#request = request;

@@ -36,7 +36,7 @@ const actionCommands: Readonly<Record<PipelineAction, CommandId>> = {
 	log: commandIds.openPipelineLog,
 };
 
-/** A panel with the graph of a pipeline's stages. Follows the pipeline; only reads files. */
+/** Panel with the graph of a pipeline's stages. Follows the pipeline and only reads files. */
 class PipelinePanel extends AppPanel<PipelineGraphEvent, PipelineGraphCommand, typeof pipelineGraphRequests> {
 	readonly #pipelines: PipelineStore;
 	readonly #folder: string;
@@ -66,7 +66,7 @@ class PipelinePanel extends AppPanel<PipelineGraphEvent, PipelineGraphCommand, t
 		switch (command.type) {
 			case 'ready':
 				this.#sent = '';
-				// A restored panel might be the first that knows of the folder.
+				// A restored panel might be the first to refer to this folder.
 				void this.#pipelines.expect(this.#folder).then(() => this.#send());
 				break;
 			case 'open':
@@ -81,7 +81,7 @@ class PipelinePanel extends AppPanel<PipelineGraphEvent, PipelineGraphCommand, t
 		}
 	}
 
-	/** Opens what the stage has made. Names from the page are looked up, not used as paths. */
+	/** Opens the output of a stage. Names from the page are looked up and never used as paths. */
 	async #open(name: string): Promise<void> {
 		const stage = this.#pipelines.get(this.#folder)?.stages.find((one) => one.name === name);
 		if (stage === undefined) return;
@@ -94,7 +94,7 @@ class PipelinePanel extends AppPanel<PipelineGraphEvent, PipelineGraphCommand, t
 	}
 }
 
-/** Returns the message for a pipeline, with every text shortened to a single line. */
+/** Returns the message for a pipeline, with all text shortened to a single line. */
 export function pipelineEventOf({ folder, name, status, record, stages }: PipelineView): PipelineGraphEvent {
 	const states = new Map(record.stages.map((state) => [state.name, state]));
 	return {

@@ -29,9 +29,9 @@ const app = {
 	requests: reportRequests,
 } as const;
 
-/** Rows per page of the server's answers. */
+/** Rows per page in the server's responses. */
 const pageRows = 200;
-/** Points of a curve; a chart of a report is not wider. */
+/** Maximum number of points in a curve, based on the width of charts in reports. */
 const curvePoints = 200;
 
 const citationsPageSchema = v.object({
@@ -40,7 +40,7 @@ const citationsPageSchema = v.object({
 });
 const tableSchema = v.object({ items: v.array(v.tuple([v.number(), v.nullable(v.number())])) });
 
-/** A report in Markdown, with its citations checked and its charts drawn. Follows the file. */
+/** Panel that renders a Markdown report with checked citations and charts. Follows the file. */
 class ReportPanel extends AppPanel<ReportEvent, ReportCommand, typeof reportRequests> {
 	readonly #tools: ServerTools;
 	readonly #path: string;
@@ -118,7 +118,7 @@ class ReportPanel extends AppPanel<ReportEvent, ReportCommand, typeof reportRequ
 	async #curve(text: string): Promise<{ points: [number, number | null][] }> {
 		const address = parseAddress(text);
 		if (address.kind !== 'metric') {
-			throw new Failure('invalid', 'Only metrics can be drawn.', 'Use rl://RUN/metric/NAME.');
+			throw new Failure('invalid', 'Charts can only show metrics.', 'Use rl://RUN/metric/NAME.');
 		}
 		const question = { run: address.run, names: [address.metric], as: 'table', points: curvePoints, limit: pageRows };
 		const answer = await this.#tools.call('read_metrics', question, new AbortController().signal);
@@ -133,7 +133,7 @@ async function readReport(path: string): Promise<string> {
 	throw new Failure('full', `${basename(path)} is too long for a report.`, 'Open it as text.');
 }
 
-/** The open reports, one per file, with the server that reads data for them. It starts with the first report. */
+/** Open reports, one per file, and the server that reads their data, which starts with the first report. */
 class ReportPanels extends PanelSet<ReportPanel, string> {
 	constructor(context: PanelContext) {
 		const tools = new McpClient(() => requireServerProgram(context.extensionUri));

@@ -65,7 +65,7 @@ export function episodeSummary(line: RolloutLine): RolloutDetail['episode'] {
 	};
 }
 
-/** Maximum length of a result that is in no message. */
+/** Maximum length of a result that is not part of a message. */
 const longestResult = 20_000;
 
 export function madeTurns(line: RolloutLine): MadeTurn[] {
@@ -81,7 +81,7 @@ export function madeTurns(line: RolloutLine): MadeTurn[] {
 	}));
 }
 
-/** Maximum length of a name or an error in a timeline, and maximum number of activities. */
+/** Maximum length of a name or an error in a timeline, and the maximum number of activities. */
 const longestName = 500;
 const maxActivities = 2000;
 

@@ -4,7 +4,7 @@ import { engineTitles } from '../../../runs/engineFacts.ts';
 import { readMetricsEnd, readResolvedRecipe } from '../../../runs/runReader.ts';
 import { displayText, isForeign, nameOf, projectOf, type RunView } from '../../runView.ts';
 
-/** The parts of a row that are read from files. */
+/** Parts of a row that are read from files. */
 export interface ReadRow {
 	readonly recipe: RunTableRow['recipe'];
 	readonly metrics: RunTableRow['metrics'];
@@ -14,7 +14,7 @@ export interface ReadRow {
 const tailBytes = 64 << 10;
 const maxMetrics = 200;
 
-/** Returns a row with what the list of runs already knows, without reading files. */
+/** Returns a row with data from the run list, without reading files. */
 export function rowOf(view: RunView, own: boolean, read: ReadRow | null): RunTableRow {
 	const { record, annotation, accuracy, reward } = view;
 	const known = {
@@ -36,7 +36,7 @@ export function rowOf(view: RunView, own: boolean, read: ReadRow | null): RunTab
 	};
 }
 
-/** Whether a value is known. A message to a page cannot contain NaN and infinities, and is refused as a whole. */
+/** Returns whether a value is known. Messages with NaN or infinities would be rejected as a whole. */
 const isKnown = (value: number | null): value is number => value !== null && Number.isFinite(value);
 
 function engineOf({ record }: RunView): string {
@@ -44,7 +44,7 @@ function engineOf({ record }: RunView): string {
 	return record === null || record.engine === 'foreign' ? '' : engineTitles[record.engine];
 }
 
-/** Reads the recipe and the latest value of each metric. Never fails; what cannot be read is left out. */
+/** Reads the recipe and the latest value of each metric. Never fails; omits what cannot be read. */
 export async function readRow(view: RunView): Promise<ReadRow> {
 	if (isForeign(view)) return { recipe: {}, metrics: {} };
 	const [recipe, lines] = await Promise.all([

@@ -24,7 +24,7 @@ export interface RunTableNeeds extends PanelContext {
 
 const title = 'Runs';
 
-/** A panel with all known runs as a table. Only reads files. */
+/** Panel with a table of all known runs. Only reads files. */
 class RunTablePanel extends AppPanel<RunTableEvent, RunTableCommand, typeof runTableRequests> {
 	readonly #session: RunTableSession;
 	protected readonly handlers: RequestHandlers<typeof runTableRequests> = {};

@@ -12,7 +12,7 @@ interface Needs {
 }
 
 interface Entry {
-	/** What the row was made of. */
+	/** Data that the row was computed from. */
 	view: RunView;
 	stamp: string;
 	read: ReadRow | null;
@@ -23,7 +23,7 @@ const together = 16;
 const sentTogether = 128;
 
 /**
- * The host side of the table of runs. It first sends what the list of runs knows, then each run's recipe and metrics.
+ * Extension side of the run table. First sends data from the run list, then each run's recipe and metrics.
  * Files are read again only if the run has changed.
  */
 export class RunTableSession extends Disposable {
@@ -49,7 +49,7 @@ export class RunTableSession extends Disposable {
 		void this.#readAll();
 	}
 
-	/** @returns the runs that changed, and the folders of those that are gone */
+	/** @returns the changed runs, and the folders of removed runs */
 	#update(): { changed: RunView[]; removed: string[] } {
 		const changed: RunView[] = [];
 		const views = this.#needs.store.runs;
@@ -117,7 +117,7 @@ export class RunTableSession extends Disposable {
 	}
 }
 
-/** Changes when a run's recipe or metrics might have changed; a live run is read again at each change of its step. */
+/** Key that changes when a run's recipe or metrics might have changed, including at each step of a live run. */
 function stampOf({ record, status }: RunView): string {
 	return `${record?.id} ${record?.attempt} ${record?.step} ${record?.updated} ${status}`;
 }

@@ -106,7 +106,7 @@ export class TreePanel extends AppPanel<TreeViewEvent, TreeViewCommand, Record<s
 
 	protected readonly handlers: RequestHandlers<Record<string, never>> = {};
 
-	/** Shows another tree of the file. */
+	/** Shows another tree in the file. */
 	choose(tree: number): void {
 		if (tree !== this.#session.tree) this.#settle(this.#session.choose(tree));
 	}
