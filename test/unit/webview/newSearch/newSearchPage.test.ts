@@ -126,6 +126,7 @@ test('the form has a default for everything, explains it, and starts the search'
 			'accuracy',
 		]);
 		await page.getByText('Beam Search').click();
+		await page.getByLabel('Scorer').locator('option', { hasText: 'Majority' }).waitFor({ state: 'detached' });
 		assert.deepEqual(await page.getByLabel('Scorer').locator('option').allInnerTexts(), ['Mean log-probability']);
 		await page.getByLabel('Steps', { exact: true }).selectOption('separator');
 		await summary.filter({ hasText: 'Enter the text that ends a step.' }).waitFor();
@@ -170,6 +171,7 @@ test('the form has a default for everything, explains it, and starts the search'
 		await page.getByLabel('Problem', { exact: true }).fill('7+8=');
 		await answerIs('');
 		await page.getByText('Best of N', { exact: true }).click();
+		await page.getByLabel('Scorer').locator('option', { hasText: 'Majority' }).waitFor({ state: 'attached' });
 		assert.equal(await page.getByLabel('Scorer').locator('option', { hasText: 'accuracy' }).count(), 0);
 		await page.getByRole('button', { name: 'Choose from a Dataset' }).click();
 		await page.waitForFunction((text) => document.querySelector('textarea')?.value === text, hostile);
