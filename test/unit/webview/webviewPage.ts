@@ -14,6 +14,11 @@ import { type ThemeName, themes } from './vscodeThemes.ts';
  * contrast, wherever it checks some.
  */
 export const complete = process.env.TEST_LOOKS === 'all';
+/**
+ * Delay in milliseconds of each frame and each message, as on a busy machine; 0 for none. Finds tests that look at a page
+ * without waiting until it is redrawn.
+ */
+const lateMs = Number(process.env.TEST_LATE ?? 0);
 const bundles = join(import.meta.dirname, '../../../dist/webview');
 
 /** Modifies messages between a panel and its page. */
@@ -139,6 +144,7 @@ async function openPane(browser: Browser): Promise<Pane> {
 	const origin = await serving;
 	const context = await browser.newContext({ forcedColors: 'none' });
 	const page = await context.newPage();
+	if (lateMs > 0) await page.addInitScript(delayFrames, lateMs);
 	const pane: Pane = { context, page, origin, shown: undefined, next: undefined };
 	page.on('framenavigated', () => {
 		pane.shown = pane.next;
@@ -195,7 +201,9 @@ export async function openWebview(browser: Browser, options: WebviewOptions): Pr
 		onMessage: (message) => {
 			const { kind, id, method } = message as { kind?: unknown; id?: unknown; method?: unknown };
 			if (alteration && kind === 'request') methods.set(id, String(method));
-			onMessage(alteration ? alteration.fromPage(message) : message);
+			const received = alteration ? alteration.fromPage(message) : message;
+			if (lateMs === 0) onMessage(received);
+			else setTimeout(() => onMessage(received), lateMs);
 		},
 	};
 	const size = page.viewportSize();
@@ -218,7 +226,13 @@ export async function openWebview(browser: Browser, options: WebviewOptions): Pr
 			if (!open) throw new Error('The webview is closed');
 			const { id } = message as { id?: unknown };
 			const sent = alteration ? alteration.toPage(message, methods.get(id) ?? null) : message;
-			await page.evaluate((data) => window.postMessage(data, '*'), sent);
+			await page.evaluate(
+				([data, late]) => {
+					if (late === 0) window.postMessage(data, '*');
+					else setTimeout(() => window.postMessage(data, '*'), late);
+				},
+				[sent, lateMs] as const,
+			);
 		},
 		state: () => page.evaluate(() => (window as unknown as { savedState: unknown }).savedState),
 		violations: (rules = 'all') => violations(page, rules),
@@ -269,6 +283,22 @@ function prepare({ saved, theme, still }: { saved: unknown; theme: (typeof theme
 		wearTheme(theme);
 		if (still) document.body.classList.add('vscode-reduce-motion');
 	}).observe(document, { childList: true, subtree: true });
+}
+
+/** Delays the frames of a page by a time in milliseconds. */
+function delayFrames(late: number): void {
+	const request = window.requestAnimationFrame.bind(window);
+	const waiting = new Set<number>();
+	let last = 0;
+	window.requestAnimationFrame = (callback) => {
+		const id = ++last;
+		waiting.add(id);
+		setTimeout(() => request((time) => waiting.delete(id) && callback(time)), late);
+		return id;
+	};
+	window.cancelAnimationFrame = (id) => {
+		waiting.delete(id);
+	};
 }
 
 /** Decodes bytes, which are transferred as base64 here but natively in VS Code. */
