@@ -46,7 +46,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	const python = { ...runs, ...registerPytorch(runs) };
 	const rewarded = { ...python, ...registerRewards(python) };
 	const { environments, episodes } = registerEnvironments(rewarded);
-	const searching = { ...rewarded, ...registerSearches(rewarded) };
+	const searching = { ...rewarded, ...registerSearches({ ...rewarded, environments }) };
 	const shown = { ...searching, ...registerPanels({ ...searching, environments, episodes }) };
 	const { training } = registerTraining(shown);
 	const { store, tree, pipelines, rewards, rewardsTree, rewardFiles, searches, policies, pytorch, datasets } = shown;

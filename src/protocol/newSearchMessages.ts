@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { policySpecSchema } from './policySpec.ts';
-import { scorerSpecSchema } from './searchSpec.ts';
+import { scorerSpecSchema, searchEnvironmentSchema } from './searchSpec.ts';
 import { searchBudgetSchema } from './treeLog.ts';
 
 /*
@@ -37,8 +37,8 @@ export const searchDraftSchema = v.object({
 	concurrency: v.optional(v.number()),
 	seed: v.optional(v.number()),
 	tags: v.optional(v.unknown()),
-	/** Environment of a search over episodes, which the form keeps. */
-	environment: v.optional(v.unknown()),
+	/** Environment in which episodes are played; null for none. Omitted: the one that the policy was trained in. */
+	environment: v.optional(v.nullable(searchEnvironmentSchema)),
 	tools: v.optional(v.array(v.unknown())),
 });
 export type SearchDraft = v.InferOutput<typeof searchDraftSchema>;
@@ -62,8 +62,25 @@ const offeredScorerSchema = v.object({
 });
 export type OfferedScorer = v.InferOutput<typeof offeredScorerSchema>;
 
+export const offeredEnvironmentSchema = v.object({
+	label: line,
+	description: line,
+	spec: searchEnvironmentSchema,
+});
+export type OfferedEnvironment = v.InferOutput<typeof offeredEnvironmentSchema>;
+
+/** Rows on which episodes can be played. */
+export const offeredRowsSchema = v.object({
+	/** Where they come from, or why there are none. */
+	source: line,
+	rows: v.array(v.object({ label: line, problem: formProblemSchema })),
+});
+export type OfferedRows = v.InferOutput<typeof offeredRowsSchema>;
+
 /** What is known about a policy without asking it. */
 export const policyFactsSchema = v.object({
+	/** The environment that it was trained in; null if there is none. */
+	environment: v.nullable(offeredEnvironmentSchema),
 	/** Problems to try: held-out problems of its run, or problems that it was trained on. */
 	problems: v.array(formProblemSchema),
 	source: v.nullable(v.picklist(['held-out', 'training'])),
@@ -87,6 +104,8 @@ export const newSearchEventSchema = v.object({
 	forbidden: v.nullable(line),
 	policies: v.array(offeredPolicySchema),
 	scorers: v.array(offeredScorerSchema),
+	/** Environments of the workspace. */
+	environments: v.array(offeredEnvironmentSchema),
 	/** Budget of the settings. */
 	budget: searchBudgetSchema,
 	/** What to start from; null if the page keeps what it has. */
@@ -106,6 +125,13 @@ export const newSearchRequests = {
 	facts: { params: v.object({ policy: policySpecSchema }), result: policyFactsSchema },
 	/** Lets the user choose another policy, such as a new server; null if canceled. */
 	choosePolicy: { params: v.object({}), result: v.nullable(offeredPolicySchema) },
+	/** Lets the user enter the address of an environment server; null if canceled. */
+	chooseServer: { params: v.object({}), result: v.nullable(searchEnvironmentSchema) },
+	/** Reads rows of an environment. */
+	rows: {
+		params: v.object({ environment: searchEnvironmentSchema, policy: v.optional(policySpecSchema) }),
+		result: offeredRowsSchema,
+	},
 	/** Lets the user choose a row of a dataset file; null if canceled. */
 	chooseProblem: { params: v.object({}), result: v.nullable(formProblemSchema) },
 	/**

@@ -8,6 +8,7 @@ import { emptyState } from '../lib/emptyState.ts';
 import { Redraw } from '../lib/frames.ts';
 import { select } from '../lib/select.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
+import { EnvironmentField, RowField, TurnsField } from './episodeFields.ts';
 import { row } from './formRow.ts';
 import type { NewSearchModel } from './newSearchModel.ts';
 import { SettingsGrid } from './settingsGrid.ts';
@@ -40,6 +41,10 @@ export class App extends Disposable {
 	});
 	readonly #problemNote = element('p', { class: 'quiet' });
 	readonly #next = button({ label: 'Another Problem', icon: 'next', onClick: () => this.#model.nextProblem() });
+	readonly #environment: EnvironmentField;
+	readonly #row: RowField;
+	readonly #turns: TurnsField;
+	readonly #problem: readonly HTMLElement[];
 	readonly #strategies: StrategyList;
 	readonly #scorer = select('Scorer', (value) => this.#chooseScorer(value));
 	readonly #scorerRow: HTMLElement;
@@ -61,6 +66,10 @@ export class App extends Disposable {
 	constructor(root: HTMLElement, model: NewSearchModel) {
 		super();
 		this.#model = model;
+		this.#environment = new EnvironmentField(model);
+		this.#row = new RowField(model);
+		this.#turns = new TurnsField(model);
+		this.#problem = [row('Problem', this.#prompt, this.#problemNote), row('Gold answer', this.#answer)];
 		this.#strategies = new StrategyList(model);
 		this.#steps = new StepsField(model);
 		this.#settings = new SettingsGrid(model);
@@ -98,8 +107,9 @@ export class App extends Disposable {
 			'form',
 			{ class: 'rows', aria: { label: 'New search' } },
 			row('Policy', this.#policy.element),
-			row('Problem', this.#prompt, this.#problemNote),
-			row('Gold answer', this.#answer),
+			this.#environment.element,
+			this.#row.element,
+			...this.#problem,
 			element(
 				'div',
 				{ class: 'row-buttons' },
@@ -110,6 +120,7 @@ export class App extends Disposable {
 			this.#strategies.element,
 			this.#scorerRow,
 			this.#steps.element,
+			this.#turns.element,
 			row('Budget', element('div', { class: 'pair' }, this.#budget.element, this.#budgetText)),
 			this.#more,
 		);
@@ -151,6 +162,10 @@ export class App extends Disposable {
 		);
 		setValue(this.#prompt, draft.problem?.prompt ?? '');
 		setValue(this.#answer, draft.problem?.answer ?? '');
+		for (const field of this.#problem) field.hidden = model.environment !== null;
+		this.#environment.draw();
+		this.#row.draw();
+		this.#turns.draw();
 		this.#drawProblemNote();
 		this.#strategies.draw();
 		this.#drawScorer();
@@ -167,7 +182,7 @@ export class App extends Disposable {
 		const kind = facts?.source === 'held-out' ? 'Held-out problem' : 'Training problem';
 		setText(this.#problemNote, at < 0 ? '' : `${kind} ${at + 1} of ${problems.length} from the policy's run`);
 		this.#problemNote.hidden = at < 0;
-		this.#next.setHidden(problems.length < 2);
+		this.#next.setHidden(this.#model.environment !== null || problems.length < 2);
 	}
 
 	#drawScorer(): void {
@@ -179,7 +194,8 @@ export class App extends Disposable {
 			scorers.map(({ label }, i) => ({ value: String(i), label: plainLabel(label, 80) })),
 			at < 0 ? plainLabel(scorer.label, 80) : String(at),
 		);
-		const what = scorerScope === 'step' ? 'Scores each step' : 'Scores finished completions';
+		const unit = this.#model.environment === null ? ['step', 'completions'] : ['turn', 'episodes'];
+		const what = scorerScope === 'step' ? `Scores each ${unit[0]}` : `Scores finished ${unit[1]}`;
 		setText(this.#scorerNote, scorer.detail === '' ? what : `${what}: ${plainLabel(scorer.detail, 200)}`);
 	}
 

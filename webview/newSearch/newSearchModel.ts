@@ -3,36 +3,44 @@ import { Disposable } from '../../src/base/disposable.ts';
 import { Emitter } from '../../src/base/event.ts';
 import { Failure } from '../../src/base/failure.ts';
 import { budgetFormat, readBudget } from '../../src/core/search/budgetText.ts';
-import { type ExpectedUse, estimateUse } from '../../src/core/search/estimateUse.ts';
+import type { ExpectedUse } from '../../src/core/search/estimateUse.ts';
 import { textOfValue, typedValue } from '../../src/core/search/paramFields.ts';
 import type { ScorerScope } from '../../src/core/search/scorer.ts';
 import type { StepSplit } from '../../src/core/search/search.ts';
 import { stepRuleOf } from '../../src/core/search/stepRule.ts';
-import { type AnyStrategy, strategies, strategyParams } from '../../src/core/search/strategies.ts';
+import { type AnyStrategy, episodeStrategies, strategies } from '../../src/core/search/strategies.ts';
 import { needsOf } from '../../src/core/search/strategy.ts';
-import { decodeOrThrow } from '../../src/protocol/decode.ts';
 import type {
 	FormProblem,
-	NewSearchCommand,
 	NewSearchEvent,
-	newSearchRequests,
+	OfferedEnvironment,
 	OfferedPolicy,
 	OfferedScorer,
 	PolicyFacts,
 	SearchDraft,
 } from '../../src/protocol/newSearchMessages.ts';
 import type { PolicySpec } from '../../src/protocol/policySpec.ts';
-import { samplingSpecSchema, searchSpecSchema } from '../../src/protocol/searchSpec.ts';
-import type { Panel } from '../lib/bridge.ts';
-import { nameOfPolicy } from './policyName.ts';
+import { type SearchEnvironment, searchEnvironmentSchema } from '../../src/protocol/searchSpec.ts';
+import {
+	enteredParams,
+	enteredSettings,
+	givenSettings,
+	noTexts,
+	type SettingGroup,
+	type SettingTexts,
+	settingFault,
+} from './enteredSettings.ts';
+import { EnvironmentRows } from './environmentRows.ts';
+import { expectedUse } from './expectedUse.ts';
+import type { Host } from './host.ts';
+import { environmentChoices, policyChoices } from './offeredChoices.ts';
 import type { SavedState } from './savedState.ts';
-
-export type Host = Panel<NewSearchCommand, typeof newSearchRequests>;
-/** Settings entered as text: strategy parameters, sampling settings, and search settings. */
-export type SettingGroup = 'params' | 'sampling' | 'search';
+import { environmentScorer, fittingScorers, type ScorerContext, selectedScorer } from './scorerChoice.ts';
 
 /** Strategy for the first search in a workspace, which needs neither a scorer nor steps. */
 const firstStrategy = 'self-consistency';
+/** Strategy for the first search over episodes. */
+const firstEpisodeStrategy = 'best-of-n';
 /** Default split if nothing is known about the completions. */
 const standardSplit = 'lines';
 
@@ -43,13 +51,16 @@ export class NewSearchModel extends Disposable {
 	readonly onChange = this.#changed.event;
 	#contents: NewSearchEvent | null = null;
 	#draft: SearchDraft;
-	#texts: Record<SettingGroup, Record<string, string>>;
+	#texts: SettingTexts;
 	#budget: string | null;
 	#more: boolean;
 	#facts: PolicyFacts | null = null;
 	#asked: AbortController | null = null;
-	/** Whether the problem comes from the policy's run, in which case changing the policy changes the problem. */
+	/** Whether the problem comes from the policy's run or environment, in which case changing either changes the problem. */
 	#suggested = false;
+	/** Text of the turn limit; null if nothing was entered. */
+	#turns: string | null;
+	readonly rows: EnvironmentRows;
 	#busy = false;
 	#failure: string | null = null;
 
@@ -61,6 +72,8 @@ export class NewSearchModel extends Disposable {
 		this.#texts = { params, sampling, search };
 		this.#budget = state?.budget ?? null;
 		this.#more = state?.more ?? false;
+		this.#turns = state?.turns ?? null;
+		this.rows = this.register(new EnvironmentRows(host, () => this.#rowsRead()));
 		this.register({ dispose: () => this.#asked?.abort() });
 	}
 
@@ -99,14 +112,28 @@ export class NewSearchModel extends Disposable {
 
 	/** Available policies, including a selected one that is not in the list. */
 	get policies(): readonly OfferedPolicy[] {
-		const listed = this.#contents?.policies ?? [];
-		const { policy } = this.#draft;
-		if (policy === undefined || listed.some(({ spec }) => same(spec, policy))) return listed;
-		return [...listed, { group: 'Other', label: nameOfPolicy(policy), detail: '', spec: policy }];
+		return policyChoices(this.#contents, this.#draft.policy);
+	}
+
+	/** The environment in which episodes are played: the chosen one, or else the one that the policy was trained in. */
+	get environment(): SearchEnvironment | null {
+		const { environment } = this.#draft;
+		return environment === undefined ? (this.#facts?.environment?.spec ?? null) : environment;
+	}
+
+	get environments(): readonly OfferedEnvironment[] {
+		return environmentChoices(this.#contents, this.#facts, this.environment);
+	}
+
+	/** Text of the turn limit. */
+	get turnsText(): string {
+		return this.#turns ?? String(this.environment?.maxTurns ?? '');
 	}
 
 	get strategy(): AnyStrategy {
-		return strategies.find(({ name }) => name === this.#draft.strategy) ?? namedFirst();
+		const chosen = strategies.find(({ name }) => name === this.#draft.strategy);
+		if (this.environment === null) return chosen ?? named(firstStrategy);
+		return chosen !== undefined && episodeStrategies.includes(chosen.name) ? chosen : named(firstEpisodeStrategy);
 	}
 
 	/** Purpose of the scorer in the strategy; undefined if the strategy does not need one. */
@@ -114,33 +141,21 @@ export class NewSearchModel extends Disposable {
 		return needsOf(this.strategy, this.#params()).scorer;
 	}
 
-	/** Whether the strategy extends prefixes, in which case the step rule matters. */
+	/** Whether the strategy extends prefixes, in which case the step rule matters. Steps of an episode are its turns. */
 	get usesSteps(): boolean {
+		if (this.environment !== null) return false;
 		const { name } = this.strategy;
 		return name === 'tree-of-thoughts' || (needsOf(this.strategy, this.#params()).policy ?? []).includes('prefix');
 	}
 
 	/** Scorers that suit the strategy, the problem and the policy. */
 	get scorers(): readonly OfferedScorer[] {
-		const gold = (this.#draft.problem?.answer ?? null) !== null;
-		const kind = this.#draft.policy?.kind;
-		return (this.#contents?.scorers ?? []).filter(({ spec, steps, oracle }) => {
-			if ((this.scorerScope === 'step' && !steps) || (oracle && !gold)) return false;
-			if (spec.use === 'value' || spec.use === 'process') return kind === 'checkpoint' || kind === 'engine';
-			return spec.use !== 'self-evaluation' || kind === 'openai' || kind === 'scripted';
-		});
+		return fittingScorers(this.#contents?.scorers ?? [], this.#scoring);
 	}
 
 	/** Scorer that guides the search; null if the strategy does not need one. */
 	get scorer(): OfferedScorer | null {
-		if (this.scorerScope === undefined) return null;
-		const { guide } = this.#draft;
-		const { scorers } = this;
-		const usual = this.scorerScope === 'step' ? 'mean-logprob' : 'majority';
-		const chosen = guide && scorers.find(({ spec }) => same(spec, guide));
-		if (chosen) return chosen;
-		if (guide) return { label: guide.use, detail: '', spec: guide, steps: true, oracle: false };
-		return scorers.find(({ spec }) => spec.use === usual) ?? scorers[0] ?? null;
+		return selectedScorer(this.scorers, this.#scoring);
 	}
 
 	/** Step rule in effect: the selected one, or the one that suits the policy's completions. */
@@ -153,31 +168,25 @@ export class NewSearchModel extends Disposable {
 		return typed ?? this.#draft.budget ?? this.#contents?.budget ?? {};
 	}
 
-	/** Returns the expected usage; null if unknown. */
+	/** Returns the expected usage; null if unknown, as for episodes. */
 	get use(): ExpectedUse | null {
-		const { sample } = this.#facts ?? {};
-		if (sample === undefined || sample === null || sample.tokens === null) return null;
-		const { split } = this;
-		const size = typeof split === 'string' ? /^tokens-(\d+)$/.exec(split)?.[1] : undefined;
-		const steps = size === undefined ? (sample.split?.steps ?? 1) : sample.tokens / Number(size);
-		const completion = { tokens: sample.tokens, steps: split === 'completion' ? 1 : Math.max(1, steps) };
-		const params = { ...(this.#params() as Record<string, unknown>) };
-		const { simulations } = this.budget;
-		// Unless the user has entered a number of simulations, the search uses the number in the budget.
+		const sample = this.environment === null ? (this.#facts?.sample ?? null) : null;
+		const params = this.#params() as Record<string, unknown>;
 		const entered = this.#settings('params').simulations !== undefined;
-		if (simulations !== undefined && 'simulations' in params && !entered) params.simulations = simulations;
-		return estimateUse(this.strategy.name, params, completion, this.budget);
+		const { split, budget } = this;
+		return expectedUse({ strategy: this.strategy.name, params, entered, split, budget, sample });
 	}
 
 	/** First problem with the input; null if the search can start. */
 	get fault(): string | null {
 		if (this.#contents?.forbidden) return this.#contents.forbidden;
 		if (this.#draft.policy === undefined) return 'Select a policy.';
-		if ((this.#draft.problem?.prompt ?? '').trim() === '') return 'Enter a problem.';
+		const fault = this.environment === null ? this.#problemFault() : this.#episodeFault();
+		if (fault !== null) return fault;
 		if (this.scorerScope !== undefined && this.scorer === null) return 'Select a scorer.';
 		if (this.#budget !== null && readBudget(this.#budget) === null) return budgetFormat;
 		const { split } = this.#draft;
-		if (typeof split === 'object' && split.text === '') return 'Enter the text that ends a step.';
+		if (this.usesSteps && typeof split === 'object' && split.text === '') return 'Enter the text that ends a step.';
 		return this.#settingFault();
 	}
 
@@ -185,19 +194,48 @@ export class NewSearchModel extends Disposable {
 		this.#contents = event;
 		if (event.draft !== null) this.#begin(event.draft);
 		if (this.#facts === null) void this.#readFacts();
+		this.#readRows();
 		this.#changed.fire();
 	}
 
 	/** Returns the text of a setting: the user's input, or its value. */
 	textOf(group: SettingGroup, name: string): string {
-		return this.#texts[group][name] ?? textOfValue(this.#given(group)[name]);
+		return this.#texts[group][name] ?? textOfValue(givenSettings(this.#draft, group)[name]);
 	}
 
 	setPolicy(policy: PolicySpec): void {
 		this.#draft = { ...this.#draft, policy };
 		if (this.#suggested) this.#draft = without(this.#draft, 'problem');
 		void this.#readFacts();
+		this.#readRows();
 		this.#changed.fire();
+	}
+
+	/** Chooses an environment, or none. The problem and the scorer of another one do not fit. */
+	setEnvironment(environment: SearchEnvironment | null): void {
+		this.#draft = { ...without(this.#draft, 'problem', 'params', 'guide', 'judge'), environment };
+		this.#texts = { ...this.#texts, params: {} };
+		this.#turns = null;
+		this.#readRows();
+		const [first] = this.#facts?.problems ?? [];
+		if (environment === null && first !== undefined) this.#setProblem(first, true);
+		else this.#changed.fire();
+	}
+
+	chooseRow(at: number): void {
+		const row = this.rows.offered?.rows[at];
+		if (row !== undefined) this.#setProblem(row.problem, false);
+	}
+
+	typeTurns(text: string): void {
+		this.#turns = text;
+		this.#changed.fire();
+	}
+
+	async chooseServer(): Promise<void> {
+		const chosen = await this.#answer(this.#host.request('chooseServer', {}));
+		if (chosen) this.setEnvironment(chosen);
+		else this.#changed.fire();
 	}
 
 	/** Changes the text of the problem. Discards a gold answer or row that came with a different text. */
@@ -275,7 +313,8 @@ export class NewSearchModel extends Disposable {
 		this.#busy = true;
 		this.#failure = null;
 		this.#changed.fire();
-		await this.#answer(this.#host.request('start', { draft: this.#whole(), split: this.split }));
+		const split = this.environment === null ? this.split : standardSplit;
+		await this.#answer(this.#host.request('start', { draft: this.#whole(), split }));
 		this.#busy = false;
 		this.#changed.fire();
 	}
@@ -283,13 +322,14 @@ export class NewSearchModel extends Disposable {
 	/** null until there is something to save. */
 	saved(): SavedState | null {
 		if (this.#contents === null) return null;
-		return { draft: this.#draft, ...this.#texts, budget: this.#budget, more: this.#more };
+		return { draft: this.#draft, ...this.#texts, budget: this.#budget, turns: this.#turns, more: this.#more };
 	}
 
 	#begin(draft: SearchDraft): void {
-		this.#draft = { ...draft, strategy: draft.strategy ?? firstStrategy };
-		this.#texts = { params: {}, sampling: {}, search: {} };
+		this.#draft = draft;
+		this.#texts = noTexts;
 		this.#budget = null;
+		this.#turns = null;
 		this.#suggested = false;
 		this.#facts = null;
 		this.#failure = null;
@@ -310,13 +350,52 @@ export class NewSearchModel extends Disposable {
 		this.#asked = asked;
 		const facts = await this.#host.request('facts', { policy }, asked.signal).catch(() => null);
 		if (asked.signal.aborted || this.disposed) return;
-		this.#facts = facts ?? { problems: [], source: null, sample: null };
+		this.#facts = facts ?? { environment: null, problems: [], source: null, sample: null };
+		this.#readRows();
+		if (this.environment !== null) return this.#playEpisodes();
 		const { prompt } = this.#draft.problem ?? {};
 		// A problem from the run stays one even if it was used in the last search.
 		this.#suggested = this.#facts.problems.some((problem) => problem.prompt === prompt);
 		const [first] = this.#facts.problems;
 		if (this.#draft.problem === undefined && first !== undefined) this.#setProblem(first, true);
 		else this.#changed.fire();
+	}
+
+	/** Drops what the last search over answers has left and a search over episodes cannot use. */
+	#playEpisodes(): void {
+		if (this.#draft.environment === undefined && this.#draft.guide?.use !== environmentScorer.spec.use) {
+			this.#draft = without(this.#draft, 'params', 'guide', 'judge');
+			if (Object.keys(this.#draft.problem?.row ?? {}).length === 0) this.#draft = without(this.#draft, 'problem');
+		}
+		this.#rowsRead();
+	}
+
+	get #scoring(): ScorerContext {
+		return { scope: this.scorerScope, played: this.environment !== null, draft: this.#draft };
+	}
+
+	#readRows(): void {
+		this.rows.read(this.environment, this.#draft.policy);
+	}
+
+	/** Selects the first row, if none is. */
+	#rowsRead(): void {
+		const [first] = this.rows.offered?.rows ?? [];
+		if (this.environment !== null && this.#draft.problem === undefined && first !== undefined) {
+			this.#setProblem(first.problem, true);
+		} else this.#changed.fire();
+	}
+
+	#problemFault(): string | null {
+		return (this.#draft.problem?.prompt ?? '').trim() === '' ? 'Enter a problem.' : null;
+	}
+
+	#episodeFault(): string | null {
+		if (this.#turns !== null && !v.is(searchEnvironmentSchema.entries.maxTurns, typedValue(this.#turns))) {
+			return 'Enter a number of turns from 1 to 10,000.';
+		}
+		if (this.#draft.problem !== undefined) return null;
+		return this.rows.offered === null && this.rows.failure === null ? 'Reading rows…' : 'Select a row.';
 	}
 
 	/** Returns the response to a request; null if the request failed, with the reason in `failure`. */
@@ -332,36 +411,19 @@ export class NewSearchModel extends Disposable {
 		}
 	}
 
-	#given(group: SettingGroup): Record<string, unknown> {
-		const { seed, concurrency } = this.#draft;
-		return group === 'search' ? { seed, concurrency } : { ...this.#draft[group] };
-	}
-
-	/** Returns the settings as entered; empty text stands for the default. */
 	#settings(group: SettingGroup): Record<string, unknown> {
-		const settings = this.#given(group);
-		for (const [name, text] of Object.entries(this.#texts[group])) {
-			if (text.trim() === '') delete settings[name];
-			else settings[name] = typedValue(text);
-		}
-		return settings;
+		return enteredSettings(this.#draft, this.#texts, group);
 	}
 
-	/** Returns all parameters, or the defaults while the input is invalid. */
 	#params(): unknown {
-		try {
-			return strategyParams(this.strategy, this.#settings('params'));
-		} catch {
-			return strategyParams(this.strategy, {});
-		}
+		return enteredParams(this.strategy, this.#draft, this.#texts);
 	}
 
 	#settingFault(): string | null {
+		const fault = settingFault(this.strategy, this.#draft, this.#texts);
+		if (fault !== null || typeof this.split !== 'string') return fault;
 		try {
-			strategyParams(this.strategy, this.#settings('params'));
-			decodeOrThrow(samplingSpecSchema, this.#settings('sampling'), 'Sampling');
-			decodeOrThrow(v.pick(searchSpecSchema, ['seed', 'concurrency']), this.#settings('search'), 'The search');
-			if (typeof this.split === 'string') stepRuleOf(this.split as StepSplit);
+			stepRuleOf(this.split as StepSplit);
 			return null;
 		} catch (error) {
 			return Failure.from(error).message;
@@ -369,22 +431,24 @@ export class NewSearchModel extends Disposable {
 	}
 
 	#whole(): SearchDraft {
+		const { environment } = this;
+		const turns = this.#turns === null ? {} : { maxTurns: Number(this.#turns) };
+		const draft = environment === null ? this.#draft : without(this.#draft, 'split');
 		return {
-			...this.#draft,
+			...draft,
+			environment: environment === null ? null : { ...environment, ...turns },
 			...this.#settings('search'),
 			strategy: this.strategy.name,
 			params: this.#settings('params'),
 			sampling: this.#settings('sampling'),
-			guide: this.scorer?.spec ?? null,
+			guide: this.scorer?.spec ?? (environment === null ? null : environmentScorer.spec),
 			budget: this.budget,
 		};
 	}
 }
 
-const namedFirst = (): AnyStrategy =>
-	strategies.find(({ name }) => name === firstStrategy) ?? (strategies[0] as AnyStrategy);
-
-const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
+const named = (strategy: string): AnyStrategy =>
+	strategies.find(({ name }) => name === strategy) ?? (strategies[0] as AnyStrategy);
 
 function without<K extends keyof SearchDraft>(draft: SearchDraft, ...names: K[]): SearchDraft {
 	return Object.fromEntries(Object.entries(draft).filter(([name]) => !(names as string[]).includes(name)));

@@ -10,6 +10,8 @@ export const savedStateSchema = v.object({
 	search: v.record(v.string(), v.string()),
 	/** Text of a custom budget; null if the budget was chosen from the list. */
 	budget: v.nullable(v.string()),
+	/** Text of the turn limit that was entered; null for the environment's. */
+	turns: v.optional(v.nullable(v.string()), null),
 	more: v.boolean(),
 });
 export type SavedState = v.InferOutput<typeof savedStateSchema>;

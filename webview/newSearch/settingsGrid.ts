@@ -1,7 +1,8 @@
 import { paramFields, textOfValue } from '../../src/core/search/paramFields.ts';
 import { element, fill } from '../lib/dom.ts';
 import { select } from '../lib/select.ts';
-import type { NewSearchModel, SettingGroup } from './newSearchModel.ts';
+import type { SettingGroup } from './enteredSettings.ts';
+import type { NewSearchModel } from './newSearchModel.ts';
 
 interface Setting {
 	readonly group: SettingGroup;

@@ -1,4 +1,4 @@
-import { type AnyStrategy, strategies, strategyParams } from '../../src/core/search/strategies.ts';
+import { type AnyStrategy, episodeStrategies, strategies, strategyParams } from '../../src/core/search/strategies.ts';
 import { needsOf } from '../../src/core/search/strategy.ts';
 import { element, uniqueId } from '../lib/dom.ts';
 import type { NewSearchModel } from './newSearchModel.ts';
@@ -10,6 +10,7 @@ export class StrategyList {
 	readonly element: HTMLElement;
 	readonly #model: NewSearchModel;
 	readonly #inputs = new Map<string, HTMLInputElement>();
+	readonly #head = element('p', { class: 'quiet strategies-head' }, 'For instruction-following models');
 
 	constructor(model: NewSearchModel) {
 		this.#model = model;
@@ -22,17 +23,20 @@ export class StrategyList {
 			{ class: 'strategies' },
 			element('legend', null, 'Strategy'),
 			...list(strategies.filter((strategy) => !follows(strategy))),
-			element('p', { class: 'quiet strategies-head' }, 'For instruction-following models'),
+			this.#head,
 			...list(strategies.filter(follows)),
 		);
 	}
 
 	draw(): void {
 		const { name } = this.#model.strategy;
+		const played = this.#model.environment !== null;
+		this.#head.hidden = played;
 		for (const [strategy, input] of this.#inputs) {
 			input.checked = strategy === name;
 			// The agent has a separate command, which asks for the tools.
-			if (strategy === agent && input.parentElement !== null) input.parentElement.hidden = name !== agent;
+			const fits = played ? episodeStrategies.includes(strategy) : strategy !== agent || name === agent;
+			if (input.parentElement !== null) input.parentElement.hidden = !fits;
 		}
 	}
 

@@ -33,7 +33,7 @@ export async function findEnvironments(): Promise<vscode.Uri[]> {
 /** Asks which environment to step through: one in the workspace, or a server. Returns null if the user canceled. */
 export async function chooseSteppedEnvironment(): Promise<string | null> {
 	const items = [
-		...(await findEnvironments()).map((uri) => ({ ...itemOf(uri), file: uri.fsPath })),
+		...(await findEnvironments()).map((uri) => ({ ...environmentLabel(uri), file: uri.fsPath })),
 		{ label: '$(remote) OpenEnv server...', description: 'enter its address', file: null },
 	];
 	const chosen = await showQuickPick(items, { placeHolder: 'Environment to step through' });
@@ -56,12 +56,13 @@ export async function chooseEnvironment(): Promise<vscode.Uri | undefined> {
 			'Use New Environment..., then try again.',
 		);
 	}
-	const items = found.map((uri) => ({ ...itemOf(uri), uri }));
+	const items = found.map((uri) => ({ ...environmentLabel(uri), uri }));
 	const chosen = await showQuickPick(items, { placeHolder: 'Environment to verify' });
 	return chosen?.uri;
 }
 
-function itemOf(uri: vscode.Uri): { readonly label: string; readonly description: string } {
+/** Returns the name of an environment in a list, and the library that it needs. */
+export function environmentLabel(uri: vscode.Uri): { readonly label: string; readonly description: string } {
 	const path = vscode.workspace.asRelativePath(isEnvironmentUri(uri) ? uri : vscode.Uri.file(dirname(uri.fsPath)));
 	return { label: displayText(path, 200), description: libraryOf(uri) };
 }

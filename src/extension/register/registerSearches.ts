@@ -9,6 +9,7 @@ import { PoliciesTree } from '../policies/policiesTree.ts';
 import { addSearchCommands, type LazySearches } from '../search/lazySearches.ts';
 import { SearchesTree } from '../search/searchesTree.ts';
 import type { SearchRequest } from '../search/searchRequest.ts';
+import type { EnvironmentServices } from './registerEnvironments.ts';
 import type { PytorchServices } from './registerPytorch.ts';
 import type { RewardServices } from './registerRewards.ts';
 import type { RunServices } from './registerRuns.ts';
@@ -21,7 +22,7 @@ export interface SearchServices {
 }
 
 export function registerSearches(
-	services: WindowServices & RunServices & PytorchServices & RewardServices,
+	services: WindowServices & RunServices & PytorchServices & RewardServices & Pick<EnvironmentServices, 'environments'>,
 ): SearchServices {
 	const { context, keep, extension, storage, log, notices, table, panels, client } = services;
 	const { store, picker, pytorch, environment, rewardFiles: files } = services;
@@ -34,6 +35,7 @@ export function registerSearches(
 				log: (message) => log.info(message),
 				keys: async () => (await policies.get()).keys(),
 				policies: () => policies.get(),
+				environments: () => services.environments.get(),
 				environment: async () => ({ ...(await environment.of()), ...(await pytorch.ifThere()) }),
 				tree: searchesTree,
 				memory: context.workspaceState,

@@ -12,16 +12,19 @@ import { stepOf } from '../../runs/runFiles.ts';
 import { runOf } from '../panels/playground/describePolicy.ts';
 import { problemOfRollout, withoutTemplate } from './problemOfRollout.ts';
 
+/** What a run says about its policies, except for its environment. */
+type RunFacts = Omit<PolicyFacts, 'environment'>;
+
 /** Maximum numbers of completions and problems read. */
 const [maxSamples, maxProblems] = [64, 32] as const;
 
-const unknown: PolicyFacts = { problems: [], source: null, sample: null };
+const unknown: RunFacts = { problems: [], source: null, sample: null };
 
 /**
  * Reads facts about a policy from its run: problems, and statistics of its completions at the checkpoint's step.
  * Policies without a run have no facts, nor do runs whose files were pruned.
  */
-export async function policyFacts(policy: PolicySpec): Promise<PolicyFacts> {
+export async function policyFacts(policy: PolicySpec): Promise<RunFacts> {
 	const run = runOf(policy);
 	if (run === null) return unknown;
 	const content = await openRun(run).catch(() => null);

@@ -20,6 +20,7 @@ import { askBudget } from './budgetQuestion.ts';
 import { askPolicy } from './policyQuestion.ts';
 import { problemOfLine } from './problemOfRow.ts';
 import { askChoice, type Choice, type NoAnswer } from './questions.ts';
+import type { SearchEnvironments } from './searchEnvironments.ts';
 import type { SearchForm } from './searchForm.ts';
 import type { SearchWorkbenchNeeds } from './searchNeeds.ts';
 import { presentSearch, searchName } from './searchPresentation.ts';
@@ -37,6 +38,7 @@ interface Needs extends SearchWorkbenchNeeds {
 	readonly goOn: TreeActions;
 	readonly agreed: AgreedSearches;
 	readonly form: SearchForm;
+	readonly episodes: SearchEnvironments;
 }
 
 /** Search commands. */
@@ -148,7 +150,7 @@ export class SearchCommands {
 				return budget && again({ budget });
 			}
 			case 'form':
-				return this.#openForm({ ...spec, problem });
+				return this.#openForm({ ...spec, environment: spec.environment ?? null, problem });
 		}
 	}
 
@@ -260,7 +262,8 @@ export class SearchCommands {
 	}
 
 	async #start({ spec, problem }: WantedSearch, draft: SearchDraft, log: string | undefined, open: boolean) {
-		const { searches, form, openTree, list } = this.#needs;
+		const { searches, form, openTree, list, episodes } = this.#needs;
+		if (spec.environment !== undefined) await episodes.require(spec.environment, spec.policy);
 		const words = { title: 'Starting the search', why: 'Loading the policy...', view: viewIds.searches };
 		const path = await withProgress(words, (signal) => searches.start({ spec, problem, log }, signal));
 		await (await this.#needs.policies()).store.used(spec.policy);

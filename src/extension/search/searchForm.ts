@@ -4,10 +4,13 @@ import {
 	type FormProblem,
 	type NewSearchEvent,
 	type OfferedPolicy,
+	type OfferedRows,
+	type PolicyFacts,
 	type SearchDraft,
 	searchDraftSchema,
 } from '../../protocol/newSearchMessages.ts';
 import type { PolicySpec } from '../../protocol/policySpec.ts';
+import type { SearchEnvironment } from '../../protocol/searchSpec.ts';
 import { runOf } from '../panels/playground/describePolicy.ts';
 import { nameOfPolicy } from '../policies/policyPresentation.ts';
 import { displayText } from '../runView.ts';
@@ -15,6 +18,7 @@ import { policyFacts } from './policyFacts.ts';
 import { askPolicy, runPolicies } from './policyQuestion.ts';
 import { askProblem } from './problemQuestion.ts';
 import { offeredScorers } from './scorerQuestion.ts';
+import type { SearchEnvironments } from './searchEnvironments.ts';
 import type { SearchWorkbenchNeeds } from './searchNeeds.ts';
 import { searchSettings } from './searchSettings.ts';
 import type { WindowSearches } from './windowSearches.ts';
@@ -23,6 +27,7 @@ const lastKey = 'searches.last';
 
 type Needs = Pick<SearchWorkbenchNeeds, 'store' | 'files' | 'memory' | 'policies'> & {
 	readonly searches: WindowSearches;
+	readonly episodes: SearchEnvironments;
 };
 
 /** Contents of the *New Search* form, with defaults from the workspace's last search. */
@@ -38,21 +43,36 @@ export class SearchForm {
 	 * @param given values set by the caller; null keeps the user's input
 	 */
 	async contents(given: SearchDraft | null): Promise<NewSearchEvent> {
-		const { store, files, searches } = this.#needs;
+		const { store, files, searches, episodes } = this.#needs;
 		await store.ready;
-		const [policies, scorers] = await Promise.all([this.#policies(), offeredScorers(files)]);
+		const [policies, scorers, environments] = await Promise.all([
+			this.#policies(),
+			offeredScorers(files),
+			episodes.offered(),
+		]);
 		return {
 			type: 'snapshot',
 			forbidden: searches.forbidden(),
 			policies: policies.map(({ offered }) => offered),
 			scorers,
+			environments,
 			budget: searchSettings.budget(vscode.workspace.workspaceFolders?.[0]?.uri),
 			draft: given === null ? null : this.#draft(given, policies),
 		};
 	}
 
-	facts(policy: PolicySpec) {
-		return policyFacts(policy);
+	async facts(policy: PolicySpec): Promise<PolicyFacts> {
+		const environment = await this.#needs.episodes.trained(policy);
+		return { ...(await policyFacts(policy)), environment };
+	}
+
+	/** Returns rows on which episodes can be played. */
+	rows(environment: SearchEnvironment, policy: PolicySpec | undefined): Promise<OfferedRows> {
+		return this.#needs.episodes.rows(environment, policy);
+	}
+
+	chooseServer(): Promise<SearchEnvironment | null> {
+		return this.#needs.episodes.chooseServer();
 	}
 
 	/** Asks for any policy, such as a new server or a script. */
@@ -81,7 +101,7 @@ export class SearchForm {
 	async remember(draft: SearchDraft): Promise<void> {
 		const { tools, environment, tags: _t, seed: _s, ...rest } = draft;
 		// Agent and episode searches are not suitable defaults for a search without tools or an environment.
-		if ((tools ?? []).length === 0 && environment === undefined) await this.#needs.memory.update(lastKey, rest);
+		if ((tools ?? []).length === 0 && !environment) await this.#needs.memory.update(lastKey, rest);
 	}
 
 	#draft(given: SearchDraft, policies: readonly Offered[]): SearchDraft {

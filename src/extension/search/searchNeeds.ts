@@ -1,4 +1,5 @@
 import type * as vscode from 'vscode';
+import type { EnvironmentWorkbench } from '../environments/environmentWorkbench.ts';
 import type { Notices } from '../notices.ts';
 import type { TreePlace } from '../panels/tree/treePanel.ts';
 import type { PolicyWorkbench } from '../policies/policyWorkbench.ts';
@@ -21,4 +22,6 @@ export interface SearchWorkbenchNeeds extends WindowSearchesOptions {
 	readonly openComparison: (folder: string) => unknown;
 	/** Configured servers and recently used policies. */
 	readonly policies: () => Promise<PolicyWorkbench>;
+	/** Runs environments of other libraries to read their rows. */
+	readonly environments: () => Promise<EnvironmentWorkbench>;
 }

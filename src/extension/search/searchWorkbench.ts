@@ -15,6 +15,7 @@ import { askBudget } from './budgetQuestion.ts';
 import { ComparisonCommand } from './comparisonCommand.ts';
 import { ResearchCommands } from './researchCommands.ts';
 import { SearchCommands } from './searchCommands.ts';
+import { SearchEnvironments } from './searchEnvironments.ts';
 import type { SearchList } from './searchesTree.ts';
 import { SearchForm } from './searchForm.ts';
 import type { SearchWorkbenchNeeds } from './searchNeeds.ts';
@@ -41,8 +42,9 @@ export class SearchWorkbench extends Disposable {
 		this.store = this.register(new SearchStore(this.searches, needs.store));
 		this.#agreed = new AgreedSearches(needs.memory);
 		const own = { searches: this.searches, list: this.store, agreed: this.#agreed };
-		this.form = new SearchForm({ ...needs, searches: this.searches });
-		this.commands = new SearchCommands({ ...needs, ...own, form: this.form, goOn: this.actions });
+		const episodes = new SearchEnvironments(needs);
+		this.form = new SearchForm({ ...needs, searches: this.searches, episodes });
+		this.commands = new SearchCommands({ ...needs, ...own, episodes, form: this.form, goOn: this.actions });
 		this.research = this.register(
 			new ResearchCommands({ ...own, notices: needs.notices, memory: needs.memory, commands: this.commands }),
 		);

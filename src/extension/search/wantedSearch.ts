@@ -22,18 +22,22 @@ export interface WantedSearch {
 }
 
 /** Returns whether a draft contains everything that has no default, so the search can start without asking. */
-export function isComplete({ problem, policy, strategy, params, budget, guide }: SearchDraft): boolean {
+export function isComplete({ problem, policy, strategy, params, budget, guide, environment }: SearchDraft): boolean {
 	if (problem === undefined || policy === undefined || strategy === undefined || budget === undefined) return false;
 	const chosen = strategyOf(strategy);
-	return guide !== undefined || needsOf(chosen, strategyParams(chosen, params)).scorer === undefined;
+	// An environment gives rewards.
+	return guide !== undefined || !!environment || needsOf(chosen, strategyParams(chosen, params)).scorer === undefined;
 }
 
 /**
  * Returns the search that a draft describes. Fails with `invalid` and the first problem. @param final whether to use
  * the parameters as they are. In the form, an explicit number of simulations overrides the strategy's default
  */
-export function wantedSearch({ problem, ...draft }: SearchDraft, final = false): WantedSearch {
-	if (problem === undefined || problem.prompt.trim() === '') {
+export function wantedSearch({ problem, environment, ...draft }: SearchDraft, final = false): WantedSearch {
+	if (environment && problem === undefined) {
+		throw new Failure('invalid', 'The search has no row.', 'Select a row of the environment.');
+	}
+	if (problem === undefined || (!environment && problem.prompt.trim() === '')) {
 		throw new Failure('invalid', 'The search has no problem.', 'Enter a problem.');
 	}
 	if (draft.policy === undefined) throw new Failure('invalid', 'The search has no policy.', 'Select a policy.');
@@ -44,5 +48,6 @@ export function wantedSearch({ problem, ...draft }: SearchDraft, final = false):
 		!final && simulations !== undefined && Object.hasOwn(whole, 'simulations')
 			? { simulations, ...draft.params }
 			: (draft.params ?? {});
-	return { spec: decodeOrThrow(searchSpecSchema, { ...draft, params }, 'The search'), problem };
+	const played = environment ? { environment, guide: draft.guide ?? { use: 'environment' } } : {};
+	return { spec: decodeOrThrow(searchSpecSchema, { ...draft, params, ...played }, 'The search'), problem };
 }

@@ -2,6 +2,7 @@ import { checkAborted } from '../../../base/async.ts';
 import { Disposable, toDisposable } from '../../../base/disposable.ts';
 import { Failure } from '../../../base/failure.ts';
 import { samePrefix } from '../../../core/episode/branchDifferences.ts';
+import { rowLabel } from '../../../core/episode/rowLabel.ts';
 import type { EnvironmentData } from '../../../episodes/environmentData.ts';
 import type { EnvironmentRunner } from '../../../episodes/environmentRunner.ts';
 import type { EnvironmentDescription } from '../../../protocol/environmentHost.ts';
@@ -37,9 +38,6 @@ export interface StartedView {
 	readonly branches: readonly EpisodeBranch[];
 	readonly show: { readonly branch: number; readonly turn: number } | null;
 }
-
-/** Width of a row in the list, in characters. */
-const rowLabel = 120;
 
 /**
  * Extension side of the episode view, which runs the environment and keeps the episodes. Only one action runs at a
@@ -360,7 +358,7 @@ export class EpisodeViewSession extends Disposable {
 			...{ file, runFolder, debugs, saves, version: this.#version },
 			forbidden: this.#needs.forbidden(),
 			environment: environment === null ? null : shownEnvironment(environment),
-			rows: (this.#data?.rows ?? []).map(({ row, columns }) => ({ row, label: labelOf(columns) })),
+			rows: (this.#data?.rows ?? []).map(({ row, columns }) => ({ row, label: rowLabel(columns) })),
 			dataset: this.#data?.described ?? null,
 			remarks: [...(this.#data?.remarks ?? [])],
 			busy: this.#busy?.what ?? null,
@@ -388,11 +386,6 @@ export class EpisodeViewSession extends Disposable {
 const changedNote = 'The environment responded differently when the calls so far were repeated.';
 
 const rowGone = () => new Failure('missing', 'The row is no longer in the list.', 'Select another one.');
-
-function labelOf(columns: Readonly<Record<string, unknown>>): string {
-	const text = JSON.stringify(columns);
-	return text.length > rowLabel ? `${text.slice(0, rowLabel)}…` : text;
-}
 
 function shownEnvironment(environment: EnvironmentDescription): EpisodeStatus['environment'] {
 	const { name, tools, ownsReward, reportsDone, rewardRange } = environment;

@@ -36,6 +36,8 @@ class NewSearchPanel extends AppPanel<NewSearchEvent, NewSearchCommand, typeof n
 	protected readonly handlers: RequestHandlers<typeof newSearchRequests> = {
 		facts: ({ policy }) => this.#searches.form.facts(policy),
 		choosePolicy: () => this.#searches.form.choosePolicy(),
+		chooseServer: () => this.#searches.form.chooseServer(),
+		rows: ({ environment, policy }) => this.#searches.form.rows(environment, policy),
 		chooseProblem: () => this.#searches.form.chooseProblem(),
 		start: async ({ draft, split }) => {
 			const request = this.#request;

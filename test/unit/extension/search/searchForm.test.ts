@@ -20,6 +20,7 @@ const { isComplete, presetSchema, wantedSearch } = await import('../../../../src
 
 const server = { kind: 'openai', name: 'a server', baseUrl: 'http://127.0.0.1:1/v1', model: 'm', api: 'chat' } as const;
 const problem = { prompt: '1+1=', answer: '2', row: {} };
+const nothing = { environment: null, problems: [], source: null, sample: null };
 
 async function checkpoint(run: string, step: number, score: number | null): Promise<PolicySpec> {
 	const folder = join(run, 'checkpoints', stepName(step));
@@ -48,6 +49,7 @@ async function workspace(context: TestContext) {
 		},
 		policies: async () => ({ store: { list: async () => [{ spec: server, run: null, hasKey: false, trial: null }] } }),
 		searches: { forbidden: () => null },
+		episodes: { offered: async () => [], trained: async () => null },
 	} as never);
 	const draft = async (given: SearchDraft = {}) => {
 		const contents = decodeOrThrow(newSearchEventSchema, await form.contents(given), 'The contents');
@@ -82,6 +84,13 @@ test("a first search has the best checkpoint of the workspace's newest run that 
 	// Another strategy has other parameters and scorers.
 	const beam = await draft({ strategy: 'beam' });
 	assert.deepEqual([beam.strategy, beam.params, beam.guide, beam.budget], ['beam', undefined, undefined, { nodes: 7 }]);
+	await form.remember({
+		...used,
+		strategy: 'beam',
+		environment: { file: '/w/a.env.py', maxTurns: 4, turnSeconds: 10 },
+	});
+	assert.equal((await draft()).strategy, 'mcts', 'episodes are not proposed');
+	await form.remember({ ...used, environment: null });
 	await form.remember({ ...used, strategy: 'reflexion', tools: [{ use: 'calculator' }] });
 	assert.equal((await draft()).strategy, 'mcts', 'an agent is not proposed');
 	if (last.kind === 'checkpoint') await rm(last.folder, { recursive: true });
@@ -103,8 +112,8 @@ test('facts of a checkpoint: held-out problems, and the steps and lengths of com
 	assert.deepEqual((await form.facts(best)).source, 'training');
 	await writeFile(rolloutPath(older, 1), 'not json\n');
 	await writeFile(rolloutPath(older, 120), '');
-	assert.deepEqual(await form.facts(best), { problems: [], source: null, sample: null });
-	assert.deepEqual(await form.facts(server), { problems: [], source: null, sample: null });
+	assert.deepEqual(await form.facts(best), nothing);
+	assert.deepEqual(await form.facts(server), nothing);
 	assert.deepEqual((await form.facts({ kind: 'engine', run: '/nowhere' })).sample, null);
 });
 
@@ -125,4 +134,14 @@ test('a description with everything that has no default starts at once; what is 
 	assert.throws(() => wantedSearch({ ...whole, policy: undefined }), /no policy/);
 	assert.throws(() => wantedSearch({ ...whole, params: { n: 0 } }), /Invalid parameters/);
 	assert.ok(!decode(presetSchema, { ...whole, guide: { use: 'luck' } }).ok);
+
+	const environment = { file: '/w/a.env.py', maxTurns: 4, turnSeconds: 10 };
+	const played = { ...whole, environment, strategy: 'best-of-n', problem: { prompt: '', answer: null, row: { n: 1 } } };
+	assert.ok(isComplete(played), 'an environment gives rewards');
+	const { spec, problem: row } = wantedSearch(played);
+	assert.deepEqual([spec.environment, spec.guide, row.row], [environment, { use: 'environment' }, { n: 1 }]);
+	assert.deepEqual(wantedSearch({ ...played, guide: { use: 'majority' } }).spec.guide, { use: 'majority' });
+	assert.throws(() => wantedSearch({ ...played, problem: undefined }), /no row/);
+	assert.equal(wantedSearch({ ...whole, environment: null }).spec.environment, undefined);
+	assert.ok(!decode(presetSchema, { ...played, environment: { ...environment, maxTurns: 0 } }).ok);
 });

@@ -29,13 +29,34 @@ const oracle = {
 };
 
 const facts: PolicyFacts = {
+	environment: null,
 	problems: ['12+34=', '5+6='].map((prompt, i) => ({ prompt, answer: ['46', '11'][i] as string, row: {} })),
 	source: 'held-out',
 	sample: { completions: 64, step: 40, tokens: 26, split: { split: 'tokens-4', steps: 7 } },
 };
 
+const trained = {
+	label: 'guess.env.py',
+	description: 'of run',
+	spec: { file: '/w/runs/guess/rewards/guess.env.py', maxTurns: 4, turnSeconds: 10 },
+};
+const found = {
+	label: hostile,
+	description: 'verifiers',
+	spec: { package: '/w/own', maxTurns: 20, turnSeconds: 10 },
+};
+const limits = { maxTurns: 20, turnSeconds: 10 };
+const played = { kind: 'checkpoint', folder: '/w/runs/guess/checkpoints/step_000600' } as const;
+const rowsOf = (count: number) => ({
+	source: 'Held-out problems of guess',
+	rows: Array.from({ length: count }, (_, i) => {
+		const row = { prompt: `Guess ${i}: ${hostile}`, number: i, calls: [{ name: 'guess', arguments: { number: i } }] };
+		return { label: JSON.stringify(row), problem: { prompt: row.prompt, answer: null, row } };
+	}),
+});
+
 const contents = (draft: SearchDraft | null, policies = true): NewSearchEvent => ({
-	...{ type: 'snapshot', forbidden: null, budget: { tokens: 20_000 }, draft },
+	...{ type: 'snapshot', forbidden: null, budget: { tokens: 20_000 }, draft, environments: [found] },
 	policies: policies
 		? [
 				{ group: 'Runs', label: 'sums, step 40', detail: 'accuracy 66.0%, best', spec: checkpoint },
@@ -70,7 +91,18 @@ test('the form has a default for everything, explains it, and starts the search'
 			const answer = (result: unknown) => void view.post({ kind: 'response', id, ok: true, result });
 			if (method === 'facts') {
 				const { policy } = decodeOrThrow(newSearchRequests.facts.params, params, 'The request');
-				answer(policy.kind === 'checkpoint' ? facts : { problems: [], source: null, sample: null });
+				if (policy.kind === 'checkpoint' && policy.folder === played.folder) answer({ ...facts, environment: trained });
+				else
+					answer(
+						policy.kind === 'checkpoint' ? facts : { environment: null, problems: [], source: null, sample: null },
+					);
+			} else if (method === 'rows') {
+				const { environment } = decodeOrThrow(newSearchRequests.rows.params, params, 'The request');
+				const error = { reason: 'invalid', message: 'The package cannot be loaded.', action: 'Install it.' };
+				if (environment.file !== undefined) answer(rowsOf(3));
+				else void view.post({ kind: 'response', id, ok: false, error });
+			} else if (method === 'chooseServer') {
+				answer({ ...limits, server: 'http://localhost:1' });
 			} else if (method === 'chooseProblem') answer({ prompt: hostile, answer: null, row: { a: 1 } });
 			else if (method === 'start') {
 				started.push(decodeOrThrow(newSearchRequests.start.params, params, 'The request'));
@@ -193,6 +225,72 @@ test('the form has a default for everything, explains it, and starts the search'
 			.getByLabel('Policy', { exact: true })
 			.locator('option', { hasText: 'w/pupil.json' })
 			.waitFor({ state: 'attached' });
+	});
+
+	await t.test(
+		'a policy that was trained on episodes plays them, on a row and with the reward of its environment',
+		async () => {
+			await send(
+				contents({ policy: played, problem: { prompt: '1+1=', answer: '2', row: {} }, guide: { use: 'majority' } }),
+			);
+			await page.getByText('Held-out problems of guess').waitFor();
+			assert.deepEqual(await page.locator('.strategy:visible strong').allInnerTexts(), [
+				'Best of N',
+				'Self-consistency',
+				'Beam Search',
+				'Diverse Verifier Tree Search',
+				'Monte Carlo Tree Search',
+			]);
+			assert.deepEqual(await page.getByLabel('Scorer').locator('option').allInnerTexts(), [
+				'Environment',
+				'Mean log-probability',
+				'Majority',
+			]);
+			assert.equal(await page.getByLabel('Problem', { exact: true }).isVisible(), false);
+			assert.equal(await page.getByLabel('Steps', { exact: true }).isVisible(), false);
+			await looksRight(view, 'new-search-episodes', [320]);
+			await page.getByLabel('Row', { exact: true }).selectOption('2');
+			await page.locator('.columns').filter({ hasText: '"number":2' }).waitFor();
+			const turns = page.getByLabel('Max turns');
+			assert.equal(await turns.inputValue(), '4');
+			await turns.fill('many');
+			await summary.filter({ hasText: 'Enter a number of turns' }).waitFor();
+			await turns.fill('7');
+			await start.click();
+			await page.waitForFunction(() => !document.body.innerText.includes('Starting'));
+			const { environment, problem, strategy, guide, split } = last()?.draft ?? {};
+			assert.deepEqual(
+				[environment, strategy, guide, split],
+				[{ ...trained.spec, maxTurns: 7 }, 'best-of-n', { use: 'environment' }, undefined],
+			);
+			assert.deepEqual(problem?.row, rowsOf(3).rows[2]?.problem.row);
+		},
+	);
+
+	await t.test('another environment, whose rows cannot be read; and none', async () => {
+		const choice = page.getByLabel('Environment', { exact: true });
+		assert.deepEqual(await choice.locator('option').allInnerTexts(), [
+			'None: one completion per problem',
+			'guess.env.py (of run)',
+			`${hostile} (verifiers)`,
+			'OpenEnv server…',
+		]);
+		await choice.selectOption({ index: 2 });
+		await page.getByText('The package cannot be loaded. Install it.').waitFor();
+		await summary.filter({ hasText: 'Select a row.' }).waitFor();
+		await page.getByRole('button', { name: 'Choose from a Dataset' }).click();
+		await page.locator('.columns').filter({ hasText: '{"a":1}' }).waitFor();
+		await start.click();
+		await page.waitForFunction(() => !document.body.innerText.includes('Starting'));
+		assert.deepEqual([last()?.draft.environment, last()?.draft.problem?.row], [found.spec, { a: 1 }]);
+		await choice.selectOption('server');
+		await choice.locator('option:checked', { hasText: 'http://localhost:1' }).waitFor({ state: 'attached' });
+		assert.equal(await page.locator('.columns').textContent(), '');
+		await choice.selectOption('none');
+		await page.getByText("Held-out problem 1 of 2 of the policy's run").waitFor();
+		await start.click();
+		await page.waitForFunction(() => !document.body.innerText.includes('Starting'));
+		assert.deepEqual([last()?.draft.environment, last()?.draft.problem?.prompt], [null, '12+34=']);
 	});
 
 	await t.test('without a policy, it says what to do', async () => {
