@@ -20,7 +20,7 @@ interface Needs {
 	readonly pipelines: PipelineStore;
 	readonly rewards: LazyRewards;
 	readonly rewardFiles: RewardFileList;
-	readonly chat: Omit<ChatModelNeeds, 'extension'>;
+	readonly chat: Omit<ChatModelNeeds, 'extension' | 'notices'>;
 	readonly table: CommandTable;
 	readonly notices: Notices;
 	readonly log: (message: string) => void;

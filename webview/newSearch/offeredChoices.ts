@@ -1,4 +1,4 @@
-import { isSameEnvironment } from '../../src/core/episode/sameEnvironment.ts';
+import { environmentName, isSameEnvironment } from '../../src/core/episode/sameEnvironment.ts';
 import type {
 	NewSearchEvent,
 	OfferedEnvironment,
@@ -27,6 +27,5 @@ export function environmentChoices(
 	const trained = facts?.environment ?? null;
 	const listed = [...(trained === null ? [] : [trained]), ...(contents?.environments ?? [])];
 	if (environment === null || listed.some(({ spec }) => isSameEnvironment(spec, environment))) return listed;
-	const { file, package: named, server } = environment;
-	return [...listed, { label: server ?? file ?? named ?? '', description: '', spec: environment }];
+	return [...listed, { label: environmentName(environment), description: '', spec: environment }];
 }

@@ -9,3 +9,8 @@ export function isSameEnvironment(a: SearchEnvironment, b: SearchEnvironment): b
 export function environmentKey({ file, package: named, server, arguments: given }: SearchEnvironment): string {
 	return JSON.stringify([file, named, server, given ?? null]);
 }
+
+/** Returns the name of an environment: that of its file or package, or its address. */
+export function environmentName({ file, package: named, server }: SearchEnvironment): string {
+	return server ?? (file ?? named ?? '').split(/[\\/]/).at(-1) ?? '';
+}

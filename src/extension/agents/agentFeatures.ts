@@ -24,7 +24,7 @@ export class AgentFeatures extends Disposable {
 
 	constructor(
 		{ extensionUri, extension, globalStorageUri }: vscode.ExtensionContext,
-		needs: Omit<ChatModelNeeds, 'extension'>,
+		needs: Omit<ChatModelNeeds, 'extension' | 'notices'>,
 		notices: Notices,
 		log: (message: string) => void,
 	) {
@@ -36,7 +36,7 @@ export class AgentFeatures extends Disposable {
 		const { folder } = this.requests;
 		this.servers = this.register(new McpServers(extensionUri, version, folder));
 		this.addresses = this.register(new Addresses());
-		this.chatModels = this.register(new ChatModels({ ...needs, extension: extensionUri }));
+		this.chatModels = this.register(new ChatModels({ ...needs, notices, extension: extensionUri }));
 		this.register(new ReportNotices(notices));
 		this.register(new LanguageModelTools(extensionUri, folder, contributes?.languageModelTools ?? []));
 	}

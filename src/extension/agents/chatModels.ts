@@ -8,6 +8,7 @@ import { type StreamedPart, ThinkingStream } from '../../core/trace/thinkingStre
 import { askCompletions } from '../../policies/askCompletions.ts';
 import type { PolicySpec } from '../../protocol/policySpec.ts';
 import { checkpointsStamp, listCheckpoints } from '../../runs/checkpointFiles.ts';
+import type { Notices } from '../notices.ts';
 import { describePolicy } from '../panels/playground/describePolicy.ts';
 import { HeldPolicies } from '../panels/playground/heldPolicies.ts';
 import { type OpeningNeeds, openInWindow, policiesForbidden } from '../policies/openInWindow.ts';
@@ -16,6 +17,7 @@ import { policyId } from '../policies/policyStore.ts';
 import type { RunStore } from '../runStore.ts';
 import { displayText, isForeign, isLive, nameOf, type RunView } from '../runView.ts';
 import { type ChatTurn, chatMessages, chatSampling } from './chatRequest.ts';
+import { FirstTurnNotice } from './firstTurnNotice.ts';
 
 export const chatVendor = 'reasoninglab';
 
@@ -32,6 +34,7 @@ export interface ChatModel extends vscode.LanguageModelChatInformation {
 
 export interface ChatModelNeeds extends OpeningNeeds {
 	readonly store: RunStore;
+	readonly notices: Pick<Notices, 'information'>;
 }
 
 /** `vscode.LanguageModelThinkingPart` if the editor provides it; it is not part of the stable extension API. */
@@ -44,6 +47,7 @@ type ThinkingPart = new (value: string) => vscode.LanguageModelResponsePart;
 export class ChatModels extends Disposable implements vscode.LanguageModelChatProvider<ChatModel> {
 	readonly #needs: ChatModelNeeds;
 	readonly #held: HeldPolicies;
+	readonly #firstTurn: FirstTurnNotice;
 	readonly #changed = this.register(new vscode.EventEmitter<void>());
 	#listed = '';
 	#looking = false;
@@ -54,6 +58,7 @@ export class ChatModels extends Disposable implements vscode.LanguageModelChatPr
 	constructor(needs: ChatModelNeeds) {
 		super();
 		this.#needs = needs;
+		this.#firstTurn = new FirstTurnNotice(needs.notices);
 		this.#held = this.register(
 			new HeldPolicies({ open: (spec, signal) => openInWindow(spec, needs, { signal, rawPrompts: false }) }),
 		);
@@ -151,6 +156,7 @@ export class ChatModels extends Disposable implements vscode.LanguageModelChatPr
 		try {
 			const { policy } = held;
 			const { capabilities, tags, context } = policy;
+			this.#firstTurn.report(name, policy.environment);
 			const asked = chatMessages(turns, capabilities.instructions);
 			if (asked.length === 0) throw new Failure('invalid', 'The message has no text.', 'Ask a question.');
 			const { temperature, topP, maxTokens } = chatSampling(options, trained, context ?? assumedContext);

@@ -6,14 +6,16 @@ import { failureText } from '../../base/failureTally.ts';
 import { formatCount, formatCounted } from '../../base/format.ts';
 import { intervalText } from '../../core/report/numberText.ts';
 import { decode } from '../../protocol/decode.ts';
+import { requireTrainedEnvironment } from '../../runs/trainedEnvironment.ts';
 import { runCli } from '../cliProcess.ts';
+import { agreeForeignCode, agreeServer } from '../foreignCodeQuestion.ts';
 import type { Notices } from '../notices.ts';
 import { withProgress } from '../progress.ts';
 import type { ReadOnlyDocuments } from '../readOnlyDocuments.ts';
 import { displayText, nameOf, type RunView } from '../runView.ts';
 import { settings } from '../settings.ts';
 import { type EvaluationResult, runEvaluation } from './evaluationProcess.ts';
-import { answersOf, evaluationChoice } from './evaluationQuestions.ts';
+import { answersOf, type EvaluationChoice, evaluationChoice } from './evaluationQuestions.ts';
 
 const reportLineSchema = v.looseObject({ kind: v.literal('report'), text: v.string() });
 
@@ -21,7 +23,7 @@ export interface EvaluationNeeds {
 	readonly extension: vscode.Uri;
 	readonly notices: Notices;
 	readonly documents: ReadOnlyDocuments;
-	/** Environment variables for a process that might serve a PyTorch checkpoint. */
+	/** Environment variables for a process that might serve a PyTorch checkpoint or run an environment. */
 	readonly environment: () => Promise<Readonly<Record<string, string>>>;
 	/** Called when the view might have a new evaluation. */
 	readonly evaluated: () => Promise<unknown>;
@@ -38,7 +40,7 @@ export async function evaluateCheckpoint(
 	needs: EvaluationNeeds,
 ): Promise<EvaluationResult | undefined> {
 	const choice = await evaluationChoice(view, answersOf(argument));
-	if (choice === undefined) return undefined;
+	if (choice === undefined || !(await agreesToEpisodes(view.folder, choice))) return undefined;
 	const name = displayText(nameOf(view), 60);
 	let lastMessage = '';
 	try {
@@ -73,6 +75,13 @@ export async function evaluateCheckpoint(
 		);
 		return undefined;
 	}
+}
+
+/** Asks for consent to run the environment of a run that this user did not start, or to use its server. */
+async function agreesToEpisodes(run: string, { environment }: EvaluationChoice): Promise<boolean> {
+	if (environment === null) return true;
+	await requireTrainedEnvironment(run, agreeForeignCode);
+	return await agreeServer(environment.server);
 }
 
 /** Reports the result, as a warning if some questions failed. */

@@ -1,9 +1,12 @@
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
 import { formatCounted, formatPercent } from '../../base/format.ts';
+import { environmentName } from '../../core/episode/sameEnvironment.ts';
 import { benchmarks } from '../../core/evaluation/benchmarks.ts';
 import { type BenchmarkName, benchmarkNames } from '../../protocol/benchmarks.ts';
+import type { SearchEnvironment } from '../../protocol/searchSpec.ts';
 import { type CheckpointInfo, listCheckpoints } from '../../runs/runReader.ts';
+import { trainedEnvironment } from '../../runs/trainedEnvironment.ts';
 import { showQuickPick } from '../quickInput.ts';
 import { displayText, nameOf, type RunView } from '../runView.ts';
 
@@ -11,6 +14,8 @@ import { displayText, nameOf, type RunView } from '../runView.ts';
 export interface EvaluationChoice {
 	readonly checkpoint: string;
 	readonly args: readonly string[];
+	/** The run's environment if episodes are played. */
+	readonly environment: SearchEnvironment | null;
 }
 
 /** Settings passed by the caller of the command to skip the prompts. */
@@ -22,6 +27,8 @@ export interface EvaluationAnswers {
 	readonly samples?: number;
 	readonly temperature?: number;
 	readonly protocol?: 'r1';
+	/** Whether a policy that was trained on episodes plays them. Default: true. */
+	readonly episodes?: boolean;
 }
 
 /** Asks for the evaluation settings. Fails with `missing`. @returns undefined if the user canceled */
@@ -37,22 +44,35 @@ export async function evaluationChoice(
 			'Wait for the first checkpoint, or save one now.',
 		);
 	}
+	const trained = await trainedEnvironment(view.folder).catch(() => null);
 	if (answers !== null) {
 		const checkpoint = checkpoints.find(({ step }) => step === answers.step);
 		if (checkpoint === undefined) {
 			throw new Failure('missing', `${nameOf(view)} has no complete checkpoint at step ${answers.step}.`);
 		}
-		return { checkpoint: checkpoint.path, args: argumentsOf(view, answers) };
+		const environment = answers.episodes === false ? null : trained;
+		return { checkpoint: checkpoint.path, args: argumentsOf(view, answers, environment), environment };
 	}
 	const checkpoint = await askCheckpoint(view, checkpoints);
-	const questions = checkpoint && (await askQuestions(view));
+	const asked = checkpoint && (await askQuestions(view, trained));
+	const questions = asked?.args;
 	// A benchmark defines its own number of samples.
 	const sampling = questions && (questions.includes('--benchmark') ? [] : await askSampling());
-	if (checkpoint === undefined || questions === undefined || sampling === undefined) return undefined;
-	return { checkpoint: checkpoint.path, args: [...questions, ...sampling] };
+	if (checkpoint === undefined || asked === undefined || sampling === undefined) return undefined;
+	return { checkpoint: checkpoint.path, args: [...asked.args, ...sampling], environment: asked.environment };
 }
 
-function argumentsOf(view: RunView, answers: EvaluationAnswers): string[] {
+/** Returns the arguments that play episodes; none without an environment. */
+function episodeArguments(environment: SearchEnvironment | null): string[] {
+	if (environment === null) return [];
+	const { file, package: named, server, arguments: given, maxTurns } = environment;
+	return [
+		...['--environment', file ?? named ?? server ?? '', '--turns', String(maxTurns)],
+		...(given === undefined ? [] : ['--arguments', JSON.stringify(given)]),
+	];
+}
+
+function argumentsOf(view: RunView, answers: EvaluationAnswers, environment: SearchEnvironment | null): string[] {
 	const { dataset, limit, samples, temperature, protocol } = answers;
 	return [
 		...(dataset === undefined ? ['--run', view.folder] : ['--dataset', dataset]),
@@ -60,6 +80,7 @@ function argumentsOf(view: RunView, answers: EvaluationAnswers): string[] {
 		...(samples === undefined ? [] : ['--samples', String(samples)]),
 		...(temperature === undefined ? [] : ['--temperature', String(temperature)]),
 		...(protocol === undefined ? [] : ['--protocol', protocol]),
+		...episodeArguments(environment),
 	];
 }
 
@@ -83,33 +104,64 @@ async function askCheckpoint(view: RunView, checkpoints: CheckpointInfo[]): Prom
 interface Questions {
 	readonly file: boolean;
 	readonly benchmark?: BenchmarkName;
+	/** Whether they are rows on which episodes are played. */
+	readonly played?: boolean;
 }
 
-async function askQuestions(view: RunView): Promise<string[] | undefined> {
-	const items = [
-		{ label: "$(database) The run's held-out problems", description: 'not used for training', file: false },
-		{ label: '$(file) A file...', description: 'JSONL with "prompt" and "answer"', file: true },
-		...benchmarkNames.map((name) => ({
-			label: `$(beaker) ${name}...`,
-			description: `JSONL file with ${benchmarks[name].title}, ${formatCounted(benchmarks[name].samples, 'sample')} per question`,
+/** Returns what the run's policies can be evaluated on. One that was trained on episodes can play them. */
+export function questionChoices(trained: SearchEnvironment | null): (vscode.QuickPickItem & Questions)[] {
+	const name = trained === null ? '' : displayText(environmentName(trained), 80);
+	const own =
+		trained === null
+			? [{ label: "$(database) The run's held-out problems", description: 'not used for training', file: false }]
+			: [
+					{
+						label: "$(play) Episodes on the run's held-out problems",
+						description: `in ${name}, judged by its reward`,
+						...{ file: false, played: true },
+					},
+					{
+						label: '$(play) Episodes on rows of a file...',
+						description: `JSONL with the columns of ${name}`,
+						...filed,
+					},
+				];
+	const first = trained === null ? '' : 'first turn only; ';
+	return [
+		...own,
+		{ label: '$(file) A file...', description: `${first}JSONL with "prompt" and "answer"`, file: true },
+		...benchmarkNames.map((benchmark) => ({
+			label: `$(beaker) ${benchmark}...`,
+			description: `${first}JSONL file with ${benchmarks[benchmark].title}, ${formatCounted(benchmarks[benchmark].samples, 'sample')} per question`,
 			file: true,
-			benchmark: name,
+			benchmark,
 		})),
 	];
-	const picked = await showQuickPick<vscode.QuickPickItem & Questions>(items, {
+}
+
+const filed = { file: true, played: true } as const;
+
+async function askQuestions(
+	view: RunView,
+	trained: SearchEnvironment | null,
+): Promise<Pick<EvaluationChoice, 'args' | 'environment'> | undefined> {
+	const picked = await showQuickPick<vscode.QuickPickItem & Questions>(questionChoices(trained), {
 		title: 'Evaluate on',
 		placeHolder: 'Select questions',
 	});
 	if (picked === undefined) return undefined;
-	if (!picked.file) return ['--run', view.folder];
+	const { benchmark, played } = picked;
+	const environment = played === true ? trained : null;
+	const episodes = episodeArguments(environment);
+	if (!picked.file) return { args: ['--run', view.folder, ...episodes], environment };
 	const chosen = await vscode.window.showOpenDialog({
 		title: 'Select evaluation questions',
 		openLabel: 'Evaluate',
 		filters: { 'JSON Lines': ['jsonl'] },
 	});
 	if (chosen?.[0] === undefined) return undefined;
-	const { benchmark } = picked;
-	return [...(benchmark === undefined ? [] : ['--benchmark', benchmark]), '--dataset', chosen[0].fsPath];
+	const asked = [...(benchmark === undefined ? [] : ['--benchmark', benchmark]), '--dataset', chosen[0].fsPath];
+	return { args: [...asked, ...episodes], environment };
 }
 
 async function askSampling(): Promise<string[] | undefined> {
@@ -128,7 +180,7 @@ async function askSampling(): Promise<string[] | undefined> {
 /** Returns the settings passed with the command, or null if there are none. Fails with `invalid`. */
 export function answersOf(value: unknown): EvaluationAnswers | null {
 	if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
-	const { step, dataset, limit, samples, temperature, protocol } = value as Record<string, unknown>;
+	const { step, dataset, limit, samples, temperature, protocol, episodes } = value as Record<string, unknown>;
 	if (typeof step !== 'number') return null;
 	const number = (name: string, one: unknown) => (typeof one === 'number' ? { [name]: one } : {});
 	return {
@@ -138,5 +190,6 @@ export function answersOf(value: unknown): EvaluationAnswers | null {
 		...number('samples', samples),
 		...number('temperature', temperature),
 		...(protocol === 'r1' ? { protocol } : {}),
+		...(typeof episodes === 'boolean' ? { episodes } : {}),
 	};
 }

@@ -1,7 +1,5 @@
-import { commandIds } from '../ids.ts';
 import { addPytorchCommands, LazyPytorch } from '../pytorch/lazyPytorch.ts';
 import { PythonInterpreter } from '../rewards/pythonInterpreter.ts';
-import type { RunServices } from './registerRuns.ts';
 import type { WindowServices } from './registerWindow.ts';
 
 /** Python in this window: the interpreter for rewards, and the PyTorch engine. */
@@ -10,8 +8,8 @@ export interface PytorchServices {
 	readonly pytorch: LazyPytorch;
 }
 
-export function registerPytorch(services: WindowServices & RunServices): PytorchServices {
-	const { keep, table, extension, version, notices, documents, picker, pipelines, evaluations } = services;
+export function registerPytorch(services: WindowServices): PytorchServices {
+	const { keep, table, extension, version, notices, documents } = services;
 	const python = keep(new PythonInterpreter());
 	const pytorch = keep(
 		new LazyPytorch(async () => {
@@ -20,13 +18,5 @@ export function registerPytorch(services: WindowServices & RunServices): Pytorch
 		}),
 	);
 	addPytorchCommands(table, pytorch);
-	table.addLater([commandIds.exportReport, commandIds.evaluateCheckpoint, commandIds.showEvaluations], async () => {
-		const { reportCommands } = await import('../evaluation/reportCommands.ts');
-		return reportCommands({
-			...{ picker, pipelines, extension, notices, documents },
-			environment: () => pytorch.ifThere(),
-			evaluated: () => evaluations.refresh(),
-		});
-	});
 	return { python, pytorch };
 }

@@ -21,6 +21,7 @@ export interface RewardServices {
 
 export function registerRewards(services: WindowServices & RunServices & PytorchServices): RewardServices {
 	const { context, keep, extension, table, notices, documents, panels, store, python } = services;
+	const { picker, pipelines, evaluations, pytorch } = services;
 	const keys = new ApiKeys(context.secrets, context.globalState);
 	const environment = new RewardEnvironment(python, keys);
 	const rewardFiles = keep(new RewardFileList());
@@ -46,6 +47,14 @@ export function registerRewards(services: WindowServices & RunServices & Pytorch
 	table.addLater([commandIds.checkSandbox], async () => {
 		const { sandboxCommands } = await import('../rewards/sandboxCommands.ts');
 		return sandboxCommands({ extension, documents, notices });
+	});
+	table.addLater([commandIds.exportReport, commandIds.evaluateCheckpoint, commandIds.showEvaluations], async () => {
+		const { reportCommands } = await import('../evaluation/reportCommands.ts');
+		return reportCommands({
+			...{ picker, pipelines, extension, notices, documents },
+			environment: async () => ({ ...(await environment.of()), ...(await pytorch.ifThere()) }),
+			evaluated: () => evaluations.refresh(),
+		});
 	});
 	return { environment, rewardFiles, rewardsTree, rewards };
 }

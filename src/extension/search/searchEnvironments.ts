@@ -4,7 +4,7 @@ import { Failure } from '../../base/failure.ts';
 import { isEnvironmentFile } from '../../core/episode/environmentLanguage.ts';
 import { promptText } from '../../core/episode/promptText.ts';
 import { rowLabel } from '../../core/episode/rowLabel.ts';
-import { isSameEnvironment } from '../../core/episode/sameEnvironment.ts';
+import { environmentName, isSameEnvironment } from '../../core/episode/sameEnvironment.ts';
 import { isServerAddress } from '../../core/episode/serverAddress.ts';
 import { environmentData } from '../../episodes/environmentData.ts';
 import { EnvironmentRunner } from '../../episodes/environmentRunner.ts';
@@ -45,7 +45,11 @@ export class SearchEnvironments {
 		const run = runOf(policy);
 		const spec = run === null ? null : await trainedEnvironment(run).catch(() => null);
 		if (run === null || spec === null) return null;
-		return { label: nameOf(spec), description: `of ${displayText(basename(run), 120)}`, spec };
+		return {
+			label: displayText(environmentName(spec), 120),
+			description: `of ${displayText(basename(run), 120)}`,
+			spec,
+		};
 	}
 
 	/** Asks for a server's address. Returns null if the user canceled. */
@@ -136,8 +140,4 @@ function placeOf(uri: vscode.Uri): Pick<SearchEnvironment, 'file' | 'package'> {
 function withDefaults(place: Pick<SearchEnvironment, 'file' | 'package' | 'server'>): SearchEnvironment {
 	const { maxTurns, turnSeconds } = searchEnvironmentSchema.entries;
 	return { ...place, maxTurns: maxTurns.default as number, turnSeconds: turnSeconds.default as number };
-}
-
-function nameOf({ file, package: named, server }: SearchEnvironment): string {
-	return displayText(server ?? basename(file ?? named ?? ''), 120);
 }
