@@ -172,7 +172,7 @@ test('the form has a default for everything, explains it, and starts the search'
 		const width = page.getByLabel('width', { exact: true });
 		await width.fill('many');
 		await summary.filter({ hasText: 'Invalid parameters for beam: width' }).waitFor();
-		assert.equal(await start.getAttribute('disabled'), '');
+		await page.locator('[aria-label=Start][disabled]').waitFor();
 		await width.fill('');
 		await page.getByLabel('temperature', { exact: true }).fill('0.5');
 		await page.getByLabel('seed', { exact: true }).fill('7');
@@ -256,8 +256,7 @@ test('the form has a default for everything, explains it, and starts the search'
 			await turns.fill('many');
 			await summary.filter({ hasText: 'Enter a number of turns' }).waitFor();
 			await turns.fill('7');
-			await start.click();
-			await page.waitForFunction(() => !document.body.innerText.includes('Starting'));
+			await begin(() => start.click());
 			const { environment, problem, strategy, guide, split } = last()?.draft ?? {};
 			assert.deepEqual(
 				[environment, strategy, guide, split],
@@ -280,16 +279,14 @@ test('the form has a default for everything, explains it, and starts the search'
 		await summary.filter({ hasText: 'Select a row.' }).waitFor();
 		await page.getByRole('button', { name: 'Choose from a Dataset' }).click();
 		await page.locator('.columns').filter({ hasText: '{"a":1}' }).waitFor();
-		await start.click();
-		await page.waitForFunction(() => !document.body.innerText.includes('Starting'));
+		await begin(() => start.click());
 		assert.deepEqual([last()?.draft.environment, last()?.draft.problem?.row], [found.spec, { a: 1 }]);
 		await choice.selectOption('server');
 		await choice.locator('option:checked', { hasText: 'http://localhost:1' }).waitFor({ state: 'attached' });
 		assert.equal(await page.locator('.columns').textContent(), '');
 		await choice.selectOption('none');
-		await page.getByText("Held-out problem 1 of 2 of the policy's run").waitFor();
-		await start.click();
-		await page.waitForFunction(() => !document.body.innerText.includes('Starting'));
+		await page.getByText("Held-out problem 1 of 2 from the policy's run").waitFor();
+		await begin(() => start.click());
 		assert.deepEqual([last()?.draft.environment, last()?.draft.problem?.prompt], [null, '12+34=']);
 	});
 
