@@ -172,7 +172,7 @@ test('the form has a default for everything, explains it, and starts the search'
 		const width = page.getByLabel('width', { exact: true });
 		await width.fill('many');
 		await summary.filter({ hasText: 'Invalid parameters for beam: width' }).waitFor();
-		await page.locator('[aria-label=Start][disabled]').waitFor();
+		await page.locator('vscode-button[aria-label=Start][disabled]').waitFor();
 		await width.fill('');
 		await page.getByLabel('temperature', { exact: true }).fill('0.5');
 		await page.getByLabel('seed', { exact: true }).fill('7');
