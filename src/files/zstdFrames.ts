@@ -15,6 +15,7 @@ const fcsBytes = [0, 2, 4, 8] as const;
 const dictionaryBytes = [0, 1, 2, 4] as const;
 const smallestChunk = 16 << 10;
 const largestChunk = 8 << 20;
+const spareBytes = 64;
 /** Transcripts with token ids usually compress to between a third and a tenth. */
 const expectedRatio = 8;
 
@@ -85,8 +86,10 @@ export async function decodeZstdFrame(frame: Buffer, limit: number, partial = fa
 	if (zstdDecompress === undefined) throw withoutZstd(process.versions.node);
 	const flush = partial ? { finishFlush: zlib.constants.ZSTD_e_flush } : {};
 	const most = Math.max(1, limit);
-	// Each chunk of output waits for a thread, so the default of 16 KiB takes three times as long.
-	const chunkSize = Math.max(smallestChunk, Math.min(largestChunk, most, frame.length * expectedRatio));
+	// Each chunk of output waits for a thread, so the default of 16 KiB takes three times as long. A full chunk is followed
+	// by another one, so it is a little larger than what is expected.
+	const expected = Math.min(largestChunk, most, frame.length * expectedRatio);
+	const chunkSize = Math.max(smallestChunk, expected + spareBytes);
 	return promisify(zstdDecompress)(frame, { maxOutputLength: most, chunkSize, ...flush });
 }
 
