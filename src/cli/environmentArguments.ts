@@ -68,7 +68,7 @@ export async function withEnvironment(
 	}
 }
 
-/** Environments of other libraries have rows of their own. */
+/** Environments from other libraries provide their own rows. */
 function ownRows(kind: EnvironmentKind, runner: EnvironmentRunner) {
 	return kind === 'file' ? {} : { own: (count: number) => runner.rows(count) };
 }

@@ -8,7 +8,7 @@ import { OpenEpisodes } from '../search/episodes/openEpisodes.ts';
 import { argumentsOf } from './environmentArguments.ts';
 import { group, integer, type OptionValues, path, text } from './options.ts';
 
-/** Options of a search over episodes. */
+/** Options for searches over episodes. */
 export const episodeOptions = group('Environment', {
 	environment: path('E', 'Environment file, folder, package, or server address, in which steps are turns.'),
 	turns: integer('N', 'Max number of turns with calls per episode (default 20).', 1),
@@ -17,10 +17,10 @@ export const episodeOptions = group('Environment', {
 
 type EpisodeValues = OptionValues<typeof episodeOptions>;
 
-/** Rows that are read to find the wanted one. */
+/** Number of rows to read to find the requested one. */
 const maxRows = 100_000;
 
-/** Returns the environment that the options or a spec name; null if there is none. Fails like `environmentSource`. */
+/** Returns the environment given by the options or a spec; null if there is none. Fails like `environmentSource`. */
 export async function environmentOf(
 	values: EpisodeValues,
 	spec: Pick<SearchSpec, 'environment'> = {},
@@ -30,7 +30,7 @@ export async function environmentOf(
 	if (written === undefined) {
 		if (spec.environment !== undefined) return { ...spec.environment, ...more };
 		if (turns === undefined && given === undefined) return null;
-		throw new Failure('invalid', '--turns and --arguments need an environment.', 'Add --environment.');
+		throw new Failure('invalid', '--turns and --arguments require an environment.', 'Add --environment.');
 	}
 	const parsed = argumentsOf(given);
 	const own = parsed === undefined ? {} : { arguments: parsed };

@@ -19,7 +19,7 @@ import { defineVerb } from './verb.ts';
 const targets = [...environmentTargets, 'rows'] as const;
 const { dataset, rows, timeout, arguments: given, python } = environmentOptions;
 
-/** Sample from which the columns are known. */
+/** Number of sampled rows that determine the columns. */
 const sampledRows = 1000;
 
 export const exportEnvironmentVerb = defineVerb({
@@ -30,7 +30,7 @@ export const exportEnvironmentVerb = defineVerb({
 		{ name: 'out', phrase: 'a new folder, or a JSONL file for rows', type: 'path' },
 	],
 	summary:
-		'Write an environment file as a TRL script, a verifiers package or an OpenEnv server, and list what works differently there; or write the rows of a package or server.',
+		'Export an environment file as a TRL script, a verifiers package or an OpenEnv server, and list differences in behavior; or export the rows of a package or server.',
 	options: {
 		to: choice(targets, 'TARGET', 'What to write. Required.'),
 		dataset,
@@ -61,11 +61,11 @@ export const exportEnvironmentVerb = defineVerb({
 
 async function exportOf(target: EnvironmentTarget, runner: EnvironmentRunner, data: EnvironmentData) {
 	if (!runner.file.endsWith('.env.py')) {
-		const action = 'Other libraries need Python: use a *.env.py file.';
+		const action = 'Exports require Python: use a *.env.py file.';
 		throw new Failure('unsupported', `${basename(runner.file)} cannot be exported.`, action);
 	}
 	const environment = await runner.describe();
-	// A class can have another name than the one in its file.
+	// The class can have a different name from the one in its file.
 	if (!/^[A-Za-z_]\w*$/.test(environment.name)) {
 		throw new Failure('unsupported', `The class name ${environment.name} cannot be exported.`, 'Rename the class.');
 	}
@@ -91,7 +91,7 @@ async function writeExport(
 		const path = places.code + name;
 		if (files.has(path) || copies.has(path)) {
 			const action = 'Rename the file that the environment imports.';
-			throw new Failure('invalid', `The environment has a file ${name}, and so has the export.`, action);
+			throw new Failure('invalid', `Both the environment and the export have a file named ${name}.`, action);
 		}
 		copies.set(path, one);
 	}
@@ -109,7 +109,7 @@ async function writeRows(runner: EnvironmentRunner, count: number, out: string, 
 	const found = await runner.rows(count);
 	if (found.length === 0) {
 		const action = 'Use its dataset, or export the rows of a package or server.';
-		throw new Failure('invalid', `${basename(runner.file)} has no rows of its own.`, action);
+		throw new Failure('invalid', `${basename(runner.file)} does not provide rows.`, action);
 	}
 	await writeFile(out, found.map((row) => `${JSON.stringify(row)}\n`).join(''), { flag: 'wx' }).catch(
 		(error: unknown) => {

@@ -7,8 +7,8 @@ import { type CliOutput, printable } from './cliOutput.ts';
 import { onInterrupt } from './interrupts.ts';
 
 /**
- * Runs a sweep from where it is and prints its results. Ctrl+C stops the current run with a checkpoint.
- * @returns the exit status: 0 if a run has finished, 1 if none has, 130 if the sweep was stopped
+ * Runs a sweep from its current state and prints its results. Ctrl+C stops the current run with a checkpoint.
+ * @returns the exit status: 0 if any run has finished, 1 if none has, 130 if the sweep was stopped
  */
 export async function followSweep(folder: string, output: CliOutput, engine: string): Promise<number> {
 	const { trials, rungs } = await readSweep(folder);
@@ -18,7 +18,7 @@ export async function followSweep(folder: string, output: CliOutput, engine: str
 	if (done > 0) output.line(`Continuing: ${formatCounted(done, 'run')} of ${trials.length} have reached a rung.`);
 	const stop = new AbortController();
 	const release = onInterrupt((count) => {
-		// Engines outlive this process, so a second interrupt leaves the current run to itself.
+		// Engines outlive this process, so a second interrupt leaves the current run running.
 		if (count > 1) process.exit(130);
 		output.line('Stopping the current run with a checkpoint. Press Ctrl+C again to leave it running.');
 		stop.abort();
@@ -48,7 +48,7 @@ export async function followSweep(folder: string, output: CliOutput, engine: str
 			})),
 		});
 		for (const line of resultLines(record, at)) output.line(printable(line));
-		output.line(printable(`To compare the runs, filter the table of runs by tags:${record.tag}.`));
+		output.line(printable(`To compare the runs, filter the run table by tags:${record.tag}.`));
 		if (stop.signal.aborted) {
 			output.line(printable(`To continue, run: reasoning-lab sweep ${relative(process.cwd(), folder)}`));
 			return 130;
@@ -61,7 +61,7 @@ export async function followSweep(folder: string, output: CliOutput, engine: str
 
 const scoreText = (score: number | null): string => (score === null ? 'no value' : score.toFixed(4));
 
-/** Returns one line per run, the runs that were trained longest first, then by score. */
+/** Returns one line per run, sorted by training length and then by score. */
 function resultLines({ metric, trials }: SweepRecord, at: (run: string | null) => string | null): string[] {
 	const ordered = [...trials].sort(
 		(a, b) => b.rung - a.rung || (b.score ?? Number.NEGATIVE_INFINITY) - (a.score ?? Number.NEGATIVE_INFINITY),

@@ -3,12 +3,12 @@ import { decode } from '../protocol/decode.ts';
 import { parallelSchema } from '../protocol/pipeline.ts';
 import { integer, type Options } from './options.ts';
 
-/** The option of commands that start or resume a pipeline. */
+/** Option for commands that start or resume a pipeline. */
 export const parallelOption = {
-	parallel: integer('N', 'Run up to N stages at once that do not depend on each other, if their memory suffices.'),
+	parallel: integer('N', 'Run up to N independent stages at once if there is enough memory.'),
 } as const satisfies Options;
 
-/** Returns the number of parallel stages as an option of a pipeline. Throws `invalid`. */
+/** Returns the number of parallel stages as a pipeline option. Throws `invalid`. */
 export function parallelOf(value: number | undefined): { readonly parallel?: number } {
 	if (value === undefined) return {};
 	if (decode(parallelSchema, value).ok) return { parallel: value };

@@ -30,7 +30,7 @@ type Values = OptionValues<ReturnType<typeof problemOptions>>;
 
 /**
  * Returns the problems selected by the options, or undefined if none are specified. Fails with `invalid`.
- * @param played whether they are played as episodes, so that they can be those of a run with an environment
+ * @param played whether they are played as episodes, in which case they can come from a run with an environment
  */
 export async function problemsOf(values: Values, part: DatasetPart, played = false): Promise<ProblemsSpec | undefined> {
 	const named = (['dataset', 'task', 'run'] as const).filter((name) => values[name] !== undefined);

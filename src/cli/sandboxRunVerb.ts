@@ -7,7 +7,7 @@ import { findSandbox } from '../rewards/sandbox/findSandbox.ts';
 import type { Sandbox } from '../rewards/sandbox/sandbox.ts';
 import { defineVerb } from './verb.ts';
 
-const name = v.pipe(v.string(), v.regex(/^[\w-][\w.-]{0,99}$/, 'not the name of a file'));
+const name = v.pipe(v.string(), v.regex(/^[\w-][\w.-]{0,99}$/, 'not a file name'));
 
 const requestSchema = v.object({
 	program: v.picklist(['python', 'node']),
@@ -15,7 +15,7 @@ const requestSchema = v.object({
 	/** Text files in the working directory, by name. */
 	files: v.record(name, v.string()),
 	stdin: v.optional(v.string(), ''),
-	/** Limit for the time, on the clock and of the processor. */
+	/** Time limit, for both wall time and CPU time. */
 	seconds: v.pipe(v.number(), v.minValue(0.1), v.maxValue(600)),
 	memoryMb: v.pipe(v.number(), v.integer(), v.minValue(16), v.maxValue(65_536)),
 });

@@ -74,7 +74,7 @@ async function started(
 	);
 }
 
-/** Returns the search that the options specify: for the answer to a problem, or for an episode of a dataset row. */
+/** Returns the search specified by the options: for the answer to a problem, or for an episode on a dataset row. */
 async function wanted(values: Values, text: string | undefined): Promise<{ spec: SearchSpec; problem: SearchProblem }> {
 	const scored = values.guide ?? values.judge ?? values.reward;
 	const own = values.environment === undefined || scored !== undefined ? values : { ...values, guide: 'environment' };

@@ -7,9 +7,9 @@ import { flag, type Options, text } from './options.ts';
 import { defineVerb } from './verb.ts';
 
 const options = {
-	'index-url': text('URL', 'Package index to use instead of the one that pip uses.'),
+	'index-url': text('URL', "Package index to use instead of pip's."),
 	plan: flag('Show what would be downloaded without downloading it.'),
-	again: flag('Set up again even if it was done before.'),
+	again: flag('Repeat the setup even if it was done before.'),
 	'without-gpu': flag('Set up even if this machine has no NVIDIA GPU, for example to build an image.'),
 	remove: flag('Remove the CUDA runtime and unfinished downloads.'),
 } as const satisfies Options;
@@ -18,7 +18,7 @@ export const setupGpuVerb = defineVerb({
 	name: 'setup-gpu',
 	group: 'Setup',
 	summary:
-		'Download the CUDA provider, with which the embedded engine uses NVIDIA GPUs. Ctrl+C cancels it; the next call continues the downloads.',
+		'Download the CUDA provider, which lets the embedded engine use NVIDIA GPUs. Ctrl+C cancels the setup; running it again continues the downloads.',
 	options,
 	async run({ values, output }) {
 		const folder = GpuRuntimeFolder.at();
@@ -32,7 +32,7 @@ export const setupGpuVerb = defineVerb({
 		if (known !== null && !values.again && !values.plan) {
 			output.object({ kind: 'ready', folder: folder.runtime, runtime: known });
 			output.line(`Already set up: ${folder.runtime}`);
-			output.line('Run reasoning-lab doctor to check it, or add --again to download it again.');
+			output.line('Run reasoning-lab doctor to check it, or add --again to repeat the download.');
 			return 0;
 		}
 		const abort = new AbortController();
@@ -57,7 +57,7 @@ export const setupGpuVerb = defineVerb({
 			});
 			output.object({ kind: 'ready', folder: folder.runtime, runtime });
 			output.line(`Ready: ${folder.runtime}`);
-			output.line('Set "device" to "cuda" or "auto" in a recipe. reasoning-lab doctor checks the results of the GPU.');
+			output.line('Set "device" to "cuda" or "auto" in a recipe. reasoning-lab doctor verifies its results.');
 			return 0;
 		} finally {
 			stop();

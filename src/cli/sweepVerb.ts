@@ -15,18 +15,23 @@ const defaultEta = 3;
 export const sweepVerb = defineVerb({
 	name: 'sweep',
 	group: 'Train',
-	arguments: [{ name: 'recipe', phrase: 'a recipe file or the folder of a sweep', type: 'path' }],
+	arguments: [{ name: 'recipe', phrase: 'a recipe file or a sweep folder', type: 'path' }],
 	summary:
-		'Train a recipe with different values and seeds, one run after the other, and compare them. Ctrl+C stops the current run with a checkpoint; the folder of the sweep continues it.',
+		'Train a recipe with different values and seeds, one run at a time, and compare the runs. Ctrl+C stops the current run with a checkpoint; pass the sweep folder to continue.',
 	options: {
-		vary: repeatable(text('KEY=V,V', 'Values of a recipe key, such as stages.1.beta=0,0.02. Keys are combined.')),
+		vary: repeatable(
+			text(
+				'KEY=V,V',
+				'Values of a recipe key, such as stages.1.beta=0,0.02. Repeat for other keys to train all combinations.',
+			),
+		),
 		seeds: integer('N', 'Seeds 1 to N for each combination.', 1),
 		budget: integer(
 			'STEPS',
-			'Maximum number of steps of all runs; more combinations are reduced to a random subset.',
+			'Maximum total number of steps; if exceeded, a random subset of the combinations is trained.',
 			1,
 		),
-		halving: flag('Successive halving: train all runs for a while, and only the best ones further.'),
+		halving: flag('Successive halving: train all runs briefly, then continue only the best ones.'),
 		eta: integer(
 			'N',
 			`With --halving, each rung keeps 1/N of the runs and is N times as long (default ${defaultEta}).`,
@@ -34,18 +39,18 @@ export const sweepVerb = defineVerb({
 		),
 		first: integer(
 			'STEPS',
-			'With --halving, minimum number of steps before the first comparison (default a ninth).',
+			'With --halving, minimum number of steps before the first comparison (default: a ninth of the steps).',
 			1,
 		),
-		metric: text('NAME', `Metric to compare runs by, the larger the better (default ${defaultMetric}).`),
-		name: text('TAG', 'Tag of the runs in the table of runs (default sweep).'),
+		metric: text('NAME', `Metric to compare runs by; higher is better (default ${defaultMetric}).`),
+		name: text('TAG', 'Tag for the runs (default sweep).'),
 		'dry-run': flag('Show the plan without training.'),
 	},
 	async run({ values, positionals, output, engine }) {
 		const recipe = positionals[0] as string;
 		if ((await stat(recipe).catch(() => null))?.isDirectory()) {
 			if (Object.keys(values).length > 0) {
-				throw new Failure('invalid', 'A sweep continues with the options it was started with.', 'Omit the options.');
+				throw new Failure('invalid', 'A sweep always continues with its original options.', 'Omit the options.');
 			}
 			return followSweep(recipe, output, engine);
 		}
@@ -58,7 +63,7 @@ export const sweepVerb = defineVerb({
 			: null;
 		const planOf = (count: number) => sweepPlan(count, steps, halving);
 		const configurations = withinBudget(grid, planOf, values.budget ?? null, 1);
-		// A value that the recipe does not accept is reported before anything is trained.
+		// Report values that the recipe does not accept before training starts.
 		for (const { set, seed } of configurations)
 			await resolveRecipeFile(recipe, { set: [...set], ...(seed === null ? {} : { seed }) });
 		const plan = planOf(configurations.length);
@@ -83,12 +88,16 @@ export const sweepVerb = defineVerb({
 });
 
 /**
- * Returns the steps of all stages of the longest run. Fails with `unsupported` for pipelines, and for varied steps with
- * halving.
+ * Returns the total number of steps in the longest run. Fails with `unsupported` for pipelines, and for varied steps
+ * with halving.
  */
 async function stepsOf(recipe: string, keys: readonly VariedKey[], halving: boolean): Promise<number> {
 	if ((await readPipelineFile(recipe)) !== null) {
-		throw new Failure('unsupported', 'A sweep trains single runs, but this recipe is a pipeline.', 'Sweep one stage.');
+		throw new Failure(
+			'unsupported',
+			'A sweep trains single runs, but this recipe is a pipeline.',
+			'Sweep a single stage.',
+		);
 	}
 	const lengths = keys.filter(({ path }) => path.at(-1) === 'steps');
 	if (halving && lengths.length > 0) {

@@ -7,10 +7,10 @@ import { readJson } from '../files/safeFile.ts';
 import { decodeOrThrow } from '../protocol/decode.ts';
 import { answerEnding, type EditorRequest, editorAnswerSchema, requestEnding } from '../protocol/editorRequest.ts';
 
-/** Time to wait for the window, and between looks, in milliseconds. */
+/** Timeout for the window's response, and polling interval, in milliseconds. */
 const [patienceMs, lookMs] = [10_000, 50] as const;
 
-/** The editor window that offers this server, reached through files in its folder. */
+/** Editor window that started this server. Communicates through files in its folder. */
 export class Editor {
 	readonly #folder: string;
 
@@ -37,7 +37,7 @@ export class Editor {
 			}
 			throw new Failure(
 				'unavailable',
-				'The editor did not answer. It may be waiting for the user.',
+				'The editor did not respond. It may be waiting for the user.',
 				'Give the user the address instead.',
 			);
 		} finally {

@@ -23,7 +23,11 @@ export async function readPart(folder: string, path: string, offset: number): Pr
 	try {
 		const { size } = file;
 		if (offset > size) {
-			throw new Failure('invalid', `${path} has only ${size} bytes, so it has no offset ${offset}.`, 'Start at 0.');
+			throw new Failure(
+				'invalid',
+				`${path} has only ${size} bytes, so offset ${offset} is past its end.`,
+				'Start at 0.',
+			);
 		}
 		const chunk = await file.read(offset, Math.min(partBytes, size - offset));
 		if (chunk.includes(0)) throw new Failure('unsupported', `${path} is not a text file.`, 'Read another file.');

@@ -4,7 +4,7 @@ import { formatCounted } from '../base/format.ts';
 export type JobKind = 'search' | 'evaluation';
 export type JobState = 'running' | 'finished' | 'failed' | 'stopped';
 
-/** What a job's work receives. */
+/** Interface passed to a job's work. */
 export interface JobWork {
 	/** Fires when the job is stopped. */
 	readonly signal: AbortSignal;
@@ -12,12 +12,12 @@ export interface JobWork {
 	report(progress: object): void;
 }
 
-/** Work that continues after the call that started it. */
+/** Task that continues after the call that started it. */
 export interface Job {
 	/** `search-1`, unique in this server. */
 	readonly id: string;
 	readonly kind: JobKind;
-	/** What the job works on, in the form of an answer: its address and names. */
+	/** Subject of the job for responses: its address and names. */
 	readonly subject: object;
 	/** Unix time in milliseconds. */
 	readonly started: number;
@@ -35,13 +35,13 @@ type MutableJob = { -readonly [K in keyof Job]: Job[K] } & {
 	readonly listeners: Set<() => void>;
 };
 
-/** Jobs at the same time. Each holds a model in memory. */
+/** Maximum number of concurrent jobs, because each holds a model in memory. */
 const maxRunning = 4;
-/** Jobs that ended and can still be read. */
+/** Number of ended jobs that can still be read. */
 const maxEnded = 100;
 const disposeMs = 5000;
 
-/** Searches and evaluations that the clients of this server have started. They end with the server. */
+/** Searches and evaluations started by clients of this server. They stop when the server exits. */
 export class Jobs {
 	readonly #jobs = new Map<string, MutableJob>();
 	#last = 0;
@@ -81,7 +81,7 @@ export class Jobs {
 		return job;
 	}
 
-	/** Fails with `busy` if no further job can start. */
+	/** Fails with `busy` if no other job can start. */
 	requireRoom(): void {
 		const running = [...this.#jobs.values()].filter(({ state }) => state === 'running');
 		if (running.length < maxRunning) return;
@@ -103,7 +103,7 @@ export class Jobs {
 	}
 
 	/**
-	 * Waits until a job ends, a time is over, or the signal fires, whichever is first.
+	 * Waits until a job ends, the timeout expires, or the signal fires, whichever is first.
 	 * @param onReport called for each of the job's reports
 	 */
 	async wait(id: string, ms: number, signal: AbortSignal, onReport: (job: Job) => void): Promise<Job> {
@@ -129,7 +129,7 @@ export class Jobs {
 		return job;
 	}
 
-	/** Stops a job and waits until its files are complete. What was finished is kept. */
+	/** Stops a job and waits until its files are complete. Keeps finished results. */
 	async stop(id: string): Promise<Job> {
 		const job = this.#find(id);
 		job.stop.abort();
@@ -137,7 +137,7 @@ export class Jobs {
 		return job;
 	}
 
-	/** Stops all jobs, and waits for a while until their files are complete. */
+	/** Stops all jobs and waits for a limited time until their files are complete. */
 	async dispose(): Promise<void> {
 		const jobs = [...this.#jobs.values()];
 		for (const { stop } of jobs) stop.abort();
@@ -152,7 +152,7 @@ export class Jobs {
 		throw new Failure(
 			'missing',
 			`There is no job "${id.slice(0, 100)}".`,
-			ids.length === 0 ? 'No job was started by this server.' : `Known jobs: ${ids.join(', ')}.`,
+			ids.length === 0 ? 'This server has not started any jobs.' : `Known jobs: ${ids.join(', ')}.`,
 		);
 	}
 }

@@ -1,13 +1,13 @@
-/** Reports how far a call is: `done` of `total`, with a message for users. */
+/** Reports the progress of a call: `done` of `total`, with a message for users. */
 export type Progress = (done: number, total: number, message: string) => void;
 
 /** Minimum time between two notifications of a call, in milliseconds. */
 const everyMs = 250;
 
 /**
- * Returns a reporter that sends a call's progress to its client. The protocol requires that progress increases, so
- * reports that do not are left out, and so are those that follow another one closely.
- * @param send sends a notification; a connection that is gone is ignored, because the call ends with it
+ * Returns a reporter that sends a call's progress to its client. The protocol requires increasing progress, so other
+ * reports are dropped, as are reports in quick succession. @param send sends a notification; closed connections are
+ * ignored, because the call ends with its connection
  */
 export function progressReporter(
 	send: (progress: { readonly progress: number; readonly total: number; readonly message: string }) => Promise<void>,
@@ -23,5 +23,5 @@ export function progressReporter(
 	};
 }
 
-/** Reporter of a call whose client did not ask for progress. */
+/** Reporter for calls whose client did not request progress. */
 export const noProgress: Progress = () => undefined;

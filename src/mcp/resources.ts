@@ -14,7 +14,7 @@ import { runFiles } from '../runs/runFiles.ts';
 import { readPart } from './filePart.ts';
 import type { Runs } from './runs.ts';
 
-/** Files that are listed for each run. All other files can be read by path. */
+/** Files listed for each run. Other files can be read by path. */
 const listedFiles = [runFiles.record, runFiles.recipe, runFiles.metrics, runFiles.events, runFiles.log];
 const maxListedRuns = 100;
 const docsAddress = 'docs://reasoning-lab/';

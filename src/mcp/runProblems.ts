@@ -5,8 +5,8 @@ import { readResolvedRecipe } from '../runs/runReader.ts';
 import type { KnownRun, Runs } from './runs.ts';
 
 /**
- * Returns the held-out problems of a run. A run folder can come from someone else, so files that its recipe names are
- * read only inside the server's folders. Fails with `denied` or `missing` otherwise.
+ * Returns the held-out problems of a run. Run folders can come from someone else, so files that the recipe refers to
+ * are only read if they are inside the server's folders. Fails with `denied` or `missing` otherwise.
  */
 export async function heldOutProblems(
 	{ name, folder }: KnownRun,

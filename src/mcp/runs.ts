@@ -18,7 +18,10 @@ export interface KnownRun {
 	readonly folder: string;
 }
 
-/** Memory limit of the index, in MB, and the number of threads that read runs. A server has half a gigabyte in all. */
+/**
+ * Memory limit of the index, in MB, and the number of threads that read runs. The whole server is limited to half a
+ * gigabyte.
+ */
 const indexMb = 100;
 const indexThreads = 2;
 
@@ -41,7 +44,7 @@ export class Runs {
 		this.#registry = registry;
 	}
 
-	/** Folders that the server was started for. */
+	/** Folders passed to the server at startup. */
 	get folders(): readonly string[] {
 		return this.#folders;
 	}
@@ -87,7 +90,7 @@ export class Runs {
 		throw new Failure('missing', `Unknown run "${named.slice(0, 200)}".`, 'Call list_runs to list run names.');
 	}
 
-	/** Returns a run that was created just now. */
+	/** Returns a newly created run. */
 	async added(folder: string): Promise<KnownRun> {
 		this.#listed = null;
 		return (await this.list()).find((run) => run.folder === folder) ?? { name: basename(folder), folder };
@@ -104,7 +107,7 @@ export class Runs {
 		return { run, content: await content };
 	}
 
-	/** Returns the rollout index as it is. Text search needs no more. */
+	/** Returns the rollout index without updating it, which suffices for text search. */
 	index(): Promise<RolloutIndex> {
 		if (this.#index === null) {
 			this.#index = this.#openIndex();
@@ -117,7 +120,7 @@ export class Runs {
 
 	/**
 	 * Updates the rollout index for the given runs. The index is saved in the user's data folder, so that the next server
-	 * for the same folders only reads what has changed. Fails with `cancelled`, in which case what was read is kept.
+	 * for the same folders only reads what has changed. Fails with `cancelled`, in which case data read so far is kept.
 	 * @returns the runs that cannot be read, with the reason
 	 */
 	async updateIndex(
@@ -152,7 +155,7 @@ export class Runs {
 	async #openIndex(): Promise<RolloutIndex> {
 		const storage = await indexFolder(`mcp ${this.#folders.join('\0')}`).catch(() => null);
 		const index = await RolloutIndex.open({ storage, memoryMb: indexMb, threads: indexThreads });
-		// Runs that are gone are removed now; the others are read when a call needs them.
+		// Remove deleted runs now; read the others when a call needs them.
 		index.pause(true);
 		await index.setRuns((await this.list()).map(({ folder }) => folder));
 		return index;
@@ -182,7 +185,7 @@ export class Runs {
 		throw new Failure('missing', `${path} was not found in the server's folders.`);
 	}
 
-	/** Returns a path that `fileWithin` resolved, relative to its folder and with `/` as the separator. */
+	/** Returns a path resolved by `fileWithin` relative to its folder, with `/` as the separator. */
 	relativePath(path: string): string {
 		const near = [...this.#roots].map((root) => relative(root, path)).find((one) => !one.startsWith('..'));
 		return (near ?? path).replaceAll(sep, '/');

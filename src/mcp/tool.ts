@@ -6,13 +6,13 @@ import type { Runs } from './runs.ts';
 import type { Searches } from './searches.ts';
 
 /**
- * What calling a tool can do besides reading: run code from the project (`code`), start or stop work (`control`), or
- * write a file that it creates (`write`). `watch` only reads what tools with an effect have started, and `show` opens views
- * in the editor that offers the server. All but `none` and `show` are available only if the user allows actions.
+ * Effects of a tool other than reading: run code from the project (`code`), start or stop work (`control`), or
+ * write a file that it creates (`write`). `watch` only reads work started by tools with effects, and `show` opens views
+ * in the editor that runs the server. All but `none` and `show` are available only if the user allows actions.
  */
 export type ToolEffect = 'none' | 'show' | 'watch' | 'write' | 'code' | 'control';
 
-/** What tools need to act. */
+/** Dependencies of tools that act. */
 export interface ActionContext {
 	/** Path of the embedded engine's entry point. */
 	readonly engine: string;
@@ -26,11 +26,11 @@ export interface ToolContext {
 	readonly runs: Runs;
 	readonly searches: Searches;
 	readonly signal: AbortSignal;
-	/** Reports to the client how far a long call is. */
+	/** Reports the progress of a long call to the client. */
 	readonly progress: Progress;
-	/** null if the user does not allow actions, in which case no tool with an effect is called. */
+	/** null if the user does not allow actions, in which case tools with effects are not available. */
 	readonly actions: ActionContext | null;
-	/** null if no editor offers this server, in which case no tool that shows something is called. */
+	/** null if the server was not started by an editor, in which case `show` tools are not available. */
 	readonly editor: Editor | null;
 }
 
@@ -42,7 +42,7 @@ export interface Tool {
 	/** Description for the model that selects tools. */
 	readonly description: string;
 	readonly effect: ToolEffect;
-	/** Whether a call can end work that cannot be continued without loss. */
+	/** Whether a call can stop work that cannot be continued without loss. */
 	readonly destructive: boolean;
 	readonly input: v.ObjectSchema<v.ObjectEntries, undefined>;
 	/** @param input arguments decoded by `input` */

@@ -59,7 +59,7 @@ export const tools: readonly Tool[] = [
 /**
  * Returns the tools of a server.
  * @param acting whether the user allows tools that act
- * @param showing whether there is an editor in which to show something
+ * @param showing whether there is an editor to show views in
  */
 export const toolsFor = (acting: boolean, showing: boolean): readonly Tool[] =>
 	tools.filter(({ effect }) => effect === 'none' || (effect === 'show' ? showing : acting));

@@ -31,7 +31,7 @@ export const dashboardActions = [
 ] as const;
 export type DashboardAction = (typeof dashboardActions)[number];
 
-/** What the summary of a run offers to do next. */
+/** Next steps offered by a run's summary. */
 export const nextStepNames = ['showAdvice', 'evaluate', 'tryInPlayground', 'compare', 'query'] as const;
 export type NextStep = (typeof nextStepNames)[number];
 
@@ -44,7 +44,7 @@ export const dashboardStageSchema = v.object({
 	/** null if this is not a GRPO stage or the value is not recorded. */
 	lossType: v.nullable(text),
 	beta: v.nullable(v.number()),
-	/** What advantages are divided by, one of `advantageKinds`; null for other trainers and stages. */
+	/** Divisor of advantages, one of `advantageKinds`; null for other trainers and stages. */
 	advantages: v.nullable(text),
 	/** Number of updates per generation batch: iterations times parts. */
 	updatesPerBatch: v.nullable(v.number()),
@@ -217,7 +217,7 @@ const done = v.object({});
 export const dashboardRequests = {
 	/** Runs the command named by `action` on the run. */
 	act: { params: v.object({ action: v.picklist(dashboardActions) }), result: done },
-	/** Runs the command of a next step with the run. */
+	/** Runs the command of a next step on the run. */
 	next: { params: v.object({ step: v.picklist(nextStepNames) }), result: done },
 	/** Opens the rollouts panel at the newest step with rollouts that is not after `step`. */
 	openRollouts: { params: v.object({ step: v.nullable(v.number()) }), result: done },
@@ -230,7 +230,7 @@ export const dashboardRequests = {
 	/** Applies an alert's suggested change in the recipe's editor without saving. */
 	applyAdvice: { params: v.object({ id: text }), result: done },
 	dismissAlert: { params: v.object({ id: text, dismissed: v.boolean() }), result: done },
-	/** Returns the charts that are pinned in this workspace. */
+	/** Returns the charts pinned in this workspace. */
 	pinned: { params: done, result: v.object({ charts: pinnedChartsSchema }) },
 	/** Pins a chart for the workspace, or unpins it. */
 	pin: { params: v.object({ chart: pinnedChartSchema, pinned: v.boolean() }), result: done },

@@ -17,7 +17,7 @@ const deviceEventSchema = v.looseObject({
 	measured: v.optional(v.array(timingSchema), []),
 });
 
-/** Formats the times of a device's measurement. */
+/** Formats the measured times of a device. */
 export function timingText({
 	samplingMs,
 	updateMs,

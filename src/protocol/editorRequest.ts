@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 
 /*
- * Requests of the MCP server to the editor window that offers it, as files: the server writes ID.request.json to the
+ * Requests from the MCP server to the editor window that started it, as files: the server writes ID.request.json to the
  * window's folder, and the window answers with ID.answer.json.
  */
 

@@ -17,7 +17,7 @@ export const environmentHostMethods = {
 	play: 'environment/play',
 	/** Removes an instance. */
 	end: 'environment/end',
-	/** Returns the environment's own rows; only those of other libraries have any. */
+	/** Returns the environment's own rows; only environments from other libraries provide any. */
 	rows: 'environment/rows',
 } as const;
 
@@ -65,7 +65,7 @@ export const environmentDescriptionSchema = v.object({
 	location,
 	/** Locations of `reset` and `get_reward`, if the file defines them. */
 	places: v.record(v.string(), location),
-	/** Library and version that the environment comes from, `verifiers 0.4.0`; absent for a file. */
+	/** Library and version that the environment comes from, such as `verifiers 0.4.0`; absent for a file. */
 	library: v.exactOptional(v.string()),
 	/** false if only one episode can run at a time. */
 	concurrent: v.exactOptional(v.boolean()),
@@ -103,7 +103,7 @@ export const environmentLoadResultSchema = v.object({
 export type EnvironmentLoadResult = v.InferOutput<typeof environmentLoadResultSchema>;
 
 const instanceRequest = {
-	/** Number of the instance. */
+	/** Instance number. */
 	instance: v.number(),
 	/** Whether to summarize the instance's state in the reply. */
 	state: v.optional(v.boolean()),
@@ -120,7 +120,7 @@ export type InstanceRequest = v.InferOutput<typeof instanceRequestSchema>;
 export const resetRequestSchema = v.object({
 	...instanceRequest,
 	row,
-	/** Seed for the process's global random number generator. Default: it continues. */
+	/** Seed for the process's global random number generator. Default: not reseeded. */
 	seed: v.exactOptional(v.number()),
 });
 export type ResetRequest = v.InferOutput<typeof resetRequestSchema>;

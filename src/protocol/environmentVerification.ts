@@ -12,7 +12,7 @@ export const policyStatisticsSchema = v.object({
 	mean: v.nullable(v.number()),
 	min: v.nullable(v.number()),
 	max: v.nullable(v.number()),
-	/** Number of episodes for which success is known, and number of those that succeeded. */
+	/** Number of episodes with known success, and how many of them succeeded. */
 	judged: v.number(),
 	successes: v.number(),
 	maxTurns: v.number(),
@@ -50,18 +50,18 @@ export const environmentFindingSchema = v.object({
 	line: v.number(),
 	/** Absolute path of the file that the line is in, if it is not the environment file. */
 	file: v.optional(v.string()),
-	/** Zero-based row in which it first occurred. */
+	/** Zero-based row on which it first occurred. */
 	row: v.optional(v.number()),
 });
 export type EnvironmentFinding = v.InferOutput<typeof environmentFindingSchema>;
 
-/** A labeled episode, played. */
+/** Result of playing a labeled episode. */
 export const labeledEpisodeSchema = v.object({
 	/** Name. */
 	label: v.string(),
 	/** 1-based line in the file of labeled episodes. */
 	line: v.number(),
-	/** How it differs from its label; null if it is as expected. */
+	/** Difference from its label; null if there is none. */
 	difference: v.nullable(
 		v.object({
 			message: v.string(),

@@ -6,7 +6,7 @@ import * as v from 'valibot';
  * - `size`: an observation exceeded the limit
  * - `timeout`, `memory`, `processes`: user code exceeded a limit; `exited`: it exited its process
  * - `load`: the file could not be loaded again
- * - `server`: the environment's server is gone, or rejected the episode
+ * - `server`: the environment's server is unavailable or rejected the episode
  * - `changed`: after the process was replaced, the same actions produced different observations
  */
 export const episodeErrorKinds = [
@@ -42,7 +42,7 @@ export const episodeStops = [
 export type EpisodeStop = (typeof episodeStops)[number];
 
 export const episodeErrorSchema = v.object({
-	/** What was running. */
+	/** What was running when the episode failed. */
 	during: v.picklist(['reset', 'call', 'reward']),
 	kind: v.picklist(episodeErrorKinds),
 	message: v.string(),

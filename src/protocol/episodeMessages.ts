@@ -3,8 +3,8 @@ import { toolSchemaSchema } from './environmentHost.ts';
 import { episodeErrorSchema, toolCallSchema } from './episode.ts';
 
 /*
- * Messages between the episode view (webview/episode) and its panel. The panel runs the environment and owns the episodes;
- * the view owns what is selected and entered, and draws everything. Both sides validate incoming messages.
+ * Messages between the episode view (webview/episode) and its panel. The panel runs the environment and owns the
+ * episodes; the view owns the selection and the form, and renders everything. Both sides validate incoming messages.
  */
 
 /** Maximum number of episodes in a view, and of turns in an episode. */
@@ -20,7 +20,7 @@ const name = v.pipe(v.string(), v.maxLength(400));
 const columns = v.record(v.string(), v.unknown());
 const state = v.exactOptional(v.record(v.string(), v.unknown()));
 const logs = v.exactOptional(v.array(v.string()));
-/** Length of a text that is not shown completely, and a hash by which two such texts can be compared. */
+/** Full length of a truncated text, and a hash for comparing two such texts. */
 const rest = v.exactOptional(v.object({ length: v.number(), hash: v.string() }));
 
 export const shownTurnSchema = v.object({
@@ -53,7 +53,7 @@ export type ShownTurn = v.InferOutput<typeof shownTurnSchema>;
 export const branchOriginSchema = v.variant('kind', [
 	/** Played by hand. */
 	v.object({ kind: v.literal('stepped') }),
-	/** Played elsewhere: a policy's episode of a verification, a rollout, a saved episode. */
+	/** Played elsewhere: a policy's episode from a verification, a rollout, or a saved episode. */
 	v.object({ kind: v.literal('recorded'), label: name }),
 	/** Follows another episode up to a turn. */
 	v.object({ kind: v.literal('branch'), of: whole, turn: whole }),
@@ -72,8 +72,8 @@ export const episodeBranchSchema = v.object({
 	/** Seed of the process's random number generator. */
 	seed: whole,
 	/**
-	 * Version of the code that played it, counted from 1 since the view was opened; null if unknown: it was recorded
-	 * elsewhere, or restored after a reload.
+	 * Version of the code that played it, counted from 1 since the view was opened; null if the episode was recorded
+	 * elsewhere or restored after a reload.
 	 */
 	version: v.nullable(v.number()),
 	/** null if reset failed or has not returned. */
@@ -88,7 +88,7 @@ export const episodeBranchSchema = v.object({
 		}),
 	),
 	turns: v.pipe(v.array(shownTurnSchema), v.maxLength(maxTurns)),
-	/** Reward after the last turn. null: not requested. A value of null: the reward does not apply. */
+	/** Reward after the last turn. null if not requested. If its value is null, the reward does not apply. */
 	reward: v.nullable(v.object({ value: v.nullable(v.number()) })),
 	error: v.exactOptional(episodeErrorSchema),
 	/** What the user should know about this episode, such as why it differs from the one that it repeats. */
@@ -114,9 +114,9 @@ const failure = v.object({
 export const episodeStatusSchema = v.object({
 	/** Absolute path of the environment file. */
 	file: v.string(),
-	/** Folder of the run whose copy of the file this is; null for a file of the workspace. */
+	/** Folder of the run whose copy of the file this is; null for a workspace file. */
 	runFolder: v.nullable(v.string()),
-	/** Why nothing can be run in this window; null if it can. */
+	/** Why environments cannot run in this window; null if they can. */
 	forbidden: v.nullable(v.string()),
 	/** Version of the code, counted from 1 since the view was opened. */
 	version: v.number(),
@@ -130,11 +130,11 @@ export const episodeStatusSchema = v.object({
 			rewardRange: v.nullable(v.tuple([v.number(), v.number()])),
 		}),
 	),
-	/** Rows that can be selected, as one line of text each. `dataset` is null if there is no dataset. */
+	/** Selectable rows, each as one line of text. `dataset` is null if there is no dataset. */
 	rows: v.array(v.object({ row: v.number(), label: v.string() })),
 	dataset: v.nullable(v.string()),
 	remarks: v.array(v.string()),
-	/** What is running: "Calling guess". */
+	/** Current action, such as "Calling guess". */
 	busy: v.nullable(v.string()),
 	/** Why the latest action failed, or why the file could not be loaded. */
 	failure: v.nullable(failure),
@@ -144,7 +144,7 @@ export const episodeStatusSchema = v.object({
 });
 export type EpisodeStatus = v.InferOutput<typeof episodeStatusSchema>;
 
-/** A turn to show: 0 is the reset, n the nth turn. */
+/** Turn to show: 0 is the reset, n is the nth turn. */
 const show = v.object({ branch: whole, turn: whole });
 
 export const episodeEventSchema = v.variant('type', [
@@ -170,15 +170,15 @@ const seed = v.pipe(whole, v.maxValue(2 ** 31 - 1));
 
 export const episodeCommandSchema = v.variant('type', [
 	v.object({ type: v.literal('ready') }),
-	/** Starts an episode with a row of the list, or with columns entered by hand. */
+	/** Starts an episode with a row from the list, or with columns entered by hand. */
 	v.object({ type: v.literal('reset'), index: v.nullable(whole), columns: v.nullable(columns), seed }),
-	/** Makes the calls of the next turn after `turn`. If the episode is longer, it branches there. */
+	/** Makes the calls of the turn after `turn`. Creates a branch if the episode continues after it. */
 	v.object({ type: v.literal('call'), branch: whole, turn: whole, calls }),
 	v.object({ type: v.literal('reward'), branch: whole }),
 	/** Repeats the calls of an episode with the current code. */
 	v.object({ type: v.literal('replay'), branch: whole }),
 	v.object({ type: v.literal('remove'), branch: whole }),
-	/** Cancels what is running. */
+	/** Cancels the current action. */
 	v.object({ type: v.literal('stop') }),
 	/** Starts a new process. */
 	v.object({ type: v.literal('restart') }),
@@ -202,7 +202,7 @@ export const replaySpeeds = [0.5, 1, 2, 4, 8, 16, 32] as const;
 
 const fieldInput = v.object({ given: v.picklist(['value', 'null', 'omitted']), text: v.string() });
 
-/** View state that survives a reload of the window. Nothing in it is run before the user asks for it. */
+/** View state that survives a window reload. Nothing in it runs until the user asks for it. */
 export const episodeStateSchema = v.object({
 	file: v.pipe(v.string(), v.minLength(1), v.maxLength(4096)),
 	/** Folder of the run whose copy of the file this is. */
@@ -215,11 +215,11 @@ export const episodeStateSchema = v.object({
 	form: v.object({
 		seed: v.pipe(v.string(), v.maxLength(40)),
 		row: v.nullable(v.number()),
-		/** Columns entered by hand, as JSON text; null if the row's own are used. */
+		/** Columns entered by hand, as JSON text; null to use the row's own columns. */
 		columns: v.nullable(v.string()),
 		tool: v.nullable(name),
 		inputs: v.record(v.string(), v.record(v.string(), fieldInput)),
-		/** Calls that will be sent with the next one. */
+		/** Calls to send together with the next one. */
 		pending: v.pipe(v.array(toolCallSchema), v.maxLength(maxCalls)),
 	}),
 });

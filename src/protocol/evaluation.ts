@@ -25,7 +25,7 @@ export const evaluationLineSchema = v.looseObject({
 	correct: v.boolean(),
 	/** null if not recorded. */
 	truncated: v.nullable(v.boolean()),
-	/** `episode`: the episode that the completion is, see `rolloutEpisodeSchema`. */
+	/** `episode`: the episode that produced the completion, see `rolloutEpisodeSchema`. */
 	extra: v.optional(v.record(v.string(), v.unknown())),
 });
 export type EvaluationLine = v.InferOutput<typeof evaluationLineSchema>;

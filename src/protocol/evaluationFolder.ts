@@ -33,7 +33,7 @@ export const evaluationSpecSchema = v.object({
 	category: v.optional(v.nullable(v.string()), null),
 	/** Scorer for the samples, required for best-of-k results. */
 	judge: v.optional(scorerSpecSchema),
-	/** Plays an episode in this environment for each sample, which is correct if it earns the largest reward. */
+	/** Plays an episode in this environment for each sample. A sample is correct if it earns the maximum reward. */
 	environment: v.optional(searchEnvironmentSchema),
 	/** Tags around thinking and answer. Default: the policy's own tags. */
 	tags: searchSpecSchema.entries.tags,
@@ -75,7 +75,7 @@ export const evaluatedQuestionSchema = v.looseObject({
 			logprob: v.optional(v.nullable(v.number())),
 			/** Value from the judge; absent or null if there is none. */
 			score: v.optional(v.nullable(v.number())),
-			/** The episode that the completion is, if the evaluation has an environment; its reward is the score. */
+			/** Episode that produced the completion, if the evaluation has an environment; its reward is the score. */
 			episode: v.optional(rolloutEpisodeSchema),
 		}),
 	),

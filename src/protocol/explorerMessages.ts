@@ -144,11 +144,11 @@ export const explorerRequests = {
 		result: v.object({
 			turns: v.array(turnSchema),
 			parents: v.nullable(v.array(nullableNumber)),
-			/** Messages that called tools or were answered, in order. */
+			/** Messages that called tools or received an answer, in order. */
 			made: v.optional(v.array(madeTurnSchema)),
 		}),
 	},
-	/** Loads what a rollout did when. */
+	/** Loads the timeline of a rollout. */
 	loadTimeline: {
 		params: v.object({ split, ...inRollout }),
 		result: v.object({ activities: rolloutTimelineSchema }),

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { reasons } from '../base/failure.ts';
 
-/** A Failure as it is sent between processes and written to files. Later versions may have more reasons. */
+/** Serialized Failure, as sent between processes and written to files. Later versions may have more reasons. */
 export const failureDataSchema = v.object({
 	reason: v.fallback(v.picklist(reasons), 'internal'),
 	message: v.string(),

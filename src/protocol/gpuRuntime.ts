@@ -6,12 +6,12 @@ import * as v from 'valibot';
  */
 export const gpuRuntimeSchema = v.looseObject({
 	format: v.literal(1),
-	/** Version of onnxruntime-node and of the provider, which must be the same. */
+	/** Version of both onnxruntime-node and the provider. */
 	onnxruntime: v.string(),
 	/** File names in `lib`, in the order in which they must be loaded. */
 	libraries: v.array(v.pipe(v.string(), v.regex(/^[\w.+-]+$/))),
 	wheels: v.array(v.object({ name: v.string(), version: v.string(), sha256: v.string(), bytes: v.number() })),
-	/** When the folder was created, in milliseconds. */
+	/** Creation time of the folder, in milliseconds. */
 	created: v.number(),
 });
 

@@ -19,7 +19,7 @@ const run = c('run', 'VARCHAR', 'name of the run folder, including parent folder
 const split = c('split', 'VARCHAR', '`train` or `validation`');
 const step = c('step', 'BIGINT', 'optimizer update; null if the trainer does not record it');
 const groupId = c('group_id', 'BIGINT', "the rollout's group, unique within run, split and step");
-const turn = c('turn', 'BIGINT', 'number of the turn, from 1');
+const turn = c('turn', 'BIGINT', '1-based number of the turn');
 const index = c('index', 'BIGINT', 'index of the rollout within its group');
 /** Columns that identify a rollout. */
 const rollout = [run, split, step, groupId, index];
@@ -122,13 +122,13 @@ export const indexViews: readonly IndexView[] = [
 	},
 	{
 		name: 'turns',
-		rows: 'a message of the policy that called tools or was answered by the environment',
+		rows: 'a policy message that called tools or received an answer from the environment',
 		columns: [
 			...rollout,
 			turn,
-			c('message', 'INTEGER', 'index of the message in the completion, from 0; null if the calls are in no message'),
-			c('calls', 'INTEGER', 'number of tool calls; 0 if the message was only answered'),
-			c('failures', 'INTEGER', 'number of calls that failed'),
+			c('message', 'INTEGER', '0-based index of the message in the completion; null if the calls are not in a message'),
+			c('calls', 'INTEGER', 'number of tool calls; 0 if the message only received an answer'),
+			c('failures', 'INTEGER', 'number of failed calls'),
 			c('reward', 'DOUBLE', 'reward of the turn; null if not recorded'),
 			c('seconds', 'DOUBLE', 'time in the environment; null if not recorded'),
 		],
@@ -139,7 +139,7 @@ export const indexViews: readonly IndexView[] = [
 		columns: [
 			...rollout,
 			turn,
-			c('call', 'BIGINT', 'number of the call in its turn, from 1'),
+			c('call', 'BIGINT', '1-based number of the call in its turn'),
 			c('name', 'VARCHAR', 'name of the tool, as the policy wrote it'),
 			c(
 				'arguments',

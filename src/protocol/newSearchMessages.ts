@@ -4,8 +4,8 @@ import { scorerSpecSchema, searchEnvironmentSchema } from './searchSpec.ts';
 import { searchBudgetSchema } from './treeLog.ts';
 
 /*
- * Messages between the panel of *New Search* and its webview, in the envelope of webviewMessages.ts. The page holds what
- * the user entered; the panel knows what can be chosen and starts the search.
+ * Messages between the *New Search* panel and its webview, in the envelope of webviewMessages.ts. The page holds the
+ * user's input; the panel provides the choices and starts the search.
  */
 
 /** Maximum number of UTF-16 code units of a problem. */
@@ -22,7 +22,7 @@ export const formProblemSchema = v.object({
 });
 export type FormProblem = v.InferOutput<typeof formProblemSchema>;
 
-/** A partial search; the form supplies what is missing. */
+/** Partial search; the form supplies the missing parts. */
 export const searchDraftSchema = v.object({
 	policy: v.optional(policySpecSchema),
 	problem: v.optional(formProblemSchema),
@@ -108,7 +108,7 @@ export const newSearchEventSchema = v.object({
 	environments: v.array(offeredEnvironmentSchema),
 	/** Budget of the settings. */
 	budget: searchBudgetSchema,
-	/** What to start from; null if the page keeps what it has. */
+	/** Initial draft; null if the page keeps its own. */
 	draft: v.nullable(searchDraftSchema),
 });
 export type NewSearchEvent = v.InferOutput<typeof newSearchEventSchema>;
@@ -121,7 +121,7 @@ export const newSearchCommandSchema = v.variant('type', [
 export type NewSearchCommand = v.InferOutput<typeof newSearchCommandSchema>;
 
 export const newSearchRequests = {
-	/** Reads what is known about a policy. */
+	/** Reads the known facts about a policy. */
 	facts: { params: v.object({ policy: policySpecSchema }), result: policyFactsSchema },
 	/** Lets the user choose another policy, such as a new server; null if canceled. */
 	choosePolicy: { params: v.object({}), result: v.nullable(offeredPolicySchema) },
@@ -135,11 +135,11 @@ export const newSearchRequests = {
 	/** Lets the user choose a row of a dataset file; null if canceled. */
 	chooseProblem: { params: v.object({}), result: v.nullable(formProblemSchema) },
 	/**
-	 * Starts the search. Afterward, the panel closes. The draft is remembered; `split` is the rule to use, also if the user
-	 * left the choice open.
+	 * Starts the search, remembers the draft, and closes the panel. `split` is the step rule to use, even if the user
+	 * did not choose one.
 	 */
 	start: { params: v.object({ draft: searchDraftSchema, split: searchDraftSchema.entries.split }), result: v.null() },
 } as const;
 
-/** The page's state is its own: the panel does not use it. */
+/** The panel does not use the page's state. */
 export const newSearchStateSchema = v.looseObject({});

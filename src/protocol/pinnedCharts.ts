@@ -2,7 +2,7 @@ import * as v from 'valibot';
 
 const metricName = v.pipe(v.string(), v.minLength(1), v.maxLength(1000));
 
-/** A chart that stays at the top of comparisons and dashboards: a metric by step, or by another metric. */
+/** A chart pinned to the top of comparisons and dashboards: a metric against the step or another metric. */
 export const pinnedChartSchema = v.object({ x: v.nullable(metricName), y: metricName });
 export type PinnedChart = v.InferOutput<typeof pinnedChartSchema>;
 

@@ -18,7 +18,7 @@ export const pipelineStatuses = ['starting', 'running', 'finished', 'stopped', '
  */
 export type PipelineStatus = (typeof pipelineStatuses)[number];
 
-/** Number of stages that run at the same time. */
+/** Number of stages running at the same time. */
 export const parallelSchema = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(16));
 
 export const stageStatuses = ['waiting', 'running', 'finished', 'skipped', 'failed', 'stopped'] as const;
@@ -67,7 +67,10 @@ export const stageStateSchema = v.looseObject({
 	skipped: v.optional(v.string()),
 	/** Total active time in seconds, across all attempts. */
 	spent: v.optional(v.number()),
-	/** What a stage with all its inputs waits for: memory, or the end of all other stages because its need is unknown. */
+	/**
+	 * What a stage whose inputs are ready is waiting for: memory, or the end of all other stages because its memory use
+	 * is unknown.
+	 */
 	wait: v.optional(v.picklist(['memory', 'alone'])),
 	/** Why the stage was ended early. */
 	cut: v.optional(v.string()),

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { pipelineStatuses, stageStatuses } from './pipeline.ts';
 
 /*
- * Messages between the panel with the graph of a pipeline and its webview, in the envelope of webviewMessages.ts. Each
+ * Messages between the pipeline graph panel and its webview, in the envelope of webviewMessages.ts. Each
  * event contains the whole pipeline.
  */
 
@@ -25,7 +25,7 @@ export const graphStageSchema = v.object({
 	accuracy: v.nullable(v.number()),
 	/** Active time in seconds. */
 	seconds: v.nullable(v.number()),
-	/** Why the stage waits, was skipped, ended early, or failed. */
+	/** Why the stage is waiting, was skipped, ended early, or failed. */
 	why: v.nullable(text),
 	/** Whether there is something to open. */
 	opens: v.boolean(),
@@ -41,7 +41,7 @@ export const pipelineGraphEventSchema = v.variant('type', [
 		status: v.picklist(pipelineStatuses),
 		stages: v.array(graphStageSchema),
 	}),
-	/** The folder is not a pipeline, or is no longer one. */
+	/** The folder does not contain a pipeline, or no longer does. */
 	v.object({ type: v.literal('missing'), folder: v.pipe(v.string(), v.maxLength(4096)) }),
 ]);
 export type PipelineGraphEvent = v.InferOutput<typeof pipelineGraphEventSchema>;
@@ -59,7 +59,7 @@ export type PipelineGraphCommand = v.InferOutput<typeof pipelineGraphCommandSche
 
 export const pipelineGraphRequests = {} as const;
 
-/** The part of a saved state that the panel trusts. */
+/** Part of the saved state that the panel uses. */
 export const pipelineGraphStateSchema = v.looseObject({
 	folder: v.pipe(v.string(), v.minLength(1), v.maxLength(4096)),
 });

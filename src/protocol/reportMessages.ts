@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 
 /*
- * Messages between the panel of a report and its webview, in the envelope of webviewMessages.ts. A report is a Markdown
+ * Messages between the report panel and its webview, in the envelope of webviewMessages.ts. A report is a Markdown
  * file whose citations (`rl://`) are checked by the MCP server's `check_citations`.
  */
 
@@ -19,7 +19,7 @@ export const checkedCitationSchema = v.object({
 	address: v.string(),
 	line: v.number(),
 	status: v.picklist(citationStatuses),
-	/** Quoted numbers that the data does not contain. */
+	/** Quoted numbers that are not in the data. */
 	wrong: v.array(v.string()),
 	/** Values in the data. */
 	data: v.array(v.object({ name: v.string(), value: v.number() })),
@@ -30,7 +30,7 @@ export type ReportCitation = v.InferOutput<typeof checkedCitationSchema>;
 
 export const reportEventSchema = v.variant('type', [
 	v.object({ type: v.literal('report'), path, name: message, text: v.pipe(v.string(), v.maxLength(longestReport)) }),
-	/** The citations in the order of the text. */
+	/** Citations in text order. */
 	v.object({ type: v.literal('checked'), citations: v.array(checkedCitationSchema) }),
 	/** The citations could not be checked. */
 	v.object({ type: v.literal('unchecked'), message }),
@@ -54,5 +54,5 @@ export const reportRequests = {
 	},
 } as const;
 
-/** The part of a saved state that the panel trusts. */
+/** Part of the saved state that the panel uses. */
 export const reportStateSchema = v.object({ path });

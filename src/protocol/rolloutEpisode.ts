@@ -8,7 +8,7 @@ import { episodeErrorSchema, toolCallSchema } from './episode.ts';
  * (start, end, end exclusive).
  */
 export const rolloutEpisodeSchema = v.looseObject({
-	/** Number of tool calls, and how many of them the environment answered with an error. */
+	/** Number of tool calls, and how many of them resulted in an error. */
 	calls: v.optional(v.number()),
 	failures: v.optional(v.number()),
 	/** Why the episode ended; `length` if the completion reached its token limit. */

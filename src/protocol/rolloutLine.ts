@@ -36,7 +36,9 @@ export const rolloutLineSchema = v.looseObject({
 			oldLogprob: v.optional(numbers),
 			refLogprob: v.optional(numbers),
 			entropy: v.optional(numbers),
-			/** Number of updates before the weights that generated each token. Present if they can be stale. */
+			/**
+			 * Version (number of updates) of the weights that generated each token. Present if weights can be stale.
+			 */
 			version: v.optional(numbers),
 			/** Present if the trainer records per-token advantages. */
 			advantage: v.optional(numbers),

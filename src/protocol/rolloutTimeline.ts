@@ -1,7 +1,10 @@
 import * as v from 'valibot';
 import { decode } from './decode.ts';
 
-/** What a rollout was doing: the model generated, a tool ran, it waited (such as for a server), or it was scored. */
+/**
+ * Kind of activity: the model was generating, a tool was running, the rollout was waiting (such as for a server), or it
+ * was being scored.
+ */
 export const timelineKinds = ['generation', 'tool', 'waiting', 'scoring', 'other'] as const;
 export type TimelineKind = (typeof timelineKinds)[number];
 
@@ -12,7 +15,7 @@ export type TimelineKind = (typeof timelineKinds)[number];
 export const rolloutTimelineSchema = v.array(
 	v.looseObject({
 		kind: v.picklist(timelineKinds),
-		/** The trainer's name: a model, a tool, a scorer. */
+		/** Name recorded by the trainer, such as that of a model, tool or scorer. */
 		name: v.string(),
 		/** Seconds since the start of the rollout. */
 		start: v.number(),
@@ -20,7 +23,7 @@ export const rolloutTimelineSchema = v.array(
 		seconds: v.nullable(v.number()),
 		/** Number of generated tokens. */
 		tokens: v.optional(v.number()),
-		/** Seconds of it that were spent waiting, such as for a rate limit. */
+		/** Seconds spent waiting during the activity, such as for a rate limit. */
 		waited: v.optional(v.number()),
 		/** Why the activity failed. */
 		error: v.optional(v.string()),

@@ -113,13 +113,13 @@ export const turnSchema = v.object({
 	callId: v.nullable(v.string()),
 });
 
-/** What is known about a message with tool calls, beyond the messages themselves. */
+/** Data about a message with tool calls, in addition to the messages themselves. */
 export const madeTurnSchema = v.object({
-	/** Index of the message; null if the calls are in no message. */
+	/** Index of the message; null if the calls are not in a message. */
 	message: nullableNumber,
 	reward: nullableNumber,
 	seconds: nullableNumber,
-	/** One entry per call of the message. */
+	/** One entry per call in the message. */
 	calls: v.array(
 		v.object({
 			name: v.string(),
@@ -128,7 +128,7 @@ export const madeTurnSchema = v.object({
 			result: nullableNumber,
 			/** null if there is no result. */
 			failed: v.nullable(v.boolean()),
-			/** The result, if it is in no message. */
+			/** The result, if it is not in a message. */
 			content: v.nullable(v.string()),
 		}),
 	),

@@ -52,7 +52,7 @@ export const comparedRunSchema = v.object({
 	loaded: v.boolean(),
 	/** Number of metrics omitted because there are too many. */
 	droppedNames: count,
-	/** Number shared by runs whose recipes differ only in the seed; null if no other run is like this one. */
+	/** Number shared by runs whose recipes differ only in the seed; null if there is no other such run. */
 	seedGroup: v.nullable(count),
 });
 export type ComparedRun = v.InferOutput<typeof comparedRunSchema>;

@@ -3,9 +3,9 @@ import { comparedRuns } from './comparedRuns.ts';
 import { runStatuses } from './runRecord.ts';
 
 /*
- * Messages between the panel with the table of runs and its webview, in the envelope of webviewMessages.ts. The panel
- * answers `ready` with all rows as far as they are known, then sends rows again as their recipes and metrics are read and
- * as runs change. Every event is self-contained.
+ * Messages between the run table panel and its webview, in the envelope of webviewMessages.ts. The panel responds to
+ * `ready` with all rows and the data known so far, then resends rows when their recipes and metrics have been read or
+ * their runs change. Every event is self-contained.
  */
 
 const path = v.pipe(v.string(), v.minLength(1), v.maxLength(4096));
@@ -31,7 +31,7 @@ export const runTableRowSchema = v.object({
 	tags: v.array(text),
 	/** Latest value of each metric. */
 	metrics: v.record(v.string(), v.number()),
-	/** Values of the recipe by path, such as `stages[1].learning_rate`. */
+	/** Recipe values by path, such as `stages[1].learning_rate`. */
 	recipe: v.record(v.string(), scalar),
 });
 export type RunTableRow = v.InferOutput<typeof runTableRowSchema>;

@@ -14,7 +14,7 @@ export interface ChatToolCall {
 	readonly function: { readonly name: string; readonly arguments: string };
 }
 
-/** A message of a scored conversation, with every field that its trainer or dataset gives it, such as `tool_calls`. */
+/** A message of a scored conversation, with all fields from its trainer or dataset, such as `tool_calls`. */
 export interface ScoredMessage {
 	readonly role: string;
 	readonly content: string | null;
@@ -24,7 +24,7 @@ export interface ScoredMessage {
 /** One row of a scored batch, as a reward function sees it. */
 export interface ScoreRow {
 	readonly prompt: string;
-	/** Text of the completion; if `messages` is set, rewards get the last message of the policy instead. */
+	/** Text of the completion; if `messages` is set, rewards get the policy's last message instead. */
 	readonly completion: string;
 	readonly answer: unknown;
 	/** The dataset row, or the generated problem's public fields. */

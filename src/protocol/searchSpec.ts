@@ -82,7 +82,7 @@ export const toolSpecSchema = v.variant('use', [
 export type ToolSpec = v.InferOutput<typeof toolSpecSchema>;
 export type ToolSpecOf<K extends ToolSpec['use']> = Extract<ToolSpec, { readonly use: K }>;
 
-/** The environment of a search over episodes: a file, a package (folder or name) or a server's address. */
+/** Environment for a search over episodes: a file, a package (folder or name), or a server address. */
 export const searchEnvironmentSchema = v.object({
 	file: v.optional(text),
 	package: v.optional(text),

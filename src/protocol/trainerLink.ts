@@ -331,9 +331,9 @@ export const trainerLinkMethods = {
 		result: v.object({ value: v.optional(v.nullable(v.number())), error: v.optional(episodeErrorSchema) }),
 	},
 	/**
-	 * Reports that more episodes of a batch failed than the recipe tolerates. The driver pauses the run and answers with
-	 * orders, which the trainer follows as at a gate, with all state as it was before this batch. After `continue`, it
-	 * plays the same batch again.
+	 * Reports that more episodes in a batch failed than the recipe tolerates. The driver pauses the run and answers
+	 * with orders, which the trainer follows as at a gate, with its state restored to before this batch. After
+	 * `continue`, it plays the same batch again.
 	 */
 	'environment/failed': {
 		params: v.object({

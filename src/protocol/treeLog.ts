@@ -139,7 +139,10 @@ export const treeEventSchema = v.variant('t', [
 		fresh: v.optional(v.boolean()),
 		/** Who created the node: `person` if a user wrote or forced it. */
 		by: v.optional(v.picklist(['policy', 'person']), 'policy'),
-		/** Number of characters at the start of the text that the policy wrote; the results of its calls follow. */
+		/**
+		 * Number of characters at the start of the text that were written by the policy; the results of its calls
+		 * follow.
+		 */
 		written: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
 		/** Short name for nodes whose text is not suitable for display in the tree. */
 		label: v.optional(text),

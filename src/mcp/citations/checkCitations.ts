@@ -6,10 +6,10 @@ import { addressFacts, type Fact, type FactContext } from './addressFacts.ts';
 
 /**
  * - `ok`: the address resolves, and the data contains every quoted number
- * - `no-number`: the address resolves, and the text quotes no number from it
+ * - `no-number`: the address resolves, but the text does not quote a number from it
  * - `different`: the data does not contain a quoted number
  * - `no-data`: the data has no numbers, or does not record them, so a quoted number cannot be checked
- * - `unresolved`: nothing is at the address, or it cannot be read
+ * - `unresolved`: the address does not exist or cannot be read
  * - `malformed`: not an address
  */
 export type CitationStatus = 'ok' | 'no-number' | 'different' | 'no-data' | 'unresolved' | 'malformed';

@@ -8,11 +8,11 @@ export const checkCitationsTool = defineTool({
 	name: 'check_citations',
 	title: 'Check citations',
 	description:
-		'Check the rl:// citations of a Markdown text: whether each address resolves, and whether the number quoted next to it is what the data says. Call it before you hand over a report.',
+		'Check the rl:// citations in a Markdown text: whether each address resolves, and whether the number quoted next to it matches the data. Call it before you submit a report.',
 	input: v.object({
 		text: input.text('Markdown text.', 500_000),
 		only_problems: v.optional(
-			input.described(v.boolean(), 'Whether to list only citations that do not resolve or quote another number.'),
+			input.described(v.boolean(), 'Whether to list only citations that do not resolve or quote a wrong number.'),
 			false,
 		),
 		limit: input.limit(100),

@@ -54,7 +54,7 @@ export const resumeRunTool = defineAction({
 	name: 'resume_run',
 	title: 'Resume a run',
 	description:
-		'Resume a stopped or crashed run from its newest checkpoint, or continue a paused one. Fails for runs with code that this user has not started.',
+		'Resume a stopped or crashed run from its newest checkpoint, or continue a paused one. Fails for runs that contain code and were not started by this user.',
 	effect: 'control',
 	input: v.object({ run: input.run }),
 	async run({ run: named }, { runs, signal, actions }) {
@@ -101,7 +101,7 @@ export const stopRunTool = defineAction({
 	},
 });
 
-/** Reads the state of a run that has an engine. Fails with `invalid` if it has none. */
+/** Reads the state of a run with a running engine. Fails with `invalid` if it has none. */
 async function running({ name, folder }: KnownRun) {
 	const state = await readRunState(folder);
 	if (claimsLife(state)) return state;

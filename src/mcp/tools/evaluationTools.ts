@@ -21,7 +21,7 @@ export const listEvaluationsOfRun = defineTool({
 	name: 'list_evaluations',
 	title: 'List evaluations',
 	description:
-		'List the evaluations of a run: those during training with accuracy and confidence interval, and those of its checkpoints with pass@k and cons@k.',
+		'List the evaluations of a run: evaluations during training with accuracy and confidence interval, and checkpoint evaluations with pass@k and cons@k.',
 	input: v.object({ run: input.run, limit: input.limit(50), cursor: input.cursor }),
 	async run({ run: named, limit, cursor }, { runs }) {
 		const { run, content } = await runs.open(named);
@@ -43,7 +43,7 @@ export const listEvaluationsOfRun = defineTool({
 });
 
 async function checkpointEvaluation(run: string, { path, file, step }: ListedEvaluation) {
-	// Written by this product, but the folder can come from someone else: show it as it is, or not at all.
+	// Written by this product, but the folder can come from someone else, so validate it.
 	const report = await readJson(path, evaluationFiles.report).catch(() => null);
 	return {
 		of: 'checkpoint',
@@ -61,7 +61,7 @@ export const readEvaluationSamples = defineTool({
 	name: 'read_evaluation',
 	title: 'Read an evaluation',
 	description:
-		'Read the samples of an evaluation page by page: prompt, completion, expected answer and whether it is correct. Pass name and step for an evaluation during training, or evaluation for one of a checkpoint.',
+		'Read the samples of an evaluation page by page: prompt, completion, expected answer and whether it is correct. Pass name and step for an evaluation during training, or evaluation for a checkpoint evaluation.',
 	input: v.object({
 		run: input.run,
 		name: v.optional(input.text('Name of an evaluation during training.', 200)),
@@ -92,7 +92,7 @@ export const readEvaluationSamples = defineTool({
 			return { run: run.name, evaluation, address, ...page, items };
 		}
 		if (name === undefined || step === undefined) {
-			throw new Failure('invalid', 'No evaluation is named.', 'Pass name and step, or evaluation.');
+			throw new Failure('invalid', 'No evaluation was specified.', 'Pass name and step, or evaluation.');
 		}
 		if (!(await content.evaluations()).some((one) => one.name === name && one.step === step)) {
 			throw unknownEvaluation(run.name, `${name} at step ${step}`);

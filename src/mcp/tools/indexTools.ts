@@ -34,7 +34,7 @@ const addressOf = (known: readonly KnownRun[], { run, split, step, group, index 
 export const query = defineTool({
 	name: 'query',
 	title: 'Query rollouts and metrics with SQL',
-	description: `Run one read-only DuckDB SELECT on the rollout index views: ${indexViews.map(({ name }) => name).join(', ')}. "DESCRIBE rollouts" lists the columns of a view. Use LIMIT and OFFSET for pagination. Rows with run, split, step, group_id and index get addresses. The first query of a run reads all of its rollouts, which can take minutes: pass runs to read only those.`,
+	description: `Run one read-only DuckDB SELECT on the rollout index views: ${indexViews.map(({ name }) => name).join(', ')}. "DESCRIBE rollouts" lists the columns of a view. Use LIMIT and OFFSET for pagination. Rows with run, split, step, group_id and index get addresses. The first query on a run reads all of its rollouts, which can take minutes; pass runs to read only those.`,
 	input: v.object({
 		sql: input.text('SQL statement.', 20_000),
 		runs: named,
@@ -44,7 +44,7 @@ export const query = defineTool({
 		const known = await chosen(runs, names);
 		const unread = await runs.updateIndex(known, { signal, progress });
 		const [first] = unread;
-		// A run that was named must be readable; otherwise, the others can still be queried.
+		// Explicitly requested runs must be readable; otherwise, skip unreadable runs.
 		if (names !== undefined && first !== undefined) throw first.failure;
 		const index = await runs.index();
 		const { columns, rows, truncated, refs, millis } = await index.sql({ sql, limit, timeoutMs }, signal);
@@ -62,7 +62,7 @@ export const query = defineTool({
 	},
 });
 
-/** Names runs of which only some rollouts are in the index, because an earlier call was canceled. */
+/** Lists runs that are only partly indexed because an earlier call was canceled. */
 async function indexedRuns(index: RolloutIndex, known: readonly KnownRun[]) {
 	const { runs } = await index.status();
 	const partial = runs.filter(({ state, rollouts }) => state !== 'ready' && rollouts > 0);

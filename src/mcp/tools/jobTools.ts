@@ -9,7 +9,7 @@ import { defineAction } from '../tool.ts';
 const job = input.text('Job, as returned by start_search or start_evaluation.', 100);
 const maxWait = 300;
 
-/** A job in the form of an answer. */
+/** A job as returned to clients. */
 export function shownJob({ id, kind, subject, started, state, progress, result, failure }: Job): object {
 	return {
 		...{ job: id, kind, ...subject, state },
@@ -35,14 +35,14 @@ export const listJobs = defineAction({
 export const readJob = defineAction({
 	name: 'read_job',
 	title: 'Read a job',
-	description: `Read the state, progress and result of a search or evaluation. wait_seconds waits for its end, with progress notifications. Canceling the call does not stop the job; stop_job does.`,
+	description: `Read the state, progress and result of a search or evaluation. wait_seconds waits until it ends, with progress notifications. Canceling the call does not stop the job; stop_job does.`,
 	effect: 'watch',
 	input: v.object({
 		job,
 		wait_seconds: v.optional(
 			input.described(
 				v.pipe(v.number(), v.minValue(0), v.maxValue(maxWait)),
-				`Maximum time to wait for the end of the job, at most ${maxWait}.`,
+				`Maximum time to wait for the job to end, at most ${maxWait}.`,
 			),
 			0,
 		),
@@ -62,13 +62,13 @@ export const stopJob = defineAction({
 	name: 'stop_job',
 	title: 'Stop a job',
 	description:
-		'Stop a search or evaluation and return what it has found so far. An evaluation that is started again with the same settings continues.',
+		'Stop a search or evaluation and return what it has found so far. Starting an evaluation again with the same settings continues it.',
 	effect: 'control',
 	input: v.object({ job }),
 	run: async ({ job: id }, { actions }) => shownJob(await actions.jobs.stop(id)),
 });
 
-/** Progress of a job as numbers: questions of an evaluation, nodes of a search. */
+/** Progress of a job in questions (evaluation) or nodes (search). */
 function stepsOf({ progress, kind }: Job): { done: number; total: number; message: string } {
 	const { done, total } = { done: 0, total: 0, ...progress };
 	if (kind === 'search') return { done, total, message: `Searching: ${formatCounted(done, 'node')}` };

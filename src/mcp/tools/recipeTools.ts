@@ -41,7 +41,7 @@ export const checkRecipe = defineTool({
 
 async function recipeText({ text, path }: { text?: string | undefined; path?: string | undefined }, runs: Runs) {
 	if ((text === undefined) === (path === undefined)) {
-		throw new Failure('invalid', 'A recipe must be either text or a file.', 'Pass text or path.');
+		throw new Failure('invalid', 'Pass the recipe either as text or as a file.', 'Pass text or path.');
 	}
 	if (text !== undefined) return text;
 	const file = await runs.fileWithin(path as string);
@@ -64,7 +64,7 @@ export const readRecipe = defineTool({
 	}),
 	async run({ run: named, path, keys, limit, cursor }, { runs }) {
 		if ((named === undefined) === (path === undefined)) {
-			throw new Failure('invalid', 'A recipe belongs to a run or is a file.', 'Pass run or path.');
+			throw new Failure('invalid', 'Specify either a run or a recipe file.', 'Pass run or path.');
 		}
 		const run = named === undefined ? null : await runs.find(named);
 		const text = run === null ? await recipeText({ path }, runs) : await readRunRecipe(run.folder);
@@ -94,7 +94,7 @@ export const explainRecipeKey = defineTool({
 		if (found.length > 0) return { key, ...pageOf(found, cursor, limit) };
 		const names = [...new Set(recipeKeyPaths().map((path) => path.split('.').at(-1) as string))];
 		const hint = didYouMean(key.split('.').at(-1) ?? key, names);
-		const message = `No recipe key is named "${key}".${hint === null ? '' : ` ${hint}`}`;
+		const message = `There is no recipe key "${key}".${hint === null ? '' : ` ${hint}`}`;
 		throw new Failure('missing', message, 'docs/recipe.md lists all keys.');
 	},
 });

@@ -19,16 +19,16 @@ export const writeReportTool = defineAction({
 	name: 'write_report',
 	title: 'Write a report',
 	description:
-		'Write a report on a run as Markdown, with an rl:// citation after each number. A paragraph that is only ![TITLE](rl://RUN/metric/NAME) is drawn as a chart in the editor. Every citation must resolve and every number must be what the data says; otherwise nothing is written, and the problems are listed. The report is stored with the run, or in the user data folder for runs of other trainers.',
+		'Write a report on a run as Markdown, with an rl:// citation after each number. A paragraph that is only ![TITLE](rl://RUN/metric/NAME) is drawn as a chart in the editor. Every citation must resolve and every number must match the data; otherwise, nothing is written and the problems are listed. The report is stored with the run, or in the user data folder for runs from other trainers.',
 	effect: 'write',
 	input: v.object({
 		run: input.run,
 		name: input.described(
 			v.pipe(v.string(), v.regex(/^[A-Za-z0-9][\w-]{0,80}$/)),
-			'File name without an ending: letters, digits, "-" and "_".',
+			'File name without an extension: letters, digits, "-" and "_".',
 		),
 		text: input.text('Markdown text.', 500_000),
-		replace: v.optional(input.described(v.boolean(), 'Whether to replace an existing report of this name.'), false),
+		replace: v.optional(input.described(v.boolean(), 'Whether to replace an existing report with this name.'), false),
 	}),
 	async run({ run: named, name, text, replace }, context) {
 		const { run, content } = await context.runs.open(named);
@@ -36,7 +36,7 @@ export const writeReportTool = defineAction({
 		if (citations.length === 0) {
 			throw new Failure(
 				'invalid',
-				'The report cites no data.',
+				'The report does not cite any data.',
 				'Add the rl:// address of its source after each number.',
 			);
 		}
@@ -80,6 +80,6 @@ function unsound(citations: readonly CheckedCitation[]): Failure {
 	return new Failure(
 		'invalid',
 		`${formatCounted(problems.length, 'citation')} of ${citations.length} did not pass the check, so nothing was written: ${listed.join('; ')}${more}`,
-		'Correct them, check the text with check_citations, and write it again.',
+		'Fix them, check the text with check_citations, and write the report again.',
 	);
 }

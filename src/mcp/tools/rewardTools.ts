@@ -117,7 +117,7 @@ async function rowsOf(on: 'data' | 'cases' | 'rollouts', run: string | undefined
 	return { kind: 'rollouts', run: (await runs.find(run)).folder };
 }
 
-/** Returns an error with its message, which the reward's code can choose. */
+/** Returns an error with its message, which the reward's code controls. */
 const shownError = ({ kind, message, line }: NonNullable<VerifiedRow['error']>) => ({
 	...{ kind, message: quote(message, 1000) },
 	...(line === undefined ? {} : { line }),
@@ -229,7 +229,7 @@ export const compareRewardsTool = defineAction({
 			'HEAD',
 		),
 		reward,
-		batches: v.optional(input.described(input.whole(1, 200), 'Number of latest generation batches.'), 10),
+		batches: v.optional(input.described(input.whole(1, 200), 'Number of most recent generation batches.'), 10),
 		characters: input.characters,
 		limit: input.limit(20),
 		cursor: input.cursor,

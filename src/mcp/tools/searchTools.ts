@@ -14,10 +14,10 @@ const maxNotes = 50;
 
 const place = {
 	run: v.optional(
-		input.described(v.pipe(v.string(), v.maxLength(4096)), 'Run of the search. Omit it for other files.'),
+		input.described(v.pipe(v.string(), v.maxLength(4096)), 'Run that contains the search. Omit for other files.'),
 	),
 	search: input.text(
-		'Search, as returned by list_searches, or a tree file of another program: absolute path, or relative to a server folder.',
+		'Search, as returned by list_searches, or a tree file from another program: absolute path, or relative to a server folder.',
 	),
 	tree: v.optional(input.described(input.whole(1, 1e9), 'Number of the tree in the file, starting at 1.'), 1),
 };
@@ -73,7 +73,7 @@ const nodeFacts = (tree: SearchTree, node: TreeNode) => ({
 	pruned: node.pruned,
 });
 
-/** Highest value first; nodes without a value are last. */
+/** Sort by descending value, with nodes without a value last. */
 const byValue = (tree: SearchTree) => (a: TreeNode, b: TreeNode) => {
 	const of = (node: TreeNode) => tree.q(node.id) ?? node.score ?? Number.NEGATIVE_INFINITY;
 	const [first, second] = [of(a), of(b)];
@@ -126,7 +126,7 @@ export const readTreeNode = defineTool({
 	name: 'read_tree_node',
 	title: 'Read a tree node',
 	description:
-		'Read a node of a search tree: its whole text, the completion up to it, its path from the root, scores, children, critiques and tool results.',
+		'Read a node of a search tree: its full text, the completion up to it, its path from the root, scores, children, critiques and tool results.',
 	input: v.object({
 		...place,
 		node: input.described(input.whole(0, 1e9), 'Node number.'),

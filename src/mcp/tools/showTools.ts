@@ -10,9 +10,9 @@ export const showInEditor = defineShowing({
 	name: 'show_in_editor',
 	title: 'Show in the editor',
 	description:
-		'Show data to the user in the editor, at once: an address (a metric in the dashboard at a step, a step, group, completion or token range in the rollouts, a tree node, a report), or a comparison of two to eight runs. Pass either address or compare. The user can go back.',
+		'Show data to the user in the editor immediately: an address (a metric in the dashboard at a step, a step, group, completion or token range in the rollouts, a tree node, a report), or a comparison of two to eight runs. Pass either address or compare. The user can go back.',
 	input: v.object({
-		address: v.optional(input.text('rl:// address, as in other answers.')),
+		address: v.optional(input.text('rl:// address, as in other responses.')),
 		compare: v.optional(
 			input.described(
 				v.pipe(v.array(input.run), v.minLength(comparedRuns.min), v.maxLength(comparedRuns.max)),
@@ -27,12 +27,12 @@ export const showInEditor = defineShowing({
 		}
 		if (compare !== undefined) {
 			const folders = await Promise.all(compare.map(async (name) => (await runs.open(name)).content.folder));
-			if (new Set(folders).size < comparedRuns.min) throw new Failure('invalid', 'These are the same run.');
+			if (new Set(folders).size < comparedRuns.min) throw new Failure('invalid', 'The runs are identical.');
 			await editor.show({ show: 'comparison', folders }, signal);
 			return { shown: compare };
 		}
 		const wanted = address as string;
-		// Fails if nothing is there, before the editor opens anything.
+		// Fails before the editor opens anything if the address does not exist.
 		await addressFacts(parseAddress(wanted), context);
 		await editor.show({ show: 'address', address: wanted }, signal);
 		return { shown: wanted };

@@ -28,11 +28,11 @@ export const compareEvaluations = defineTool({
 		'Test whether two evaluations on the same problems differ: exact McNemar test, or sign-flip test with several samples per problem. Returns accuracies, the difference with its 95% interval, the p-value and which one is better at p < 0.05. Pass evaluation for a checkpoint, or name and step for an evaluation during training.',
 	input: v.object({ first: place, second: place }),
 	async run({ first, second }, { runs, signal }) {
-		// Checkpoints' evaluations store a key for each question. Evaluations during training only have prompts.
+		// Checkpoint evaluations store a key for each question; evaluations during training only have prompts.
 		const byPrompt = first.evaluation === undefined || second.evaluation === undefined;
 		const [one, two] = [await read(first, byPrompt, runs, signal), await read(second, byPrompt, runs, signal)];
 		if (one.key === two.key) {
-			throw new Failure('invalid', 'The same evaluation is named twice.', 'Pass different evaluations.');
+			throw new Failure('invalid', 'Both evaluations are the same.', 'Pass different evaluations.');
 		}
 		const compared = comparePaired(pairProblems(countProblems(one.samples), countProblems(two.samples)));
 		const shown = ({ place, address, samples }: Read) => ({ ...place, address, samples: samples.length });
@@ -52,7 +52,7 @@ export const compareEvaluations = defineTool({
 
 interface Read {
 	readonly place: Place;
-	/** The same for the same evaluation. */
+	/** Equal for equal evaluations. */
 	readonly key: string;
 	readonly address: string;
 	readonly samples: readonly ProblemSample[];
@@ -72,7 +72,7 @@ async function read(place: Place, byPrompt: boolean, runs: Runs, signal: AbortSi
 		return { place, key: found.path, address, samples };
 	}
 	if (name === undefined || step === undefined) {
-		throw new Failure('invalid', 'No evaluation is named.', 'Pass name and step, or evaluation.');
+		throw new Failure('invalid', 'No evaluation was specified.', 'Pass name and step, or evaluation.');
 	}
 	if (!(await content.evaluations()).some((one) => one.name === name && one.step === step)) {
 		throw unknown(run.name, `${name} at step ${step}`);

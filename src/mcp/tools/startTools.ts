@@ -47,13 +47,13 @@ const samplingOf = (temperature: number, max_tokens: number | undefined) => ({
 });
 const dataset = v.optional(input.text('Dataset file: absolute path, or relative to a server folder.'));
 
-/** Default limits of a search. A client can raise them. */
+/** Default search limits, which clients can raise. */
 const defaultSeconds = 300;
 const defaultTokens = 200_000;
 /** Interval between progress reports of a search, in milliseconds. */
 const reportMs = 500;
 
-/** Does work with policies of its own, which are closed afterwards. */
+/** Runs a task with its own policies, which are closed afterward. */
 async function withPolicies<T>(
 	{ engine }: ActionContext,
 	run: KnownRun,
@@ -67,13 +67,16 @@ async function withPolicies<T>(
 	}
 }
 
-/** Fails with `unsupported` for runs of other trainers, whose checkpoints are not read and folders not written. */
+/**
+ * Fails with `unsupported` for runs from other trainers, because their checkpoints cannot be read and their folders are
+ * not modified.
+ */
 async function requireOwn({ name, folder }: KnownRun): Promise<void> {
 	if (await isRunFolder(folder)) return;
 	throw new Failure(
 		'unsupported',
-		`${name} is a run of another trainer.`,
-		'Use a run with checkpoints of Reasoning Lab.',
+		`${name} was written by another trainer.`,
+		'Use a run with Reasoning Lab checkpoints.',
 	);
 }
 
@@ -81,7 +84,7 @@ export const startSearchTool = defineAction({
 	name: 'start_search',
 	title: 'Start a search',
 	description:
-		'Search for the answer to one problem with a checkpoint of a run and return at once. read_job returns progress and result, read_tree the nodes. The log is stored with the run. Uses the device, and runs the code of a reward file if one is given.',
+		'Search for the answer to one problem with a checkpoint of a run and return at once. read_job returns progress and the result, and read_tree returns the nodes. The log is stored with the run. Uses the device, and runs the code of a reward file if one is given.',
 	effect: 'control',
 	input: v.object({
 		run: input.run,
@@ -156,7 +159,7 @@ export const startSearchTool = defineAction({
 				throw error;
 			}),
 		);
-		// The call fails if the search cannot start, and stops it if it is canceled before that.
+		// The call fails if the search cannot start. If canceled before then, it stops the search.
 		await unlessAborted(started.promise, signal).catch((error: unknown) => {
 			void actions.jobs.stop(job.id);
 			throw error;
@@ -185,7 +188,7 @@ async function problemOf(
 	runs: Runs,
 ) {
 	if ((problem === undefined) === (dataset === undefined)) {
-		throw new Failure('invalid', 'A problem is either a text or a dataset row.', 'Pass problem or dataset.');
+		throw new Failure('invalid', 'Specify the problem as either text or a dataset row.', 'Pass problem or dataset.');
 	}
 	if (problem !== undefined) return { prompt: problem, answer: answer ?? null, row: {} };
 	const read = await readProblemRow(await runs.fileWithin(dataset as string), row);
@@ -197,7 +200,7 @@ async function scorerOf(
 	runs: Runs,
 ) {
 	if (guide !== undefined && reward !== undefined) {
-		throw new Failure('invalid', 'A search has one scorer.', 'Pass guide or reward.');
+		throw new Failure('invalid', 'A search can only have one scorer.', 'Pass guide or reward.');
 	}
 	if (reward === undefined) return guide === undefined ? null : { use: guide };
 	return {
@@ -211,7 +214,7 @@ export const startEvaluationTool = defineAction({
 	name: 'start_evaluation',
 	title: 'Start an evaluation',
 	description:
-		'Evaluate a checkpoint of a run on a dataset or on the held-out problems of the run and return at once. read_job returns progress and accuracy; compare_evaluations tests two of them. Results are stored with the run, and an evaluation with the same settings is continued. Uses the device.',
+		'Evaluate a checkpoint of a run on a dataset or on the held-out problems of the run and return at once. read_job returns progress and accuracy; compare_evaluations tests two of them. Results are stored with the run, and an unfinished evaluation with the same settings is continued. Uses the device.',
 	effect: 'control',
 	input: v.object({
 		run: input.run,

@@ -31,7 +31,7 @@ const clippingTypes: readonly unknown[] = ['grpo', 'bnpo', 'dr_grpo', 'dapo', 'l
 export const rewardScales = ['group', 'batch', 'none'] as const;
 export type ScaleRewards = (typeof rewardScales)[number];
 
-/** How the advantage of a completion follows from the rewards of its group. */
+/** How advantages are computed from the rewards of a group. */
 export const advantageEstimators = ['grpo', 'maxrl', 'pass_at_k'] as const;
 export type AdvantageEstimator = (typeof advantageEstimators)[number];
 
@@ -93,7 +93,7 @@ const vespoOnly = { lacking: onlyFor(['vespo'], '"vespo"') };
 /** Loss types with a fixed level of importance ratios. */
 const ownLevel: readonly unknown[] = ['vespo', 'gmpo', 'dppo_tv', 'dppo_kl'] satisfies LossType[];
 
-/** TRL's options for importance ratios and for the loss types that do not clip them. */
+/** TRL's options for importance ratios and for loss types without clipping. */
 const ratioKeys = {
 	importance_sampling_level: bareKey(
 		choice(
@@ -119,7 +119,7 @@ const ratioKeys = {
 		or: 'none',
 		lacking: onlyFor(clippingTypes, clippingTypes.join(', ')),
 	}),
-	// Resolved recipes contain the default, because TRL 1.13 has another one. Those of earlier runs lack it.
+	// Resolved recipes contain the default, because TRL 1.13 has a different one. Recipes of earlier runs lack it.
 	use_bias_correction_kl: key(
 		flag('Multiply the KL term by the ratio, so that its gradient is unbiased. TRL 1.13 defaults to true.'),
 		(): boolean => false,
@@ -176,15 +176,15 @@ const adaptiveOnly = invalidWhen(
 	'Only used with "use_adaptive_entropy": true. Remove it.',
 );
 
-/** Which tokens are trained on, and the bonus for their entropy. */
+/** Selection of tokens to train on, and their entropy bonus. */
 const tokenKeys = {
 	top_entropy_quantile: bareKey(
-		real('Fraction of the tokens, with the highest entropies, that are trained on. The KL term applies to all.', 0, 1),
+		real('Fraction of tokens to train on, by highest entropy. The KL term applies to all tokens.', 0, 1),
 		{ or: '`1`', lacking: { embedded: perToken } },
 	),
 	clip_cov_ratio: bareKey(
 		real(
-			'Clip-Cov: fraction of the tokens that is excluded at random from those whose advantage and log-probability covary strongly.',
+			'Clip-Cov: fraction of tokens to exclude, chosen at random from those with a high covariance of advantage and log-probability.',
 			0,
 			1,
 		),
@@ -209,7 +209,7 @@ const tokenKeys = {
 	}),
 	kl_cov_ratio: bareKey(
 		real(
-			'KL-Cov: fraction of the tokens, those whose advantage and log-probability covary most, with a penalty for leaving the old policy. Replaces clipping.',
+			'KL-Cov: fraction of tokens, those with the highest covariance of advantage and log-probability, that get a penalty for diverging from the old policy. Replaces clipping.',
 			0,
 			1,
 		),
@@ -234,7 +234,7 @@ const tokenKeys = {
 		),
 	}),
 	entropy_coef: bareKey(
-		real('Weight of the entropy bonus: the mean entropy of the tokens that are trained on, in nats.', 0, 100),
+		real('Weight of the entropy bonus, which is the mean entropy of the trained tokens in nats.', 0, 100),
 		{ or: '`0`', alsoCalled: ['entropy_coeff', 'ent_coef'] },
 	),
 	use_adaptive_entropy: bareKey(
@@ -260,7 +260,7 @@ const tokenKeys = {
 	}),
 	world_model_coeff: bareKey(
 		real(
-			'ECHO: weight of the mean cross-entropy of the tokens that an environment writes, in nats. The paper uses 0.05.',
+			'ECHO: weight of the mean cross-entropy, in nats, of tokens written by the environment. The paper uses 0.05.',
 			0,
 			100,
 		),
@@ -269,7 +269,7 @@ const tokenKeys = {
 			lacking: {
 				pytorch: {
 					when: (value) => value !== 0,
-					say: 'TRL does not train on the tokens of environments. Remove "world_model_coeff", or set "engine": "embedded".',
+					say: 'TRL does not train on tokens written by environments. Remove "world_model_coeff", or set "engine": "embedded".',
 				},
 			},
 		},
@@ -287,7 +287,7 @@ const advantageKeys = {
 		),
 		{ or: '`"grpo"`', alsoCalled: ['adv_estimator'] },
 	),
-	pass_k: bareKey(count('pass_at_k: completions of which the best one counts.', 1, 1024), {
+	pass_k: bareKey(count('pass_at_k: number of completions of which only the best counts.', 1, 1024), {
 		or: '`4`',
 		lacking: invalidWhen(
 			(value, { advantage_estimator, num_generations = 8 }) =>
@@ -314,11 +314,11 @@ const scale_rewards = key(choice(rewardScales, 'Standard deviation by which adva
 	lacking: invalidWhen(
 		(_, { advantage_estimator = 'grpo', multi_objective_aggregation }) =>
 			advantage_estimator !== 'grpo' || multi_objective_aggregation === 'normalize_then_sum',
-		'"scale_rewards" has no effect with "maxrl", "pass_at_k" or "normalize_then_sum", which divide in their own way. Remove it.',
+		'"scale_rewards" has no effect with "maxrl", "pass_at_k" or "normalize_then_sum", which use their own divisor. Remove it.',
 	),
 });
 
-/** Keys that verl has no counterpart for. */
+/** Keys without a counterpart in verl. */
 export const ownLossKeys = Object.keys({ ...ratioKeys, ...samplerKeys, ...tokenKeys, ...advantageKeys }) as (
 	| keyof typeof ratioKeys
 	| keyof typeof samplerKeys

@@ -86,15 +86,12 @@ export const sftStageSchema = stageOf('sft', 'Cold start: supervised fine-tuning
 		},
 	}),
 	demonstrations: bareKey(
-		described(
-			demonstrationsSchema,
-			'In a recipe with an environment, the stage trains on episodes: how they are played.',
-		),
+		described(demonstrationsSchema, 'How to play the episodes to train on, in a recipe with an environment.'),
 		{
 			or: '{}',
 			lacking: {
 				pytorch: {
-					say: 'The pytorch engine plays no demonstrations, because pretrained models can call tools. Remove "demonstrations".',
+					say: 'The pytorch engine does not play demonstrations, because pretrained models can already call tools. Remove "demonstrations".',
 				},
 			},
 		},
@@ -128,9 +125,9 @@ export const distillStageSchema = stageOf(
 		teacher: key(
 			described(
 				group({
-					path: place('file', text('Checkpoint folder from the embedded engine; pytorch: or the folder of a model.')),
+					path: place('file', text('Checkpoint folder from the embedded engine; pytorch: or a model folder.')),
 				}),
-				'A model with the same vocabulary whose probabilities are imitated.',
+				'Model with the same vocabulary whose probabilities are imitated.',
 			),
 			null,
 			{
@@ -145,7 +142,7 @@ export const distillStageSchema = stageOf(
 		),
 		beta: bareKey(
 			real(
-				'pytorch, teacher: divergence to minimize. 0 is the forward KL, 1 the reverse KL, and values between are Jensen-Shannon divergences (GKD).',
+				'pytorch, teacher: divergence to minimize. 0 is the forward KL, 1 is the reverse KL, and values in between are Jensen-Shannon divergences (GKD).',
 				0,
 				1,
 			),

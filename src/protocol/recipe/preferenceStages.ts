@@ -6,7 +6,7 @@ import { batchSize, pairsSchema, updates } from './stageFields.ts';
 
 const pairs = { ...updates, pairs: pairsSchema, batch_size: batchSize('Pairs per update.') };
 
-/** Losses on pairs: values of TRL's DPOConfig, and losses with trainers of their own. */
+/** Losses on pairs: values of TRL's DPOConfig, and losses that have their own trainers. */
 export const preferenceLosses = [
 	'sigmoid',
 	'hinge',
@@ -40,7 +40,7 @@ export const dpoStageSchema = stageOf('dpo', 'Direct preference optimization on 
 			lacking: {
 				embedded: {
 					when: (value) => value !== 'sigmoid',
-					say: 'The embedded engine has the loss of DPO only. Remove "loss_type", or set "engine": "pytorch".',
+					say: 'The embedded engine only supports the DPO loss. Remove "loss_type", or set "engine": "pytorch".',
 				},
 			},
 		},

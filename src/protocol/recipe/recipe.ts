@@ -127,7 +127,7 @@ export const givenModelSchema = group({
 	),
 	revision: bareKey(text('pytorch: branch, tag or commit of a hub model.'), { lacking: ofTorchModels('revision') }),
 	template: bareKey(
-		place('file', text('pytorch: a Jinja file, relative to the recipe, that replaces the chat template of the model.')),
+		place('file', text("pytorch: a Jinja file, relative to the recipe, that replaces the model's chat template.")),
 		{ lacking: ofTorchModels('template') },
 	),
 });
@@ -140,7 +140,7 @@ export const modelSchema = v.union(
 const tagPair = (words: string) => described(v.tuple([v.string(), v.string()], 'must be ["open", "close"]'), words);
 const ofCalls = (name: string) => ({
 	pytorch: {
-		say: `"${name}" applies to the embedded engine; the chat template of a pytorch model has its own. Remove it.`,
+		say: `"${name}" applies to the embedded engine; a pytorch model's chat template has its own. Remove it.`,
 	},
 });
 
@@ -159,11 +159,11 @@ export const templateSchema = v.union(
 			}),
 			think: v.nullable(v.tuple([v.string(), v.string()], 'must be ["open", "close"] or null')),
 			answer: v.nullable(v.tuple([v.string(), v.string()], 'must be ["open", "close"] or null')),
-			call: bareKey(tagPair('embedded: tags of a tool call, in a recipe with an environment.'), {
+			call: bareKey(tagPair('embedded: tags around tool calls, in a recipe with an environment.'), {
 				or: '["<call>", "</call>"]',
 				lacking: ofCalls('call'),
 			}),
-			result: bareKey(tagPair("embedded: tags of the environment's answer to a tool call."), {
+			result: bareKey(tagPair("embedded: tags around the environment's answers to tool calls."), {
 				or: '["<result>", "</result>"]',
 				lacking: ofCalls('result'),
 			}),

@@ -1,7 +1,7 @@
 import { choice, count, flag, real } from './recipeFields.ts';
 import { bareKey, type KeyFacts, type Lack } from './recipeKey.ts';
 
-/** How a ratio is kept within its bounds, and whether it is that of a token or of a completion. */
+/** How ratios are kept within bounds, and whether they are per token or per completion. */
 export const correctionModes = ['token_truncate', 'token_mask', 'sequence_truncate', 'sequence_mask'] as const;
 export type CorrectionMode = (typeof correctionModes)[number];
 
@@ -22,11 +22,11 @@ const correctedInBoth: NonNullable<KeyFacts['lacking']> = {
 };
 const perCompletionModes: readonly unknown[] = ['sequence_truncate', 'sequence_mask'] satisfies CorrectionMode[];
 
-/** Sampling with older weights, or with another engine, and the correction for it. */
+/** Sampling with older weights or another engine, and the correction for the difference. */
 export const samplerKeys = {
 	max_staleness: bareKey(
 		count(
-			'Samples while training: maximum number of updates between the weights that sampled a batch and its first update. 0 alternates between sampling and training.',
+			'Sample while training: maximum number of updates between the weights that sampled a batch and its first update. 0 alternates between sampling and training.',
 			0,
 			1024,
 		),
@@ -36,7 +36,7 @@ export const samplerKeys = {
 				embedded: {
 					when: (value, { steps_per_generation = 1, num_iterations = 1 }) =>
 						value !== 0 && Number(value) < Number(steps_per_generation) * Number(num_iterations),
-					say: 'Batches are sampled whole, so "max_staleness" must be at least the number of updates per batch, "steps_per_generation" x "num_iterations". Raise it, or set it to 0.',
+					say: 'Batches are sampled as a whole, so "max_staleness" must be at least the number of updates per batch, "steps_per_generation" x "num_iterations". Raise it, or set it to 0.',
 				},
 				pytorch: {
 					when: (value) => value !== 0,
@@ -54,7 +54,7 @@ export const samplerKeys = {
 	vllm_importance_sampling_mode: bareKey(
 		choice(
 			correctionModes,
-			'Ratios of tokens or of completions, clipped to their bounds ("truncate", TIS), or left out if out of bounds ("mask"; "token_mask" with two bounds is IcePop).',
+			'Ratios per token or per completion, clipped to their bounds ("truncate", TIS), or excluded if out of bounds ("mask"; "token_mask" with two bounds is IcePop).',
 		),
 		{
 			or: '`"sequence_mask"`; with vespo in the embedded engine `"token_truncate"`',
@@ -64,7 +64,7 @@ export const samplerKeys = {
 						correctionOff(stage) ||
 						(stage.loss_type === 'vespo' && perCompletionModes.includes(value)) ||
 						(stage.loss_type === 'gmpo' && !perCompletionModes.includes(value)),
-					say: 'Requires "vllm_importance_sampling_correction": true; "vespo" takes ratios of tokens, and "gmpo" those of completions. Remove or change it.',
+					say: 'Requires "vllm_importance_sampling_correction": true; "vespo" uses ratios per token, and "gmpo" ratios per completion. Remove or change it.',
 				},
 				pytorch: correctedInBoth.pytorch as Lack,
 			},

@@ -76,7 +76,7 @@ test('export-environment reports what does not work in the target', limit, async
 	assert.match(ended.stdout, /^Guess: warning: TRL does not read done/m);
 	for (const [args, message] of [
 		[['guess.env.py', 'other'], /--to is required/],
-		[['guess.env.py', 'rows2.jsonl', '--to', 'rows'], /has no rows of its own/],
+		[['guess.env.py', 'rows2.jsonl', '--to', 'rows'], /does not provide rows/],
 	] as const) {
 		const refused = await place.call('export-environment', ...args);
 		assert.equal(refused.status, 2, refused.stderr);
@@ -90,7 +90,7 @@ test('export-environment does not overwrite its own files', limit, async (contex
 	await place.write('guess.env.py', `from train import hint\n${guessing}`);
 	const ended = await place.call('export-environment', 'guess.env.py', 'out', '--to', 'trl');
 	assert.equal(ended.status, 2, ended.stdout);
-	assert.match(ended.stderr, /has a file train\.py, and so has the export/);
+	assert.match(ended.stderr, /Both the environment and the export have a file named train\.py/);
 	await assert.rejects(readdir(join(place.folder, 'out')), /ENOENT/);
 });
 

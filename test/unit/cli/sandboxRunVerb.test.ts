@@ -47,7 +47,7 @@ describe('sandbox-run', () => {
 		assert.ok(loops?.end === 'wall' || loops?.end === 'cpu', String(loops?.end));
 		assert.equal(node?.stdout, '2\n');
 		assert.match(String(torn?.error), /not valid JSON/);
-		assert.match(String(outside?.error), /not the name of a file/);
+		assert.match(String(outside?.error), /not a file name/);
 		assert.match(String(shell?.error), /The request is not valid at program/);
 	});
 

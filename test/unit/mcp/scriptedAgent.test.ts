@@ -64,7 +64,7 @@ test('a scripted agent solves five tasks through the tools alone', async (contex
 	for (const [text, why] of [
 		[wrong, /99\.9% does not match the data/],
 		[`${report}See rl://judged/step/99.`, /1 citation of \d+ did not pass.*step 99/],
-		['Everything is fine.', /cites no data/],
+		['Everything is fine.', /does not cite any data/],
 	] as const) {
 		await assert.rejects(agent.call('write_report', { run: 'judged', name: 'wrong', text }), why);
 	}
