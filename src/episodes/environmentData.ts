@@ -19,7 +19,7 @@ export interface EnvironmentDataRequest {
 	/** Maximum number of rows. */
 	readonly rows: number;
 	readonly seed: number;
-	/** Rows of an environment from another library, used if the user selected no file. */
+	/** Rows of an environment from another library, used if the user has not selected a file. */
 	readonly own?: (count: number) => Promise<readonly EnvironmentRow[]>;
 	readonly signal?: AbortSignal;
 }
@@ -38,7 +38,7 @@ export interface EnvironmentData {
 	/** Rows and their 0-based numbers in the file, in file order. Every row has every column; missing values are null. */
 	readonly rows: readonly { readonly row: number; readonly columns: EnvironmentRow }[];
 	readonly remarks: readonly string[];
-	/** Files that the data comes from. */
+	/** Source files of the data. */
 	readonly files: readonly string[];
 	/** Labeled episodes next to the environment; undefined if there are none. */
 	readonly labeled?: EpisodesFile;
@@ -53,7 +53,7 @@ export async function environmentData(request: EnvironmentDataRequest): Promise<
 	if (!isEnvironmentFile(request.file)) return data;
 	const file = episodesPath(request.file);
 	try {
-		const text = await readHandWritten(file, 'file of labeled episodes', 'Split it.');
+		const text = await readHandWritten(file, 'labeled episodes file', 'Split it.');
 		return { ...data, files: [...data.files, file], labeled: { file, ...parseEpisodes(text) } };
 	} catch (error) {
 		const { reason, message } = Failure.from(error);

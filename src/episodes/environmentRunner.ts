@@ -40,7 +40,7 @@ export interface EnvironmentOptions {
 	readonly limits?: Partial<EnvironmentLimits>;
 	/** Seed for the global random number generator of each host process. Default 1. */
 	readonly seed?: number;
-	/** What `file` stands for. Default: an environment file. */
+	/** Kind of environment that `file` refers to. Default: an environment file. */
 	readonly source?: Pick<EnvironmentSource, 'kind' | 'arguments'>;
 }
 
@@ -90,7 +90,7 @@ export class EnvironmentRunner implements EpisodeHost {
 		return (await this.#turns.queue(() => this.loaded())).result.environment;
 	}
 
-	/** Returns the first rows of the environment itself. Only those of other libraries have any. */
+	/** Returns the first of the environment's own rows. Only environments from other libraries provide any. */
 	async rows(count: number): Promise<EnvironmentRows['rows']> {
 		if (this.#source.kind === 'file') return [];
 		return await this.#turns.queue(async () => {
@@ -106,7 +106,7 @@ export class EnvironmentRunner implements EpisodeHost {
 		});
 	}
 
-	/** Prepares an episode for a dataset row. Nothing runs before its `reset`. */
+	/** Prepares an episode for a dataset row. Nothing runs until its `reset`. */
 	start(row: Readonly<Record<string, unknown>>, options: Partial<SessionOptions> = {}): EpisodeSession {
 		let instance = options.instance;
 		if (instance === undefined) for (instance = 0; this.#instances.has(instance); ) instance++;

@@ -18,7 +18,7 @@ export interface EnvironmentSource {
 	readonly python?: string;
 }
 
-/** Returns the part of a source that its host process needs in addition to `file`. */
+/** Returns the parts of a source that its host process needs in addition to `file`. */
 export function sentSource({
 	kind,
 	arguments: given,
@@ -29,8 +29,9 @@ export function sentSource({
 const packageName = /^[A-Za-z0-9][\w-]*$/;
 
 /**
- * Finds out what a text from a user or a recipe stands for: an environment file, a folder with a package, the address of
- * a server, or the name of an installed verifiers package. Starts and contacts nothing. Fails with `missing` or `invalid`.
+ * Determines what text from a user or a recipe refers to: an environment file, a folder with a package, the address of
+ * a server, or the name of an installed verifiers package. Does not run code or contact servers. Fails with `missing`
+ * or `invalid`.
  * @param written path (relative to the working directory), address, or name
  */
 export async function environmentSource(
@@ -52,7 +53,7 @@ export async function environmentSource(
 			throw new Failure('invalid', `${path} is not an environment file.`, action);
 		}
 		if (options.arguments !== undefined) {
-			throw new Failure('invalid', 'Environment files have no arguments.', 'Use columns of the rows.');
+			throw new Failure('invalid', 'Environment files do not accept arguments.', 'Use dataset columns instead.');
 		}
 		return { kind: 'file', file: path };
 	}
@@ -66,7 +67,7 @@ async function folderSource(folder: string): Promise<EnvironmentSource> {
 	if (await isFile(join(folder, 'pyproject.toml'))) return { kind: 'verifiers', file: folder, ...own };
 	throw new Failure(
 		'invalid',
-		`${folder} contains no environment.`,
+		`${folder} does not contain an environment.`,
 		'A verifiers package has a pyproject.toml, an OpenEnv environment an openenv.yaml.',
 	);
 }
@@ -81,7 +82,7 @@ async function isFile(path: string): Promise<boolean> {
 	return (await stat(path).catch(() => null))?.isFile() ?? false;
 }
 
-/** Whether a pyproject.toml is that of a verifiers environment: its dependencies include verifiers. */
+/** Whether a pyproject.toml belongs to a verifiers environment, which depends on verifiers. */
 export async function declaresVerifiers(path: string): Promise<boolean> {
 	const text = await readHead(path);
 	return /^\s*(?:dependencies\s*=\s*\[.*)?["']verifiers(?:\[[^\]]*\])?\s*(?:[<>=!~;@].*)?["']/m.test(text);

@@ -15,7 +15,7 @@ import {
 import type { EpisodeError, EpisodeTurn, ToolCall } from '../protocol/episode.ts';
 import { HostEnd, type HostProcess } from '../rewards/hostProcess.ts';
 
-/** What an episode needs from its environment's runner. */
+/** Runner interface used by episodes. */
 export interface EpisodeHost {
 	/** Absolute path of the environment file. */
 	readonly file: string;
@@ -33,7 +33,7 @@ export interface SessionOptions {
 	readonly instance: number;
 	/** Whether to record a summary of the state after reset and after each turn. */
 	readonly state: boolean;
-	/** Seed for the process's global random number generator at each reset. Default: it continues, as in training. */
+	/** Seed for the process's global random number generator at each reset. Default: not reseeded, as in training. */
 	readonly seed?: number;
 }
 
@@ -98,7 +98,8 @@ export class EpisodeSession {
 
 	/**
 	 * Plays a whole episode, whose calls are known in advance, in a single request, which is several times faster. Returns null
-	 * if the episode terminated its process. It must then be played turn by turn, which shows what terminated the process.
+	 * if the episode terminated its process. In that case, play it turn by turn to find out what terminated the
+	 * process.
 	 */
 	play(script: readonly (readonly ToolCall[])[], ownsReward: boolean): Promise<PlayedEpisode | null> {
 		return this.#runner.queue(async () => {

@@ -38,7 +38,7 @@ export async function openRunEnvironment(
 	return { runner, dispose };
 }
 
-/** Packages and servers are used where they are; of a file, the run has its own copy. */
+/** Packages and servers are used in place; for files, the run has its own copy. */
 async function sourceOf(
 	{ file, package: named, server, ...rest }: NonNullable<ResolvedRecipe['environment']>,
 	copyOf: (file: string) => string,
@@ -46,7 +46,7 @@ async function sourceOf(
 	if (file !== undefined) return { kind: 'file', file: copyOf(file) };
 	const given = rest.arguments === undefined ? {} : { arguments: rest.arguments };
 	if (server !== undefined) return { kind: 'openenv', file: server, ...given };
-	if (named === undefined) throw new Failure('invalid', "The recipe's environment has no source.");
+	if (named === undefined) throw new Failure('invalid', "The recipe's environment does not specify a source.");
 	// A name is never a folder in the working directory of the engine.
 	if (!isAbsolute(named)) return { kind: 'verifiers', file: named, ...given };
 	const source = await environmentSource(named, given);

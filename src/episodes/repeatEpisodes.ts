@@ -10,7 +10,7 @@ import { runEpisode } from './runEpisode.ts';
 
 /** Number of rows whose episodes are repeated. */
 const maxRows = 5;
-/** Instance numbers, far from those of other episodes. */
+/** Instance numbers that do not collide with those of other episodes. */
 const instances = { first: 1_000_001, second: 1_000_002, other: 1_000_003 } as const;
 
 type Row = EnvironmentData['rows'][number];
@@ -100,7 +100,7 @@ class Repetition {
 		await this.#runner.restart(this.#seed);
 		const random = episodeDifference(first, second) ?? stateDifference(first, second);
 		if (random !== null) return [{ row, where: 'new', difference }];
-		// State alone can differ for good reasons, such as a number for each instance.
+		// Differences in state alone can be legitimate, such as instance numbers.
 		return difference.what === 'state' ? [] : [{ row, where: 'beside', difference }];
 	}
 

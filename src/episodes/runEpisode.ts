@@ -23,8 +23,8 @@ export interface EpisodeRequest {
 }
 
 /**
- * Plays one episode. Does not end the session. Whatever the environment does, the result is an episode, marked as failed
- * if the environment failed; rejects only with `cancelled`.
+ * Plays one episode. Does not end the session. If the environment fails, returns an episode marked as failed; rejects
+ * only with `cancelled`.
  */
 export async function runEpisode(request: EpisodeRequest): Promise<Episode> {
 	const { session, row, columns, policy, act, maxTurns, signal } = request;

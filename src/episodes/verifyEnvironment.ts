@@ -27,9 +27,12 @@ export interface VerifyOptions {
 	readonly signal?: AbortSignal;
 }
 
-/** Number of episodes that may end a process before the others are skipped. Each costs up to its time limit. */
+/**
+ * Number of episodes that may end a process before the remaining ones are skipped, because each can take up to the time
+ * limit.
+ */
 const maxLost = 4;
-/** Maximum number of turns for the other policies, whose scripts end on their own. */
+/** Maximum number of turns for the other policies, whose scripts have a fixed length. */
 const scriptedTurns = 1000;
 
 /**

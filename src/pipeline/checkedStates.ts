@@ -44,7 +44,7 @@ export async function checkedStates(
 		}
 		const kept = state.kept === undefined ? {} : { kept: state.kept };
 		const { wait: _, ...rest } = state;
-		// Its run may still be in progress. It is followed when its turn comes.
+		// Its run may still be in progress, in which case it is followed when the stage is reached.
 		const status = state.status === 'running' ? 'stopped' : state.status;
 		states.push(gone ? { ...fresh, ...kept } : { ...rest, status, ...roundOf(fresh), after: fresh.after, outputs });
 	}

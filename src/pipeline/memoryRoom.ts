@@ -1,7 +1,7 @@
 import { deferred } from '../base/async.ts';
 import type { MemoryDevice } from '../core/memory/estimateRecipe.ts';
 
-/** Memory that a stage needs on a device. */
+/** Estimated memory use of a stage on a device. */
 export interface StageNeed {
 	readonly device: MemoryDevice;
 	/** Estimate for the stage, in bytes. */
@@ -10,12 +10,12 @@ export interface StageNeed {
 	readonly available: number;
 }
 
-/** Fraction of a device's memory that stages which run at the same time may use; estimates are within about a fifth. */
+/** Fraction of a device's memory available to concurrent stages, because estimates are accurate to about 20%. */
 const usable = 0.8;
 
 /**
- * The memory that running stages share. A stage waits until its estimate and those of the running ones fit together. A
- * stage that runs alone is never held back, and one whose need is unknown runs alone.
+ * Memory shared by running stages. A stage waits until its estimate fits together with those of the running stages. If
+ * no other stage is running, it starts immediately; a stage whose memory use is unknown runs alone.
  */
 export class MemoryRoom {
 	readonly #inside = new Map<string, StageNeed | null>();
@@ -42,7 +42,7 @@ export class MemoryRoom {
 		}
 	}
 
-	/** Enters without waiting, for a stage whose run is in progress. */
+	/** Enters without waiting, for a stage whose run is already in progress. */
 	hold(name: string, need: StageNeed | null): void {
 		this.#inside.set(name, need);
 	}

@@ -54,8 +54,8 @@ const reportMs = 1000;
 const seconds = () => Date.now() / 1000;
 
 /**
- * Runs the stages of a pipeline, each after those that it depends on. The pipeline folder always records the current state, so a killed run can
- * be resumed. Only one runner can use a folder at a time.
+ * Runs the stages of a pipeline, each after its dependencies. The pipeline folder always records the current state, so
+ * a killed run can be resumed. Only one runner can use a folder at a time.
  */
 export class PipelineRunner {
 	readonly #options: RunnerOptions;
@@ -64,7 +64,7 @@ export class PipelineRunner {
 	readonly #ended = deferred<void>();
 	#record: PipelineRecord;
 	readonly #room = new MemoryRoom();
-	/** Aborts when the pipeline is stopped or a stage fails: no stage starts any more. */
+	/** Aborts when the pipeline is stopped or a stage fails, after which no further stages start. */
 	readonly #closing = new AbortController();
 	#writing: Promise<void> = Promise.resolve();
 	#reportedAt = 0;
@@ -164,7 +164,7 @@ export class PipelineRunner {
 			try {
 				if ((await this.#stage(stage)) === 'done') done.add(stage.name);
 				else {
-					// Its run may have been stopped by itself.
+					// Its run may have been stopped separately.
 					stopped = true;
 					this.#closing.abort();
 				}
@@ -190,7 +190,7 @@ export class PipelineRunner {
 		return stopped || open.size > 0 ? 'stopped' : 'finished';
 	}
 
-	/** Records the failure of a stage. That of the first one is also that of the pipeline. */
+	/** Records the failure of a stage. The first failure also becomes the pipeline's failure. */
 	#fail(stage: NamedStage, failure: Failure): void {
 		this.#closing.abort();
 		this.#change(stage, { status: 'failed', ended: seconds(), error: failure.toJSON(), wait: undefined });
@@ -252,12 +252,12 @@ export class PipelineRunner {
 		return 'done';
 	}
 
-	/** Waits until the memory of this machine is sufficient. Returns whether the stage may start. */
+	/** Waits until there is enough memory on this machine. Returns whether the stage may start. */
 	async #enter({ stage, recipe }: CompiledStage, plan: StagePlan): Promise<boolean> {
 		const { name } = stage;
 		const need = this.#deviceGroup() === null ? null : await stageNeed(recipe);
 		if (plan === 'follow') {
-			// If the pipeline is being stopped, the run has to be stopped too.
+			// If the pipeline is being stopped, stop the run, too.
 			this.#room.hold(name, need);
 			return true;
 		}
@@ -307,7 +307,7 @@ export class PipelineRunner {
 		return record?.status === 'finished' ? 'finished' : 'resumable';
 	}
 
-	/** Stops the run of a stage that this runner has not reached: a previous runner has started it. */
+	/** Stops the run of a stage that was started by a previous runner and has not been reached by this one. */
 	async #stopRunOf(stage: NamedStage): Promise<void> {
 		const folder = join(this.#options.folder, stage.name);
 		if (isRunnerStage(stage.type) || !(await runLives(folder))) return;

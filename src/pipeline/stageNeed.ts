@@ -3,8 +3,8 @@ import { estimateMemory } from '../environment/estimateMemory.ts';
 import type { StageNeed } from './memoryRoom.ts';
 
 /**
- * Estimates the memory that a stage needs; null if it is unknown, as for searches with a PyTorch checkpoint, models that
- * are not on this machine, and clusters.
+ * Estimates the memory use of a stage; null if unknown, as for searches with a PyTorch checkpoint, models that have not
+ * been downloaded, and clusters.
  */
 export async function stageNeed(recipe: ResolvedRecipe): Promise<StageNeed | null> {
 	try {

@@ -15,7 +15,7 @@ import { checkpointOutputs, dataOutputs } from './stageOutputs.ts';
 import type { StageEnd, StageWork } from './stageWork.ts';
 
 const lookMs = 100;
-/** How long an engine that another runner has started may take to record that it is starting. */
+/** Time limit for an engine started by another runner to record that it is starting. */
 const startMs = 30_000;
 /** Interval between writes of the elapsed stage time. A killed stage can exceed its time limit by this much. */
 const reportSeconds = 5;
@@ -26,7 +26,7 @@ export async function runLives(run: string): Promise<boolean> {
 	return state !== null && claimsLife(state);
 }
 
-/** Returns whether the engine that holds a run's lock works on the run. Waits while it is starting or exiting. */
+/** Returns whether the engine that holds a run's lock is working on the run. Waits while it is starting or exiting. */
 async function otherStarted(run: string): Promise<boolean> {
 	const deadline = performance.now() + startMs;
 	for (;;) {
@@ -53,7 +53,7 @@ export async function trainStage(work: StageWork): Promise<StageEnd> {
 		try {
 			await work.launch(folder, { engine, resume: work.resume && began, ...(deviceGroup && { deviceGroup }) });
 		} catch (error) {
-			// A runner that was killed may have started an engine that had not recorded it yet.
+			// A killed runner may have started an engine that has not recorded its start yet.
 			if (!(await otherStarted(folder))) throw error;
 		}
 	}

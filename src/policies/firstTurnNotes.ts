@@ -1,5 +1,5 @@
 /**
- * Returns the sentence about a policy that was trained on episodes, but is sampled without its environment; none for other
+ * Returns a note for policies that were trained on episodes but are sampled without their environment; empty for other
  * policies.
  * @param environment name of the environment that the policy was trained in
  */

@@ -72,7 +72,7 @@ export interface EpisodeForm {
 	readonly result: TagPair;
 	/** Text that follows each of the policy's turns. */
 	readonly end: string;
-	/** Returns text from an environment in a form that the policy cannot read as tags. */
+	/** Escapes tags in text from an environment. */
 	plain(text: string): string;
 }
 
@@ -94,7 +94,7 @@ export interface OpenPolicy extends IDisposable {
 	readonly schemas?: boolean;
 	/** Name of the environment that it was trained in; null or absent if there is none. */
 	readonly environment?: string | null;
-	/** How it writes episodes; absent if it was not trained on any. */
+	/** Episode format; absent if the policy was not trained on episodes. */
 	readonly episodes?: EpisodeForm | null;
 	/** Tokenizer for prompts given as token IDs, or null if not available. */
 	readonly tokenizer?: PolicyTokenizer | null;

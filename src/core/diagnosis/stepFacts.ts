@@ -1,9 +1,9 @@
 /** Facts about an episode. */
 export interface EpisodeFacts {
-	/** Number of tool calls, and of those that failed. */
+	/** Number of tool calls and of failed tool calls. */
 	readonly calls: number;
 	readonly failures: number;
-	/** Limit that ended it, or null if none did or that is not recorded. */
+	/** Limit that ended the episode; null if there is none or it is not recorded. */
 	readonly cut: 'length' | 'turns' | null;
 }
 

@@ -284,18 +284,18 @@ export const thresholds = {
 	cutEpisodes: threshold(
 		0.25,
 		'of the episodes',
-		'The same as `overlongShare`: an episode that is cut is scored before it is solved, so at a quarter or more, the limit drives the reward.',
+		'The same as `overlongShare`: episodes that are cut short are scored before they are solved, so at a quarter or more, the limit drives the reward.',
 	),
 	cutSteps: threshold(3, 'steps', 'Episodes are read from rollouts, which contain every episode of a step.'),
 	freeReward: threshold(
 		0.9,
 		'of the reward of episodes with calls',
-		'Calls that earn a tenth or less are not worth their tokens, and a policy that is trained on length drops them.',
+		'If calls add a tenth or less, they are not worth their tokens, and a policy with a length penalty stops making them.',
 	),
 	freeEpisodes: threshold(
 		20,
 		'episodes of either kind',
-		'Two means of 20 rewards each, of 0 or 1, differ by 0.3 in one case of twenty by chance.',
+		'The means of two sets of 20 rewards of 0 or 1 differ by 0.3 by chance in one out of twenty cases.',
 	),
 	environmentShare: threshold(
 		1,

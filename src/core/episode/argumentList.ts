@@ -8,7 +8,7 @@ const closing: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}'
 
 /**
  * Splits the text between the parentheses of a call at its top-level commas: `50, unit="m"`. Returns null if quotes or
- * brackets are not balanced, or if an argument is empty. Takes time proportional to the length of the text.
+ * brackets are not balanced, or if an argument is empty. Takes linear time.
  */
 export function argumentList(text: string): WrittenArgument[] | null {
 	if (text.trim() === '') return [];
@@ -17,7 +17,7 @@ export function argumentList(text: string): WrittenArgument[] | null {
 	let quote: string | null = null;
 	let start = 0;
 	let equals = -1;
-	/** Whether the part has had its first equals sign, the only one that can follow a key. */
+	/** Whether the part already contains an equals sign, because only the first one can follow a key. */
 	let assigned = false;
 	const add = (end: number): boolean => {
 		const key = equals < 0 ? null : text.slice(start, equals).trim();

@@ -3,7 +3,7 @@ import { parseBoundedJson } from '../../base/boundedJson.ts';
 type Schema = Readonly<Record<string, unknown>>;
 
 /**
- * Returns the value that a text stands for, by its JSON schema: a number where numbers are allowed, and so on. Text
+ * Converts text to a value according to its JSON schema: a number where numbers are allowed, and so on. Text
  * that does not fit the schema stays text, and the tool decides what to do with it, as in TRL.
  * @param schema undefined if the argument is unknown
  */

@@ -4,11 +4,11 @@ import type { EpisodeBranch, ShownTurn } from '../../protocol/episodeMessages.ts
 import { episodeDifference } from './episodeDifference.ts';
 import { type StateChange, stateChanges } from './stateChanges.ts';
 
-/** How a turn differs from the same turn of another episode. */
+/** Differences between a turn and the same turn of another episode. */
 export interface TurnDifference {
 	/**
-	 * `same`; `differs`: the same calls gave something else; `calls`: other calls; `only`: the other episode has no such turn;
-	 * `missing`: this one has none.
+	 * `same`; `differs`: the same calls had different results; `calls`: the calls differ; `only`: the other episode has
+	 * no such turn; `missing`: this one has none.
 	 */
 	readonly kind: 'same' | 'differs' | 'calls' | 'only' | 'missing';
 	/** Whether each result differs, in order. */
@@ -52,7 +52,7 @@ export function branchDifference(branch: EpisodeBranch, other: EpisodeBranch): B
 	return { reset, turns, reward, error, first, text: differenceText(branch, other, turns) };
 }
 
-/** Returns whether two episodes with the same calls look the same to a model, up to a turn. */
+/** Returns whether two episodes with the same calls look the same to a model up to a turn. */
 export function samePrefix(a: EpisodeBranch, b: EpisodeBranch, turn: number): boolean {
 	if (a.reset?.observation !== b.reset?.observation || restOf(a) !== restOf(b)) return false;
 	for (let i = 0; i < turn; i++) {
@@ -70,7 +70,7 @@ function turnDifference(turn: ShownTurn | undefined, other: ShownTurn | undefine
 	const state = stateChanges(other.state, turn.state);
 	if (JSON.stringify(turn.calls) !== JSON.stringify(other.calls)) return { kind: 'calls', ...none, state };
 	const results = differingResults(turn, other);
-	// Recorded episodes do not always include it.
+	// Recorded episodes do not always include the observation.
 	const done = turn.done !== null && other.done !== null && turn.done !== other.done;
 	const differs = results.includes(true) || turn.results.length !== other.results.length || done || state.length > 0;
 	return { kind: differs ? 'differs' : 'same', results, done, state };
@@ -97,7 +97,7 @@ function differenceText(branch: EpisodeBranch, other: EpisodeBranch, turns: read
 	return `${kind === 'only' ? 'Longer' : 'Shorter'}: the same for ${formatCounted(diverged, 'turn')}`;
 }
 
-/** Returns the part of an episode that can be compared. After the episodes diverge, differences are expected. */
+/** Returns the comparable part of an episode, because differences are expected after episodes diverge. */
 function comparable(branch: EpisodeBranch, diverged: number): Episode {
 	const episode = episodeOf(branch);
 	if (diverged < 0) return episode;
@@ -105,7 +105,7 @@ function comparable(branch: EpisodeBranch, diverged: number): Episode {
 	return { ...rest, turns: episode.turns.slice(0, diverged), reward: null };
 }
 
-/** Returns an episode of the view in the form in which the rest of the product has episodes. */
+/** Converts an episode of the view to the format used elsewhere. */
 export function episodeOf({ row, reset, turns, reward, error }: EpisodeBranch): Episode {
 	return {
 		row: row ?? 0,

@@ -2,7 +2,7 @@ export type EnvironmentLanguage = 'python' | 'typescript';
 
 const ending = /\.env\.(?:py|ts)$/;
 
-/** Returns whether a path is that of an environment file. */
+/** Returns whether a path refers to an environment file. */
 export function isEnvironmentFile(path: string): boolean {
 	return ending.test(path);
 }
@@ -11,7 +11,7 @@ export function environmentLanguage(path: string): EnvironmentLanguage {
 	return path.endsWith('.env.ts') ? 'typescript' : 'python';
 }
 
-/** Removes the ending of an environment file: "tasks/guess.env.py" becomes "tasks/guess". */
+/** Removes the extension of an environment file: "tasks/guess.env.py" becomes "tasks/guess". */
 export function withoutEnvironmentEnding(path: string): string {
 	return path.replace(ending, '');
 }

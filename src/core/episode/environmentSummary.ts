@@ -7,7 +7,7 @@ export interface EnvironmentSummaryPart {
 	readonly level: SummaryLevel;
 }
 
-/** Returns the parts of the line shown after the class, omitting unknown ones. */
+/** Returns the parts of the summary shown after the class, omitting unknown ones. */
 export function environmentSummary(verification: EnvironmentVerification): EnvironmentSummaryPart[] {
 	const { policies, turnMs, findings } = verification;
 	const of = (name: string) => policies.find(({ policy }) => policy === name);

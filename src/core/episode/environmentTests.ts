@@ -3,7 +3,7 @@ import type { Episode } from '../../protocol/episode.ts';
 import { formatValue } from '../reward/verification/verificationSummary.ts';
 import { sameReward } from './episodeStatistics.ts';
 
-/** Tests of every environment, in display order. Labeled episodes are further tests. */
+/** Tests of every environment, in display order. Labeled episodes are additional tests. */
 export const environmentTests = [
 	{ id: 'setup', label: 'Setup: every episode starts' },
 	{ id: 'gold', label: 'Gold: solutions succeed' },
@@ -13,7 +13,7 @@ export type EnvironmentTestId = (typeof environmentTests)[number]['id'];
 
 export interface TestOutcome {
 	readonly outcome: 'passed' | 'failed' | 'skipped';
-	/** Why it failed or was skipped. */
+	/** Why the test failed or was skipped. */
 	readonly message?: string;
 	readonly expected?: string;
 	readonly actual?: string;
@@ -69,7 +69,10 @@ function idle({ policies, environment }: EnvironmentVerification): TestOutcome {
 	const mean = (name: string) => policies.find(({ policy }) => policy === name)?.mean ?? null;
 	const [needed, earned] = [mean('gold'), mean('idle')];
 	if (needed === null || earned === null) {
-		return { outcome: 'skipped', message: 'There are no rewards of solutions and idle episodes to compare.' };
+		return {
+			outcome: 'skipped',
+			message: 'Cannot compare the rewards of solutions and idle episodes, because there are none.',
+		};
 	}
 	if (earned < needed - sameReward) return passed;
 	return {

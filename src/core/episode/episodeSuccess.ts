@@ -1,11 +1,11 @@
 import { sameReward } from './episodeStatistics.ts';
 
-/** Largest reward of environments that do not declare theirs. */
+/** Default maximum reward of environments that do not declare one. */
 const usualBest = 1;
 
 /**
- * Returns whether an episode succeeded: whether it earned the largest reward, which is the end of `reward_range` or, if
- * the environment declares none, 1. null if it has no reward.
+ * Returns whether an episode earned the maximum reward, which is the upper end of `reward_range`, or 1 if the
+ * environment does not declare a range; null if the episode has no reward.
  */
 export function isSuccess(reward: number | null, range?: readonly [number, number]): boolean | null {
 	return reward === null ? null : reward >= (range?.[1] ?? usualBest) - sameReward;

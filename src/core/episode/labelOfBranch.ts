@@ -2,13 +2,13 @@ import { Failure } from '../../base/failure.ts';
 import type { EpisodeBranch } from '../../protocol/episodeMessages.ts';
 
 /**
- * Returns an episode as a line for NAME.episodes.jsonl that expects what it gave. Texts that the view does not have completely
- * can be anything. Fails with `invalid` if the episode failed or was not played.
+ * Converts an episode to a line for NAME.episodes.jsonl that expects the observed results. Truncated text matches
+ * anything. Fails with `invalid` if the episode failed or was not played.
  * @param name display name; empty for the default
  */
 export function labelOfBranch({ columns, reset, turns, reward, error }: EpisodeBranch, name: string): object {
 	if (error !== undefined || reset === null) {
-		throw new Failure('invalid', 'An episode that failed cannot be saved as a labeled episode.');
+		throw new Failure('invalid', 'A failed episode cannot be saved as a labeled episode.');
 	}
 	const calls = turns.map((turn) => {
 		const made = turn.calls.map((call) => ({ name: call.name, arguments: call.arguments ?? null }));

@@ -5,7 +5,7 @@ import type { Episode, ToolCall } from '../../protocol/episode.ts';
 import { expectationSchema } from '../../protocol/verification.ts';
 import { describeExpectation, meetsExpectation } from '../reward/verification/labeledCase.ts';
 
-/** A call; its arguments can be anything, because a label can be about a call that is wrong. */
+/** A call. Its arguments can be anything, because labels can also cover invalid calls. */
 const callSchema = v.strictObject({ name: v.string(), arguments: v.optional(v.unknown(), {}) });
 
 const expectSchema = v.strictObject({
@@ -13,7 +13,7 @@ const expectSchema = v.strictObject({
 	reward: v.exactOptional(expectationSchema),
 	/** Text that reset returns; null if it returns none. */
 	observation: v.exactOptional(v.nullable(v.string())),
-	/** Results of the calls as the model sees them, in order; null for a result that can be anything. */
+	/** Results of the calls as the model sees them, in order; null matches any result. */
 	results: v.exactOptional(v.array(v.nullable(v.string()))),
 	/** Value of `done` after the last call. */
 	done: v.exactOptional(v.boolean()),
@@ -31,7 +31,7 @@ const episodeSchema = v.strictObject({
 
 type Expect = v.InferOutput<typeof expectSchema>;
 
-/** Line in NAME.episodes.jsonl: a row, calls, and what the episode is expected to give. */
+/** Line in NAME.episodes.jsonl: a row, calls, and the expected outcome of the episode. */
 export interface LabeledEpisode {
 	/** 1-based line number in the file. */
 	readonly line: number;
@@ -99,12 +99,12 @@ function parseLine(source: string): Omit<Fault, 'line'> | Parsed {
 	const count = turns.flat().length;
 	if (expect.results !== undefined && expect.results.length > count) {
 		const message = `expects ${expect.results.length} results for ${count} calls`;
-		return { message, action: 'Write one result per call, or null for one that can be anything.' };
+		return { message, action: 'Write one result per call, or null to match any result.' };
 	}
 	return { name, row, turns, expect };
 }
 
-/** How an episode differs from its label. */
+/** Difference between an episode and its label. */
 export interface LabelDifference {
 	/** One sentence without a period. */
 	readonly message: string;

@@ -3,7 +3,7 @@ import type { ToolSchema } from '../../protocol/environmentHost.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** Values that a random policy prefers, because they occur in the text that it has seen. */
+/** Values preferred by a random policy, because they occur in text that it has seen. */
 export interface SeenValues {
 	readonly integers: readonly number[];
 	readonly words: readonly string[];
@@ -22,7 +22,7 @@ export function seenValues(texts: readonly (string | null)[]): SeenValues {
 	return { integers: [...new Set(integers)].slice(0, maxSeen), words: [...new Set(words)].slice(0, maxSeen) };
 }
 
-/** Returns arguments that fit a tool's schema. Optional arguments are sometimes left out. */
+/** Returns arguments that fit a tool's schema. Optional arguments are sometimes omitted. */
 export function randomArguments(schema: ToolSchema, seen: SeenValues, random: Random): Record<string, unknown> {
 	const { properties, required = [] } = schema.parameters;
 	const given: Record<string, unknown> = {};

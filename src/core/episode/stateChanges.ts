@@ -1,7 +1,7 @@
-/** A value in the summary of an environment's state that changed. */
+/** A changed value in the summary of an environment's state. */
 export interface StateChange {
 	readonly attribute: string;
-	/** Place within the attribute's value: empty for the value itself, otherwise such as `[2]` or `.x`. */
+	/** Path within the attribute's value: empty for the value itself, otherwise such as `[2]` or `.x`. */
 	readonly path: string;
 	/** Values before and after; undefined if there is none. */
 	readonly before: unknown;

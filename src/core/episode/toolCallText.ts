@@ -8,12 +8,13 @@ import { argumentValue, jsonOf } from './argumentValue.ts';
 export const maxCallsPerTurn = 32;
 
 /**
- * Returns the tool calls in a turn of a policy: the contents of each pair of tags. Never throws. Three forms are read:
- * - compact: `guess 50`, the name and the arguments in the order of the schema, the last of which takes the rest
+ * Returns the tool calls in a turn of a policy: the contents of each pair of tags. Never throws. Three formats are
+ * supported:
+ * - compact: `guess 50`, the name, and the arguments in schema order, of which the last takes the remaining text
  * - function: `guess(50)` or `guess(number=50)`
  * - JSON: `{"name": "guess", "arguments": {"number": 50}}`, or a list of these
  *
- * A call that cannot be read has its text as arguments, so the environment answers it with an error that the policy
+ * The text of an unreadable call becomes its arguments, so that the environment responds with an error that the policy
  * sees.
  */
 export function parseToolCalls(text: string, [open, close]: TagPair, tools: readonly ToolSchema[]): ToolCall[] {
@@ -28,7 +29,7 @@ export function parseToolCalls(text: string, [open, close]: TagPair, tools: read
 	return calls.slice(0, maxCallsPerTurn);
 }
 
-/** Returns a turn's text without its tool calls, readable or not. A call that is not closed stays. */
+/** Returns a turn's text without its tool calls, readable or not. Keeps unclosed calls. */
 export function textWithoutCalls(text: string, [open, close]: TagPair): string {
 	let content = '';
 	let at = 0;
@@ -41,14 +42,14 @@ export function textWithoutCalls(text: string, [open, close]: TagPair): string {
 	return content + text.slice(at);
 }
 
-/** Returns the text of a call, without tags: compact if that is read as the same call, and JSON otherwise. */
+/** Formats a call without tags: in compact form if that parses to the same call, otherwise as JSON. */
 export function renderToolCall(call: ToolCall, tools: readonly ToolSchema[]): string {
 	const compact = compactText(call, tools);
 	if (compact !== null && !compact.includes('<')) {
 		const read = callsIn(compact, tools);
 		if (compact === compact.trim() && JSON.stringify(read) === JSON.stringify([call])) return compact;
 	}
-	// Escaped, so that no argument contains a tag.
+	// Escape arguments so that they do not contain tags.
 	return JSON.stringify({ name: call.name, arguments: call.arguments ?? null }).replaceAll('<', '\\u003c');
 }
 

@@ -2,7 +2,7 @@ import type { ToolSchema } from '../../protocol/environmentHost.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** How an argument is entered. `json` is for lists, objects and values of several types. */
+/** Input type of an argument. `json` is used for lists, objects and values of several types. */
 export type FieldKind = 'text' | 'integer' | 'number' | 'boolean' | 'choice' | 'json';
 
 export interface FormField {
@@ -10,7 +10,7 @@ export interface FormField {
 	readonly kind: FieldKind;
 	/** Description from the schema; empty if there is none. */
 	readonly description: string;
-	/** Type for people, such as "list of integer" or "string or null". */
+	/** Type for display, such as "list of integer" or "string or null". */
 	readonly type: string;
 	readonly required: boolean;
 	readonly nullable: boolean;
@@ -21,7 +21,7 @@ export interface FormField {
 	readonly initial: FieldInput;
 }
 
-/** What was entered for an argument. */
+/** Input for an argument. */
 export interface FieldInput {
 	readonly given: 'value' | 'null' | 'omitted';
 	/** Text of the value; for a choice, its position in the list; for a boolean, `true` or `false`. */
@@ -30,7 +30,7 @@ export interface FieldInput {
 
 export type FormInputs = Readonly<Record<string, FieldInput>>;
 
-/** Returns the fields of a form for a tool's arguments, in the order of its parameters. */
+/** Returns the form fields for a tool's arguments, in parameter order. */
 export function formFields(schema: ToolSchema): FormField[] {
 	const { properties, required = [] } = schema.parameters;
 	return Object.entries(properties).map(([name, property]) => fieldOf(name, property, required.includes(name)));
@@ -59,8 +59,8 @@ function fieldOf(name: string, property: Schema, required: boolean): FormField {
 }
 
 /**
- * Splits "or null" from a schema. It is written as `nullable` (transformers), as a type in a list, or as one of the
- * alternatives.
+ * Splits "or null" from a schema. Null is expressed as `nullable` (transformers), as a type in a list, or as an
+ * alternative.
  */
 function withoutNull(property: Schema): { readonly schema: Schema; readonly nullable: boolean } {
 	const { nullable, type, anyOf, oneOf } = property;
@@ -132,7 +132,7 @@ export type FormArguments =
 	| { readonly ok: true; readonly arguments: Record<string, unknown> }
 	| { readonly ok: false; readonly faults: Readonly<Record<string, string>> };
 
-/** Returns the arguments that were entered, or what is wrong with each field. Missing inputs have their initial values. */
+/** Returns the entered arguments, or the error in each field. Missing inputs have their initial values. */
 export function formArguments(fields: readonly FormField[], inputs: FormInputs): FormArguments {
 	const values: [string, unknown][] = [];
 	const faults: [string, string][] = [];

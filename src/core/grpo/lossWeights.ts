@@ -14,7 +14,10 @@ export interface LossNormalization {
 	readonly lossType: LossType;
 	/** Divisor for dr_grpo. */
 	readonly maxCompletionLength: number;
-	/** For dapo, cispo, and vespo: number of unmasked completion tokens in the entire generation batch, across all of its parts. */
+	/**
+	 * For dapo, cispo, and vespo: number of unmasked completion tokens in the entire generation batch, across all of
+	 * its parts.
+	 */
 	readonly generationTokens: number;
 	/** For dapo, cispo, and vespo: number of updates that the generation batch is split into. */
 	readonly stepsPerGeneration: number;

@@ -1,10 +1,10 @@
 /** A completion of an update. Arrays have one entry per token. */
 export interface ObservedRow {
-	/** 1 for tokens that an environment wrote, 0 for those of the policy. */
+	/** 1 for tokens written by an environment, 0 for tokens written by the policy. */
 	readonly observed: ArrayLike<number>;
 }
 
-/** Returns the number of tokens that an environment wrote. */
+/** Returns the number of tokens written by an environment. */
 const countObserved = (rows: readonly ObservedRow[]): number =>
 	rows.reduce((sum, { observed }) => sum + Array.from(observed).reduce((a, b) => a + b, 0), 0);
 

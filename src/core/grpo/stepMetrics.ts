@@ -103,7 +103,7 @@ function fractionOf(row: UpdateRow, objective: Objective, applies: Applies): num
 /**
  * Fractions of clipped tokens: `low_mean`, `high_mean`, and `region_mean` over the update, `low_min` and `high_max` over
  * completions. Ratios are limited by `delta` first, as in TRL. For gmpo, they are clipped in log space. For DPPO, the
- * fractions are of tokens left out.
+ * fractions refer to excluded tokens.
  */
 function clipMetrics(rows: readonly UpdateRow[], objective: Objective): Metrics {
 	const logLimit = objective.delta === null ? Number.POSITIVE_INFINITY : Math.log(objective.delta);

@@ -11,10 +11,10 @@ export interface Download {
 }
 
 /**
- * Downloads a file to a path, and continues an earlier download that was interrupted. The file gets its name only after
- * its hash was checked. Fails with `corrupt` if the hash is wrong; the next call starts over.
+ * Downloads a file to a path, continuing an interrupted download if there is one. The file is only renamed to its
+ * final name after its hash has been checked. Fails with `corrupt` if the hash is wrong; the next call starts over.
  * @param index authorizes the download if the file has the same origin
- * @param onBytes called with the number of bytes that are there so far
+ * @param onBytes called with the number of bytes downloaded so far
  */
 export async function download(
 	{ file, url, sha256, bytes }: Download,
@@ -39,7 +39,7 @@ export async function download(
 		if (hash.digest('hex') !== sha256) {
 			throw new Failure(
 				'corrupt',
-				`${file} does not have the hash that the package index states.`,
+				`${file} does not match the hash in the package index.`,
 				'Try again. If the error persists, something is modifying your downloads.',
 			);
 		}
@@ -48,14 +48,15 @@ export async function download(
 			const headers = have > 0 ? { range: `bytes=${have}-` } : {};
 			const response = await request(url, { headers, ...(signal === undefined ? {} : { signal }) }, file, index);
 			if (have > 0 && response.status !== 206) {
-				// The server sends the whole file.
+				// The server ignored the range and sends the whole file.
 				await handle.truncate(0);
 				await response.body?.cancel().catch(() => undefined);
 				throw new Restart();
 			}
 			try {
 				for await (const chunk of response.body ?? []) {
-					if (have + chunk.length > bytes) throw new Failure('corrupt', `${file} is larger than the index states.`);
+					if (have + chunk.length > bytes)
+						throw new Failure('corrupt', `${file} is larger than stated in the package index.`);
 					await handle.write(chunk);
 					hash.update(chunk);
 					have += chunk.length;
@@ -86,7 +87,7 @@ export async function download(
 	await rename(partial, path);
 }
 
-/** Thrown to start over without the part that was downloaded before. */
+/** Thrown to start over without the previously downloaded part. */
 class Restart extends Error {}
 
 function interrupted(file: string, have: number, bytes: number, cause?: unknown): Failure {

@@ -20,7 +20,7 @@ import { indexAccess, indexOfPip, type PackageIndexAccess } from './packageIndex
 
 export interface GpuSetupOptions {
 	readonly folder: GpuRuntimeFolder;
-	/** Package index; null to use the one that pip uses. */
+	/** Package index; null to use pip's. */
 	readonly indexUrl: string | null;
 	/** Set up even if this machine has no NVIDIA GPU, for example to build an image. */
 	readonly withoutGpu: boolean;
@@ -47,7 +47,7 @@ export interface GpuSetupProgress {
 
 /** Libraries are about this many times larger than their wheels. */
 const unpackedRatio = 1.6;
-/** Fraction of the progress that downloads make up. */
+/** Fraction of the total progress that downloads account for. */
 const downloadShare = 0.9;
 
 /** Plans the setup without downloading packages. Fails with `unsupported` if the machine cannot use CUDA. */
@@ -76,7 +76,7 @@ export function usableGpu(nvidia: NvidiaFacts | null): string | Failure {
 		return new Failure(
 			'unsupported',
 			`No NVIDIA GPU was found on this machine${why}.`,
-			'If it has one, install its driver. Other GPUs do not need this setup: the embedded engine uses them through WebGPU.',
+			'If it has one, install the driver. Other GPUs do not need this setup, because the embedded engine uses them through WebGPU.',
 		);
 	}
 	if (nvidia.driver !== '' && !atLeast(nvidia.driver, minDriver)) {
@@ -94,7 +94,7 @@ async function defaultIndex(signal?: AbortSignal): Promise<string> {
 	if (best === undefined) {
 		throw new Failure(
 			'missing',
-			'There is no Python on this machine, whose pip knows the package index.',
+			'Cannot determine the package index, because this machine has no Python with pip.',
 			'Specify an index with --index-url.',
 		);
 	}
@@ -104,7 +104,7 @@ async function defaultIndex(signal?: AbortSignal): Promise<string> {
 /**
  * Downloads the CUDA provider and its libraries, and creates a copy of the runtime that uses them. The installed runtime
  * is not changed. An interrupted setup keeps its downloads, and the next one continues them. Fails with `busy` if
- * another setup is running, `full`, `cancelled`, or the failures of the downloads.
+ * another setup is running, with `full` or `cancelled`, or like the downloads.
  */
 export async function setUpGpu(
 	options: GpuSetupOptions,
@@ -147,7 +147,7 @@ export async function removeGpu(folder: GpuRuntimeFolder): Promise<void> {
 }
 
 function inUse(): Failure {
-	return new Failure('busy', 'The CUDA runtime is in use by a running process.', 'Stop the runs that use it.');
+	return new Failure('busy', 'The CUDA runtime is in use by a running process.', 'Stop the runs that are using it.');
 }
 
 async function takeLock(folder: GpuRuntimeFolder): Promise<FileLock> {
@@ -181,7 +181,7 @@ async function downloadAll(
 		const known = await OpenedFile.chosen(path).catch(() => null);
 		const whole = known?.size === wheel.bytes;
 		await known?.close();
-		// The name is given only after the hash was checked.
+		// A file with its final name has passed the hash check.
 		if (!whole) await download(wheel, path, index, { onBytes: report, ...(signal === undefined ? {} : { signal }) });
 		before += wheel.bytes;
 		report(0);
@@ -195,7 +195,7 @@ function installedRuntime(): string {
 	return dirname(createRequire(import.meta.url).resolve('onnxruntime-node/package.json'));
 }
 
-/** Copies onnxruntime-node, with its library for this platform, and the package that it needs. */
+/** Copies onnxruntime-node with its library for this platform, and the package that it depends on. */
 async function copyRuntime(installed: string, folder: string): Promise<void> {
 	const { version } = createRequire(import.meta.url)(join(installed, 'package.json')) as { version?: unknown };
 	if (version !== onnxruntimeVersion) {
@@ -240,7 +240,7 @@ async function unpackAll(
 	};
 }
 
-/** Extracts files from a wheel by their names, regardless of the folders in which they are. */
+/** Extracts files from a wheel by name, regardless of their folders. */
 async function unpack(
 	wheel: string,
 	name: string,

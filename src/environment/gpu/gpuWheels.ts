@@ -6,17 +6,17 @@ import { type OfferedWheel, offeredWheels, type PackageIndexAccess, request } fr
 /** A package that contains part of the CUDA provider. */
 export interface NeededPackage {
 	readonly name: string;
-	/** Exact version, or the first number of acceptable ones. */
+	/** Exact version, or the major version of acceptable ones. */
 	readonly version: string;
 	/** Names of the files to take from the wheel, in the order in which they must be loaded. */
 	readonly files: readonly string[];
-	/** Where the files go: beside the library of the runtime, which loads them itself, or to the libraries. */
+	/** Destination of the files: next to the runtime's library, which loads them itself, or in the library folder. */
 	readonly place: 'runtime' | 'libraries';
 }
 
 /**
- * The provider and what it links to (`DT_NEEDED` of libonnxruntime_providers_cuda.so 1.30.0), except for the driver.
- * Libraries must be loaded after those they need.
+ * The provider and the libraries that it links to (`DT_NEEDED` of libonnxruntime_providers_cuda.so 1.30.0), except for
+ * the driver. Libraries must be loaded after those they need.
  */
 export const neededPackages: readonly NeededPackage[] = [
 	{
@@ -47,7 +47,7 @@ export async function planWheels(index: PackageIndexAccess, signal?: AbortSignal
 			const best = bestWheel(offered, needed);
 			if (best === null) {
 				const wanted = `${needed.name} ${needed.version}`;
-				throw new Failure('missing', `The package index has no wheel of ${wanted} for Linux x64.`);
+				throw new Failure('missing', `The package index has no wheel for ${wanted} on Linux x64.`);
 			}
 			if (best.sha256 === null) {
 				throw new Failure('unsupported', `The package index does not state the SHA-256 hash of ${best.file}.`);
@@ -62,7 +62,10 @@ export async function planWheels(index: PackageIndexAccess, signal?: AbortSignal
 	);
 }
 
-/** Returns the newest wheel for Linux x64 with an acceptable version. Provider files are the same for all Pythons. */
+/**
+ * Returns the newest wheel for Linux x64 with an acceptable version. Provider files are the same for all Python
+ * versions.
+ */
 export function bestWheel(offered: readonly OfferedWheel[], needed: NeededPackage): OfferedWheel | null {
 	const fits = offered.filter(({ file, version }) => {
 		const accepted = version === needed.version || version.startsWith(`${needed.version}.`);

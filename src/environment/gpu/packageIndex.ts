@@ -5,7 +5,7 @@ import { decode } from '../../protocol/decode.ts';
 
 /** Simple repository API of Python package indexes (PEP 503, PEP 691 and PEP 700). */
 
-/** A wheel that an index offers. */
+/** Wheel listed in an index. */
 export interface OfferedWheel {
 	readonly file: string;
 	readonly version: string;
@@ -16,11 +16,11 @@ export interface OfferedWheel {
 	readonly bytes: number | null;
 }
 
-/** A package index, and what it requires to be sent to its own origin only. */
+/** Package index, and its authorization, which is only sent to its own origin. */
 export interface PackageIndexAccess {
 	/** Without a user name and password. */
 	readonly url: string;
-	/** Value of the header; null if the index needs none. */
+	/** Value of the Authorization header; null if not required. */
 	readonly authorization: string | null;
 }
 
@@ -38,7 +38,7 @@ export function indexAccess(text: string): PackageIndexAccess {
 	return { url: url.href, authorization: `Basic ${Buffer.from(key).toString('base64')}` };
 }
 
-/** Prints the index that pip uses: from its configuration and environment, or its default. */
+/** Prints pip's index, from its configuration and environment or its default. */
 const askPip = `
 import subprocess, sys
 try:
@@ -104,7 +104,7 @@ export async function offeredWheels(
 		const fragment = /^#sha256=([0-9a-f]{64})$/.exec(resolved.hash)?.[1];
 		resolved.hash = '';
 		const stated = hashes?.sha256 ?? fragment ?? '';
-		// It becomes the name of a file.
+		// It becomes a file name.
 		const sha256 = /^[0-9a-f]{64}$/.test(stated) ? stated : null;
 		return [{ file: filename, version, url: resolved.href, sha256, bytes: size ?? null }];
 	});
@@ -133,8 +133,8 @@ function filesOfHtml(text: string): IndexFile[] {
 }
 
 /**
- * Sends a request, with the index's authorization if the address has the same origin. Failures of the network and status
- * codes become sentences that name the package.
+ * Sends a request, with the index's authorization if the address has the same origin. Converts network errors and
+ * status codes to messages that mention the package.
  */
 export async function request(
 	url: string,

@@ -4,7 +4,10 @@ import type { Template } from '../../core/text/template.ts';
 import type { Tokenizer } from '../../core/text/tokenizer.ts';
 import type { EpisodeForm } from '../openedPolicy.ts';
 
-/** Returns how an embedded checkpoint writes episodes: as in its training, with an end-of-sequence token after each turn. */
+/**
+ * Returns the episode format of an embedded checkpoint: as in its training, with an end-of-sequence token after each
+ * turn.
+ */
 export function episodeForm(template: Template | null, tokenizer: Tokenizer | null): EpisodeForm | null {
 	const { call, result } = template ?? {};
 	if (call === undefined || result === undefined || tokenizer === null) return null;

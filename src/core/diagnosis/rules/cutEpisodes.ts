@@ -7,7 +7,7 @@ import { percent } from '../words.ts';
 
 type Cut = NonNullable<EpisodeFacts['cut']>;
 
-/** Setting that limits episodes, and what its limit is called. */
+/** Setting that limits episodes, and the name of the limit. */
 const limits = {
 	length: { key: 'max_completion_length', words: 'the completion length limit' },
 	turns: { key: 'maxTurns', words: 'the turn limit' },
@@ -56,8 +56,8 @@ class CutEpisodesWatch implements Watch {
 			about: cut,
 			level: 'warning',
 			content: () => ({
-				message: `${percent(share)} of the episodes in the last ${limit('cutSteps')} steps were cut, most of them by ${words}${now === null ? '' : ` of ${now}`}.`,
-				action: `Raise the limit, or make episodes shorter: fewer turns per task, shorter answers of the tools. An episode that is cut is scored before it is solved.`,
+				message: `${percent(share)} of the episodes in the last ${limit('cutSteps')} steps were cut short, most of them by ${words}${now === null ? '' : ` of ${now}`}.`,
+				action: `Raise the limit, or make episodes shorter with fewer turns per task or shorter tool results. Episodes that are cut short are scored before they are solved.`,
 				metrics: ['completions/clipped_ratio', 'environment/turns'],
 				evidence: this.#facts.evidence((group, i) => group.episodes?.[i]?.cut === cut),
 				cause: 'episodes cut short',
@@ -75,7 +75,7 @@ export const cutEpisodes: Rule = {
 	name: 'cut-episodes',
 	title: 'Episodes cut short',
 	fires:
-		'>= `cutEpisodes` of the episodes in the last `cutSteps` steps with rollouts ended at the turn limit or at the completion length limit. The finding names the limit that ends more of them (`length`, `turns`).',
+		'>= `cutEpisodes` of the episodes in the last `cutSteps` steps with rollouts ended at the turn limit or at the completion length limit. The finding refers to the limit that ends more of them (`length`, `turns`).',
 	silent: 'In runs that do not record why episodes end.',
 	metrics: ['completions/clipped_ratio', 'environment/turns'],
 	thresholds: ['cutEpisodes', 'cutSteps'],

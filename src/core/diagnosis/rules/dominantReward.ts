@@ -70,7 +70,7 @@ class DominantWatch implements Watch {
 		const judge = components.find(({ name }) => judgesAnswer(name));
 		// Requires a correctness reward that is below the solved threshold and not rising.
 		if (judge === undefined || components.length < 2) return [];
-		// Recorded to see the truth about training without labels.
+		// Recorded only to monitor training without labels.
 		if (this.#weight(judge.name) === 0) return [];
 		const batches = limit('dominantBatches');
 		const accuracy = judge.means.mean(judge.means.count - batches);

@@ -19,7 +19,7 @@ class EnvironmentSlowWatch implements Watch {
 		const seconds = waited ?? row.get('environment/seconds');
 		if (generate === null || seconds === null) return undefined;
 		this.#environment.push(seconds);
-		// Without its own phase, the environment is part of sampling.
+		// Without its own phase, environment time is part of sampling.
 		this.#sampling.push(waited === null ? Math.max(0, generate - seconds) : generate);
 		if (!this.#environment.full) return [];
 		const [environment, sampling] = [this.#environment.median(), this.#sampling.median()];
@@ -28,7 +28,7 @@ class EnvironmentSlowWatch implements Watch {
 			{
 				level: 'info',
 				content: () => ({
-					message: `The environment takes ${digits(environment)} s per batch (median over ${limit('toolBatches')} batches), sampling ${digits(sampling)} s.`,
+					message: `The environment takes ${digits(environment)} s per batch (median over ${limit('toolBatches')} batches), and sampling takes ${digits(sampling)} s.`,
 					action:
 						'Make resets and tools faster: keep connections and data in memory between episodes, avoid waiting, and lower "turnSeconds" if some calls hang.',
 					metrics: ['environment/seconds', 'time/environment', 'time/generate'],

@@ -35,9 +35,9 @@ class RewardWithoutToolWatch implements Watch {
 			{
 				level: 'warning',
 				content: () => ({
-					message: `Episodes without a tool call earn a mean reward of ${digits(without)}, those with calls ${digits(withCalls)}: the reward does not depend on the tools.`,
+					message: `Episodes without a tool call earn a mean reward of ${digits(without)}, and those with calls earn ${digits(withCalls)}, so the reward does not depend on the tools.`,
 					action:
-						'Check what the reward pays for: read the state of the environment rather than the text of the answer, and let tasks be unsolvable without the tools.',
+						'Check what the reward measures: score the state of the environment rather than the text of the answer, and make tasks unsolvable without the tools.',
 					metrics: ['reward', 'tools/call_frequency'],
 					evidence: this.#facts.evidence((group, i) => group.episodes?.[i]?.calls === 0 && (group.reward[i] ?? 0) > 0),
 					cause: 'reward without the tools',

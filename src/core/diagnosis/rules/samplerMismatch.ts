@@ -33,10 +33,10 @@ const measures: readonly Measure[] = [
 	},
 ];
 
-/** Age of the samples in updates, where it is intended. */
+/** Age of samples in updates, if staleness is intended. */
 const staleness = 'sample/staleness_max';
 
-/** How many times its limit a difference must reach to be an error. */
+/** Multiple of the limit from which a difference is an error. */
 const severe = 10;
 
 class MismatchWatch implements Watch {

@@ -4,21 +4,21 @@ import { withoutEnvironmentEnding } from '../environmentLanguage.ts';
 export const environmentTargets = ['trl', 'verifiers', 'openenv'] as const;
 export type EnvironmentTarget = (typeof environmentTargets)[number];
 
-/** What an export is made of. */
+/** Input of an export. */
 export interface ExportedEnvironment {
 	readonly environment: EnvironmentDescription;
 	/** Name of the exported package: `number_guess_env`. */
 	readonly stem: string;
 	/** File name of the environment file, for headings. */
 	readonly source: string;
-	/** Names of the columns of all rows; null without a dataset. */
+	/** Names of the columns in all rows; null without a dataset. */
 	readonly columns: readonly string[] | null;
 }
 
 /** Text files by their path in the target folder, with `/` as the separator. */
 export type ExportedFiles = ReadonlyMap<string, string>;
 
-/** What does not carry over to the target. */
+/** Something that does not carry over to the target. */
 export interface ExportFinding {
 	/** `error`: the export does not work until it is fixed. */
 	readonly level: 'error' | 'warning' | 'information';
@@ -27,8 +27,8 @@ export interface ExportFinding {
 }
 
 /**
- * Returns `Generated from guess.env.py by "reasoning-lab export-environment".` It becomes a docstring or a comment, so
- * characters of a file name that would end either are replaced.
+ * Returns `Generated from guess.env.py by "reasoning-lab export-environment".` The text is used in docstrings and
+ * comments, so characters in a file name that would end either are replaced.
  */
 export function generatedBy(source: string): string {
 	return `Generated from ${source.replace(/["\\]|\p{C}|\p{Zl}|\p{Zp}/gu, '_')} by "reasoning-lab export-environment".`;
@@ -50,7 +50,7 @@ export function environmentModule(stem: string): string {
 	return `${stem.replace(/_env$/, '')}_environment`;
 }
 
-/** Where the environment's code and its rows belong in an export. */
+/** Locations of the environment's code and rows in an export. */
 export interface ExportPlaces {
 	/** Folder of the environment file and the files it imports, with `/` at the end, or empty. */
 	readonly code: string;

@@ -15,7 +15,7 @@ export interface EnvironmentExport {
 	readonly files: ExportedFiles;
 	readonly places: ReturnType<typeof exportPlaces>;
 	readonly findings: readonly ExportFinding[];
-	/** Command that uses the export, in its folder. */
+	/** Command that uses the export, to be run in its folder. */
 	readonly usage: string;
 }
 
@@ -25,7 +25,7 @@ const generators: Readonly<Record<EnvironmentTarget, (exported: ExportedEnvironm
 	openenv: openenvExport,
 };
 
-/** Writes an environment for another library. */
+/** Exports an environment for another library. */
 export function exportEnvironment(target: EnvironmentTarget, exported: ExportedEnvironment): EnvironmentExport {
 	const { stem } = exported;
 	const usage = {

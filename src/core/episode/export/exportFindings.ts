@@ -34,7 +34,7 @@ const targetFindings: Readonly<Record<EnvironmentTarget, (exported: ExportedEnvi
 			? [
 					{
 						level: 'warning',
-						message: 'TRL does not read done: the model can call tools after the end.',
+						message: 'TRL ignores done, so the model can call tools after the end.',
 						action: 'Raise an exception in tools once the task is over.',
 					} as const,
 				]
@@ -58,10 +58,10 @@ const targetFindings: Readonly<Record<EnvironmentTarget, (exported: ExportedEnvi
 		{
 			level: 'warning',
 			message:
-				'A server is not told when an episode ends, so get_reward is called after every call; each step earns the change.',
+				'A server does not know when an episode ends, so get_reward is called after every tool call, and each step earns the difference.',
 			action: 'Keep get_reward fast and free of side effects.',
 		},
-		{ level: 'information', message: 'Tools are offered by the actions list_tools and call_tool.' },
+		{ level: 'information', message: 'Tools are available through the actions list_tools and call_tool.' },
 		...(environment.reportsDone
 			? []
 			: [

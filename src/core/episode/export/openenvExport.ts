@@ -167,7 +167,7 @@ class ${name}Server(Environment):
         return str(await value if inspect.isawaitable(value) else value)
 
     async def _change(self) -> float:
-        """Returns what the last step added to the reward."""
+        """Returns the change in the reward caused by the last step."""
         if not hasattr(self._environment, "get_reward"):
             return 0.0
         value = self._environment.get_reward()

@@ -55,7 +55,7 @@ function failedSolutions(evidence: VerificationEvidence): EnvironmentFinding[] {
 				kind: 'data',
 				level: 'warning',
 				message: `The solution for row ${row + 1} makes a call that fails: ${failed.name} returns ${failed.content.slice(0, 200)}.`,
-				action: 'Fix the solution, or the tool.',
+				action: 'Fix the solution or the tool.',
 				line: failed.line ?? toolLine(evidence, failed.name),
 				row,
 			},

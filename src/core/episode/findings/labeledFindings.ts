@@ -1,6 +1,6 @@
 import type { FindingRule } from './verificationEvidence.ts';
 
-/** Reports labeled episodes that are not as expected, and lines of their file that cannot be used, at those lines. */
+/** Reports labeled episodes that differ from their labels, and invalid lines in their file, at those lines. */
 export const labeledFindings: FindingRule = ({ labeled }) => {
 	if (labeled === null) return [];
 	const { file, results, faults } = labeled;
@@ -8,7 +8,7 @@ export const labeledFindings: FindingRule = ({ labeled }) => {
 		...results.flatMap(({ label, line, difference }) => {
 			if (difference === null) return [];
 			const message = `${label}: ${difference.message}.`;
-			const action = 'Fix the environment, or what the episode expects.';
+			const action = 'Fix the environment or the expectation.';
 			return [{ kind: 'labeled' as const, level: 'error' as const, message, action, file, line }];
 		}),
 		...faults.map(({ line, message, action }) => {

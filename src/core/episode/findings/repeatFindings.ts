@@ -35,7 +35,7 @@ export const repeatFindings: FindingRule = (evidence) => {
 		findings.push({
 			kind: 'leak',
 			level: 'error',
-			message: `State survives reset: in a reused instance, ${kept.difference.text} (${rows(found('again').map(({ row }) => row))}). Trainers create an instance once and reset it often.`,
+			message: `State survives reset: in a reused instance, ${kept.difference.text} (${rows(found('again').map(({ row }) => row))}). Trainers create an instance once and reset it many times.`,
 			action: 'Set every attribute in reset.',
 			line,
 			row: kept.row,

@@ -4,7 +4,10 @@ import { sameReward } from '../episodeStatistics.ts';
 import { rows } from './errorFindings.ts';
 import { type FindingRule, lineOf, type VerificationEvidence, wordsOf } from './verificationEvidence.ts';
 
-/** Reports rewards outside their range, solutions that do not earn the most, and rewards earned without solving. */
+/**
+ * Reports rewards outside their range, solutions that do not earn the maximum, and rewards earned without solving the
+ * task.
+ */
 export const rewardFindings: FindingRule = (evidence) => [
 	...outOfRange(evidence),
 	...failingGold(evidence),
@@ -34,11 +37,11 @@ function outOfRange(evidence: VerificationEvidence): EnvironmentFinding[] {
 interface FailingSolution {
 	readonly row: number;
 	readonly reward: number;
-	/** What should have been earned. */
+	/** Reward that should have been earned. */
 	readonly better: string;
 }
 
-/** Returns the rows whose solution does not earn the most. */
+/** Returns the rows whose solution does not earn the maximum. */
 function failingSolutions(evidence: VerificationEvidence): FailingSolution[] {
 	const best = evidence.environment.rewardRange?.[1];
 	const failing: FailingSolution[] = [];
@@ -71,7 +74,7 @@ function failingGold(evidence: VerificationEvidence): EnvironmentFinding[] {
 	];
 }
 
-/** A policy that does not try must not earn as much as the solutions do, on average over rows with a working solution. */
+/** A policy that does not try must earn less than the solutions, on average over rows with a working solution. */
 function effortless(evidence: VerificationEvidence): EnvironmentFinding[] {
 	const failing = new Set(failingSolutions(evidence).map(({ row }) => row));
 	const findings: EnvironmentFinding[] = [];
@@ -89,7 +92,7 @@ function effortless(evidence: VerificationEvidence): EnvironmentFinding[] {
 			kind: 'no-effort',
 			level: 'error',
 			message: `${descriptions[policy]} earns ${formatValue(earned)} on average, as much as the solutions (${formatValue(needed)}).`,
-			action: 'Reward only what solves the task.',
+			action: 'Only reward solving the task.',
 			line: lineOf(evidence, 'get_reward'),
 		});
 	}

@@ -26,7 +26,7 @@ export const advantageSettings = (stage: AdvantageKeys): AdvantageSettings => ({
 	passK: stage.pass_k ?? Math.min(4, stage.num_generations ?? 4),
 });
 
-/** What advantages are divided by, in one word, for explanations. */
+/** Divisor of advantages in one word, for explanations. */
 export const advantageKinds = ['group', 'batch', 'none', 'maxrl', 'pass_at_k', 'gdpo'] as const;
 export type AdvantageKind = (typeof advantageKinds)[number];
 

@@ -4,9 +4,9 @@ import { mean, sampleStd, stdEpsilon } from './groupAdvantages.ts';
 const rounding = 1e-9;
 
 /**
- * GDPO: each reward function is normalized within its group, (r - mean) / (std + 1e-4), before the weighted sum, so that
- * no function drowns another one; the sums are normalized over the batch. Liu et al. 2026 (arXiv:2601.05242); TRL's
- * `multi_objective_aggregation: "normalize_then_sum"`. 0 for rows without a reward, and for groups in which all
+ * GDPO: each reward function is normalized within its group, (r - mean) / (std + 1e-4), before the weighted sum, so
+ * that no function dominates the others; the sums are normalized over the batch. Liu et al. 2026 (arXiv:2601.05242);
+ * TRL's `multi_objective_aggregation: "normalize_then_sum"`. 0 for rows without a reward, and for groups in which all
  * functions return equal values.
  * @param rows one row per completion, with one value per reward function; NaN if it does not apply. The rows of each
  * group are contiguous.

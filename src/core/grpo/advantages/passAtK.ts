@@ -2,9 +2,9 @@
 const epsilon = 1e-6;
 
 /**
- * Pass@k: each set of k completions of a group has the reward of its best one. The reward of a set is compared with
- * those of all sets, (R - mean) / (std + 1e-6), and the advantage of a completion is the mean over the sets that contain
- * it. Chen et al. 2025 (arXiv:2508.10751), whose rewards are 0 or 1; here, they may have any value.
+ * Pass@k: each set of k completions in a group gets the reward of its best completion. The reward of a set is
+ * normalized over all sets, (R - mean) / (std + 1e-6), and the advantage of a completion is the mean over the sets that
+ * contain it. Chen et al. 2025 (arXiv:2508.10751), whose rewards are 0 or 1; here, they may have any value.
  *
  * With rewards in ascending order, the best of a set is number m (from 0) in C(m, k - 1) of the C(n, k) sets, and in
  * C(m - 1, k - 2) of the C(n - 1, k - 1) sets that contain a given lower one.

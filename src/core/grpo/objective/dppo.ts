@@ -13,10 +13,10 @@ export const isDppo = ({ lossType }: Pick<Objective, 'lossType'>): boolean =>
 
 /**
  * DPPO: REINFORCE with a detached importance weight of at most 20, -ratio A logprob, without tokens that the policy has
- * already moved far in the direction of their advantage. How far is measured by the divergence between the old and the new
- * probability of the token against all others, where PPO takes their ratio: total variation, |new - old| (`dppo_tv`), or KL,
- * old log(old / new) + (1 - old) log((1 - old) / (1 - new)) (`dppo_kl`). `epsilonHigh` limits it for positive advantages,
- * `epsilonLow` for others. Qi et al. 2026 (arXiv:2602.04879); verl's `dppo_tv` and `dppo_kl`.
+ * already moved far in the direction of their advantage. The distance is the divergence between the old and the new
+ * probability of the token against all others, rather than their ratio as in PPO: total variation, |new - old|
+ * (`dppo_tv`), or KL, old log(old / new) + (1 - old) log((1 - old) / (1 - new)) (`dppo_kl`). `epsilonHigh` limits it
+ * for positive advantages, `epsilonLow` for others. Qi et al. 2026 (arXiv:2602.04879); verl's `dppo_tv` and `dppo_kl`.
  */
 export function dppoTerm(logRatio: number, logprob: number, advantage: number, objective: Divergence): TokenTerm {
 	if (divergedSide(logRatio, logprob, advantage, objective) !== null) return { loss: 0, slope: 0, direct: 0 };
@@ -25,7 +25,10 @@ export function dppoTerm(logRatio: number, logprob: number, advantage: number, o
 	return { loss: direct * logprob, slope: 0, direct };
 }
 
-/** Returns the side on which a token is left out: `high` for positive advantages, `low` for others; null if it is not. */
+/**
+ * Returns the side on which a token is excluded: `high` for positive advantages, `low` for others; null if it is not
+ * excluded.
+ */
 export function divergedSide(
 	logRatio: number,
 	logprob: number,

@@ -2,7 +2,7 @@ import { logRatios } from './importanceRatio.ts';
 import type { ObjectiveRow } from './objective.ts';
 
 /**
- * Returns whether a completion has left the policy too far to learn from: its advantage is negative, and the mean over
+ * Returns whether a completion is too far off-policy to learn from: its advantage is negative, and the mean over
  * its tokens of log(sampler / policy) exceeds the threshold. The sampler is the old policy, unless the row says otherwise. DeepSeek-V3.2 (2025, arXiv:2512.02556), section 3.1,
  * "off-policy sequence masking".
  */

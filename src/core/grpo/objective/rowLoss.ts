@@ -63,7 +63,7 @@ function surrogate(row: ObjectiveRow, objective: Objective): RowLoss {
 	};
 }
 
-/** Adds the penalty for leaving the old policy to each token. */
+/** Adds the penalty for diverging from the old policy to each token. */
 function addPenalties(
 	row: ObjectiveRow,
 	penalties: ArrayLike<number>,
@@ -81,7 +81,7 @@ function addPenalties(
 function addKl(row: ObjectiveRow, objective: Objective, losses: Float64Array, gradients: Float64Array): void {
 	const { logprobs, refLogprobs } = row;
 	const { beta, unbiasedKl, level } = objective;
-	if (refLogprobs === null) throw new RangeError('A KL term needs log-probabilities under the reference.');
+	if (refLogprobs === null) throw new RangeError('A KL term requires log-probabilities under the reference.');
 	const ratios = unbiasedKl ? logRatios(row, level) : null;
 	const slopes = new Float64Array(losses.length);
 	for (let t = 0; t < losses.length; t++) {

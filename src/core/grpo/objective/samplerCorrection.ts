@@ -1,12 +1,13 @@
 import type { CorrectionMode } from '../../../protocol/recipe/samplerKeys.ts';
 
 /**
- * Corrects for samples from another policy than the one that is trained: stale weights, or another engine. The loss of
- * each token is multiplied by the ratio old policy / sampler, or by that of its completion (the product over its tokens).
+ * Corrects for samples from a different policy than the one being trained: stale weights, or another engine. The loss
+ * of each token is multiplied by the ratio old policy / sampler, or by that of its completion (the product over its
+ * tokens).
  *
  * - `*_truncate`: the ratio is clipped to its bounds. Truncated importance sampling, TIS (Yao et al. 2025, "Your efficient
  *   RL framework secretly brings you off-policy RL training").
- * - `*_mask`: tokens or completions whose ratio is out of bounds are left out. With both bounds, `token_mask` is IcePop
+ * - `*_mask`: tokens or completions whose ratio is out of bounds are excluded. With both bounds, `token_mask` is IcePop
  *   (Ring-1T, 2025, arXiv:2510.18855, section 3), and `sequence_mask` is masked importance sampling.
  *
  * TRL 1.13, `vllm_importance_sampling_correction`.
@@ -28,7 +29,7 @@ export interface CorrectedRow {
 	readonly samplerLogprobs: ArrayLike<number>;
 }
 
-/** What an objective knows about the policy that sampled a completion. Absent: the old policy sampled it. */
+/** Data about the policy that sampled a completion; absent if that is the old policy. */
 export interface SamplerRow {
 	/** See {@link samplerRatios}; not with vespo. */
 	readonly samplerRatios?: ArrayLike<number> | undefined;
@@ -57,7 +58,7 @@ export function samplerRatios(row: CorrectedRow, correction: SamplerCorrection):
 /** Bounds of a token's log ratio in VESPO's weight. */
 const logBounds = { low: Math.log(1e-8), high: 20 };
 
-/** Returns what the correction adds to the log ratio of a completion in VESPO's weight (`vespoWeight`), in nats. */
+/** Returns the correction term for the log ratio of a completion in VESPO's weight (`vespoWeight`), in nats. */
 export function samplerLogRatio(row: CorrectedRow, correction: SamplerCorrection): number {
 	const { low, high } = logBounds;
 	return samplerRatios(row, correction).reduce((sum, ratio) => sum + Math.min(Math.max(Math.log(ratio), low), high), 0);

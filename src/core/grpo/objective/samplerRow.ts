@@ -8,7 +8,7 @@ import {
 	samplerRatios,
 } from './samplerCorrection.ts';
 
-/** Returns what an objective with a correction needs to know of a completion. */
+/** Returns the data about a completion that an objective with a correction needs. */
 export function samplerRow(
 	row: CorrectedRow,
 	{
@@ -19,7 +19,7 @@ export function samplerRow(
 ): SamplerRow {
 	if (samplerCorrection === null) return {};
 	if (lossType === 'gmpo' && !isPerCompletion(samplerCorrection)) {
-		throw new RangeError('gmpo has one loss per completion, so its ratios cannot be those of tokens.');
+		throw new RangeError('gmpo has one loss per completion, so its ratios cannot be per token.');
 	}
 	return {
 		...(lossType === 'vespo'

@@ -2,7 +2,7 @@ import type { Random } from '../../../base/random.ts';
 import { type CovariantToken, covariances } from './covariance.ts';
 
 export interface ClipCovSettings {
-	/** Share of all tokens that is excluded; at least one token is, if any qualifies. */
+	/** Fraction of all tokens to exclude; at least one token if any qualifies. */
 	readonly ratio: number;
 	/** Bounds of the covariances of tokens that qualify, exclusive. */
 	readonly lowest: number;

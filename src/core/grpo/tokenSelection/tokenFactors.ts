@@ -6,14 +6,14 @@ import { type ClipCovSettings, clippedByCovariance } from './clipCov.ts';
 import { mostCovariant } from './klCov.ts';
 import { entropyThreshold } from './topEntropy.ts';
 
-/** Which tokens the surrogate loss is computed for. null: all. */
+/** Tokens for which the surrogate loss is computed; null for all. */
 export interface TokenSelection {
 	/** Share of tokens with the highest entropies. */
 	readonly topEntropy: number | null;
 	readonly clipCov: ClipCovSettings | null;
 }
 
-/** Share of the tokens with a penalty for leaving the old policy, and its coefficient. */
+/** Fraction of tokens with a penalty for diverging from the old policy, and its coefficient. */
 export interface KlCovSettings {
 	readonly share: number;
 	readonly coefficient: number;

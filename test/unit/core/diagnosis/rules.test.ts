@@ -396,7 +396,7 @@ describe('an environment', () => {
 		];
 		const long = only({ metrics: rows(60, tools(2, 0)), steps: steps(60, cut('length')) });
 		assert.deepEqual([long.id, long.recipe?.path], ['cut-episodes:length', ['stages', 1, 'max_completion_length']]);
-		assert.match(long.message, /^50% of the episodes in the last 3 steps were cut, most of them by .* of 64\.$/);
+		assert.match(long.message, /^50% of the episodes in the last 3 steps were cut short, most of them by .* of 64\.$/);
 		const run = { ...ownRun, maxTurns: 4 };
 		const turns = only({ metrics: rows(60, tools(2, 0)), steps: steps(60, cut('turns')) }, run);
 		assert.deepEqual(turns.recipe?.edits, [{ path: ['environment', 'maxTurns'], value: 8 }]);
