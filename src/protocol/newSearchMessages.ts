@@ -77,11 +77,11 @@ export const offeredRowsSchema = v.object({
 });
 export type OfferedRows = v.InferOutput<typeof offeredRowsSchema>;
 
-/** What is known about a policy without asking it. */
+/** Facts about a policy that are known without opening it. */
 export const policyFactsSchema = v.object({
 	/** The environment that it was trained in; null if there is none. */
 	environment: v.nullable(offeredEnvironmentSchema),
-	/** Problems to try: held-out problems of its run, or problems that it was trained on. */
+	/** Suggested problems: held-out problems of its run, or problems that it was trained on. */
 	problems: v.array(formProblemSchema),
 	source: v.nullable(v.picklist(['held-out', 'training'])),
 	/** Recorded completions; null if there are none. */
@@ -132,7 +132,7 @@ export const newSearchRequests = {
 		params: v.object({ environment: searchEnvironmentSchema, policy: v.optional(policySpecSchema) }),
 		result: offeredRowsSchema,
 	},
-	/** Lets the user choose a row of a dataset file; null if canceled. */
+	/** Lets the user choose a row from a dataset file; null if canceled. */
 	chooseProblem: { params: v.object({}), result: v.nullable(formProblemSchema) },
 	/**
 	 * Starts the search, remembers the draft, and closes the panel. `split` is the step rule to use, even if the user

@@ -37,7 +37,7 @@ export interface DeviceGroup {
 	readonly slots: number;
 }
 
-/** How long to wait for another run that is looking at the locks of a device, in milliseconds. */
+/** How long to wait for another run that is inspecting the locks of a device, in milliseconds. */
 const gateMs = 2000;
 
 /**
@@ -84,8 +84,8 @@ export async function acquireDevice(options: DeviceQueueOptions): Promise<FileLo
 }
 
 /**
- * Takes the device if it is free for the run: its lock, or a slot of its group. Returns null if it is not. Only one process
- * at a time looks at the locks of a device, so that a group and another run cannot both find it free.
+ * Takes the device if it is free for the run: its lock, or a slot of its group. Returns null if it is not. Only one
+ * process at a time inspects the locks of a device, so a group and another run cannot both find it free.
  */
 async function takeDevice(folder: string, group: DeviceGroup | null, what: string): Promise<FileLock | null> {
 	const gate = await freeLock(join(folder, 'gate'), what, gateMs);

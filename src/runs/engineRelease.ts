@@ -10,7 +10,7 @@ import { runFiles } from './runFiles.ts';
 const lookMs = 50;
 
 export interface ReleaseOptions {
-	/** Lock folder inside `folder`; default: the lock of a run. */
+	/** Lock folder inside `folder`; default: the run lock. */
 	readonly lock?: string;
 	/** Timeout in milliseconds; default: the usual timeout for waiting for the folder's lock. */
 	readonly limitMs?: number;

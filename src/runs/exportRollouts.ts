@@ -81,7 +81,7 @@ export async function writeExport(
 			const why = leftOut.map((one) => leftOutText(one, what)).join(', ');
 			throw new Failure(
 				'missing',
-				`Nothing to write to ${path}: ${read} ${what} checked${why === '' ? '' : `; left out: ${why}`}${unreadable > 0 ? `; ${formatCounted(unreadable, 'record')} could not be read` : ''}.`,
+				`Nothing to write to ${path}: ${read} ${what} checked${why === '' ? '' : `; skipped: ${why}`}${unreadable > 0 ? `; ${formatCounted(unreadable, 'record')} could not be read` : ''}.`,
 				whatFirst[what] ?? 'Change the selection.',
 			);
 		}

@@ -75,7 +75,7 @@ export interface TemplateFile {
 /** Type declarations for templates with TypeScript reward files, shared by all of them. */
 const types = { folder: 'rewards/', name: 'reasoning-lab.d.ts' };
 
-/** Configuration with which agents that read `.mcp.json` start the MCP server. Part of every template. */
+/** MCP server configuration for agents that read `.mcp.json`. Part of every template. */
 const agents = { folder: 'mcp', name: 'mcp.json', path: '.mcp.json' };
 
 /** Returns the files of a template; `templates` is media/templates. Fails with `missing` if there are none. */

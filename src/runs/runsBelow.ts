@@ -74,7 +74,7 @@ async function formatsOf(path: string): Promise<{ formats: FoundRun['formats']; 
 	const found = await findFormats(path);
 	const named = (some: typeof found) => some.map(({ name, title }) => ({ name, title }));
 	const formats = found.filter(({ onRequest }) => !onRequest);
-	// The first format is the likeliest one, so the others follow it.
+	// Formats are sorted by likelihood.
 	if (formats.length > 0) return { formats: named(found), onRequest: [] };
 	return { formats: [], onRequest: named(found) };
 }

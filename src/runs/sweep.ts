@@ -36,11 +36,11 @@ export interface SweepProgress {
 }
 
 /**
- * Runs a sweep from where it is, one run after the other: each is trained until the rung, then stopped with a checkpoint,
- * and the best ones are resumed. A stopped and resumed run has the numbers of an uninterrupted one. A run that crashes,
- * pauses on its own or cannot start is not resumed. `sweep.json` is written before and after each run, so that a sweep
- * that was stopped or killed continues with the same runs. Fails with `busy` if another process runs it, and with
- * `mismatch` if the recipe has changed.
+ * Runs a sweep from its current state, one run at a time: each run is trained until the rung and stopped with a
+ * checkpoint, and the best ones are resumed. A stopped and resumed run has the same results as an uninterrupted one. A
+ * run that crashes, pauses on its own or cannot start is not resumed. `sweep.json` is written before and after each
+ * run, so that a sweep that was stopped or killed continues with the same runs. Fails with `busy` if another process
+ * runs it, and with `mismatch` if the recipe has changed.
  * @returns the record after the sweep has ended
  */
 export async function runSweep(folder: string, options: SweepOptions): Promise<SweepRecord> {
@@ -69,7 +69,7 @@ class Sweep {
 	async run(): Promise<SweepRecord> {
 		for (const rung of this.#record.rungs.keys()) {
 			const open = this.#record.open[rung] ?? this.#choose(rung);
-			// Recorded first, because the scores that decide are replaced by those of this rung.
+			// Record this first, because the scores used for the decision are replaced by those of this rung.
 			this.#record = {
 				...this.#record,
 				open: [...this.#record.open.slice(0, rung), open, ...this.#record.open.slice(rung + 1)],
@@ -160,7 +160,7 @@ class Sweep {
 		return { folder, attempt: record.attempt };
 	}
 
-	/** Waits until a run ends, and stops it at a step, when it pauses by itself, or when the sweep is stopped. */
+	/** Waits until a run ends. Stops it at the given step, if it pauses by itself, or if the sweep is stopped. */
 	async #follow(folder: string, attempt: number, until: number | null) {
 		const { signal, pollMs = 300 } = this.#options;
 		let stopping = false;
@@ -174,12 +174,12 @@ class Sweep {
 			if (state.record.attempt >= attempt && !claimsLife(state)) {
 				await engineReleased(folder, state.record);
 				canceled &&= state.status === 'stopped' && !reached;
-				// A run that needs attention would pause again.
+				// A run that requires attention would pause again.
 				return { status: paused ? ('paused' as const) : state.status, step, canceled };
 			}
 			if (!stopping && (reached || paused || signal.aborted)) {
 				canceled = signal.aborted && !reached && !paused;
-				// An engine that does not answer is asked again. If the run has just ended, the next look shows it.
+				// Retry if the engine does not respond. If the run has just ended, the next check detects it.
 				stopping = await stopEngine(folder, state.record, true).then(
 					() => true,
 					() => false,

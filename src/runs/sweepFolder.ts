@@ -22,7 +22,7 @@ export interface NewSweep {
 	readonly tag: string;
 }
 
-/** Creates the folder of a new sweep in `runs` next to its recipe. */
+/** Creates the folder for a new sweep in `runs` next to its recipe. */
 export async function makeSweep({ recipe, name, configurations, plan, metric, tag }: NewSweep): Promise<string> {
 	const path = resolve(recipe);
 	const record: SweepRecord = {
@@ -48,7 +48,7 @@ export async function readSweep(folder: string): Promise<SweepRecord> {
 	const record = decodeOrThrow(sweepRecordSchema, await readJson(folder, sweepFiles.record, largestRecord), path);
 	const known = record.open.flat().every((index) => index < record.trials.length);
 	if (!known || record.counts.length !== record.rungs.length || record.open.length > record.rungs.length) {
-		throw new Failure('invalid', `${path} does not fit its own plan.`, 'Start the sweep again.');
+		throw new Failure('invalid', `${path} is inconsistent with its own plan.`, 'Start the sweep again.');
 	}
 	return record;
 }
@@ -58,8 +58,8 @@ export async function writeSweep(folder: string, record: SweepRecord): Promise<v
 }
 
 /**
- * Returns the recipe of a sweep. Fails with `mismatch` if it has changed since the sweep was started, because further
- * runs would not be comparable.
+ * Returns the recipe of a sweep. Fails with `mismatch` if it has changed since the sweep was started, because
+ * additional runs would not be comparable.
  */
 export async function sweepRecipe(folder: string, { recipe, recipeHash }: SweepRecord): Promise<string> {
 	const path = join(dirname(dirname(resolve(folder))), recipe);

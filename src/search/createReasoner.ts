@@ -32,7 +32,11 @@ const maxSeconds = 2_000_000;
  */
 export async function createReasoner({ spec, context, signal }: ReasonerOptions): Promise<Reasoner> {
 	if (spec.environment !== undefined) {
-		throw new Failure('unsupported', 'A problem that is given as text has no row for an environment.', 'Use search.');
+		throw new Failure(
+			'unsupported',
+			'Problems given as text do not have a dataset row for an environment.',
+			'Use search.',
+		);
 	}
 	const search = await OpenSearch.open(spec, context, signal);
 	try {

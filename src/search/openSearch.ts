@@ -73,7 +73,7 @@ export class OpenSearch extends Disposable {
 	readonly #lease: PolicyLease;
 	/** The agent's tools; null if the strategy is not an agent. */
 	readonly #tools: OpenTools | null;
-	/** The environment; null if the search is not over episodes. */
+	/** The environment; null unless the search is over episodes. */
 	readonly #episodes: SearchEpisodes | null;
 
 	private constructor(
@@ -160,7 +160,7 @@ export class OpenSearch extends Disposable {
 		const cancel = new AbortController();
 		const bound = policy.bind({
 			signal: cancel.signal,
-			// Turns of an episode are requested in parts, which have no place in the tree.
+			// Turns of an episode are requested in parts that are not in the tree.
 			...(options.onText === undefined || this.#episodes !== null ? {} : { onText: options.onText }),
 		});
 		const scoring = new AbortController();

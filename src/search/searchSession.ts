@@ -46,7 +46,7 @@ export interface SearchContinuation extends Omit<SearchStart, 'spec' | 'problem'
 export class SearchSession {
 	readonly log: string;
 	readonly spec: SearchSpec;
-	/** What to know about the search, one sentence each. */
+	/** Notes about the search, one sentence each. */
 	readonly notes: readonly string[];
 	/**
 	 * Result of the search. Rejects if the log could not be written (`full`, `denied`), or if the search could not

@@ -83,7 +83,7 @@ function checkSettings(recipe: Recipe, report: Report): void {
 	}
 }
 
-/** Keys of a grpo stage that have no effect if transformers generates. */
+/** Keys of a grpo stage that have no effect if transformers is used for generation. */
 const vllmKeys = [
 	'vllm_importance_sampling_correction',
 	'vllm_importance_sampling_mode',

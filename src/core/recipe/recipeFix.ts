@@ -38,7 +38,7 @@ interface Node {
 }
 
 /**
- * Returns the fix for a value of the wrong form that can be converted: a number or boolean in quotes, a string without,
+ * Returns the fix for a value of the wrong type that can be converted: a number or boolean in quotes, a string without,
  * an entry that should be a list, or a misspelled choice. Returns null if no conversion satisfies the schema.
  */
 export function convertFix(schema: v.GenericSchema, value: unknown, path: Path): RecipeFix | null {
@@ -63,15 +63,15 @@ function* candidates(node: Node, value: unknown): Generator<unknown> {
 	} else yield [value];
 }
 
-/** Returns the fix that adds a missing key to the object at `path`, with a value of the right form to start from. */
+/** Returns the fix that adds a missing key to the object at `path`, with an initial value of the right type. */
 export function addFix(path: Path, key: string, schema: v.GenericSchema): RecipeFix | null {
 	const value = numbersToStart[key] ?? startOf(schema as unknown as Node);
 	return value === undefined ? null : setFix([...path, key], value, `Add "${key}"`);
 }
 
 /**
- * Values for required numbers. Others are not added, because a wrong number is worse than a missing one. The learning
- * rate is between those of small models trained from random weights and of pretrained models.
+ * Default values for required numbers. Other numbers are not added, because a wrong number is worse than a missing one.
+ * The learning rate is a compromise between small models trained from random weights and pretrained models.
  */
 const numbersToStart: Readonly<Record<string, number>> = { steps: 100, learning_rate: 1e-4 };
 

@@ -7,7 +7,7 @@ import type { ReportTable } from './reportDocument.ts';
 import type { ReportedPipeline, ReportedPipelineStage } from './reportedPipeline.ts';
 import type { ReportedEvaluation, ReportedStage } from './reportedRun.ts';
 
-/** Share of a stage's steps, at its end, over which metrics are averaged. */
+/** Fraction of a stage's final steps over which metrics are averaged. */
 const lastShare = 0.1;
 
 /** A training stage in one of the pipelines. */
@@ -19,8 +19,8 @@ interface Sibling {
 }
 
 /**
- * Returns a table for each set of stages that learn from rewards and start from the same stage: what each one gained over
- * the start, how many steps it needed, and what it cost in KL and entropy. Means over pipelines.
+ * Returns a table for each set of stages that learn from rewards and start from the same stage: the gain over the
+ * start, the number of steps, and the cost in KL and entropy, each averaged over pipelines.
  */
 export function siblingsTables(pipelines: readonly ReportedPipeline[]): ReportTable[] {
 	const [first] = pipelines;
@@ -81,7 +81,7 @@ function tableOf(
 		note: [
 			`Gain: paired difference by question to the evaluation of ${start}, with its 95% interval${pipelines > 1 ? ' over the questions of all pipelines' : ''}.`,
 			threshold === null
-				? 'No stage raised its held-out accuracy.'
+				? 'No stage improved its held-out accuracy.'
 				: 'Steps: until the held-out accuracy first reached this value, halfway from the start to the highest final one.',
 			'KL to the reference (only with a KL term) and entropy of the policy, in nats per token: means over the last tenth of the steps.',
 			...(pipelines > 1 ? ['Mean (min to max) over pipelines.'] : []),
@@ -126,7 +126,7 @@ function mean(values: readonly number[]): number | null {
 	return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
-/** Formats the known values, or the one that they all have. */
+/** Formats the known values, or their common value. */
 function spanOf(values: readonly (number | null)[], format = valueText): string {
 	const known = values.filter((value) => value !== null);
 	return spanText(known.every((value) => value === known[0]) ? known.slice(0, 1) : known, format);

@@ -195,7 +195,7 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 		name: 'majority',
 		title: 'Majority vote',
 		sentence: 'Whether the answer is the most frequent one among the completions of the same prompt, without labels.',
-		formula: '1 if normalize(answer) is the most frequent answer of the group, else 0; the first one wins a tie',
+		formula: '1 if normalize(answer) is the most frequent answer of the group, else 0; ties go to the first one',
 		source: 'TTRL (Zuo et al. 2025), the estimated label by majority voting',
 		range: '0 or 1',
 		nullRule: 'only one completion of the prompt is scored',
@@ -204,7 +204,7 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 	{
 		name: 'certainty',
 		title: 'Certainty',
-		sentence: 'How certain the policy was of the completion: minus the mean entropy of its tokens, without labels.',
+		sentence: "The policy's certainty about the completion: minus the mean entropy of its tokens, without labels.",
 		formula: '-mean(H_t), the entropy in nats of the distribution from which token t was sampled',
 		source: 'RENT (Prabhudesai et al. 2025)',
 		range: '0 or less',

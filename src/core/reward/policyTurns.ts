@@ -2,7 +2,7 @@ import type { ScoredMessage } from '../../protocol/scorer.ts';
 import { parseTrace } from '../trace/parseTrace.ts';
 import type { Trace, TraceTags } from '../trace/trace.ts';
 
-/** What the policy wrote in one message of a conversation. */
+/** Text written by the policy in one message of a conversation. */
 export interface PolicyTurn {
 	readonly completion: string;
 	/** The text's sections, parsed on first access. */
@@ -13,9 +13,9 @@ export interface PolicyTurn {
 const policyRoles: ReadonlySet<unknown> = new Set(['assistant', 'model', 'ai', 'gpt']);
 
 /**
- * Returns the turns of the policy in a completion that is a list of messages, in order. What tools and users wrote is
- * left out, and so are tool calls: a trainer takes them out of the text. Reasoning in a separate field is put back into
- * the template's tags; without such tags, it is not part of the text.
+ * Returns the turns of the policy in a completion that is a list of messages, in order. Excludes what tools and users
+ * wrote, and tool calls, which trainers remove from the text. Reasoning from a separate field is put back into the
+ * template's tags; without such tags, it is not part of the text.
  * @param messages from any trainer, so their fields can have any type
  */
 export function policyTurns(messages: readonly ScoredMessage[], tags: TraceTags): PolicyTurn[] {

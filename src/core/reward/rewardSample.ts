@@ -6,7 +6,7 @@ import type { PolicyTurn } from './policyTurns.ts';
 
 /**
  * Reward input for a row, with a lazily parsed completion. In a conversation, the completion is the last message of the
- * policy, so nothing that a tool answers is judged as the policy's.
+ * policy, so tool results are not scored as the policy's output.
  */
 export interface RewardSample extends ScoreRow {
 	readonly trace: Trace;
@@ -26,8 +26,8 @@ export function answerOf(sample: RewardSample, tags: TraceTags): string | null {
 
 /**
  * Returns the thinking in a completion: the text between the think tags; without think tags, the text before the answer
- * tag; without any tags, the whole completion. In a conversation, that of all messages of the policy, separated by line
- * breaks. null if there is no thinking.
+ * tag; without any tags, the whole completion. In a conversation, the thinking in all of the policy's messages,
+ * separated by line breaks. null if there is no thinking.
  */
 export function thinkingOf(sample: RewardSample, tags: TraceTags): string | null {
 	if (sample.turns === undefined) return thinkingIn(sample, tags);

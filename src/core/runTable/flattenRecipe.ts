@@ -1,17 +1,17 @@
 import { hashText } from '../../base/random.ts';
 import type { RecipeScalar } from '../../protocol/runTableMessages.ts';
 
-/** Limits for recipes from anywhere. */
+/** Limits for untrusted recipes. */
 const maxKeys = 400;
 const maxDepth = 8;
 const maxText = 200;
 
-/** Keys that say nothing about how a run was trained. */
+/** Keys that are irrelevant to how a run was trained. */
 const leftOut = new Set(['$schema', 'format', 'name']);
 
 /**
  * Returns the values of a recipe by path, such as `stages[1].learning_rate`. Lists of scalars are one value, joined by
- * commas. Long texts are shortened, but stay different, and at most 400 values are returned.
+ * commas. Long text is shortened but remains distinct, and at most 400 values are returned.
  */
 export function flattenRecipe(recipe: unknown): Record<string, RecipeScalar> {
 	const found: [string, RecipeScalar][] = [];

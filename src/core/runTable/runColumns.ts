@@ -28,16 +28,16 @@ const runColumns: readonly RunColumn[] = [
 	fact('Tags', ({ tags }) => (tags.length === 0 ? null : tags.join(', '))),
 ];
 
-/** Metrics that are shown first and without being chosen, if a run has them. */
+/** Metrics that are shown first by default, if a run has them. */
 const firstMetrics = ['eval/heldout/accuracy', 'eval/accuracy', 'reward'];
 const metricLabels: Readonly<Record<string, string>> = {
 	'eval/heldout/accuracy': 'Held-out accuracy',
 	'eval/accuracy': 'Evaluation accuracy',
 	reward: 'Reward',
 };
-/** Maximum number of recipe keys that are shown without being chosen. */
+/** Maximum number of recipe keys shown by default. */
 const maxKeys = 5;
-/** Recipe keys that differ without being a choice about training. */
+/** Recipe keys whose differences do not affect training. */
 const incidental = /(^|\.)(path|file|solution|prompt|answer)$/;
 
 /** Returns the last part of each path that no other path ends with. */
@@ -56,8 +56,8 @@ export interface RunColumns {
 }
 
 /**
- * Returns the columns of a list of runs: facts about runs, the metrics and recipe keys that at least one run has. By
- * default, recipe keys are shown if their values differ between runs.
+ * Returns the columns for a list of runs: facts about runs, and the metrics and recipe keys that at least one run has.
+ * By default, recipe keys are shown if their values differ between runs.
  */
 export function columnsOf(rows: readonly RunTableRow[]): RunColumns {
 	const metrics = new Set<string>();

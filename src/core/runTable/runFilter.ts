@@ -5,15 +5,15 @@ type Test = (row: RunTableRow) => boolean;
 
 export interface RunFilter {
 	readonly test: Test;
-	/** Why a part of the filter has no effect; null if all of it has. */
+	/** Why part of the filter has no effect; null if all of it is valid. */
 	readonly fault: string | null;
 }
 
 const comparison = /^([^\s<>=!:]+)(<=|>=|!=|<|>|=|:)(.*)$/;
 
 /**
- * Parses a filter. Words must all occur in a run's name, project, status, tags or folder. `column<value` (and `<=`, `>`,
- * `>=`, `=`, `!=`, `:` for "contains") compares a column, named by its path or the end of it: `beta>0.01`,
+ * Parses a filter. All words must occur in a run's name, project, status, tags or folder. `column<value` (and `<=`,
+ * `>`, `>=`, `=`, `!=`, `:` for "contains") compares a column, named by its path or the end of it: `beta>0.01`,
  * `accuracy>=0.8`, `tags:good`. Quotes keep spaces: `name:"first try"`.
  */
 export function parseRunFilter(text: string, columns: Iterable<RunColumn>): RunFilter {

@@ -2,14 +2,14 @@ import type { RunTableRow } from '../../protocol/runTableMessages.ts';
 import type { RunColumn } from './runColumns.ts';
 
 /**
- * How runs are grouped: `recipe`: all values of the recipe except the seed are equal, so that runs of a group differ by
- * chance only.
+ * How runs are grouped: `recipe`: all values of the recipe except the seed are equal, so the runs in a group differ
+ * only by chance.
  */
 export const runGroupings = ['none', 'project', 'recipe', 'tags', 'status'] as const;
 export type RunGrouping = (typeof runGroupings)[number];
 
 export interface RunGroup {
-	/** Identifies the group. */
+	/** Unique key of the group. */
 	readonly key: string;
 	readonly label: string;
 	readonly rows: readonly RunTableRow[];
@@ -34,7 +34,7 @@ function keyOf(grouping: Exclude<RunGrouping, 'none'>): (row: RunTableRow) => st
 		case 'tags':
 			return ({ tags }) => tags.toSorted().join(', ');
 		case 'recipe':
-			// Runs without a recipe are not alike, because nothing is known about them.
+			// Runs without a recipe are not grouped, because nothing is known about them.
 			return ({ recipe, folder, engine }) => {
 				const entries = Object.entries(recipe).filter(([key]) => key !== 'seed');
 				return entries.length === 0 ? folder : JSON.stringify([engine, entries.sort(([a], [b]) => (a < b ? -1 : 1))]);

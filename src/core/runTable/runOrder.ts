@@ -2,15 +2,15 @@ import type { RunTableRow } from '../../protocol/runTableMessages.ts';
 import type { CellValue, RunColumn } from './runColumns.ts';
 
 /**
- * Returns the rows sorted by a column; runs without a value come last in either direction, and equal ones keep their
- * order. Numbers sort before texts, and texts by their numbers ("step 2" before "step 10").
+ * Returns the rows sorted by a column; runs without a value come last in both directions, and ties keep their order.
+ * Numbers sort before text, and text is sorted by the numbers in it ("step 2" before "step 10").
  */
 export function sortRuns(
 	rows: readonly RunTableRow[],
 	{ value }: Pick<RunColumn, 'value'>,
 	descending: boolean,
 ): RunTableRow[] {
-	// Each value is computed once, because a comparison sort would ask for it many times.
+	// Compute each value once, because a comparison sort would request it many times.
 	const keyed = rows.map((row) => ({ row, key: value(row) }));
 	const sign = descending ? -1 : 1;
 	keyed.sort((a, b) => {

@@ -1,6 +1,6 @@
 import type { SearchBudget } from '../../protocol/treeLog.ts';
 
-/** How long the completions of a policy are. */
+/** Length of a policy's completions. */
 export interface CompletionSize {
 	/** Mean number of tokens. */
 	readonly tokens: number;
@@ -29,15 +29,15 @@ function generatedTokens(strategy: string, params: unknown, { tokens, steps }: C
 			return of('n') * tokens;
 		case 'beam':
 		case 'dvts':
-			// Every beam samples its expansions at each step, and looks ahead from each of them.
+			// At each step, every beam samples its expansions and looks ahead from each of them.
 			return of('width') * of('expansions') * tokens * (1 + of('lookahead'));
 		case 'mcts': {
-			// A leaf is expanded at its second visit, and completed from halfway, unless a guide values it.
+			// A leaf is expanded at its second visit and completed from halfway, unless a guide scores it.
 			const rollouts = p.evaluation === 'value' ? 0 : of('rollouts') * (tokens / 2);
 			return of('simulations') * ((of('expansions') * tokens) / (2 * steps) + rollouts);
 		}
 		case 'step-completion':
-			// From each step, completions of what is left: half of the tokens on average.
+			// From each step, complete the remainder, which is half of the tokens on average.
 			return of('solutions') * (tokens + Math.min(steps, of('steps')) * of('completions') * (tokens / 2));
 		case 'self-refine':
 			return (1 + 2 * of('rounds')) * tokens;
@@ -48,7 +48,7 @@ function generatedTokens(strategy: string, params: unknown, { tokens, steps }: C
 	}
 }
 
-/** Estimates the use of a search; null if unknown. */
+/** Estimates the usage of a search; null if unknown. */
 export function estimateUse(
 	strategy: string,
 	params: unknown,

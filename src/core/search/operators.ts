@@ -20,7 +20,7 @@ import { statedIn } from './statedIn.ts';
 import type { StepRule } from './stepRule.ts';
 import type { TreeNode } from './treeNode.ts';
 
-/** What operators and strategies know about their search. */
+/** Search context for operators and strategies. */
 type SearchFacts = Pick<
 	Search,
 	'problem' | 'tree' | 'root' | 'isCut' | 'policy' | 'guide' | 'judge' | 'sampling' | 'tags' | 'concurrency'

@@ -23,7 +23,10 @@ export function paramFields(strategy: AnyStrategy): ParamField[] {
 	}));
 }
 
-/** Returns the first answer of a schema or of the schemas that it wraps, such as the one inside a default. */
+/**
+ * Applies a function to a schema and the schemas that it wraps, such as the one inside a default, and returns the first
+ * result.
+ */
 function within<T>(schema: v.GenericSchema, read: (schema: v.GenericSchema) => T | undefined): T | undefined {
 	const { wrapped, pipe } = schema as { readonly wrapped?: v.GenericSchema; readonly pipe?: readonly unknown[] };
 	const own = read(schema);
@@ -33,7 +36,7 @@ function within<T>(schema: v.GenericSchema, read: (schema: v.GenericSchema) => T
 	return first === undefined || first === schema ? undefined : read(first as v.GenericSchema);
 }
 
-/** Reads what was typed for a parameter: JSON, or otherwise text. */
+/** Parses input for a parameter as JSON or, if that is invalid, as text. */
 export function typedValue(text: string): unknown {
 	try {
 		return JSON.parse(text);
@@ -42,6 +45,6 @@ export function typedValue(text: string): unknown {
 	}
 }
 
-/** Returns a parameter's value as text to edit. */
+/** Formats a parameter's value for editing. */
 export const textOfValue = (value: unknown): string =>
 	value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value);

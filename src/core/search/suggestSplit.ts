@@ -3,7 +3,7 @@ import type { TraceTags } from '../trace/trace.ts';
 import type { StepSplit } from './search.ts';
 import { stepRuleOf } from './stepRule.ts';
 
-/** A completion of the policy that a search will use. */
+/** A completion by the policy of a search. */
 export interface SampledText {
 	readonly text: string;
 	/** Number of tokens; null if not recorded. */
@@ -19,16 +19,16 @@ export interface SuggestedSplit {
 
 /** Rules by separators, from the longest steps to the shortest. */
 const separated = ['paragraphs', 'lines', 'sentences'] as const;
-/** Limits for a number of steps that is worth searching: with fewer, a search only chooses among whole completions. */
+/** Range of step counts that are worth searching. With fewer steps, a search only chooses among whole completions. */
 const [fewest, most] = [3, 60] as const;
 /** Number of steps to aim for with a rule that counts tokens. */
 const tokenSteps = 4;
-/** Steps are counted in this much of a text, because a run's texts can be of any length. */
+/** Maximum length of text in which steps are counted, because a run's texts can be of any length. */
 const counted = { characters: 20_000, steps: 200 } as const;
 
 /**
- * Returns the rule with the longest steps by which completions have several steps, or a number of tokens if their text
- * has no separators; null if that is unknown too.
+ * Returns the rule with the longest steps that still splits completions into several steps, or a number of tokens if
+ * their text has no separators; null if the number of tokens is also unknown.
  */
 export function suggestSplit(samples: readonly SampledText[], tags: TraceTags): SuggestedSplit | null {
 	const texts = samples.filter(({ text }) => text.trim() !== '');
@@ -43,7 +43,7 @@ export function suggestSplit(samples: readonly SampledText[], tags: TraceTags): 
 	return { split: `tokens-${size}`, steps: Math.ceil(tokens / size) };
 }
 
-/** Counts the steps of a completion in the way a search would cut it. */
+/** Counts the steps of a completion as a search would split it. */
 function countSteps(completion: string, split: (typeof separated)[number], tags: TraceTags): number {
 	const rule = stepRuleOf(split, tags);
 	let rest = completion.slice(0, counted.characters);

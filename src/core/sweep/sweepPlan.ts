@@ -7,7 +7,7 @@ export interface VariedKey {
 	readonly values: readonly unknown[];
 }
 
-/** One configuration of a sweep: a value for each key, and a seed. */
+/** A configuration in a sweep: a value for each key, and a seed. */
 export interface SweepConfiguration {
 	readonly set: readonly { readonly path: readonly string[]; readonly value: unknown }[];
 	/** null: the seed of the recipe. */
@@ -19,7 +19,7 @@ export interface SweepConfiguration {
 /** Maximum number of configurations before a budget reduces them. */
 const maxConfigurations = 10_000;
 
-/** Parses `KEY=VALUE,VALUE,...`; values are JSON or, if not valid JSON, plain text. Fails with `invalid`. */
+/** Parses `KEY=VALUE,VALUE,...`. Values are JSON or, if that is invalid, plain text. Fails with `invalid`. */
 export function parseVariedKey(text: string): VariedKey {
 	const sign = text.indexOf('=');
 	const path = text.slice(0, Math.max(0, sign)).split('.');
@@ -61,7 +61,7 @@ export function sweepGrid(keys: readonly VariedKey[], seeds: readonly number[]):
 		throw new Failure('invalid', 'There is nothing to vary.', 'Add --vary KEY=VALUE,VALUE or --seeds N.');
 	}
 	if (count > maxConfigurations) {
-		throw new Failure('invalid', `${count} combinations are too many.`, `Vary at most ${maxConfigurations}.`);
+		throw new Failure('invalid', `Too many combinations: ${count}.`, `Vary at most ${maxConfigurations}.`);
 	}
 	let grid: SweepConfiguration['set'][] = [[]];
 	for (const { path, values } of keys) grid = grid.flatMap((set) => values.map((value) => [...set, { path, value }]));
@@ -87,7 +87,7 @@ export interface SweepPlan {
 	readonly rungs: readonly number[];
 	/** Number of runs that reach each rung. */
 	readonly counts: readonly number[];
-	/** Total number of steps, at most. */
+	/** Maximum total number of steps. */
 	readonly cost: number;
 }
 
@@ -145,7 +145,7 @@ export function withinBudget(
 	return configurations.filter((_, index) => chosen.has(index));
 }
 
-/** Returns the indices of the best scores, best first; runs without a score are last. Equal ones keep their order. */
+/** Returns the indices of the best scores, best first; runs without a score are last. Ties keep their order. */
 export function survivors(scores: readonly (number | null)[], count: number): number[] {
 	return scores
 		.map((score, index) => ({ score: score ?? Number.NEGATIVE_INFINITY, index }))

@@ -1,6 +1,6 @@
 import { specialTokens, type Tokenizer } from './tokenizer.ts';
 
-/** Stands for characters that the vocabulary lacks. If it lacks this one as well, they are left out. */
+/** Replacement for characters that are not in the vocabulary. If this one is not either, they are omitted. */
 export const replacementCharacter = '?';
 
 /** Encodes text that a model did not write and that must not be read as tags or special tokens. */
@@ -10,7 +10,7 @@ export interface PlainEncoder {
 }
 
 /**
- * Returns text that a tokenizer encodes without error and without tags or special tokens, whatever it says: unknown
+ * Sanitizes text so that a tokenizer encodes it without errors, tags or special tokens: unknown
  * characters become the replacement, as does the first character of each tag.
  */
 export function plainText(tokenizer: Tokenizer, text: string): string {

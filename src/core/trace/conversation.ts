@@ -7,7 +7,7 @@ import { messagesInText, withoutCalls } from './toolText.ts';
 
 /** Answer to a tool call. */
 export interface CallResult {
-	/** Index of the message; null if the conversation does not have it. */
+	/** Index of the message; null if it is not in the conversation. */
 	readonly message: number | null;
 	readonly content: string;
 	readonly failed: boolean;
@@ -18,7 +18,7 @@ export interface AnsweredCall extends ToolCall {
 	readonly result: CallResult | null;
 }
 
-/** A message of the policy that called tools or was answered. */
+/** A policy message that called tools or received an answer. */
 export interface ConversationTurn {
 	/** Index of the message; null if the conversation is known only from the episode. */
 	readonly message: number | null;
@@ -53,7 +53,7 @@ function callMessages(calls: RolloutEpisode['turns']): { calls: object[]; result
 	}));
 }
 
-/** Splits a text where the tokens from the environment are. */
+/** Splits text at the tokens from the environment. */
 function messagesOfTokens(
 	texts: readonly string[],
 	ranges: readonly [number, number][],
@@ -63,7 +63,7 @@ function messagesOfTokens(
 	const turns = callMessages(episode?.turns);
 	const speak = (from: number, to: number, turn: { calls: object[] } | undefined): void => {
 		const text = texts.slice(from, to).join('');
-		// A call in the text that the episode does not have was not made, for example after the last turn.
+		// A call that is in the text but not in the episode was not made, for example after the last turn.
 		const made = turn?.calls ?? (episode?.turns === undefined ? withoutCalls(text).calls : []);
 		const content = made.length === 0 ? text : withoutCalls(text).content;
 		if (content.trim() === '' && made.length === 0) return;
@@ -91,7 +91,7 @@ export function completionMessages({ completion, tokens, extra }: Conversing): r
 	const ranges = tokens === undefined ? [] : observedRanges(extra, tokens.text.length);
 	const episode = rolloutEpisode(extra);
 	if (tokens !== undefined && ranges.length > 0) return messagesOfTokens(tokens.text, ranges, episode);
-	// The answers of an environment can contain tags of calls, which were not made. The episode has those that were.
+	// An environment's answers can contain call tags that are not actual calls, which are listed in the episode.
 	return episode?.turns === undefined ? messagesInText(completion) : null;
 }
 

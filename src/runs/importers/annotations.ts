@@ -82,7 +82,7 @@ export class Annotations {
 				for (const record of records) {
 					const key = this.#spec.key(record);
 					if (key === null) {
-						fault(number, 'does not name a rollout');
+						fault(number, 'does not refer to a rollout');
 						continue;
 					}
 					const places = byKey.get(key);

@@ -60,7 +60,7 @@ export class EventFile implements FrameFile {
 			complete &&= position + whole <= this.size;
 			if (complete && length !== null && length <= largestEvent && !isHeld(position, whole)) {
 				await hold(position, whole);
-				// Less is held if the file has shrunk since it was opened.
+				// The buffer contains less if the file has shrunk since it was opened.
 				complete = isHeld(position, whole);
 			}
 			if (!complete || length === null) {

@@ -42,7 +42,7 @@ export async function openFrames(folder: string, path: string, shape: FileShape)
 	}
 }
 
-/** Returns the shape of a file of which only parts of the records are needed. */
+/** Returns the shape of the needed parts of a file's records. */
 export function withParts(shape: FileShape, parts: JsonShape | undefined): FileShape {
 	return parts === undefined ? shape : { ...shape, parts };
 }

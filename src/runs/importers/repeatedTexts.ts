@@ -13,7 +13,7 @@ export class RepeatedTexts {
 		for (let at = from; at < to; at++) hash = Math.imul(hash ^ (bytes[at] as number), 0x01000193);
 		const known = this.#known.get(hash);
 		if (known !== undefined && isAt(known.bytes, bytes, from, to)) return known.text;
-		// A copy, because a part of a buffer keeps all of it.
+		// Copy the text, because a slice would keep the whole buffer in memory.
 		const own = Uint8Array.from(bytes.subarray(from, to));
 		const text = decoder.decode(own);
 		if (this.#known.size >= maxTexts) this.#known.clear();

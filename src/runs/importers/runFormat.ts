@@ -48,7 +48,7 @@ export interface FileShape {
 	readonly table?: string;
 	/** Column whose value in the newest (last) row of the table is added to each record, as `newest`. */
 	readonly lastOf?: string;
-	/** Parts of a record in JSON lines that are needed; all of it by default. Records can be complete regardless. */
+	/** Needed parts of a record in JSON lines; the whole record by default. Records may still be complete. */
 	readonly parts?: JsonShape;
 	/** Maximum number of adjacent events that may be read as one frame, for callers that need no locations. */
 	readonly together?: number;
@@ -105,7 +105,10 @@ export interface AnnotationFiles extends FileShape {
 	keysOf(record: unknown): Iterable<string>;
 }
 
-/** A member of a zip archive with a list that describes all of its records, so that they need not be read to list them. */
+/**
+ * A member of a zip archive with a list that describes all of its records, so the records need not be read to list
+ * them.
+ */
 export interface SummaryList {
 	readonly member: string;
 	/** Returns the record's member and its rollout without texts, or null if the entry is not usable. Never throws. */

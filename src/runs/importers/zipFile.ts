@@ -48,7 +48,7 @@ export class ZipFile implements FrameFile {
 			if (turns.due) await turns.pass();
 		}
 		if (archive.damage === null || after !== undefined) return;
-		// An archive that is being copied has no directory yet.
+		// An archive that is still being copied has no directory yet.
 		yield { ...placeOf(null, members.length + 1), records: [], fault: damaged(archive.damage, members), torn: true };
 	}
 

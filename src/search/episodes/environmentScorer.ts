@@ -2,10 +2,10 @@ import type { ScoreItem, Scorer } from '../../core/search/scorer.ts';
 import type { OpenScorer } from '../scorers/scorerContext.ts';
 import type { OpenEpisodes } from './openEpisodes.ts';
 
-/** Name of the scorer that is the environment's reward. */
+/** Name of the scorer that returns the environment's reward. */
 export const environmentScorerName = 'environment';
 
-/** The environment's reward, as a scorer of finished episodes. */
+/** Scores finished episodes with the environment's reward. */
 export function openEnvironmentScorer(episodes: OpenEpisodes, plain: (text: string) => string): OpenScorer {
 	return {
 		name: environmentScorerName,
@@ -15,8 +15,8 @@ export function openEnvironmentScorer(episodes: OpenEpisodes, plain: (text: stri
 }
 
 /**
- * The reward can use every column of the row, including the gold answer, so the scorer is an oracle. Episodes from a log
- * are repeated.
+ * The reward can use every column of the row, including the gold answer, so the scorer is an oracle. Episodes from a
+ * log are replayed.
  */
 function environmentScorer(episodes: OpenEpisodes, plain: (text: string) => string): Scorer {
 	const rewardOf = async ({ problem, final, generation, turns = [] }: ScoreItem): Promise<number | null> => {

@@ -25,7 +25,7 @@ export interface EpisodePolicyParts {
 /**
  * Returns a policy that plays episodes. Its generations are turns: what the given policy wrote, followed by the results
  * of the calls in it. A request for a step plays one turn; any other request plays the episode to its end. A generation
- * that ends an episode has its reward.
+ * that ends an episode includes its reward.
  */
 export function episodePolicy(parts: EpisodePolicyParts): Policy {
 	const { policy } = parts;
@@ -96,7 +96,7 @@ class Lane {
 		return others.length === 0 ? first : { ...others.reduce(joined, first), turns: this.#made };
 	}
 
-	/** Makes the calls of a turn. Rejects with SearchStop if the environment is gone. */
+	/** Makes the calls of a turn. Rejects with SearchStop if the environment is no longer available. */
 	async take(written: WrittenTurn | Failure): Promise<void> {
 		if (written instanceof Failure) {
 			this.failure = written;

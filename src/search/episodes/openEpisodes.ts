@@ -21,7 +21,7 @@ export interface EpisodesContext {
 	readonly seed: number;
 }
 
-/** The environment of a search, in a separate process that ends on disposal. */
+/** The environment of a search, in a separate process that is stopped on disposal. */
 export class OpenEpisodes extends Disposable {
 	readonly description: EnvironmentDescription;
 	readonly tools: readonly ToolSchema[];
@@ -29,7 +29,7 @@ export class OpenEpisodes extends Disposable {
 	readonly maxTurns: number;
 	readonly #runner: EnvironmentRunner;
 	readonly #seed: number;
-	/** For environments that run only one episode at a time. */
+	/** For environments that can only run one episode at a time. */
 	readonly #turns: Sequencer | null;
 
 	private constructor(
@@ -116,7 +116,8 @@ export class OpenEpisodes extends Disposable {
 async function sourceOf({ file, package: named, server, arguments: given }: SearchEnvironment) {
 	const options = { arguments: given };
 	const written = file ?? named ?? server;
-	if (written === undefined) throw new Failure('invalid', 'The environment has no file, package or server.');
+	if (written === undefined)
+		throw new Failure('invalid', 'The environment does not specify a file, package or server.');
 	const source = await environmentSource(written, options);
 	const fits =
 		file !== undefined

@@ -22,11 +22,11 @@ export interface ReplayOptions {
 	readonly seed: number;
 	readonly plain: (text: string) => string;
 	readonly ownsReward: boolean;
-	/** For environments that run only one episode at a time; null for others. */
+	/** For environments that can only run one episode at a time; null for others. */
 	readonly one: Sequencer | null;
 }
 
-/** What the environment did in a turn. */
+/** The environment's response in a turn. */
 export interface ActedTurn {
 	readonly calls: readonly TurnCall[];
 	readonly done: boolean;
@@ -36,8 +36,8 @@ export interface ActedTurn {
 
 /**
  * An episode at a node of a search tree. The environment cannot be copied, so the calls on the path to the node are
- * repeated in an instance. They must give the same results: otherwise the tree's nodes are not states, and the search ends
- * with the reason `environment`.
+ * repeated in an instance. They must return the same results; otherwise, the tree's nodes are not states, and the
+ * search ends with the reason `environment`.
  */
 export class ReplayedEpisode {
 	readonly #options: ReplayOptions;
@@ -61,7 +61,10 @@ export class ReplayedEpisode {
 		});
 	}
 
-	/** Makes the calls of the next turn. Throws SearchStop if the environment is gone or repeats differently. */
+	/**
+	 * Makes the calls of the next turn. Throws SearchStop if the environment is no longer available or not
+	 * deterministic.
+	 */
 	async act(text: string, calls: readonly ToolCall[]): Promise<ActedTurn> {
 		return await this.#exclusively(async () => {
 			const session = await this.#replayed();
@@ -125,7 +128,7 @@ export class ReplayedEpisode {
 		try {
 			const { observation } = await session.reset();
 			const prompt = promptText(problem.row, observation === null ? null : plain(observation));
-			if (prompt !== '' && prompt !== problem.prompt) throw changed('reset returned another text');
+			if (prompt !== '' && prompt !== problem.prompt) throw changed('reset returned different text');
 			for (const [i, { calls }] of this.#turns.entries()) {
 				if (calls.length === 0) continue;
 				const { results } = await session.call(calls);
@@ -133,7 +136,7 @@ export class ReplayedEpisode {
 				if (other < 0 && results.length === calls.length) continue;
 				const { name = 'a tool', result = '' } = calls[Math.max(0, other)] ?? {};
 				const got = results[Math.max(0, other)]?.content ?? 'nothing';
-				throw changed(`in turn ${i + 1}, ${name} returned ${short(got)} in place of ${short(result)}`);
+				throw changed(`in turn ${i + 1}, ${name} returned ${short(got)} instead of ${short(result)}`);
 			}
 			return session;
 		} catch (error) {
@@ -164,7 +167,7 @@ const changed = (how: string): SearchStop =>
 		`The environment is not deterministic: when the calls on a path were repeated, ${how}. Draw random values from the row's columns. best-of-n does not repeat calls.`,
 	);
 
-/** Returns why an episode failed. Throws if the environment itself is gone. */
+/** Returns why an episode failed. Throws if the environment itself is no longer available. */
 function faultOf(error: unknown): string {
 	if (!(error instanceof EpisodeFault)) throw error;
 	const { kind, message } = error.error;
@@ -172,7 +175,7 @@ function faultOf(error: unknown): string {
 	return `${kind}: ${message}`;
 }
 
-/** Returns the end of the search for a path that cannot be repeated. */
+/** Returns the error that ends the search if a path cannot be repeated. */
 function stopOf(error: unknown): unknown {
 	if (!(error instanceof EpisodeFault)) return error;
 	const { kind, message, during } = error.error;

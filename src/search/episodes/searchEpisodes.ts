@@ -15,7 +15,7 @@ import { textWriter } from './textWriter.ts';
 import { toolWriter } from './toolWriter.ts';
 import type { TurnWriter } from './turnWriter.ts';
 
-/** Scorers that read the text of a completion as it was generated, which an episode's text is not. */
+/** Scorers that require text as generated in one piece, which episodes do not have. */
 const textScorers: readonly ScorerSpec['use'][] = ['value', 'process', 'reward-model', 'process-reward'];
 
 /** The environment of a search and how its policy writes turns. The owner must dispose of it. */
@@ -45,7 +45,7 @@ export class SearchEpisodes extends Disposable {
 		if (!policy.episodes && policy.callTools === undefined) {
 			throw new Failure(
 				'unsupported',
-				`${policy.name} was not trained on episodes as text, and it does not call tools.`,
+				`${policy.name} was not trained on episodes as text, and it cannot call tools.`,
 				'Choose a checkpoint of the embedded engine that was trained with an environment, or a chat server.',
 			);
 		}
@@ -76,7 +76,7 @@ export class SearchEpisodes extends Disposable {
 		return { think: this.#policy.tags?.think ?? null, answer: null };
 	}
 
-	/** Returns the problem with what `reset` says; see `OpenEpisodes.pose`. */
+	/** Returns the problem with the text from `reset`; see `OpenEpisodes.pose`. */
 	async pose(problem: SearchProblem): Promise<SearchProblem> {
 		return await this.#episodes.pose(problem, (text) => this.#plain(text));
 	}

@@ -15,7 +15,7 @@ export interface TurnRequest {
 
 /** A turn as the policy wrote it. */
 export interface WrittenTurn {
-	/** Its text, including the calls, without what was there before. */
+	/** New text, including the calls. */
 	readonly generation: Generation;
 	readonly calls: readonly ToolCall[];
 }
@@ -28,6 +28,6 @@ export interface TurnWriter {
 	): Promise<readonly (WrittenTurn | Exclude<Generated, readonly Generation[]>)[]>;
 	/** Returns the results of a turn as text. */
 	results(calls: readonly TurnCall[]): string;
-	/** Returns text from the environment in a form that the policy cannot read as tags. */
+	/** Escapes tags in text from the environment. */
 	plain(text: string): string;
 }

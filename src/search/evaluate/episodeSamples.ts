@@ -8,9 +8,9 @@ import type { EvaluatedQuestion } from '../../protocol/evaluationFolder.ts';
 type Sample = EvaluatedQuestion['samples'][number];
 
 /**
- * Returns the episodes of a tree as samples of a question. An episode is correct if it earned the largest reward. Episodes
- * without a reward failed, and are left out.
- * @param environment that the episodes were played in; it gives rewards
+ * Returns the episodes of a tree as samples of a question. An episode is correct if it earned the maximum reward.
+ * Episodes without a reward failed and are omitted. @param environment environment that the episodes were played in,
+ * which provides rewards
  */
 export function episodeSamples(
 	tree: SearchTree,

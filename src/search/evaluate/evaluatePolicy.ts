@@ -62,7 +62,7 @@ export interface Evaluation {
 	readonly questions: readonly EvaluatedQuestion[];
 	/** Overlaps with the training files; null if no training file is known. */
 	readonly contamination: ContaminationFile | null;
-	/** What to know about the result, one sentence each. */
+	/** Notes about the result, one sentence each. */
 	readonly notes: readonly string[];
 }
 

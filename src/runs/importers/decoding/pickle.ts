@@ -16,7 +16,7 @@ import {
 
 /** Maximum number of objects. Numbers in long lists are not counted, because they stay encoded. */
 const maxObjects = 8_000_000;
-/** Text longer than this stays encoded. */
+/** Text longer than this is kept encoded. */
 const longText = 200;
 /** Minimum number of numbers in a list that stay encoded. */
 const minNumbers = 8;
@@ -289,7 +289,7 @@ export class Pickle {
 
 	#remember(index: number): boolean {
 		// Pickles number objects in order, so a larger number would only waste memory.
-		if (index > this.#objects) throw new Error('the pickle numbers its objects wrongly');
+		if (index > this.#objects) throw new Error('the pickle has invalid object numbers');
 		this.#memo[index] = this.#top();
 		return true;
 	}

@@ -12,7 +12,7 @@ import {
 
 /*
  * The classes and functions whose results are understood: containers, tensors (torch/_utils.py) and arrays
- * (numpy/_core/multiarray). A pickle can name any other one; its result is then only the name.
+ * (numpy/_core/multiarray). Any other class or function is represented only by its name.
  */
 
 const storages: Readonly<Record<string, string>> = {
@@ -98,7 +98,7 @@ const results: Readonly<Record<string, (args: readonly unknown[]) => unknown>> =
 const plainName = (name: string) =>
 	name.replace(/^__builtin__\./, 'builtins.').replace(/^numpy\._core\./, 'numpy.core.');
 
-/** Returns what calling a class or function with arguments results in, without calling it. */
+/** Returns the result of calling a class or function with arguments, without calling it. */
 export function resultOf(called: unknown, args: unknown): unknown {
 	if (!(called instanceof PickleName)) return new PickleObject('object');
 	const name = plainName(called.name);

@@ -87,7 +87,7 @@ const started = { form: 'zip', members: '_journal/start.json' } as const;
 
 const several = (learned: unknown) => ((learned as Learned | undefined)?.logs ?? 0) > 1;
 
-/** A part of a log that is reported instead of shown. */
+/** Part of a log that is reported instead of shown. */
 const unreadable = (fault: string): ForeignRollout => ({
 	prompt: '',
 	completion: '',
@@ -121,7 +121,9 @@ const rollouts: readonly RolloutFiles[] = [
 	},
 ];
 
-/** Returns the state of the logs together: one that failed, was canceled or has not ended decides. */
+/**
+ * Returns the combined state of the logs: that of a log that failed, was canceled or has not ended takes precedence.
+ */
 function stateOf(headers: readonly LogHeader[]): Pick<RunFacts, 'status' | 'open'> {
 	const statuses = headers.map(({ status }) => status);
 	if (statuses.includes('started')) return { open: true };

@@ -22,7 +22,7 @@ import { type TimedActivity, timelineOf } from '../timeline.ts';
 import { conversationOf } from './loggedTraces.ts';
 
 /*
- * Debug dumps of slime (slime/observability/rollout_data_utils.py) and of miles, which continues it
+ * Debug dumps of slime (slime/observability/rollout_data_utils.py) and of its successor miles
  * (miles/ray/rollout/debug_data.py): one file of torch.save per step with the samples as dictionaries. With
  * `--dump-details FOLDER`, they are in FOLDER/rollout_data; `--save-debug-rollout-data` can give them other names. What slime
  * trained on is in FOLDER/train_data (slime/observability/train_data_utils.py): a list of the same samples, with the values
@@ -183,7 +183,7 @@ function sampleOf(record: unknown, { companion, annotations }: RecordContext): r
 	return [rollout(sample, messagesIn(sample, companion?.(key)), prompt, trained)];
 }
 
-/** Conversations by sample, which miles moves to a file of their own. */
+/** Conversations by sample, which miles stores in a separate file. */
 const trajectories = (pattern: string): CompanionFile => ({
 	pattern,
 	form: 'jsonl',
@@ -242,7 +242,7 @@ export const slime: RunFormat = {
 	],
 	metrics: [],
 	notes: [
-		'The files are pickles. They are read as data: no code that they name is run, and objects of unknown classes are shown by the name of their class.',
+		'The files are pickles. They are read as data: code that they refer to is never run, and objects of unknown classes are shown by class name.',
 		'If the reward has several values, the total is "score", "reward" or the only number; otherwise it is not known.',
 		'Tokens are recorded as ids. Advantages and the trainer’s log-probabilities are read from train_data (--dump-details). With context parallelism in miles, they are not known.',
 		'Metrics are not in these files; open the TensorBoard or W&B folder for them.',

@@ -76,5 +76,5 @@ test('nothing is invented where there is nothing to compare', () => {
 	const [falling] = siblingsTables([pipeline(10, [0.6, 0.2], 0.1)]);
 	assert.equal(falling?.columns[2]?.title, 'steps needed');
 	assert.equal(falling?.rows[0]?.[2], '–');
-	assert.match(falling?.note ?? '', /No stage raised its held-out accuracy/);
+	assert.match(falling?.note ?? '', /No stage improved its held-out accuracy/);
 });

@@ -170,7 +170,7 @@ describe('a search over episodes', () => {
 		};
 		const { outcome, message } = await ended('mcts');
 		assert.equal(outcome.stop, 'environment');
-		assert.match(message ?? '', /not deterministic.*in turn 1, guess returned "up \d+" in place of "up \d+"/);
+		assert.match(message ?? '', /not deterministic.*in turn 1, guess returned "up \d+" instead of "up \d+"/);
 		assert.equal((await ended('best-of-n')).outcome.stop, 'complete');
 	});
 

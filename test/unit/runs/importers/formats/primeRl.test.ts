@@ -370,7 +370,7 @@ describe('prime-rl', () => {
 		});
 		assert.deepEqual(
 			run.faults.map(({ file, line, message }) => [file, line, message]),
-			[[updates('trainer'), 2, 'does not name a rollout']],
+			[[updates('trainer'), 2, 'does not refer to a rollout']],
 		);
 	});
 
