@@ -229,7 +229,7 @@ test('DPO: pairs the best with the worst of each group, wherever its rollouts ar
 	});
 	await assert.rejects(
 		write({ as: 'dpo', pairing: { margin: 2 } }),
-		/Nothing to write to .*: 9 rollouts checked; left out: .*3 groups whose rewards differ|Nothing to write to/,
+		/Nothing to write to .*: 9 rollouts checked; skipped: .*3 groups whose rewards differ|Nothing to write to/,
 	);
 });
 
@@ -286,7 +286,7 @@ test('an export that ends early, has no output or would replace a file leaves no
 	await assert.rejects(write({ as: 'sft', selection: { minReward: 7 } }), {
 		reason: 'missing',
 		message:
-			/9 rollouts checked; left out: 8 rollouts with a reward below 7, 1 rollouts without a reward; 2 records could not be read/,
+			/9 rollouts checked; skipped: 8 rollouts with a reward below 7, 1 rollouts without a reward; 2 records could not be read/,
 	});
 	assert.deepEqual((await readdir(folder)).sort(), before);
 	await writeFile(out, 'mine');

@@ -210,7 +210,10 @@ describe('features missing from the pytorch engine', () => {
 			stage({ vllm_importance_sampling_mode: 'token_mask' }),
 			/^stages\[0\]\.vllm_importance_sampling_mode: .* which this recipe does not use/,
 		],
-		[stage({ world_model_coeff: 0.05 }), /^stages\[0\]\.world_model_coeff: TRL does not train on tokens written by env/],
+		[
+			stage({ world_model_coeff: 0.05 }),
+			/^stages\[0\]\.world_model_coeff: TRL does not train on tokens written by env/,
+		],
 		[stage({ kl_cov_ratio: 0.001 }), /^stages\[0\]\.kl_cov_ratio: TRL does not support KL-Cov/],
 		[stage({ clip_cov_ratio: 0.001 }), /^stages\[0\]\.clip_cov_ratio: TRL does not support Clip-Cov/],
 		[stage({ skip_dead_groups: true }), /^stages\[0\]\.skip_dead_groups: TRL always processes zero-advantage groups/],
