@@ -65,13 +65,15 @@ export class SearchEnvironments {
 
 	/**
 	 * Returns rows to choose from: held-out problems of the policy's run if it was trained in this environment, and otherwise
-	 * those of the environment, which starts it if it is a package or a server. Fails like `environmentData`.
+	 * those of the environment, which starts it if it is a package or a server. What a run names is never started here,
+	 * because the form reads rows as soon as its policy is selected. Fails like `environmentData`.
 	 */
 	async rows(environment: SearchEnvironment, policy: PolicySpec | undefined): Promise<OfferedRows> {
 		const run = policy === undefined ? null : await runTrainedIn(environment, policy);
 		if (run !== null) {
 			const held = await heldOutRows(run, maxRows);
 			if (held.length > 0) return rowsOf(held, `Held-out problems of ${displayText(basename(run), 120)}`);
+			if (environment.file === undefined) return rowsOf([], 'The run has no held-out problems.');
 		}
 		const { described, rows, remarks } = await this.#data(environment);
 		const source = described === null ? displayText(remarks.join(' '), 400) : `Rows of ${displayText(described, 120)}`;

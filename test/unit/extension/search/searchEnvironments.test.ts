@@ -80,6 +80,27 @@ test('the environments of the workspace and of the run are offered, with rows: t
 	assert.deepEqual(without.rows[0]?.problem.row, {});
 });
 
+test('a package that a run names is not started to read its rows', async (context) => {
+	const { folder, episodes } = await place(context);
+	await writeFile(join(folder, 'one.jsonl'), '{"prompt":"y","answer":null}');
+	const recipe = {
+		...{ name: 'package', engine: 'pytorch', dataset: { path: 'one.jsonl', heldOutShare: 0.001 } },
+		...{ environment: { package: './own' }, rewards: [{ use: 'environment' }], model: { path: 'Qwen/Qwen3-0.6B' } },
+		...{ template: { prompt: '{prompt}', think: null, answer: null, chat: true } },
+		stages: [{ type: 'grpo', steps: 1, learning_rate: 1e-3 }],
+	};
+	await writeFile(join(folder, 'package.recipe.json'), JSON.stringify(recipe));
+	const { folder: run } = await prepareRun(join(folder, 'package.recipe.json'));
+	const policy: PolicySpec = { kind: 'checkpoint', folder: join(run, 'checkpoints/step_000001') };
+	const own = await episodes.trained(policy);
+	assert.equal(own?.spec.package, join(folder, 'own'));
+	// The stand-in for its process fails the test if it is used.
+	await assert.rejects(
+		episodes.rows(own?.spec as NonNullable<typeof own>['spec'], policy),
+		/leaves no rows to hold out/,
+	);
+});
+
 test('the code of a run that the user did not start is not run without consent, and a changed copy never', async (context) => {
 	const { file, run, policy, episodes } = await place(context);
 	const spec = { file: join(run, 'rewards/made.env.py'), ...trained };
