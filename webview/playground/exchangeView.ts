@@ -153,10 +153,11 @@ export class ExchangeView extends Disposable {
 			);
 		}
 		for (const [at, side] of exchange.sides.entries()) {
-			fill(
-				this.#words[at] as HTMLElement,
-				...sideHead(side, () => this.#model.host.post({ type: 'choosePolicy', side: at === 0 ? 0 : 1 })),
-			);
+			const head = this.#words[at] as HTMLElement;
+			// Sides are redrawn whenever their state changes, which must not close the prompt that the user is reading.
+			const open = head.querySelector('details')?.open ?? false;
+			const choose = () => this.#model.host.post({ type: 'choosePolicy', side: at === 0 ? 0 : 1 });
+			fill(head, ...sideHead(side, choose, open));
 			const cards = this.#cards[at] as SampleCard[];
 			while (cards.length > side.samples.length) cards.pop()?.dispose();
 			const holder = this.#sides.children[at]?.querySelector('.cards');
@@ -213,7 +214,7 @@ const states: Readonly<Record<PlaygroundSide['state'], string>> = {
 	failed: 'Failed',
 };
 
-function sideHead(side: PlaygroundSide, choose: () => void): (HTMLElement | null)[] {
+function sideHead(side: PlaygroundSide, choose: () => void, open: boolean): (HTMLElement | null)[] {
 	const { state, failure, notes, prompt, system, seconds, samples } = side;
 	const tokens = samples.reduce((sum, sample) => sum + sample.tokens, 0);
 	const checked = samples.filter(({ check }) => check !== null && check.correct !== null);
@@ -241,13 +242,18 @@ function sideHead(side: PlaygroundSide, choose: () => void): (HTMLElement | null
 					button({ label: 'Select Different Policy…', onClick: choose }).element,
 				),
 		notes.length === 0 ? null : element('p', { class: 'quiet' }, notes.map((note) => plainLabel(note, 400)).join(' ')),
-		given(prompt, system),
+		given(prompt, system, open),
 	];
 }
 
-function given(prompt: string, system: string | null): HTMLElement {
+function given(prompt: string, system: string | null, open: boolean): HTMLElement {
 	const text = element('pre', { class: 'given' });
 	const all = system === null ? prompt : `${system}\n\n${prompt}`;
 	appendMarked(text, all.slice(0, maxShown), 0, Math.min(all.length, maxShown), []);
-	return element('details', { class: 'given-part' }, element('summary', null, 'Prompt as sent'), text);
+	return element(
+		'details',
+		{ class: 'given-part', ...(open ? { attributes: { open: '' } } : {}) },
+		element('summary', null, 'Prompt as sent'),
+		text,
+	);
 }

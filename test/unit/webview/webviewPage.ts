@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { appHtml } from '../../../src/extension/panels/webviewHtml.ts';
+import { lateMs } from './lateness.ts';
 import { quickViolations } from './quickViolations.ts';
 import { type ThemeName, themes } from './vscodeThemes.ts';
 
@@ -14,11 +15,6 @@ import { type ThemeName, themes } from './vscodeThemes.ts';
  * contrast, wherever it checks some.
  */
 export const complete = process.env.TEST_LOOKS === 'all';
-/**
- * Delay in milliseconds of each frame and each message, as on a busy machine; 0 for none. Finds tests that look at a page
- * without waiting until it is redrawn.
- */
-const lateMs = Number(process.env.TEST_LATE ?? 0);
 const bundles = join(import.meta.dirname, '../../../dist/webview');
 
 /** Modifies messages between a panel and its page. */

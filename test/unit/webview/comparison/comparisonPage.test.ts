@@ -7,12 +7,13 @@ import type { Browser } from 'playwright-core';
 import { runFiles } from '../../../../src/runs/runFiles.ts';
 import { root } from '../../../scripts/paths.ts';
 import { launchChromium, skip } from '../../../support/chromium.ts';
+import { patience, soon } from '../lateness.ts';
 import { looksRight, looksRightNow } from '../webviewLooks.ts';
 import { complete } from '../webviewPage.ts';
 import { grpoRecipe, metricLines, writeComparedRun } from './comparisonFixture.ts';
 import { type ComparisonView, openComparison } from './comparisonHarness.ts';
 
-const options = { timeout: 240_000, skip };
+const options = { timeout: patience(240_000), skip };
 
 let browser: Browser;
 let folder = '';
@@ -165,8 +166,7 @@ test('recipe differences are listed by key and open in the diff editor', options
 		['stages[0].epsilon_high', 'not set', '0.28 (differs)'],
 	]);
 	await page.getByRole('button', { name: 'Open in Diff Editor' }).click();
-	await page.waitForTimeout(50);
-	assert.deepEqual(view.asked.at(-1), ['openRecipes', { first: 0, second: 1 }]);
+	await soon(() => assert.deepEqual(view.asked.at(-1), ['openRecipes', { first: 0, second: 1 }]));
 	await page.getByRole('textbox', { name: 'Filter keys' }).fill('epsilon');
 	await page.waitForFunction(() => document.querySelectorAll('.data-rows .data-row').length === 1);
 	const lone = await open(t, [runs[0] as string, trl]);
@@ -193,9 +193,8 @@ test('completions for the same prompt are shown side by side at a selected step'
 	await page.keyboard.press('ArrowDown');
 	await page.waitForFunction(() => document.querySelectorAll('.prompt-list [aria-selected="true"]').length === 1);
 	await page.locator('.side').first().getByRole('button', { name: 'Rollouts from baseline' }).click();
-	await page.waitForTimeout(50);
-	const [method, params] = view.asked.at(-1) ?? [];
-	assert.equal(method, 'openRollouts');
+	await soon(() => assert.equal(view.asked.at(-1)?.[0], 'openRollouts'));
+	const [, params] = view.asked.at(-1) ?? [];
 	const { run, split } = params as { run: number; split: string };
 	assert.deepEqual([run, split], [0, 'train']);
 });
@@ -221,7 +220,7 @@ test('live runs are followed, and an unreadable one is reported', options, async
 	await session.refresh();
 	await page.waitForFunction(() => document.querySelector('.run[data-run="1"]')?.textContent?.includes('step 5'));
 	await page.getByRole('button', { name: 'Select Runs' }).first().click();
-	assert.deepEqual(view.commands, [{ type: 'choose' }]);
+	await soon(() => assert.deepEqual(view.commands, [{ type: 'choose' }]));
 });
 
 // `hostilePages.test.ts` shows hostile texts in every field; `npm run acceptance -- pageLooks` also in these files.
@@ -257,7 +256,7 @@ test(
 		await card.locator('.curve-run', { hasText: 'seed 1, mean of 3 seeds' }).waitFor();
 		assert.equal(await card.locator('.curve-entry').count(), 2);
 		assert.match(await card.locator('.curve-entry .value').first().innerText(), /^0\.\d+ ±0\.\d+$/);
-		assert.match(await page.locator('.curve-notes').innerText(), /their mean, ±1 SD/);
+		assert.match(await page.locator('.curve-notes').innerText(), /their mean ±1 SD/);
 		const strokes = await page
 			.locator('.runs .line-sample path')
 			.evaluateAll((paths) => paths.map((path) => path.getAttribute('stroke')));
@@ -294,16 +293,16 @@ test('charts of any two metrics are pinned for the workspace', options, async (t
 		{ x: null, y: 'entropy' },
 		{ x: 'entropy', y: 'reward' },
 	];
-	assert.deepEqual(
-		commands,
-		charts.map((chart) => ({ type: 'pin', chart, pinned: true })),
-	);
+	const pins = charts.map((chart) => ({ type: 'pin', chart, pinned: true }));
+	await soon(() => assert.deepEqual(commands, pins));
 	// Another panel of the workspace has unpinned one, and pinned a metric that these runs do not have.
 	const event = { type: 'pinned', charts: [charts[1], { x: null, y: 'unknown' }] };
 	await view.post({ kind: 'event', event });
-	await page.waitForFunction(() => document.querySelectorAll('.group .card[data-pair]').length === 1);
+	const pinned = page.locator('.group', { hasText: 'Pinned charts' });
+	await pinned.locator('[data-metric="entropy"]').waitFor({ state: 'detached' });
+	assert.equal(await pinned.locator('.card[data-pair]').count(), 1);
 	await page.locator('[data-metric="entropy"]').waitFor();
 	await page.getByRole('button', { name: /^Unpin: / }).click();
 	await page.waitForFunction(() => !document.body.innerText.includes('Pinned charts'));
-	assert.deepEqual(commands.at(-1), { type: 'pin', chart: charts[1], pinned: false });
+	await soon(() => assert.deepEqual(commands.at(-1), { type: 'pin', chart: charts[1], pinned: false }));
 });

@@ -6,10 +6,11 @@ import type { Browser } from 'playwright-core';
 import { decodeOrThrow } from '../../../../src/protocol/decode.ts';
 import { episodeStateSchema } from '../../../../src/protocol/episodeMessages.ts';
 import { launchChromium, skip } from '../../../support/chromium.ts';
+import { patience, soon } from '../lateness.ts';
 import { looksRight, looksRightNow } from '../webviewLooks.ts';
 import { type EpisodeView, openEpisodeView, writeEnvironment } from './episodeHarness.ts';
 
-const options = { timeout: 240_000, skip };
+const options = { timeout: patience(240_000), skip };
 
 /** An environment with every kind of argument, output, state, and failure. */
 const garden = `
@@ -90,7 +91,7 @@ test('an episode is played by hand, replayed, branched, and compared with new co
 	const file = await writeEnvironment(garden, [{ size: 3 }, { size: 2 }, { size: 13 }]);
 	const view = await open(t, { file, width: 1100, height: 900, turnMs: 2000 });
 	const { page, session } = view;
-	page.setDefaultTimeout(10_000);
+	page.setDefaultTimeout(patience(10_000));
 
 	await t.test('reset, form, state, and output', async () => {
 		await page.getByText('No episodes yet').waitFor();
@@ -174,7 +175,7 @@ test('an episode is played by hand, replayed, branched, and compared with new co
 		session.changed();
 		await page.locator('.notice', { hasText: 'SyntaxError' }).waitFor();
 		await page.getByRole('button', { name: /^Open Line/ }).click();
-		assert.equal(view.commands.at(-1)?.type, 'openFile');
+		await soon(() => assert.equal(view.commands.at(-1)?.type, 'openFile'));
 		await looksRightNow(view, 'episode-broken');
 		await writeFile(file, (await readFile(file, 'utf8')).replace('def plant((', 'def plant'));
 		session.changed();
@@ -243,7 +244,7 @@ test('in an untrusted workspace, nothing runs, and the view says why', options, 
 	const view = await open(t, { file, forbidden: 'Environments are disabled because this workspace is not trusted.' });
 	await view.page.getByText('Environment disabled').waitFor();
 	await click(view, 'Manage Workspace Trust');
-	assert.deepEqual(view.commands, [{ type: 'trust' }]);
+	await soon(() => assert.deepEqual(view.commands, [{ type: 'trust' }]));
 	assert.deepEqual(view.session.files, []);
 	await looksRightNow(view, 'episode-untrusted');
 });

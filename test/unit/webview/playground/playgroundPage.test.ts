@@ -4,6 +4,7 @@ import type { Browser } from 'playwright-core';
 import { decodeOrThrow } from '../../../../src/protocol/decode.ts';
 import { type ChosenPolicy, playgroundStateSchema } from '../../../../src/protocol/playgroundMessages.ts';
 import { launchChromium, skip } from '../../../support/chromium.ts';
+import { patience, soon } from '../lateness.ts';
 import { looksRight, looksRightNow } from '../webviewLooks.ts';
 import {
 	adder,
@@ -14,7 +15,7 @@ import {
 	scripted,
 } from './playgroundHarness.ts';
 
-const options = { timeout: 240_000, skip };
+const options = { timeout: patience(240_000), skip };
 
 let browser: Browser;
 let first: ChosenPolicy;
@@ -29,9 +30,12 @@ before(async () => {
 });
 after(() => browser?.close());
 
-/** Opens the view and closes it after the test, which fails if the page had an error. */
+/** Opens the view, with its policies, and closes it after the test, which fails if the page had an error. */
 async function open(t: TestContext, more: PlaygroundOptions = {}) {
 	const view = await openPlayground(browser, more);
+	for (const policy of more.policies ?? []) {
+		if (policy !== null) await view.page.locator('.policy', { hasText: policy.name }).waitFor();
+	}
 	t.after(async () => {
 		const { errors, faults } = view;
 		await view.close();
@@ -52,10 +56,11 @@ async function ask(view: PlaygroundView, text: string, expected = ''): Promise<v
 	await question(view).press('Control+Enter');
 	await page.waitForFunction((n) => document.querySelectorAll('.history-row').length > n, before);
 	await session.settled;
-	await page
-		.locator('.side-name [role=status]', { hasText: /tokens|Failed|Stopped/ })
-		.first()
-		.waitFor();
+	// The last redraw comes after the session has settled.
+	await page.waitForFunction(() => {
+		const states = [...document.querySelectorAll('.side-name [role=status]')].map((node) => node.textContent);
+		return states.length > 0 && states.every((words) => /^(?!.*…).*(tokens|Failed|Stopped)/.test(words));
+	});
 }
 
 test('when empty, it explains what to do and offers buttons', options, async (t) => {
@@ -66,7 +71,7 @@ test('when empty, it explains what to do and offers buttons', options, async (t)
 		const view = await open(t, { theme, width, height: 700 });
 		await view.page.getByRole('button', { name: 'Select Policy…', exact: true }).last().click();
 		await view.page.getByRole('button', { name: 'Add a Server…' }).click();
-		assert.deepEqual(view.commands, [{ type: 'choosePolicy', side: 0 }, { type: 'addServer' }]);
+		await soon(() => assert.deepEqual(view.commands, [{ type: 'choosePolicy', side: 0 }, { type: 'addServer' }]));
 		await looksRightNow(view, `playground-empty-${width}`);
 	}
 	const denied = await open(t, { forbidden: 'Searches are disabled because this workspace is not trusted.' });
@@ -84,8 +89,13 @@ test('two policies get the same prompt, and the view is accessible in every them
 	assert.equal(await page.locator('.side').nth(1).locator('.badge.wrong').count(), 2);
 	await page.locator('.region-think').first().waitFor();
 	await looksRight(view, 'playground', [340, 760]);
+	await page.locator('.side').nth(1).getByText('Prompt as sent').click();
 	await page.getByRole('button', { name: 'Tokens', exact: true }).click();
 	await page.locator('.token-view').first().waitFor();
+	const prompts = await page
+		.locator('.given-part')
+		.evaluateAll((all) => all.map((one) => (one as HTMLDetailsElement).open));
+	assert.deepEqual(prompts, [false, true], 'redraws do not close a prompt');
 	await looksRight(view, 'playground-tokens', [340, 760]);
 });
 

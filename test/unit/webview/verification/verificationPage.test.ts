@@ -5,11 +5,12 @@ import { Failure } from '../../../../src/base/failure.ts';
 import type { ResultPlace } from '../../../../src/protocol/verificationMessages.ts';
 import { launchChromium, skip } from '../../../support/chromium.ts';
 import { numberProblems } from '../../rewards/audit/auditedProblems.ts';
+import { patience, soon } from '../lateness.ts';
 import { looksRight, looksRightNow } from '../webviewLooks.ts';
 import { auditedNaive, comparedOn, recordedRun, resultsProject } from './verificationFixture.ts';
 import { openResults, type ResultsView, withData, withJudgment } from './verificationHarness.ts';
 
-const options = { timeout: 180_000, skip };
+const options = { timeout: patience(180_000), skip };
 
 let browser: Browser;
 before(async () => {
@@ -79,11 +80,11 @@ test('missing results are reported with a suggested action', options, async (t) 
 	await shows(/No results in this window.*Verify$/);
 	await looksRightNow(view, 'results-idle');
 	await page.locator('.empty vscode-button').click();
-	assert.deepEqual(view.commands, [{ type: 'again' }]);
+	await soon(() => assert.deepEqual(view.commands, [{ type: 'again' }]));
 	verifications.set({ phase: 'loading' });
 	await shows(/Loading the reward file/);
 	await page.locator('.empty vscode-button').click();
-	assert.deepEqual(view.commands.at(-1), { type: 'cancel' });
+	await soon(() => assert.deepEqual(view.commands.at(-1), { type: 'cancel' }));
 	verifications.set({
 		phase: 'failed',
 		failure: new Failure('invalid', 'graded.reward.ts:3: Unexpected token.', 'Mend the line.'),
