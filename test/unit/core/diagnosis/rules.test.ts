@@ -412,7 +412,7 @@ describe('an environment', () => {
 		});
 		const alert = only(paid(half(0.8, 0.8).with(0, 0.9)));
 		assert.equal(alert.id, 'reward-without-tool');
-		assert.match(alert.message, /without a tool call earn a mean reward of 0\.8, those with calls 0\.825/);
+		assert.match(alert.message, /without a tool call earn a mean reward of 0\.8, and those with calls earn 0\.825/);
 		assert.ok(alert.evidence.every(({ index }) => index === 4));
 		assert.deepEqual(ids(paid(half(0.8, 0.4))), []);
 		assert.deepEqual(ids(paid(half(0, 0))), []);
@@ -450,7 +450,7 @@ describe('an environment', () => {
 			);
 		const alert = only({ metrics: slow({ 'time/environment': 3, 'environment/seconds': 9 }) });
 		assert.deepEqual([alert.id, alert.level], ['environment-slow', 'info']);
-		assert.match(alert.message, /takes 3 s per batch .* sampling 2 s/);
+		assert.match(alert.message, /takes 3 s per batch .* sampling takes 2 s/);
 		// Part of sampling, if it is not a phase of its own.
 		assert.deepEqual(ids({ metrics: slow({ 'environment/seconds': 1.2 }) }), ['environment-slow']);
 		assert.deepEqual(ids({ metrics: slow({ 'environment/seconds': 0.8 }) }), []);
