@@ -42,7 +42,7 @@ test('anything else is named', async () => {
 		[join(folder, 'b.env.py'), /b\.env\.py does not exist/],
 		['missing.env.py', /missing\.env\.py does not exist/],
 		[join(folder, 'a.py'), /is not an environment file/],
-		[join(folder, 'empty'), /contains no environment/],
+		[join(folder, 'empty'), /does not contain an environment/],
 		['http://user:secret@host', /is not an environment file/],
 		['../up', /is not an environment file/],
 		['other.py', /is not an environment file/],
@@ -50,7 +50,7 @@ test('anything else is named', async () => {
 		await assert.rejects(environmentSource(written), (error) => error instanceof Failure && words.test(error.message));
 	}
 	const file = join(folder, 'a.env.py');
-	await assert.rejects(environmentSource(file, { arguments: {} }), /have no arguments/);
+	await assert.rejects(environmentSource(file, { arguments: {} }), /do not accept arguments/);
 });
 
 test('addresses', () => {

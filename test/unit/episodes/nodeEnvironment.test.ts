@@ -197,7 +197,7 @@ describe('what is wrong with an environment in TypeScript is found, at its line'
 			'doing nothing earns as much as a solution',
 			(text) => text.replace('this.done ? 1 : 0', '1'),
 			['no-effort error 28', 'no-effort error 28', 'no-effort error 28'],
-			/A policy that does nothing earns 1\.00 on average.* Reward only/,
+			/A policy that does nothing earns 1\.00 on average.* Only reward/,
 		],
 		[
 			'reset draws its task at random',

@@ -261,7 +261,7 @@ describe('MCP server', () => {
 			(items as Items).map(({ status }) => status),
 			['ok', 'ok', 'different', 'unresolved'],
 		);
-		await assert.rejects(call('compare_evaluations', { first, second: first }), /named twice/);
+		await assert.rejects(call('compare_evaluations', { first, second: first }), /Both evaluations are the same/);
 		await assert.rejects(call('compare_evaluations', { first, second: { run: 'sums' } }), /name and step/);
 	});
 
