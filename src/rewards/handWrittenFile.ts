@@ -2,11 +2,11 @@ import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { Failure } from '../base/failure.ts';
 
-/** Maximum size of a file that is written by hand. */
+/** Maximum size of a hand-written file. */
 const largest = 16 << 20;
 
 /**
- * Reads a text file that is written by hand. Fails with `missing`, `denied`, or `invalid` if it is not a regular file or
+ * Reads a hand-written text file. Fails with `missing`, `denied`, or `invalid` if it is not a regular file or
  * too large.
  * @param noun what the file contains: "case file"
  * @param action what to do if the file is too large

@@ -80,7 +80,7 @@ export class HostProcess {
 	#pending = 0;
 	/** Whether user code has written to the connection, or closed it. Whatever follows cannot be trusted. */
 	#damaged = false;
-	/** What the process runs, as named in messages. */
+	/** What the process runs, for use in messages. */
 	subject: 'reward' | 'environment' = 'reward';
 
 	constructor(command: HostCommand) {
@@ -117,8 +117,8 @@ export class HostProcess {
 			new StreamMessageWriter(this.#child.stdio[3] as Writable),
 			silent,
 		);
-		// A host only writes responses. Anything else comes from user code, whose episode or row must get the blame, so the
-		// process is given up at once.
+		// A host only writes responses. Anything else comes from user code, whose episode or row must get the blame, so
+		// the process is abandoned at once.
 		(this.#child.stdio[4] as Readable).on('data', () => {
 			if (this.#pending === 0) this.#damage();
 		});
@@ -147,7 +147,7 @@ export class HostProcess {
 
 	/**
 	 * Sends a request. Settles within the time limit plus a grace period: with the result, LoadFailure (caused by the
-	 * file), HostEnd (caused by the process), or Failure `cancelled` or `unavailable`. A host that does not answer in
+	 * file), HostEnd (caused by the process), or Failure `cancelled` or `unavailable`. A host that does not respond in
 	 * time is killed.
 	 */
 	async request<T>(

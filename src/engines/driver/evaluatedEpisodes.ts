@@ -10,20 +10,20 @@ type Samples = EvaluateAnswer['samples'];
 
 /** Parts of a run that an evaluation with episodes needs. */
 export interface EpisodeEvaluation {
-	/** Has the trainer play the episodes. */
+	/** Lets the trainer play the episodes. */
 	play(): Promise<Samples>;
 	/** Restarts the environment's process. */
 	reload(): Promise<void>;
-	/** The environment as the recipe names it. */
+	/** The environment as given in the recipe. */
 	readonly name: string;
-	/** Share of the episodes that may fail. */
+	/** Maximum fraction of failed episodes. */
 	readonly tolerated: number;
 	readonly step: number;
 }
 
 /**
- * Plays the episodes of an evaluation; if as many fail as would pause training, once more. Throws `unavailable` if too
- * many fail again, because accuracy cannot be measured then.
+ * Plays the episodes of an evaluation, and repeats them once if enough fail to pause training. Throws `unavailable` if
+ * too many fail again, because accuracy cannot be measured then.
  */
 export async function playedEpisodes(
 	evaluation: EpisodeEvaluation,
@@ -54,8 +54,8 @@ export async function playedEpisodes(
 }
 
 /**
- * Returns a sample to be judged. If the environment gives rewards, its episode is correct if it earned the largest one;
- * one that failed is not counted.
+ * Returns a sample to be scored. If the environment provides rewards, the episode is correct if it earned the maximum
+ * reward; failed episodes are not counted.
  */
 export function judgedEpisode(
 	sample: Samples[number],

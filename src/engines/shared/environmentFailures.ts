@@ -3,16 +3,16 @@ import type { EpisodeError } from '../../protocol/episode.ts';
 import { type ScoreErrorKind, scoreErrorKinds } from '../../protocol/scorer.ts';
 import type { RewardFailures } from './scoreBatch.ts';
 
-/** Kind under which errors are reported that only episodes have. */
+/** Kind under which episode-specific errors are reported. */
 const otherKind: ScoreErrorKind = 'invalid';
 
-/** Returns the environment's file, package or server as the recipe names it. */
+/** Returns the environment's file, package or server as given in the recipe. */
 export function environmentName({ environment }: Pick<ResolvedRecipe, 'environment'>): string {
 	return environment?.file ?? environment?.package ?? environment?.server ?? 'environment';
 }
 
 /**
- * Returns the failures of an environment in a batch in the form in which failures of rewards are reported.
+ * Converts environment failures in a batch to the format of reward failures.
  * @param index of an episode that failed, with its error
  */
 export function environmentFailures(

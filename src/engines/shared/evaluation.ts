@@ -26,7 +26,7 @@ export interface EvaluatedSample extends ScoreRow {
 	readonly sample: number;
 	/** Whether the completion is correct, if that is known without the run's accuracy; null if it cannot be judged. */
 	readonly correct?: boolean | null;
-	/** The episode that the completion is, in a recipe with an environment. */
+	/** Episode that produced the completion, in a recipe with an environment. */
 	readonly episode?: RolloutEpisode;
 }
 

@@ -17,7 +17,7 @@ export interface RowScore {
 export interface RewardFailures {
 	readonly column: string;
 	readonly file: string | null;
-	/** Whether the rows are episodes, which the environment in the file failed to play. */
+	/** Whether the rows are episodes that the environment in the file failed to play. */
 	readonly episodes?: boolean;
 	/** Number of rows on which the reward failed, and total number of rows. */
 	readonly failed: number;

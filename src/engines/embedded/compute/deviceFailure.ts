@@ -2,7 +2,7 @@ import { Failure } from '../../../base/failure.ts';
 import { formatBytes } from '../../../base/format.ts';
 
 /**
- * Recognizes errors of the runtime that are about the device rather than the program. Returns null for other errors.
+ * Recognizes runtime errors caused by the device rather than the program. Returns null for other errors.
  * Failures with the reason `full` can disappear with fewer rows per micro-batch.
  */
 export function deviceFailure(provider: string, cause: unknown): Failure | null {

@@ -45,7 +45,7 @@ interface DeviceModel {
 	version: number;
 }
 
-/** Programs and layout for a kind of model. */
+/** Programs and layout for a type of model. */
 interface Kind {
 	readonly name: ModelKind;
 	readonly specs: readonly ParameterSpec[];

@@ -69,7 +69,7 @@ export class DeviceRows {
 		return this.#most((row) => this.#position(row));
 	}
 
-	/** Whether enough lines are finished that they should be removed. */
+	/** Whether enough lines are finished to remove them. */
 	get sparse(): boolean {
 		if (!this.#arranged) return true;
 		const finished = this.#lines.filter((row) => this.#finished[row]).length;

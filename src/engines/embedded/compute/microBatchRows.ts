@@ -2,7 +2,7 @@ import { Failure } from '../../../base/failure.ts';
 import type { ModelShape } from '../../shared/modelShape.ts';
 import type { Sequence } from '../learner.ts';
 
-/** What a micro-batch is for: sampling, or log-probabilities, values and gradients. */
+/** Purpose of a micro-batch: sampling, or log-probabilities, values and gradients. */
 export type BatchUse = 'sample' | 'train';
 
 /** Size of a tensor that every WebGPU device supports (WebGPU, maxStorageBufferBindingSize of the default limits). */
@@ -56,7 +56,7 @@ export class MicroBatchRows {
 	}
 
 	/**
-	 * Runs an operation, again with half as many rows whenever the memory of the device is full. The operation must not
+	 * Runs an operation, and retries with half as many rows whenever device memory is full. The operation must not
 	 * have changed anything if it fails.
 	 * @param count number of rows of the operation
 	 * @param run receives the number of rows per micro-batch

@@ -32,7 +32,7 @@ export async function probeProviders({ shape, providers, rival }: OpenJob): Prom
 	const tensors = await Tensors.load();
 	const tried: TriedProvider[] = [];
 	const measured: ProviderTiming[] = [];
-	/** Those that are worth comparing with the CPU. */
+	/** Providers worth comparing with the CPU. */
 	const candidates: ProviderTiming[] = [];
 	for (const provider of providers) {
 		if (provider === 'cpu') {
@@ -215,7 +215,7 @@ async function timingOfDevice(
 	return timingOf(provider, tensors, shape, measuredSize(rival));
 }
 
-/** Returns the time that the CPU's workers take together, from that of one of them. */
+/** Estimates the time for all CPU workers together from the time of one worker. */
 async function timingOfRival(tensors: Tensors, shape: ModelShape, rival: Rival): Promise<ProviderTiming> {
 	const { rows, tokens } = measuredSize(rival);
 	const one = await timingOf('cpu', tensors, shape, { rows: rival.rows, tokens });

@@ -75,7 +75,7 @@ const keepLoaded = constants.dlopen.RTLD_NOW | constants.dlopen.RTLD_GLOBAL | 0x
 
 /**
  * Loads the copy of the runtime that *Set Up GPU* created, or null if there is none. The libraries of the CUDA provider
- * are loaded first: the runtime finds only those that the process already has.
+ * are loaded first: the runtime only finds libraries that are already loaded.
  */
 async function loadGpuRuntime(): Promise<typeof Ort | null> {
 	const folder = GpuRuntimeFolder.at();

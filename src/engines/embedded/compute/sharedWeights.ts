@@ -1,6 +1,6 @@
 import type { WeightsRef } from './jobs.ts';
 
-/** Newest version of any weights. Workers would take new weights in a slot for old ones with the same version. */
+/** Newest version of any weights. Workers would mistake new weights in a slot for old ones with the same version. */
 let newest = 0;
 
 /** Weights in shared memory, readable by workers. */

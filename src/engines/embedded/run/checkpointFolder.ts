@@ -62,7 +62,7 @@ function split(flat: Float32Array, parameters: readonly ParameterSpec[], prefix 
 	});
 }
 
-/** Returns the tensors of each version of the weights that some batch is sampled with. */
+/** Returns the tensors of each version of the weights used to sample a batch. */
 function versionsOf(ahead: readonly BatchOrder[], parameters: readonly ParameterSpec[]): NamedTensor[] {
 	const versions = new Map(ahead.map(({ version, weights }) => [version, weights]));
 	return [...versions].flatMap(([version, weights]) => split(weights, parameters, `${version}.`));

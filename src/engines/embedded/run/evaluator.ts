@@ -79,8 +79,8 @@ async function completions(
 }
 
 /**
- * Plays an episode for each row. If the environment gives rewards, an episode is correct if it earns the largest one.
- * Episodes that failed are not counted; if as many fail as would pause training, they are played once more.
+ * Plays an episode for each row. If the environment provides rewards, an episode is correct if it earns the maximum
+ * reward. Failed episodes are not counted; if enough fail to pause training, they are played once more.
  */
 async function episodes(
 	host: EvaluationHost,

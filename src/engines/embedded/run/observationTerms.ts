@@ -9,7 +9,7 @@ interface RolloutRow {
 	readonly rollout: Rollout;
 }
 
-/** Returns whether the loss of a stage includes what the row's environment answered. Failed episodes are left out. */
+/** Returns whether the loss of a stage includes the environment's answers in the row. Excludes failed episodes. */
 export const learnsObservations = (
 	{ world_model_coeff: coefficient = 0 }: ResolvedGrpoStage,
 	{ rollout }: RolloutRow,

@@ -115,7 +115,7 @@ export class ProblemFeed {
 		return { problems, end };
 	}
 
-	/** Returns the next problem as it is, with its number. */
+	/** Returns the next problem unchanged, with its number. */
 	next(): { readonly problem: Problem; readonly number: number } {
 		const number = this.cursor++;
 		return { problem: this.#source.training(this.#seed, number), number };

@@ -31,13 +31,13 @@ export interface Completion {
 	readonly sample: Sample;
 	/** Completion text without special tokens. */
 	readonly completion: string;
-	/** The messages of the conversation that the completion is, in a recipe with an environment. */
+	/** The completion as messages of a conversation, in a recipe with an environment. */
 	readonly messages?: readonly Message[];
 }
 
 /** A sampled and scored completion. */
 export interface Rollout extends RowScore, Completion {
-	/** The episode that the completion is, in a recipe with an environment. */
+	/** Episode that produced the completion, in a recipe with an environment. */
 	readonly episode?: RolloutEpisode;
 }
 

@@ -49,7 +49,7 @@ export interface RunData {
 	remove(name: string): Promise<void>;
 }
 
-/** What sampling and scoring a generation batch needs of a run. */
+/** Parts of a run needed to sample and score a generation batch. */
 export interface SamplingHost
 	extends Pick<StageHost, 'parts' | 'watch' | 'interrupt' | 'sample' | 'noteOutput' | 'noteFailures'> {
 	/** Counters that sampling reads and advances. */
@@ -61,7 +61,7 @@ export interface StageHost {
 	readonly parts: TrainingParts;
 	readonly progress: Progress;
 	readonly watch: Stopwatch;
-	/** Samples with the weights that a generation batch is to be sampled with. */
+	/** Samples with the weights intended for a generation batch. */
 	sample(request: SampleRequest): Promise<Sample[]>;
 	/**
 	 * Records an update. Writes metrics, then, at the end of a batch, evaluates, checkpoints and handles external

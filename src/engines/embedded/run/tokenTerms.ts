@@ -18,7 +18,7 @@ import type { StageHost } from './stageHost.ts';
 import { ofTrained, overAll } from './trainedTokens.ts';
 import type { Part, TrainingRow } from './trainingRow.ts';
 
-/** What an update computes for some tokens only. */
+/** Loss terms that apply to only some tokens. */
 export interface TokenTerms {
 	/** Additional inputs of a row. */
 	of(row: TrainingRow): Pick<GrpoRow, 'factors' | 'entropyWeights' | 'penalties'>;
@@ -26,7 +26,10 @@ export interface TokenTerms {
 	readonly bonus: number | null;
 	/** Updates the entropy bonus with the entropies of the update, one list per row of the part. */
 	adapt(entropies: readonly PerToken[]): void;
-	/** Share of the tokens of the update that the surrogate loss is computed for; null if all are, or if there are none. */
+	/**
+	 * Fraction of the update's tokens for which the surrogate loss is computed; null if it is computed for all, or if
+	 * there are none.
+	 */
 	readonly share: number | null;
 }
 

@@ -26,7 +26,7 @@ export interface TrainingRow {
 	 */
 	oldLogprobs: PerToken | null;
 	refLogprobs: PerToken | null;
-	/** What the objective knows of the sampler, for the tokens that the policy wrote; absent without a correction. */
+	/** Sampler data for the objective, for tokens written by the policy; absent without a correction. */
 	sampler?: SamplerRow;
 }
 

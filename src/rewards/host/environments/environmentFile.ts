@@ -26,7 +26,7 @@ export interface Tool {
 	readonly parameters: readonly string[] | null;
 }
 
-/** The environment of a file: its class, and what is known about it. */
+/** Environment in a file: its class, and known facts about it. */
 export interface EnvironmentFile {
 	readonly kind: Constructor;
 	readonly description: EnvironmentDescription;
@@ -130,7 +130,7 @@ function toolsOf(kind: Constructor, source: EnvironmentSource): Map<string, Tool
 	for (let one: object = kind.prototype; one !== Object.prototype && one !== null; one = Object.getPrototypeOf(one)) {
 		for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(one))) {
 			if (typeof value !== 'function' || own.has(name) || name.startsWith('_') || found.has(name)) continue;
-			// A method such as toString is for JavaScript.
+			// Methods such as toString are part of JavaScript, not tools.
 			if (name in Object.prototype) continue;
 			if (!source.isPrivate(name)) found.set(name, toolOf(name, value, source));
 		}

@@ -24,9 +24,11 @@ import { SharedBuiltIns } from './sharedBuiltIns.ts';
 import { summarizeState } from './stateSummary.ts';
 import { callAll, isPromise } from './toolCalls.ts';
 
-/** Maximum length of an observation, in characters. A trainer would drop a longer one, as it exceeds any context. */
+/**
+ * Maximum length of an observation, in characters. A trainer would drop longer ones, because they exceed any context.
+ */
 const maxObservation = 1 << 20;
-/** Length to which a result is cut if it is too long to be used. */
+/** Length to which a result is truncated if it is too long to be used. */
 const cutLength = 2000;
 
 type HostError = NonNullable<ResetReply['error']>;

@@ -20,7 +20,7 @@ export interface Declared {
 
 const options = { ecmaVersion: 'latest', sourceType: 'module', locations: true, allowHashBang: true } as const;
 let parser: { parse(text: string, options: Options): unknown } | null = null;
-/** Modules that import each other, or re-export in a circle, are followed only this far. */
+/** Maximum import depth, because modules can import or re-export each other in a cycle. */
 const maxHops = 20;
 
 /** A parsed TypeScript module. Finds classes and types by name, in the module and in those that it imports by path. */

@@ -32,7 +32,7 @@ interface Pending {
 	failed: boolean;
 }
 
-/** What sampling ahead needs of a run. */
+/** Parts of a run needed for sampling ahead. */
 export type AheadHost = Pick<StageHost, 'parts' | 'progress' | 'interrupt' | 'noteOutput' | 'noteFailures'>;
 
 /**
@@ -51,7 +51,7 @@ export class BatchesAhead {
 		this.#restored = restored;
 	}
 
-	/** Number of batches that were ordered and not taken. */
+	/** Number of batches that were ordered but not taken. */
 	get size(): number {
 		return this.#pending.length;
 	}
@@ -104,12 +104,12 @@ export class BatchesAhead {
 		return { batch, order: head.order, generateSeconds };
 	}
 
-	/** Drops all batches that were not taken. What is being sampled is ignored when it is done. */
+	/** Drops all batches that were not taken. Ignores the result of sampling in progress. */
 	clear(): void {
 		this.#pending = [];
 	}
 
-	/** Samples no further batches. */
+	/** Stops sampling batches. */
 	close(): void {
 		this.#closed = true;
 		this.clear();
@@ -146,8 +146,8 @@ function newOutcome(): Deferred<Outcome> {
 }
 
 /**
- * Samples and scores one batch with its own counters.
- * @param before the batch before it; null if it is the next one that the run takes
+ * Samples and scores one batch with its own counters. @param before the preceding batch; null if this is the next one
+ * that the run takes
  */
 async function sampled(host: AheadHost, { order, stage }: Pending, before: Outcome | null): Promise<Outcome> {
 	const { learner } = host.parts;

@@ -77,7 +77,10 @@ async function order(
 	}
 }
 
-/** Returns the age of a batch, in updates, with the names of TRL's asynchronous trainer. All its tokens have the same. */
+/**
+ * Returns the age of a batch, in updates, with the metric names of TRL's asynchronous trainer. All tokens in a batch
+ * have the same age.
+ */
 export function stalenessMetrics({ max_staleness }: ResolvedGrpoStage, staleness: number): Metrics {
 	if (max_staleness === undefined || max_staleness === 0) return {};
 	return { 'sample/staleness_mean': staleness, 'sample/staleness_max': staleness };

@@ -39,7 +39,7 @@ export class Conversation {
 		for (const token of tokens) this.#add(token, 0, 0, 1);
 	}
 
-	/** Appends what the environment answered. */
+	/** Appends the environment's answer. */
 	addAnswer(tokens: readonly number[]): void {
 		for (const token of tokens) this.#add(token, 0, 0, 0);
 	}

@@ -21,10 +21,10 @@ export interface DemonstrationSettings {
 	readonly maxTurns: number;
 }
 
-/** Settings of a stage that sets none. */
+/** Default settings of a stage. */
 export const demonstrationDefaults: DemonstrationSettings = { gold: 1, maxTurns: 10 };
 
-/** Number of consecutive unusable episodes after which the stage gives up. */
+/** Number of consecutive unusable episodes after which the stage fails. */
 const patience = 1000;
 
 /** Returns the demonstration for a problem. The same number always gives the same calls. */
@@ -50,7 +50,7 @@ export async function playDemonstration(
 			ownsReward: false,
 			stopWhenDone: true,
 		});
-		// A solution that is cut must not be imitated as one that ends here.
+		// A truncated solution must not be imitated as if it ended here.
 		const cut = script !== null && script.length > maxTurns && episode.stop === 'policy';
 		return cut ? { ...episode, stop: 'turns' } : episode;
 	} finally {

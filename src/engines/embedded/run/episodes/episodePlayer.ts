@@ -16,14 +16,14 @@ export interface EpisodesRequest {
 	/** Samples the turns of the policy. */
 	sample(request: SampleRequest): Promise<Sample[]>;
 	readonly signal?: AbortSignal;
-	/** Share of the episodes that may fail. If more do, playing ends with {@link TooManyFailed}. Default 1. */
+	/** Maximum fraction of failed episodes. If more fail, playing ends with {@link TooManyFailed}. Default 1. */
 	readonly tolerated?: number;
 }
 
 /** Thrown when so many episodes of a batch have failed that the batch cannot be used. */
 export class TooManyFailed extends Error {
 	readonly failed: number;
-	/** Index in the batch of an episode that failed, and why it did. */
+	/** Index in the batch of a failed episode, and why it failed. */
 	readonly first: { readonly index: number; readonly error: EpisodeError };
 
 	constructor(failed: number, first: TooManyFailed['first']) {

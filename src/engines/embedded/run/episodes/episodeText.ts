@@ -8,7 +8,7 @@ import type { ToolSchema } from '../../../../protocol/environmentHost.ts';
 import type { EpisodeTurn, ToolCall } from '../../../../protocol/episode.ts';
 import type { PosedProblem } from '../problemFeed.ts';
 
-/** The text of episodes as tokens of a model. Text from the environment contains no tags, whatever it says. */
+/** Converts the text of episodes to tokens. Text from the environment never results in tags. */
 export class EpisodeText {
 	readonly tools: readonly ToolSchema[];
 	readonly callTags: TagPair;
@@ -55,7 +55,7 @@ export class EpisodeText {
 		return results.flatMap(({ content }) => [open, ...this.#plain.encode(content), close]);
 	}
 
-	/** Returns a turn of a policy that makes the given calls. A turn without calls ends the episode. */
+	/** Returns a policy turn that makes the given calls. A turn without calls ends the episode. */
 	turn(calls: readonly ToolCall[]): number[] {
 		const [open, close] = this.#call;
 		const written = calls.flatMap((call) => [open, ...this.#plain.encode(renderToolCall(call, this.tools)), close]);

@@ -25,9 +25,9 @@ export interface PlayedEpisode {
 	readonly sample: Sample;
 	/** Text of the conversation after the prompt. */
 	readonly completion: string;
-	/** The same as messages of the policy and the tools, as TRL has them: results that did not fit are left out. */
+	/** The same as messages of the policy and the tools, as TRL has them: results that did not fit are omitted. */
 	readonly messages: readonly Message[];
-	/** null if the episode failed, or its environment gives no reward. */
+	/** null if the episode failed or its environment does not provide a reward. */
 	readonly reward: number | null;
 	readonly episode: RolloutEpisode;
 	/** Output printed by the environment. */
@@ -38,8 +38,8 @@ export interface PlayedEpisode {
 const maxRecorded = 4000;
 
 /**
- * An episode that a policy plays by writing text. Whatever the environment does, the episode ends: methods reject only
- * with `cancelled`.
+ * An episode that a policy plays by writing text. If the environment fails, the episode ends; methods reject only with
+ * `cancelled`.
  */
 export class LiveEpisode {
 	readonly #session: EpisodeSession;

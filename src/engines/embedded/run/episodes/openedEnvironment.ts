@@ -10,7 +10,7 @@ import { rewardCopyPath } from '../../../../runs/rewardCopies.ts';
 export interface OpenedEnvironment extends RunEnvironment {
 	readonly description: EnvironmentDescription;
 	readonly tools: readonly ToolSchema[];
-	/** Environment file, package or server as the recipe names it. */
+	/** Environment file, package or server as given in the recipe. */
 	readonly name: string;
 	/** Returns the columns that `reset` gets for a problem. */
 	columns(problem: Problem): Readonly<Record<string, unknown>>;

@@ -7,7 +7,7 @@ import type { Episode } from '../../../../protocol/episode.ts';
 import { demonstrationDefaults, playDemonstration } from './demonstrations.ts';
 import type { OpenedEnvironment } from './openedEnvironment.ts';
 
-/** What a new model must be able to read and write, beyond the dataset. */
+/** Text that a new model must be able to read and write, in addition to the dataset. */
 export interface Rehearsal {
 	/** Text whose characters belong in the vocabulary. */
 	readonly texts: readonly string[];
@@ -25,8 +25,8 @@ const ascii = `\n${Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 +
 
 /**
  * Plays episodes before a model exists, to learn which characters the environment uses and how long its texts are.
- * Half of the episodes follow the solutions of their rows, if these have any. Episodes that fail contribute what they
- * have. Fails with `invalid` if all of them fail, and with `cancelled` when the signal aborts.
+ * Half of the episodes follow the solutions of their rows, if these have any. Failed episodes contribute their text so
+ * far. Fails with `invalid` if all of them fail, and with `cancelled` when the signal aborts.
  */
 export async function rehearse(
 	environment: OpenedEnvironment,
