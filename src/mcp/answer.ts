@@ -26,6 +26,9 @@ export function quote(text: string, limit = defaultCharacters, offset = 0): Quot
 	};
 }
 
+/** Marks names or short values written by other programs. */
+export const quoteAll = <T>(values: T): { readonly quoted_text: T } => ({ quoted_text: values });
+
 export interface Page<T> {
 	readonly items: readonly T[];
 	readonly total: number;

@@ -145,6 +145,8 @@ export const indexRequests = {
 		params: v.object({
 			sql: v.pipe(v.string(), v.maxLength(100_000)),
 			limit: count,
+			/** Number of rows to skip. */
+			offset: v.optional(count),
 			timeoutMs: v.optional(count),
 			parameters: v.optional(parametersSchema),
 		}),

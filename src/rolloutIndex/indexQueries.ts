@@ -39,7 +39,7 @@ export abstract class IndexQueries extends Disposable {
 		const table = await this.#queries.table(
 			params.sql,
 			params.parameters ?? {},
-			this.#limits(params.limit, params.timeoutMs),
+			{ ...this.#limits(params.limit, params.timeoutMs), offset: params.offset },
 			signal,
 		);
 		return { ...table, refs: await this.#refs(table) };

@@ -6,6 +6,8 @@ import { checkStatement, sqlFailure } from './statementCheck.ts';
 
 export interface QueryLimits {
 	readonly rows: number;
+	/** Number of rows to skip; default 0. */
+	readonly offset?: number | undefined;
 	readonly timeoutMs: number;
 	/** Memory limit for the whole process in MB; a statement that exceeds it is stopped. */
 	readonly processMb: number;
@@ -44,9 +46,12 @@ export class UserQueries {
 			const rows: Cell[][] = [];
 			let characters = 0;
 			let truncated = false;
+			let skip = limits.offset ?? 0;
 			const columns = result.columnNames().map((name, i) => ({ name, type: String(result.columnType(i)) }));
 			for (let chunk = await result.fetchChunk(); chunk !== null && chunk.rowCount > 0; ) {
-				for (const row of chunk.getRows()) {
+				const skipped = Math.min(skip, chunk.rowCount);
+				skip -= skipped;
+				for (const row of skipped === chunk.rowCount ? [] : chunk.getRows().slice(skipped)) {
 					truncated = rows.length >= limits.rows || characters > maxCharacters;
 					if (truncated) break;
 					const cells = row.map(cellOf);

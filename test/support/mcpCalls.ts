@@ -38,14 +38,27 @@ export const mcpCalls: Readonly<Record<string, McpCall>> = {
 		check: ({ items, pages }) => assert.deepEqual([items.length, pages], [30, 2]),
 	},
 	query: {
-		arguments: { sql: "select count(*) from rollouts where run like '%sums'", runs: ['sums'] },
-		check: ({ rows }) => assert.equal(Number((rows as unknown[][])[0]?.[0]), 4 * 3 * 4),
+		arguments: {
+			sql: "select index from rollouts where run = 'sums' order by step, group_id, index",
+			runs: ['sums'],
+		},
+		limit: 20,
+		check: ({ items, pages }) => {
+			const indexes = Array.from({ length: 4 * 3 * 4 }, (_, i) => [i % 4]);
+			assert.deepEqual([items, pages], [indexes, 3]);
+		},
 	},
 	search_text: {
 		arguments: { pattern: 'Let me check that again', runs: ['sums'], from_step: 3, to_step: 3 },
-		check: ({ items }) => {
+		limit: 2,
+		check: ({ items, pages }) => {
 			const holding = step3.filter(({ completion }) => String(completion).includes('Let me check that again'));
-			assert.equal(items.length, holding.length);
+			const places = holding.map(({ group, index }) => [group, index]);
+			assert.deepEqual(
+				items.map(({ group, completion }) => [group, completion]),
+				places,
+			);
+			assert.equal(pages, Math.ceil(places.length / 2));
 		},
 	},
 	read_step: {

@@ -8,6 +8,7 @@ import { connectRun } from '../../runs/runControl.ts';
 import { claimsLife, readRunState } from '../../runs/runStatus.ts';
 import { resumeRun, startRun } from '../../runs/startRun.ts';
 import { stopEngine } from '../../runs/stopRun.ts';
+import { quoteAll } from '../answer.ts';
 import * as input from '../inputs.ts';
 import type { KnownRun } from '../runs.ts';
 import { defineAction } from '../tool.ts';
@@ -16,7 +17,8 @@ const stateOf = (
 	{ name, folder }: KnownRun,
 	{ status, step, stage }: Pick<RunRecord, 'status' | 'step' | 'stage'>,
 ) => ({
-	...{ run: name, folder, address: formatAddress({ kind: 'run', run: name }), status, step, stage },
+	...{ run: name, folder, address: formatAddress({ kind: 'run', run: name }), status, step },
+	stage: stage === null ? null : quoteAll(stage),
 });
 
 export const startRunTool = defineAction({

@@ -34,25 +34,29 @@ const addressOf = (known: readonly KnownRun[], { run, split, step, group, index 
 export const query = defineTool({
 	name: 'query',
 	title: 'Query rollouts and metrics with SQL',
-	description: `Run one read-only DuckDB SELECT on the rollout index views: ${indexViews.map(({ name }) => name).join(', ')}. "DESCRIBE rollouts" lists the columns of a view. Use LIMIT and OFFSET for pagination. Rows with run, split, step, group_id and index get addresses. The first query on a run reads all of its rollouts, which can take minutes; pass runs to read only those.`,
+	description: `Run one read-only DuckDB SELECT on the rollout index views: ${indexViews.map(({ name }) => name).join(', ')}. "DESCRIBE rollouts" lists the columns of a view. Pages are consistent only if the statement has an ORDER BY without ties. Rows with run, split, step, group_id and index get addresses. The first query on a run reads all of its rollouts, which can take minutes; pass runs to read only those.`,
 	input: v.object({
 		sql: input.text('SQL statement.', 20_000),
 		runs: named,
 		limit: input.limit(50),
+		cursor: input.cursor,
 	}),
-	async run({ sql, runs: names, limit }, { runs, signal, progress }) {
+	async run({ sql, runs: names, limit, cursor }, { runs, signal, progress }) {
 		const known = await chosen(runs, names);
 		const unread = await runs.updateIndex(known, { signal, progress });
 		const [first] = unread;
 		// Explicitly requested runs must be readable; otherwise, skip unreadable runs.
 		if (names !== undefined && first !== undefined) throw first.failure;
 		const index = await runs.index();
-		const { columns, rows, truncated, refs, millis } = await index.sql({ sql, limit, timeoutMs }, signal);
+		const { columns, rows, truncated, refs, millis } = await index.sql(
+			{ sql, limit, offset: cursor, timeoutMs },
+			signal,
+		);
 		return {
 			columns: columns.map(({ name, type }) => ({ name, type })),
-			rows: rows.map((row) => row.map((cell) => (typeof cell === 'string' ? shortened(cell) : cell))),
+			items: rows.map((row) => row.map((cell) => (typeof cell === 'string' ? quote(cell, cellCharacters) : cell))),
 			...(refs === null ? {} : { addresses: refs.map((ref) => (ref === null ? null : addressOf(known, ref))) }),
-			more_rows: truncated,
+			...(truncated && rows.length > 0 ? { next_cursor: cursor + rows.length } : {}),
 			...(await indexedRuns(index, known)),
 			...(unread.length === 0
 				? {}
@@ -73,16 +77,11 @@ async function indexedRuns(index: RolloutIndex, known: readonly KnownRun[]) {
 	};
 }
 
-function shortened(text: string): string {
-	const { quoted_text, next_offset } = quote(text, cellCharacters);
-	return next_offset === undefined ? text : `${quoted_text}...`;
-}
-
 export const searchText = defineTool({
 	name: 'search_text',
 	title: 'Search completions',
 	description:
-		'Find completions that contain a string or match a regular expression. Returns the text around the first match.',
+		'Find completions that contain a string or match a regular expression. Returns the text around the first match, page by page. total is on the last page.',
 	input: v.object({
 		pattern: input.described(
 			v.pipe(v.string(), v.minLength(1), v.maxLength(1000)),
@@ -95,12 +94,15 @@ export const searchText = defineTool({
 		from_step: v.optional(input.step),
 		to_step: v.optional(input.step),
 		limit: input.limit(20),
+		cursor: input.cursor,
 	}),
-	async run({ pattern, regex, case_sensitive, runs: names, split, from_step, to_step, limit }, context) {
+	async run({ pattern, regex, case_sensitive, runs: names, split, from_step, to_step, limit, cursor }, context) {
 		const { runs, signal, progress } = context;
 		const known = await chosen(runs, names);
 		const index = await runs.index();
+		const end = cursor + limit;
 		const hits: TextHit[] = [];
+		let count = 0;
 		const filter = {
 			runs: known.map(({ folder }) => folder),
 			...(split === undefined ? {} : { split }),
@@ -114,18 +116,21 @@ export const searchText = defineTool({
 					}),
 		};
 		const outcome = await index.search(
-			{ search: 'mcp', query: { pattern, regex, caseSensitive: case_sensitive }, filter, limit },
+			{ search: 'mcp', query: { pattern, regex, caseSensitive: case_sensitive }, filter, limit: end + 1 },
 			({ hits: found, bytes, total }) => {
-				hits.push(...found);
+				// Hits are reported in the order of the rollouts, and those of other pages are not kept.
+				hits.push(...found.slice(Math.max(0, cursor - count), Math.max(0, end - count)));
+				count += found.length;
 				progress(bytes, total, `Searching (${Math.floor((100 * bytes) / Math.max(1, total))}%)`);
 			},
 			signal,
 		);
 		return {
-			matching_completions: hits.length,
 			complete: outcome.complete,
-			limits: outcome.limits,
-			items: hits.slice(0, limit).map((hit) => ({
+			// The first limit is the end of the page.
+			limits: outcome.limits.slice(count > end ? 1 : 0),
+			...(count > end ? { next_cursor: end } : { total: count }),
+			items: hits.map((hit) => ({
 				address: addressOf(known, hit),
 				step: hit.stepless ? null : hit.step,
 				group: hit.group,

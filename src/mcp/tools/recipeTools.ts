@@ -6,7 +6,7 @@ import { parseRecipe } from '../../core/recipe/parseRecipe.ts';
 import { didYouMean } from '../../core/recipe/suggest.ts';
 import { readJson, readNamed } from '../../files/safeFile.ts';
 import { runFiles } from '../../runs/runFiles.ts';
-import { pageOf, quote } from '../answer.ts';
+import { pageOf, quote, quoteAll } from '../answer.ts';
 import * as input from '../inputs.ts';
 import { readColumns } from '../metricColumns.ts';
 import { summarize } from '../metricSummary.ts';
@@ -132,7 +132,7 @@ export const compareRuns = defineTool({
 			table.push({ run: run.name, metrics: Object.fromEntries(summaries.filter(([, { count }]) => count > 0)) });
 		}
 		return {
-			recipe_differences: changed,
+			recipe_differences: quoteAll(changed),
 			equal_keys: same,
 			runs_without_recipe: without.map((i) => names[i]),
 			runs: table,

@@ -3,7 +3,7 @@ import { Failure } from '../../base/failure.ts';
 import { formatAddress } from '../../core/address/dataAddress.ts';
 import type { RolloutLine } from '../../protocol/rolloutLine.ts';
 import type { RolloutSplit, RunContent } from '../../runs/runContent.ts';
-import { pageOf, quote } from '../answer.ts';
+import { pageOf, quote, quoteAll } from '../answer.ts';
 import * as input from '../inputs.ts';
 import { defineTool } from '../tool.ts';
 
@@ -131,7 +131,7 @@ export const readGroup = defineTool({
 
 const scoresOf = ({ reward, rewards, advantage, truncated, tokens }: RolloutLine) => ({
 	reward,
-	rewards,
+	rewards: quoteAll(rewards),
 	advantage,
 	truncated,
 	tokens: tokens?.text.length ?? null,

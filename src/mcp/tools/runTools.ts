@@ -3,7 +3,7 @@ import { Failure } from '../../base/failure.ts';
 import { formatAddress } from '../../core/address/dataAddress.ts';
 import { diagnoseRun } from '../../runs/diagnoseRun.ts';
 import type { RunContent } from '../../runs/runContent.ts';
-import { pageOf, quote } from '../answer.ts';
+import { pageOf, quote, quoteAll } from '../answer.ts';
 import * as input from '../inputs.ts';
 import { readRunRecipe, recipeAddress, recipeLine } from '../recipeLines.ts';
 import { defineTool } from '../tool.ts';
@@ -38,7 +38,7 @@ async function stateOf(content: RunContent): Promise<object> {
 		status,
 		step,
 		total_steps: totalSteps,
-		stage,
+		stage: stage === null ? null : quoteAll(stage),
 		created: Number.isFinite(created) ? new Date(created * 1000).toISOString() : null,
 		...(error === undefined ? {} : { error: quote(error.message) }),
 	};
@@ -69,13 +69,13 @@ export const describeRun = defineTool({
 			folder: run.folder,
 			address: formatAddress({ kind: 'run', run: run.name }),
 			...(await stateOf(content)),
-			notes: record.foreign?.notes ?? [],
+			notes: quoteAll(record.foreign?.notes ?? []),
 			rollout_steps: content.hasSteps ? rangeOf(steps) : null,
 			validation_steps: rangeOf(validation),
 			metric_rows: rows,
-			metrics: [...names],
+			metrics: quoteAll([...names]),
 			evaluations: evaluations.slice(-50),
-			unreadable: content.faults.slice(0, 20),
+			unreadable: quoteAll(content.faults.slice(0, 20)),
 		};
 	},
 });

@@ -7,6 +7,10 @@ import type { Client } from '@modelcontextprotocol/client';
 type Answer = Record<string, unknown>;
 type Items = readonly Answer[];
 type Cell = string | number | boolean | null;
+/** A cell as the server returns it, with text marked as quoted. */
+type Marked = Exclude<Cell, string> | { readonly quoted_text: string };
+
+const plain = (cell: Marked): Cell => (typeof cell === 'object' && cell !== null ? cell.quoted_text : cell);
 
 /** A conclusion of the agent, in words with citations. */
 export interface Conclusion {
@@ -46,8 +50,9 @@ export class ScriptedAgent {
 	}
 
 	async rows(run: string, sql: string): Promise<{ rows: readonly Cell[][]; addresses: readonly string[] }> {
-		const { rows, addresses = [] } = await this.call('query', { sql, runs: [run], limit: 200 });
-		return { rows: rows as Cell[][], addresses: addresses as string[] };
+		const { items, addresses = [] } = await this.call('query', { sql, runs: [run], limit: 200 });
+		const rows = (items as Marked[][]).map((row) => row.map(plain));
+		return { rows, addresses: addresses as string[] };
 	}
 
 	/**
@@ -128,7 +133,9 @@ export class ScriptedAgent {
 		const [first = ''] = addresses;
 		const { group, completion, step } = placeOf(first);
 		const { rewards } = await this.call('read_completion', { run, step, group, completion });
-		const said = Object.entries(rewards as object).map(([name, value]) => `${name} [${value}](${first})`);
+		const said = Object.entries((rewards as { quoted_text: object }).quoted_text).map(
+			([name, value]) => `${name} [${value}](${first})`,
+		);
 		return {
 			addresses,
 			text: `The rewards disagree on ${addresses.length} rollouts, the first in step ${step}: ${said.join(', ')}.`,

@@ -43,6 +43,7 @@ async function call(name: string, args: Record<string, unknown> = {}): Promise<R
 	return structuredContent as Record<string, unknown>;
 }
 
+type Quoted = { readonly quoted_text: readonly string[] };
 type Items = readonly Record<string, unknown>[];
 
 /** Returns all items of a paged tool. */
@@ -105,9 +106,9 @@ describe('MCP server', () => {
 	it('describes the steps and metrics of a run and what its trainer does not record', async () => {
 		const own = await call('describe_run', { run: 'sums' });
 		assert.deepEqual(own.rollout_steps, { count: 4, first: 1, last: 4 });
-		assert.ok((own.metrics as string[]).includes('reward'));
+		assert.ok((own.metrics as Quoted).quoted_text.includes('reward'));
 		const trl = await call('describe_run', { run: 'trl' });
-		assert.ok((trl.notes as string[]).some((note) => /records no groups/.test(note)));
+		assert.ok((trl.notes as Quoted).quoted_text.some((note) => /records no groups/.test(note)));
 	});
 
 	it('summarizes metrics and samples them as tables', async () => {
@@ -161,7 +162,7 @@ describe('MCP server', () => {
 	});
 
 	it('queries the index and searches text', async () => {
-		const { rows, addresses } = await call('query', {
+		const { items: rows, addresses } = await call('query', {
 			sql: 'select run, split, step, group_id, index, reward from rollouts order by step, group_id, index limit 3',
 			runs: ['sums'],
 		});
@@ -366,7 +367,19 @@ describe('MCP server', () => {
 	it('has prompts that mention their arguments', async () => {
 		const { prompts } = await client.listPrompts();
 		assert.equal(prompts.length, 4);
-		const { messages } = await client.getPrompt({ name: 'diagnose_run', arguments: { run: 'sums' } });
-		assert.match(JSON.stringify(messages), /Diagnose the training run.*sums/);
+		for (const { name, arguments: declared = [] } of prompts) {
+			const values = Object.fromEntries(declared.map((one, i) => [one.name, `value-${i}`]));
+			const { messages } = await client.getPrompt({ name, arguments: values });
+			const text = JSON.stringify(messages);
+			assert.ok(declared.length > 0 && Object.values(values).every((value) => text.includes(value)), text);
+			for (const [, tool = ''] of text.matchAll(/\b([a-z]+(?:_[a-z]+)+)\b/g)) {
+				if (tool === 'quoted_text') continue;
+				assert.ok(
+					toolsFor(true, true).some((one) => one.name === tool),
+					`${name} mentions ${tool}`,
+				);
+			}
+		}
+		await assert.rejects(client.getPrompt({ name: 'compare_runs', arguments: { first: 'sums' } }), /second/);
 	});
 });
