@@ -40,6 +40,8 @@ export class LineStore {
 	#loading = false;
 	#closed = false;
 	#characters = 0;
+	/** Changes when the text has grown, so that lines requested before are requested again. */
+	#generation = 0;
 	count: number;
 
 	constructor(count: number, load: (from: number, count: number) => Promise<LoadedLines>, events: LineStoreEvents) {
@@ -78,6 +80,7 @@ export class LineStore {
 	grow(count: number): void {
 		this.#drop(Math.floor((this.count - 1) / blockLines));
 		this.count = count;
+		this.#generation++;
 	}
 
 	/** Ignores further results. */
@@ -89,7 +92,16 @@ export class LineStore {
 	async #pump(): Promise<void> {
 		this.#loading = true;
 		try {
-			for (let at = this.#waiting.pop(); at !== undefined; at = this.#waiting.pop()) await this.#fill(at);
+			for (let at = this.#waiting.pop(); at !== undefined; at = this.#waiting.pop()) {
+				const generation = this.#generation;
+				try {
+					await this.#fill(at);
+				} catch (error) {
+					// The text has grown since the request, which was therefore refused.
+					if (generation === this.#generation || this.#closed) throw error;
+					this.#waiting.push(at);
+				}
+			}
 		} catch (error) {
 			this.#waiting = [];
 			if (!this.#closed) this.#events.failed(error);
@@ -99,11 +111,17 @@ export class LineStore {
 	}
 
 	async #fill(at: number): Promise<void> {
+		const generation = this.#generation;
 		const end = Math.min(this.count, (at + 1) * blockLines);
 		const block = this.#blocks.get(at) ?? { lines: [], characters: 0 };
 		for (let from = at * blockLines + block.lines.length; from < end; ) {
 			const { lines, numbers, open } = await this.#load(from, end - from);
 			if (this.#closed || lines.length === 0) return;
+			if (generation !== this.#generation) {
+				// The last line can have changed.
+				this.#waiting.push(at);
+				return;
+			}
 			for (const [i, text] of lines.entries()) {
 				const number = numbers[i] as number;
 				const read =
