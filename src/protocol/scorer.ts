@@ -35,6 +35,8 @@ export interface ScoreRow {
 	readonly completionIds?: readonly number[];
 	/** Mean entropy of the completion's tokens when they were sampled, in nats, if known. */
 	readonly entropy?: number;
+	/** Mean self-certainty of these tokens, in nats, if known and a reward uses it. */
+	readonly selfCertainty?: number;
 	/** Set for conversational data and episodes: a Python reward then gets lists of messages, as in TRL. */
 	readonly messages?: { readonly prompt: readonly ScoredMessage[]; readonly completion: readonly ScoredMessage[] };
 }

@@ -14,6 +14,7 @@ import { multipleChoiceReward } from '../core/reward/multipleChoiceReward.ts';
 import { reflectionReward } from '../core/reward/reflectionReward.ts';
 import { repetitionReward } from '../core/reward/repetitionReward.ts';
 import type { RewardSample } from '../core/reward/rewardSample.ts';
+import { selfCertaintyReward } from '../core/reward/selfCertaintyReward.ts';
 import { softOverlongReward } from '../core/reward/softOverlongReward.ts';
 import { tagCountReward } from '../core/reward/tagCountReward.ts';
 import { decodeOrThrow } from '../protocol/decode.ts';
@@ -83,6 +84,8 @@ export async function createBuiltIn(given: BuiltInEntry, context: RewardContext)
 			return { score: () => null, scoreAll: async (samples) => majorityRewards(samples, tags) };
 		case 'certainty':
 			return { score: certaintyReward };
+		case 'self-certainty':
+			return { score: selfCertaintyReward };
 		case 'environment':
 			return { score: environmentReward };
 		case 'repetition':

@@ -68,10 +68,15 @@ export function checkRewards(recipe: Recipe, template: Template | null, report: 
 		seen.add(name);
 		if (!('use' in reward)) continue;
 		const fault = optionFault(reward, template);
-		if (reward.use === 'certainty' && recipe.engine !== 'embedded') {
+		if ((reward.use === 'certainty' || reward.use === 'self-certainty') && recipe.engine !== 'embedded') {
 			report(
 				['rewards', i],
-				`The reward "certainty" requires the embedded engine, because TRL does not pass entropies to rewards. Remove it, or set "engine": "embedded".`,
+				`The reward "${reward.use}" requires the embedded engine, because TRL does not pass distributions of tokens to rewards. Remove it, or set "engine": "embedded".`,
+			);
+		} else if (reward.use === 'self-certainty' && recipe.environment !== undefined) {
+			report(
+				['rewards', i],
+				'The reward "self-certainty" is not known for episodes. Use "certainty", or remove "environment".',
 			);
 		}
 		if (fault !== null) report(fault[0] === null ? ['rewards', i] : ['rewards', i, fault[0]], fault[1]);

@@ -212,6 +212,16 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 		file: 'core/reward/certaintyReward.ts',
 	},
 	{
+		name: 'self-certainty',
+		title: 'Self-certainty',
+		sentence: 'How far the distributions of the tokens are from uniform, without labels.',
+		formula: 'mean(KL(U || p_t)) = mean(-mean_v(log p_t(v)) - log V), in nats, for V tokens in the vocabulary',
+		source: 'Intuitor (Zhao et al. 2025), equation 2',
+		range: '0 or more',
+		nullRule: 'the distributions are not known, for example when a recorded rollout is scored again',
+		file: 'core/reward/selfCertaintyReward.ts',
+	},
+	{
 		name: 'environment',
 		title: 'Environment',
 		sentence: "The reward that the recipe's environment returns for the episode.",

@@ -59,6 +59,8 @@ export interface SpreadOfTokens {
 	readonly varentropies: Float32Array;
 	readonly ginis: Float32Array;
 	readonly variances: Float32Array;
+	/** KL divergence from the uniform distribution, in nats. */
+	readonly selfCertainties: Float32Array;
 	/** Most likely tokens and their log-probabilities, in descending order, with `alternatives` entries per token. */
 	readonly alternatives: number;
 	readonly topTokens: Int32Array;

@@ -387,6 +387,11 @@ const schemas = [
 		'Minus the mean entropy of the tokens of the completion. Uses no labels, and requires the embedded engine.',
 		{},
 	),
+	reward(
+		'self-certainty',
+		'Mean KL divergence from the uniform distribution to that of each token of the completion. Uses no labels, and requires the embedded engine.',
+		{},
+	),
 	reward('environment', "The reward that the recipe's environment returns for the episode.", {}),
 ] as const;
 

@@ -13,6 +13,7 @@ class Sample implements RewardSample {
 	readonly truncated: boolean | null;
 	readonly completionIds?: readonly number[];
 	readonly entropy?: number;
+	readonly selfCertainty?: number;
 	readonly messages?: NonNullable<ScoreRow['messages']>;
 	readonly turns?: readonly PolicyTurn[];
 	readonly #tags: TraceTags;
@@ -27,6 +28,7 @@ class Sample implements RewardSample {
 		this.truncated = row.truncated;
 		if (row.completionIds !== undefined) this.completionIds = row.completionIds;
 		if (row.entropy !== undefined) this.entropy = row.entropy;
+		if (row.selfCertainty !== undefined) this.selfCertainty = row.selfCertainty;
 		if (row.messages !== undefined) this.messages = row.messages;
 		this.#tags = tags;
 	}

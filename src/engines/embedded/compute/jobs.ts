@@ -118,7 +118,7 @@ export interface SampleResult {
 	readonly entropies: Float32Array<ArrayBuffer>;
 	/** 1 if the row reached its maximum length. */
 	readonly truncated: Uint8Array<ArrayBuffer>;
-	/** Varentropy, Gini coefficient and variance of each token's distribution. Empty if not requested. */
+	/** Varentropy, Gini coefficient, variance and self-certainty of each token's distribution. Empty if not requested. */
 	readonly spreads: Float32Array<ArrayBuffer>;
 	/** Requested number of alternatives for each token. */
 	readonly topTokens: Int32Array<ArrayBuffer>;

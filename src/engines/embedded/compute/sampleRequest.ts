@@ -59,6 +59,7 @@ function spreadOf(result: SampleResult, alternatives: number, start: number, end
 		varentropies: field(0),
 		ginis: field(1),
 		variances: field(2),
+		selfCertainties: field(3),
 		alternatives,
 		topTokens: result.topTokens.slice(start * alternatives, end * alternatives),
 		topLogprobs: result.topLogprobs.slice(start * alternatives, end * alternatives),

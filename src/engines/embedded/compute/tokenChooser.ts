@@ -7,6 +7,8 @@ export class TokenChooser {
 	logprob = 0;
 	/** Entropy of softmax(logits / temperature), in nats. */
 	entropy = 0;
+	/** KL divergence from the uniform distribution to softmax(logits / temperature), in nats. */
+	selfCertainty = 0;
 	readonly #vocabulary: number;
 	readonly #inverseTemperature: number;
 	readonly #greedy: boolean;
@@ -51,16 +53,20 @@ export class TokenChooser {
 		}
 		let sum = 0;
 		let weighted = 0;
+		let total = 0;
 		for (let v = 0; v < n; v++) {
 			const x = ((logits[offset + v] as number) - highest) * this.#inverseTemperature;
 			const w = Math.exp(x);
 			weights[v] = w;
 			sum += w;
 			weighted += w * x;
+			total += x;
 		}
 		const logSum = Math.log(sum);
 		this.#logSum = logSum;
 		this.entropy = logSum - weighted / sum;
+		// log p = x - logSum, and the divergence is -mean(log p) - log n.
+		this.selfCertainty = logSum - total / n - Math.log(n);
 		this.token = this.#greedy ? best : this.#topP < 1 ? this.#nucleus(sum, random) : draw(weights, n, sum, random);
 		this.logprob = ((logits[offset + this.token] as number) - highest) * this.#inverseTemperature - logSum;
 	}

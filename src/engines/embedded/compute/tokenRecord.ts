@@ -2,15 +2,15 @@ import { distributionStatistics } from '../../../core/search/distribution.ts';
 import type { SampleResult } from './jobs.ts';
 import type { TokenChooser } from './tokenChooser.ts';
 
-/** Number of spread fields: varentropy, Gini coefficient and variance. */
-export const spreadFields = 3;
+/** Number of spread fields: varentropy, Gini coefficient, variance and self-certainty. */
+export const spreadFields = 4;
 
 /** Recorded data for the tokens in one completion. */
 export class TokenRecord {
 	readonly tokens: number[] = [];
 	readonly logprobs: number[] = [];
 	readonly entropies: number[] = [];
-	/** Three values per token. See {@link spreadFields}. */
+	/** Values of each token. See {@link spreadFields}. */
 	readonly spreads: number[] = [];
 	readonly topTokens: number[] = [];
 	readonly topLogprobs: number[] = [];
@@ -23,7 +23,7 @@ export class TokenRecord {
 		this.entropies.push(chooser.entropy);
 		if (alternatives === null) return;
 		const { varentropy, gini, variance } = distributionStatistics(chooser.weights);
-		this.spreads.push(varentropy, gini, variance);
+		this.spreads.push(varentropy, gini, variance, chooser.selfCertainty);
 		for (const token of mostLikely(chooser.weights, alternatives)) {
 			this.topTokens.push(token);
 			this.topLogprobs.push(chooser.logprobOf(token));

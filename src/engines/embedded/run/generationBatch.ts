@@ -8,6 +8,7 @@ import { scoredEpisodes } from './episodes/episodeBatch.ts';
 import { episodeMetrics } from './episodes/episodeMetrics.ts';
 import type { PosedProblem } from './problemFeed.ts';
 import { type Completion, type Rollout, type SamplingStage, type ScoredGroups, ScoringFailed } from './rollout.ts';
+import { samplingDetail } from './samplingDetail.ts';
 import { scoreCompletions } from './scoreCompletions.ts';
 import type { SamplingHost, StageHost, Verdict } from './stageHost.ts';
 import { trainedLength } from './trainedTokens.ts';
@@ -55,6 +56,7 @@ async function scoredSamples(
 			seeds,
 			maxNewTokens: stage.max_completion_length,
 			temperature: stage.temperature,
+			...samplingDetail(host.parts.recipe),
 		}),
 	);
 	const completions = samples.map((sample, i) => ({

@@ -25,6 +25,7 @@ export async function scoreCompletions(
 				row: problem.row,
 				truncated: sample.truncated,
 				entropy: meanOf(ofTrained(sample.entropies, sample.trained)),
+				...(sample.spread === undefined ? {} : { selfCertainty: meanOf(sample.spread.selfCertainties) }),
 				...(messages === undefined ? {} : { messages: conversation(prompt, messages) }),
 			})),
 			{ step: progress.step, signal: host.interrupt },

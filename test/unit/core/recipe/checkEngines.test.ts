@@ -63,6 +63,10 @@ describe('environments in the embedded engine', () => {
 			{ environment, rewards, template: { ...tags, think: ['<call>', '</call>'] } },
 			/^template: The template has an empty or duplicate tag/,
 		],
+		[
+			{ environment, rewards: [{ use: 'self-certainty' }] },
+			/^rewards\[0\]: The reward "self-certainty" is not known for episodes/,
+		],
 		[{ rewards }, /^rewards\[0\]: The reward "environment" needs an "environment"/],
 		[{ environment: {}, rewards }, /^environment: The environment has no source\. Set "file", "package", or "server"/],
 		[{ environment: { ...environment, package: 'a' }, rewards }, /^environment\.package: .* both "file" and "package"/],
@@ -220,6 +224,10 @@ describe('features missing from the pytorch engine', () => {
 		[stage({ control: 'shuffle' }), /^stages\[0\]\.control: TRL cannot shuffle advantages/],
 		[stage({ loss_type: 'luspo' }), /^stages\[0\]\.loss_type: .*"importance_sampling_level": "sequence"/],
 		...contradictions.map(([more, fault]): [object, RegExp] => [stage(more), fault]),
+		[
+			{ ...hub, rewards: [{ use: 'self-certainty' }] },
+			/^rewards\[0\]: The reward "self-certainty" requires the embedded engine/,
+		],
 		[stage({ curriculum: {} }), /^stages\[0\]\.curriculum: TRL reads prompts in the order of the data/],
 		[stage({ importance_sampling_level: 'sequence_token' }), /^stages\[0\]\.importance_sampling_level: .*"sequence"/],
 		[
