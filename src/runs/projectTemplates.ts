@@ -5,7 +5,16 @@ import { Failure } from '../base/failure.ts';
 
 /** A project template: a folder in media/templates. */
 export interface ProjectTemplate {
-	readonly id: 'starter' | 'demo' | 'pytorch' | 'r1' | 'expert-iteration' | 'algorithms' | 'no-labels' | 'environments';
+	readonly id:
+		| 'starter'
+		| 'demo'
+		| 'pytorch'
+		| 'r1'
+		| 'expert-iteration'
+		| 'algorithms'
+		| 'curriculum'
+		| 'no-labels'
+		| 'environments';
 	readonly label: string;
 	readonly detail: string;
 	/** Recipe to open after the project has been created. */
@@ -48,6 +57,12 @@ export const projectTemplates: readonly ProjectTemplate[] = [
 		label: 'Losses compared',
 		detail: 'A pipeline: ten losses and advantages from the same start, and a report that compares them.',
 		recipe: 'algorithms.recipe.json',
+	},
+	{
+		id: 'curriculum',
+		label: 'Curriculum',
+		detail: 'A pipeline: problems chosen by their pass rate, compared with a uniform choice.',
+		recipe: 'curriculum.recipe.json',
 	},
 	{
 		id: 'no-labels',

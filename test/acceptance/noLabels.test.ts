@@ -1,6 +1,6 @@
 /**
  * Training without labels: the template `no-labels`, whose report is kept in test/artifacts. Majority votes must gain,
- * and so must labels; certainty and the control must not. Set SEEDS to run other seeds (default: 1).
+ * and so must labels; certainty, self-certainty and the control must not. Set SEEDS to run other seeds (default: 1).
  */
 import assert from 'node:assert/strict';
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
@@ -29,7 +29,7 @@ test('majority votes teach, certainty and shuffled advantages do not', async () 
 		console.error(table);
 		const of = (name: string) => gains.find((gain) => gain.name === name) ?? assert.fail(`${name}: ${table}`);
 		for (const name of ['majority', 'labels']) assert.ok(of(name).low > 0, `${name} gains`);
-		for (const name of ['certainty', 'control']) assert.ok(of(name).low <= 0, `${name} does not`);
+		for (const name of ['certainty', 'self-certainty', 'control']) assert.ok(of(name).low <= 0, `${name} does not`);
 	} finally {
 		await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
 	}

@@ -3,7 +3,6 @@ import { stageNamePattern } from '../../protocol/pipelineFiles.ts';
 import {
 	type Comparison,
 	type DataKind,
-	dataKinds,
 	type EvaluateStage,
 	envelopeKeys,
 	isLoop,
@@ -14,7 +13,7 @@ import {
 	type SearchStage,
 	type StageLoop,
 } from '../../protocol/recipe/pipelineRecipe.ts';
-import type { Recipe } from '../../protocol/recipe/recipe.ts';
+import type { Recipe, RejectionStage } from '../../protocol/recipe/recipe.ts';
 import { createTask } from '../dataset/createTask.ts';
 import { runNameOf, startOf, takenBy } from '../pipeline/compileStage.ts';
 import { type ExpandedStages, expandLoops } from '../pipeline/expandLoops.ts';
@@ -217,15 +216,20 @@ function inputFault(key: StageInput['key'], other: NamedStage): string | null {
 	if (made.length === 0) {
 		return `${what}, which has type "${other.type}" and produces no data. Choose a search or rejection-sampling stage.`;
 	}
-	const advice = other.type === 'search' ? `add "${kind}" to its "export"` : 'choose a different stage';
+	const advice =
+		other.type === 'search'
+			? `add "${kind}" to its "export"`
+			: kind === 'pairs'
+				? 'set its "solution_pairs" to true'
+				: 'choose a different stage';
 	return `${what}, which produces ${made.join(' and ')}, not ${kind}: ${advice}.`;
 }
 
 /** Returns the types of data that a stage produces. */
 export function dataOf(stage: PipelineStage): readonly DataKind[] {
 	if (stage.type === 'search') return (stage as unknown as SearchStage).export ?? ['completions'];
-	// Which of these types remain after filtering is known only at run time.
-	return stage.type === 'rejection-sampling' ? dataKinds : [];
+	if (stage.type !== 'rejection-sampling') return [];
+	return (stage as unknown as RejectionStage).solution_pairs === true ? ['completions', 'pairs'] : ['completions'];
 }
 
 function checkCycle(recipe: PipelineRecipe, report: Report): void {

@@ -18,6 +18,13 @@ export function checkTexts({ stages }: Pick<ResolvedRecipe, 'stages'>, { name, t
 	}
 }
 
+/** What to change in stages that need worked solutions if there are none. */
+const withoutSolutions: Readonly<Record<string, string>> = {
+	sft: 'remove the sft stage',
+	pretrain: 'set "workedShare" in the stage to 0',
+	'rejection-sampling': 'remove "solution_pairs" from the stage',
+};
+
 /** Rejects training on worked solutions if the data has none. */
 export function checkSolutions(
 	recipe: Pick<ResolvedRecipe, 'seed' | 'stages' | 'environment'>,
@@ -28,7 +35,8 @@ export function checkSolutions(
 	const stage = recipe.stages.find(
 		(one) =>
 			(one.type === 'sft' && one.data === null && recipe.environment === undefined) ||
-			(one.type === 'pretrain' && one.workedShare > 0),
+			(one.type === 'pretrain' && one.workedShare > 0) ||
+			(one.type === 'rejection-sampling' && one.solution_pairs === true),
 	);
 	if (!hasSolutions && stage !== undefined) {
 		let worked = false;
@@ -40,9 +48,7 @@ export function checkSolutions(
 			throw new Failure(
 				'invalid',
 				`Dataset ${name} has no worked solutions for the ${stage.type} stage.`,
-				stage.type === 'sft'
-					? 'Set "solution" under "dataset" to the column that contains them, or remove the sft stage.'
-					: 'Set "solution" under "dataset" to the column that contains them, or set "workedShare" in the stage to 0.',
+				`Set "solution" under "dataset" to the column that contains them, or ${withoutSolutions[stage.type]}.`,
 			);
 		}
 	}

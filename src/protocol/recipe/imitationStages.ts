@@ -253,6 +253,12 @@ export const rejectionSamplingStageSchema = stageOf(
 			),
 			{},
 		),
+		solution_pairs: bareKey(
+			flag(
+				'Also write preference pairs: the worked solution of a problem as chosen, each kept completion as rejected (SPIN).',
+			),
+			{ or: '`false`' },
+		),
 		extra: key(
 			described(
 				v.pipe(

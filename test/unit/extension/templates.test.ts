@@ -28,6 +28,7 @@ test('the cold-start accuracy in recipe comments and pages matches the recipe', 
 		'pytorch/small',
 		'expert-iteration/expert-iteration',
 		'algorithms/algorithms',
+		'curriculum/curriculum',
 		'no-labels/no-labels',
 	];
 	for (const name of recipes) {

@@ -103,6 +103,18 @@ describe('inputs', () => {
 		});
 	}
 
+	test('pairs can come from rejection sampling that writes some', () => {
+		const stages = (changes: object) => [
+			{ ...sft, name: 'cold' },
+			{ type: 'rejection-sampling', name: 'accept', from: 'cold', ...changes },
+			{ type: 'dpo', name: 'b', from: 'cold', pairs: { stage: 'accept' }, steps: 1, learning_rate: 0.1 },
+		];
+		assert.equal(pipelineOf(stages({ solution_pairs: true })).stages.length, 3);
+		const [fault] = faultsOf(stages({}));
+		assert.equal(fault?.path, 'stages[2].pairs');
+		assert.match(fault.message, /which produces completions, not pairs: set its "solution_pairs" to true/);
+	});
+
 	test('a later stage can be named', () => {
 		const pipeline = pipelineOf([
 			{ ...grpo, name: 'rl', from: 'cold' },

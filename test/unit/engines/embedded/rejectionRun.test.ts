@@ -96,6 +96,35 @@ test('correct completions become training data, byte-identical after a kill', as
 	assert.equal(last.code, 0, last.stderr);
 });
 
+test('with solution_pairs, worked solutions are preferred to completions, correct or not', async () => {
+	await using place = await Workplace.make();
+	const checkpoint = await policy(place);
+	const sampling = { ...stage, keep: { correct: false }, solution_pairs: true };
+	const sampled = { ...tinyRecipe, model: { path: checkpoint }, evaluate: { every: 1000, problems: 4 } };
+	const run = await place.prepare({ ...sampled, stages: [sampling] });
+	const { code, stderr } = await runHere(place, run);
+	assert.equal(code, 0, stderr);
+	const read = async (name: string) =>
+		(await readFile(join(run, 'data', name), 'utf8'))
+			.trimEnd()
+			.split('\n')
+			.map((line) => JSON.parse(line));
+	const [completions, pairs] = [await read('completions.jsonl'), await read('pairs.jsonl')];
+	assert.ok(completions.every((line) => !Object.hasOwn(line, 'pair')));
+	assert.ok(pairs.length > 0 && pairs.length <= completions.length);
+	const said = new Set(completions.map(({ completion }) => completion));
+	for (const { prompt, chosen, rejected } of pairs) {
+		const [, a, b] = /(\d)\+(\d)=/.exec(prompt) ?? [];
+		assert.match(chosen, new RegExp(`<answer>${Number(a) + Number(b)}</answer>$`));
+		assert.ok(said.has(rejected));
+		assert.notEqual(chosen, rejected);
+	}
+	await writeFile(join(place.folder, 'pairs.jsonl'), pairs.map((pair) => JSON.stringify(pair)).join('\n'));
+	const learn = { type: 'dpo', steps: 2, learning_rate: 1e-3, batch_size: 4, pairs: { path: 'pairs.jsonl' } };
+	const learned = await runHere(place, await place.prepare({ ...sampled, stages: [learn] }));
+	assert.equal(learned.code, 0, learned.stderr);
+});
+
 test('a stage that keeps no completions reports why and what to do', async () => {
 	await using place = await Workplace.make();
 	const untrained = { ...tinyRecipe, model: { ...tinyRecipe.model, context: 32 } };

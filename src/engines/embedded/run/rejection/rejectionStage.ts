@@ -16,16 +16,20 @@ import {
 	noDrops,
 } from '../../../../core/rejection/keepCompletions.ts';
 import { correctness, judgingReward } from '../../../../core/reward/correctness.ts';
+import { renderCompletion, type Template } from '../../../../core/text/template.ts';
 import { decode } from '../../../../protocol/decode.ts';
 import { judgeOutcomes } from '../../../shared/judgeOutcomes.ts';
 import { addBatchMetrics, writeBatch } from '../batchReport.ts';
 import { type GenerationBatch, nextGeneration } from '../generationBatch.ts';
+import type { PosedProblem } from '../problemFeed.ts';
 import type { Rollout, SamplingStage } from '../rollout.ts';
 import type { StageHost, Verdict } from '../stageHost.ts';
 import type { TrainingRow } from '../trainingRow.ts';
 
 /** Output file of the stage. Other stages refer to it by this name. */
 export const completionsName = 'completions.jsonl';
+/** File of preference pairs, if the recipe asks for them. */
+const pairsName = 'pairs.jsonl';
 
 const lineSchema = v.object({
 	prompt: v.string(),
@@ -33,6 +37,8 @@ const lineSchema = v.object({
 	answer: v.nullable(v.string()),
 	reward: v.nullable(v.number()),
 	category: v.optional(v.string()),
+	/** Prompt as the policy sees it, and the worked solution, which is preferred to the completion. */
+	pair: v.optional(v.object({ prompt: v.string(), chosen: v.string() })),
 });
 export type CompletionLine = v.InferOutput<typeof lineSchema>;
 
@@ -129,8 +135,13 @@ async function rightness(host: StageHost, rollouts: readonly Rollout[]): Promise
 	return outcomes.map((outcome) => (outcome === null ? null : outcome > 0.5));
 }
 
-async function judged(host: StageHost, { keep }: ResolvedRejectionStage, batch: GenerationBatch): Promise<BatchFile> {
-	const { think, answer } = host.parts.template;
+async function judged(
+	host: StageHost,
+	{ keep, solution_pairs }: ResolvedRejectionStage,
+	batch: GenerationBatch,
+): Promise<BatchFile> {
+	const { template } = host.parts;
+	const { think, answer } = template;
 	const right = keep.correct ? await rightness(host, batch.rollouts) : [];
 	const dropped = noDrops();
 	const kept: CompletionLine[] = [];
@@ -157,9 +168,30 @@ async function judged(host: StageHost, { keep }: ResolvedRejectionStage, batch: 
 			answer: problem.answer,
 			reward,
 			...(typeof category === 'string' ? { category } : {}),
+			...(solution_pairs === true ? pairOf(template, posed) : {}),
 		});
 	}
 	return { kept, dropped, sampled: batch.rollouts.length };
+}
+
+/** Returns what is preferred to a completion: the worked solution, if the problem has one. */
+function pairOf(template: Template, { prompt, problem }: PosedProblem): Pick<CompletionLine, 'pair'> {
+	const { solution, answer } = problem;
+	if (solution === null || answer === null) return {};
+	return { pair: { prompt, chosen: renderCompletion(template, { solution, answer }) } };
+}
+
+/** Returns preference pairs, except those with equal sides, from which nothing can be learned. Throws if there are none. */
+function pairLines(kept: readonly CompletionLine[]): string[] {
+	const lines = kept.flatMap(({ pair, completion }) =>
+		pair === undefined || pair.chosen === completion ? [] : `${JSON.stringify({ ...pair, rejected: completion })}\n`,
+	);
+	if (lines.length > 0) return lines;
+	throw new Failure(
+		'missing',
+		`None of the ${kept.length} kept completions differs from the worked solution of its problem, so there are no preference pairs.`,
+		'Sample more completions, at a higher "temperature", or end the loop before this stage.',
+	);
 }
 
 /** Merges the batches and writes the data. Returns the number of rows. Throws `missing` if no rows remain. */
@@ -184,10 +216,11 @@ async function finish(
 		throw nothingLeft(sampled, dropped, stage.keep);
 	}
 	const mixed = mixedIn(host, stage, kept.length, extra);
-	const lines = [...kept, ...mixed].map((line) => `${JSON.stringify(line)}\n`);
+	const lines = [...kept, ...mixed].map(({ pair: _, ...line }) => `${JSON.stringify(line)}\n`);
 	const hash = createHash('sha256');
 	for (const line of lines) hash.update(line);
 	await host.data.write(completionsName, lines);
+	if (stage.solution_pairs === true) await host.data.write(pairsName, pairLines(kept));
 	const sha256 = hash.digest('hex');
 	const path = `data/${completionsName}`;
 	host.event({ type: 'rejection-sampling', path, sha256, rows: lines.length, sampled, kept: kept.length, dropped });
