@@ -21,7 +21,7 @@ export const curriculumMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: 'up',
 		over: 'groups sampled for the generation batch',
 		explanation:
-			'Fraction of groups expected to be dead if problems that were sampled before had been chosen uniformly, minus the actual fraction. Negative with uniform sampling, because the estimate is cautious.',
+			'Fraction of groups expected to be dead if problems that were sampled before had been chosen uniformly, minus the actual fraction. An estimate: also with uniform sampling it differs a little from 0.',
 		healthy: 'above 0',
 		falls: 'Problems of medium difficulty are running out.',
 	},
