@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Random } from '../../../../src/base/random.ts';
-import { TokenChooser } from '../../../../src/engines/embedded/compute/tokenChooser.ts';
+import { Random } from '../../../../../src/base/random.ts';
+import { TokenChooser } from '../../../../../src/engines/embedded/compute/tokenChooser.ts';
 
 test('statistics of a distribution are those of softmax(logits / temperature)', () => {
 	const random = Random.of('chooser');
