@@ -8,6 +8,7 @@ import { openTable } from '../../../../src/runs/dataset/openTable.ts';
 import { readPassRates } from '../../../../src/runs/dataset/passRates.ts';
 import { TaskTable } from '../../../../src/runs/dataset/taskTable.ts';
 import { launchChromium, skip } from '../../../support/chromium.ts';
+import { soon } from '../lateness.ts';
 import { looksRight, looksRightNow } from '../webviewLooks.ts';
 import { type DatasetView, openDataset } from './datasetHarness.ts';
 
@@ -343,6 +344,7 @@ test('the view state is restored after a reload', options, async (t) => {
 	// A new window has neither the filter nor the order, so both are requested again.
 	await count(second.page, /^49 of 601 rows$/);
 	await second.page.locator('[aria-sort="descending"]').waitFor();
-	assert.equal(await second.page.locator(text).inputValue(), 'EMBER LEAVES');
-	assert.deepEqual(await second.state(), state);
+	// The field shows its value one frame after it is set.
+	await soon(async () => assert.equal(await second.page.locator(text).inputValue(), 'EMBER LEAVES'));
+	await soon(async () => assert.deepEqual(await second.state(), state));
 });

@@ -27,14 +27,18 @@ describe('the query view in a browser', { skip }, () => {
 	const open = async (options: QueryHarnessOptions = {}): Promise<QueryView> => {
 		const view = await openQuery(browser, database, options);
 		opened.push(view);
-		await view.page.waitForSelector('.result .empty');
+		await overview(view);
 		return view;
 	};
+	/** Waits for the panel's first message; until then, nothing can be run. */
+	const overview = ({ page }: QueryView) =>
+		page.locator('.result .empty').filter({ hasNotText: 'Opening rollout index' }).waitFor();
 	const clean = (view: QueryView) => {
 		assert.deepEqual(view.errors, []);
 		assert.deepEqual(view.faults, []);
 	};
-	const button = (page: Page, label: string) => page.locator(`vscode-button[aria-label="${label}"]`);
+	/** Returns the button in the control, which is enabled one frame later than the control. */
+	const button = (page: Page, label: string) => page.locator(`vscode-button[aria-label="${label}"] button`);
 	const summary = (page: Page, words: RegExp) => page.locator('.result-summary').filter({ hasText: words }).waitFor();
 	const toSql = async (page: Page, sql: string) => {
 		await page.getByRole('tab', { name: 'SQL' }).click();
@@ -142,7 +146,7 @@ describe('the query view in a browser', { skip }, () => {
 		// Not among those that are closed after each subtest.
 		const view = await openQuery(browser, database);
 		t.after(() => view.close());
-		await view.page.waitForSelector('.result .empty');
+		await overview(view);
 		const { page } = view;
 
 		await t.test('sorts through the query: descending, ascending, original order', async () => {

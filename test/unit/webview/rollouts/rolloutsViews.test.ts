@@ -7,6 +7,7 @@ import type { Browser } from 'playwright-core';
 import { hiddenCharacters } from '../../../../webview/lib/trace/hiddenCharacters.ts';
 import { launchChromium, skip } from '../../../support/chromium.ts';
 import { hostileTexts } from '../../../support/hostileTexts.ts';
+import { soon } from '../lateness.ts';
 import { fitsWidth, looksRight } from '../webviewLooks.ts';
 import { complete, type WebviewOptions } from '../webviewPage.ts';
 import { writeExploredRun } from './exploredRunFixture.ts';
@@ -177,7 +178,7 @@ test('the views of one run, one after another', options, async (t) => {
 			assert.equal(await episode.locator('.badge.warning').allInnerTexts().then(String), 'failed,failed');
 			assert.equal(await card.getByRole('button', { name: 'Open the episode of completion 3' }).count(), 0);
 			await episode.getByRole('button', { name: 'Open the episode of completion 4' }).click();
-			assert.deepEqual(view.episodes, [{ split: 'train', step: 12, group: 3, index: 4 }]);
+			await soon(() => assert.deepEqual(view.episodes, [{ split: 'train', step: 12, group: 3, index: 4 }]));
 			await episode.getByRole('button', { name: 'Expand result of guess' }).click();
 			assert.match(await episode.locator('.region-given').first().innerText(), /^Higher\.\s+Guess a number/);
 			await episode.getByRole('button', { name: 'Collapse results' }).click();

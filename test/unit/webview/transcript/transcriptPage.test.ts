@@ -6,6 +6,7 @@ import { after, before, type TestContext, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { launchChromium, skip } from '../../../support/chromium.ts';
 import { reflexionFile } from '../../core/transcript/reflexion.ts';
+import { soon } from '../lateness.ts';
 import { fitsWidth, looksRight, looksRightNow } from '../webviewLooks.ts';
 import { complete } from '../webviewPage.ts';
 import { openTranscript, type TranscriptView } from './transcriptHarness.ts';
@@ -161,7 +162,7 @@ test('a long log is loaded by lines, and messages are numbered once all have bee
 	await page.waitForFunction(() => document.activeElement?.closest('[data-message="11002"]') !== null);
 	assert.match(await page.locator('[data-message="11001"] .summary').innerText(), /Result q/);
 	await page.getByRole('button', { name: 'Show message 11003 in the file' }).click();
-	assert.deepEqual(commands.at(-1), { type: 'openSource', line: 11_003, column: 1 });
+	await soon(() => assert.deepEqual(commands.at(-1), { type: 'openSource', line: 11_003, column: 1 }));
 	// What is appended is shown without another inspection, and what is open stays open.
 	await appendFile(file, line({ role: 'assistant', content: 'A late answer' }));
 	await session.refresh();
@@ -196,7 +197,7 @@ test('a file without a transcript is reported with a suggested action', options,
 		if (name === 'words.txt') {
 			await looksRightNow(view, 'transcript-none');
 			await view.page.getByRole('button', { name: 'Open Another' }).last().click();
-			assert.deepEqual(view.commands, [{ type: 'openOther' }]);
+			await soon(() => assert.deepEqual(view.commands, [{ type: 'openOther' }]));
 		}
 		await view.close();
 	}
