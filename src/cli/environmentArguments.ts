@@ -1,12 +1,11 @@
 import { basename, relative, resolve } from 'node:path';
 import { parseBoundedJson } from '../base/boundedJson.ts';
 import { Failure } from '../base/failure.ts';
-import { type EnvironmentData, environmentData } from '../episodes/environmentData.ts';
-import { EnvironmentRunner } from '../episodes/environmentRunner.ts';
-import { environmentSource, sentSource } from '../episodes/environmentSource.ts';
-import type { EnvironmentKind } from '../protocol/environmentHost.ts';
+import type { EnvironmentData } from '../episodes/environmentData.ts';
+import type { EnvironmentRunner } from '../episodes/environmentRunner.ts';
+import { environmentSource } from '../episodes/environmentSource.ts';
+import { withOpenEnvironment } from '../episodes/openEnvironment.ts';
 import { LoadFailure } from '../rewards/loadFailure.ts';
-import { openRewardHosts } from '../rewards/openRewardHosts.ts';
 import type { CliOutput } from './cliOutput.ts';
 import { onInterrupt } from './interrupts.ts';
 import { integer, number, type Options, type OptionValues, path, text } from './options.ts';
@@ -43,34 +42,24 @@ export async function withEnvironment(
 	work: (call: EnvironmentCall) => Promise<number>,
 ): Promise<number> {
 	const source = await environmentSource(written, { arguments: argumentsOf(values.arguments) });
-	const { file } = source;
 	const { seed = 1, rows = 50, turns = 20, timeout } = values;
 	if (timeout !== undefined && !(timeout > 0)) throw new Failure('invalid', '--timeout must be greater than 0.');
 	const interrupt = new AbortController();
 	const release = onInterrupt(() => interrupt.abort());
 	const { signal } = interrupt;
-	const hosts = await openRewardHosts({ python: values.python ?? source.python ?? true });
-	const limits = timeout === undefined ? {} : { turnMs: 1000 * timeout };
-	const runner = new EnvironmentRunner(hosts, file, { seed, limits, source: sentSource(source) });
-	signal.addEventListener('abort', () => runner.dispose(), { once: true });
+	const dataset = values.dataset === undefined ? undefined : resolve(values.dataset);
+	const { python } = values;
 	try {
-		const dataset = values.dataset === undefined ? {} : { dataset: resolve(values.dataset) };
-		const data = await environmentData({ file, rows, seed, signal, ...dataset, ...ownRows(source.kind, runner) });
-		return await work({ runner, data, turns, seed, signal });
+		return await withOpenEnvironment(source, { dataset, rows, seed, timeout, python, signal }, (runner, data) =>
+			work({ runner, data, turns, seed, signal }),
+		);
 	} catch (error) {
 		if (!(error instanceof LoadFailure)) throw error;
 		output.failure(error);
 		return 1;
 	} finally {
-		runner.dispose();
-		hosts.dispose();
 		release();
 	}
-}
-
-/** Environments from other libraries provide their own rows. */
-function ownRows(kind: EnvironmentKind, runner: EnvironmentRunner) {
-	return kind === 'file' ? {} : { own: (count: number) => runner.rows(count) };
 }
 
 /** Parses `--arguments`. Fails with `invalid`. */

@@ -2,8 +2,7 @@ import { Failure } from '../base/failure.ts';
 import { formatCounted } from '../base/format.ts';
 import { type EpisodePolicyName, episodePolicies } from '../core/episode/episodePolicies.ts';
 import { formatValue } from '../core/reward/verification/verificationSummary.ts';
-import { runEpisode } from '../episodes/runEpisode.ts';
-import { policiesOf } from '../episodes/verifyEnvironment.ts';
+import { playPolicy, policiesOf } from '../episodes/verifyEnvironment.ts';
 import type { Episode } from '../protocol/episode.ts';
 import { printable } from './cliOutput.ts';
 import { environmentOptions, environmentPlace, withEnvironment } from './environmentArguments.ts';
@@ -32,11 +31,8 @@ export const runEpisodesVerb = defineVerb({
 			for (const { row, columns } of data.rows) {
 				const policy = policiesOf(environment, row, columns, seed).find((one) => one.policy === wanted);
 				if (policy === undefined) continue;
-				const session = runner.start(columns, { state: values.state ?? false });
-				const { ownsReward } = environment;
-				const common = { session, row, columns, policy: wanted, act: policy.act, ownsReward, signal };
-				const episode = await runEpisode({ ...common, maxTurns: policy.maxTurns ?? turns });
-				await session.end();
+				const options = { turns, signal, state: values.state ?? false };
+				const episode = await playPolicy(runner, environment, { row, columns }, policy, options);
 				output.object(episode);
 				for (const line of linesOf(episode, runner.file)) output.line(printable(line));
 				played++;

@@ -52,7 +52,7 @@ export async function verifyEnvironment(
 		policiesOf(environment, row, columns, options.seed).map((policy) => ({ row, columns, ...policy })),
 	);
 	let lost = 0;
-	for (const { row, columns, policy, act, script, maxTurns } of plan) {
+	for (const { row, columns, ...policy } of plan) {
 		checkAborted(options.signal);
 		if (lost >= maxLost) {
 			remarks.push(
@@ -60,15 +60,7 @@ export async function verifyEnvironment(
 			);
 			break;
 		}
-		const session = runner.start(columns);
-		const { ownsReward } = environment;
-		const limit = maxTurns ?? options.turns;
-		const { signal } = options;
-		const episode = await runEpisode({
-			...{ session, row, columns, policy, act, script, ownsReward, signal },
-			maxTurns: limit,
-		});
-		await session.end();
+		const episode = await playPolicy(runner, environment, { row, columns }, policy, options);
 		episodes.push(episode);
 		if (endsProcess(episode)) lost++;
 	}
@@ -106,8 +98,8 @@ export async function verifyEnvironment(
 	};
 }
 
-/** Plays labeled episodes and compares them with their labels. */
-async function playLabeled(
+/** Plays labeled episodes and compares them with their labels. Stops at one that ends its process. */
+export async function playLabeled(
 	runner: EnvironmentRunner,
 	{ ownsReward }: EnvironmentDescription,
 	labeled: EnvironmentData['labeled'],
@@ -127,8 +119,25 @@ async function playLabeled(
 	return results;
 }
 
+/** Plays one episode with a policy. */
+export async function playPolicy(
+	runner: EnvironmentRunner,
+	{ ownsReward }: EnvironmentDescription,
+	{ row, columns }: EnvironmentData['rows'][number],
+	{ maxTurns, ...policy }: PlannedPolicy,
+	{ turns, signal, state = false }: Pick<VerifyOptions, 'turns' | 'signal'> & { readonly state?: boolean },
+): Promise<Episode> {
+	const session = runner.start(columns, { state });
+	const episode = await runEpisode({
+		...{ session, row, columns, ownsReward, signal, ...policy },
+		maxTurns: maxTurns ?? turns,
+	});
+	await session.end();
+	return episode;
+}
+
 /** A policy for one row. */
-interface PlannedPolicy {
+export interface PlannedPolicy {
 	readonly policy: EpisodePolicyName;
 	readonly act: EpisodePolicy;
 	/** All calls, if they do not depend on tool results. */

@@ -2,6 +2,7 @@ import type { Tool } from './tool.ts';
 import { checkCitationsTool } from './tools/citationTools.ts';
 import { pauseRunTool, resumeRunTool, startRunTool, stopRunTool } from './tools/controlTools.ts';
 import { profileDataset, readDataset } from './tools/datasetTools.ts';
+import { listEnvironments, runEpisodesTool, verifyEnvironmentTool } from './tools/environmentTools.ts';
 import { listEvaluationsOfRun, readEvaluationSamples } from './tools/evaluationTools.ts';
 import { query, searchText } from './tools/indexTools.ts';
 import { listJobs, readJob, stopJob } from './tools/jobTools.ts';
@@ -39,11 +40,14 @@ export const tools: readonly Tool[] = [
 	explainRecipeKey,
 	profileDataset,
 	readDataset,
+	listEnvironments,
 	checkCitationsTool,
 	showInEditor,
 	verifyRewardTool,
 	auditRewardTool,
 	compareRewardsTool,
+	verifyEnvironmentTool,
+	runEpisodesTool,
 	startRunTool,
 	pauseRunTool,
 	resumeRunTool,

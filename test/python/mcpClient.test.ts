@@ -1,5 +1,5 @@
 /** Tests the MCP server with the official Python client, over stdin and stdout and over HTTP. */
-// @reaches cli
+// @reaches cli rewardHost
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,6 +11,7 @@ import { toolsFor } from '../../src/mcp/tools.ts';
 import { root } from '../scripts/paths.ts';
 import { findTestPython } from '../scripts/pythonEnvironment.ts';
 import { runPython } from '../support/loadedPython.ts';
+import { mcpActionCalls, writeActionFiles } from '../support/mcpActionCalls.ts';
 import { type Answer, mcpCalls } from '../support/mcpCalls.ts';
 import { makeMcpFolder, mcpEnvironment } from '../support/mcpFolder.ts';
 import { builtProgram } from '../support/programs.ts';
@@ -89,5 +90,27 @@ describe('official Python client', { skip }, () => {
 			http.kill('SIGTERM');
 			await ended;
 		}
+	});
+
+	test('calls and pages the tools that run code', { timeout: 120_000 }, async () => {
+		await writeActionFiles(folder);
+		const args = [builtProgram('dist/cli.js'), 'mcp', '--folder', join(folder, 'work'), '--allow-actions'];
+		const server = { mode: 'auto', command: process.execPath, args, env: mcpEnvironment(folder) };
+		const listed = Object.entries(mcpActionCalls).map(([tool, { check: _, ...call }]) => ({ tool, ...call }));
+		const calls = [...listed, { tool: 'list_jobs', arguments: {}, limit: 2 }];
+		const script = join(root, 'test/python/mcp_client.py');
+		const stdout = await runPython({ python, script, input: JSON.stringify({ servers: [server], calls }) });
+		const { servers } = JSON.parse(stdout.trim().split('\n').at(-1) as string) as Said;
+		const answers = (servers[0]?.answers ?? []) as (Answer & { items: Answer[] })[];
+		assert.deepEqual(
+			servers[0]?.tools.map(({ name }) => name),
+			toolsFor(true, false).map(({ name }) => name),
+		);
+		for (const [i, [name, { check }]] of Object.entries(mcpActionCalls).entries()) {
+			const answer = answers[i] as Answer & { items: Answer[] };
+			assert.equal(answer.error, undefined, `${name}: ${JSON.stringify(answer)}`);
+			check(answer);
+		}
+		assert.deepEqual(answers.at(-1), { items: [], pages: 1 });
 	});
 });

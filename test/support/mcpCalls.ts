@@ -1,5 +1,6 @@
 /** A call of every read-only tool of the MCP server on the folder that `makeMcpFolder` creates. */
 import assert from 'node:assert/strict';
+import { basename } from 'node:path';
 import { makeBatch } from '../unit/webview/rollouts/rolloutsFixture.ts';
 import { mcpRecipe, mcpRows, mcpSearch, mcpTree } from './mcpFolder.ts';
 
@@ -178,6 +179,20 @@ export const mcpCalls: Readonly<Record<string, McpCall>> = {
 	profile_dataset: {
 		arguments: { path: 'profiled.jsonl' },
 		check: ({ rows, distinct_rows }) => assert.deepEqual([rows, distinct_rows], [3, 2]),
+	},
+	list_environments: {
+		arguments: {},
+		limit: 1,
+		check: ({ items, pages }) => {
+			assert.deepEqual(
+				items.map(({ environment, kind }) => [basename(environment as string), kind]),
+				[
+					['idle.env.ts', 'file'],
+					['remote', 'openenv'],
+				],
+			);
+			assert.equal(pages, 2);
+		},
 	},
 	check_citations: {
 		arguments: {

@@ -55,6 +55,8 @@ export async function makeMcpFolder(): Promise<string> {
 	await writeFile(join(folder, 'work/profiled.jsonl'), `${row}${row}${row.replace('one', 'seven')}`);
 	await writeFile(join(folder, 'work/small.recipe.json'), mcpRecipe);
 	await writeEvaluations(sums, [2, 4], { onlyFirst: 1, onlySecond: 2, both: 3, neither: 4 });
+	await writeFile(join(folder, 'work/idle.env.ts'), 'export class Idle {}\n');
+	await write('name: remote\n', folder, 'work/remote/openenv.yaml');
 	await writeFile(join(folder, 'secret.jsonl'), '{"secret":1}\n');
 	await symlink(join(folder, 'secret.jsonl'), join(folder, 'work/link.jsonl'));
 	await mkdir(join(folder, 'x'), { mode: 0o700 });

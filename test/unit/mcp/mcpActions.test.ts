@@ -8,6 +8,7 @@ import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { toolsFor } from '../../../src/mcp/tools.ts';
 import { resolveRecipeFile } from '../../../src/runs/prepareRun.ts';
+import { mcpActionCalls, writeActionFiles } from '../../support/mcpActionCalls.ts';
 import { makeMcpFolder, mcpEnvironment } from '../../support/mcpFolder.ts';
 import { builtProgram } from '../../support/programs.ts';
 import { endEngines, tinyRecipe } from '../cli/cliFixtures.ts';
@@ -19,28 +20,16 @@ let folder = '';
 let trained = '';
 let client: Client;
 
-const reward = (wrong: number) => `// @dataset train.jsonl
-export const stated = ({ trace, answer }) => (trace.answer === null ? null : trace.answer.trim() === answer ? 1 : ${wrong});
-`;
-const rows = Array.from({ length: 12 }, (_, i) => ({ prompt: `${i}+1=`, answer: `${i + 1}` }));
-const cases = [
-	{ completion: '<answer>2</answer>', row: { answer: '2' }, expect: 1 },
-	{ completion: '<answer>3</answer>', row: { answer: '2' }, expect: 1, name: 'mistaken' },
-];
 const jsonl = (values: readonly unknown[]) => values.map((value) => `${JSON.stringify(value)}\n`).join('');
 
 before(async () => {
 	folder = await makeMcpFolder();
 	const work = join(folder, 'work');
-	await writeFile(join(work, 'train.jsonl'), jsonl(rows));
+	await writeActionFiles(folder);
 	const many = Array.from({ length: 400 }, (_, i) => ({ prompt: `${i}+1=`, answer: `${i + 1}` }));
 	await writeFile(join(work, 'many.jsonl'), jsonl(many));
-	await writeFile(join(work, 'stated.reward.ts'), reward(0));
-	await writeFile(join(work, 'lenient.reward.ts'), reward(0.5));
-	await writeFile(join(work, 'stated.cases.jsonl'), jsonl(cases));
 	const stages = [{ type: 'sft', steps: 1_000_000, learning_rate: 0.003, batch_size: 4 }];
 	await writeFile(join(work, 'long.recipe.json'), JSON.stringify({ ...tinyRecipe, name: 'long', stages }));
-	await writeFile(join(folder, 'outside.reward.ts'), reward(0));
 	const path = join(folder, 'work/runs/foreign');
 	await writeRun(path, [1], { groups: 1, size: 2 });
 	await writeRecord(path, runRecord({ status: 'stopped', step: 1 }));
@@ -78,7 +67,7 @@ describe('MCP tools that act', () => {
 	it('are marked as such', async () => {
 		const { tools } = await client.listTools();
 		const acting = toolsFor(true, false).filter(({ effect }) => effect !== 'none');
-		assert.equal(acting.length, 13);
+		assert.equal(acting.length, 15);
 		for (const { name, annotations } of tools) {
 			const act = acting.find((tool) => tool.name === name);
 			assert.equal(annotations?.readOnlyHint, act === undefined || act.effect === 'watch', name);
@@ -100,17 +89,30 @@ describe('MCP tools that act', () => {
 		assert.match(String(rollout?.address), /^rl:\/\/sums\/step\/4\/group\/\d+\/completion\/\d+$/);
 	});
 
-	it('audit a reward and compare two', async () => {
-		const audit = await call('audit_reward', { file: 'lenient.reward.ts', rows: 10 });
-		const [one] = audit.audits as { probes: { outcome: string }[] }[];
-		assert.ok((one?.probes.length ?? 0) > 5);
-		const compared = await call('compare_rewards', {
-			file: 'stated.reward.ts',
-			other: 'lenient.reward.ts',
-			run: 'sums',
-		});
-		assert.ok((compared.total as number) > 0);
-		for (const { before, after } of compared.items as Items) assert.deepEqual([before, after], [0, 0.5]);
+	it('run rewards and environments, page by page', async () => {
+		for (const [name, { arguments: args, limit, check }] of Object.entries(mcpActionCalls)) {
+			const items: Record<string, unknown>[] = [];
+			let answer: Record<string, unknown> = {};
+			let pages = 0;
+			for (let cursor: unknown = 0; cursor !== undefined; cursor = answer.next_cursor) {
+				answer = await call(name, { ...args, ...(limit === undefined ? {} : { limit, cursor }) });
+				items.push(...(answer.items as Items));
+				pages++;
+			}
+			check({ ...answer, items, pages });
+		}
+	});
+
+	it('run labeled episodes, and environments only inside the folders', async () => {
+		const environment = 'guess.env.ts';
+		const { items } = await call('run_episodes', { environment, policy: 'labeled', limit: 1, cursor: 1 });
+		const [one, ...others] = items as Items;
+		assert.deepEqual([one?.passed, one?.reward, one?.line, others.length], [false, 0, 2, 0]);
+		const outside = join(folder, 'outside.env.ts');
+		await assert.rejects(call('verify_environment', { environment: outside }), /"denied"/);
+		await assert.rejects(call('run_episodes', { environment, dataset: join(folder, 'secret.jsonl') }), /"denied"/);
+		await assert.rejects(call('verify_environment', { environment: 'http://localhost:1' }), /"missing"/);
+		await assert.rejects(call('verify_environment', { environment: 'stated.reward.ts' }), /not an environment/);
 	});
 
 	it('run only reward files and recipes inside the folders', async () => {
@@ -202,9 +204,10 @@ describe('MCP tools that act', () => {
 		const kept = (stopped.result as { done: number }).done;
 		assert.ok(kept >= answered && kept < 400, `${kept}`);
 		const again = (await call('start_evaluation', many)).job as string;
-		const { items } = await call('list_jobs', {});
+		const newest = await call('list_jobs', { limit: 1 });
+		const next = await call('list_jobs', { limit: 1, cursor: newest.next_cursor });
 		assert.deepEqual(
-			(items as Items).slice(0, 2).map(({ job, state }) => [job, state]),
+			[newest, next].flatMap(({ items }) => items as Items).map(({ job, state }) => [job, state]),
 			[
 				[again, 'running'],
 				[job, 'stopped'],
