@@ -134,7 +134,7 @@ export interface DropdownControl extends Control {
 	setChoices(choices: readonly Choice[], value: string): void;
 }
 
-type ToolkitDropdown = HTMLElement & { disabled: boolean; value: string };
+type ToolkitDropdown = HTMLElement & { disabled: boolean; open: boolean; value: string };
 
 export function dropdown(options: DropdownOptions): DropdownControl {
 	const node = document.createElement('vscode-dropdown') as ToolkitDropdown;
@@ -153,16 +153,54 @@ export function dropdown(options: DropdownOptions): DropdownControl {
 		node.value = value;
 	};
 	setChoices(options.choices, options.value);
-	node.addEventListener('change', () => options.onChange(node.value));
+	leaveFocus(node);
+	let wanted = options.value;
+	// In an open list, the value is the highlighted option. A redraw must not move the highlight away from it.
+	const show = (): void => {
+		if (!node.open && node.value !== wanted) node.value = wanted;
+	};
+	node.addEventListener('change', () => {
+		wanted = node.value;
+		options.onChange(node.value);
+	});
+	// The attribute is updated after the list has closed and the change has been reported.
+	new MutationObserver(show).observe(node, { attributeFilter: ['open'] });
 	const root = options.showLabel
 		? element('span', { class: 'labeled' }, element('span', { aria: { hidden: true } }, options.label), node)
 		: node;
 	return {
 		...control(node, root),
-		setChoices,
-		setValue: (value) => {
-			if (node.value !== value) node.value = value;
+		setChoices: (choices, value) => {
+			wanted = value;
+			setChoices(choices, value);
 		},
+		setValue: (value) => {
+			wanted = value;
+			show();
+		},
+	};
+}
+
+/**
+ * The component focuses itself in a frame after its list has opened. If the list is closed again by then, this would take
+ * the focus from what the user has clicked in the meantime, for example another list, which would close.
+ */
+function leaveFocus(node: ToolkitDropdown): void {
+	let opening = 0;
+	const watch = (): void => {
+		opening += 1;
+		// The component may request its frame after this one.
+		requestAnimationFrame(() =>
+			requestAnimationFrame(() => {
+				opening -= 1;
+			}),
+		);
+	};
+	node.addEventListener('click', watch);
+	node.addEventListener('keydown', watch);
+	const focus = node.focus.bind(node);
+	node.focus = (options) => {
+		if (opening === 0 || node.open) focus(options);
 	};
 }
 

@@ -60,7 +60,7 @@ export class RowFilterBar extends Disposable {
 	constructor(model: ResultsModel, view: Exclude<ResultsView, 'audit'>) {
 		super();
 		this.#model = model;
-		this.register({ dispose: () => clearTimeout(this.#timer) });
+		this.register({ dispose: () => this.#forgetTyping() });
 		const verifying = view === 'verification';
 		this.#search = textField({
 			label: 'Search prompts, completions and answers',
@@ -68,8 +68,11 @@ export class RowFilterBar extends Disposable {
 			icon: 'search',
 			value: model.filters.text,
 			onInput: (text) => {
-				clearTimeout(this.#timer);
-				this.#timer = setTimeout(() => model.setFilters({ text: text.slice(0, 1000) }), typingMs);
+				this.#forgetTyping();
+				this.#timer = setTimeout(() => {
+					this.#timer = undefined;
+					model.setFilters({ text: text.slice(0, 1000) });
+				}, typingMs);
 			},
 		});
 		this.#search.element.classList.add('search');
@@ -95,7 +98,14 @@ export class RowFilterBar extends Disposable {
 			value: model.order,
 			onChange: (order) => model.setOrder(order as RowOrder),
 		});
-		this.#clear = button({ label: 'Clear', icon: 'close', onClick: () => model.clearFilters() });
+		this.#clear = button({
+			label: 'Clear',
+			icon: 'close',
+			onClick: () => {
+				this.#forgetTyping();
+				model.clearFilters();
+			},
+		});
 		const shortcuts = verifying
 			? [
 					button({
@@ -130,7 +140,8 @@ export class RowFilterBar extends Disposable {
 
 	update(): void {
 		const { filters, order, shown, rowCount, searching, searchFailure } = this.#model;
-		this.#search.setValue(filters.text);
+		// Results that arrive while the user is typing must not replace text that has not been searched for yet.
+		if (this.#timer === undefined) this.#search.setValue(filters.text);
 		this.#kind.setValue(filters.kind);
 		this.#source.setValue(filters.source);
 		this.#order.setValue(order);
@@ -145,6 +156,12 @@ export class RowFilterBar extends Disposable {
 				? formatCounted(rowCount, 'row')
 				: `${formatCount(shown.length)} of ${formatCounted(rowCount, 'row')}`;
 		setText(this.#count, searching ? 'Searching…' : searchFailure === null ? count : plainLabel(searchFailure));
+	}
+
+	/** Cancels the search for the text that is being typed. */
+	#forgetTyping(): void {
+		clearTimeout(this.#timer);
+		this.#timer = undefined;
 	}
 
 	#groupName(): string {

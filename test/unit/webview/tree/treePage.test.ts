@@ -4,11 +4,12 @@ import type { Browser, Page } from 'playwright-core';
 import { launchChromium, skip } from '../../../support/chromium.ts';
 import { hostileTexts } from '../../../support/hostileTexts.ts';
 import { agentEvents, mctsEvents, treeEvents } from '../../../support/treeEvents.ts';
+import { patience, soon } from '../lateness.ts';
 import { fitsWidth, looksRight, looksRightNow } from '../webviewLooks.ts';
 import { complete } from '../webviewPage.ts';
 import { openTree, type TreeView } from './treeHarness.ts';
 
-const options = { timeout: 180_000, skip };
+const options = { timeout: patience(180_000), skip };
 const grown = mctsEvents({ nodes: 120 });
 
 let browser: Browser;
@@ -261,7 +262,7 @@ test('one page shows trees', options, async (t) => {
 		await tab(page, 'Node');
 		assert.match(await page.locator('.node-actions').innerText(), /Another program wrote the tree/);
 		for (const name of ['Branch from Here', 'Edit and Continue…', 'Prune', 'Run More…']) {
-			assert.ok(await page.getByRole('button', { name }).isDisabled(), name);
+			await soon(async () => assert.ok(await page.getByRole('button', { name }).isDisabled(), name));
 		}
 		commands.length = 0;
 		await choose(page, 'Tree', 'b');
@@ -313,9 +314,18 @@ test('one page shows trees', options, async (t) => {
 		const events = mctsEvents({ nodes: 2500, open: true });
 		await view.show([], { running: true });
 		await page.waitForFunction(() => document.querySelector('.stage-empty')?.textContent?.includes('has started'));
-		for (let at = 0; at < events.length; at += 1000) await view.add(events.slice(at, at + 1000));
+		await view.add(events.slice(0, 1000));
+		// Redraws keep what is highlighted in an open list.
+		await page.waitForFunction(() => /[1-9]\d* nodes/.test(document.querySelector('.facts')?.textContent ?? ''));
+		await page.getByRole('combobox', { name: 'Layout', exact: true }).click();
+		await page.getByRole('option', { name: 'Tidy, downward' }).waitFor();
+		await page.keyboard.press('ArrowDown');
+		for (let at = 1000; at < events.length; at += 1000) await view.add(events.slice(at, at + 1000));
 		await page.waitForFunction(() => document.querySelector('.facts')?.textContent?.includes('2,499 nodes'));
 		await drawn(page);
+		await page.keyboard.press('Enter');
+		assert.equal(await layoutOf(page), 'down');
+		await choose(page, 'Layout', 'Tidy, rightward');
 		await page.locator('.tree-stage').focus();
 		await page.keyboard.press('Home');
 		await says(page, '2,499 visits');

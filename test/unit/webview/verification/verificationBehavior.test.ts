@@ -8,11 +8,12 @@ import { parseCases } from '../../../../src/core/reward/verification/labeledCase
 import type { ResultPlace } from '../../../../src/protocol/verificationMessages.ts';
 import { launchChromium, skip } from '../../../support/chromium.ts';
 import { numberProblems } from '../../rewards/audit/auditedProblems.ts';
+import { patience, soon } from '../lateness.ts';
 import { complete } from '../webviewPage.ts';
 import { auditedNaive, comparedOn, recordedRun, resultsProject } from './verificationFixture.ts';
 import { openResults, type ResultsView, withData, withJudgment } from './verificationHarness.ts';
 
-const options = { timeout: 180_000, skip };
+const options = { timeout: patience(180_000), skip };
 let browser: Browser;
 before(async () => {
 	if (!skip) browser = await launchChromium();
@@ -31,15 +32,6 @@ async function open(
 		assert.deepEqual([errors, faults], [[], []], 'errors of the page');
 	});
 	return view;
-}
-
-/** Waits until a condition is true; fails after five seconds. */
-async function until(holds: () => boolean): Promise<void> {
-	const deadline = Date.now() + 5000;
-	while (!holds()) {
-		assert.ok(Date.now() < deadline, 'it did not come about');
-		await new Promise((resolve) => setTimeout(resolve, 10));
-	}
 }
 
 const place = (file: string): ResultPlace => ({ view: 'verification', file, reward: 'graded' });
@@ -63,7 +55,8 @@ test('rows can be filtered, searched, sorted and opened, by pointer and keyboard
 		await title(view, data.rows[first]?.label ?? '');
 		assert.match(await page.locator('.row-error').innerText(), /level three is too hard|level three/);
 		await page.locator('.row-error vscode-button').click();
-		assert.deepEqual(view.commands.at(-1), { type: 'openFile', line: data.rows[first]?.error?.line });
+		const line = data.rows[first]?.error?.line;
+		await soon(() => assert.deepEqual(view.commands.at(-1), { type: 'openFile', line }));
 		await page.getByRole('button', { name: /^Labeled cases/ }).click();
 		await title(view, 'wrong on purpose');
 		assert.match(await page.locator('.facts').innerText(), /Expected\s+1 ✗ fails/);
@@ -117,6 +110,19 @@ test('rows can be filtered, searched, sorted and opened, by pointer and keyboard
 		await title(view, 'wrong on purpose');
 		await page.getByRole('button', { name: 'Clear' }).click();
 		await shown(view, '204 rows');
+		// Rows that are redrawn in the meantime keep what is typed.
+		const typed = await page.evaluate(() => {
+			const field = document.querySelector('.filter-bar .search') as HTMLElement & { value: string };
+			const input = field.shadowRoot?.querySelector('input') as HTMLInputElement;
+			input.value = 'wrong on';
+			input.dispatchEvent(new Event('input', { bubbles: true, composed: true }));
+			document.querySelector<HTMLElement>('.filter-bar [aria-label="Best"]')?.click();
+			return field.value;
+		});
+		assert.equal(typed, 'wrong on');
+		await shown(view, '1 of 204 rows');
+		await page.getByRole('button', { name: 'Clear' }).click();
+		await shown(view, '204 rows');
 	});
 
 	await t.test('the worst and best rows are one click away', async () => {
@@ -134,7 +140,9 @@ test('rows can be filtered, searched, sorted and opened, by pointer and keyboard
 	await t.test('keys move through the list', async () => {
 		await page.locator('.row-list').focus();
 		await page.keyboard.press('Home');
-		const before = await page.locator('.detail-head h3').innerText();
+		// The open row is loaded after it has been selected.
+		const before = await page.locator('.row-list [aria-posinset="1"] .row-label').innerText();
+		await title(view, before);
 		await page.keyboard.press('j');
 		await page.waitForFunction((was) => document.querySelector('.detail-head h3')?.textContent !== was, before);
 		await page.keyboard.press('k');
@@ -170,14 +178,15 @@ test('rows can be filtered, searched, sorted and opened, by pointer and keyboard
 		await page.waitForFunction(() =>
 			document.querySelector('[role=status].visually-hidden')?.textContent?.includes('copied'),
 		);
-		const asked = view.asked.filter(([method]) => !method.startsWith('load') && method !== 'search');
+		const asked = () => view.asked.filter(([method]) => !method.startsWith('load') && method !== 'search');
 		const params = { result: 1, index: at.row };
-		assert.deepEqual(asked, [
+		const expected = [
 			['debugRow', params],
 			['openText', params],
 			['copy', { ...params, part: 'json' }],
 			['openPlace', params],
-		]);
+		];
+		await soon(() => assert.deepEqual(asked(), expected));
 		assert.equal(view.written[0], row?.completion);
 		assert.deepEqual(JSON.parse(view.written[1] ?? ''), row);
 	});
@@ -213,7 +222,7 @@ test('a panel follows newer results, and restores its state', options, async (t)
 	const unlike = page.getByRole('button', { name: /^Different from run/ });
 	assert.match(await unlike.innerText(), /96 of 96/);
 	await page.getByRole('button', { name: 'Rollouts', exact: true }).click();
-	await until(() => view.written.length === 1);
+	await soon(() => assert.equal(view.written.length, 1));
 	const opened = JSON.parse(view.written.at(-1) ?? '{}') as { run: string; step: number; group: number };
 	assert.deepEqual([opened.step, opened.group], [1, 0]);
 	assert.match(opened.run, /runs.sums-20261120-101010-ab12$/);
@@ -398,9 +407,10 @@ test('a comparison shows its groups, and opens the rollouts of a group or row', 
 	await page.keyboard.press('Home');
 	await shown(view, '8 of 96 rows');
 	const lost = comparison.groups.find(({ variance }) => variance === 'lost');
+	await page.locator('.detail-head h3', { hasText: `Step ${lost?.step}, group ${lost?.group},` }).waitFor();
 	await page.getByRole('button', { name: 'Open rollouts' }).click();
 	await page.getByRole('button', { name: 'Rollouts', exact: true }).click();
-	await until(() => view.written.length === 2);
+	await soon(() => assert.equal(view.written.length, 2));
 	const expected = { run, step: lost?.step, group: lost?.group };
 	assert.deepEqual(
 		view.written.map((text) => JSON.parse(text) as unknown),
