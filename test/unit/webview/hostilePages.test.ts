@@ -197,6 +197,8 @@ test('playground: hostile texts in every field', options, async (t) => {
 		(more) => openPlayground(browser, { ...more, policies: [first, second] }),
 		async ({ page, session }, harm) => {
 			for (const [i, text] of ['What is 17 + 25?', 'fail', 'hostile'].entries()) {
+				// Until the policies are known, and while they generate, the page sends nothing.
+				await page.waitForSelector('vscode-button[aria-label="Ask"]:not([disabled])');
 				await page.getByRole('textbox', { name: 'Question', exact: true }).fill(text);
 				await page.getByRole('textbox', { name: 'Question', exact: true }).press('Control+Enter');
 				await page.waitForFunction((n) => document.querySelectorAll('.history-row').length > n, i);

@@ -11,6 +11,7 @@ import { runFiles } from '../../../../src/runs/runFiles.ts';
 import { RunWriter } from '../../../../src/runs/runWriter.ts';
 import { launchChromium, skip } from '../../../support/chromium.ts';
 import { initialRecord } from '../../runs/runFixtures.ts';
+import { soon } from '../lateness.ts';
 import { eachOtherTheme, fitsWidth, looksRight, looksRightNow } from '../webviewLooks.ts';
 import { complete } from '../webviewPage.ts';
 import { madeUpMetrics, type WrittenRun, writeMetricsRun } from './dashboardFixture.ts';
@@ -408,7 +409,12 @@ describe('the dashboard in a browser', { skip }, () => {
 		const at = (step: number) => box.x + ((step - 121) / (520 - 121)) * box.width;
 		const pinned = page.locator('.pinned');
 		assert.equal(await pinned.isVisible(), false);
-		await page.mouse.move(at(220), box.y + 40);
+		// The chart shows the new range one frame after the readout does.
+		let below = 40;
+		await soon(async () => {
+			await page.mouse.move(at(220), box.y + below++);
+			assert.match(await text(first, '.readout'), /^step 220 /);
+		});
 		await page.mouse.down();
 		await page.mouse.up();
 		const open220 = page.getByRole('button', { name: 'Open Rollouts at 220', exact: true });

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
 import { decodeOrThrow } from '../../../../src/protocol/decode.ts';
 import {
 	type NewSearchEvent,
@@ -11,6 +10,7 @@ import {
 } from '../../../../src/protocol/newSearchMessages.ts';
 import { fromWebviewSchema } from '../../../../src/protocol/webviewMessages.ts';
 import { launchChromium, skip } from '../../../support/chromium.ts';
+import { patience, soon } from '../lateness.ts';
 import { looksRight } from '../webviewLooks.ts';
 import { openWebview } from '../webviewPage.ts';
 
@@ -72,7 +72,7 @@ const contents = (draft: SearchDraft | null, policies = true): NewSearchEvent =>
 
 test('the form has a default for everything, explains it, and starts the search', {
 	skip,
-	timeout: 120_000,
+	timeout: patience(120_000),
 }, async (t) => {
 	const browser = await launchChromium();
 	const started: { draft: SearchDraft; split?: unknown }[] = [];
@@ -121,12 +121,17 @@ test('the form has a default for everything, explains it, and starts the search'
 		view.post({ kind: 'event', event: decodeOrThrow(newSearchEventSchema, event, 'An event') });
 	const summary = page.locator('.form-head [role=status]');
 	const start = page.getByRole('button', { name: 'Start' });
+	/** Waits until the page refuses to start a search, and says why. The button in the control is disabled last. */
+	const refused = async (why: string) => {
+		await summary.filter({ hasText: why }).waitFor();
+		await page.locator('vscode-button[aria-label=Start] button[disabled]').waitFor();
+	};
 	const last = () => started.at(-1);
 	/** Starts a search and waits until the page has the answer. */
 	const begin = async (how: () => Promise<void>) => {
 		const before = answered;
 		await how();
-		while (answered === before) await pause(20);
+		await soon(() => assert.ok(answered > before, 'Nothing was started'));
 	};
 	await page.getByText('Loading').waitFor();
 
@@ -161,7 +166,7 @@ test('the form has a default for everything, explains it, and starts the search'
 		await page.getByLabel('Scorer').locator('option', { hasText: 'Majority' }).waitFor({ state: 'detached' });
 		assert.deepEqual(await page.getByLabel('Scorer').locator('option').allInnerTexts(), ['Mean log-probability']);
 		await page.getByLabel('Steps', { exact: true }).selectOption('separator');
-		await summary.filter({ hasText: 'Enter the text that ends a step.' }).waitFor();
+		await refused('Enter the text that ends a step.');
 		await page.getByLabel('Text that ends a step').fill('<end>');
 		await begin(() => start.click());
 		assert.deepEqual(last()?.split, { text: '<end>' });
@@ -171,15 +176,14 @@ test('the form has a default for everything, explains it, and starts the search'
 		await page.getByText('Parameters and Sampling').click();
 		const width = page.getByLabel('width', { exact: true });
 		await width.fill('many');
-		await summary.filter({ hasText: 'Invalid parameters for beam: width' }).waitFor();
-		await page.locator('vscode-button[aria-label=Start][disabled]').waitFor();
+		await refused('Invalid parameters for beam: width');
 		await width.fill('');
 		await page.getByLabel('temperature', { exact: true }).fill('0.5');
 		await page.getByLabel('seed', { exact: true }).fill('7');
 		await page.getByLabel('choose', { exact: true }).selectOption('vote');
 		await page.getByLabel('Budget', { exact: true }).selectOption('typed');
 		await page.getByLabel('Budget limits').fill('soon');
-		await summary.filter({ hasText: 'Use the format' }).waitFor();
+		await refused('Use the format');
 		await page.getByLabel('Budget limits').fill('50 nodes, 9 seconds');
 		await begin(() => page.keyboard.press('Control+Enter'));
 		const { params, sampling, seed, budget } = last()?.draft ?? {};
@@ -212,9 +216,10 @@ test('the form has a default for everything, explains it, and starts the search'
 	await t.test('another policy brings its own price, and what was entered survives a reload', async () => {
 		await page.getByLabel('Policy', { exact: true }).selectOption('1');
 		await summary.filter({ hasText: 'Uses at most 50 nodes, 9 seconds' }).waitFor();
-		await pause(400);
-		const { draft, budget } = (await view.state()) as { draft: SearchDraft; budget: string };
-		assert.deepEqual([draft.policy?.kind, draft.problem?.prompt, budget], ['openai', hostile, '50 nodes, 9 seconds']);
+		await soon(async () => {
+			const { draft, budget } = (await view.state()) as { draft: SearchDraft; budget: string };
+			assert.deepEqual([draft.policy?.kind, draft.problem?.prompt, budget], ['openai', hostile, '50 nodes, 9 seconds']);
+		});
 		await send(
 			contents({
 				policy: { kind: 'scripted', file: '/w/pupil.json' },
@@ -254,7 +259,7 @@ test('the form has a default for everything, explains it, and starts the search'
 			const turns = page.getByLabel('Max turns');
 			assert.equal(await turns.inputValue(), '4');
 			await turns.fill('many');
-			await summary.filter({ hasText: 'Enter a number of turns' }).waitFor();
+			await refused('Enter a number of turns');
 			await turns.fill('7');
 			await begin(() => start.click());
 			const { environment, problem, strategy, guide, split } = last()?.draft ?? {};
@@ -276,7 +281,7 @@ test('the form has a default for everything, explains it, and starts the search'
 		]);
 		await choice.selectOption({ index: 2 });
 		await page.getByText('The package cannot be loaded. Install it.').waitFor();
-		await summary.filter({ hasText: 'Select a row.' }).waitFor();
+		await refused('Select a row.');
 		await page.getByRole('button', { name: 'Choose from a Dataset' }).click();
 		await page.locator('.columns').filter({ hasText: '{"a":1}' }).waitFor();
 		await begin(() => start.click());
@@ -295,7 +300,7 @@ test('the form has a default for everything, explains it, and starts the search'
 		await page.getByRole('button', { name: 'Run Demo' }).click();
 		await page.getByText('No policy yet').waitFor();
 		await looksRight(view, 'new-search-empty', [320]);
-		assert.ok(events.includes('runDemo'));
+		await soon(() => assert.ok(events.includes('runDemo')));
 		await send({ ...contents({}), forbidden: 'Searches are disabled because this workspace is not trusted.' });
 		await summary.filter({ hasText: 'not trusted' }).waitFor();
 	});
