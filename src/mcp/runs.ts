@@ -5,6 +5,7 @@ import { Failure } from '../base/failure.ts';
 import { formatCounted } from '../base/format.ts';
 import { indexFolder } from '../rolloutIndex/queryFolder.ts';
 import { RolloutIndex } from '../rolloutIndex/rolloutIndex.ts';
+import { distinctRunName } from '../runs/distinctRunName.ts';
 import { openRun } from '../runs/openRun.ts';
 import type { RunContent } from '../runs/runContent.ts';
 import { findRuns } from '../runs/runFolders.ts';
@@ -13,9 +14,11 @@ import { runsBelow } from '../runs/runsBelow.ts';
 import type { Progress } from './progress.ts';
 
 export interface KnownRun {
-	/** Unique name among the known runs: the folder name, plus a number if it is ambiguous. */
+	/** Unique name among the known runs: the folder name, plus a hash of its path if several folders have that name. */
 	readonly name: string;
 	readonly folder: string;
+	/** Whether the run is in a folder of the server. The user has opened the others. */
+	readonly within: boolean;
 }
 
 /**
@@ -27,6 +30,18 @@ const indexThreads = 2;
 
 /** How long a run list is cached. */
 const listedMs = 5000;
+
+/**
+ * Finds a run by a name that it had in an earlier address: with a hash that it no longer needs, without one that it needs by
+ * now, or with the number that names had before hashes. Without a hash, it is the first run with that folder name.
+ */
+function earlierNamed(runs: readonly KnownRun[], named: string): KnownRun | undefined {
+	const hashed = runs.find(({ folder }) => distinctRunName(folder) === named);
+	if (hashed !== undefined) return hashed;
+	const [, name = named, number = '1'] = /^(.+)~(\d+)$/.exec(named) ?? [];
+	const sharing = (wanted: string) => runs.filter(({ folder }) => basename(folder) === wanted);
+	return sharing(named)[0] ?? sharing(name)[Number(number) - 1];
+}
 
 /** Runs that the server exposes: those in its folders, plus those the user has registered. */
 export class Runs {
@@ -69,14 +84,14 @@ export class Runs {
 			for (const run of await findRuns([path])) found.add(run);
 			for (const run of (await runsBelow(path, { runs: 1000 })).runs) found.add(run.folder);
 		}
+		const within = found.size;
 		for (const run of (await this.#registry?.list()) ?? []) found.add(run);
 		for (const run of (await this.#registry?.listForeign()) ?? []) found.add(run);
-		const names = new Map<string, number>();
-		return [...found].map((folder) => {
+		const count = Map.groupBy(found, (folder) => basename(folder));
+		return [...found].map((folder, i) => {
 			const name = basename(folder);
-			const count = (names.get(name) ?? 0) + 1;
-			names.set(name, count);
-			return { name: count === 1 ? name : `${name}~${count}`, folder };
+			const shared = (count.get(name)?.length ?? 0) > 1;
+			return { name: shared ? distinctRunName(folder) : name, folder, within: i < within };
 		});
 	}
 
@@ -85,7 +100,7 @@ export class Runs {
 	 */
 	async find(named: string): Promise<KnownRun> {
 		const runs = await this.list();
-		const found = runs.find(({ name, folder }) => name === named || folder === named);
+		const found = runs.find(({ name, folder }) => name === named || folder === named) ?? earlierNamed(runs, named);
 		if (found !== undefined) return found;
 		throw new Failure('missing', `Unknown run "${named.slice(0, 200)}".`, 'Call list_runs to list run names.');
 	}
@@ -93,7 +108,7 @@ export class Runs {
 	/** Returns a newly created run. */
 	async added(folder: string): Promise<KnownRun> {
 		this.#listed = null;
-		return (await this.list()).find((run) => run.folder === folder) ?? { name: basename(folder), folder };
+		return (await this.list()).find((run) => run.folder === folder) ?? { name: basename(folder), folder, within: true };
 	}
 
 	async open(named: string): Promise<{ readonly run: KnownRun; readonly content: RunContent }> {

@@ -7,6 +7,13 @@ import { listEvaluationsOfRun, readEvaluationSamples } from './tools/evaluationT
 import { query, searchText } from './tools/indexTools.ts';
 import { listJobs, readJob, stopJob } from './tools/jobTools.ts';
 import { metrics } from './tools/metricTools.ts';
+import {
+	listPipelines,
+	readPipeline,
+	resumePipelineTool,
+	startPipelineTool,
+	stopPipelineTool,
+} from './tools/pipelineTools.ts';
 import { checkRecipe, compareRuns, explainRecipeKey, readRecipe } from './tools/recipeTools.ts';
 import { writeReportTool } from './tools/reportTools.ts';
 import { auditRewardTool, compareRewardsTool, verifyRewardTool } from './tools/rewardTools.ts';
@@ -32,6 +39,8 @@ export const tools: readonly Tool[] = [
 	listEvaluationsOfRun,
 	readEvaluationSamples,
 	compareEvaluations,
+	listPipelines,
+	readPipeline,
 	listSearches,
 	readTree,
 	readTreeNode,
@@ -52,6 +61,9 @@ export const tools: readonly Tool[] = [
 	pauseRunTool,
 	resumeRunTool,
 	stopRunTool,
+	startPipelineTool,
+	resumePipelineTool,
+	stopPipelineTool,
 	startSearchTool,
 	startEvaluationTool,
 	listJobs,

@@ -88,11 +88,13 @@ export const mcpCalls: Readonly<Record<string, McpCall>> = {
 	},
 	compare_runs: {
 		arguments: { runs: ['sums', 'other'] },
-		check: ({ runs }) =>
+		check: ({ runs }) => {
+			const compared = runs as { run: string; address: string; metrics: Record<string, { address: string }> }[];
 			assert.deepEqual(
-				(runs as Answer[]).map(({ run }) => run),
-				['sums', 'other'],
-			),
+				compared.map(({ run, address, metrics }) => [run, address, metrics.reward?.address]),
+				['sums', 'other'].map((run) => [run, `rl://${run}`, `rl://${run}/metric/reward`]),
+			);
+		},
 	},
 	list_evaluations: {
 		arguments: { run: 'sums' },
@@ -110,6 +112,34 @@ export const mcpCalls: Readonly<Record<string, McpCall>> = {
 			assert.deepEqual(
 				items.map(({ correct }) => correct),
 				[true, false, true, true],
+			);
+			assert.equal(pages, 2);
+		},
+	},
+	list_pipelines: {
+		arguments: {},
+		limit: 1,
+		check: ({ items, pages }) => {
+			const shown = items.map(({ pipeline, status, stages, finished_stages }) => [
+				...[pipeline, status, stages, finished_stages],
+			]);
+			assert.deepEqual(
+				shown,
+				['nightly-1', 'nightly-2'].map((name) => [name, 'stopped', 2, 1]),
+			);
+			assert.equal(pages, 2);
+		},
+	},
+	read_pipeline: {
+		arguments: { pipeline: 'nightly-2' },
+		limit: 1,
+		check: ({ items, pages }) => {
+			assert.deepEqual(
+				items.map(({ stage, status, run = null, address = null }) => [stage, status, run, address]),
+				[
+					['cold', 'finished', null, null],
+					['rl', 'waiting', null, null],
+				],
 			);
 			assert.equal(pages, 2);
 		},

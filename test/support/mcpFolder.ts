@@ -2,7 +2,7 @@ import { cp, mkdir, mkdtemp, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { root } from '../scripts/paths.ts';
-import { writeRun } from '../unit/webview/rollouts/rolloutsFixture.ts';
+import { runRecord, writeRun } from '../unit/webview/rollouts/rolloutsFixture.ts';
 import { writeEvaluations } from './agent/agentRuns.ts';
 import { mctsEvents } from './treeEvents.ts';
 
@@ -34,6 +34,37 @@ async function write(text: string, ...path: string[]): Promise<void> {
 	await writeFile(join(...path), text);
 }
 
+/** Writes the record of a stopped pipeline with a stage that has finished and one that has not started. */
+async function writePipelineRecord(folder: string): Promise<void> {
+	const stages = [
+		{ name: 'cold', status: 'finished', after: [] },
+		{ name: 'rl', status: 'waiting', after: ['cold'] },
+	].map((stage) => ({
+		...{ type: 'sft', inputHash: null, outputs: [], started: null, ended: null, attempt: null, accuracy: null },
+		...stage,
+	}));
+	const { id, name, created, updated, heartbeat, host, boot, pid, processStart } = runRecord({ name: 'nightly' });
+	const recipe = '0'.repeat(64);
+	const record = {
+		...{
+			format: 1,
+			id,
+			name,
+			status: 'stopped',
+			attempt: 1,
+			created,
+			updated,
+			heartbeat,
+			host,
+			boot,
+			pid,
+			processStart,
+		},
+		...{ recipeFolder: folder, hashes: { recipe }, stages },
+	};
+	await write(JSON.stringify(record), folder, 'pipeline.json');
+}
+
 /**
  * Creates a folder for an MCP server: `work` with runs of two trainers and a dataset, and next to it a file that the
  * server must not read.
@@ -55,6 +86,7 @@ export async function makeMcpFolder(): Promise<string> {
 	await writeFile(join(folder, 'work/profiled.jsonl'), `${row}${row}${row.replace('one', 'seven')}`);
 	await writeFile(join(folder, 'work/small.recipe.json'), mcpRecipe);
 	await writeEvaluations(sums, [2, 4], { onlyFirst: 1, onlySecond: 2, both: 3, neither: 4 });
+	for (const name of ['nightly-1', 'nightly-2']) await writePipelineRecord(join(folder, 'work/runs', name));
 	await writeFile(join(folder, 'work/idle.env.ts'), 'export class Idle {}\n');
 	await write('name: remote\n', folder, 'work/remote/openenv.yaml');
 	await writeFile(join(folder, 'secret.jsonl'), '{"secret":1}\n');

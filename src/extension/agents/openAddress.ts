@@ -5,6 +5,7 @@ import { Failure } from '../../base/failure.ts';
 import { type DataAddress, parseAddress } from '../../core/address/dataAddress.ts';
 import { openRegular } from '../../files/safeFile.ts';
 import { evaluationFiles } from '../../protocol/evaluationFolder.ts';
+import { distinctRunName } from '../../runs/distinctRunName.ts';
 import { runFiles } from '../../runs/runFiles.ts';
 import { commandIds } from '../ids.ts';
 import { showQuickPick } from '../quickInput.ts';
@@ -78,8 +79,10 @@ async function runOf(name: string, store: RunStore): Promise<RunView | undefined
 	await store.ready;
 	const named = (wanted: string) => store.runs.filter(({ folder }) => basename(folder) === wanted);
 	const exact = named(name);
-	// The MCP server numbers runs whose folders have the same name.
-	const found = exact.length > 0 ? exact : named(name.replace(/~\d+$/, ''));
+	// The MCP server adds a hash to the names of runs whose folders have the same name. Earlier versions added a number.
+	const hashed = store.runs.filter(({ folder }) => distinctRunName(folder) === name);
+	const found =
+		[exact, hashed, named(name.replace(/~(?:\d+|[0-9a-f]{6})$/, ''))].find(({ length }) => length > 0) ?? [];
 	const [only] = found;
 	if (only === undefined) {
 		throw new Failure(

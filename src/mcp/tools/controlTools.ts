@@ -21,31 +21,37 @@ const stateOf = (
 	stage: stage === null ? null : quoteAll(stage),
 });
 
+/** Arguments of the tools that start a recipe. */
+export const recipeInput = {
+	recipe: input.text('Recipe file: absolute path, or relative to a server folder.'),
+	seed: v.optional(input.described(input.whole(0, 2 ** 32 - 1), "Random seed; overrides the recipe's.")),
+	set: v.optional(
+		input.described(
+			v.pipe(v.array(v.pipe(v.string(), v.maxLength(2000))), v.maxLength(50)),
+			'Recipe keys to override, such as stages.1.steps=50.',
+		),
+		[],
+	),
+};
+
+/** Returns changes to a recipe. Fails with `invalid` for a malformed override. */
+export const changesOf = ({ seed, set }: { readonly seed?: number | undefined; readonly set: readonly string[] }) => ({
+	...(seed === undefined ? {} : { seed }),
+	...(set.length === 0 ? {} : { set: set.map(parseOverride) }),
+});
+
 export const startRunTool = defineAction({
 	name: 'start_run',
 	title: 'Start a run',
 	description:
 		'Start a training run from a recipe file inside the server folders and return as soon as its engine is running. Uses the device and disk space, and runs the code of the reward files in the recipe.',
 	effect: 'control',
-	input: v.object({
-		recipe: input.text('Recipe file: absolute path, or relative to a server folder.'),
-		seed: v.optional(input.described(input.whole(0, 2 ** 32 - 1), "Random seed; overrides the recipe's.")),
-		set: v.optional(
-			input.described(
-				v.pipe(v.array(v.pipe(v.string(), v.maxLength(2000))), v.maxLength(50)),
-				'Recipe keys to override, such as stages.1.steps=50.',
-			),
-			[],
-		),
-	}),
-	async run({ recipe, seed, set }, { runs, signal, actions }) {
+	input: v.object(recipeInput),
+	async run({ recipe, ...given }, { runs, signal, actions }) {
 		const file = await runs.fileWithin(recipe);
-		const changes = {
-			...(seed === undefined ? {} : { seed }),
-			...(set.length === 0 ? {} : { set: set.map(parseOverride) }),
-		};
+		const changes = changesOf(given);
 		if ((await readPipelineFile(file, changes)) !== null) {
-			throw new Failure('unsupported', `${recipe} is a pipeline.`, 'Ask the user to start it with reasoning-lab run.');
+			throw new Failure('unsupported', `${recipe} is a pipeline.`, 'Start it with start_pipeline.');
 		}
 		const { folder, record } = await startRun(file, changes, { engine: actions.engine, signal });
 		return stateOf(await runs.added(folder), record);

@@ -53,7 +53,14 @@ export const metrics = defineTool({
 		const picked = evenly(steps.length, points);
 		const rows = picked.map((row) => [steps[row], ...columns.map((column) => column[row])]);
 		const page = pageOf(rows, cursor, limit);
-		return { run: run.name, columns: ['step', ...names], sampled_from: steps.length, ...page };
+		const addresses = names.map((metric) => formatAddress({ kind: 'metric', run: run.name, metric, step: null }));
+		return {
+			run: run.name,
+			columns: ['step', ...names],
+			addresses: [null, ...addresses],
+			sampled_from: steps.length,
+			...page,
+		};
 	},
 });
 

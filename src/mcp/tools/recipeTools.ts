@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { Failure } from '../../base/failure.ts';
+import { formatAddress } from '../../core/address/dataAddress.ts';
 import { recipeDiff } from '../../core/comparison/recipeDiff.ts';
 import { explainKey, recipeKeyPaths } from '../../core/recipe/explainKey.ts';
 import { parseRecipe } from '../../core/recipe/parseRecipe.ts';
@@ -128,8 +129,15 @@ export const compareRuns = defineTool({
 		const table = [];
 		for (const { run, content } of opened) {
 			const { steps, columns } = await readColumns(content, metrics, signal);
-			const summaries = metrics.map((name, i) => [name, summarize(steps, columns[i] ?? [])] as const);
-			table.push({ run: run.name, metrics: Object.fromEntries(summaries.filter(([, { count }]) => count > 0)) });
+			const summaries = metrics.map((name, i) => {
+				const address = formatAddress({ kind: 'metric', run: run.name, metric: name, step: null });
+				return [name, { address, ...summarize(steps, columns[i] ?? []) }] as const;
+			});
+			table.push({
+				...{ run: run.name, address: formatAddress({ kind: 'run', run: run.name }) },
+				...{ recipe_address: recipeAddress(run.name) },
+				metrics: Object.fromEntries(summaries.filter(([, { count }]) => count > 0)),
+			});
 		}
 		return {
 			recipe_differences: quoteAll(changed),

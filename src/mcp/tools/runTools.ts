@@ -12,10 +12,20 @@ export const listRuns = defineTool({
 	name: 'list_runs',
 	title: 'List runs',
 	description:
-		'List training runs: name, trainer, status, step, stage, start time. Includes runs in the server folders and runs the user has opened.',
-	input: v.object({ limit: input.limit(50), cursor: input.cursor }),
-	async run({ limit, cursor }, { runs }) {
-		const page = pageOf(await runs.list(), cursor, limit);
+		'List training runs in the server folders: name, trainer, status, step, stage, start time. Runs in other folders that the user has opened are listed with all, and can be read by their names without it.',
+	input: v.object({
+		all: v.optional(
+			input.described(v.boolean(), 'Also list runs outside the server folders that the user has opened.'),
+			false,
+		),
+		limit: input.limit(50),
+		cursor: input.cursor,
+	}),
+	async run({ all, limit, cursor }, { runs }) {
+		const known = await runs.list();
+		// A server without folders has only the user's other runs.
+		const listed = all || runs.folders.length === 0 ? known : known.filter(({ within }) => within);
+		const page = pageOf(listed, cursor, limit);
 		const items = await Promise.all(
 			page.items.map(async ({ name, folder }) => {
 				try {
@@ -26,7 +36,7 @@ export const listRuns = defineTool({
 				}
 			}),
 		);
-		return { ...page, items };
+		return { ...page, runs_in_other_folders: known.filter(({ within }) => !within).length, items };
 	},
 });
 

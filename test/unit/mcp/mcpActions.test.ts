@@ -1,5 +1,5 @@
 /** Tests the tools of the MCP server that act: on rewards as real programs and on runs of the real engine. */
-// @reaches engine rewardHost
+// @reaches engine pipeline rewardHost
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -30,6 +30,12 @@ before(async () => {
 	await writeFile(join(work, 'many.jsonl'), jsonl(many));
 	const stages = [{ type: 'sft', steps: 1_000_000, learning_rate: 0.003, batch_size: 4 }];
 	await writeFile(join(work, 'long.recipe.json'), JSON.stringify({ ...tinyRecipe, name: 'long', stages }));
+	const named = [
+		{ ...stages[0], name: 'cold' },
+		{ name: 'measure', type: 'evaluate', from: 'cold', problems: 4 },
+	];
+	const story = { ...tinyRecipe, name: 'story', stages: named };
+	await writeFile(join(work, 'story.recipe.json'), JSON.stringify(story));
 	const path = join(folder, 'work/runs/foreign');
 	await writeRun(path, [1], { groups: 1, size: 2 });
 	await writeRecord(path, runRecord({ status: 'stopped', step: 1 }));
@@ -67,11 +73,11 @@ describe('MCP tools that act', () => {
 	it('are marked as such', async () => {
 		const { tools } = await client.listTools();
 		const acting = toolsFor(true, false).filter(({ effect }) => effect !== 'none');
-		assert.equal(acting.length, 15);
+		assert.equal(acting.length, 18);
 		for (const { name, annotations } of tools) {
 			const act = acting.find((tool) => tool.name === name);
 			assert.equal(annotations?.readOnlyHint, act === undefined || act.effect === 'watch', name);
-			assert.equal(annotations?.destructiveHint, name === 'stop_run', name);
+			assert.equal(annotations?.destructiveHint, ['stop_run', 'stop_pipeline'].includes(name), name);
 		}
 	});
 
@@ -140,6 +146,28 @@ describe('MCP tools that act', () => {
 		assert.ok((stopped.step as number) >= (paused.step as number));
 		await assert.rejects(call('pause_run', { run }), /not running/);
 		trained = run;
+	});
+
+	it('start, stop and resume a pipeline', { timeout: 180_000 }, async () => {
+		await assert.rejects(call('start_run', { recipe: 'story.recipe.json' }), /start_pipeline/);
+		await assert.rejects(call('start_pipeline', { recipe: 'long.recipe.json' }), /not a pipeline/);
+		const { pipeline, status } = await call('start_pipeline', { recipe: 'story.recipe.json', set: ['name=tale'] });
+		assert.match(String(pipeline), /^tale-/);
+		assert.equal(status, 'running');
+		await assert.rejects(call('resume_pipeline', { pipeline }), /"busy"/);
+		assert.equal((await call('stop_pipeline', { pipeline })).status, 'stopped');
+		await assert.rejects(call('stop_pipeline', { pipeline }), /not running/);
+		assert.equal((await call('resume_pipeline', { pipeline })).attempt, 2);
+		assert.equal((await call('stop_pipeline', { pipeline })).status, 'stopped');
+		const { items } = await call('read_pipeline', { pipeline });
+		assert.deepEqual(
+			(items as Items).map(({ stage, type }) => [stage, type]),
+			[
+				['cold', 'sft'],
+				['measure', 'evaluate'],
+			],
+		);
+		await assert.rejects(call('read_pipeline', { pipeline: '/etc' }), /Unknown pipeline/);
 	});
 
 	it('start a search, report its progress and return its result', { timeout: 180_000 }, async () => {
