@@ -57,7 +57,7 @@ function problemOf({ status, wrong, data, problem }: CheckedCitation): string | 
 	switch (status) {
 		case 'different': {
 			const states = data.map(({ name, value }) => `${name} ${value}`).join(', ');
-			return `${wrong.join(', ')} does not match the data: ${states}`;
+			return `${wrong.join(', ')} ${wrong.length === 1 ? 'does' : 'do'} not match the data: ${states}`;
 		}
 		case 'unresolved':
 		case 'malformed':

@@ -1,5 +1,5 @@
 import { basename, dirname } from 'node:path';
-import { Sequencer } from '../base/async.ts';
+import { checkAborted, Sequencer, unlessAborted } from '../base/async.ts';
 import { Failure } from '../base/failure.ts';
 import { formatCounted } from '../base/format.ts';
 import { FileStamps } from '../files/fileStamps.ts';
@@ -84,9 +84,9 @@ export class HostRunner implements RewardRunner {
 	}
 
 	score(reward: string, rows: readonly ScoreRow[], options: ScoreOptions = {}): Promise<RunnerScore> {
-		return orCanceled(
+		return unlessAborted(
 			this.#turns.queue(async () => {
-				checkCanceled(options.signal);
+				checkAborted(options.signal);
 				return await this.#score(reward, rows, options);
 			}),
 			options.signal,
@@ -252,10 +252,10 @@ export class HostRunner implements RewardRunner {
 	 * is requested.
 	 */
 	async #loaded(signal: AbortSignal | undefined): Promise<LoadedHost> {
-		checkCanceled(signal);
+		checkAborted(signal);
 		const before = this.#current;
 		if (before !== null) {
-			const host = await orCanceled(before, signal).catch((error: unknown) => {
+			const host = await unlessAborted(before, signal).catch((error: unknown) => {
 				if (this.#current !== before || signal?.aborted) throw error;
 				return null;
 			});
@@ -273,7 +273,7 @@ export class HostRunner implements RewardRunner {
 		next.catch(() => {
 			if (this.#current === next) this.#current = null;
 		});
-		return await orCanceled(next, signal);
+		return await unlessAborted(next, signal);
 	}
 
 	async #usable(host: LoadedHost): Promise<boolean> {
@@ -383,19 +383,4 @@ function failed(count: number, error: ScoreError): RunnerScore {
 /** For a batch of one row, converts a batch error to a row error. */
 function ofSingleRow(errors: readonly ScoreError[], count: number): readonly ScoreError[] {
 	return count === 1 ? errors.map((error) => (error.index === -1 ? { ...error, index: 0 } : error)) : errors;
-}
-
-function checkCanceled(signal: AbortSignal | undefined): void {
-	if (signal?.aborted) throw new Failure('cancelled', 'Canceled.');
-}
-
-/** Returns the promise, but rejects with `cancelled` as soon as the signal is aborted. */
-function orCanceled<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-	if (signal === undefined) return promise;
-	return new Promise((resolve, reject) => {
-		const abort = () => reject(new Failure('cancelled', 'Canceled.'));
-		if (signal.aborted) abort();
-		else signal.addEventListener('abort', abort, { once: true });
-		promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-	});
 }

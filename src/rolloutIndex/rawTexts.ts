@@ -20,7 +20,7 @@ export async function canContain(
 	signal: AbortSignalLike,
 ): Promise<boolean> {
 	const finder = new LiteralFinder(literals);
-	// A literal, or an escape, that begins at the end of a window is found in the next one.
+	// Windows overlap, so that a literal or escape cut off at the end of one is found in the next.
 	const overlap = Math.max(escapeLength, ...literals.map(({ bytes }) => bytes.length)) - 1;
 	const window = takeBuffer(scratchBytes);
 	try {

@@ -132,7 +132,7 @@ export class Toolbar extends Disposable {
 		fill(
 			this.#pinned,
 			button({
-				label: `Open Rollouts at ${formatCount(step)}`,
+				label: `Open Rollouts at Step ${formatCount(step)}`,
 				title: 'Open rollouts at the pinned step (Enter, Ctrl+Click or Cmd+Click in a chart)',
 				icon: 'rollouts',
 				onClick: openPinned,

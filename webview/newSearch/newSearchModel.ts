@@ -1,14 +1,11 @@
-import * as v from 'valibot';
 import { Disposable } from '../../src/base/disposable.ts';
 import { Emitter } from '../../src/base/event.ts';
 import { Failure } from '../../src/base/failure.ts';
 import { budgetFormat, readBudget } from '../../src/core/search/budgetText.ts';
 import type { ExpectedUse } from '../../src/core/search/estimateUse.ts';
-import { textOfValue, typedValue } from '../../src/core/search/paramFields.ts';
+import { textOfValue } from '../../src/core/search/paramFields.ts';
 import type { ScorerScope } from '../../src/core/search/scorer.ts';
-import type { StepSplit } from '../../src/core/search/search.ts';
-import { stepRuleOf } from '../../src/core/search/stepRule.ts';
-import { type AnyStrategy, episodeStrategies, strategies } from '../../src/core/search/strategies.ts';
+import type { AnyStrategy } from '../../src/core/search/strategies.ts';
 import { needsOf } from '../../src/core/search/strategy.ts';
 import type {
 	FormProblem,
@@ -20,7 +17,8 @@ import type {
 	SearchDraft,
 } from '../../src/protocol/newSearchMessages.ts';
 import type { PolicySpec } from '../../src/protocol/policySpec.ts';
-import { type SearchEnvironment, searchEnvironmentSchema } from '../../src/protocol/searchSpec.ts';
+import type { SearchEnvironment } from '../../src/protocol/searchSpec.ts';
+import { episodeFault, problemFault, splitFault } from './draftFaults.ts';
 import {
 	enteredParams,
 	enteredSettings,
@@ -36,11 +34,8 @@ import type { Host } from './host.ts';
 import { environmentChoices, policyChoices } from './offeredChoices.ts';
 import type { SavedState } from './savedState.ts';
 import { environmentScorer, fittingScorers, type ScorerContext, selectedScorer } from './scorerChoice.ts';
+import { strategyOf, without } from './searchDraft.ts';
 
-/** Strategy for the first search in a workspace, which needs neither a scorer nor steps. */
-const firstStrategy = 'self-consistency';
-/** Strategy for the first search over episodes. */
-const firstEpisodeStrategy = 'best-of-n';
 /** Default split if nothing is known about the completions. */
 const standardSplit = 'lines';
 
@@ -131,9 +126,7 @@ export class NewSearchModel extends Disposable {
 	}
 
 	get strategy(): AnyStrategy {
-		const chosen = strategies.find(({ name }) => name === this.#draft.strategy);
-		if (this.environment === null) return chosen ?? named(firstStrategy);
-		return chosen !== undefined && episodeStrategies.includes(chosen.name) ? chosen : named(firstEpisodeStrategy);
+		return strategyOf(this.#draft, this.environment !== null);
 	}
 
 	/** Purpose of the scorer in the strategy; undefined if the strategy does not need one. */
@@ -181,13 +174,12 @@ export class NewSearchModel extends Disposable {
 	get fault(): string | null {
 		if (this.#contents?.forbidden) return this.#contents.forbidden;
 		if (this.#draft.policy === undefined) return 'Select a policy.';
-		const fault = this.environment === null ? this.#problemFault() : this.#episodeFault();
+		const played = this.environment !== null;
+		const fault = played ? episodeFault(this.#draft, this.#turns, this.rows) : problemFault(this.#draft);
 		if (fault !== null) return fault;
 		if (this.scorerScope !== undefined && this.scorer === null) return 'Select a scorer.';
 		if (this.#budget !== null && readBudget(this.#budget) === null) return budgetFormat;
-		const { split } = this.#draft;
-		if (this.usesSteps && typeof split === 'object' && split.text === '') return 'Enter the text that ends a step.';
-		return this.#settingFault();
+		return settingFault(this.strategy, this.#draft, this.#texts) ?? (this.usesSteps ? splitFault(this.split) : null);
 	}
 
 	receive(event: NewSearchEvent): void {
@@ -386,18 +378,6 @@ export class NewSearchModel extends Disposable {
 		} else this.#changed.fire();
 	}
 
-	#problemFault(): string | null {
-		return (this.#draft.problem?.prompt ?? '').trim() === '' ? 'Enter a problem.' : null;
-	}
-
-	#episodeFault(): string | null {
-		if (this.#turns !== null && !v.is(searchEnvironmentSchema.entries.maxTurns, typedValue(this.#turns))) {
-			return 'Enter a number of turns from 1 to 10,000.';
-		}
-		if (this.#draft.problem !== undefined) return null;
-		return this.rows.offered === null && this.rows.failure === null ? 'Reading rows…' : 'Select a row.';
-	}
-
 	/** Returns the response to a request; null if the request failed, with the reason in `failure`. */
 	async #answer<T>(request: Promise<T>): Promise<T | null> {
 		this.#failure = null;
@@ -419,17 +399,6 @@ export class NewSearchModel extends Disposable {
 		return enteredParams(this.strategy, this.#draft, this.#texts);
 	}
 
-	#settingFault(): string | null {
-		const fault = settingFault(this.strategy, this.#draft, this.#texts);
-		if (fault !== null || typeof this.split !== 'string') return fault;
-		try {
-			stepRuleOf(this.split as StepSplit);
-			return null;
-		} catch (error) {
-			return Failure.from(error).message;
-		}
-	}
-
 	#whole(): SearchDraft {
 		const { environment } = this;
 		const turns = this.#turns === null ? {} : { maxTurns: Number(this.#turns) };
@@ -445,11 +414,4 @@ export class NewSearchModel extends Disposable {
 			budget: this.budget,
 		};
 	}
-}
-
-const named = (strategy: string): AnyStrategy =>
-	strategies.find(({ name }) => name === strategy) ?? (strategies[0] as AnyStrategy);
-
-function without<K extends keyof SearchDraft>(draft: SearchDraft, ...names: K[]): SearchDraft {
-	return Object.fromEntries(Object.entries(draft).filter(([name]) => !(names as string[]).includes(name)));
 }

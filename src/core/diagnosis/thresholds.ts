@@ -300,7 +300,7 @@ export const thresholds = {
 	environmentShare: threshold(
 		1,
 		'times the seconds of sampling',
-		'At 1, half of the time until rewards are known is spent in the environment, so a faster model or GPU could at most halve it.',
+		'At 1, the environment accounts for half the time it takes to get rewards, so a faster model or GPU could cut that time by at most half.',
 	),
 
 	stalledSeconds: threshold(

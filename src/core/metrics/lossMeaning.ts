@@ -27,7 +27,7 @@ export function lossMeaning({ stage, lossType, beta, updatesPerBatch }: MetricCo
 	if (ofStage) return ofStage;
 	const nature = 'The surrogate objective. Its value does not measure progress; reward does.';
 	const first = updatesPerBatch === 1 ? 'With one update per batch' : 'At the first update of each batch';
-	const kl = beta === 0 ? '' : 'The KL term, beta times kl, is added.';
+	const kl = beta === 0 ? '' : ' The KL term, beta times kl, is added.';
 	const zero =
 		`${first}, every ratio is exactly 1 and the advantages of a group sum to 0, so averaging per completion gives 0: ` +
 		'a loss of 0 is expected, and its gradient is not 0.';

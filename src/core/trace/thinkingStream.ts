@@ -56,7 +56,7 @@ export class ThinkingStream {
 		if (text !== '') parts.push({ kind: this.#kind, text });
 	}
 
-	/** Returns the length of the longest end of a text that starts a tag. */
+	/** Returns the length of the longest suffix of a text that could be the beginning of a tag. */
 	#startOfTag(text: string): number {
 		let longest = 0;
 		for (const { text: tag } of this.#tags) {

@@ -49,3 +49,11 @@ export function startOfRun(): Progress {
 		curriculum: null,
 	};
 }
+
+export function startNextStage(progress: Progress): void {
+	progress.stageIndex++;
+	progress.stageStep = 0;
+	progress.hyperparameters = {};
+	progress.entropyBonus = null;
+	progress.curriculum = null;
+}

@@ -9,7 +9,7 @@ import type { RunRecord } from '../../protocol/runRecord.ts';
 import { pause } from '../../rpc/pause.ts';
 import type { CourseOptions, UpdateReport } from './courseOptions.ts';
 import type { Evaluation, EvaluationSettings } from './evaluation.ts';
-import type { Progress } from './progress.ts';
+import { type Progress, startNextStage } from './progress.ts';
 import { RewardWatch } from './rewardWatch.ts';
 import type { RecordedChange } from './runPast.ts';
 import type { RewardFailures } from './scoreBatch.ts';
@@ -89,7 +89,7 @@ export abstract class RunCourse implements GateHooks {
 	protected skipFinishedStages(): void {
 		const { progress, options } = this;
 		while (progress.stageIndex < options.recipe.stages.length && progress.stageStep >= this.stage().steps) {
-			this.#nextStage();
+			startNextStage(this.progress);
 		}
 	}
 
@@ -131,7 +131,7 @@ export abstract class RunCourse implements GateHooks {
 				because: stageEnds,
 				step: progress.step,
 			});
-			this.#nextStage();
+			startNextStage(this.progress);
 		}
 		const due = passedMultiple(batchStart, progress.step, options.recipe.checkpoint.every);
 		if (due || isBest || stageEnds !== null) await this.checkpoint();
@@ -292,14 +292,6 @@ export abstract class RunCourse implements GateHooks {
 			this.alert('warning', 'The evaluation was abandoned because the run was stopped.');
 			return null;
 		}
-	}
-
-	#nextStage(): void {
-		this.progress.stageIndex++;
-		this.progress.stageStep = 0;
-		this.progress.hyperparameters = {};
-		this.progress.entropyBonus = null;
-		this.progress.curriculum = null;
 	}
 
 	#heldOut(): EvaluationSettings {

@@ -53,7 +53,7 @@ export async function chooseEnvironment(): Promise<vscode.Uri | undefined> {
 		throw new Failure(
 			'missing',
 			'The workspace does not contain an environment.',
-			'Use New Environment..., then try again.',
+			'Use New Environment…, then try again.',
 		);
 	}
 	const items = found.map((uri) => ({ ...environmentLabel(uri), uri }));

@@ -73,7 +73,10 @@ function unsound(citations: readonly CheckedCitation[]): Failure {
 	const problems = citations.filter(({ status }) => ['different', 'unresolved', 'malformed'].includes(status));
 	const listed = problems.slice(0, maxProblems).map(({ line, address, status, wrong, data, problem }) => {
 		const states = data.map(({ name, value }) => `${name} ${value}`).join(', ');
-		const why = status === 'different' ? `${wrong.join(', ')} does not match the data: ${states}` : (problem ?? status);
+		const why =
+			status === 'different'
+				? `${wrong.join(', ')} ${wrong.length === 1 ? 'does' : 'do'} not match the data: ${states}`
+				: (problem ?? status);
 		return `line ${line}: ${address}: ${why}`;
 	});
 	const more = problems.length > listed.length ? `; and ${problems.length - listed.length} more` : '';

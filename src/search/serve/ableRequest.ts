@@ -53,7 +53,7 @@ export function promptOf(
 	const first = prompt.findIndex((id) => !tokenizer.special.includes(id));
 	const ids = first < 0 ? [] : prompt.slice(first);
 	if (ids.some((id) => tokenizer.special.includes(id))) {
-		throw invalid('prompt', 'A prompt contains a special token after its start.');
+		throw invalid('prompt', 'Special tokens are only allowed at the start of a prompt.');
 	}
 	return { text: tokenizer.decode(ids), special: prompt.slice(0, prompt.length - ids.length).map(() => '') };
 }

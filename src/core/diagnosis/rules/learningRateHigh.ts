@@ -24,7 +24,7 @@ const usualMargin = 0.05;
  */
 class DegradingWatch implements Watch {
 	readonly #run: DiagnosisRun;
-	/** The newest values are compared with the opening; all values together show the variation between batches. */
+	/** The newest values are compared with those of the first batches; all values together show the variation between batches. */
 	readonly #recent = new Recent(limit('shortRun'));
 	readonly #kl = new Recent(limit('degradeBatches'));
 	readonly #evaluations = new Map<string, { readonly first: Measured; last: Measured; below: number }>();

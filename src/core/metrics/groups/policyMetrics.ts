@@ -207,7 +207,7 @@ export const policyMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'policy',
 		better: 'down',
 		over: 'max over the generation batch',
-		explanation: 'Oldest tokens of the batch, in updates.',
+		explanation: 'Age of the oldest tokens in the batch, in updates.',
 	},
 	'sampling/mismatch_kl': {
 		title: 'Sampler mismatch',

@@ -53,7 +53,7 @@ export class BranchPlayer {
 		);
 	}
 
-	/** Repeats turns until one fails. */
+	/** Replays turns, stopping at the first failure. */
 	async repeat(turns: readonly { readonly calls: readonly ToolCall[] }[], signal: AbortSignal): Promise<void> {
 		for (const { calls } of turns) {
 			if (this.failed) return;

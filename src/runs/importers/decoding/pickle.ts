@@ -66,7 +66,7 @@ export class Pickle {
 		return this.#bytes.toString(encoding, start, start + length);
 	}
 
-	/** Appends numbers that were left encoded. */
+	/** Decodes numbers that were left encoded and appends them. */
 	numbers({ start, count }: PickleNumbers, into: unknown[]): void {
 		this.#at = start;
 		for (let left = count; left > 0; left--) {

@@ -172,7 +172,7 @@ const forms = [
 ] as const;
 const place = (ending: string) => `trajectories/{split}/{step}.${ending}`;
 
-/** The newest format of a step takes precedence, because older files were converted to it or left over. */
+/** The newest format of a step takes precedence, because files in older formats were converted to it or are leftovers. */
 const rollouts = rolloutSplits.flatMap((kind) =>
 	forms.map(
 		([ending, form, map], index): RolloutFiles => ({

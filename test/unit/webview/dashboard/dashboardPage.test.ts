@@ -158,14 +158,14 @@ describe('the dashboard in a browser', { skip }, () => {
 			async () => {
 				session.show({ step: 220, metric: 'clip_ratio/high_mean' });
 				await page.locator('.card.cited[data-chart]').waitFor();
-				await page.getByRole('button', { name: 'Open Rollouts at 220', exact: true }).waitFor();
+				await page.getByRole('button', { name: 'Open Rollouts at Step 220', exact: true }).waitFor();
 				const cited = () => page.locator('.card.cited h3').allInnerTexts();
 				assert.deepEqual(await cited(), ['Clip ratios']);
 				session.show({ step: null, metric: 'reward' });
 				await page.locator('.card.cited[data-chart="reward"]').waitFor();
 				assert.deepEqual((await cited()).length, 1);
 				session.show({ step: 230, metric: 'no such metric' });
-				await page.getByRole('button', { name: 'Open Rollouts at 230', exact: true }).waitFor();
+				await page.getByRole('button', { name: 'Open Rollouts at Step 230', exact: true }).waitFor();
 				assert.deepEqual((await cited()).length, 1);
 				await page.getByRole('button', { name: 'Unpin step' }).click();
 			},
@@ -417,7 +417,7 @@ describe('the dashboard in a browser', { skip }, () => {
 		});
 		await page.mouse.down();
 		await page.mouse.up();
-		const open220 = page.getByRole('button', { name: 'Open Rollouts at 220', exact: true });
+		const open220 = page.getByRole('button', { name: 'Open Rollouts at Step 220', exact: true });
 		await open220.waitFor();
 		// Hovering shows other steps; when the pointer leaves, the pinned step returns and determines which rollouts open.
 		await page.mouse.move(at(400), box.y + 40);
@@ -437,7 +437,7 @@ describe('the dashboard in a browser', { skip }, () => {
 		await page.locator('.stage-choice vscode-option[value="1"]').click();
 		const second = await open(folder, { state: await first.state() });
 		await drawn(second);
-		await second.page.getByRole('button', { name: 'Open Rollouts at 220', exact: true }).waitFor();
+		await second.page.getByRole('button', { name: 'Open Rollouts at Step 220', exact: true }).waitFor();
 		assert.equal(await second.page.locator('.stage-choice').evaluate((node) => (node as HTMLSelectElement).value), '1');
 		await looksRightNow(second, 'dashboard-pinned');
 		await second.page.getByRole('button', { name: 'Unpin step' }).click();
