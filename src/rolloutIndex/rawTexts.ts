@@ -20,7 +20,7 @@ export async function canContain(
 	signal: AbortSignalLike,
 ): Promise<boolean> {
 	const finder = new LiteralFinder(literals);
-	// Windows overlap, so that a literal or escape cut off at the end of one is found in the next.
+	// Windows overlap, so that a literal or escape that one splits is found whole in the next.
 	const overlap = Math.max(escapeLength, ...literals.map(({ bytes }) => bytes.length)) - 1;
 	const window = takeBuffer(scratchBytes);
 	try {

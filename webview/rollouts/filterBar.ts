@@ -43,23 +43,30 @@ export class FilterBar extends Disposable {
 	readonly #more = element('div', { class: 'filter-more' });
 	readonly #result = element('span', { class: 'filter-result', role: 'status' });
 	#timer: ReturnType<typeof setTimeout> | undefined;
+	/** What was typed and is not in the model's filters yet. */
+	#typed: Partial<Filters> = {};
 
 	constructor(model: RolloutsModel) {
 		super();
 		this.#model = model;
 		const { filters } = model;
 		const set = (patch: Partial<Filters>): void => model.setFilters({ ...model.filters, ...patch });
-		const soon = (task: () => void): void => {
-			clearTimeout(this.#timer);
-			this.#timer = setTimeout(task, typingMs);
+		const soon = (patch: Partial<Filters>): void => {
+			const typed = { ...this.#typed, ...patch };
+			this.#forgetTyping();
+			this.#typed = typed;
+			this.#timer = setTimeout(() => {
+				this.#typed = {};
+				set(typed);
+			}, typingMs);
 		};
-		this.register({ dispose: () => clearTimeout(this.#timer) });
+		this.register({ dispose: () => this.#forgetTyping() });
 		this.#search = textField({
 			label: 'Search the completions of this step',
 			placeholder: 'Search completions',
 			icon: 'search',
 			value: filters.text,
-			onInput: (text) => soon(() => set({ text: text.slice(0, 1000) })),
+			onInput: (text) => soon({ text: text.slice(0, 1000) }),
 		});
 		const bound = (label: string, placeholder: string, key: 'rewardLow' | 'rewardHigh') =>
 			textField({
@@ -68,7 +75,7 @@ export class FilterBar extends Disposable {
 				value: filters[key] === null ? '' : String(filters[key]),
 				onInput: (text) => {
 					const value = parseBound(text);
-					if (value !== null) soon(() => set({ [key]: value === 'none' ? null : value }));
+					if (value !== null) soon({ [key]: value === 'none' ? null : value });
 				},
 			});
 		this.#low = bound('Min reward', 'min', 'rewardLow');
@@ -97,7 +104,14 @@ export class FilterBar extends Disposable {
 			checked: filters.hideDead,
 			onChange: (hideDead) => set({ hideDead }),
 		});
-		this.#clear = button({ label: 'Clear', icon: 'close', onClick: () => model.clearFilters() });
+		this.#clear = button({
+			label: 'Clear',
+			icon: 'close',
+			onClick: () => {
+				this.#forgetTyping();
+				model.clearFilters();
+			},
+		});
 		this.#toggle = button({
 			label: 'Filters',
 			icon: 'filter',
@@ -150,13 +164,15 @@ export class FilterBar extends Disposable {
 
 	update(): void {
 		const { filters, groups, step, stepContent, searching, found, searchFailure } = this.#model;
-		this.#search.setValue(filters.text);
+		// A redraw must not take back what is being typed.
+		if (this.#typed.text === undefined) this.#search.setValue(filters.text);
 		this.#advantage.setValue(filters.advantage);
 		this.#correctness.setValue(filters.correctness);
 		this.#truncation.setValue(filters.truncation);
 		this.#hideDead.setChecked(filters.hideDead);
-		if (filters.rewardLow === null && parseBound(this.#low.value) !== null) this.#low.setValue('');
-		if (filters.rewardHigh === null && parseBound(this.#high.value) !== null) this.#high.setValue('');
+		const { rewardLow, rewardHigh } = { ...filters, ...this.#typed };
+		if (rewardLow === null && parseBound(this.#low.value) !== null) this.#low.setValue('');
+		if (rewardHigh === null && parseBound(this.#high.value) !== null) this.#high.setValue('');
 		const active = activeFilters(filters);
 		this.#clear.setHidden(active === 0);
 		if (stepContent.state !== 'ready') {
@@ -178,6 +194,12 @@ export class FilterBar extends Disposable {
 		else if (searchFailure) parts.push(searchFailure.message);
 		else if (found) parts.push(formatCounted(occurrences, 'occurrence'));
 		setText(this.#result, parts.join(' · '));
+	}
+
+	/** Discards what is being typed. */
+	#forgetTyping(): void {
+		clearTimeout(this.#timer);
+		this.#typed = {};
 	}
 
 	#show(shown: boolean): void {
