@@ -1,22 +1,29 @@
 import * as vscode from 'vscode';
 import { Disposable } from '../../base/disposable.ts';
+import { settingIds } from '../ids.ts';
+import { actionConfirmation, type ConfirmedTool } from './actionConfirmation.ts';
 import { McpClient } from './mcpClient.ts';
-import { requireServerProgram } from './serverTools.ts';
+import { requireActingProgram, requireServerProgram, servedFolders } from './serverTools.ts';
 
 /** Prefix of the names in package.json, because all extensions share one namespace. */
 const prefix = 'reasoninglab_';
+/** Tag of tools that the user confirms. */
+const confirmedTag = 'reasoning-lab-confirmed';
 
-interface DeclaredTool {
-	readonly name: string;
-	readonly displayName: string;
+interface DeclaredTool extends ConfirmedTool {
+	readonly tags: readonly string[];
+	/** Only tools that need the permission to act have a condition. */
+	readonly when?: string;
 }
 
 /**
- * Offers the read-only tools of the MCP server to language models in the editor. Registers nothing in editors without
- * language models.
+ * Offers the tools of the MCP server to language models in the editor. Tools that act need the same setting as on the
+ * server, and ask the user to confirm what they will do. Registers nothing in editors without language models.
  */
 export class LanguageModelTools extends Disposable {
-	readonly #client: McpClient;
+	readonly #reading: McpClient;
+	/** A separate server, which is kept while it is idle because its jobs end with it. */
+	readonly #acting: McpClient;
 
 	/**
 	 * @param editor folder of this window's requests
@@ -24,28 +31,54 @@ export class LanguageModelTools extends Disposable {
 	 */
 	constructor(extension: vscode.Uri, editor: string, declared: readonly DeclaredTool[]) {
 		super();
-		this.#client = this.register(new McpClient(() => requireServerProgram(extension, editor)));
+		this.#reading = this.register(new McpClient(() => requireServerProgram(extension, editor)));
+		this.#acting = this.register(new McpClient(() => requireActingProgram(extension, editor), { idleMs: null }));
 		if (typeof vscode.lm?.registerTool !== 'function') return;
-		for (const { name, displayName } of declared) {
-			if (!name.startsWith(prefix)) continue;
-			this.register(
-				vscode.lm.registerTool<object>(name, {
-					prepareInvocation: () => ({ invocationMessage: `Reasoning Lab: ${displayName}` }),
-					invoke: ({ input }, token) => this.#invoke(name.slice(prefix.length), input, token),
-				}),
-			);
-		}
+		for (const tool of declared) if (tool.name.startsWith(prefix)) this.#register(tool);
+		this.register(
+			vscode.workspace.onDidChangeConfiguration((event) => {
+				if (event.affectsConfiguration(settingIds.mcpActions) || event.affectsConfiguration(settingIds.pythonPath)) {
+					this.#acting.stop('The settings of the MCP server have changed.');
+				}
+			}),
+		);
 	}
 
-	async #invoke(tool: string, input: object, token: vscode.CancellationToken): Promise<vscode.LanguageModelToolResult> {
+	#register(tool: DeclaredTool): void {
+		const name = tool.name.slice(prefix.length);
+		const acts = tool.when !== undefined;
+		this.register(
+			vscode.lm.registerTool<object>(tool.name, {
+				prepareInvocation: ({ input }) => ({
+					invocationMessage: `Reasoning Lab: ${tool.displayName}`,
+					...(tool.tags.includes(confirmedTag)
+						? { confirmationMessages: confirmationOf({ ...tool, name }, input) }
+						: {}),
+				}),
+				invoke: ({ input }, token) => this.#invoke(acts, name, input, token),
+			}),
+		);
+	}
+
+	async #invoke(
+		acts: boolean,
+		tool: string,
+		input: object,
+		token: vscode.CancellationToken,
+	): Promise<vscode.LanguageModelToolResult> {
 		const abort = new AbortController();
 		const listener = token.onCancellationRequested(() => abort.abort());
 		if (token.isCancellationRequested) abort.abort();
 		try {
-			const text = await this.#client.call(tool, input, abort.signal);
+			const text = await (acts ? this.#acting : this.#reading).call(tool, input, abort.signal);
 			return new vscode.LanguageModelToolResult([new vscode.LanguageModelTextPart(text)]);
 		} finally {
 			listener.dispose();
 		}
 	}
+}
+
+function confirmationOf(tool: ConfirmedTool, input: object): vscode.LanguageModelToolConfirmationMessages {
+	const { title, message } = actionConfirmation(tool, input, servedFolders());
+	return { title, message: new vscode.MarkdownString(message) };
 }

@@ -13,8 +13,7 @@ export interface McpProgram {
 }
 
 const protocolVersion = '2025-06-18';
-/** Idle time after which the process exits, in milliseconds. */
-const idleMs = 600_000;
+const defaultIdleMs = 600_000;
 
 const messageSchema = v.looseObject({
 	id: v.optional(v.nullable(v.number())),
@@ -38,14 +37,19 @@ interface Running {
  */
 export class McpClient extends Disposable {
 	readonly #program: () => McpProgram;
+	readonly #idleMs: number | null;
 	#running: Running | null = null;
 	#last = 0;
 	#idle: NodeJS.Timeout | undefined;
 
-	/** @param program called on each start; throws a failure if the program must not be started */
-	constructor(program: () => McpProgram) {
+	/**
+	 * @param program called before each call; throws a failure if the program must not be used
+	 * @param options idleMs: idle time after which the process exits, in milliseconds; null to keep it
+	 */
+	constructor(program: () => McpProgram, options: { readonly idleMs: number | null } = { idleMs: defaultIdleMs }) {
 		super();
 		this.#program = program;
+		this.#idleMs = options.idleMs;
 		this.register(toDisposable(() => this.#end(new Failure('cancelled', 'The window is closing.'))));
 	}
 
@@ -61,17 +65,27 @@ export class McpClient extends Disposable {
 			if (isError) throw new Failure('invalid', text);
 			return text;
 		} finally {
-			this.#idle = setTimeout(() => {
-				if (this.#running?.pending.size === 0) this.#end(new Failure('cancelled', 'The server was idle.'));
-			}, idleMs);
-			this.#idle.unref();
+			this.#endWhenIdle();
 		}
+	}
+
+	/** Ends the process, and pending calls with `cancelled`. The next call starts a new one. */
+	stop(why: string): void {
+		this.#end(new Failure('cancelled', why, 'Try again.'));
+	}
+
+	#endWhenIdle(): void {
+		if (this.#idleMs === null) return;
+		this.#idle = setTimeout(() => {
+			if (this.#running?.pending.size === 0) this.#end(new Failure('cancelled', 'The server was idle.'));
+		}, this.#idleMs);
+		this.#idle.unref();
 	}
 
 	#start(): Running {
 		if (this.disposed) throw new Failure('cancelled', 'The window is closing.');
-		if (this.#running !== null) return this.#running;
 		const { command, args, env } = this.#program();
+		if (this.#running !== null) return this.#running;
 		const { NODE_OPTIONS: _, ...environment } = process.env;
 		const child = spawn(command, args, {
 			env: { ...environment, ...env },

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { Disposable } from '../../base/disposable.ts';
 import { settingIds } from '../ids.ts';
-import { serverProgram } from './serverTools.ts';
+import { actionArguments, serverProgram } from './serverTools.ts';
 
 /** Same ID as in package.json. */
 const providerId = 'reasoningLab.runs';
@@ -42,12 +42,4 @@ export class McpServers extends Disposable implements vscode.McpServerDefinition
 		const all = [...args, ...actionArguments()];
 		return [new vscode.McpStdioServerDefinition('Reasoning Lab', command, all, { ...env }, this.#version)];
 	}
-}
-
-/** Returns the options that let agents act, if the user's own settings allow it. */
-function actionArguments(): string[] {
-	const configuration = vscode.workspace.getConfiguration();
-	if (configuration.get<boolean>(settingIds.mcpActions) !== true) return [];
-	const python = configuration.get<string>(settingIds.pythonPath)?.trim();
-	return ['--allow-actions', ...(python ? ['--python', python] : [])];
 }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import * as vscode from 'vscode';
 import { chatVendor } from '../../../src/extension/agents/chatModels.ts';
-import { commandIds } from '../../../src/extension/ids.ts';
+import { commandIds, settingIds } from '../../../src/extension/ids.ts';
 import { mctsEvents } from '../../support/treeEvents.ts';
 import { makeBatch } from '../../unit/webview/rollouts/rolloutsFixture.ts';
 import { activated, notices, until, untilListed, workspaceFolder, writeRun } from '../support/laboratory.ts';
@@ -68,10 +68,23 @@ suite('agents in the editor', () => {
 		await assert.rejects(call('show_in_editor', {}), /either address or compare/);
 		assert.equal(tabs().length, before + 1, 'nothing else was opened');
 		await vscode.commands.executeCommand('workbench.action.closeAllEditors');
-		assert.equal(
-			vscode.lm.tools.some(({ name }) => name === 'reasoninglab_start_run'),
-			false,
-		);
+		// What acts is declared, but refused unless the user allows it. The test workbench confirms every dialog.
+		const report = { run: 'told', name: 'summary', text: 'Reward rises to [0.75](rl://told/metric/reward?step=3).' };
+		await assert.rejects(call('write_report', report), /does not allow agents to act/);
+		const allow = (value?: true) =>
+			vscode.workspace.getConfiguration().update(settingIds.mcpActions, value, vscode.ConfigurationTarget.Global);
+		await allow(true);
+		try {
+			const { path, checked_numbers } = await call('write_report', report);
+			assert.equal(path, join(run, 'annotations', 'reports', 'summary.md'));
+			assert.equal(checked_numbers, 1);
+			assert.match(await readFile(path as string, 'utf8'), /0\.75/);
+			await assert.rejects(call('stop_run', { run: 'told' }), /not running/);
+			assert.deepEqual((await call('list_jobs', {})).items, []);
+		} finally {
+			await allow();
+		}
+		await assert.rejects(call('pause_run', { run: 'told' }), /does not allow agents to act/);
 	});
 
 	test('policies are chat models that stream, show thinking, and stop when canceled', async function () {
