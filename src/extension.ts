@@ -64,6 +64,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 				chat,
 				table: window.table,
 				notices: window.notices,
+				views: window.panels.views,
 				log: (message) => window.log.warn(message),
 			});
 		}),

@@ -106,6 +106,7 @@ export const commandIds = {
 	stopRayCluster: 'reasoningLab.stopRayCluster',
 	openAddress: 'reasoningLab.openAddress',
 	openReport: 'reasoningLab.openReport',
+	backFromAgent: 'reasoningLab.backFromAgent',
 	openWalkthrough: 'reasoningLab.openWalkthrough',
 } as const;
 export type CommandId = (typeof commandIds)[keyof typeof commandIds];

@@ -11,6 +11,7 @@ import {
 	nameOf,
 	projectOf,
 	type RunView,
+	sharedNames,
 } from './runView.ts';
 
 /** Text for one row of the *Runs* view; runsTree.ts renders it. */
@@ -66,18 +67,34 @@ function iconOf(view: RunView): RunPresentation['icon'] {
 }
 
 /**
+ * Returns the name of a run.
+ * @param now in seconds since the epoch
+ * @param distinction what to add to the name, to distinguish runs with the same name
+ */
+export function runLabel(view: RunView, now: number, distinction?: Distinction): string {
+	return [
+		nameOf(view),
+		distinction === 'project' ? `(${projectOf(view.folder)})` : null,
+		distinction === undefined || view.record === null ? null : formatTime(view.record.created, now),
+	]
+		.filter(Boolean)
+		.join(' ');
+}
+
+/** Returns a function that names runs, with project and time if another of the runs has the same name. */
+export function runLabels(views: readonly RunView[]): (view: RunView) => string {
+	const now = Date.now() / 1000;
+	const shared = sharedNames(views);
+	return (view) => runLabel(view, now, shared.get(nameOf(view)));
+}
+
+/**
  * @param now in seconds since the epoch
  * @param distinction what to add to the name, to distinguish runs with the same name
  */
 export function presentRun(view: RunView, now: number, distinction?: Distinction): RunPresentation {
 	const start = view.record === null ? null : formatTime(view.record.created, now);
-	const label = [
-		nameOf(view),
-		distinction === 'project' ? `(${projectOf(view.folder)})` : null,
-		distinction === undefined ? null : start,
-	]
-		.filter(Boolean)
-		.join(' ');
+	const label = runLabel(view, now, distinction);
 	const step = stepText(view);
 	const reward = view.reward === null ? null : `reward ${formatReward(view.reward)}`;
 	const elapsed = elapsedOf(view, now);

@@ -33,10 +33,26 @@ export type WebviewResponse =
 export const webviewShownSchema = v.object({ kind: v.literal('shown'), shown: v.boolean() });
 export type WebviewShown = v.InferOutput<typeof webviewShownSchema>;
 
-/** Messages that a panel receives. */
+/**
+ * Makes the page keep its saved state, or replace its saved state with the kept one. It answers a replacement with
+ * {@link webviewReplacedSchema}, after which the panel loads it again.
+ */
+export const webviewStateSchema = v.object({ kind: v.literal('state'), action: v.picklist(['keep', 'replace']) });
+export type WebviewStateChange = v.InferOutput<typeof webviewStateSchema>;
+export const webviewReplacedSchema = v.object({ kind: v.literal('replaced') });
+export type WebviewReplaced = v.InferOutput<typeof webviewReplacedSchema>;
+
+/** Messages of an app to its panel. */
 export const fromWebviewSchema = v.variant('kind', [webviewRequestSchema, webviewEventSchema]);
+/** Messages that a panel receives. */
+export const panelMessageSchema = v.variant('kind', [fromWebviewSchema, webviewReplacedSchema]);
 /** Messages that a webview receives. */
-export const toWebviewSchema = v.union([webviewEventSchema, webviewShownSchema, webviewResponseSchema]);
+export const toWebviewSchema = v.union([
+	webviewEventSchema,
+	webviewShownSchema,
+	webviewStateSchema,
+	webviewResponseSchema,
+]);
 
 /** Methods that a panel answers, with the types of their parameters and results. */
 export interface RequestTable {

@@ -8,6 +8,7 @@ import {
 	type RequestResult,
 	type RequestTable,
 	toWebviewSchema,
+	type WebviewReplaced,
 } from '../../src/protocol/webviewMessages.ts';
 import { frames } from './frames.ts';
 
@@ -56,6 +57,9 @@ export class Bridge<In, Out, State, Requests extends RequestTable> extends Dispo
 	 * Starts at a random number, so that late responses to requests made before a page reload do not match new requests.
 	 */
 	#lastId = Math.floor(Math.random() * 2 ** 40);
+	/** Saved state to which the panel can return the page. */
+	#kept: unknown;
+	#replaced = false;
 
 	constructor(options: BridgeOptions<In, State, Requests>) {
 		super();
@@ -114,7 +118,7 @@ export class Bridge<In, Out, State, Requests extends RequestTable> extends Dispo
 	}
 
 	saveState(state: State): void {
-		this.#api.setState(state);
+		if (!this.#replaced) this.#api.setState(state);
 	}
 
 	#receive(data: unknown): void {
@@ -124,6 +128,17 @@ export class Bridge<In, Out, State, Requests extends RequestTable> extends Dispo
 		const message = envelope.output;
 		if (message.kind === 'shown') {
 			frames.shown = message.shown;
+			return;
+		}
+		if (message.kind === 'state') {
+			if (message.action === 'keep') {
+				this.#kept = this.#api.getState();
+				return;
+			}
+			// What the page saves from now on would replace the kept state.
+			this.#replaced = true;
+			this.#api.setState(this.#kept);
+			this.#api.postMessage({ kind: 'replaced' } satisfies WebviewReplaced);
 			return;
 		}
 		if (message.kind === 'event') {

@@ -1,7 +1,9 @@
 import type * as vscode from 'vscode';
 import { Disposable } from '../../base/disposable.ts';
 import type { Notices } from '../notices.ts';
+import type { OpenViews } from '../panels/openViews.ts';
 import { Addresses } from './addresses.ts';
+import { AgentViews } from './agentViews.ts';
 import { type ChatModelNeeds, ChatModels } from './chatModels.ts';
 import { EditorRequests } from './editorRequests.ts';
 import { LanguageModelTools } from './languageModelTools.ts';
@@ -21,18 +23,25 @@ export class AgentFeatures extends Disposable {
 	readonly addresses: Addresses;
 
 	readonly chatModels: ChatModels;
+	readonly views: AgentViews;
 
 	constructor(
 		{ extensionUri, extension, globalStorageUri }: vscode.ExtensionContext,
 		needs: Omit<ChatModelNeeds, 'extension' | 'notices'>,
 		notices: Notices,
+		open: OpenViews,
 		log: (message: string) => void,
 	) {
 		super();
 		const { version, contributes } = extension.packageJSON as Manifest;
 		const { store } = needs;
-		const open = (address: string) => openAddress(address, store);
-		this.requests = this.register(new EditorRequests({ storage: globalStorageUri, notices, openAddress: open, log }));
+		this.views = new AgentViews(open);
+		this.requests = this.register(
+			new EditorRequests({
+				...{ storage: globalStorageUri, notices, views: this.views, log },
+				openAddress: (address) => openAddress(address, store),
+			}),
+		);
 		const { folder } = this.requests;
 		this.servers = this.register(new McpServers(extensionUri, version, folder));
 		this.addresses = this.register(new Addresses());

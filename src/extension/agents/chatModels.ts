@@ -14,6 +14,7 @@ import { HeldPolicies } from '../panels/playground/heldPolicies.ts';
 import { type OpeningNeeds, openInWindow, policiesForbidden } from '../policies/openInWindow.ts';
 import { nameOfPolicy } from '../policies/policyPresentation.ts';
 import { policyId } from '../policies/policyStore.ts';
+import { runLabels } from '../runPresentation.ts';
 import type { RunStore } from '../runStore.ts';
 import { displayText, isForeign, isLive, nameOf, type RunView } from '../runView.ts';
 import { type ChatTurn, chatMessages, chatSampling } from './chatRequest.ts';
@@ -110,6 +111,7 @@ export class ChatModels extends Disposable implements vscode.LanguageModelChatPr
 		for (const { spec, run } of await workbench.store.list()) {
 			add(modelOf(spec, nameOfPolicy({ spec, run }), spec.kind === 'openai' ? displayText(spec.model, 60) : ''));
 		}
+		const labelOf = runLabels(this.#needs.store.runs);
 		for (const view of this.#runs) {
 			const found = await listCheckpoints(view.folder).catch(() => []);
 			const latest = found.at(-1);
@@ -118,7 +120,7 @@ export class ChatModels extends Disposable implements vscode.LanguageModelChatPr
 				const spec: PolicySpec = { kind: 'checkpoint', folder: path };
 				const accuracy = score === null ? null : `held-out accuracy ${formatPercent(score)}`;
 				const detail = [best ? 'best' : null, accuracy].filter((part) => part !== null).join(', ');
-				add(modelOf(spec, `${nameOf(view)}, step ${step}`, detail));
+				add(modelOf(spec, `${labelOf(view)}, step ${step}`, detail));
 			}
 		}
 		return [...models.values()];

@@ -18,6 +18,7 @@ import {
 } from '../../protocol/editorRequest.ts';
 import { commandIds } from '../ids.ts';
 import type { Notices } from '../notices.ts';
+import type { AgentViews } from './agentViews.ts';
 
 interface Needs {
 	/** Extension storage. */
@@ -25,12 +26,13 @@ interface Needs {
 	readonly notices: Pick<Notices, 'information'>;
 	/** Opens an address. Unlike the command, it reports failures. */
 	readonly openAddress: (address: string) => Promise<void>;
+	readonly views: AgentViews;
 	readonly log: (message: string) => void;
 }
 
 /**
  * Shows what agents request with the MCP server's `show_in_editor` tool. Each request also shows a notification with a
- * *Back* button.
+ * *Back* button, and a command does the same later.
  */
 export class EditorRequests extends Disposable {
 	/** Folder of this window's requests. Created before `ready` resolves. */
@@ -85,18 +87,12 @@ export class EditorRequests extends Disposable {
 	}
 
 	async #show(request: EditorRequest): Promise<void> {
-		const before = new Set(vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs));
-		if (request.show === 'address') await this.#needs.openAddress(request.address);
-		else {
+		await this.#needs.views.show(async () => {
+			if (request.show === 'address') return this.#needs.openAddress(request.address);
 			const folders = request.folders.map((folder) => vscode.Uri.file(folder));
-			await vscode.commands.executeCommand(commandIds.compareRuns, folders[0], folders);
-		}
-		const shown = vscode.window.tabGroups.activeTabGroup.activeTab;
-		const back = async () => {
-			// Closing a new tab brings back the editor that was active before.
-			if (shown !== undefined && !before.has(shown)) await vscode.window.tabGroups.close(shown);
-			else await vscode.commands.executeCommand('workbench.action.openPreviousRecentlyUsedEditor');
-		};
+			return vscode.commands.executeCommand(commandIds.compareRuns, folders[0], folders);
+		});
+		const back = () => this.#needs.views.back();
 		void this.#needs.notices.information('An agent opened this view.', [{ title: 'Back', run: back }]);
 	}
 }

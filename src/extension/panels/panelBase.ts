@@ -4,13 +4,15 @@ import { Disposable } from '../../base/disposable.ts';
 import { Failure } from '../../base/failure.ts';
 import { decode, decodeOrThrow, type Schema } from '../../protocol/decode.ts';
 import {
-	fromWebviewSchema,
+	panelMessageSchema,
 	type RequestTable,
 	type WebviewRequest,
 	type WebviewResponse,
 	type WebviewShown,
+	type WebviewStateChange,
 } from '../../protocol/webviewMessages.ts';
 import type { ReadOnlyDocuments } from '../readOnlyDocuments.ts';
+import type { OpenViews, ReturningView } from './openViews.ts';
 import { appHtml } from './webviewHtml.ts';
 
 /** A webview app: its bundle `dist/webview/<name>.js|css`, its view type, and its commands and requests. */
@@ -43,6 +45,8 @@ export interface PanelContext {
 	readonly log: vscode.LogOutputChannel;
 	/** Shows text from a run in read-only tabs. */
 	readonly documents: ReadOnlyDocuments;
+	/** Panels that can return to an earlier state. Each panel adds itself. */
+	readonly views: OpenViews;
 }
 
 /**
@@ -51,11 +55,15 @@ export interface PanelContext {
  * shown again. An app posts `ready` whenever it has (re)started, for example after a window reload, and its panel
  * responds with a complete snapshot.
  */
-export abstract class AppPanel<Event, Command, Requests extends RequestTable> extends Disposable {
+export abstract class AppPanel<Event, Command, Requests extends RequestTable>
+	extends Disposable
+	implements ReturningView
+{
 	protected readonly log: vscode.LogOutputChannel;
 	readonly #panel: vscode.WebviewPanel;
 	readonly #app: PanelApp<Command, Requests>;
 	#listening = false;
+	#load: () => void = () => undefined;
 	/** Visibility last reported to the page; initially visible. */
 	#shown = true;
 
@@ -68,6 +76,7 @@ export abstract class AppPanel<Event, Command, Requests extends RequestTable> ex
 		this.register(panel.onDidDispose(() => this.dispose()));
 		this.register(panel.webview.onDidReceiveMessage((message: unknown) => this.#receive(message)));
 		this.register(panel.onDidChangeViewState(() => this.#reportShown()));
+		this.register(context.views.add(this));
 	}
 
 	/** Loads the page. Call this at the end of the subclass constructor, once the panel can respond. */
@@ -79,10 +88,31 @@ export abstract class AppPanel<Event, Command, Requests extends RequestTable> ex
 			vscode.Uri.joinPath(context.extensionUri, 'media', 'icons', `${this.#app.name}-${theme}.svg`);
 		this.#panel.iconPath = { light: icon('light'), dark: icon('dark') };
 		webview.options = { enableScripts: true, localResourceRoots: [root] };
-		webview.html = appHtml(
-			{ cspSource: webview.cspSource, script: uri(`${this.#app.name}.js`), style: uri(`${this.#app.name}.css`) },
-			this.#panel.title,
-		);
+		this.#load = () => {
+			webview.html = appHtml(
+				{ cspSource: webview.cspSource, script: uri(`${this.#app.name}.js`), style: uri(`${this.#app.name}.css`) },
+				this.#panel.title,
+			);
+		};
+		this.#load();
+	}
+
+	get active(): boolean {
+		return this.#panel.active;
+	}
+
+	keepState(): void {
+		this.#postState('keep');
+	}
+
+	/** The page is loaded again with the kept state, as after a window reload. */
+	restoreState(): void {
+		this.#postState('replace');
+	}
+
+	#postState(action: WebviewStateChange['action']): void {
+		if (!this.#listening || this.disposed) return;
+		void this.#panel.webview.postMessage({ kind: 'state', action } satisfies WebviewStateChange);
 	}
 
 	/** Whether the app has started. */
@@ -120,7 +150,7 @@ export abstract class AppPanel<Event, Command, Requests extends RequestTable> ex
 	protected abstract readonly handlers: RequestHandlers<Requests>;
 
 	#receive(message: unknown): void {
-		const decoded = decode(fromWebviewSchema, message);
+		const decoded = decode(panelMessageSchema, message);
 		if (!decoded.ok) {
 			this.log.warn(`${this.#app.name}: invalid message: ${decoded.faults[0]?.message ?? ''}`);
 			return;
@@ -128,6 +158,10 @@ export abstract class AppPanel<Event, Command, Requests extends RequestTable> ex
 		if (!this.#listening) {
 			this.#listening = true;
 			this.#reportShown();
+		}
+		if (decoded.value.kind === 'replaced') {
+			this.#load();
+			return;
 		}
 		if (decoded.value.kind === 'request') {
 			void this.#answer(decoded.value);

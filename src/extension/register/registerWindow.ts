@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import { CommandTable } from '../commandTable.ts';
 import { commandIds, walkthroughId } from '../ids.ts';
 import { Notices } from '../notices.ts';
+import { OpenViews } from '../panels/openViews.ts';
 import type { PanelContext } from '../panels/panelBase.ts';
 import { ReadOnlyDocuments } from '../readOnlyDocuments.ts';
 
@@ -42,7 +43,7 @@ export function registerWindow(context: vscode.ExtensionContext): WindowServices
 	return {
 		...{ context, keep, extension, storage, log, notices, documents, version },
 		table,
-		panels: { extensionUri: extension, log, documents },
+		panels: { extensionUri: extension, log, documents, views: new OpenViews() },
 		client: `Reasoning Lab ${version}`,
 	};
 }

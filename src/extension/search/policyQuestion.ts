@@ -5,8 +5,9 @@ import type { PolicySpec } from '../../protocol/policySpec.ts';
 import { listCheckpoints } from '../../runs/checkpointFiles.ts';
 import { commandIds } from '../ids.ts';
 import type { PolicyWorkbench } from '../policies/policyWorkbench.ts';
+import { runLabels } from '../runPresentation.ts';
 import type { RunStore } from '../runStore.ts';
-import { displayText, isForeign, isLive, nameOf } from '../runView.ts';
+import { displayText, isForeign, isLive } from '../runView.ts';
 import { askChoice, type Choice, type NoAnswer, type Question } from './questions.ts';
 
 type Answer = { readonly value: PolicySpec } | NoAnswer;
@@ -58,7 +59,7 @@ export async function askPolicy(
 
 /** A policy of a run. */
 export interface RunPolicy {
-	/** Name of the run, and the step of a checkpoint. */
+	/** Name of the run, with project and time if others share it, and the step of a checkpoint. */
 	readonly label: string;
 	/** Known facts about the weights: stage, accuracy. */
 	readonly detail: string;
@@ -67,10 +68,11 @@ export interface RunPolicy {
 }
 
 /** Returns the policies of the workspace's runs: newest run first, with its current weights before its checkpoints. */
-export async function runPolicies(store: Pick<RunStore, 'own'>): Promise<RunPolicy[]> {
+export async function runPolicies(store: Pick<RunStore, 'own' | 'runs'>): Promise<RunPolicy[]> {
 	const found: RunPolicy[] = [];
+	const labelOf = runLabels(store.runs);
 	for (const view of store.own.filter((run) => !isForeign(run)).slice(0, maxRuns)) {
-		const name = nameOf(view);
+		const name = labelOf(view);
 		if (isLive(view)) {
 			found.push({
 				label: name,

@@ -14,6 +14,7 @@ import { viewIds } from '../ids.ts';
 import type { TreeActions } from '../panels/tree/treePanel.ts';
 import { withProgress } from '../progress.ts';
 import { showInputBox, showQuickPick } from '../quickInput.ts';
+import { runLabels } from '../runPresentation.ts';
 import { displayText, nameOf } from '../runView.ts';
 import type { AgreedSearches } from './agreedSearches.ts';
 import { askBudget } from './budgetQuestion.ts';
@@ -304,8 +305,10 @@ export class SearchCommands {
 	}
 
 	async #chooseRun(): Promise<string | undefined> {
+		const { own, runs } = this.#needs.store;
+		const labelOf = runLabels(runs);
 		const picked = await showQuickPick(
-			this.#needs.store.own.map((view) => ({ label: nameOf(view), folder: view.folder })),
+			own.map((view) => ({ label: labelOf(view), folder: view.folder })),
 			{ title: 'Search from checkpoint', placeHolder: 'Select a run' },
 		);
 		return picked?.folder;

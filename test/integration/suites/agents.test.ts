@@ -64,9 +64,11 @@ suite('agents in the editor', () => {
 		});
 		await until('the dashboard is shown', () => tabs().length === before + 1);
 		await until('the user can go back', () => notices.at(-1)?.actions[0] === 'Back');
+		await vscode.commands.executeCommand(commandIds.backFromAgent);
+		assert.equal(tabs().length, before, 'the dashboard was opened for this, so it is closed');
 		await assert.rejects(call('show_in_editor', { address: 'rl://told/step/99' }), /99/);
 		await assert.rejects(call('show_in_editor', {}), /either address or compare/);
-		assert.equal(tabs().length, before + 1, 'nothing else was opened');
+		assert.equal(tabs().length, before, 'nothing was opened');
 		await vscode.commands.executeCommand('workbench.action.closeAllEditors');
 		// What acts is declared, but refused unless the user allows it. The test workbench confirms every dialog.
 		const report = { run: 'told', name: 'summary', text: 'Reward rises to [0.75](rl://told/metric/reward?step=3).' };

@@ -102,7 +102,7 @@ const untrusted: readonly (keyof typeof commandIds)[] = [
 		'openRunTable',
 		'openReport',
 	] as const),
-	...(['rebuildIndex', 'pauseIndexing', 'openTranscript', 'openDataset', 'openAddress'] as const),
+	...(['rebuildIndex', 'pauseIndexing', 'openTranscript', 'openDataset', 'openAddress', 'backFromAgent'] as const),
 	...(['openRunFolder', 'openLog', 'renameRun', 'editTags', 'editNote', 'moveToTrash', 'showDiskUse'] as const),
 	...([
 		'pruneCheckpoints',

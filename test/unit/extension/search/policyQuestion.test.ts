@@ -8,7 +8,7 @@ import type { PolicySpec } from '../../../../src/protocol/policySpec.ts';
 import { viewOf } from '../fixtureRun.ts';
 import { type Asked, replies } from '../vscodeStandIn.ts';
 
-const { askPolicy } = await import('../../../../src/extension/search/policyQuestion.ts');
+const { askPolicy, runPolicies } = await import('../../../../src/extension/search/policyQuestion.ts');
 
 const root = await mkdtemp(join(tmpdir(), 'policy-question-'));
 after(() => rm(root, { recursive: true, force: true }));
@@ -43,7 +43,7 @@ test('a run offers its current weights and its checkpoints, newest first, with t
 	});
 	const answer = await askPolicy(
 		{ title: 'The policy', step: 2, steps: 6 },
-		{ own: runs } as never,
+		{ own: runs, runs } as never,
 		async () => ({ serverChoices: () => [server] }) as never,
 		{ kind: 'checkpoint', folder: best },
 	);
@@ -62,4 +62,19 @@ test('a run offers its current weights and its checkpoints, newest first, with t
 		],
 	);
 	assert.equal(asked[0]?.proposed, `$(save) ${other}, step 10`, 'the last one is proposed');
+});
+
+test('policies of runs that share a name are listed with project and time', async () => {
+	const [mine, theirs] = ['mine', 'theirs'].map((project) => {
+		const folder = join(root, project, 'runs', 'adder');
+		const view = viewOf('/adder', 'finished', 5);
+		return { ...view, folder };
+	});
+	assert.ok(mine && theirs);
+	await checkpoint(mine.folder, 5, 'grpo', null);
+	const labels = async (runs: object[]) =>
+		(await runPolicies({ own: [mine], runs } as never)).map(({ label }) => label);
+	assert.deepEqual(await labels([mine]), ['adder, step 5']);
+	const [label] = await labels([mine, theirs]);
+	assert.match(label ?? '', /^adder \(mine\) .*\d.*, step 5$/);
 });
