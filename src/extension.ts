@@ -1,6 +1,7 @@
 import type * as vscode from 'vscode';
 import type { BackgroundFeatures } from './extension/backgroundFeatures.ts';
 import type { LazyEnvironments } from './extension/environments/lazyEnvironments.ts';
+import { commandIds } from './extension/ids.ts';
 import { Lazy } from './extension/lazy.ts';
 import type { Notices } from './extension/notices.ts';
 import { openAtStart } from './extension/openAtStart.ts';
@@ -69,6 +70,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 			});
 		}),
 	);
+	window.table.add(commandIds.backFromAgent, async () => (await background.get()).agents.undoView());
 	const start = async () => {
 		try {
 			// Runs are read only after the notifications follow them, so that no event is missed.

@@ -5,9 +5,8 @@ import type { ChatModelNeeds } from './agents/chatModels.ts';
 import type { CommandTable } from './commandTable.ts';
 import type { LazyEnvironments } from './environments/lazyEnvironments.ts';
 import { EnvironmentTestExplorer } from './environmentTests/environmentTestExplorer.ts';
-import { commandIds } from './ids.ts';
 import type { Notices } from './notices.ts';
-import type { OpenViews } from './panels/openViews.ts';
+import type { OpenViews } from './openViews.ts';
 import type { PipelineStore } from './pipelines/pipelineStore.ts';
 import { RecipeLenses } from './pipelines/recipeLenses.ts';
 import type { LazyRewards } from './rewards/lazyRewards.ts';
@@ -41,10 +40,6 @@ export class BackgroundFeatures extends Disposable {
 		this.rewardTests = this.register(new RewardTests({ files: rewardFiles, workbench: () => rewards.get() }));
 		this.environmentTests = this.register(new EnvironmentTestExplorer(environments));
 		this.agents = this.register(new AgentFeatures(context, chat, notices, views, log));
-		table.add(commandIds.backFromAgent, async () => {
-			if (!(await this.agents.views.back()))
-				await notices.information('No agent has opened a view since the last undo.');
-		});
 		this.register(new WalkthroughProgress({ table, store: chat.store }));
 		this.register(new RecipeLenses(pipelines));
 		this.register(new RowLens());

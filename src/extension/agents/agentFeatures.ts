@@ -1,7 +1,7 @@
 import type * as vscode from 'vscode';
 import { Disposable } from '../../base/disposable.ts';
 import type { Notices } from '../notices.ts';
-import type { OpenViews } from '../panels/openViews.ts';
+import type { OpenViews } from '../openViews.ts';
 import { Addresses } from './addresses.ts';
 import { AgentViews } from './agentViews.ts';
 import { type ChatModelNeeds, ChatModels } from './chatModels.ts';
@@ -23,7 +23,8 @@ export class AgentFeatures extends Disposable {
 	readonly addresses: Addresses;
 
 	readonly chatModels: ChatModels;
-	readonly views: AgentViews;
+	readonly #views: AgentViews;
+	readonly #notices: Notices;
 
 	constructor(
 		{ extensionUri, extension, globalStorageUri }: vscode.ExtensionContext,
@@ -35,10 +36,11 @@ export class AgentFeatures extends Disposable {
 		super();
 		const { version, contributes } = extension.packageJSON as Manifest;
 		const { store } = needs;
-		this.views = new AgentViews(open);
+		this.#views = new AgentViews(open);
+		this.#notices = notices;
 		this.requests = this.register(
 			new EditorRequests({
-				...{ storage: globalStorageUri, notices, views: this.views, log },
+				...{ storage: globalStorageUri, notices, views: this.#views, log },
 				openAddress: (address) => openAddress(address, store),
 			}),
 		);
@@ -48,5 +50,11 @@ export class AgentFeatures extends Disposable {
 		this.chatModels = this.register(new ChatModels({ ...needs, notices, extension: extensionUri }));
 		this.register(new ReportNotices(notices));
 		this.register(new LanguageModelTools(extensionUri, folder, contributes?.languageModelTools ?? []));
+	}
+	/** Undoes the view that an agent opened last. */
+	async undoView(): Promise<void> {
+		if (!(await this.#views.back())) {
+			await this.#notices.information('No agent has opened a view since the last undo.');
+		}
 	}
 }

@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import type { OpenViews, ReturningView } from '../panels/openViews.ts';
+import type { OpenViews, ReturningView } from '../openViews.ts';
 
 /** What an agent showed, and how to undo it. */
 interface ShownByAgent {
@@ -24,10 +24,12 @@ export class AgentViews {
 
 	/** Runs a function that opens an editor, such that {@link back} undoes it. */
 	async show(open: () => Promise<unknown>): Promise<void> {
-		const before = new Set(vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs));
+		const before = new Set(allTabs());
+		const panels = this.#views.count;
 		const active = vscode.window.tabGroups.activeTabGroup.activeTab;
 		this.#views.keepStates();
 		await open();
+		if (this.#views.count > panels) await newTab(before);
 		const tab = vscode.window.tabGroups.activeTabGroup.activeTab;
 		const opened = tab !== undefined && !before.has(tab);
 		this.#latest = { tab, opened, wasActive: tab === active, view: opened ? null : this.#views.active };
@@ -53,4 +55,23 @@ export class AgentViews {
 	}
 }
 
-const isOpen = (tab: vscode.Tab): boolean => vscode.window.tabGroups.all.some(({ tabs }) => tabs.includes(tab));
+const allTabs = (): vscode.Tab[] => vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs);
+const isOpen = (tab: vscode.Tab): boolean => allTabs().includes(tab);
+
+/** Waits until a new panel has a tab that is active, which it gets after it has been created, for 2 s at most. */
+function newTab(before: ReadonlySet<vscode.Tab>): Promise<void> {
+	return new Promise((resolve) => {
+		const look = () => {
+			const tab = vscode.window.tabGroups.activeTabGroup.activeTab;
+			if (tab !== undefined && !before.has(tab)) done();
+		};
+		const done = () => {
+			clearTimeout(timer);
+			subscription.dispose();
+			resolve();
+		};
+		const timer = setTimeout(done, 2000);
+		const subscription = vscode.window.tabGroups.onDidChangeTabs(look);
+		look();
+	});
+}

@@ -11,8 +11,8 @@ import {
 	type WebviewShown,
 	type WebviewStateChange,
 } from '../../protocol/webviewMessages.ts';
+import type { OpenViews, ReturningView } from '../openViews.ts';
 import type { ReadOnlyDocuments } from '../readOnlyDocuments.ts';
-import type { OpenViews, ReturningView } from './openViews.ts';
 import { appHtml } from './webviewHtml.ts';
 
 /** A webview app: its bundle `dist/webview/<name>.js|css`, its view type, and its commands and requests. */

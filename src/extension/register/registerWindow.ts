@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { CommandTable } from '../commandTable.ts';
 import { commandIds, walkthroughId } from '../ids.ts';
 import { Notices } from '../notices.ts';
-import { OpenViews } from '../panels/openViews.ts';
+import { OpenViews } from '../openViews.ts';
 import type { PanelContext } from '../panels/panelBase.ts';
 import { ReadOnlyDocuments } from '../readOnlyDocuments.ts';
 

@@ -93,6 +93,7 @@ describe('a loop', () => {
 		const sample = {
 			...{ type: 'rejection-sampling', name: 'sample', from: { previous: 'learn', first: 'base' }, problems: 4 },
 			extra: [{ previous: 'sample', share: 0.25 }],
+			solution_pairs: true,
 		};
 		const judge = {
 			...{ type: 'reward-model', name: 'judge', from: 'base', pairs: { stage: 'sample' } },

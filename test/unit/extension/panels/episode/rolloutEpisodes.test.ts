@@ -88,7 +88,7 @@ describe('the episode of a rollout', () => {
 		session.call({ type: 'call', branch: 1, turn: 1, calls: [{ name: 'guess', arguments: { value: 1 } }] });
 		await session.settled;
 		const branch = session.branches.at(-1);
-		assert.match(branch?.note ?? '', /answered differently/);
+		assert.match(branch?.note ?? '', /responded differently/);
 		assert.deepEqual(
 			branch?.turns.map(({ results }) => results[0]?.content),
 			['lower', 'correct'],

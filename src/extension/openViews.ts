@@ -17,6 +17,10 @@ export class OpenViews {
 		return { dispose: () => this.#views.delete(view) };
 	}
 
+	get count(): number {
+		return this.#views.size;
+	}
+
 	/** Keeps the state of all panels, because a command can show something in any of them. */
 	keepStates(): void {
 		for (const view of this.#views) view.keepState();
