@@ -14,6 +14,8 @@ export interface DiagnoseOptions {
 	readonly signal?: AbortSignalLike;
 	/** Number of steps whose rollouts are checked; default 200. */
 	readonly steps?: number;
+	/** Receives the number of steps whose rollouts were checked, and how many there are. */
+	readonly onProgress?: (done: number, total: number) => void;
 }
 
 /** Number of rows to process before yielding to other work. */
@@ -53,6 +55,7 @@ export async function goThrough(content: RunContent, options: DiagnoseOptions = 
 		for (; next < steps.length && (steps[next] as number) <= step; next++) {
 			const facts = await stepFactsOf(content, steps[next] as number, tags, signal).catch(orNull);
 			if (facts !== null) diagnosis.addStep(facts);
+			options.onProgress?.(next + 1, steps.length);
 		}
 	};
 	let lastStep = -1;

@@ -1,5 +1,6 @@
 /**
- * `npm run acceptance -- mcp`: 1,000 mixed calls of the MCP server over four runs with a million rollouts in all. 95% of
+ * `npm run acceptance -- mcp`: 1,000 mixed calls of the MCP server over four runs with a million rollouts in all, and over a
+ * small project with which every read-only tool has something to do. 95% of
  * the calls take less than 150 ms, the server uses less than 500 MB, and calls that take long report progress. `--count N` sets the number of rollouts,
  * `--seed S` the mix of calls, and `--into FOLDER` keeps the runs there and reuses them.
  */
@@ -12,6 +13,8 @@ import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { Random } from '../../src/base/random.ts';
 import { makeRolloutFolder } from '../bench/rolloutFolder.ts';
+import { mcpCalls } from '../support/mcpCalls.ts';
+import { makeMcpFolder } from '../support/mcpFolder.ts';
 import { builtProgram } from '../support/programs.ts';
 
 const { CHECK_COUNT, CHECK_SEED, CHECK_INTO } = process.env;
@@ -27,6 +30,11 @@ const names = Array.from({ length: runs }, (_, i) => `run-${i}`);
 const steps = Math.ceil(rollouts / runs / (groups * 8));
 
 type Call = readonly [tool: string, input: Record<string, unknown>];
+
+/** Calls of every read-only tool on the small project. */
+const projectCalls = Object.entries(mcpCalls).map(
+	([tool, { arguments: input, limit }]): Call => [tool, { ...input, ...(limit === undefined ? {} : { limit }) }],
+);
 
 /** Returns a call, as an agent that looks into runs would make it. */
 function anyCall(random: Random): Call {
@@ -49,9 +57,11 @@ function anyCall(random: Random): Call {
 		['search_text', { pattern: 'induction', runs: [run], from_step: step, to_step: step, limit: 5 }],
 		['compare_runs', { runs: [run, names[(names.indexOf(run) + 1) % runs] as string] }],
 		['explain_recipe_key', { key: random.pick(['beta', 'lr', 'num_generations']) }],
+		['diagnose_run', { run }],
 		['list_evaluations', { run }],
 		['list_searches', {}],
 		['check_citations', { text: `Reward [0.5](rl://${run}/metric/reward?step=${step}).` }],
+		...projectCalls,
 	]);
 	return [tool, input];
 }
@@ -79,9 +89,11 @@ test('a thousand calls over a million rollouts', { timeout: 3600_000 }, async (c
 	context.after(() => rm(made, { recursive: true, force: true }));
 	await mkdir(folder, { recursive: true });
 	await makeRuns(folder);
+	const project = await makeMcpFolder();
+	context.after(() => rm(project, { recursive: true, force: true }));
 	const transport = new StdioClientTransport({
 		command: process.execPath,
-		args: [builtProgram('dist/cli.js'), 'mcp', '--folder', folder],
+		args: [builtProgram('dist/cli.js'), 'mcp', '--folder', folder, '--folder', join(project, 'work')],
 		env: { ...process.env, REASONING_LAB_HOME: join(made, 'home') } as Record<string, string>,
 	});
 	const client = new Client({ name: 'load', version: '1' });

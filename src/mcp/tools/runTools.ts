@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { Failure } from '../../base/failure.ts';
+import { formatCount, formatCounted } from '../../base/format.ts';
 import { formatAddress } from '../../core/address/dataAddress.ts';
 import { diagnoseRun } from '../../runs/diagnoseRun.ts';
 import type { RunContent } from '../../runs/runContent.ts';
@@ -99,9 +100,11 @@ export const diagnose = defineTool({
 	description:
 		'Run rule-based checks for problems in a run: reward hacking, KL or entropy problems, dead groups, truncation, failing rewards, wrong answer keys and more. Each finding includes evidence, the step where it starts, recipe edits, and the line of the recipe to change. The most likely cause is listed first.',
 	input: v.object({ run: input.run }),
-	async run({ run: named }, { runs, signal }) {
+	async run({ run: named }, { runs, signal, progress }) {
 		const { run, content } = await runs.open(named);
-		const { kind, summary, alerts } = await diagnoseRun(content, { signal });
+		const onProgress = (done: number, total: number) =>
+			progress(done, total, `Checking rollouts (${formatCount(done)} of ${formatCounted(total, 'step')})`);
+		const { kind, summary, alerts } = await diagnoseRun(content, { signal, onProgress });
 		const recipe = await readRunRecipe(run.folder).catch(() => null);
 		const lineOf = (path: readonly (string | number)[]) => {
 			const line = recipe === null ? null : recipeLine(recipe, path);

@@ -49,7 +49,12 @@ describe('run diagnosis', () => {
 			await writeFile(join(folder, 'rollouts', `${step}.jsonl`), `${[...rows, ...others].join('\n')}\n`);
 		}
 		const content = await openRun(folder);
-		const { alerts } = await diagnoseRun(content);
+		const progress: [number, number][] = [];
+		const { alerts } = await diagnoseRun(content, { onProgress: (done, total) => progress.push([done, total]) });
+		assert.deepEqual(
+			progress,
+			Array.from({ length: 30 }, (_, i) => [i + 1, 30]),
+		);
 		assert.deepEqual(
 			alerts.map(({ id }) => id),
 			['dead-groups:parse-failed'],
