@@ -57,7 +57,6 @@ function anyCall(random: Random): Call {
 		['search_text', { pattern: 'induction', runs: [run], from_step: step, to_step: step, limit: 5 }],
 		['compare_runs', { runs: [run, names[(names.indexOf(run) + 1) % runs] as string] }],
 		['explain_recipe_key', { key: random.pick(['beta', 'lr', 'num_generations']) }],
-		['diagnose_run', { run }],
 		['list_evaluations', { run }],
 		['list_searches', {}],
 		['check_citations', { text: `Reward [0.5](rl://${run}/metric/reward?step=${step}).` }],

@@ -40,8 +40,9 @@ async function workspace(context: TestContext) {
 	const best = await checkpoint(older, 60, 0.8);
 	const last = await checkpoint(older, 120, 0.7);
 	const memory = new Map<string, unknown>();
+	const views = [newer, older].map((run) => viewOf(run, 'finished', 120));
 	const form = new SearchForm({
-		store: { ready: Promise.resolve(), own: [newer, older].map((run) => viewOf(run, 'finished', 120)) },
+		store: { ready: Promise.resolve(), own: views, runs: views },
 		files: { files: async () => ['/w/own.reward.ts'], rewardsOf: async () => ['own'] },
 		memory: {
 			get: (key: string) => memory.get(key),
