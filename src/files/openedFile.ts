@@ -2,6 +2,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { Failure } from '../base/failure.ts';
+import { readAt } from './readAt.ts';
 import { openNamed, openRegular } from './safeFile.ts';
 
 /**
@@ -82,15 +83,8 @@ export class OpenedFile {
 	}
 
 	/** Returns fewer bytes than requested if the file has shrunk. */
-	async read(offset: number, length: number): Promise<Buffer> {
-		const buffer = Buffer.allocUnsafe(length);
-		let filled = 0;
-		while (filled < length) {
-			const { bytesRead } = await this.#handle.read(buffer, filled, length - filled, offset + filled);
-			if (bytesRead === 0) break;
-			filled += bytesRead;
-		}
-		return buffer.subarray(0, filled);
+	read(offset: number, length: number): Promise<Buffer> {
+		return readAt(this.#handle, offset, length);
 	}
 
 	/** Returns up to 64 bytes before a position. */

@@ -3,6 +3,7 @@ import { type FileHandle, lstat, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseBoundedJson } from '../base/boundedJson.ts';
 import { Failure } from '../base/failure.ts';
+import { readAt } from './readAt.ts';
 
 /** Maximum size of a file read into memory at once, in bytes. */
 export const largestSmallFile = 16 << 20;
@@ -97,14 +98,7 @@ export async function readNamed(
 		if (size > largest) {
 			throw new FileTooLarge('unsupported', what, size, largest);
 		}
-		const buffer = Buffer.alloc(size);
-		let filled = 0;
-		while (filled < size) {
-			const { bytesRead } = await handle.read(buffer, filled, size - filled, filled);
-			if (bytesRead === 0) break;
-			filled += bytesRead;
-		}
-		return buffer.subarray(0, filled);
+		return await readAt(handle, 0, size);
 	} finally {
 		await handle.close();
 	}
@@ -125,14 +119,7 @@ export async function readSmallFile(root: string, relative: string, largest = la
 		if (size > largest) {
 			throw new FileTooLarge('invalid', join(root, relative), size, largest);
 		}
-		const buffer = Buffer.alloc(size);
-		let filled = 0;
-		while (filled < size) {
-			const { bytesRead } = await handle.read(buffer, filled, size - filled, filled);
-			if (bytesRead === 0) break;
-			filled += bytesRead;
-		}
-		return buffer.toString('utf8', 0, filled);
+		return (await readAt(handle, 0, size)).toString('utf8');
 	} finally {
 		await handle.close();
 	}

@@ -6,8 +6,8 @@ const everyMs = 250;
 
 /**
  * Returns a reporter that sends a call's progress to its client. The protocol requires increasing progress, so other
- * reports are dropped, as are reports in quick succession. @param send sends a notification; closed connections are
- * ignored, because the call ends with its connection
+ * reports are dropped, as are reports in quick succession.
+ * @param send sends a notification; closed connections are ignored, because the call ends with its connection
  */
 export function progressReporter(
 	send: (progress: { readonly progress: number; readonly total: number; readonly message: string }) => Promise<void>,

@@ -3,6 +3,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { checkAborted } from '../base/async.ts';
 import { Failure } from '../base/failure.ts';
 import { Random } from '../base/random.ts';
+import { readAt } from '../files/readAt.ts';
 
 /** A line of a dataset file. */
 export interface DatasetLine {
@@ -56,17 +57,6 @@ async function openFile(path: string): Promise<FileHandle> {
 	if ((await handle.stat()).isFile()) return handle;
 	await handle.close();
 	throw new Failure('invalid', `Dataset ${path} is not a regular file.`, 'Use a JSONL file.');
-}
-
-async function readAt(handle: FileHandle, offset: number, length: number): Promise<Buffer> {
-	const buffer = Buffer.allocUnsafe(length);
-	let filled = 0;
-	while (filled < length) {
-		const { bytesRead } = await handle.read(buffer, filled, length - filled, offset + filled);
-		if (bytesRead === 0) break;
-		filled += bytesRead;
-	}
-	return buffer.subarray(0, filled);
 }
 
 /**

@@ -2,6 +2,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { Failure } from '../../base/failure.ts';
 import { formatCount } from '../../base/format.ts';
 import { isBlankLine, isMessageLine, longestBlank, messageLineLimits } from '../../core/transcript/messageLine.ts';
+import { readAt } from '../../files/readAt.ts';
 import { Turns } from '../../files/turns.ts';
 
 /** Minimum size of a file that is read in parts. Smaller ones are read completely in a moment. */
@@ -156,16 +157,4 @@ export class MessageLines {
 function between(before: Buffer, chunk: Buffer, start: number, end: number): Buffer {
 	if (start >= 0) return chunk.subarray(start, end);
 	return Buffer.concat([before.subarray(before.length + start), chunk.subarray(0, end)]);
-}
-
-/** Returns fewer bytes than requested if the file has shrunk. */
-async function readAt(handle: FileHandle, offset: number, length: number): Promise<Buffer> {
-	const buffer = Buffer.allocUnsafe(length);
-	let filled = 0;
-	while (filled < length) {
-		const { bytesRead } = await handle.read(buffer, filled, length - filled, offset + filled);
-		if (bytesRead === 0) break;
-		filled += bytesRead;
-	}
-	return buffer.subarray(0, filled);
 }
