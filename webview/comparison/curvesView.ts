@@ -1,6 +1,8 @@
 import { Disposable } from '../../src/base/disposable.ts';
 import { formatCounted, formatNumber } from '../../src/base/format.ts';
 import type { OverlayAxis } from '../../src/core/comparison/overlay.ts';
+import { MetricPairCards } from '../lib/charts/metricPairCards.ts';
+import { NewChart } from '../lib/charts/newChart.ts';
 import { PlotLink } from '../lib/charts/plotLink.ts';
 import {
 	type CheckboxControl,
@@ -19,8 +21,7 @@ import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { ComparisonModel } from './comparisonModel.ts';
 import { CurveCard, type CurveNeeds } from './curveCard.ts';
 import { groupMetrics } from './curveCatalog.ts';
-import { MetricPairCard } from './metricPairCard.ts';
-import { NewChart } from './newChart.ts';
+import { metricPair } from './metricPair.ts';
 
 const axisChoices: readonly { readonly value: OverlayAxis; readonly label: string }[] = [
 	{ value: 'step', label: 'Step' },
@@ -38,7 +39,7 @@ export class CurvesView extends Disposable {
 	readonly #link = this.register(new PlotLink());
 	readonly #needs: CurveNeeds;
 	readonly #cards = new Map<string, CurveCard>();
-	readonly #pairs = new Map<string, MetricPairCard>();
+	readonly #pairs: MetricPairCards;
 	readonly #grouping: CheckboxControl;
 	readonly #newChart: NewChart;
 	readonly #groups = element('div', { class: 'groups' });
@@ -50,6 +51,13 @@ export class CurvesView extends Disposable {
 		super();
 		this.#model = model;
 		this.#needs = { model, link: this.#link, theme: () => themes.theme, tooltip };
+		this.#pairs = this.register(
+			new MetricPairCards({
+				pointsOf: (pair) => metricPair(model, pair),
+				onUnpin: (pair) => model.togglePin(pair),
+				theme: () => themes.theme,
+			}),
+		);
 		this.#axis = dropdown({
 			label: 'X axis',
 			showLabel: true,
@@ -102,13 +110,12 @@ export class CurvesView extends Disposable {
 		this.register(
 			themes.onChange(() => {
 				for (const card of this.#cards.values()) card.rebuild();
-				for (const card of this.#pairs.values()) card.rebuild();
+				this.#pairs.rebuild();
 			}),
 		);
 		this.register({
 			dispose: () => {
 				for (const card of this.#cards.values()) card.dispose();
-				for (const card of this.#pairs.values()) card.dispose();
 			},
 		});
 		this.update(true);
@@ -135,7 +142,10 @@ export class CurvesView extends Disposable {
 			model.filter,
 		);
 		const wanted = new Set([...pinned, ...groups.flatMap(({ metrics }) => metrics)]);
-		this.#updatePairs(shared);
+		this.#pairs.set(
+			model.pinned.flatMap(({ x, y }) => (x !== null && shared.includes(x) && shared.includes(y) ? [{ x, y }] : [])),
+		);
+		this.#pairs.update();
 		for (const [metric, card] of this.#cards) {
 			if (wanted.has(metric)) continue;
 			card.dispose();
@@ -158,11 +168,8 @@ export class CurvesView extends Disposable {
 			count > fewCharts || all[0] === undefined
 				? all
 				: [{ ...all[0], title: 'Shared metrics', metrics: all.flatMap(({ metrics }) => metrics) }];
-		const pins = [
-			...pinned.map((metric) => this.#cards.get(metric)?.element),
-			...[...this.#pairs.values()].map((card) => card.element),
-		];
-		const key = JSON.stringify([groups, pinned, [...this.#pairs.keys()]]);
+		const pins = [...pinned.map((metric) => this.#cards.get(metric)?.element), ...this.#pairs.elements.values()];
+		const key = JSON.stringify([groups, pinned, [...this.#pairs.elements.keys()]]);
 		const some = groups.length > 0 || pins.length > 0;
 		if (some && this.#groups.dataset.key === key) return;
 		this.#groups.dataset.key = some ? key : '';
@@ -186,26 +193,6 @@ export class CurvesView extends Disposable {
 				),
 			),
 		);
-	}
-
-	/** Keeps a card for each pinned pair of metrics that the runs share. */
-	#updatePairs(shared: readonly string[]): void {
-		const model = this.#model;
-		const wanted = new Map<string, readonly [x: string, y: string]>();
-		for (const { x, y } of model.pinned) {
-			if (x !== null && shared.includes(x) && shared.includes(y)) wanted.set(JSON.stringify([x, y]), [x, y]);
-		}
-		for (const [key, card] of this.#pairs) {
-			if (wanted.has(key)) continue;
-			card.dispose();
-			card.element.remove();
-			this.#pairs.delete(key);
-		}
-		for (const [key, [x, y]] of wanted) {
-			const card = this.#pairs.get(key);
-			if (card) card.update();
-			else this.#pairs.set(key, new MetricPairCard(x, y, model, this.#needs.theme));
-		}
 	}
 
 	#absence(): HTMLElement {

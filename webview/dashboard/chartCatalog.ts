@@ -210,13 +210,17 @@ function speedCharts(names: Names): ChartSpec[] {
 
 /** Returns whether all words in a filter occur in a chart's title or metric names. */
 export function matchesFilter(spec: ChartSpec, filter: string): boolean {
-	const text = [
+	const texts = [
 		spec.title,
 		...spec.lines.flatMap((line) => [line.metric, line.label]),
 		...spec.bands.flatMap((band) => (band.kind === 'between' ? [band.low, band.high] : [band.by])),
-	]
-		.join('\n')
-		.toLowerCase();
+	];
+	return containsWords(texts, filter);
+}
+
+/** Returns whether all words in a filter occur in the given texts. */
+export function containsWords(texts: readonly string[], filter: string): boolean {
+	const text = texts.join('\n').toLowerCase();
 	return filter
 		.toLowerCase()
 		.split(/\s+/)

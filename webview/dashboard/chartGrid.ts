@@ -1,8 +1,10 @@
 import { Disposable } from '../../src/base/disposable.ts';
+import { type PairNeeds, pairTitle } from '../lib/charts/metricPairCard.ts';
+import { MetricPairCards, pairKey } from '../lib/charts/metricPairCards.ts';
 import { element, fill, setAria, setText, uniqueId } from '../lib/dom.ts';
 import { icon } from '../lib/icons.ts';
 import { type CardNeeds, type CardState, ChartCard } from './chartCard.ts';
-import { matchesFilter } from './chartCatalog.ts';
+import { containsWords, matchesFilter } from './chartCatalog.ts';
 import type { ChartGroup } from './chartParts.ts';
 import { arrangement, fittingColumns } from './gridColumns.ts';
 
@@ -20,6 +22,7 @@ export class ChartGrid extends Disposable {
 	readonly #stateOf: (chart: string) => CardState;
 	readonly #onCollapse: (group: string, collapsed: boolean) => void;
 	readonly #cards = new Map<string, ChartCard>();
+	readonly #pairs: MetricPairCards;
 	readonly #sections = new Map<string, Section>();
 	#groups: readonly ChartGroup[] = [];
 	#filter = '';
@@ -34,10 +37,12 @@ export class ChartGrid extends Disposable {
 			readonly stateOf: (chart: string) => CardState;
 			readonly collapsed: ReadonlySet<string>;
 			readonly onCollapse: (group: string, collapsed: boolean) => void;
+			readonly pairs: PairNeeds;
 		},
 	) {
 		super();
 		this.#needs = needs;
+		this.#pairs = this.register(new MetricPairCards(options.pairs));
 		this.#stateOf = options.stateOf;
 		this.#collapsed = options.collapsed;
 		this.#onCollapse = options.onCollapse;
@@ -50,13 +55,9 @@ export class ChartGrid extends Disposable {
 		this.register({ dispose: () => this.clear() });
 	}
 
-	/** Visible cards in screen order. */
-	get shown(): ChartCard[] {
-		return this.#groups.flatMap((group) =>
-			group.charts
-				.filter((spec) => matchesFilter(spec, this.#filter))
-				.flatMap((spec) => this.#cards.get(spec.id) ?? []),
-		);
+	/** Whether no chart matches the filter. */
+	get empty(): boolean {
+		return this.#groups.every((group) => this.#cardsOf(group).length === 0);
 	}
 
 	setGroups(groups: readonly ChartGroup[]): void {
@@ -81,6 +82,7 @@ export class ChartGrid extends Disposable {
 			section.root.remove();
 			this.#sections.delete(id);
 		}
+		this.#pairs.set(groups.flatMap(({ pairs }) => pairs ?? []));
 		this.#layout();
 	}
 
@@ -91,6 +93,12 @@ export class ChartGrid extends Disposable {
 
 	update(): void {
 		for (const card of this.#cards.values()) card.update();
+		this.#pairs.update();
+	}
+
+	/** Redraws the charts of two metrics, which show the steps in view. */
+	updatePairs(): void {
+		this.#pairs.update();
 	}
 
 	applySettings(): void {
@@ -99,11 +107,13 @@ export class ChartGrid extends Disposable {
 
 	rebuild(): void {
 		for (const card of this.#cards.values()) card.rebuild();
+		this.#pairs.rebuild();
 	}
 
 	clear(): void {
 		for (const card of this.#cards.values()) card.dispose();
 		this.#cards.clear();
+		this.#pairs.set([]);
 		this.#sections.clear();
 		this.#groups = [];
 		this.#key = '';
@@ -130,20 +140,28 @@ export class ChartGrid extends Disposable {
 		const roots: HTMLElement[] = [];
 		for (const group of this.#groups) {
 			const section = this.#section(group);
-			const shown = group.charts.filter((spec) => matchesFilter(spec, this.#filter));
+			const shown = this.#cardsOf(group);
 			setText(section.count, String(shown.length));
 			section.root.hidden = shown.length === 0;
 			const collapsed = this.#collapsed.has(group.id) && this.#filter === '';
 			section.grid.hidden = collapsed;
 			setAria(section.button, 'expanded', !collapsed);
-			reconcile(
-				section.grid,
-				shown.flatMap((spec) => this.#cards.get(spec.id)?.element ?? []),
-			);
+			reconcile(section.grid, shown);
 			roots.push(section.root);
 		}
 		reconcile(this.element, roots);
 		this.#arrange();
+	}
+
+	/** Returns the elements of a group's charts that match the filter. */
+	#cardsOf({ charts, pairs = [] }: ChartGroup): HTMLElement[] {
+		const drawn = this.#pairs.elements;
+		return [
+			...charts.filter((spec) => matchesFilter(spec, this.#filter)).map(({ id }) => this.#cards.get(id)?.element),
+			...pairs
+				.filter((pair) => containsWords([pairTitle(pair), pair.x, pair.y], this.#filter))
+				.map((pair) => drawn.get(pairKey(pair))),
+		].flatMap((card) => card ?? []);
 	}
 
 	/** Uses the maximum number of columns that does not leave a single chart in the last row. */

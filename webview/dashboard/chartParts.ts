@@ -1,11 +1,14 @@
 import { describeMetric } from '../../src/core/metrics/catalog.ts';
 import { type ChartBand, type ChartLine, type ChartSpec, unitLabels } from '../lib/charts/chartSpec.ts';
+import type { MetricPair } from '../lib/charts/metricPairCard.ts';
 
 /** Group of charts. */
 export interface ChartGroup {
 	readonly id: string;
 	readonly title: string;
 	readonly charts: readonly ChartSpec[];
+	/** Charts of one metric by another, below the others. */
+	readonly pairs?: readonly MetricPair[];
 }
 
 /** Metric names in a run; each is assigned to one chart. */

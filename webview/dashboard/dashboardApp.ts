@@ -7,10 +7,11 @@ import type {
 	dashboardRequests,
 	NextStep,
 } from '../../src/protocol/dashboardMessages.ts';
-import type { PinnedChart } from '../../src/protocol/pinnedCharts.ts';
+import { maxPinned, type PinnedChart } from '../../src/protocol/pinnedCharts.ts';
 import { LiveRegion } from '../lib/a11y.ts';
 import type { Bridge } from '../lib/bridge.ts';
 import type { ChartSpec } from '../lib/charts/chartSpec.ts';
+import { NewChart } from '../lib/charts/newChart.ts';
 import { PlotLink } from '../lib/charts/plotLink.ts';
 import type { PlotMark } from '../lib/charts/plotMarks.ts';
 import { element, setAria, setText } from '../lib/dom.ts';
@@ -19,13 +20,14 @@ import { ThemeWatcher } from '../lib/theme.ts';
 import { Tooltip } from '../lib/tooltip.ts';
 import { AlertsView } from './alertsView.ts';
 import type { ChartCard } from './chartCard.ts';
-import { chartsOf } from './chartCatalog.ts';
+import { chartsOf, metricsOf } from './chartCatalog.ts';
 import { ChartGrid } from './chartGrid.ts';
 import { DashboardModel } from './dashboardModel.ts';
 import { exportAll, exportChart, type SaveFile } from './exports.ts';
 import { statusWords } from './headerFacts.ts';
 import { adviceOf } from './heroFacts.ts';
 import { HeroView } from './heroView.ts';
+import { pairInView } from './metricPair.ts';
 import { NoticeView } from './noticeView.ts';
 import { withPinned } from './pinnedGroup.ts';
 import { RunHeader } from './runHeader.ts';
@@ -50,6 +52,7 @@ export class DashboardApp extends Disposable {
 	readonly #live = this.register(new LiveRegion());
 	readonly #tooltip: Tooltip;
 	readonly #header: RunHeader;
+	readonly #newChart: NewChart;
 	readonly #toolbar: Toolbar;
 	readonly #notice: NoticeView;
 	readonly #hero: HeroView;
@@ -61,6 +64,8 @@ export class DashboardApp extends Disposable {
 	#view: ViewState;
 	#marks: readonly PlotMark[] = [];
 	#frame = 0;
+	/** Frame in which charts of two metrics follow the visible range. */
+	#pairFrame = 0;
 	#pause: ReturnType<typeof setTimeout> | undefined;
 	#rendered = Number.NEGATIVE_INFINITY;
 	#said = '';
@@ -86,6 +91,9 @@ export class DashboardApp extends Disposable {
 		this.#link.setAxis(this.#view.axis);
 		this.#link.restore(this.#view.range, this.#view.pinned);
 		this.#model.smoother.setWeight(this.#view.smoothing);
+		this.#newChart = new NewChart((chart) => {
+			if (!this.#pinned.some(({ x, y }) => x === chart.x && y === chart.y)) this.#setPinned([chart], true);
+		});
 		this.#toolbar = this.register(this.#makeToolbar());
 		this.#notice = new NoticeView(act);
 		this.#hero = new HeroView((step) => this.#take(step));
@@ -93,7 +101,7 @@ export class DashboardApp extends Disposable {
 		this.#grid = this.register(this.#makeGrid());
 		this.#grid.setFilter(this.#view.filter);
 		root.append(
-			element('div', { class: 'top' }, this.#header.element, this.#toolbar.element),
+			element('div', { class: 'top' }, this.#header.element, this.#toolbar.element, this.#newChart.element),
 			this.#notice.element,
 			this.#hero.element,
 			this.#alerts.element,
@@ -105,6 +113,7 @@ export class DashboardApp extends Disposable {
 		this.register(
 			this.#link.onViewChange(() => {
 				this.#placeMarks();
+				this.#schedulePairs();
 				this.#save({ range: this.#link.kept, pinned: this.#link.pinned });
 			}),
 		);
@@ -129,6 +138,7 @@ export class DashboardApp extends Disposable {
 				clearTimeout(this.#flashTimer);
 				clearTimeout(this.#pause);
 				frames.cancel(this.#frame);
+				frames.cancel(this.#pairFrame);
 				document.removeEventListener('keydown', onKey);
 			},
 		});
@@ -168,6 +178,7 @@ export class DashboardApp extends Disposable {
 			},
 			onExport: () => this.#export(() => exportAll(this.#model, this.#link, this.#saveFile)),
 			openPinned: () => this.#openRollouts(this.#link.pinnedRow),
+			newChart: this.#newChart.button,
 		});
 	}
 
@@ -210,13 +221,18 @@ export class DashboardApp extends Disposable {
 				}),
 				collapsed: new Set(this.#view.collapsed),
 				onCollapse: (group, collapsed) => this.#save({ collapsed: toggled(this.#view.collapsed, group, collapsed) }),
+				pairs: {
+					pointsOf: (pair) => pairInView(this.#model.table, this.#link, pair),
+					onUnpin: (pair) => this.#setPinned([pair], false),
+					theme: () => this.#theme.theme,
+				},
 			},
 		);
 	}
 
 	/** Returns the pinned metrics that a chart shows. */
-	#pinsOf({ lines }: ChartSpec): PinnedChart[] {
-		return this.#pinned.filter(({ x, y }) => x === null && lines.some(({ metric }) => metric === y));
+	#pinsOf(spec: ChartSpec): PinnedChart[] {
+		return this.#pinned.filter(({ x, y }) => x === null && metricsOf(spec).includes(y));
 	}
 
 	/** Pins a chart by its first metric, or unpins it. */
@@ -224,10 +240,13 @@ export class DashboardApp extends Disposable {
 		const pins = this.#pinsOf(spec);
 		const y = spec.lines[0]?.metric;
 		if (y === undefined) return;
-		const changed = pins.length > 0 ? pins : [{ x: null, y }];
-		const pinned = pins.length === 0;
-		this.#pinned = pinned ? [...this.#pinned, ...changed] : this.#pinned.filter((chart) => !pins.includes(chart));
-		for (const chart of changed) this.#ask(this.#bridge.request('pin', { chart, pinned }));
+		this.#setPinned(pins.length > 0 ? pins : [{ x: null, y }], pins.length === 0);
+	}
+
+	#setPinned(charts: readonly PinnedChart[], pinned: boolean): void {
+		const others = this.#pinned.filter((one) => !charts.some(({ x, y }) => x === one.x && y === one.y));
+		this.#pinned = pinned ? [...others, ...charts].slice(-maxPinned) : others;
+		for (const chart of charts) this.#ask(this.#bridge.request('pin', { chart, pinned }));
 		this.#schedule();
 	}
 
@@ -259,6 +278,14 @@ export class DashboardApp extends Disposable {
 		});
 	}
 
+	#schedulePairs(): void {
+		if (this.#pairFrame !== 0) return;
+		this.#pairFrame = frames.request(() => {
+			this.#pairFrame = 0;
+			this.#grid.updatePairs();
+		});
+	}
+
 	#render(): void {
 		const { table } = this.#model;
 		this.#link.setRows(table.step, table.time);
@@ -268,6 +295,7 @@ export class DashboardApp extends Disposable {
 			table.names.filter((name) => table.count(name) > 0),
 			own,
 		);
+		this.#newChart.setMetrics(charts.flatMap((group) => group.charts.flatMap(metricsOf)));
 		this.#grid.setGroups(withPinned(charts, this.#pinned));
 		this.#grid.update();
 		if (this.#wantedMetric !== null && (this.#grid.reveal(this.#wantedMetric) || !this.#model.loading)) {
@@ -288,7 +316,7 @@ export class DashboardApp extends Disposable {
 		this.#notice.show(noticeOf(run, table.length, hasGrpo, loading && empty), empty);
 		this.#hero.show(this.#model, this.#model.alerts);
 		this.#alerts.show(this.#model.alerts, empty);
-		this.#noMatch.hidden = empty || this.#grid.shown.length > 0;
+		this.#noMatch.hidden = empty || !this.#grid.empty;
 	}
 
 	/** Announces changes in the run's status, but not individual steps. */

@@ -17,6 +17,8 @@ export interface ToolbarNeeds {
 	readonly onFilter: (filter: string) => void;
 	readonly onExport: () => void;
 	readonly openPinned: () => void;
+	/** Button that opens the form for a chart of any two metrics. */
+	readonly newChart: HTMLElement;
 }
 
 /** Settings that apply to all charts, and the cursor position. */
@@ -90,6 +92,7 @@ export class Toolbar extends Disposable {
 			this.#stage.element,
 			follow.element,
 			reset.element,
+			needs.newChart,
 			button({
 				label: 'Save all metrics as CSV',
 				appearance: 'icon',

@@ -15,6 +15,8 @@ export interface DataSeries {
 	/** Parallel arrays; null is an unknown value. If `categories` are given, x is an index into them. */
 	readonly x: readonly (number | null)[];
 	readonly y: readonly (number | null)[];
+	/** What each point is, for its tooltip. */
+	readonly names?: readonly string[];
 }
 
 /** Chart of pairs of numbers. A point without x or y is not drawn and leaves a gap in its line. */
@@ -231,7 +233,9 @@ export function pathOf(one: DataSeries, px: (x: number) => number, py: (y: numbe
 function wordsOf({ xLabel, yLabel, categories, series }: DataChart, one: DataSeries, i: number): string {
 	const x = categories === null ? formatNumber(one.x[i] as number, 6) : (categories[one.x[i] as number] ?? '');
 	const lead = series.length > 1 ? `${plainLabel(one.label, 80)}: ` : '';
-	return `${lead}${plainLabel(yLabel, 80)} ${formatNumber(one.y[i] as number, 6)}, ${plainLabel(xLabel, 80)} ${plainLabel(x, 80)}`;
+	const name = one.names?.[i];
+	const end = name === undefined ? '' : `, ${plainLabel(name, 80)}`;
+	return `${lead}${plainLabel(yLabel, 80)} ${formatNumber(one.y[i] as number, 6)}, ${plainLabel(xLabel, 80)} ${plainLabel(x, 80)}${end}`;
 }
 
 const round = (value: number) => Number(value.toFixed(1));

@@ -6,6 +6,8 @@ import { chartsOf, matchesFilter, metricsOf } from '../../../../webview/dashboar
 import { explainChart, explainMetric, metricContext } from '../../../../webview/dashboard/explanations.ts';
 import { csvOf, pictureSubtitle } from '../../../../webview/dashboard/exports.ts';
 import { arrangement, fittingColumns } from '../../../../webview/dashboard/gridColumns.ts';
+import { pairInView } from '../../../../webview/dashboard/metricPair.ts';
+import { withPinned } from '../../../../webview/dashboard/pinnedGroup.ts';
 import { sharesOf } from '../../../../webview/dashboard/shareBar.ts';
 import { stageInView, stageRanges } from '../../../../webview/dashboard/stageRanges.ts';
 import {
@@ -21,6 +23,7 @@ import { fileNameOf, toCsv } from '../../../../webview/lib/charts/csv.ts';
 import { DrawQueue } from '../../../../webview/lib/charts/drawQueue.ts';
 import { envelopeOf } from '../../../../webview/lib/charts/envelope.ts';
 import { wrapEntries } from '../../../../webview/lib/charts/exportPng.ts';
+import { pairPoints } from '../../../../webview/lib/charts/pairPoints.ts';
 import { actOnLink, plotActionOf } from '../../../../webview/lib/charts/plotKeys.ts';
 import { elapsedOf, PlotLink } from '../../../../webview/lib/charts/plotLink.ts';
 import { formatTick, formatValue, yRange } from '../../../../webview/lib/charts/plotScales.ts';
@@ -689,5 +692,74 @@ describe('exports', () => {
 			[...rowsWithValues([Float64Array.of(1, nan, nan), Float64Array.of(nan, nan, 3), undefined], 0, 3)],
 			[0, 2],
 		);
+	});
+});
+
+describe('charts of one metric by another', () => {
+	it('have a point for each row with both values; the mean of several if there are too many', () => {
+		const [x, y] = [
+			[1, 2, nan, 4, 5, 6],
+			[10, nan, 30, 40, Infinity, 60],
+		];
+		assert.deepEqual(pairPoints(x, y, 0, 6), {
+			x: [1, 4, 6],
+			y: [10, 40, 60],
+			rows: [
+				[0, 0],
+				[3, 3],
+				[5, 5],
+			],
+			rowsPerPoint: 1,
+		});
+		const halves = pairPoints(x, y, 0, 6, 2);
+		assert.deepEqual(
+			[halves.x, halves.y, halves.rows, halves.rowsPerPoint],
+			[
+				[2.5, 6],
+				[25, 60],
+				[
+					[0, 3],
+					[5, 5],
+				],
+				2,
+			],
+		);
+		assert.deepEqual(pairPoints(x, y, 1, 3).x, []);
+	});
+
+	it('show the steps in view, without the neighbors that lines need', () => {
+		const table = new MetricTable();
+		for (let step = 1; step <= 5; step++) {
+			table.append([
+				{ step, time: step, stage: 'grpo', values: { a: step, b: 10 * step, ...(step > 2 ? { c: 0 } : {}) } },
+			]);
+		}
+		const pair = { x: 'a', y: 'b' };
+		const inView = (range: { min: number; max: number } | null, wanted = pair) =>
+			pairInView(table, { x: table.step, range }, wanted);
+		assert.deepEqual(inView(null).series[0]?.x, [1, 2, 3, 4, 5]);
+		const { series, note } = inView({ min: 2, max: 4 });
+		assert.deepEqual([series[0]?.y, series[0]?.names, note], [[20, 30, 40], ['step 2', 'step 3', 'step 4'], '']);
+		assert.deepEqual(inView({ min: 1, max: 2 }, { x: 'a', y: 'c' }), {
+			series: [],
+			note: 'No visible step has both metrics.',
+		});
+		assert.equal(inView(null, { x: 'a', y: 'd' }).note, 'The run does not have both metrics.');
+	});
+
+	it('are pinned if the run has both metrics, also one that is only a band of another chart', () => {
+		const groups = chartsOf(['reward', 'reward_std', 'loss']);
+		const [first, ...rest] = withPinned(groups, [
+			{ x: 'reward_std', y: 'loss' },
+			{ x: 'kl', y: 'loss' },
+			{ x: null, y: 'reward_std' },
+		]);
+		assert.deepEqual(first?.pairs, [{ x: 'reward_std', y: 'loss' }]);
+		assert.deepEqual(
+			first?.charts.map(({ id }) => id),
+			['reward'],
+		);
+		assert.ok(rest.every(({ charts }) => charts.length > 0 && charts.every(({ id }) => id !== 'reward')));
+		assert.deepEqual(withPinned(groups, [{ x: 'kl', y: 'loss' }]), groups);
 	});
 });

@@ -142,6 +142,43 @@ describe('the dashboard in a browser', { skip }, () => {
 		});
 	});
 
+	it('draws any metric by another, pinned for the workspace, for the steps in view', async () => {
+		const pinned = [
+			{ x: 'loss', y: 'reward' },
+			{ x: 'loss', y: 'unknown' },
+		];
+		await withRun({}, { width: 1000, height: 900, pinned }, async (view) => {
+			const { page, pins } = view;
+			const chart = (pair: string) => page.locator(`[data-group="pinned"] [data-pair="${pair}"] svg[role="img"]`);
+			const described = async (pair: string) => (await chart(pair).getAttribute('aria-label')) ?? '';
+			assert.match(await described('loss|reward'), /^Scatter plot of Reward by Loss: \d+ points in 1 series$/);
+			assert.match(await chart('loss|reward').locator('title').first().innerHTML(), /^Reward .*, Loss .*, step \d+$/);
+			await page.getByRole('button', { name: 'New Chart' }).click();
+			await page.getByLabel('New chart: y axis').selectOption('reward_std');
+			await page.getByLabel('New chart: x axis').selectOption('entropy');
+			await looksRightNow(view, 'dashboard-new-chart');
+			await page.getByRole('button', { name: 'Pin Chart' }).click();
+			await chart('entropy|reward_std').waitFor();
+			assert.equal(await page.locator('[data-pair]').count(), 2, 'one that the run cannot draw is not shown');
+			const before = await described('loss|reward');
+			await drawn(view, 'loss');
+			await page.locator('[data-chart="loss"] .plot').focus();
+			await page.keyboard.press('+');
+			await soon(async () => assert.notEqual(await described('loss|reward'), before));
+			await page.getByRole('textbox', { name: 'Filter charts' }).fill('std by entropy');
+			await soon(async () => assert.equal(await page.locator('.card:visible').count(), 1));
+			await page.getByRole('textbox', { name: 'Filter charts' }).fill('no such metric');
+			await page.locator('.no-match:visible').waitFor();
+			await page.getByRole('textbox', { name: 'Filter charts' }).fill('');
+			await page.locator('[data-pair="loss|reward"]').getByRole('button', { name: 'Unpin: Reward by Loss' }).click();
+			await page.locator('[data-pair="loss|reward"]').waitFor({ state: 'detached' });
+			assert.deepEqual(pins, [
+				{ chart: { x: 'entropy', y: 'reward_std' }, pinned: true },
+				{ chart: { x: 'loss', y: 'reward' }, pinned: false },
+			]);
+		});
+	});
+
 	it('shows a run that has ended', async (t) => {
 		const folder = join(root, 'ended');
 		await writeMetricsRun(folder);

@@ -1,9 +1,9 @@
-import { describeMetric } from '../../src/core/metrics/catalog.ts';
-import type { PinnedChart } from '../../src/protocol/pinnedCharts.ts';
-import { type ButtonControl, button } from '../lib/controls.ts';
-import { element } from '../lib/dom.ts';
-import { type Select, select } from '../lib/select.ts';
-import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
+import { describeMetric } from '../../../src/core/metrics/catalog.ts';
+import type { PinnedChart } from '../../../src/protocol/pinnedCharts.ts';
+import { type ButtonControl, button } from '../controls.ts';
+import { element } from '../dom.ts';
+import { type Select, select } from '../select.ts';
+import { plainLabel } from '../trace/hiddenCharacters.ts';
 
 /** Form that pins a chart of one metric against the step or another metric. */
 export class NewChart {
@@ -47,6 +47,7 @@ export class NewChart {
 	}
 
 	setMetrics(metrics: readonly string[]): void {
+		if (metrics.length === this.#metrics.length && metrics.every((metric, i) => metric === this.#metrics[i])) return;
 		this.#metrics = metrics;
 		const { x, y } = this.#chosen;
 		this.#choose({ x: metrics.includes(x) ? x : '', y: metrics.includes(y) ? y : (metrics[0] ?? '') });
