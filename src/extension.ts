@@ -73,7 +73,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	window.table.add(commandIds.backFromAgent, async () => (await background.get()).agents.undoView());
 	const start = async () => {
 		try {
-			// Runs are read only after the notifications follow them, so that no event is missed.
+			// Do not read runs until the notifications are listening, so that no event is missed.
 			await Promise.all([training.get(), shown.diagnosis.get()]);
 		} finally {
 			store.start();

@@ -38,14 +38,14 @@ declare module 'reasoning-lab' {
 		readonly faults: readonly TraceFault[];
 	}
 
-	/** A message of a conversation, with every other field that the trainer or dataset gives it, such as `tool_calls`. */
+	/** A message in a conversation, with any additional fields from the trainer or dataset, such as `tool_calls`. */
 	export interface ChatMessage {
 		readonly role: string;
 		readonly content: string | null;
 		readonly [field: string]: unknown;
 	}
 
-	/** What the model wrote in one message of a conversation. */
+	/** The model's output in one message of a conversation. */
 	export interface PolicyTurn {
 		readonly completion: string;
 		readonly trace: Trace;
@@ -55,7 +55,7 @@ declare module 'reasoning-lab' {
 	export interface Sample<Row = Readonly<Record<string, unknown>>> {
 		/** The prompt as the model received it. */
 		readonly prompt: string;
-		/** The model's output, including tags. In a conversation, the last message that the model wrote. */
+		/** The model's output, including tags. In a conversation, the model's last message. */
 		readonly completion: string;
 		/** Gold answer, or null if the dataset has none. */
 		readonly answer: unknown;
@@ -64,7 +64,8 @@ declare module 'reasoning-lab' {
 		/** Parsed completion. Computed on first access. */
 		readonly trace: Trace;
 		/**
-		 * Whether the completion was cut off at the maximum length instead of ending on its own, or null if not recorded.
+		 * Whether the completion was truncated at the maximum length instead of ending on its own, or null if not
+		 * recorded.
 		 */
 		readonly truncated: boolean | null;
 		/** Token IDs of the completion, if known. */
@@ -74,7 +75,7 @@ declare module 'reasoning-lab' {
 			readonly prompt: readonly ChatMessage[];
 			readonly completion: readonly ChatMessage[];
 		};
-		/** For conversational data and episodes: everything that the model wrote, by message. Tools' answers are left out. */
+		/** For conversational data and episodes: the model's entire output, by message. Tool results are omitted. */
 		readonly turns?: readonly PolicyTurn[];
 	}
 

@@ -27,7 +27,7 @@ export class Sequencer {
 	}
 }
 
-/** The part of `AbortSignal` needed for polling. Declared here because src/base depends on neither Node nor the DOM. */
+/** The part of `AbortSignal` needed for polling. Declared here because src/base must not depend on Node or the DOM. */
 export interface AbortSignalLike {
 	readonly aborted: boolean;
 }

@@ -5,8 +5,8 @@
  */
 
 /**
- * Limits for JSON parsed in one piece. While it is parsed, each "[" takes about 60 bytes of memory. Among legitimate
- * files, tokenizer.json has the most values (2.5 million for 260,000 tokens with 580,000 merges).
+ * Limits for JSON parsed in one piece. While it is parsed, each "[" takes about 60 bytes of memory. The legitimate file
+ * with the most values is tokenizer.json (2.5 million for 260,000 tokens with 580,000 merges).
  */
 export const jsonLimits = { values: 4_000_000, depth: 500 } as const;
 

@@ -54,7 +54,7 @@ export class Failure extends Error implements FailureData {
 		if (options?.context !== undefined) this.context = options.context;
 	}
 
-	/** Returns the failure that another process or a file describes. */
+	/** Returns the failure described by another process or a file. */
 	static of({ reason, message, action, context }: FailureData): Failure {
 		return new Failure(reason, message, action, { context });
 	}

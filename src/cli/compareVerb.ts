@@ -34,7 +34,7 @@ export const compareVerb = defineVerb({
 	options,
 	async run({ values, positionals, output }) {
 		if (values.run === undefined) {
-			throw new Failure('invalid', 'reasoning-lab compare needs a run.', 'Use --run runs/NAME.');
+			throw new Failure('invalid', 'reasoning-lab compare requires a run.', 'Use --run runs/NAME.');
 		}
 		const byWeights = values.weights !== undefined || values.against !== undefined;
 		if (byWeights === positionals.length > 0) {

@@ -10,7 +10,10 @@ import { group, integer, type OptionValues, path, text } from './options.ts';
 
 /** Options for searches over episodes. */
 export const episodeOptions = group('Environment', {
-	environment: path('E', 'Environment file, folder, package, or server address, in which steps are turns.'),
+	environment: path(
+		'E',
+		'Environment file, folder, package, or server address. Each step of the search is then a turn.',
+	),
 	turns: integer('N', 'Max number of turns with calls per episode (default 20).', 1),
 	arguments: text('JSON', 'Arguments of a package or server, as an object.'),
 });
@@ -20,7 +23,10 @@ type EpisodeValues = OptionValues<typeof episodeOptions>;
 /** Number of rows to read to find the requested one. */
 const maxRows = 100_000;
 
-/** Returns the environment given by the options or a spec; null if there is none. Fails like `environmentSource`. */
+/**
+ * Returns the environment given by the options or a spec; null if there is none. Fails with the same errors as
+ * `environmentSource`.
+ */
 export async function environmentOf(
 	values: EpisodeValues,
 	spec: Pick<SearchSpec, 'environment'> = {},

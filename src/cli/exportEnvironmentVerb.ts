@@ -32,7 +32,7 @@ export const exportEnvironmentVerb = defineVerb({
 	summary:
 		'Export an environment file as a TRL script, a verifiers package or an OpenEnv server, and list differences in behavior; or export the rows of a package or server.',
 	options: {
-		to: choice(targets, 'TARGET', 'What to write. Required.'),
+		to: choice(targets, 'TARGET', 'Export format. Required.'),
 		dataset,
 		rows: { ...rows, meaning: 'Number of rows to write with --to rows (default 1000).' },
 		timeout,

@@ -64,7 +64,7 @@ export function followRun(folder: string, output: CliOutput, options: FollowOpti
 					synced || line.type === 'device' || line.type === 'alert' || line.type === 'stage' ? eventText(line) : null;
 				if (text !== null) say(paint('dim', text));
 			}
-			// In the cold start they come every few steps; there the display's own figure is enough.
+			// During the cold start, evaluations run every few steps, and the figure in the live display is enough.
 		} else if (event.kind === 'evaluations' && synced && learnsFromRewards(progress.stage)) {
 			for (const { name, step, accuracy, low, high } of event.summaries) {
 				say(`${name} at step ${step}: ${accuracy.toFixed(3)} [${low.toFixed(3)}, ${high.toFixed(3)}]`);

@@ -26,7 +26,7 @@ const options = {
 		),
 		grace: integer(
 			'SECONDS',
-			`Time that running requests have to finish after Ctrl+C (default ${defaults.grace}). A second Ctrl+C cancels them.`,
+			`Time for running requests to finish after Ctrl+C (default ${defaults.grace}). A second Ctrl+C cancels them.`,
 		),
 		'max-requests': integer('N', 'Max concurrent searches (default 8).'),
 		'max-waiting': integer('N', 'Max queued requests (default 1000).'),

@@ -6,7 +6,7 @@ import type { CommandId } from './ids.ts';
 import type { Notices } from './notices.ts';
 import { trustedCommands } from './trustedCommands.ts';
 
-// biome-ignore lint/suspicious/noExplicitAny: what a menu, a link or a key binding passes is checked by each command.
+// biome-ignore lint/suspicious/noExplicitAny: each command checks its own arguments.
 type CommandHandler = (...args: any[]) => unknown;
 
 /** Handlers for several commands, by ID. */

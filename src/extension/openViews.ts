@@ -1,10 +1,10 @@
 /** A panel whose page can return to an earlier state. */
 export interface ReturningView {
-	/** Whether its tab has the focus. */
+	/** Whether its tab has focus. */
 	readonly active: boolean;
-	/** Keeps the current state of the page, replacing an earlier one. */
+	/** Saves the current state of the page, replacing any earlier one. */
 	keepState(): void;
-	/** Returns the page to the kept state. */
+	/** Restores the saved state of the page. */
 	restoreState(): void;
 }
 
@@ -21,12 +21,12 @@ export class OpenViews {
 		return this.#views.size;
 	}
 
-	/** Keeps the state of all panels, because a command can show something in any of them. */
+	/** Saves the state of all panels, because a command can change what any of them shows. */
 	keepStates(): void {
 		for (const view of this.#views) view.keepState();
 	}
 
-	/** The panel whose tab has the focus; null if another editor has it. */
+	/** The panel whose tab has focus; null if another editor has focus. */
 	get active(): ReturningView | null {
 		return [...this.#views].find(({ active }) => active) ?? null;
 	}

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 
 /**
  * Quick picks and input boxes for commands. They stay open when they lose focus. Otherwise, a command run from the
- * palette would show its prompt while the palette is closing, and a panel that regains the focus at that moment would
+ * palette would show its prompt while the palette is closing, and a panel that regains focus at that moment would
  * close the prompt before the user sees it. Escape still closes them.
  */
 const stays = { ignoreFocusOut: true } as const;

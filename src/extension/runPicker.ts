@@ -61,7 +61,7 @@ export class RunPicker {
 				const { label, description, icon } = presentRun(view, now, shared.get(nameOf(view)));
 				return { label: `$(${icon.id}) ${label}`, description, view };
 			}),
-			// When the palette closes, a panel that had the focus gets it back, possibly after this list has opened.
+			// When the palette closes, a panel that had focus regains it, possibly after this list has opened.
 			{ title: question.title, placeHolder: 'Select a run', matchOnDescription: true },
 		);
 		return picked && [picked.view];

@@ -63,7 +63,7 @@ export class RunsTree extends Disposable implements vscode.TreeDataProvider<stri
 		return this.#view.selection.filter((row) => row !== otherFoldersRow);
 	}
 
-	/** Shows the view and selects the run, if possible; the focus does not change. */
+	/** Shows the view and selects the run, if possible, without changing focus. */
 	async reveal(folder: string): Promise<void> {
 		if (this.#store.get(folder) === undefined && this.#pipelines.get(folder) === undefined) return;
 		if (!this.#store.isOwn(folder)) this.#showsOthers = true;

@@ -29,7 +29,7 @@ const shownByCommands: Readonly<Partial<Record<CommandId, WalkthroughStep>>> = {
 };
 
 /**
- * Checks off walkthrough steps when the user has done what they describe, in any way. The editor
+ * Checks off walkthrough steps once the user has done what they describe, by whatever means. The editor
  * remembers completed steps.
  */
 export class WalkthroughProgress extends Disposable {

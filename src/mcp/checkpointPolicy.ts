@@ -12,8 +12,8 @@ export interface CheckpointPolicy {
 }
 
 /**
- * Returns a checkpoint of a known run as a policy. Agents cannot name servers or files as policies, because prompts
- * would be sent to the server, and only the user may decide that. Fails with `missing` if there is no such checkpoint.
+ * Returns a checkpoint of a known run as a policy. Agents cannot use servers or files as policies, because prompts
+ * would be sent to the server, which only the user may allow. Fails with `missing` if there is no such checkpoint.
  * @param which `newest`, `best`, `live` (the running engine with its current weights), or a step
  */
 export async function checkpointPolicy({ name, folder }: KnownRun, which: string): Promise<CheckpointPolicy> {

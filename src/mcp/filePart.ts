@@ -9,12 +9,12 @@ export interface FilePart {
 	readonly next: number | null;
 }
 
-/** Maximum size of a part, which is longer than most lines. */
+/** Maximum size of a part. Most lines are shorter. */
 const partBytes = 64 << 10;
 
 /**
- * Reads part of a text file in an untrusted folder. A part ends after a line, or within a line that is longer than a
- * part. Fails with `missing`, with `invalid` if it is not a regular file or the offset is past the end, and with
+ * Reads part of a text file in an untrusted folder. A part ends at a line break, or within a line if the line is longer
+ * than a part. Fails with `missing`, with `invalid` if it is not a regular file or the offset is past the end, and with
  * `unsupported` if the file is not text.
  * @param offset in bytes
  */

@@ -17,7 +17,7 @@ export interface KnownRun {
 	/** Unique name among the known runs: the folder name, plus a hash of its path if several folders have that name. */
 	readonly name: string;
 	readonly folder: string;
-	/** Whether the run is in a folder of the server. The user has opened the others. */
+	/** Whether the run is in one of the server's folders. All other runs were opened by the user. */
 	readonly within: boolean;
 }
 
@@ -32,8 +32,9 @@ const indexThreads = 2;
 const listedMs = 5000;
 
 /**
- * Finds a run by a name that it had in an earlier address: with a hash that it no longer needs, without one that it needs by
- * now, or with the number that names had before hashes. Without a hash, it is the first run with that folder name.
+ * Finds a run by its name in an old address: with a hash that is no longer needed, without a hash that is needed now,
+ * or with a number, as in names from before hashes were introduced. Without a hash, returns the first run with that
+ * folder name.
  */
 function earlierNamed(runs: readonly KnownRun[], named: string): KnownRun | undefined {
 	const hashed = runs.find(({ folder }) => distinctRunName(folder) === named);
@@ -46,7 +47,7 @@ function earlierNamed(runs: readonly KnownRun[], named: string): KnownRun | unde
 /** Runs that the server exposes: those in its folders, plus those the user has registered. */
 export class Runs {
 	readonly #folders: readonly string[];
-	/** Real paths of the folders, as far as they have been resolved. */
+	/** Real paths of the folders resolved so far. */
 	readonly #roots = new Set<string>();
 	readonly #registry: RunRegistry | null;
 	#listed: { readonly at: number; readonly runs: Promise<readonly KnownRun[]> } | null = null;

@@ -19,7 +19,7 @@ export class RunLegend {
 		themes.onChange(() => this.update(true));
 	}
 
-	/** Redraws only if something has changed, to keep the focus. */
+	/** Redraws only if something has changed, to keep focus. */
 	update(force = false): void {
 		const { runs, hidden, grouped } = this.#model;
 		const key = JSON.stringify([runs, [...hidden], grouped]);

@@ -135,7 +135,7 @@ export class AlertsView {
 		fill(this.#list, ...items);
 		if (items[0]) items[0].tabIndex = 0;
 		if (focused === null) return;
-		// Keep the focus on the element, or move it to the element that replaced it.
+		// Keep focus on the element, or move it to the element that replaced it.
 		const at = Math.max(
 			0,
 			shown.findIndex(({ id }) => id === focused.id),

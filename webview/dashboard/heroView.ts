@@ -56,7 +56,7 @@ export class HeroView {
 		this.#offer(steps);
 	}
 
-	/** Keeps the buttons, and therefore the focus, if the suggested steps have not changed. */
+	/** Keeps the buttons, and therefore focus, if the suggested steps have not changed. */
 	#offer(steps: readonly NextStep[]): void {
 		const offered = steps.join();
 		if (offered === this.#offered) return;

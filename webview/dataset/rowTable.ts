@@ -81,7 +81,7 @@ export class RowTable extends Disposable {
 		this.#table.setRows(view.rows);
 	}
 
-	/** Moves the focus back to the table from the row details. */
+	/** Moves focus back to the table from the row details. */
 	focus(): void {
 		this.#table.focus();
 	}

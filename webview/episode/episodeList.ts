@@ -42,7 +42,7 @@ export class EpisodeList {
 			title: originText(branch, (id) => model.find(id)),
 		}));
 		const key = JSON.stringify([rows.map(({ name, facts, title }) => [name, facts, title]), shown?.id]);
-		// Rebuilding the list would lose the focus.
+		// Rebuilding the list would lose focus.
 		if (key === this.#key) return;
 		this.#key = key;
 		const focused = rows.findIndex(

@@ -24,7 +24,7 @@ export class LiveRegion implements IDisposable {
 }
 
 /**
- * Returns the index of the item to focus after a key press; null for keys that do not move the focus. Pure; `columns`
+ * Returns the index of the item to focus after a key press; null for keys that do not move focus. Pure; `columns`
  * is 1 for a list or a toolbar.
  */
 export function nextFocus(key: string, index: number, count: number, columns = 1): number | null {

@@ -57,7 +57,7 @@ export class Bridge<In, Out, State, Requests extends RequestTable> extends Dispo
 	 * Starts at a random number, so that late responses to requests made before a page reload do not match new requests.
 	 */
 	#lastId = Math.floor(Math.random() * 2 ** 40);
-	/** Saved state to which the panel can return the page. */
+	/** Saved state that the panel can restore. */
 	#kept: unknown;
 	#replaced = false;
 
@@ -135,7 +135,7 @@ export class Bridge<In, Out, State, Requests extends RequestTable> extends Dispo
 				this.#kept = this.#api.getState();
 				return;
 			}
-			// What the page saves from now on would replace the kept state.
+			// Anything the page saves from now on would overwrite the saved state.
 			this.#replaced = true;
 			this.#api.setState(this.#kept);
 			this.#api.postMessage({ kind: 'replaced' } satisfies WebviewReplaced);

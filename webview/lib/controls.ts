@@ -32,7 +32,8 @@ function control<T extends HTMLElement & { disabled: boolean }>(node: T, root: H
 	return {
 		element: root,
 		setDisabled: (disabled) => {
-			// The component reflects its property to the attribute later, but the attribute to its property at once.
+			// The component reflects the property to the attribute asynchronously, but the attribute to the property
+			// immediately.
 			node.toggleAttribute('disabled', disabled);
 		},
 		setHidden: (hidden) => {
@@ -182,8 +183,8 @@ export function dropdown(options: DropdownOptions): DropdownControl {
 }
 
 /**
- * The component focuses itself in a frame after its list has opened. If the list is closed again by then, this would take
- * the focus from what the user has clicked in the meantime, for example another list, which would close.
+ * The component focuses itself in a frame after its list has opened. If the list has closed by then, this would steal
+ * focus from whatever the user has clicked in the meantime, such as another list, which would then close.
  */
 function leaveFocus(node: ToolkitDropdown): void {
 	let opening = 0;

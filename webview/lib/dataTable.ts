@@ -145,7 +145,7 @@ export class DataTable extends Disposable {
 		}
 	}
 
-	/** Focuses the cell that last had the focus. */
+	/** Focuses the cell that last had focus. */
 	focus(): void {
 		const { row, column } = this.#active;
 		const node = this.#list.reveal(row)?.children[column] as HTMLElement | undefined;

@@ -13,7 +13,7 @@ export interface SelectionListOptions {
 	readonly onSelect: (index: number) => void;
 }
 
-/** Virtual list box with one selected row. Arrow keys, Home and End change the selection; the list keeps the focus. */
+/** Virtual list box with one selected row. Arrow keys, Home and End change the selection; the list keeps focus. */
 export class SelectionList implements IDisposable {
 	readonly element: HTMLElement;
 	readonly #list: VirtualList;

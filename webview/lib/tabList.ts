@@ -11,7 +11,7 @@ export interface TabListOptions<Id extends string> {
 	readonly label: string;
 	readonly tabs: readonly Tab<Id>[];
 	readonly onSelect: (id: Id) => void;
-	/** Whether moving the focus also selects the tab; set to false if views are slow to draw. Default: true. */
+	/** Whether moving focus also selects the tab; set to false if views are slow to draw. Default: true. */
 	readonly selectsOnFocus?: boolean;
 }
 

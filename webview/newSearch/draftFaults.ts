@@ -7,7 +7,7 @@ import type { SearchDraft } from '../../src/protocol/newSearchMessages.ts';
 import { searchEnvironmentSchema } from '../../src/protocol/searchSpec.ts';
 import type { EnvironmentRows } from './environmentRows.ts';
 
-/* What a draft lacks, as text for the user; null if it lacks nothing. */
+/* Each function returns a message about a missing or invalid part of a draft, or null if there is none. */
 
 export function problemFault({ problem }: SearchDraft): string | null {
 	return (problem?.prompt ?? '').trim() === '' ? 'Enter a problem.' : null;

@@ -9,18 +9,18 @@ import { samplingSpecSchema, searchSpecSchema } from '../../src/protocol/searchS
 /** Settings entered as text: strategy parameters, sampling settings, and search settings. */
 export type SettingGroup = 'params' | 'sampling' | 'search';
 
-/** Texts of the settings that were changed, which may be invalid. */
+/** Text of the changed settings, which may be invalid. */
 export type SettingTexts = Readonly<Record<SettingGroup, Readonly<Record<string, string>>>>;
 
 export const noTexts: SettingTexts = { params: {}, sampling: {}, search: {} };
 
-/** Returns the settings that a draft has. */
+/** Returns the settings in a draft. */
 export function givenSettings(draft: SearchDraft, group: SettingGroup): Record<string, unknown> {
 	const { seed, concurrency } = draft;
 	return group === 'search' ? { seed, concurrency } : { ...draft[group] };
 }
 
-/** Returns the settings as entered; empty text stands for the default. */
+/** Returns the settings as entered; empty text means the default. */
 export function enteredSettings(draft: SearchDraft, texts: SettingTexts, group: SettingGroup): Record<string, unknown> {
 	const settings = givenSettings(draft, group);
 	for (const [name, text] of Object.entries(texts[group])) {
@@ -39,7 +39,7 @@ export function enteredParams(strategy: AnyStrategy, draft: SearchDraft, texts: 
 	}
 }
 
-/** Returns what is wrong with the settings; null if nothing is. */
+/** Returns why the settings are invalid; null if they are valid. */
 export function settingFault(strategy: AnyStrategy, draft: SearchDraft, texts: SettingTexts): string | null {
 	const of = (group: SettingGroup) => enteredSettings(draft, texts, group);
 	try {

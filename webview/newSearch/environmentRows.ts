@@ -15,7 +15,7 @@ export class EnvironmentRows extends Disposable {
 	#offered: OfferedRows | null = null;
 	#failure: string | null = null;
 
-	/** @param changed called when the rows have been read, or cannot be read */
+	/** @param changed called when the rows have been read or reading has failed */
 	constructor(host: Host, changed: () => void) {
 		super();
 		this.#host = host;
@@ -23,17 +23,20 @@ export class EnvironmentRows extends Disposable {
 		this.register({ dispose: () => this.#asked?.abort() });
 	}
 
-	/** null until they have been read. */
+	/** null until the rows have been read. */
 	get offered(): OfferedRows | null {
 		return this.#offered;
 	}
 
-	/** Why they could not be read. */
+	/** Why the rows could not be read. */
 	get failure(): string | null {
 		return this.#failure;
 	}
 
-	/** Reads the rows of another environment, or of the same one for another policy. Limits do not change them. */
+	/**
+	 * Reads the rows of an environment for a policy, unless they have already been read. Changed limits do not require
+	 * a new read.
+	 */
 	read(environment: SearchEnvironment | null, policy: PolicySpec | undefined): void {
 		const key = environment === null ? '' : JSON.stringify([environmentKey(environment), policy]);
 		if (key === this.#key) return;

@@ -8,7 +8,7 @@ import type { NewSearchModel } from './newSearchModel.ts';
 
 const none = 'none';
 const server = 'server';
-/** Maximum length of a row's columns as they are shown. */
+/** Maximum length of a row's columns in the form. */
 const longestColumns = 1000;
 
 /** Chooses the environment in which episodes are played, if any. */

@@ -3,7 +3,7 @@ import type { PolicyFacts, SearchDraft } from '../../src/protocol/newSearchMessa
 
 export interface UseRequest {
 	readonly strategy: string;
-	/** All parameters of the strategy, and whether the number of simulations is one that was entered. */
+	/** All parameters of the strategy, and whether the user entered the number of simulations. */
 	readonly params: Readonly<Record<string, unknown>>;
 	readonly entered: boolean;
 	readonly split: NonNullable<SearchDraft['split']>;

@@ -81,7 +81,7 @@ export class NewSearchModel extends Disposable {
 		return this.#draft;
 	}
 
-	/** null until they have been read. */
+	/** null until the facts have been read. */
 	get facts(): PolicyFacts | null {
 		return this.#facts;
 	}
@@ -110,7 +110,10 @@ export class NewSearchModel extends Disposable {
 		return policyChoices(this.#contents, this.#draft.policy);
 	}
 
-	/** The environment in which episodes are played: the chosen one, or else the one that the policy was trained in. */
+	/**
+	 * The environment in which episodes are played: the selected one, or by default the one that the policy was trained
+	 * in.
+	 */
 	get environment(): SearchEnvironment | null {
 		const { environment } = this.#draft;
 		return environment === undefined ? (this.#facts?.environment?.spec ?? null) : environment;
@@ -203,7 +206,7 @@ export class NewSearchModel extends Disposable {
 		this.#changed.fire();
 	}
 
-	/** Chooses an environment, or none. The problem and the scorer of another one do not fit. */
+	/** Selects an environment, or none. Discards the problem and the scorer, which belong to the previous one. */
 	setEnvironment(environment: SearchEnvironment | null): void {
 		this.#draft = { ...without(this.#draft, 'problem', 'params', 'guide', 'judge'), environment };
 		this.#texts = { ...this.#texts, params: {} };
@@ -353,7 +356,7 @@ export class NewSearchModel extends Disposable {
 		else this.#changed.fire();
 	}
 
-	/** Drops what the last search over answers has left and a search over episodes cannot use. */
+	/** Discards settings from an earlier search for an answer that a search over episodes cannot use. */
 	#playEpisodes(): void {
 		if (this.#draft.environment === undefined && this.#draft.guide?.use !== environmentScorer.spec.use) {
 			this.#draft = without(this.#draft, 'params', 'guide', 'judge');
@@ -370,7 +373,7 @@ export class NewSearchModel extends Disposable {
 		this.rows.read(this.environment, this.#draft.policy);
 	}
 
-	/** Selects the first row, if none is. */
+	/** Selects the first row if none is selected. */
 	#rowsRead(): void {
 		const [first] = this.rows.offered?.rows ?? [];
 		if (this.environment !== null && this.#draft.problem === undefined && first !== undefined) {

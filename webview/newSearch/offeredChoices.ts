@@ -18,7 +18,10 @@ export function policyChoices(contents: Contents, policy: PolicySpec | undefined
 	return [...listed, { group: 'Other', label: nameOfPolicy(policy), detail: '', spec: policy }];
 }
 
-/** Returns the environments to choose from: that of the policy's run, those of the workspace, and one that is not listed. */
+/**
+ * Returns the environments to choose from: the one in which the policy was trained, those in the workspace, and the
+ * selected one if it is neither.
+ */
 export function environmentChoices(
 	contents: Contents,
 	facts: PolicyFacts | null,

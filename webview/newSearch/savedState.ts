@@ -10,7 +10,7 @@ export const savedStateSchema = v.object({
 	search: v.record(v.string(), v.string()),
 	/** Text of a custom budget; null if the budget was chosen from the list. */
 	budget: v.nullable(v.string()),
-	/** Text of the turn limit that was entered; null for the environment's. */
+	/** Turn limit as entered; null for the environment's limit. */
 	turns: v.optional(v.nullable(v.string()), null),
 	more: v.boolean(),
 });

@@ -12,11 +12,11 @@ export const environmentScorer: OfferedScorer = {
 	...{ steps: false, oracle: false },
 };
 
-/** Scorers that read the text of a completion as it was generated, which an episode's text is not. */
+/** Scorers that require a completion's text exactly as generated, which an episode cannot provide. */
 const textScorers: readonly ScorerSpec['use'][] = ['value', 'process', 'reward-model', 'process-reward'];
 
 export interface ScorerContext {
-	/** What the strategy needs a scorer for; undefined if it needs none. */
+	/** What the strategy uses a scorer for; undefined if it does not need one. */
 	readonly scope: ScorerScope | undefined;
 	/** Whether episodes are played. */
 	readonly played: boolean;
@@ -38,7 +38,7 @@ export function fittingScorers(
 	});
 }
 
-/** Returns the chosen scorer, or the usual one; null if the strategy needs none or none fits. */
+/** Returns the selected scorer, or a default; null if the strategy does not need one or none is suitable. */
 export function selectedScorer(
 	scorers: readonly OfferedScorer[],
 	{ scope, played, draft: { guide } }: ScorerContext,

@@ -32,7 +32,8 @@ function of(group: SettingGroup, name: string, description: string, standard: st
 }
 
 /**
- * Parameters of the selected strategy and sampling settings. An empty field stands for the default, which it displays.
+ * Parameters of the selected strategy and sampling settings. An empty field means the default, which it shows as a
+ * placeholder.
  */
 export class SettingsGrid {
 	readonly element = element('div', { class: 'settings' });

@@ -46,7 +46,7 @@ export class RunsChooser {
 		const key = JSON.stringify([runs, chosen]);
 		if (key === this.#key) return;
 		this.#key = key;
-		// Preserve the focus on a checkbox during progress updates.
+		// Preserve focus on a checkbox during progress updates.
 		const focused = (document.activeElement as HTMLElement | null)?.dataset.run;
 		fill(this.#list, ...runs.map((run) => this.#run(run)));
 		if (focused !== undefined) {

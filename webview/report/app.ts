@@ -18,7 +18,7 @@ interface Shown {
 }
 
 /**
- * Report view. Checks what citations state against the data, and shows the result at each citation and in the header.
+ * Report view. Checks the citations against the data, and shows the result at each citation and in the header.
  */
 export class App extends Disposable {
 	readonly #model: ReportModel;

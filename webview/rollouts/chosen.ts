@@ -30,7 +30,7 @@ export class Chosen {
 		return this.#places.has(placeKey(place));
 	}
 
-	/** Returns the selection with a place added or, if it is already selected, removed. */
+	/** Returns the selection with a completion added or, if it is already selected, removed. */
 	toggled(place: Place): Chosen {
 		const places = new Map(this.#places);
 		const key = placeKey(place);

@@ -43,7 +43,7 @@ export class FilterBar extends Disposable {
 	readonly #more = element('div', { class: 'filter-more' });
 	readonly #result = element('span', { class: 'filter-result', role: 'status' });
 	#timer: ReturnType<typeof setTimeout> | undefined;
-	/** What was typed and is not in the model's filters yet. */
+	/** Typed values that the model's filters do not contain yet. */
 	#typed: Partial<Filters> = {};
 
 	constructor(model: RolloutsModel) {
@@ -164,7 +164,7 @@ export class FilterBar extends Disposable {
 
 	update(): void {
 		const { filters, groups, step, stepContent, searching, found, searchFailure } = this.#model;
-		// A redraw must not take back what is being typed.
+		// A redraw must not overwrite text that the user is typing.
 		if (this.#typed.text === undefined) this.#search.setValue(filters.text);
 		this.#advantage.setValue(filters.advantage);
 		this.#correctness.setValue(filters.correctness);
@@ -196,7 +196,7 @@ export class FilterBar extends Disposable {
 		setText(this.#result, parts.join(' · '));
 	}
 
-	/** Discards what is being typed. */
+	/** Discards typed values that have not been applied. */
 	#forgetTyping(): void {
 		clearTimeout(this.#timer);
 		this.#typed = {};

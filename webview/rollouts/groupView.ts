@@ -321,7 +321,7 @@ export class GroupView extends Disposable {
 		this.#offerTokens();
 		this.#legend.update([]);
 		this.select(focused);
-		// Keep the focus on the fold button after a key press.
+		// Keep focus on the fold button after a key press.
 		if (focused && onFold) this.#strip.element.querySelector<HTMLElement>('.card.selected .fold')?.focus();
 	}
 

@@ -294,7 +294,7 @@ export class RolloutsModel extends RolloutsState {
 		}
 		this.index = this.#wanted ?? this.index;
 		this.#wanted = null;
-		// Show a completion named by a link or the saved state even if it is folded.
+		// Show a completion that a link or the saved state refers to, even if it is folded.
 		const fold = foldOf(this.folds(), this.index);
 		if (fold && fold.rollout.index !== this.index) this.expanded = new Set([...this.expanded, fold.rollout.index]);
 		if (!this.rows().some((row) => row.index === this.index)) this.index = this.rows()[0]?.index ?? null;

@@ -138,7 +138,7 @@ export class RolloutsState extends Disposable {
 		return status === 'running' || status === 'starting' || status === 'paused';
 	}
 
-	/** Returns the place of a completion, by default the current one. */
+	/** Returns the location of a completion, by default the current one. */
 	place(index: number | null = this.index): Place | null {
 		const { split, step, group } = this;
 		return step === null || group === null || index === null ? null : { split, step, group, index };

@@ -24,7 +24,7 @@ const written = v.pipe(
 	v.transform((name) => name.replace('behaviour', 'behavior')),
 );
 
-/** State preserved when the window reloads: place, settings, and unsent or generated text. */
+/** State preserved when the window reloads: location, settings, and unsent or generated text. */
 export const savedStateSchema = v.object({
 	runFolder: v.pipe(v.string(), v.minLength(1)),
 	step: v.nullable(v.number()),
@@ -48,5 +48,5 @@ export const savedStateSchema = v.object({
 	continued: v.fallback(keptContinuationsSchema, { drafts: [], made: [] }),
 });
 export type SavedState = v.InferOutput<typeof savedStateSchema>;
-/** Place and settings. */
+/** Location and settings. */
 export type KeptView = Omit<SavedState, 'continued'>;

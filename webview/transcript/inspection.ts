@@ -30,11 +30,11 @@ export interface Inspection {
 	readonly calls: number;
 	/** Returns the messages with results of a call. */
 	results(message: number, call: number): readonly number[];
-	/** Returns the message with the call that a message answers, or null. */
+	/** Returns the message with the call that a result belongs to, or null. */
 	callOf(result: number): number | null;
 }
 
-/** Inspects a conversation that was read completely. */
+/** Inspects a fully loaded conversation. */
 export function inspectWhole(transcript: Transcript): Inspection {
 	const findings = checkTranscript(transcript);
 	const points = contextPoints(transcript);
@@ -56,7 +56,7 @@ export function inspectWhole(transcript: Transcript): Inspection {
 	};
 }
 
-/** Returns what the panel found in a conversation that is read by lines. */
+/** Returns the panel's findings for a conversation that is loaded line by line. */
 export function inspectedLines({ links, ...found }: LongInspection): Inspection {
 	return { ...found, findingsAt: byMessage(found.findings), ...linksIn(links) };
 }
@@ -73,11 +73,13 @@ function byMessage(findings: readonly ShownFinding[]): ReadonlyMap<number, reado
 	return found;
 }
 
-/** Looks links up in a list of message, call and result, in order of messages. There can be hundreds of thousands. */
+/**
+ * Looks up links in a list of (message, call, result) triples, sorted by message. There can be hundreds of thousands.
+ */
 function linksIn(links: Int32Array): Pick<Inspection, 'results' | 'callOf'> {
 	const count = Math.floor(links.length / 3);
 	const field = (link: number, part: 0 | 1 | 2) => links[3 * link + part] as number;
-	/** The links in order of results, once they are needed. */
+	/** The links sorted by result, computed on first use. */
 	let byResult: Int32Array | null = null;
 	const firstAt = (atLeast: number, key: (i: number) => number): number => {
 		let [low, high] = [0, count];

@@ -2,7 +2,7 @@ import type { TranscriptMessage } from '../../src/core/transcript/transcript.ts'
 import type { LineStore, StoredLine } from './lineStore.ts';
 
 /**
- * Messages of a text that is read by lines. Until the text has been inspected, each line counts as one message.
+ * Messages of a text that is loaded line by line. Until the text has been inspected, each line counts as one message.
  */
 export class LineMessages {
 	readonly #lines: LineStore;
@@ -10,7 +10,7 @@ export class LineMessages {
 	readonly #lineOf: Int32Array | null;
 	readonly count: number;
 
-	/** @param inspected messages that were counted, and the number of lines in which they were found */
+	/** @param inspected messages and lines of the text at its last inspection; null before the first one */
 	constructor(
 		lines: LineStore,
 		inspected: { readonly lineOf: Int32Array | null; readonly messages: number; readonly lines: number } | null,
@@ -38,7 +38,7 @@ export class LineMessages {
 		return this.#lineOf === null ? { from, end } : { from: this.first(from), end: this.first(end) };
 	}
 
-	/** Returns the first message that is in a line or after it. */
+	/** Returns the first message in or after a line. */
 	first(line: number): number {
 		const map = this.#lineOf;
 		if (map === null) return line;
@@ -57,7 +57,7 @@ export class LineMessages {
 	}
 }
 
-/** Lines that were appended after the inspection count as one message each. */
+/** Lines appended after the inspection count as one message each. */
 function extended(lineOf: Int32Array, lines: number, appended: number): Int32Array {
 	if (appended === 0) return lineOf;
 	const all = new Int32Array(lineOf.length + appended);
@@ -74,7 +74,7 @@ function unreadable({ text, fault, number }: StoredLine): Omit<TranscriptMessage
 	};
 }
 
-/** Returns the messages of a line as one, until it is known which message is which. */
+/** Merges the messages of a line into one, because message numbers are unknown until the text has been inspected. */
 function joined({ messages, number }: StoredLine): Omit<TranscriptMessage, 'index'> {
 	const [first] = messages as [StoredLine['messages'][number]];
 	return {

@@ -6,7 +6,7 @@ export interface LoadedLines {
 	readonly open: boolean;
 }
 
-/** A line with its text, which is shown if it contains no message. */
+/** A line with its text, which is shown if the line contains no message. */
 export interface StoredLine extends MessageLine {
 	readonly text: string;
 	/** 1-based number in the file. */
@@ -17,7 +17,7 @@ export interface StoredLine extends MessageLine {
 const blockLines = 64;
 /** Maximum number of UTF-16 code units to keep. */
 const keptCharacters = 24 << 20;
-/** Maximum number of blocks that wait. When the user scrolls quickly, earlier ones are no longer shown. */
+/** Maximum number of blocks waiting to be loaded. When the user scrolls quickly, older blocks are no longer visible. */
 const maxWaiting = 4;
 
 interface Block {
@@ -31,7 +31,7 @@ export interface LineStoreEvents {
 	failed(error: unknown): void;
 }
 
-/** Lines of a long text. Loads those that are asked for, and keeps the ones that were used last. Pure apart from `load`. */
+/** Lines of a long text. Loads lines on demand, and keeps the most recently used ones. Pure apart from `load`. */
 export class LineStore {
 	readonly #load: (from: number, count: number) => Promise<LoadedLines>;
 	readonly #events: LineStoreEvents;
@@ -40,7 +40,7 @@ export class LineStore {
 	#loading = false;
 	#closed = false;
 	#characters = 0;
-	/** Changes when the text has grown, so that lines requested before are requested again. */
+	/** Changes when the text grows, so that pending lines are requested again. */
 	#generation = 0;
 	count: number;
 
@@ -50,7 +50,7 @@ export class LineStore {
 		this.#events = events;
 	}
 
-	/** Returns a line, or null if it is not loaded; then it is loaded. */
+	/** Returns a line. If it is not loaded, starts loading it and returns null. */
 	get(line: number): StoredLine | null {
 		const at = Math.floor(line / blockLines);
 		const block = this.#blocks.get(at);
@@ -68,7 +68,7 @@ export class LineStore {
 		return null;
 	}
 
-	/** Loads the next block before the user has scrolled to it, after everything that is shown. */
+	/** Prefetches the block that the user is likely to scroll to next. Visible lines are loaded first. */
 	#loadAhead(line: number, at: number): void {
 		const next = line - at * blockLines < blockLines / 2 ? at - 1 : at + 1;
 		if (next < 0 || next * blockLines >= this.count || this.#blocks.has(next) || this.#waiting.includes(next)) return;
@@ -76,7 +76,7 @@ export class LineStore {
 		if (!this.#loading) void this.#pump();
 	}
 
-	/** Takes over lines that were appended. The last line can have changed. */
+	/** Registers appended lines. The last line may have changed as well. */
 	grow(count: number): void {
 		this.#drop(Math.floor((this.count - 1) / blockLines));
 		this.count = count;
@@ -97,7 +97,7 @@ export class LineStore {
 				try {
 					await this.#fill(at);
 				} catch (error) {
-					// The text has grown since the request, which was therefore refused.
+					// The request was rejected because the text has grown in the meantime.
 					if (generation === this.#generation || this.#closed) throw error;
 					this.#waiting.push(at);
 				}
@@ -118,7 +118,7 @@ export class LineStore {
 			const { lines, numbers, open } = await this.#load(from, end - from);
 			if (this.#closed || lines.length === 0) return;
 			if (generation !== this.#generation) {
-				// The last line can have changed.
+				// The last line may have changed.
 				this.#waiting.push(at);
 				return;
 			}

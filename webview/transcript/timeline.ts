@@ -11,7 +11,7 @@ export class Timeline extends Disposable {
 	readonly #model: TranscriptModel;
 	readonly #list: VirtualList;
 	readonly #cards = new Map<number, MessageCard>();
-	/** Messages that are shown but not loaded. */
+	/** Messages that are visible but not loaded yet. */
 	readonly #pending = new Set<number>();
 	/** Message to focus once it is loaded. */
 	#wanted: number | null = null;
@@ -55,7 +55,7 @@ export class Timeline extends Disposable {
 		this.#list.element.scrollTop = scrollTop;
 	}
 
-	/** Draws the visible messages again, after their findings or links changed. */
+	/** Redraws the visible messages after their findings or links have changed. */
 	redraw(): void {
 		const focused = [...this.#cards].find(([, card]) => card.element.contains(document.activeElement))?.[0];
 		this.#drop();
@@ -114,7 +114,7 @@ export class Timeline extends Disposable {
 		return card.element;
 	}
 
-	/** Replaces the placeholders of messages that have been loaded. */
+	/** Replaces the placeholders of loaded messages. */
 	#loaded(from: number, end: number): void {
 		const ready = [...this.#pending].filter((index) => index >= from && index < end);
 		for (const index of ready) this.#pending.delete(index);
@@ -131,7 +131,7 @@ export class Timeline extends Disposable {
 		this.#pending.clear();
 	}
 
-	/** With the focus on a message header, Up and Down move, Right expands, and Left collapses. */
+	/** When a message header has focus, Up and Down move, Right expands, and Left collapses. */
 	#onKey(event: KeyboardEvent): void {
 		const target = event.target as HTMLElement;
 		if (event.ctrlKey || event.altKey || event.metaKey) return;

@@ -19,7 +19,7 @@ import { LineMessages } from './lineMessages.ts';
 import { LineStore, type LoadedLines } from './lineStore.ts';
 import type { SavedState } from './savedState.ts';
 
-/** The panel as seen by the model. */
+/** Panel interface used by the model. */
 export interface TranscriptHost {
 	post(command: TranscriptCommand): void;
 	loadText(version: number, from: number): Promise<{ text: string; next: number | null }>;
@@ -41,12 +41,12 @@ export class TranscriptModel extends Disposable {
 	readonly onChange = this.#changed.event;
 	#saved: SavedState | undefined;
 	#version = -1;
-	/** Lines of a text that is read by lines. */
+	/** Lines of a text that is loaded line by line; null for any other text. */
 	#store: LineStore | null = null;
 	#lines: LineMessages | null = null;
 	#found: LongInspection | null = null;
 	readonly #loaded = this.register(new Emitter<{ readonly from: number; readonly end: number }>());
-	/** Fires with the range of messages that were loaded. */
+	/** Fires with the range of messages that have been loaded. */
 	readonly onLoaded = this.#loaded.event;
 	place: TranscriptPlace | null = null;
 	label = '';
@@ -56,9 +56,9 @@ export class TranscriptModel extends Disposable {
 	failure: { readonly message: string; readonly action: string | null } | null = null;
 	file: TranscriptFile | null = null;
 	conversation = 0;
-	/** Null while a text that is read by lines is being checked. */
+	/** null while a text that is loaded line by line is being checked. */
 	inspection: Inspection | null = null;
-	/** Why a text that is read by lines could not be checked. */
+	/** Why a text that is loaded line by line could not be checked. */
 	checkFailure: string | null = null;
 	readonly open = new Set<number>();
 	selected = 0;
@@ -91,7 +91,7 @@ export class TranscriptModel extends Disposable {
 		return this.#lines !== null && this.inspection === null && this.checkFailure === null;
 	}
 
-	/** Returns a message; null if it is being loaded, or does not exist. */
+	/** Returns a message, or null if it is still loading or does not exist. */
 	message(index: number): TranscriptMessage | null {
 		if (index < 0 || index >= this.count) return null;
 		return this.#lines === null ? (this.#transcript?.messages[index] ?? null) : this.#lines.at(index);
@@ -166,7 +166,7 @@ export class TranscriptModel extends Disposable {
 			this.#tell('source', 'inspected');
 			return;
 		}
-		// A message can have another number now that it is known which lines are messages.
+		// Message numbers can change now that it is known which lines are messages.
 		const now = (index: number): number => lines.first(before.lineOf(index));
 		const open = [...this.open].map(now);
 		this.open.clear();

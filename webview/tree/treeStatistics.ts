@@ -6,7 +6,7 @@ export interface TreeStatistics {
 	/** Maximum depth along first parents. */
 	readonly depth: number;
 	readonly leaves: number;
-	/** Number of generated tokens, as far as the log records them. */
+	/** Total number of generated tokens of the nodes that record one. */
 	readonly tokens: number;
 	/** Total visits of the roots. */
 	readonly simulations: number;

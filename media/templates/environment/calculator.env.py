@@ -13,7 +13,7 @@ OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mu
 
 
 def evaluate(expression):
-    """Computes an expression of integers. Never use eval for text that a model wrote."""
+    """Evaluates an integer expression. Never use eval on model-written text."""
     if len(expression) > 200:
         raise ValueError("The expression is too long.")
 
@@ -30,7 +30,7 @@ def evaluate(expression):
 
 
 class __CLASS__:
-    # Smallest and largest reward; verification reports values outside of it.
+    # Smallest and largest reward; verification reports values outside this range.
     reward_range = (0, 1)
 
     def reset(self, expression: str, **row) -> str | None:
@@ -62,7 +62,7 @@ class __CLASS__:
         Returns:
             A confirmation.
         """
-        # The message of an exception is the tool's answer, so the model can react to it.
+        # The exception message becomes the tool's answer, so the model can react to it.
         if self.done:
             raise ValueError("An answer has already been submitted.")
         self.answer = int(answer)

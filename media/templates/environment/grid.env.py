@@ -1,5 +1,5 @@
 # @dataset __NAME__.rows.jsonl
-"""A grid world: find the way to the goal. A shorter way earns more, so the reward is not only 0 or 1.
+"""A grid world: find the way to the goal. A shorter path earns more, so rewards between 0 and 1 occur as well.
 
 An environment is a class. Trainers create instances without arguments, call reset with the columns of a dataset row,
 offer all other public methods to the model as tools, and call get_reward when the episode is over. The same file works
@@ -12,7 +12,7 @@ STEPS = {"up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}
 
 
 class __CLASS__:
-    # Smallest and largest reward; verification reports values outside of it.
+    # Smallest and largest reward; verification reports values outside this range.
     reward_range = (0, 1)
 
     def reset(self, grid: list[str], shortest: int, **row) -> str | None:
@@ -34,7 +34,7 @@ class __CLASS__:
         Returns:
             What happened.
         """
-        # The message of an exception is the tool's answer, so the model can react to it.
+        # The exception message becomes the tool's answer, so the model can react to it.
         if self.done:
             raise ValueError("You have arrived.")
         if direction not in STEPS:

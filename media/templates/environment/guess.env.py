@@ -8,7 +8,7 @@ with TRL: GRPOTrainer(..., environment_factory=__CLASS__).
 
 
 class __CLASS__:
-    # Smallest and largest reward; verification reports values outside of it.
+    # Smallest and largest reward; verification reports values outside this range.
     reward_range = (0, 1)
 
     def reset(self, number: int, high: int = 100, guesses: int = 7, **row) -> str | None:
@@ -30,7 +30,7 @@ class __CLASS__:
         Returns:
             Whether the number is higher or lower than your guess.
         """
-        # The message of an exception is the tool's answer, so the model can react to it.
+        # The exception message becomes the tool's answer, so the model can react to it.
         if self.done:
             raise ValueError("The game is over.")
         number = int(number)

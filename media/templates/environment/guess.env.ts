@@ -2,10 +2,10 @@
 // Number guessing with hints: seven guesses are enough for 1 to 100, but only for a model that halves the range.
 //
 // An environment is an exported class. Trainers create instances without arguments, call reset with the columns of a
-// dataset row, offer all other public methods to the model as tools, and call getReward when the episode is over. Types
-// and comments of a tool are its description for the model.
+// dataset row, offer all other public methods to the model as tools, and call getReward when the episode is over. A
+// tool's types and comments describe it to the model.
 
-/** TypeScript has no integers; a type with this name is one in the tool's schema. */
+/** TypeScript has no integer type; a type with this name becomes an integer in the tool's schema. */
 type integer = number;
 
 interface Row {
@@ -15,7 +15,7 @@ interface Row {
 }
 
 export class __CLASS__ {
-	/** Smallest and largest reward; verification reports values outside of it. */
+	/** Smallest and largest reward; verification reports values outside this range. */
 	static readonly rewardRange = [0, 1];
 
 	private number = 0;
@@ -40,7 +40,7 @@ export class __CLASS__ {
 	 * @returns Whether the number is higher or lower than your guess.
 	 */
 	guess(number: integer): string {
-		// The message of an error is the tool's answer, so the model can react to it.
+		// The error message becomes the tool's answer, so the model can react to it.
 		if (this.done) throw new Error('The game is over.');
 		this.left -= 1;
 		this.won = number === this.number;

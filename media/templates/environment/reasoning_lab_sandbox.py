@@ -1,7 +1,7 @@
-"""Runs code that a model wrote in Reasoning Lab's sandbox: no network, no files, limited time, memory and processes.
+"""Runs model-written code in Reasoning Lab's sandbox: no network, no files, limited time, memory and processes.
 
-The sandbox is the program `reasoning-lab sandbox-run`. Reasoning Lab tells environments where it is; other programs, such
-as a script with TRL, need the command reasoning-lab on their PATH. If there is no sandbox, nothing is run.
+The sandbox is the program `reasoning-lab sandbox-run`. Reasoning Lab tells environments where to find it; other
+programs, such as a TRL script, need the reasoning-lab command on their PATH. Without a sandbox, nothing is run.
 """
 
 import atexit
@@ -24,7 +24,7 @@ def check():
 
 
 def run(program, args, files, stdin="", seconds=5.0, memory_mb=256):
-    """Runs a program in a new sandbox and waits for its end.
+    """Runs a program in a new sandbox and waits for it to end.
 
     `program` is "python" or "node". `files` are text files in its working directory, by name; it cannot change them.
     Returns {"end", "status", "stdout", "stderr"}: `end` is "exited", "signal", or the limit that was exceeded ("wall",
@@ -51,8 +51,8 @@ def _command():
     found = shutil.which("reasoning-lab")
     if found is None:
         raise SandboxError(
-            "Code that a model wrote is not run without a sandbox, and the command reasoning-lab was not found. "
-            "Install it, and add it to the PATH."
+            "Model-written code requires a sandbox, but the reasoning-lab command was not found. "
+            "Install it and add it to your PATH."
         )
     return [found]
 
@@ -66,7 +66,7 @@ class _Server:
 
     def ask(self, request):
         with self._lock:
-            # A fork has its parent's process, whose pipes it must not use.
+            # A fork inherits its parent's server process, whose pipes it must not use.
             if self._process is None or self._owner != os.getpid() or self._process.poll() is not None:
                 self._start()
             try:
@@ -82,7 +82,7 @@ class _Server:
             )
 
     def _start(self):
-        # If the editor's own program is Node, this runs it as Node.
+        # If Node is the editor's own executable, this makes it run as Node.
         environment = {**os.environ, "ELECTRON_RUN_AS_NODE": "1"}
         self._owner = os.getpid()
         self._process = subprocess.Popen(

@@ -1,8 +1,8 @@
 # @dataset __NAME__.rows.jsonl
 """Code repair: a function has a bug, and the model fixes it with the help of tests.
 
-The model's code runs in Reasoning Lab's sandbox, through the module next to this file. Never run code that a model wrote
-in the trainer's own process.
+The model's code runs in Reasoning Lab's sandbox, through the module next to this file. Never run model-written code in
+the trainer's own process.
 
 An environment is a class. Trainers create instances without arguments, call reset with the columns of a dataset row,
 offer all other public methods to the model as tools, and call get_reward when the episode is over. The same file works
@@ -14,8 +14,8 @@ import json
 
 import reasoning_lab_sandbox as sandbox
 
-# Calls the function with each list of arguments and prints the results. What is expected never enters the sandbox, so
-# the code cannot pass by looking it up, by printing, or by ending the process.
+# Calls the function with each list of arguments and prints the results. The expected results never enter the sandbox,
+# so the code cannot pass by looking them up, by printing, or by ending the process.
 RUNNER = """
 import json
 import solution
@@ -32,7 +32,7 @@ print(json.dumps([result(arguments) for arguments in json.load(open("calls.json"
 
 
 class __CLASS__:
-    # Smallest and largest reward; verification reports values outside of it.
+    # Smallest and largest reward; verification reports values outside this range.
     reward_range = (0, 1)
 
     def reset(self, task: str, code: str, examples: list, hidden: list, **row) -> str | None:
@@ -57,7 +57,7 @@ class __CLASS__:
         Returns:
             A confirmation.
         """
-        # The message of an exception is the tool's answer, so the model can react to it.
+        # The exception message becomes the tool's answer, so the model can react to it.
         if len(str(code)) > 10_000:
             raise ValueError("The program is too long.")
         try:
@@ -89,7 +89,7 @@ class __CLASS__:
         return f"{passed} {failures[0]}" if failures else passed
 
     def get_reward(self) -> float:
-        # The tests that count are others than those whose results the model has seen.
+        # The reward uses hidden tests, whose results the model has not seen.
         if self.code == self._original:
             return 0.0
         results = self._results([arguments for arguments, _ in self._hidden])

@@ -15,7 +15,7 @@ MAX_STEPS = 10_000_000
 
 
 class __CLASS__:
-    # Smallest and largest reward; verification reports values outside of it.
+    # Smallest and largest reward; verification reports values outside this range.
     reward_range = (0, 1)
 
     def reset(self, tables: str, question: str, answer: str, **row) -> str | None:
@@ -38,15 +38,15 @@ class __CLASS__:
         Returns:
             The names of the columns, then up to 20 rows.
         """
-        # The message of an exception is the tool's answer, so the model can react to it.
+        # The exception message becomes the tool's answer, so the model can react to it.
         if self.done:
             raise ValueError("An answer has already been submitted.")
         # SELECT can neither write files nor attach other databases. The model's query is all that runs here: never
-        # paste text that a model wrote into a statement of your own.
+        # paste model-written text into your own statements.
         if not re.match(r"\s*(select|with)\b", str(sql), re.IGNORECASE):
             raise ValueError("Only SELECT is allowed.")
         self.queries += 1
-        # Each query gets a separate database, so nothing that it does affects the next one.
+        # Each query gets a separate database, so it cannot affect the next one.
         database = sqlite3.connect(":memory:")
         try:
             database.executescript(self._tables)

@@ -2,8 +2,8 @@
 // A question about a database: the model explores it with SQL, then answers.
 //
 // An environment is an exported class. Trainers create instances without arguments, call reset with the columns of a
-// dataset row, offer all other public methods to the model as tools, and call getReward when the episode is over. Types
-// and comments of a tool are its description for the model.
+// dataset row, offer all other public methods to the model as tools, and call getReward when the episode is over. A
+// tool's types and comments describe it to the model.
 import { DatabaseSync } from 'node:sqlite';
 
 interface Row {
@@ -16,7 +16,7 @@ interface Row {
 const maxRows = 20;
 
 export class __CLASS__ {
-	/** Smallest and largest reward; verification reports values outside of it. */
+	/** Smallest and largest reward; verification reports values outside this range. */
 	static readonly rewardRange = [0, 1];
 
 	private tables = '';
@@ -43,14 +43,14 @@ export class __CLASS__ {
 	 * @returns The names of the columns, then up to 20 rows.
 	 */
 	query(sql: string): string {
-		// The message of an error is the tool's answer, so the model can react to it.
+		// The error message becomes the tool's answer, so the model can react to it.
 		if (this.done) throw new Error('An answer has already been submitted.');
-		// SELECT can neither write files nor attach other databases. Queries that can run forever are refused as well, because
-		// Node cannot interrupt them; others are limited by the time for a turn.
+		// SELECT can neither write files nor attach other databases. Queries that could run forever are rejected as
+		// well, because Node cannot interrupt them; others are subject to the turn's time limit.
 		if (!/^\s*(?:select|with)\b/i.test(sql)) throw new Error('Only SELECT is allowed.');
 		if (/\brecursive\b/i.test(sql)) throw new Error('Recursive queries are not allowed.');
 		this.queries += 1;
-		// Each query gets a separate database, so nothing that it does affects the next one.
+		// Each query gets a separate database, so it cannot affect the next one.
 		const database = new DatabaseSync(':memory:');
 		try {
 			database.exec(this.tables);

@@ -8,7 +8,7 @@ with TRL: GRPOTrainer(..., environment_factory=__CLASS__).
 
 
 class __CLASS__:
-    # Smallest and largest reward; verification reports values outside of it.
+    # Smallest and largest reward; verification reports values outside this range.
     reward_range = (0, 1)
 
     def reset(self, word: str, mistakes: int = 6, **row) -> str | None:
@@ -33,7 +33,7 @@ class __CLASS__:
         Returns:
             The word with all letters that are known.
         """
-        # The message of an exception is the tool's answer, so the model can react to it.
+        # The exception message becomes the tool's answer, so the model can react to it.
         if self.done:
             raise ValueError("The game is over.")
         letter = str(letter).lower()

@@ -5,7 +5,7 @@ import re
 
 
 class Calculator:
-    # Smallest and largest reward; verification reports values outside of it.
+    # Smallest and largest reward; verification reports values outside this range.
     reward_range = (0, 1)
 
     def reset(self, expression: str, **row) -> str | None:

@@ -3,7 +3,7 @@
 
 
 class Guess:
-    # Smallest and largest reward; verification reports values outside of it.
+    # Smallest and largest reward; verification reports values outside this range.
     reward_range = (0, 1)
 
     def reset(self, number: int, **row) -> str | None:

@@ -6,7 +6,7 @@ export interface ActionConfirmation {
 	readonly message: string;
 }
 
-/** A tool in package.json, as far as a confirmation needs it. */
+/** The parts of a tool in package.json that a confirmation needs. */
 export interface ConfirmedTool {
 	/** Name on the MCP server. */
 	readonly name: string;
@@ -19,10 +19,10 @@ export interface ConfirmedTool {
 
 type Arguments = Readonly<Record<string, unknown>>;
 
-/** Longer arguments are cut, with the number of characters left out. */
+/** Longer arguments are truncated, followed by the number of omitted characters. */
 const maxArgumentCharacters = 2000;
 
-/** Returns what each action does with its arguments, which are as the model wrote them and can have any type. */
+/** Describes the effect of each action. Arguments come from the model unchecked and can have any type. */
 const effects: Readonly<Record<string, (given: Arguments) => string>> = {
 	verify_reward: ({ file, on, rows, run }) =>
 		`Runs the code of the reward file ${code(file)}, with your permissions, on at most ${code(rows)} rows: ${on === 'rollouts' ? `recorded rollouts of the run ${code(run)}` : code(on)}.`,
@@ -33,7 +33,7 @@ const effects: Readonly<Record<string, (given: Arguments) => string>> = {
 	start_run: ({ recipe, seed, set }) =>
 		`Starts a training run from the recipe ${code(recipe)}${seed === undefined ? '' : `, with seed ${code(seed)}`}${
 			Array.isArray(set) && set.length > 0 ? `, with ${set.map(code).join(', ')}` : ''
-		}. Uses the device and disk space, and runs the code that the recipe names, with your permissions.`,
+		}. Uses the device and disk space, and runs the code specified by the recipe, with your permissions.`,
 	pause_run: ({ run }) => `Pauses the run ${code(run)} after its current step.`,
 	resume_run: ({ run }) =>
 		`Resumes the run ${code(run)} from its newest checkpoint, or continues it if it is paused. Uses the device, and runs the code of the run, with your permissions.`,
@@ -46,19 +46,19 @@ const effects: Readonly<Record<string, (given: Arguments) => string>> = {
 	start_evaluation: ({ run, checkpoint, dataset, limit, samples }) =>
 		`Evaluates the checkpoint ${code(checkpoint)} of the run ${code(run)} on ${
 			limit === undefined ? 'all' : `at most ${code(limit)}`
-		} problems of ${dataset === undefined ? 'its held-out set' : code(dataset)}, with completions per problem: ${code(samples)}. Uses the device, and stores the results in the run folder.`,
-	stop_job: ({ job }) => `Stops the search or evaluation ${code(job)}. What it has found is kept.`,
+		} problems of ${dataset === undefined ? 'its held-out set' : code(dataset)} (completions per problem: ${code(samples)}). Uses the device, and stores the results in the run folder.`,
+	stop_job: ({ job }) => `Stops the search or evaluation ${code(job)}. Results so far are kept.`,
 	write_report: ({ run, name, text, replace }) =>
-		`Writes the report ${code(`${String(name)}.md`)} on the run ${code(run)} (${formatCounted(String(text).length, 'character')})${replace === true ? ', and replaces an existing report of that name' : ''}.`,
+		`Writes the report ${code(`${String(name)}.md`)} on the run ${code(run)} (${formatCounted(String(text).length, 'character')})${replace === true ? ', replacing any existing report with that name' : ''}.`,
 };
 
-/** Names of the tools whose effect is described with their arguments. */
+/** Names of the tools whose effects are described. */
 export const describedActions: readonly string[] = Object.keys(effects);
 
 /**
  * Returns the confirmation of a call: what it will do, all of its arguments including defaults, and the folders that
- * relative paths refer to. Nothing in the arguments becomes Markdown.
- * @param input arguments as the model wrote them
+ * relative paths refer to. Arguments are never rendered as Markdown.
+ * @param input unchecked arguments from the model
  * @param folders folders of the server, as absolute paths
  */
 export function actionConfirmation(
@@ -88,14 +88,14 @@ const shortened = (text: string): string =>
 		? text
 		: `${text.slice(0, maxArgumentCharacters)} (${text.length - maxArgumentCharacters} more characters)`;
 
-/** Returns text with invisible characters, which could make it read as something else, as escapes. */
+/** Returns text with its invisible characters escaped, because they could disguise what it says. */
 function visible(text: string, lines: boolean): string {
 	return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu, (character) =>
 		lines && character === '\n' ? character : `\\u{${character.codePointAt(0)?.toString(16)}}`,
 	);
 }
 
-/** Returns a value as inline code, between more backticks than it contains in a row. */
+/** Formats a value as inline code, delimited by more consecutive backticks than it contains. */
 function code(value: unknown): string {
 	const text = visible(shortened(typeof value === 'string' ? value : (JSON.stringify(value) ?? 'unset')), false);
 	const fence = '`'.repeat(longestFence(text) + 1);

@@ -5,12 +5,12 @@ import { commandIds } from '../ids.ts';
 
 /** Path of URIs that open an address: `vscode://reasoning-lab.reasoning-lab/open?address=rl%3A%2F%2F...`. */
 const openPath = '/open';
-/** Longer documents have no links. */
+/** Maximum length of documents for which links are provided. */
 const maxCharacters = 2_000_000;
 
 /**
- * Opens what `rl://` addresses refer to, from links in Markdown files and from this extension's URIs, which other programs
- * can open. The editor asks before passing on the first URI.
+ * Opens the targets of `rl://` addresses, from links in Markdown files and from this extension's URIs, which other
+ * programs can open. The editor asks before passing on the first URI.
  */
 export class Addresses extends Disposable implements vscode.UriHandler, vscode.DocumentLinkProvider {
 	constructor() {

@@ -1,18 +1,18 @@
 import * as vscode from 'vscode';
 import type { OpenViews, ReturningView } from '../openViews.ts';
 
-/** What an agent showed, and how to undo it. */
+/** A view opened by an agent, and how to undo it. */
 interface ShownByAgent {
 	readonly tab: vscode.Tab | undefined;
-	/** Whether the tab was opened for it. */
+	/** Whether the tab was opened for this view. */
 	readonly opened: boolean;
-	/** Whether the tab had the focus before. */
+	/** Whether the tab already had focus. */
 	readonly wasActive: boolean;
 	/** The panel in the tab, which can return to its earlier state. */
 	readonly view: ReturningView | null;
 }
 
-/** Opens what agents show, and returns to what was there before. */
+/** Opens views for agents, and restores the previous state. */
 export class AgentViews {
 	readonly #views: OpenViews;
 	/** Only the latest can be undone, because panels keep one earlier state. */
@@ -22,7 +22,7 @@ export class AgentViews {
 		this.#views = views;
 	}
 
-	/** Runs a function that opens an editor, such that {@link back} undoes it. */
+	/** Runs a function that opens an editor, so that {@link back} can undo it. */
 	async show(open: () => Promise<unknown>): Promise<void> {
 		const before = new Set(allTabs());
 		const panels = this.#views.count;
@@ -36,8 +36,8 @@ export class AgentViews {
 	}
 
 	/**
-	 * Closes the tab that the agent opened, or returns a panel that was already open to its earlier state and the focus to
-	 * the editor before. Returns false if there is nothing to undo.
+	 * Closes the tab that the agent opened, or restores the earlier state of a panel that was already open and returns
+	 * focus to the previous editor. Returns false if there is nothing to undo.
 	 */
 	async back(): Promise<boolean> {
 		const latest = this.#latest;
@@ -46,7 +46,7 @@ export class AgentViews {
 		const { tab, opened, wasActive, view } = latest;
 		if (view !== null && this.#views.has(view)) view.restoreState();
 		if (opened && tab !== undefined) {
-			// Closing a new tab brings back the editor that was active before.
+			// Closing a new tab reactivates the previous editor.
 			if (isOpen(tab)) await vscode.window.tabGroups.close(tab);
 		} else if (!wasActive && tab !== undefined && vscode.window.tabGroups.activeTabGroup.activeTab === tab) {
 			await vscode.commands.executeCommand('workbench.action.openPreviousRecentlyUsedEditor');
@@ -58,7 +58,7 @@ export class AgentViews {
 const allTabs = (): vscode.Tab[] => vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs);
 const isOpen = (tab: vscode.Tab): boolean => allTabs().includes(tab);
 
-/** Waits until a new panel has a tab that is active, which it gets after it has been created, for 2 s at most. */
+/** Waits up to 2 s for a new panel's tab to become active, which happens some time after the panel is created. */
 function newTab(before: ReadonlySet<vscode.Tab>): Promise<void> {
 	return new Promise((resolve) => {
 		const look = () => {

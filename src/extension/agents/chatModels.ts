@@ -22,7 +22,7 @@ import { FirstTurnNotice } from './firstTurnNotice.ts';
 
 export const chatVendor = 'reasoninglab';
 
-/** Newest runs whose checkpoints are offered. */
+/** Maximum number of runs whose checkpoints are offered; the newest runs take precedence. */
 const maxRuns = 20;
 /** Context length reported for policies whose context length is unknown until they are opened, in tokens. */
 const assumedContext = 4096;

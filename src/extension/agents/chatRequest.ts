@@ -11,7 +11,7 @@ const maxCharacters = 400_000;
 
 /**
  * Returns the messages for a policy. Instruction-following policies get the whole conversation. Other policies complete
- * a prompt and only get the latest question, because their template has no place for more.
+ * a prompt and only get the latest question, because their template has no room for more.
  */
 export function chatMessages(turns: readonly ChatTurn[], instructions: boolean): ChatMessage[] {
 	const said = turns.filter(({ text }) => text.trim() !== '');

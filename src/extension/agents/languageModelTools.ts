@@ -7,12 +7,12 @@ import { requireActingProgram, requireServerProgram, servedFolders } from './ser
 
 /** Prefix of the names in package.json, because all extensions share one namespace. */
 const prefix = 'reasoninglab_';
-/** Tag of tools that the user confirms. */
+/** Tag of tools that require the user's confirmation. */
 const confirmedTag = 'reasoning-lab-confirmed';
 
 interface DeclaredTool extends ConfirmedTool {
 	readonly tags: readonly string[];
-	/** Only tools that need the permission to act have a condition. */
+	/** Present only for tools that need permission to act. */
 	readonly when?: string;
 }
 
@@ -22,7 +22,7 @@ interface DeclaredTool extends ConfirmedTool {
  */
 export class LanguageModelTools extends Disposable {
 	readonly #reading: McpClient;
-	/** A separate server, which is kept while it is idle because its jobs end with it. */
+	/** A separate server, which keeps running when idle because its jobs end when it exits. */
 	readonly #acting: McpClient;
 
 	/**

@@ -69,7 +69,7 @@ export class McpClient extends Disposable {
 		}
 	}
 
-	/** Ends the process, and pending calls with `cancelled`. The next call starts a new one. */
+	/** Ends the process and rejects pending calls with `cancelled`. The next call starts a new one. */
 	stop(why: string): void {
 		this.#end(new Failure('cancelled', why, 'Try again.'));
 	}

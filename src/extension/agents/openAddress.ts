@@ -14,7 +14,7 @@ import type { RunStore } from '../runStore.ts';
 import type { RunView } from '../runView.ts';
 
 /**
- * Opens the place that an `rl://` address refers to: a dashboard, rollouts, a tree or a file of a known run. Fails with
+ * Opens the target of an `rl://` address: a dashboard, rollouts, a tree or a file of a known run. Fails with
  * `invalid` for a malformed address and with `missing` for an unknown run, without opening anything.
  */
 export async function openAddress(text: string, store: RunStore): Promise<void> {
@@ -115,7 +115,7 @@ async function workspaceFile(path: string): Promise<string> {
 }
 
 async function openFile(folder: string, path: string): Promise<void> {
-	// Fails for links and for anything but a regular file.
+	// Fails for links and other non-regular files.
 	await (await openRegular(folder, path)).close();
 	if (reportPath.test(path)) {
 		await vscode.commands.executeCommand(commandIds.openReport, join(folder, path));

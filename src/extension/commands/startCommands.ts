@@ -148,7 +148,7 @@ async function pickCheckpoint(view: RunView): Promise<number | undefined> {
 			title: `Resume ${nameOf(view)} as a new run`,
 			placeHolder: 'Select a checkpoint',
 			matchOnDescription: true,
-			// A panel that had the focus gets it back when the palette closes, maybe after this list has opened.
+			// When the palette closes, a panel that had focus regains it, possibly after this list has opened.
 		},
 	);
 	return picked?.step;

@@ -61,7 +61,7 @@ export async function chooseEnvironment(): Promise<vscode.Uri | undefined> {
 	return chosen?.uri;
 }
 
-/** Returns the name of an environment in a list, and the library that it needs. */
+/** Returns an environment's label in a list, and the library it requires. */
 export function environmentLabel(uri: vscode.Uri): { readonly label: string; readonly description: string } {
 	const path = vscode.workspace.asRelativePath(isEnvironmentUri(uri) ? uri : vscode.Uri.file(dirname(uri.fsPath)));
 	return { label: displayText(path, 200), description: libraryOf(uri) };

@@ -30,7 +30,7 @@ const templates: readonly Template[] = [
 		detail: 'Hints after each guess; a limited number of turns',
 		endings: ['py', 'ts'],
 	},
-	{ name: 'word', label: 'Word game', detail: 'Uncover a word letter by letter; state that grows', endings: ['py'] },
+	{ name: 'word', label: 'Word game', detail: 'Guess a word letter by letter; growing state', endings: ['py'] },
 	{ name: 'grid', label: 'Grid world', detail: 'Find a path to the goal; a reward between 0 and 1', endings: ['py'] },
 	{ name: 'sql', label: 'SQL question', detail: 'Query a database, then answer', endings: ['py', 'ts'] },
 	{

@@ -104,11 +104,13 @@ async function askCheckpoint(view: RunView, checkpoints: CheckpointInfo[]): Prom
 interface Questions {
 	readonly file: boolean;
 	readonly benchmark?: BenchmarkName;
-	/** Whether they are rows on which episodes are played. */
+	/** Whether the questions are rows for playing episodes. */
 	readonly played?: boolean;
 }
 
-/** Returns what the run's policies can be evaluated on. One that was trained on episodes can play them. */
+/**
+ * Returns the questions that the run's policies can be evaluated on. A policy trained on episodes can also play them.
+ */
 export function questionChoices(trained: SearchEnvironment | null): (vscode.QuickPickItem & Questions)[] {
 	const name = trained === null ? '' : displayText(environmentName(trained), 80);
 	const own =
@@ -117,7 +119,7 @@ export function questionChoices(trained: SearchEnvironment | null): (vscode.Quic
 			: [
 					{
 						label: "$(play) Episodes on the run's held-out problems",
-						description: `in ${name}, judged by its reward`,
+						description: `in ${name}, scored by its reward`,
 						...{ file: false, played: true },
 					},
 					{

@@ -105,7 +105,7 @@ export abstract class AppPanel<Event, Command, Requests extends RequestTable>
 		this.#postState('keep');
 	}
 
-	/** The page is loaded again with the kept state, as after a window reload. */
+	/** Reloads the page with its saved state, as after a window reload. */
 	restoreState(): void {
 		this.#postState('replace');
 	}

@@ -18,8 +18,7 @@ export interface StageLine {
 }
 
 /**
- * Returns the named stages of a recipe that is being edited, as far as it can be parsed; empty if its stages have no
- * names.
+ * Returns the named stages in the parsable part of a recipe that is being edited; empty if its stages have no names.
  */
 export function stageLines(text: string, pipeline: PipelineView | null): StageLine[] {
 	const root = parseTree(text, [], { allowTrailingComma: true });

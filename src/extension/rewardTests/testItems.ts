@@ -13,7 +13,10 @@ export type TestNode =
 	| { readonly kind: 'reward'; readonly file: string; readonly reward: string }
 	| { readonly kind: 'case'; readonly file: string; readonly reward: string; readonly line: number }
 	| { readonly kind: 'audit'; readonly file: string; readonly reward: string }
-	/** `line`, from 0: the first of the reward's body, where a finding is shown; its signature has results of its own. */
+	/**
+	 * `line`, from 0: first line of the reward's body, where findings are shown. The signature already has inline
+	 * results.
+	 */
 	| {
 			readonly kind: 'probe';
 			readonly file: string;

@@ -88,15 +88,15 @@ export async function newReward(
 }
 
 interface LanguageItem extends vscode.QuickPickItem {
-	/** null for a message about an invalid name. */
+	/** null if the item explains why the name is invalid. */
 	readonly language: NewLanguage | null;
 }
 
 type NameFault = (name: string, language: NewLanguage) => Promise<string | undefined>;
 
 /**
- * Asks for name and language at once: choosing a language creates the reward, under the name in the field or under the
- * first free one. Returns undefined if the user canceled.
+ * Asks for the name and language in one step: choosing a language creates the reward, with the name in the field or, if
+ * it is empty, the first free default name. Returns undefined if the user canceled.
  */
 async function askNameAndLanguage(
 	answers: NewRewardAnswers,

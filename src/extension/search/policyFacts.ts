@@ -12,7 +12,7 @@ import { stepOf } from '../../runs/runFiles.ts';
 import { runOf } from '../panels/playground/describePolicy.ts';
 import { problemOfRollout, withoutTemplate } from './problemOfRollout.ts';
 
-/** What a run says about its policies, except for its environment. */
+/** Facts that a run records about its policies, except for the environment. */
 type RunFacts = Omit<PolicyFacts, 'environment'>;
 
 /** Maximum numbers of completions and problems read. */

@@ -35,7 +35,7 @@ export class SearchEnvironments {
 		this.#needs = needs;
 	}
 
-	/** Returns the environments of the workspace. */
+	/** Returns the environments in the workspace. */
 	async offered(): Promise<OfferedEnvironment[]> {
 		return (await findEnvironments()).map((uri) => ({ ...environmentLabel(uri), spec: withDefaults(placeOf(uri)) }));
 	}
@@ -64,9 +64,10 @@ export class SearchEnvironments {
 	}
 
 	/**
-	 * Returns rows to choose from: held-out problems of the policy's run if it was trained in this environment, and otherwise
-	 * those of the environment, which starts it if it is a package or a server. What a run names is never started here,
-	 * because the form reads rows as soon as its policy is selected. Fails like `environmentData`.
+	 * Returns rows to choose from: the held-out problems of the policy's run if the policy was trained in this
+	 * environment, otherwise the environment's own rows. The latter starts the environment if it is a package or a
+	 * server. An environment specified by a run is never started here, because the form reads rows as soon as a policy
+	 * is selected. Fails with the same errors as `environmentData`.
 	 */
 	async rows(environment: SearchEnvironment, policy: PolicySpec | undefined): Promise<OfferedRows> {
 		const run = policy === undefined ? null : await runTrainedIn(environment, policy);
@@ -84,8 +85,8 @@ export class SearchEnvironments {
 	}
 
 	/**
-	 * Asks for consent where a search would run code or use a server that the user has not chosen: those of a run that this
-	 * user did not start, and servers on other machines. Fails with `cancelled` if the user declines.
+	 * Asks for consent if a search would run code or use a server that the user has not chosen: code and servers of a
+	 * run that this user did not start, and servers on other machines. Fails with `cancelled` if the user declines.
 	 */
 	async require(environment: SearchEnvironment, policy: PolicySpec): Promise<void> {
 		const run = await runTrainedIn(environment, policy);
@@ -121,7 +122,7 @@ async function runTrainedIn(environment: SearchEnvironment, policy: PolicySpec):
 	return trained !== null && isSameEnvironment(trained, environment) ? run : null;
 }
 
-/** Leaves out what a message cannot contain. */
+/** Omits rows that do not fit in a message. */
 function rowsOf(columns: readonly Readonly<Record<string, unknown>>[], source: string): OfferedRows {
 	const rows: OfferedRows['rows'] = [];
 	let room = maxCharacters;

@@ -25,7 +25,7 @@ export interface WantedSearch {
 export function isComplete({ problem, policy, strategy, params, budget, guide, environment }: SearchDraft): boolean {
 	if (problem === undefined || policy === undefined || strategy === undefined || budget === undefined) return false;
 	const chosen = strategyOf(strategy);
-	// An environment gives rewards.
+	// An environment provides rewards, so no scorer is needed.
 	return guide !== undefined || !!environment || needsOf(chosen, strategyParams(chosen, params)).scorer === undefined;
 }
 

@@ -21,8 +21,8 @@ export interface Fact {
 export type FactContext = Pick<ToolContext, 'runs' | 'searches' | 'signal'>;
 
 /**
- * Returns the numbers in the data at an address. Values that are not recorded are absent. Fails like the tools
- * that read the data, with `missing` if it does not exist.
+ * Returns the numbers in the data at an address. Values that are not recorded are absent. Fails like the tools that
+ * read the data: with `missing` if it does not exist.
  */
 export async function addressFacts(address: DataAddress, context: FactContext): Promise<Fact[]> {
 	if (address.kind === 'search') return searchFacts(address, context);
@@ -51,7 +51,7 @@ export async function addressFacts(address: DataAddress, context: FactContext): 
 /** Returns the numbers of an evaluation of a checkpoint, counted from its samples. */
 async function checkpointFacts({ name: run, folder }: KnownRun, name: string): Promise<Fact[]> {
 	const found = (await listEvaluations(folder)).find(({ path }) => basename(path) === name);
-	if (found === undefined) throw new Failure('missing', `${run} has no evaluation of a checkpoint named ${name}.`);
+	if (found === undefined) throw new Failure('missing', `${run} has no checkpoint evaluation named ${name}.`);
 	const { path, file } = found;
 	const questions = [...(await readQuestions(path, file.problems.count)).values()];
 	const estimate = estimateAccuracy(questions.map(({ samples }) => samples.map(({ correct }) => correct)));

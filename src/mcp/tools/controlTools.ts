@@ -34,7 +34,7 @@ export const recipeInput = {
 	),
 };
 
-/** Returns changes to a recipe. Fails with `invalid` for a malformed override. */
+/** Returns the recipe overrides. Fails with `invalid` for a malformed override. */
 export const changesOf = ({ seed, set }: { readonly seed?: number | undefined; readonly set: readonly string[] }) => ({
 	...(seed === undefined ? {} : { seed }),
 	...(set.length === 0 ? {} : { set: set.map(parseOverride) }),

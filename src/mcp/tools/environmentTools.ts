@@ -22,7 +22,7 @@ const shared = {
 	environment: input.text(
 		'Environment file (*.env.py or *.env.ts), or folder of a verifiers or OpenEnv environment: absolute path, or relative to a server folder.',
 	),
-	dataset: v.optional(input.text('JSONL rows for reset. Default: the file that the environment names.')),
+	dataset: v.optional(input.text('JSONL rows for reset. Default: the file specified by the environment.')),
 	seed: v.optional(input.described(input.whole(0, 2 ** 31), 'Seed for selecting rows and for random calls.'), 1),
 	turns: v.optional(input.described(input.whole(1, 1000), 'Maximum number of turns of the random policy.'), 20),
 	limit: input.limit(20),
@@ -67,7 +67,7 @@ interface Opening {
 	readonly rows: number;
 }
 
-/** Opens an environment inside the server's folders. Agents cannot name packages and servers elsewhere. */
+/** Opens an environment inside the server's folders. Agents cannot open packages or servers elsewhere. */
 async function opened<T>(
 	{ environment, dataset, ...options }: Opening,
 	{ runs, actions, signal }: { runs: Runs; actions: ActionContext; signal: AbortSignal },
@@ -161,7 +161,7 @@ export const runEpisodesTool = defineAction({
 			if (wanted === 'labeled') {
 				if (data.labeled === undefined) {
 					const name = basename(episodesPath(runner.file));
-					throw new Failure('missing', 'The environment has no labeled episodes.', `Write some in ${name}.`);
+					throw new Failure('missing', 'The environment has no labeled episodes.', `Add some to ${name}.`);
 				}
 				const page = pageOf(data.labeled.episodes, cursor, limit);
 				const played = await playLabeled(runner, environment, { ...data.labeled, episodes: page.items }, signal);
@@ -188,7 +188,7 @@ export const runEpisodesTool = defineAction({
 	},
 });
 
-/** Maximum number of turns per episode in an answer. */
+/** Maximum number of turns per episode in a response. */
 const maxTurns = 50;
 
 function shownEpisode({ row, observation, turns, reward, stop, error, logs }: Episode, characters: number) {

@@ -118,7 +118,7 @@ export const searchText = defineTool({
 		const outcome = await index.search(
 			{ search: 'mcp', query: { pattern, regex, caseSensitive: case_sensitive }, filter, limit: end + 1 },
 			({ hits: found, bytes, total }) => {
-				// Hits are reported in the order of the rollouts, and those of other pages are not kept.
+				// Hits arrive in rollout order; hits on other pages are not kept.
 				hits.push(...found.slice(Math.max(0, cursor - count), Math.max(0, end - count)));
 				count += found.length;
 				progress(bytes, total, `Searching (${Math.floor((100 * bytes) / Math.max(1, total))}%)`);
@@ -127,7 +127,7 @@ export const searchText = defineTool({
 		);
 		return {
 			complete: outcome.complete,
-			// The first limit is the end of the page.
+			// The first limit only says that the page is full.
 			limits: outcome.limits.slice(count > end ? 1 : 0),
 			...(count > end ? { next_cursor: end } : { total: count }),
 			items: hits.map((hit) => ({

@@ -17,11 +17,11 @@ const pipeline = input.text('Pipeline, as returned by list_pipelines.');
 const parallel = v.optional(
 	input.described(
 		input.whole(1, 64),
-		'Maximum number of stages that run at the same time. Default: that of the last attempt, otherwise 1.',
+		'Maximum number of stages that run at the same time. Default: the value from the last attempt, or 1.',
 	),
 );
 
-/** Lists the folders of pipelines in the server's folders and of known runs. */
+/** Returns the folders of pipelines in the server's folders and of pipelines that contain known runs. */
 async function knownPipelines(runs: Runs): Promise<string[]> {
 	const folders = await Promise.all(runs.folders.map((folder) => realpath(folder).catch(() => null)));
 	const places = folders.flatMap((folder) => (folder === null ? [] : [folder, join(folder, 'runs')]));
@@ -64,7 +64,7 @@ export const listPipelines = defineTool({
 	name: 'list_pipelines',
 	title: 'List pipelines',
 	description:
-		'List pipelines, which are recipes whose named stages run after each other: name, status, number of stages and of those that have finished.',
+		'List pipelines (recipes whose named stages run one after another): name, status, and numbers of stages and finished stages.',
 	input: v.object({ limit: input.limit(30), cursor: input.cursor }),
 	async run({ limit, cursor }, { runs }) {
 		const page = pageOf(await knownPipelines(runs), cursor, limit);
@@ -84,7 +84,7 @@ export const readPipeline = defineTool({
 	name: 'read_pipeline',
 	title: 'Read a pipeline',
 	description:
-		'Read the state of a pipeline and of its stages, page by page: status, progress, accuracy, time, why a stage waits or failed, and the run of the stage with its address.',
+		"Read the state of a pipeline and of its stages, page by page: status, progress, accuracy, time, why a stage is waiting or has failed, and the stage's run with its address.",
 	input: v.object({ pipeline, limit: input.limit(50), cursor: input.cursor }),
 	async run({ pipeline: named, limit, cursor }, { runs }) {
 		const folder = await findPipeline(runs, named);
@@ -113,7 +113,7 @@ export const startPipelineTool = defineAction({
 	name: 'start_pipeline',
 	title: 'Start a pipeline',
 	description:
-		'Start a pipeline from a recipe file with named stages inside the server folders and return as soon as it is running. Uses the device and disk space, and runs the code of the files that the recipe names.',
+		'Start a pipeline from a recipe file with named stages inside the server folders and return as soon as it is running. Uses the device and disk space, and runs the code in the files specified by the recipe.',
 	effect: 'control',
 	input: v.object({ ...recipeInput, parallel }),
 	async run({ recipe, parallel, ...changes }, { runs, signal, actions }) {
@@ -128,7 +128,7 @@ export const resumePipelineTool = defineAction({
 	name: 'resume_pipeline',
 	title: 'Resume a pipeline',
 	description:
-		'Continue a pipeline that was stopped or has failed. Stages that have finished are not repeated. Fails for pipelines with code that this user has not started, and if outputs of a stage have been edited.',
+		"Continue a stopped or failed pipeline. Finished stages are not repeated. Fails for pipelines that contain code and were not started by this user, and if a stage's outputs have been edited.",
 	effect: 'control',
 	input: v.object({ pipeline, parallel }),
 	async run({ pipeline: named, parallel }, { runs, signal, actions }) {
@@ -142,7 +142,8 @@ export const resumePipelineTool = defineAction({
 export const stopPipelineTool = defineAction({
 	name: 'stop_pipeline',
 	title: 'Stop a pipeline',
-	description: 'Stop a running pipeline. Its current stages end with a checkpoint, and resume_pipeline continues them.',
+	description:
+		'Stop a running pipeline. Its current stages save a checkpoint before they stop, and resume_pipeline continues them.',
 	effect: 'control',
 	destructive: true,
 	input: v.object({ pipeline }),

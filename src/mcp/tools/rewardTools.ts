@@ -117,7 +117,7 @@ async function rowsOf(on: 'data' | 'cases' | 'rollouts', run: string | undefined
 	return { kind: 'rollouts', run: (await runs.find(run)).folder };
 }
 
-/** Returns an error with its message, which the reward's code controls. */
+/** Returns an error with its message as quoted text, because the reward's code controls the message. */
 const shownError = ({ kind, message, line }: NonNullable<VerifiedRow['error']>) => ({
 	...{ kind, message: quote(message, 1000) },
 	...(line === undefined ? {} : { line }),

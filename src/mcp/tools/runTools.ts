@@ -13,7 +13,7 @@ export const listRuns = defineTool({
 	name: 'list_runs',
 	title: 'List runs',
 	description:
-		'List training runs in the server folders: name, trainer, status, step, stage, start time. Runs in other folders that the user has opened are listed with all, and can be read by their names without it.',
+		'List training runs in the server folders: name, trainer, status, step, stage, start time. Runs that the user has opened in other folders are listed only with all, but can always be read by name.',
 	input: v.object({
 		all: v.optional(
 			input.described(v.boolean(), 'Also list runs outside the server folders that the user has opened.'),
@@ -24,7 +24,7 @@ export const listRuns = defineTool({
 	}),
 	async run({ all, limit, cursor }, { runs }) {
 		const known = await runs.list();
-		// A server without folders has only the user's other runs.
+		// A server without folders only has runs that the user has opened.
 		const listed = all || runs.folders.length === 0 ? known : known.filter(({ within }) => within);
 		const page = pageOf(listed, cursor, limit);
 		const items = await Promise.all(

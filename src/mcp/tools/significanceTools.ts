@@ -52,7 +52,7 @@ export const compareEvaluations = defineTool({
 
 interface Read {
 	readonly place: Place;
-	/** Equal for equal evaluations. */
+	/** Equal keys mean the same evaluation. */
 	readonly key: string;
 	readonly address: string;
 	readonly samples: readonly ProblemSample[];

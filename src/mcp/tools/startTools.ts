@@ -222,7 +222,7 @@ export const startEvaluationTool = defineAction({
 		dataset,
 		prompt_column: v.optional(input.text('Column with the prompt. Default: detected.', 200)),
 		answer_column: v.optional(input.text('Column with the answer. Default: detected.', 200)),
-		limit: v.optional(input.described(input.whole(1, 1_000_000), 'Use only the first problems.')),
+		limit: v.optional(input.described(input.whole(1, 1_000_000), 'Use only the first N problems. Default: all.')),
 		samples: v.optional(input.described(input.whole(1, 1024), 'Completions per problem.'), 1),
 		name: v.optional(
 			input.described(

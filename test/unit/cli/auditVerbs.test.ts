@@ -86,7 +86,7 @@ describe('reasoning-lab audit', () => {
 			[['audit', 'strict.reward.py', '--probe', 'nonsense'], 2, /Unknown audit probe "nonsense"/],
 			[['audit', 'strict.reward.py', '--rows', '0'], 2, /--rows is 0/],
 			[['audit', 'gone.reward.py'], 1, /gone\.reward\.py/],
-			[['compare', 'strict.reward.py'], 2, /needs a run/],
+			[['compare', 'strict.reward.py'], 2, /requires a run/],
 			[['compare', '--run', 'x'], 2, /Nothing to compare/],
 			[['compare', '--run', 'x', '--weights', 'a'], 2, /"a" is not a valid weight/],
 			[['compare', 'strict.reward.py', '--run', 'x', '--weights', 'a=1'], 2, /cannot be combined/],

@@ -71,7 +71,7 @@ it('the Python module of the code repair template says why nothing is run', () =
 	});
 	assert.equal(
 		found.stdout,
-		'Code that a model wrote is not run without a sandbox, and the command reasoning-lab was not found. Install it, and add it to the PATH.\n',
+		'Model-written code requires a sandbox, but the reasoning-lab command was not found. Install it and add it to your PATH.\n',
 		found.stderr,
 	);
 });

@@ -39,7 +39,7 @@ interface OutlineOptions {
 	/** Center of a column, and position of a value, in device pixels. */
 	readonly xAt: (column: number) => number;
 	readonly yAt: (value: number) => number;
-	/** Half of the line thickness. */
+	/** Half the line thickness. */
 	readonly half: number;
 	/** Whether gaps are bridged by a line. */
 	readonly bridged: boolean;

@@ -54,7 +54,7 @@ function ringRadii(tree: VisibleTree, breadths: Float64Array, turn: number): Flo
 		last[depth] = breadths[i] as number;
 	}
 	const radii = new Float64Array(tree.deepest + 1);
-	// Multiple roots share a ring of their own.
+	// Multiple roots share a separate ring.
 	if (Number.isFinite(nearest[0])) radii[0] = Math.max(ring / 2, (arc * turn) / ((nearest[0] as number) * 2 * Math.PI));
 	for (let depth = 1; depth < radii.length; depth++) {
 		const room = (arc * turn) / ((nearest[depth] as number) * 2 * Math.PI);

@@ -14,7 +14,7 @@ const step = /(\d+)\s*([-+*])\s*(\d+)\s*=\s*(-?\d+)/g;
 export const steps: Reward = ({ prompt, trace }) => {
 	const found = [...(trace.think ?? '').matchAll(step)];
 	const last = found.at(-1);
-	// Steps that do not lead to the answer are decoration. Rewarding them would teach the model to write them instead of
+	// Steps that do not lead to the answer are padding. Rewarding them would teach the model to write them instead of
 	// solving the problem.
 	if (last === undefined || trace.answer?.trim() !== last[4]) return 0;
 	// Each step uses up numbers from the prompt or results of earlier steps, so correct arithmetic from a different

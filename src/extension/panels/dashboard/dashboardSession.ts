@@ -21,7 +21,7 @@ import { GivenName } from '../givenName.ts';
 import { withMarks } from './dashboardMarks.ts';
 import { dashboardRunOf, stagesOf, workersOf } from './dashboardRun.ts';
 
-/** Place that a dashboard should show. */
+/** Location to show in a dashboard. */
 export interface DashboardPlace {
 	readonly step: number | null;
 	readonly metric: string | null;
@@ -82,7 +82,7 @@ export class DashboardSession extends Disposable {
 	#runDirty = false;
 	#marksDirty = false;
 	#timer: NodeJS.Timeout | null = null;
-	/** Place to show once the webview has received the run. */
+	/** Location to show once the webview has received the run. */
 	#wanted: DashboardPlace | null = null;
 
 	constructor(folder: string, options: DashboardSessionOptions) {
@@ -121,7 +121,7 @@ export class DashboardSession extends Disposable {
 		this.#schedule();
 	}
 
-	/** Shows a place, immediately or once the webview has started. */
+	/** Shows a location, immediately or once the webview has started. */
 	show(place: DashboardPlace): void {
 		this.#wanted = place;
 		if (this.#listening && this.#sequence > 0) this.#sendWanted();

@@ -57,7 +57,7 @@ async function verifiedEpisode(
 	const { episode } = picked;
 	const rows = (await environmentData({ file, ...verifiedRows })).rows.filter(({ row }) => row === episode.row);
 	const [row] = rows;
-	// Row numbers are not unique in files that are too large for numbering.
+	// Row numbers are not unique in files too large for rows to be numbered.
 	if (row === undefined || rows.length > 1) {
 		throw new Failure('missing', `Row ${episode.row} is no longer in the dataset.`, 'Verify the environment again.');
 	}

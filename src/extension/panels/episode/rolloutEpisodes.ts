@@ -59,8 +59,8 @@ export async function environmentOfRun(
 
 /**
  * Checks that a run's copy may be run: it must be unchanged, and the user must have started the run or consent to
- * running its code. Fails like `checkRewardCopies` and `requireOwnRun`, and with `invalid` if the file is not the run's
- * environment.
+ * running its code. Fails with the same errors as `checkRewardCopies` and `requireOwnRun`, and with `invalid` if the
+ * file is not the run's environment.
  */
 export async function requireRunEnvironment(runFolder: string, file: string, agree: Agree): Promise<void> {
 	const found = await environmentOfRun(runFolder);

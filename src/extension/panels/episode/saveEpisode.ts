@@ -11,8 +11,8 @@ import { displayText } from '../../runView.ts';
 
 /**
  * Appends an episode to the labeled episodes of its environment. Asks for a name unless the caller provides one.
- * Resolves to the file, or null if the user canceled. Fails like `labelOfBranch` and `appendCase`, and with `mismatch`
- * if the file has unsaved changes.
+ * Resolves to the file, or null if the user canceled. Fails with the same errors as `labelOfBranch` and `appendCase`,
+ * and with `mismatch` if the file has unsaved changes.
  */
 export async function saveEpisode(
 	environmentFile: string,

@@ -274,7 +274,7 @@ export class QuerySession extends Disposable {
 			const { rows } = await this.#options.rolloutIndex.request('sql', { sql, limit: maxComponents });
 			this.#components = rows.flatMap(([name]) => (typeof name === 'string' ? [name] : []));
 		} catch {
-			// Those of before.
+			// Keep the previous components.
 		}
 	}
 }

@@ -126,7 +126,7 @@ class ReportPanel extends AppPanel<ReportEvent, ReportCommand, typeof reportRequ
 	}
 }
 
-/** Reads a report. Fails for links and for anything but a regular file of at most {@link longestReport} characters. */
+/** Reads a report. Fails for links, other non-regular files, and files longer than {@link longestReport} characters. */
 async function readReport(path: string): Promise<string> {
 	const text = await readSmallFile(dirname(path), basename(path), 4 * longestReport);
 	if (text.length <= longestReport) return text;

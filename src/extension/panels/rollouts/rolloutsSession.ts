@@ -28,7 +28,7 @@ type Readers = {
 	readonly [M in Readable]: (params: RequestParams<Requests, M>) => Promise<RequestResult<Requests, M>>;
 };
 
-/** What the panel should show. */
+/** Location to show in the panel. */
 export interface RolloutsPlace {
 	readonly step: number;
 	readonly group?: number;

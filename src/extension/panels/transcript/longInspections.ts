@@ -10,12 +10,15 @@ export interface InspectionOutcome {
 	readonly failure: string | null;
 }
 
-/** A growing file is inspected again after at least this time, and after this many times the last duration. */
+/**
+ * Minimum interval between inspections of a growing file: in milliseconds, and as a multiple of the last inspection's
+ * duration.
+ */
 const pause = { ms: 5000, durations: 5 } as const;
 
 /**
- * Inspects a text that is read by lines, in a thread. If the text only grows, the last result stays valid for its start,
- * and the whole text is inspected again from time to time.
+ * Inspects a text with one message per line, in a thread. While the text only grows, the last result remains valid for
+ * its beginning, and the whole text is inspected again from time to time.
  */
 export class LongInspections extends Disposable {
 	readonly #report: (outcome: InspectionOutcome) => void;
@@ -24,7 +27,7 @@ export class LongInspections extends Disposable {
 	#timer: NodeJS.Timeout | undefined;
 	/** Whether the text has grown since the running or last inspection began. */
 	#behind = false;
-	/** Result for the text, or for its start. */
+	/** Result for the text, or for its beginning. */
 	latest: InspectionOutcome | null = null;
 
 	constructor(report: (outcome: InspectionOutcome) => void) {
@@ -33,7 +36,7 @@ export class LongInspections extends Disposable {
 		this.register(toDisposable(() => this.#stop()));
 	}
 
-	/** Inspects a text; null if there is none that is read by lines. */
+	/** Inspects a text; null if the panel shows no text with one message per line. */
 	follow(lines: TextLines | null): void {
 		const grown = lines?.grown === true && this.#lines !== null;
 		this.#lines = lines;
@@ -61,7 +64,7 @@ export class LongInspections extends Disposable {
 		} catch (error) {
 			outcome = { inspection: null, failure: Failure.from(error).message };
 		}
-		// Another text is shown, or none.
+		// The panel now shows a different text, or none.
 		if (running !== null && running !== this.#running) return;
 		this.#running = null;
 		running?.cancel();

@@ -20,14 +20,14 @@ export interface TranscriptText {
 	/** @param from 0, or the `next` position of an earlier piece */
 	piece(from: number): Promise<{ readonly text: string; readonly next: number | null }>;
 	close(): Promise<void>;
-	/** Present if the text is read by lines. */
+	/** Present if the text has one message per line. */
 	readonly byLines?: TextLines;
 }
 
 /** Lines of a text with one message per line. */
 export interface TextLines {
 	readonly count: number;
-	/** Whether the text only grew since an earlier one that was given. */
+	/** Whether the text is the previously opened one, with lines appended. */
 	readonly grown: boolean;
 	readonly file: InspectedFile;
 	load(from: number, count: number): Promise<LoadedLines>;
@@ -39,7 +39,7 @@ const pieceBytes = 256 * 1024;
 /**
  * Opens a transcript's text. Fails with `missing`, `invalid` (not a regular file or not text), or `unsupported` (too
  * long).
- * @param before the text as it was opened last, whose lines are reused if the file has grown
+ * @param before the previously opened text, whose lines are reused if the file has grown
  */
 export function openTranscriptText(
 	place: TranscriptPlace,
@@ -63,7 +63,7 @@ async function openFile(path: string, before: TranscriptText | null): Promise<Tr
 		const stat = await handle.stat();
 		if (!stat.isFile()) throw new Failure('invalid', `${name} is not a regular file.`);
 		const identity = `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeMs}`;
-		// The session compares it with the text that it has.
+		// Nothing has changed: the session compares identities and keeps its current text.
 		if (identity === before?.identity) return new FileText(handle, identity, stat.size);
 		if (stat.size >= pagedBytes) {
 			const lines = await LinesText.open(path, handle, identity, before);
@@ -134,7 +134,7 @@ class FileText implements TranscriptText {
 	}
 }
 
-/** A file with one message per line, of which only the lines that are shown are read. */
+/** A file with one message per line. Only the lines shown are read. */
 class LinesText extends FileText {
 	override readonly byLines: TextLines;
 	readonly #lines: MessageLines;
@@ -146,7 +146,7 @@ class LinesText extends FileText {
 		this.byLines = { count, grown, file, load: (from, more) => lines.load(handle, from, Math.min(more, count - from)) };
 	}
 
-	/** Returns null if the file does not start with messages in lines. */
+	/** Returns null if the file does not start with one message per line. */
 	static async open(
 		path: string,
 		handle: FileHandle,

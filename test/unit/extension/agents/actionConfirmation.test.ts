@@ -34,7 +34,7 @@ test('a confirmation says what the call will do with its arguments and the defau
 	);
 	assert.match(
 		confirm('write_report', { run: 'a', name: 'b', text: 'cd', replace: true }),
-		/` b\.md `.*2 characters.*replaces/,
+		/` b\.md `.*2 characters.*replacing/,
 	);
 	assert.match(confirm('write_report', { run: 'a', name: 'b', text: 'x'.repeat(5000) }), /\(3000 more characters\)/);
 });

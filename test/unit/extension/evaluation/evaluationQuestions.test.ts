@@ -60,7 +60,7 @@ test('what a run can be evaluated on says where only the first turn is sampled',
 		'$(play) Episodes on rows of a file...',
 		'$(file) A file...',
 	]);
-	assert.equal(played[0]?.description, 'in http://localhost:8000, judged by its reward');
+	assert.equal(played[0]?.description, 'in http://localhost:8000, scored by its reward');
 	assert.ok(played.slice(2).every(({ description }) => description?.startsWith('first turn only; ')));
 	const others = questionChoices(null);
 	assert.equal(others[0]?.label, "$(database) The run's held-out problems");
