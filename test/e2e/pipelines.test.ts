@@ -71,7 +71,7 @@ test('creates an R1 project, runs its pipeline, then measures, rates and reports
 		[pipeline = ''] = lab.runs();
 		assert.ok(existsSync(join(pipeline, 'pipeline.json')));
 		await row('base', new RegExp(`running, pretrain, \\d+ of ${steps}`)).waitFor();
-		await row('zero', 'waits for base').waitFor();
+		await row('zero', 'waiting for base').waitFor();
 		const graph = await workbench.app('pipelineGraph');
 		for (const name of Object.keys(kept)) await graph.locator('.stage', { hasText: name }).first().waitFor();
 		await workbench.screenshot('pipeline-running');

@@ -5,8 +5,8 @@ import type { CurvePoints } from './runCurves.ts';
 const incidental = new Set(['seed', 'name', 'workers', 'whenBusy']);
 
 /**
- * Assigns the same number to runs whose resolved recipes differ only in the seed, name or resources. A run is null if it
- * has no recipe, or if no other run is like it.
+ * Assigns the same number to runs whose resolved recipes differ only in the seed, name or resources. The number is null
+ * for a run that has no recipe or matches no other run.
  */
 export function seedGroups(recipes: readonly unknown[]): (number | null)[] {
 	const keys = recipes.map((recipe) => {

@@ -10,7 +10,7 @@ export interface CurriculumSettings {
 	readonly max_pass_rate: number;
 }
 
-/** Returns how far a pass rate is from those that a rule looks for. */
+/** Returns the distance of a pass rate from the rates targeted by a rule. */
 function distance(rate: number, settings: CurriculumSettings): number {
 	switch (settings.sampling) {
 		case 'target':
@@ -23,10 +23,10 @@ function distance(rate: number, settings: CurriculumSettings): number {
 }
 
 /**
- * Returns the indexes of the problems to sample, each at most once. A pass rate is drawn for every problem from what is
- * known about it, and the problems whose rates are nearest to the target (MoPPS, 2507.04632, algorithm 1) or within the
- * range (its authors' "threshold") are taken. Ties are broken at random. Because rates are drawn, a problem with few
- * results is sampled now and then even if it was never solved.
+ * Returns the indexes of the problems to sample, each at most once. Draws a pass rate for every problem from its
+ * current distribution, and selects the problems whose rates are nearest to the target (MoPPS, 2507.04632, algorithm 1)
+ * or within the range (the authors' "threshold"). Ties are broken at random. Because rates are drawn at random, a
+ * problem with few results is still sampled occasionally even if it was never solved.
  * @param count number of problems to return, at most the number of problems
  * @param taken problems to avoid unless too few are left
  */

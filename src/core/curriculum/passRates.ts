@@ -1,7 +1,7 @@
 import type { Random } from '../../base/random.ts';
 
 /**
- * What is known about the pass rates of problems: for each, decayed counts of correct and incorrect completions. With a
+ * Estimated pass rates of problems: decayed counts of correct and incorrect completions for each problem. With a
  * uniform prior, the pass rate of a problem has the distribution Beta(1 + successes, 1 + failures).
  * Source: MoPPS (Qu et al. 2025, 2507.04632), section 3.2.
  */
@@ -10,7 +10,7 @@ export interface PassRates {
 	readonly failures: readonly number[];
 }
 
-/** Results of sampling one problem. Counts can be fractions, if rewards are. */
+/** Results of sampling one problem. Counts are fractional if rewards are. */
 export interface PassResult {
 	/** Index of the problem. */
 	readonly problem: number;

@@ -1,9 +1,9 @@
 import { judgesAnswer } from '../diagnosis/rewardNames.ts';
 
 /**
- * Returns the reward that says whether a completion passes: accuracy, else another reward for correct answers, else the
- * first one that counts.
- * @param columns rewards of the recipe, of which one has a weight other than 0
+ * Returns the name of the reward that determines whether a completion passes: accuracy, otherwise another reward for
+ * correct answers, otherwise the first one with a nonzero weight.
+ * @param columns rewards of the recipe, at least one of which has a nonzero weight
  */
 export function passReward(columns: readonly { readonly name: string; readonly weight: number }[]): string | null {
 	const find = (fits: (column: { readonly name: string; readonly weight: number }) => boolean) =>

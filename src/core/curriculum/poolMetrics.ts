@@ -2,9 +2,9 @@ import type { Metrics } from '../grpo/stepMetrics.ts';
 import type { CurriculumSettings } from './chooseProblems.ts';
 import { deadChance, expectedRate, isMeasured, type PassRates } from './passRates.ts';
 
-/** What was sampled for a generation batch. */
+/** Groups sampled for a generation batch. */
 export interface SampledGroups {
-	/** Number of groups, and how many of them are dead. */
+	/** Total number of groups, and number of dead groups. */
 	readonly groups: number;
 	readonly dead: number;
 	/** Number of completions per group. */
@@ -12,10 +12,10 @@ export interface SampledGroups {
 }
 
 /**
- * Returns the metrics of a batch's choice of problems: the fractions of all problems in each pool of difficulty, the mean
- * pass rate of those that were measured, and how many fewer groups were dead than if measured problems had been
- * sampled uniformly.
- * @param rates what was known before the batch
+ * Returns the metrics of a batch's problem selection: the fraction of all problems in each difficulty pool, the mean
+ * pass rate of the measured problems, and the reduction in dead groups compared with sampling the measured problems
+ * uniformly.
+ * @param rates estimates before the batch
  */
 export function poolMetrics(rates: PassRates, settings: CurriculumSettings, sampled: SampledGroups): Metrics {
 	const count = { new: 0, hard: 0, medium: 0, easy: 0 };

@@ -284,7 +284,7 @@ export const thresholds = {
 	cutEpisodes: threshold(
 		0.25,
 		'of the episodes',
-		'The same as `overlongShare`: episodes that are cut short are scored before they are solved, so at a quarter or more, the limit drives the reward.',
+		'The same as `overlongShare`: episodes that are cut short are scored before their task is solved, so at a quarter or more, the limit drives the reward.',
 	),
 	cutSteps: threshold(3, 'steps', 'Episodes are read from rollouts, which contain every episode of a step.'),
 	freeReward: threshold(

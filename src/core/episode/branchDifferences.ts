@@ -14,18 +14,21 @@ export interface TurnDifference {
 	/** Whether each result differs, in order. */
 	readonly results: readonly boolean[];
 	readonly done: boolean;
-	/** Values of the state in the other episode (`before`) and in this one (`after`). */
+	/** Changed state values: `before` in the other episode, `after` in this one. */
 	readonly state: readonly StateChange[];
 }
 
 export interface BranchDifference {
-	/** `observation`: of the reset. */
+	/** `observation`: whether the text returned by reset differs. */
 	readonly reset: { readonly observation: boolean; readonly state: readonly StateChange[] };
 	readonly turns: readonly TurnDifference[];
 	/** false if only one of the rewards is known. */
 	readonly reward: boolean;
 	readonly error: boolean;
-	/** First turn that differs, where 0 is the reset and the number of turns plus 1 the reward; null if there is none. */
+	/**
+	 * Index of the first turn that differs: 0 for the reset, and the number of turns plus 1 for the reward. null if
+	 * there is none.
+	 */
 	readonly first: number | null;
 	/** Description of the first difference that a model would see; null if there is none. */
 	readonly text: string | null;
@@ -52,7 +55,7 @@ export function branchDifference(branch: EpisodeBranch, other: EpisodeBranch): B
 	return { reset, turns, reward, error, first, text: differenceText(branch, other, turns) };
 }
 
-/** Returns whether two episodes with the same calls look the same to a model up to a turn. */
+/** Returns whether two episodes with the same calls look the same to a model up to the given turn. */
 export function samePrefix(a: EpisodeBranch, b: EpisodeBranch, turn: number): boolean {
 	if (a.reset?.observation !== b.reset?.observation || restOf(a) !== restOf(b)) return false;
 	for (let i = 0; i < turn; i++) {
@@ -94,7 +97,7 @@ function differenceText(branch: EpisodeBranch, other: EpisodeBranch, turns: read
 	if (diverged < 0) return null;
 	const { kind } = turns[diverged] as TurnDifference;
 	if (kind === 'calls') return `Different calls from turn ${diverged + 1}`;
-	return `${kind === 'only' ? 'Longer' : 'Shorter'}: the same for ${formatCounted(diverged, 'turn')}`;
+	return `${kind === 'only' ? 'Longer' : 'Shorter'}: identical for ${formatCounted(diverged, 'turn')}`;
 }
 
 /** Returns the comparable part of an episode, because differences are expected after episodes diverge. */
@@ -105,7 +108,7 @@ function comparable(branch: EpisodeBranch, diverged: number): Episode {
 	return { ...rest, turns: episode.turns.slice(0, diverged), reward: null };
 }
 
-/** Converts an episode of the view to the format used elsewhere. */
+/** Converts an episode from the format of the view to the common format. */
 export function episodeOf({ row, reset, turns, reward, error }: EpisodeBranch): Episode {
 	return {
 		row: row ?? 0,

@@ -23,7 +23,7 @@ export interface TestOutcome {
 
 const passed: TestOutcome = { outcome: 'passed' };
 
-/** Returns the outcome of a test of an environment, from its verification. */
+/** Returns the outcome of an environment test, based on the environment's verification. */
 export function environmentTest(id: EnvironmentTestId, verification: EnvironmentVerification): TestOutcome {
 	switch (id) {
 		case 'setup':
@@ -54,7 +54,7 @@ function setup({ episodes, environment }: EnvironmentVerification): TestOutcome 
 
 function gold({ policies, episodes, environment, findings }: EnvironmentVerification): TestOutcome {
 	const statistics = policies.find(({ policy }) => policy === 'gold');
-	if (statistics === undefined) return { outcome: 'skipped', message: 'No row has a solution in a column "calls".' };
+	if (statistics === undefined) return { outcome: 'skipped', message: 'No row has a solution in the column "calls".' };
 	const line = environment.places.get_reward?.line ?? environment.location.line;
 	const bad = episodes.find(({ policy, error }) => policy === 'gold' && error !== undefined);
 	if (bad !== undefined) return failed(bad, line);

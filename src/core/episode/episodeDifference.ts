@@ -7,7 +7,7 @@ export interface EpisodeDifference {
 	readonly text: string;
 }
 
-/** Compares two episodes with the same row and calls. Returns null if a model cannot tell them apart. */
+/** Compares two episodes with the same row and calls. Returns null if they look the same to a model. */
 export function episodeDifference(a: Episode, b: Episode): EpisodeDifference | null {
 	if (a.observation !== b.observation) {
 		return { what: 'observation', text: `observation from reset (${both(a.observation, b.observation)})` };

@@ -3,7 +3,7 @@ import type { ToolDescription } from '../../protocol/environmentHost.ts';
 import type { EpisodeTurn, ToolCall } from '../../protocol/episode.ts';
 import { randomArguments, seenValues } from './randomArguments.ts';
 
-/** Policies that need no model. */
+/** Policies that do not need a model. */
 export const episodePolicies = ['gold', 'random', 'idle', 'wrong'] as const;
 export type EpisodePolicyName = (typeof episodePolicies)[number];
 

@@ -1,16 +1,19 @@
 import type { SearchEnvironment } from '../../protocol/searchSpec.ts';
 
-/** Whether two environments are the same file, package or server with the same arguments, whatever their limits. */
+/**
+ * Returns whether two environments are the same file, package or server with the same arguments, regardless of their
+ * limits.
+ */
 export function isSameEnvironment(a: SearchEnvironment, b: SearchEnvironment): boolean {
 	return environmentKey(a) === environmentKey(b);
 }
 
-/** Returns a text that two environments share if they are the same. */
+/** Returns a key that is equal for equal environments. */
 export function environmentKey({ file, package: named, server, arguments: given }: SearchEnvironment): string {
 	return JSON.stringify([file, named, server, given ?? null]);
 }
 
-/** Returns the name of an environment: that of its file or package, or its address. */
+/** Returns the display name of an environment: its file name, package name, or address. */
 export function environmentName({ file, package: named, server }: SearchEnvironment): string {
 	return server ?? (file ?? named ?? '').split(/[\\/]/).at(-1) ?? '';
 }

@@ -14,7 +14,7 @@ const maxChanges = 200;
 
 /**
  * Returns the values that differ between two states, in the order of the attributes. Nested values are compared one by one
- * if both sides have the same type. Returns none if either state is unknown.
+ * if both sides have the same type. Returns an empty list if either state is unknown.
  */
 export function stateChanges(before: State | undefined, after: State | undefined): StateChange[] {
 	if (before === undefined || after === undefined) return [];

@@ -6,12 +6,12 @@ export type Inline =
 	| { readonly kind: 'link'; readonly target: string; readonly content: readonly Inline[] }
 	| { readonly kind: 'image'; readonly target: string; readonly text: string };
 
-/** Nesting of emphasis and links; deeper text is shown as it is. */
+/** Maximum nesting depth of emphasis and links; deeper markup is shown literally. */
 const maxDepth = 6;
-/** Nothing is longer than this between its two ends. */
+/** Maximum length of a span between its delimiters. */
 const maxSpan = 1000;
 
-/** Characters at which something other than text can start. */
+/** Characters that can start something other than plain text. */
 const special = /[\\`*_[!<]|\brl:\/\//g;
 
 /** Parses the text of a block: code, emphasis, links, images, and addresses (`rl://`) in plain text. */
@@ -89,7 +89,7 @@ function partAt(text: string, at: number, depth: number): Found | null {
 	}
 }
 
-/** A link, whose text can contain brackets in pairs. */
+/** A link, whose text can contain balanced brackets. */
 function linkAt(rest: string, at: number, depth: number): Found | null {
 	let open = 0;
 	for (let i = 0; i < rest.length; i++) {
@@ -106,7 +106,7 @@ function linkAt(rest: string, at: number, depth: number): Found | null {
 }
 
 function emphasisAt(text: string, rest: string, at: number, depth: number): Found | null {
-	// snake_case has no emphasis.
+	// Underscores within a word (snake_case) are not emphasis.
 	if (rest[0] === '_' && /\w/.test(text[at - 1] ?? '')) return null;
 	const strong = /^(\*\*|__)(?=\S)([\s\S]*?\S)\1(?!\w)/.exec(rest);
 	const found = strong ?? /^(\*|_)(?=[^\s*_])([\s\S]*?[^\s*_])\1(?!\w)/.exec(rest);

@@ -1,7 +1,7 @@
 import { type Inline, parseInline } from './parseInline.ts';
 
 /**
- * A block of a Markdown document. Renderers show text as it is: HTML in the source is text, too.
+ * A block of a Markdown document. Renderers show text literally, including any HTML in the source.
  */
 export type Block =
 	| { readonly kind: 'heading'; readonly level: number; readonly text: readonly Inline[] }
@@ -31,8 +31,8 @@ const quote = /^ {0,3}> ?(.*)$/;
 const divider = /^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$/;
 
 /**
- * Parses the part of Markdown that reports use: headings, paragraphs, lists, quotes, fenced code, tables and rules. What
- * is not recognized is a paragraph. Takes time linear in the text.
+ * Parses the part of Markdown that reports use: headings, paragraphs, lists, quotes, fenced code, tables and rules.
+ * Anything else becomes a paragraph. Takes time linear in the text.
  */
 export function parseMarkdown(source: string): Block[] {
 	const lines = source.replaceAll('\r\n', '\n').split('\n');
@@ -135,7 +135,7 @@ function tableAt(lines: readonly string[], at: number): [Block, number] {
 	return [{ kind: 'table', header, rows }, end];
 }
 
-/** Splits a row at its bars, except escaped ones and those in code. */
+/** Splits a row at its pipes, except escaped ones and those in code. */
 function cellsOf(line: string): Cell[] {
 	const cells: string[] = [''];
 	let inCode = false;

@@ -175,7 +175,7 @@ export function cleanText(text: string): string {
 		)
 		.replace(/(?<=[\w)}\]])\s?\*\*\s?(?=[\w({-])/g, '^')
 		.replace(/`/g, '')
-		// Mathematics delimiters and currency.
+		// Math delimiters and currency.
 		.replace(/\\[()]/g, ' ')
 		.replace(/\\\[(?!\d*(?:ex|em|pt)\])|\\\]/g, ' ')
 		.replace(/\\\$/g, '$')

@@ -7,19 +7,19 @@ import { countParameters } from './parameterCounts.ts';
 import { stageMemory } from './stageMemory.ts';
 
 /*
- * The constants were fitted to the peak of the resident memory of engines with up to 19 million parameters; see
+ * The constants were fitted to the peak resident memory of engines with up to 19 million parameters; see
  * docs/memory.md.
  */
 
 /** Engine without a model: Node.js and onnxruntime, in bytes. */
 const fixedBytes = 160 * 2 ** 20;
-/** Copies of the weights in the main thread: initial values, and those that are written to a checkpoint. */
+/** Copies of the weights in the main thread: initial values, and values to write to a checkpoint. */
 const mainCopies = 5;
 /** Copies of the weights in each worker: session inputs and outputs, and gradients in the order of computation. */
 const workerCopies = 6;
 /** The same for a worker that only samples. */
 const samplingCopies = 3;
-/** Memory that onnxruntime's allocator holds without using it, as a fraction of the rest. */
+/** Unused memory reserved by onnxruntime's allocator, as a fraction of the rest. */
 const fragmentation = 0.25;
 /** Approximate memory limit for micro-batch gradients that are waiting to be summed, as in the engine. */
 const slotBytes = 512 * 2 ** 20;
@@ -61,7 +61,7 @@ export function estimateEmbedded(recipe: ResolvedRecipe, facts: MemoryFacts): Me
 		total,
 		deviceBytes,
 		fits: deviceBytes === null ? null : total <= deviceBytes,
-		notes: ['Does not include the processes of rewards.'],
+		notes: ['Does not include reward processes.'],
 		advice:
 			deviceBytes === null || total <= deviceBytes
 				? null
@@ -82,7 +82,8 @@ function stageOf(recipe: ResolvedRecipe, facts: MemoryFacts, stage: ResolvedStag
 		textTokens: facts.textTokens,
 	};
 	const plan = batchPlan(stage, settings, shape);
-	// Stages without a plan, such as PPO, have a second model and batches that are computed in the same micro-batches.
+	// Stages without a plan, such as PPO, have a second model, whose batches are computed in micro-batches of the same
+	// size.
 	const whole = plan?.rows ?? 4 * trainRows;
 	const length = Math.min(plan?.length ?? shape.positions, shape.positions);
 	const rows = Math.min(trainRows, whole);

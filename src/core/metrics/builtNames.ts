@@ -8,7 +8,7 @@ const plain = { healthy: null, rises: null, falls: null, logScale: false } as co
 
 const phases: Readonly<Record<string, readonly [title: string, explanation: string]>> = {
 	generate: ['Sampling', 'Sampling the completions of the generation batch.'],
-	environment: ['Environment', 'Waiting for the environment: reset, tools, and its reward.'],
+	environment: ['Environment', 'Waiting for the environment: reset, tools, and reward.'],
 	reward: ['Scoring', 'Computing the rewards.'],
 	logprobs: [
 		'Log-probabilities',
@@ -71,7 +71,7 @@ function evaluationPart(name: string, part: string): Described {
 			over: 'held-out problems',
 			explanation: `Fraction of problems with at least one correct answer in ${passes[1]} samples.`,
 			healthy: 'above the accuracy; the gap shows what training can still gain',
-			falls: 'The policy finds fewer of the solutions that it used to find: it has narrowed.',
+			falls: 'The policy finds fewer of the solutions it used to find: its outputs have become less diverse.',
 		};
 	}
 	if (part === 'reward') {

@@ -62,7 +62,7 @@ export function deviationMeaning({ advantages }: MetricContext): string {
 		case 'maxrl':
 			return 'Advantages are differences from the group mean, divided by the group mean (MaxRL).';
 		case 'pass_at_k':
-			return 'Advantages compare the best of pass_k completions, in all sets of the group, and are divided by the SD over these sets.';
+			return 'Advantages compare the best of pass_k completions over all sets of that size in the group, and are divided by the SD over these sets.';
 		case 'gdpo':
 			return 'Each reward is divided by its own sample standard deviation (n - 1) within the group plus 1e-4, and the sum by that of the entire batch (GDPO).';
 		case 'none':

@@ -59,15 +59,15 @@ export function skipReason(stage: NamedStage, states: StatesByName): string | nu
 /** Describes why a stage has not started. Returns null if nothing is blocking it. */
 export function waitReason(state: StageState, states: StatesByName): string | null {
 	if (state.status !== 'waiting') return null;
-	if (state.wait === 'memory') return 'waits until memory is free';
-	if (state.wait === 'alone') return 'waits for the other stages, because its memory use is unknown';
+	if (state.wait === 'memory') return 'waiting for free memory';
+	if (state.wait === 'alone') return 'waiting for the other stages because its memory use is unknown';
 	const open = state.after.filter((name) => !['finished', 'skipped'].includes(states.get(name)?.status ?? 'waiting'));
 	if (open.length === 0) return null;
 	const words = open.map((name) => {
 		const status = states.get(name)?.status;
 		return status === 'failed' || status === 'stopped' ? `${name}, which has ${status}` : name;
 	});
-	return `waits for ${words.join(' and ')}`.replace('has stopped', 'was stopped');
+	return `waiting for ${words.join(' and ')}`.replace('has stopped', 'was stopped');
 }
 
 const checkpointKind = (choice: 'last' | 'best'): OutputKind[] =>

@@ -1,24 +1,24 @@
 import type { GraphStage } from '../../protocol/pipelineGraphMessages.ts';
 
-/** A stage, or the rounds of a loop stage as one, at its place in the picture. */
+/** A graph node: a stage, or all rounds of a loop stage combined, with its position in the graph. */
 export interface GraphNode extends Omit<GraphStage, 'round'> {
 	/** Stage to open: for folded rounds, the latest one that has started. */
 	readonly opened: string;
-	/** Rounds that a node stands for, or null for a single stage. */
+	/** Rounds combined in the node, or null for a single stage. */
 	readonly rounds: { readonly done: number; readonly total: number } | null;
-	/** Accuracy minus that of the stage before; null if either is unknown. */
+	/** Accuracy minus that of the preceding stage; null if either is unknown. */
 	readonly gain: number | null;
 	/** Column: the length of the longest path from a stage without dependencies. */
 	readonly level: number;
-	/** Row within the picture. */
+	/** Row in the graph. */
 	readonly lane: number;
 }
 
 /**
- * Returns the stages of a pipeline as a layered graph: each stage is to the right of all that it depends on, and near
- * the lane of the first of these. Stages must follow their dependencies, as in pipeline.json; other references, such as
+ * Returns the stages of a pipeline as a layered graph: each stage is placed to the right of all its dependencies, near
+ * the lane of the first one. Stages must follow their dependencies, as in pipeline.json; other references, such as
  * those from a loop's first stage to the end of its previous round when rounds are folded, have no edge.
- * @param folded whether the rounds of a loop are one node per stage of the loop
+ * @param folded whether to combine the rounds of a loop into one node per loop stage
  */
 export function stageGraph(stages: readonly GraphStage[], folded: boolean): GraphNode[] {
 	const groups = Map.groupBy(stages, ({ name, round }) => (folded && round !== null ? `round:${round.of}` : name));
@@ -40,7 +40,7 @@ export function stageGraph(stages: readonly GraphStage[], folded: boolean): Grap
 	return [...nodes.values()];
 }
 
-/** Returns the free lane closest to the wanted one, and takes it. */
+/** Returns the first free lane from the wanted one on, and marks it as taken. */
 function freeLane(taken: Map<number, Set<number>>, level: number, wanted: number): number {
 	const lanes = taken.get(level) ?? new Set<number>();
 	taken.set(level, lanes);
@@ -56,7 +56,7 @@ function mergedStage(members: readonly GraphStage[]): Omit<GraphNode, 'gain' | '
 	if (members.length === 1) return { ...stage, opened: stage.name, rounds: null };
 	const started = members.filter(({ opens }) => opens);
 	const latest = started.at(-1) ?? first;
-	// What the loop is at: a stage that is at work or has failed, else the next one, else the last one.
+	// Current stage of the loop: one that is running or has failed, otherwise the next one, otherwise the last one.
 	const current =
 		members.find(({ status }) => status === 'running' || status === 'failed' || status === 'stopped') ??
 		members.find(({ status }) => status === 'waiting') ??

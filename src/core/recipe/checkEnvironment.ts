@@ -11,18 +11,18 @@ export function checkEnvironment(recipe: Recipe, report: Report): void {
 	const reward = rewards.findIndex((one) => 'use' in one && one.use === 'environment');
 	if (environment === undefined) {
 		if (reward >= 0)
-			report(['rewards', reward], 'The reward "environment" needs an "environment". Add one to the recipe.');
+			report(['rewards', reward], 'The reward "environment" requires an "environment". Add one to the recipe.');
 		for (const [i, stage] of stages.entries()) {
 			if (stage.type === 'grpo' && stage.world_model_coeff !== undefined && engine === 'embedded') {
 				report(
 					['stages', i, 'world_model_coeff'],
-					'"world_model_coeff" predicts what an environment answers, so it needs an "environment". Remove it, or add one.',
+					'"world_model_coeff" trains the policy to predict the environment\'s answers, so it requires an "environment". Remove it, or add one.',
 				);
 			}
 			if (stage.type !== 'sft' || stage.demonstrations === undefined) continue;
 			report(
 				['stages', i, 'demonstrations'],
-				'"demonstrations" are episodes, so they need an "environment". Add one to the recipe.',
+				'"demonstrations" are episodes, so they require an "environment". Add one to the recipe.',
 			);
 		}
 		return;
@@ -64,10 +64,10 @@ function checkSource(environment: NonNullable<Recipe['environment']>, report: Re
 		report(['environment', 'file'], `"${file}" is not an environment file. Use a *.env.py or *.env.ts file.`);
 	}
 	if (server !== undefined && !isServerAddress(server)) {
-		report(['environment', 'server'], `"${server}" is not the address of a server. Use "http://HOST:PORT".`);
+		report(['environment', 'server'], `"${server}" is not a server address. Use "http://HOST:PORT".`);
 	}
 	if (first === 'file' && environment.arguments !== undefined) {
-		report(['environment', 'arguments'], 'Environment files have no arguments. Use columns of the rows.');
+		report(['environment', 'arguments'], 'Environment files do not take arguments. Use dataset columns instead.');
 	}
 }
 

@@ -152,7 +152,7 @@ function checkRay(recipe: Recipe, report: Report): void {
 	}
 	if (ray?.address !== undefined && !/^https?:\/\/[^/\s]+/.test(ray.address)) {
 		const hint = ray.address.startsWith('ray://')
-			? " (ray:// is for Ray's client, but runs are submitted as jobs)"
+			? ' (ray:// is for the Ray client, but runs are submitted as jobs)'
 			: '';
 		report(['ray', 'address'], `"address" must be the dashboard address, such as "http://127.0.0.1:8265"${hint}.`);
 	}

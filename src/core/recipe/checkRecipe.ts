@@ -48,7 +48,7 @@ function checkName(name: string, report: Report): void {
 	// The name is used in run folder names.
 	if (name.length > 80)
 		report(['name'], `"name" has ${name.length} characters, but it is used in folder names. Use at most 80.`);
-	// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+	// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches control characters intentionally
 	else if (/[\\/:*?"<>|\u0000-\u001f]/.test(name) || /^[.\s]|[.\s]$/.test(name)) {
 		report(
 			['name'],

@@ -71,12 +71,12 @@ export function checkRewards(recipe: Recipe, template: Template | null, report: 
 		if ((reward.use === 'certainty' || reward.use === 'self-certainty') && recipe.engine !== 'embedded') {
 			report(
 				['rewards', i],
-				`The reward "${reward.use}" requires the embedded engine, because TRL does not pass distributions of tokens to rewards. Remove it, or set "engine": "embedded".`,
+				`The reward "${reward.use}" requires the embedded engine, because TRL does not pass token distributions to rewards. Remove it, or set "engine": "embedded".`,
 			);
 		} else if (reward.use === 'self-certainty' && recipe.environment !== undefined) {
 			report(
 				['rewards', i],
-				'The reward "self-certainty" is not known for episodes. Use "certainty", or remove "environment".',
+				'The reward "self-certainty" is not available for episodes. Use "certainty", or remove "environment".',
 			);
 		}
 		if (fault !== null) report(fault[0] === null ? ['rewards', i] : ['rewards', i, fault[0]], fault[1]);

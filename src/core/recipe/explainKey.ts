@@ -11,7 +11,7 @@ export interface ExplainedKey {
 	/** Allowed values: `"queue" or "share"`, `whole number, 1 to 256`. */
 	readonly values: string;
 	readonly required: boolean;
-	/** Value when the key is omitted; null if there is none or it is decided during the run. */
+	/** Value when the key is omitted; null if there is none or it is determined during the run. */
 	readonly default: string | null;
 	/** Whether the key can be changed during a run. */
 	readonly live: boolean;

@@ -9,8 +9,8 @@ export interface TextEdit {
 }
 
 /**
- * Returns the edits that make a change in a recipe's text, which keep its comments. Returns an empty list if the text no
- * longer has the place.
+ * Returns the edits that apply a change to a recipe's text and preserve its comments. Returns an empty list if the text
+ * no longer contains the path.
  */
 export function fixEdits(text: string, change: RecipeChange): TextEdit[] {
 	const root = parseTree(text, [], { allowTrailingComma: true });

@@ -11,7 +11,7 @@ import type { Evidence, ToolRun } from './evidence.ts';
 const taskPrompt = `You are a careful researcher. Work on the question below.
 
 1. Answer it as well as you can, in about {words} words.
-2. Criticise your answer severely: what is missing from it, and what is superfluous. An empty list means that nothing is.
+2. Criticize your answer severely: what is missing from it, and what is superfluous? Use an empty list if there is nothing.
 3. {ask}
 
 Reply with one JSON object and nothing else:
@@ -29,10 +29,10 @@ const revisionForm = (queries: string) =>
 /** Placeholders: {evidence}, {failures}, {checks}, {critique}, {words}, {form}. */
 const revisePrompt = `{evidence}{failures}{checks}{critique}Revise your answer.
 
-- Add what is missing, with what was found; remove what is superfluous. About {words} words.
-- Every statement that rests on a source cites it by a number in brackets, such as [1]. "references" lists the sources by their marks, in the order of the numbers: [1] is the first of them.
-- Cite a source for what it says, and for nothing else. State no numbers that are in none of the sources unless you know them.
-- Then criticise the new answer: a point that you do not repeat counts as met. Ask for more only where it would help.
+- Use the sources to add what is missing, and remove what is superfluous. Write about {words} words.
+- Every statement based on a source must cite it with a number in brackets, such as [1]. List the marks of the sources in "references", in the order of the numbers: [1] refers to the first one.
+- Cite a source only for what it says. Do not state numbers that appear in none of the sources unless you know them.
+- Then criticize the new answer: a point that you do not repeat counts as resolved. Send further queries only where they would help.
 
 Reply with the whole JSON object and nothing else:
 {form}`;
@@ -44,8 +44,8 @@ export function draftInstruction(
 ): string {
 	const ask =
 		tools.length === 0
-			? 'There are no tools: "search_queries" is an empty list.'
-			: `Ask the tools for what would mend it, at most ${how.queries} queries. These are the tools:\n${toolList(tools)}`;
+			? 'There are no tools, so "search_queries" must be an empty list.'
+			: `Query the tools for information that would improve it, with at most ${how.queries} queries. These are the tools:\n${toolList(tools)}`;
 	const form = draftForm(tools.length === 0 ? '[]' : queryForm);
 	return fillPrompt(taskPrompt, { words: how.words, ask, form, question });
 }
@@ -73,19 +73,19 @@ export function revisionInstruction(facts: RevisionFacts): string {
 	const { critique, failed, repeated, check } = facts;
 	const failures = [
 		...failed.map(({ tool, query, error }) => `- ${tool} ${quoted(query)}: ${error ?? 'no result'}`),
-		...repeated.map((query) => `- ${quoted(query)}: was asked before, see above`),
+		...repeated.map((query) => `- ${quoted(query)}: was already sent, see above`),
 	];
 	const faults = [
 		...(check?.references ?? [])
 			.filter(({ supported }) => supported === false)
 			.map(({ number, source, note }) => `- [${number}] (${source}): ${note}`),
-		...(check?.dangling ?? []).map((number) => `- [${number}]: there is no such reference`),
+		...(check?.dangling ?? []).map((number) => `- [${number}]: no such reference`),
 	];
 	const points = critique === null ? [] : itemsOf(critique);
 	return fillPrompt(revisePrompt, {
 		evidence: block('What the tools have found so far, each source with its mark:', evidenceText(facts)),
-		failures: block('These queries gave nothing:', failures.slice(0, 20).join('\n')),
-		checks: block('Citations of your answer that do not hold:', faults.slice(0, 20).join('\n')),
+		failures: block('These queries returned nothing:', failures.slice(0, 20).join('\n')),
+		checks: block('Unsupported citations in your answer:', faults.slice(0, 20).join('\n')),
 		critique: block(
 			'Your critique of your answer:',
 			points.map(({ kind, text }, i) => `${i + 1}. ${kind}: ${text}`).join('\n'),
@@ -108,7 +108,7 @@ function evidenceText({ evidence, characters }: RevisionFacts): string {
 		const head = `[${mark}] ${source}${title === null ? '' : ` (${title})`}`;
 		const room = Math.max(0, left - head.length - 2);
 		if (room < 40 && parts.length > 0) {
-			parts.push(`(${evidence.length - parts.length} earlier sources are left out here; they can still be cited.)`);
+			parts.push(`(${evidence.length - parts.length} earlier sources are omitted here; they can still be cited.)`);
 			break;
 		}
 		const body = text.length > room ? `${text.slice(0, room)}…` : text;
@@ -120,4 +120,4 @@ function evidenceText({ evidence, characters }: RevisionFacts): string {
 
 /** Prompt to send when a reply is malformed. */
 export const mendPrompt = (faults: string): string =>
-	`Your reply cannot be used:\n${faults}\n\nReply again with the whole JSON object, and nothing else.`;
+	`Your reply is invalid:\n${faults}\n\nReply again with the whole JSON object and nothing else.`;

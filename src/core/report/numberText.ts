@@ -29,7 +29,7 @@ export function changeText({
 /** Formats a number of any size with three significant digits. */
 export const valueText = (value: number): string => formatNumber(Number(value.toPrecision(3)));
 
-/** Formats several measurements, such as "0.75 (0.6 to 0.9)": their mean, smallest and largest. */
+/** Formats several measurements, such as "0.75 (0.6 to 0.9)": mean, minimum and maximum. */
 export function spanText(values: readonly number[], format: (value: number) => string): string {
 	if (values.length === 0) return '–';
 	const mean = values.reduce((sum, value) => sum + value, 0) / values.length;

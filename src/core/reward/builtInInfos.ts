@@ -163,7 +163,7 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 		name: 'judge',
 		title: 'LLM judge',
 		sentence:
-			'A language model on an OpenAI-compatible server compares the answer with the gold answer or grades the answer by itself.',
+			'A language model on an OpenAI-compatible server compares the answer with the gold answer, or grades the answer on its own.',
 		formula: 'yes-no: 1 or 0; score: (score - low) / (high - low)',
 		source: 'LLM as a judge (Zheng et al. 2023); generative verifiers (Zhang et al. 2024)',
 		range: '0 to 1',
@@ -194,7 +194,7 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 	{
 		name: 'majority',
 		title: 'Majority vote',
-		sentence: 'Whether the answer is the most frequent one among the completions of the same prompt, without labels.',
+		sentence: 'Whether the answer is the most frequent one among the completions of the same prompt. Needs no labels.',
 		formula: '1 if normalize(answer) is the most frequent answer of the group, else 0; ties go to the first one',
 		source: 'TTRL (Zuo et al. 2025), the estimated label by majority voting',
 		range: '0 or 1',
@@ -204,7 +204,7 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 	{
 		name: 'certainty',
 		title: 'Certainty',
-		sentence: "The policy's certainty about the completion: minus the mean entropy of its tokens, without labels.",
+		sentence: "The policy's certainty about the completion: minus the mean entropy of its tokens. Needs no labels.",
 		formula: '-mean(H_t), the entropy in nats of the distribution from which token t was sampled',
 		source: 'RENT (Prabhudesai et al. 2025)',
 		range: '0 or less',
@@ -214,7 +214,7 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 	{
 		name: 'self-certainty',
 		title: 'Self-certainty',
-		sentence: 'How far the distributions of the tokens are from uniform, without labels.',
+		sentence: 'How far the token distributions are from uniform. Needs no labels.',
 		formula: 'mean(KL(U || p_t)) = mean(-mean_v(log p_t(v)) - log V), in nats, for V tokens in the vocabulary',
 		source: 'Intuitor (Zhao et al. 2025), equation 2',
 		range: '0 or more',

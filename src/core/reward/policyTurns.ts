@@ -13,8 +13,8 @@ export interface PolicyTurn {
 const policyRoles: ReadonlySet<unknown> = new Set(['assistant', 'model', 'ai', 'gpt']);
 
 /**
- * Returns the turns of the policy in a completion that is a list of messages, in order. Excludes what tools and users
- * wrote, and tool calls, which trainers remove from the text. Reasoning from a separate field is put back into the
+ * Returns the turns of the policy in a completion that is a list of messages, in order. Excludes text from tools and
+ * users, and tool calls, which trainers remove from the text. Reasoning from a separate field is put back into the
  * template's tags; without such tags, it is not part of the text.
  * @param messages from any trainer, so their fields can have any type
  */

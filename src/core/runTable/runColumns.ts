@@ -40,7 +40,7 @@ const maxKeys = 5;
 /** Recipe keys whose differences do not affect training. */
 const incidental = /(^|\.)(path|file|solution|prompt|answer)$/;
 
-/** Returns the last part of each path that no other path ends with. */
+/** Returns the last part of each path, omitting paths whose last part is not unique. */
 function shortened(paths: readonly string[]): ReadonlyMap<string, string> {
 	const ends = Map.groupBy(paths, (path) => path.slice(path.lastIndexOf('.') + 1));
 	return new Map(

@@ -33,7 +33,7 @@ export function toolEvents(id: number, calls: readonly TurnCall[]): ToolEvent[] 
 	}));
 }
 
-/** Logs can come from anyone, so a result can be anything. */
+/** Logs are untrusted, so a result can be any value. */
 function callOf({ name, arguments: given, result, error }: ReadToolEvent): TurnCall {
 	const text = typeof result === 'string' ? result : JSON.stringify(result ?? null);
 	return { name, arguments: given, result: error ?? text, failed: error !== undefined };

@@ -103,7 +103,7 @@ export class Generator {
 		if (job.maxTokens < 1) return [];
 		const n = options.n ?? 1;
 		const { meter, tree, policy, concurrency } = this.#settings;
-		// Whole episodes need a node per turn, and only one is reserved for each.
+		// Whole episodes need a node per turn, but only one node is reserved for each episode.
 		const episodes = policy.plays === true && job.rule === null;
 		let ordinal = this.#asked[node] ?? (tree.node(node) as TreeNode).children.length;
 		this.#asked[node] = ordinal + n;

@@ -25,7 +25,7 @@ export interface PolicyCapabilities {
 /** A tool call in a turn of an episode, with its result as the policy reads it. */
 export interface TurnCall {
 	readonly name: string;
-	/** Whatever the policy wrote; only an object can be a valid call. */
+	/** Any value that the policy wrote; only an object can be a valid call. */
 	readonly arguments: unknown;
 	readonly result: string;
 	/** Whether the tool raised an exception, whose message is the result. */
@@ -33,7 +33,7 @@ export interface TurnCall {
 	readonly seconds?: number;
 }
 
-/** A turn of an episode: what the policy wrote, and its calls. */
+/** A turn of an episode: the policy's text and its calls. */
 export interface SearchTurn {
 	/** Text that the policy wrote, without results. */
 	readonly text: string;
@@ -63,7 +63,7 @@ export interface GenerateRequest {
 	readonly tokens: number;
 	/** JSON Schema that the text should follow; ignored by policies that cannot enforce one. */
 	readonly schema?: Readonly<Record<string, unknown>>;
-	/** The prefix as turns of an episode. Only for policies that play episodes. */
+	/** The prefix as episode turns; only for policies that play episodes. */
 	readonly turns?: readonly SearchTurn[];
 }
 
@@ -99,15 +99,15 @@ export interface Generation {
 	readonly detail: TokenDetail | null;
 	/** Cost in the currency of the policy's prices; null if it has no prices. */
 	readonly cost?: number | null;
-	/** The turn of an episode that the text consists of. */
+	/** The episode turn that makes up the text. */
 	readonly turn?: PlayedTurn;
-	/** The turns that the text consists of, which become a chain of nodes. */
+	/** The episode turns that make up the text; they become a chain of nodes. */
 	readonly turns?: readonly Generation[];
 }
 
-/** What happened in a turn of an episode. */
+/** Outcome of an episode turn. */
 export interface PlayedTurn {
-	/** Number of characters at the start of the text that the policy wrote; the others are the results. */
+	/** Number of leading characters written by the policy; the rest are tool results. */
 	readonly written: number;
 	readonly calls: readonly TurnCall[];
 	/** Reward of the episode, if it ended; null if it has none. */

@@ -17,7 +17,7 @@ export interface StepRule {
 	empty(text: string): boolean;
 }
 
-/** Stop string that asks a policy that plays episodes for one turn. It is never part of a text. */
+/** Stop string that requests a single turn from a policy that plays episodes. It never occurs in text. */
 export const turnStop = '\u0000turn';
 
 const escaped = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');

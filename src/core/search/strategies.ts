@@ -16,7 +16,7 @@ import { tokenForking } from './strategies/tokenForking.ts';
 import { treeOfThoughts } from './strategies/treeOfThoughts.ts';
 import type { Strategy } from './strategy.ts';
 
-// biome-ignore lint/suspicious/noExplicitAny: each strategy has parameters of its own, decoded by its own schema
+// biome-ignore lint/suspicious/noExplicitAny: each strategy has its own parameters and schema
 export type AnyStrategy = Strategy<any>;
 
 /** All strategies, in display order. */

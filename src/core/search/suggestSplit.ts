@@ -3,7 +3,7 @@ import type { TraceTags } from '../trace/trace.ts';
 import type { StepSplit } from './search.ts';
 import { stepRuleOf } from './stepRule.ts';
 
-/** A completion by the policy of a search. */
+/** A completion sampled by a search's policy. */
 export interface SampledText {
 	readonly text: string;
 	/** Number of tokens; null if not recorded. */
@@ -17,7 +17,7 @@ export interface SuggestedSplit {
 	readonly steps: number;
 }
 
-/** Rules by separators, from the longest steps to the shortest. */
+/** Separator rules, from longest to shortest steps. */
 const separated = ['paragraphs', 'lines', 'sentences'] as const;
 /** Range of step counts that are worth searching. With fewer steps, a search only chooses among whole completions. */
 const [fewest, most] = [3, 60] as const;
@@ -43,7 +43,7 @@ export function suggestSplit(samples: readonly SampledText[], tags: TraceTags): 
 	return { split: `tokens-${size}`, steps: Math.ceil(tokens / size) };
 }
 
-/** Counts the steps of a completion as a search would split it. */
+/** Counts the steps that a search would split a completion into. */
 function countSteps(completion: string, split: (typeof separated)[number], tags: TraceTags): number {
 	const rule = stepRuleOf(split, tags);
 	let rest = completion.slice(0, counted.characters);

@@ -14,7 +14,7 @@ export interface TreeNode {
 	readonly answer: string | null;
 	readonly finish: string | null;
 	readonly by: 'policy' | 'person';
-	/** Number of characters at the start of the text that the policy wrote; null if it wrote all of it. */
+	/** Number of leading characters written by the policy; null if it wrote the whole text. */
 	readonly written: number | null;
 	/** Whether the text stands alone instead of continuing the first parent's text. */
 	readonly fresh: boolean;

@@ -77,7 +77,7 @@ function messagesOfTokens(
 		else messages.push({ role: 'tool', content: texts.slice(start, end).join('').trim() });
 		at = end;
 	}
-	// A last turn without tokens from the environment: its calls were made, but their results did not fit.
+	// Last turn without tokens from the environment: its calls were made, but their results did not fit.
 	speak(at, texts.length, turns[ranges.length]);
 	return messages;
 }
@@ -148,7 +148,7 @@ function turnsOfMessages(messages: readonly Message[], parents: RolloutLine['par
 const finite = (value: number | null | undefined) =>
 	value !== null && value !== undefined && Number.isFinite(value) ? value : null;
 
-/** Adds what the episode knows: rewards, times, failures, and results that the conversation lacks. */
+/** Adds data from the episode: rewards, times, failures, and results missing from the conversation. */
 function withEpisode(turns: readonly ConversationTurn[], episode: RolloutEpisode): ConversationTurn[] {
 	const recorded = episode.turns ?? [];
 	const made: ConversationTurn[] = [];

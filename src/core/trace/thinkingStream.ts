@@ -1,14 +1,14 @@
 import type { TraceTags } from './trace.ts';
 
-/** Text of a completion that belongs to its reasoning, or to what the reader asked for. */
+/** A piece of a completion: either reasoning or the text for the reader. */
 export interface StreamedPart {
 	readonly kind: 'thinking' | 'text';
 	readonly text: string;
 }
 
 /**
- * Splits a completion that arrives in pieces into thinking and text. The tags themselves are removed. A tag can be split
- * over pieces, so the end of a piece that could start a tag is kept back until the next one.
+ * Splits a completion that arrives in pieces into thinking and text. The tags themselves are removed. A tag can be
+ * split across pieces, so the end of a piece that could start a tag is held back until the next piece.
  */
 export class ThinkingStream {
 	readonly #tags: readonly { readonly text: string; readonly kind: StreamedPart['kind'] }[];
@@ -24,7 +24,7 @@ export class ThinkingStream {
 		].filter(({ text }) => text !== '');
 	}
 
-	/** Returns the parts that a piece completes. */
+	/** Returns the parts completed by a piece. */
 	push(piece: string): StreamedPart[] {
 		let rest = this.#kept + piece;
 		const parts: StreamedPart[] = [];
@@ -44,7 +44,7 @@ export class ThinkingStream {
 		return parts;
 	}
 
-	/** Returns what was kept back, at the end of the completion. */
+	/** Returns the text held back so far; call this at the end of the completion. */
 	end(): StreamedPart[] {
 		const parts: StreamedPart[] = [];
 		this.#add(parts, this.#kept);

@@ -1,15 +1,15 @@
 import { parseBoundedJson } from '../../base/boundedJson.ts';
 import type { Message } from '../../protocol/rolloutLine.ts';
 
-/* Completions that are one text with tool calls and their results in tags, as the chat templates of Hermes and Qwen write. */
+/* Completions that consist of one text with tool calls and results in tags, as in the chat templates of Hermes and Qwen. */
 
 const callTags = ['<tool_call>', '</tool_call>'] as const;
 const resultTags = ['<tool_response>', '</tool_response>'] as const;
 const maxMessages = 20_000;
 
-/** What remains of a chat template between messages, with or without its special tokens. */
+/** Chat template markup between messages, with or without special tokens. */
 const glue = /(?:<\|im_end\|>\s*)?(?:<\|im_start\|>|\n)\s*(?:user|tool|assistant)\s*$/;
-/** Both are searched only near the ends of a text, because they take quadratic time in white space. */
+/** Both patterns are applied only near the ends of the text, because they take quadratic time on whitespace. */
 const glueLength = 200;
 const leadingGlue = /^\s*(?:<\|im_end\|>\s*)?(?:<\|im_start\|>)?\s*assistant\s*\n/;
 

@@ -11,7 +11,7 @@ export const messageLineLimits = {
 /** Messages in a line. */
 export interface MessageLine {
 	readonly messages: ReturnType<typeof readMessage>;
-	/** Why there are none; null if there are some. */
+	/** Why the line contains no messages; null if it contains any. */
 	readonly fault: string | null;
 }
 
@@ -32,11 +32,11 @@ export function readMessageLine(text: string, line: number, ended = true): Messa
 	return { messages, fault: messages.length === 0 ? 'Not a message' : null };
 }
 
-/** Fault of a line that exceeds the limit. */
+/** Fault reported for a line that exceeds the limit. */
 export const lineTooLong = `The line is longer than ${messageLineLimits.bytes / 2 ** 20} MB`;
 
 const [space, tab, carriageReturn] = [0x20, 0x09, 0x0d];
-/** Maximum length in bytes of a line that can be blank. Longer ones are lines that cannot be read. */
+/** Maximum length in bytes of a blank line. Longer lines of whitespace are reported as unreadable. */
 export const longestBlank = 64;
 
 /** Returns whether a line is blank, so that it is not counted. */

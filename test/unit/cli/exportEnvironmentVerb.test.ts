@@ -72,7 +72,7 @@ test('export-environment reports what does not work in the target', limit, async
 	await place.write('guess.env.py', `# @dataset rows.jsonl\n${guessing.replace(/""".*?"""/s, '')}`);
 	const ended = await place.call('export-environment', 'guess.env.py', 'out', '--to', 'trl');
 	assert.equal(ended.status, 1, ended.stderr);
-	assert.match(ended.stdout, /^Guess: error: The rows have no prompt\. Add a column "prompt"/m);
+	assert.match(ended.stdout, /^Guess: error: The rows have no prompt\. Add a "prompt" column/m);
 	assert.match(ended.stdout, /^Guess: warning: TRL ignores done/m);
 	for (const [args, message] of [
 		[['guess.env.py', 'other'], /--to is required/],

@@ -13,7 +13,7 @@ export interface Duplicates {
 export interface ComparedRows {
 	/** Number of rows that contain words. */
 	readonly exact: number;
-	/** Number of distinct rows, counted from the first, that were searched for near duplicates. */
+	/** Number of distinct rows, starting with the first one, that were searched for near duplicates. */
 	readonly near: number;
 	/** Whether all exact duplicates were found. False if there were too many distinct rows to detect late repeats. */
 	readonly allExact: boolean;

@@ -57,7 +57,7 @@ class CutEpisodesWatch implements Watch {
 			level: 'warning',
 			content: () => ({
 				message: `${percent(share)} of the episodes in the last ${limit('cutSteps')} steps were cut short, most of them by ${words}${now === null ? '' : ` of ${now}`}.`,
-				action: `Raise the limit, or make episodes shorter with fewer turns per task or shorter tool results. Episodes that are cut short are scored before they are solved.`,
+				action: `Raise the limit, or make episodes shorter with fewer turns per task or shorter tool results. Episodes that are cut short are scored before their task is solved.`,
 				metrics: ['completions/clipped_ratio', 'environment/turns'],
 				evidence: this.#facts.evidence((group, i) => group.episodes?.[i]?.cut === cut),
 				cause: 'episodes cut short',

@@ -33,10 +33,10 @@ const measures: readonly Measure[] = [
 	},
 ];
 
-/** Age of samples in updates, if staleness is intended. */
+/** Age of the samples in updates, if staleness is intentional. */
 const staleness = 'sample/staleness_max';
 
-/** Multiple of the limit from which a difference is an error. */
+/** Multiple of the limit at which a difference becomes an error. */
 const severe = 10;
 
 class MismatchWatch implements Watch {

@@ -18,7 +18,7 @@ export interface ExportedEnvironment {
 /** Text files by their path in the target folder, with `/` as the separator. */
 export type ExportedFiles = ReadonlyMap<string, string>;
 
-/** Something that does not carry over to the target. */
+/** A feature that does not carry over to the target. */
 export interface ExportFinding {
 	/** `error`: the export does not work until it is fixed. */
 	readonly level: 'error' | 'warning' | 'information';
@@ -34,7 +34,7 @@ export function generatedBy(source: string): string {
 	return `Generated from ${source.replace(/["\\]|\p{C}|\p{Zl}|\p{Zp}/gu, '_')} by "reasoning-lab export-environment".`;
 }
 
-/** Returns a text as a Python string literal. */
+/** Formats text as a Python string literal. */
 export function pythonText(text: string): string {
 	return JSON.stringify(text);
 }

@@ -16,14 +16,15 @@ function commonFindings({ environment, columns }: ExportedEnvironment): ExportFi
 	if (environment.tools.length === 0) findings.push({ level: 'error', message: 'The environment has no tools.' });
 	if (columns === null) {
 		const action = 'Add "# @dataset FILE" to the environment file, or use --dataset.';
-		findings.push({ level: 'warning', message: 'There are no rows, so the export contains none.', action });
+		findings.push({ level: 'warning', message: 'The environment has no rows, so the export contains none.', action });
 	} else if (!columns.includes('prompt')) {
-		const action = 'Add a column "prompt" with a list of messages.';
+		const action = 'Add a "prompt" column with a list of messages.';
 		findings.push({ level: 'error', message: 'The rows have no prompt.', action });
 	}
 	findings.push({
 		level: 'information',
-		message: 'Time and memory limits of Reasoning Lab do not apply: a tool that hangs or exits ends its process.',
+		message:
+			"Reasoning Lab's time and memory limits do not apply: a tool that hangs or exits takes its whole process with it.",
 	});
 	return findings;
 }
@@ -34,7 +35,7 @@ const targetFindings: Readonly<Record<EnvironmentTarget, (exported: ExportedEnvi
 			? [
 					{
 						level: 'warning',
-						message: 'TRL ignores done, so the model can call tools after the end.',
+						message: 'TRL ignores done, so the model can call tools after the episode ends.',
 						action: 'Raise an exception in tools once the task is over.',
 					} as const,
 				]
@@ -44,13 +45,13 @@ const targetFindings: Readonly<Record<EnvironmentTarget, (exported: ExportedEnvi
 	verifiers: ({ environment }) => [
 		{
 			level: 'warning',
-			message: 'The reward repeats the recorded calls in a new instance, so the environment must be deterministic.',
+			message: 'The reward replays the recorded calls in a new instance, so the environment must be deterministic.',
 			action: 'Draw random values from the row.',
 		},
 		{ level: 'information', message: 'The text that reset returns is added to the prompt when tasks are loaded.' },
 		{
 			level: 'information',
-			message: 'Arguments are validated before the call, so messages about wrong arguments differ.',
+			message: 'Arguments are validated before the call, so error messages for invalid arguments differ.',
 		},
 		...(environment.ownsReward ? [] : [noReward('a @vf.reward method')]),
 	],
@@ -67,8 +68,8 @@ const targetFindings: Readonly<Record<EnvironmentTarget, (exported: ExportedEnvi
 			: [
 					{
 						level: 'warning',
-						message: 'The environment has no done, so episodes never end on the server.',
-						action: 'Set the attribute done.',
+						message: 'The environment does not set done, so episodes never end on the server.',
+						action: 'Set the done attribute.',
 					} as const,
 				]),
 		...(environment.ownsReward ? [] : [noReward('a rubric')]),

@@ -57,7 +57,7 @@ package-dir = { "${stem}" = ".", "${stem}.server" = "server" }
 function client({ environment, source }: ExportedEnvironment): string {
 	return `"""${generatedBy(source)}
 
-Client of the server: \`client.call_tool(NAME, ARGUMENT=...)\`.
+Client for the server: \`client.call_tool(NAME, ARGUMENT=...)\`.
 """
 
 from openenv.core.mcp_client import MCPToolClient
@@ -107,7 +107,7 @@ from openenv.core.env_server.mcp_types import (
 )
 from openenv.core.env_server.types import EnvironmentMetadata, Observation, State
 
-# The environment file imports its neighbors by their names.
+# The environment file imports neighboring modules by name.
 sys.path.insert(0, str(Path(__file__).parent / "environment"))
 
 from ${environmentModule(stem)} import ${name}  # noqa: E402
@@ -118,7 +118,7 @@ ROWS = Path(__file__).with_name("rows.jsonl")
 
 
 def row_of(seed: int | None, given: dict) -> dict:
-    """Returns the columns that a client sent, or else the row with the number of the seed."""
+    """Returns the columns that a client sent or, if there are none, the row whose number is the seed."""
     if given or not ROWS.exists():
         return {**dict.fromkeys(COLUMNS), **given}
     lines = [line for line in ROWS.read_text("utf-8").split("\\n") if line.strip()]
@@ -138,7 +138,7 @@ class ${name}Server(Environment):
         self._state = State(episode_id=episode_id, step_count=0)
         self._earned = 0.0
         reward = await self._change()
-        # The text that belongs after the prompt.
+        # Text to append to the prompt.
         return CallToolObservation(tool_name="reset", result=text, reward=reward, done=self._done())
 
     def reset(self, seed=None, episode_id=None, **row):

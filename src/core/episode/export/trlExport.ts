@@ -34,7 +34,7 @@ def main(model: str, steps: int) -> None:
             max_steps=steps,
             num_generations=8,
             per_device_train_batch_size=8,
-            # The whole conversation, including the answers of tools.
+            # Covers the whole conversation, including tool results.
             max_completion_length=1024,
             max_tool_calling_iterations=8,
             report_to="none",

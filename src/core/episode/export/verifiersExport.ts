@@ -35,21 +35,21 @@ build-backend = "hatchling.build"
 function episode({ environment: { name }, stem, source }: ExportedEnvironment): string {
 	return `"""${generatedBy(source)}
 
-Creates and plays the environment.
+Creates instances of the environment and calls their tools.
 """
 
 import inspect
 import sys
 from pathlib import Path
 
-# The environment file imports its neighbors by their names.
+# The environment file imports neighboring modules by name.
 sys.path.insert(0, str(Path(__file__).parent / "environment"))
 
 from ${environmentModule(stem)} import ${name}  # noqa: E402
 
 
 def start(row: dict):
-    """Returns an instance after its reset, and the text of the reset."""
+    """Returns an instance after reset, and the text that reset returned."""
     environment = ${name}()
     return environment, environment.reset(**row)
 
@@ -86,7 +86,7 @@ def is_done(environment) -> bool:
 function tools({ environment: { name }, stem, source }: ExportedEnvironment): string {
 	return `"""${generatedBy(source)}
 
-The tools, in a server for each episode.
+Serves the tools, with one server per episode.
 """
 
 import functools
@@ -130,7 +130,7 @@ if __name__ == "__main__":
 function taskset({ stem, source }: ExportedEnvironment): string {
 	return `"""${generatedBy(source)}
 
-Rows as tasks. The reward repeats the calls of an episode in a new instance.
+Rows as tasks. The reward replays the calls of an episode in a new instance.
 """
 
 import json
@@ -191,7 +191,7 @@ class EnvironmentTaskset(vf.Taskset[EnvironmentTask, EnvironmentConfig]):
 
 
 def _prompt(prompt, text: str | None):
-    """Returns the prompt with the text of the reset after its last message, as in TRL."""
+    """Returns the prompt with the text from reset appended to its last message, as in TRL."""
     messages = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else [dict(one) for one in prompt or []]
     if not messages:
         messages = [{"role": "user", "content": ""}]

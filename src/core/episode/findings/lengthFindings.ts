@@ -20,7 +20,7 @@ export const lengthFindings: FindingRule = (evidence) => {
 			kind: 'endless',
 			level: 'warning',
 			message: `done is still ${words.false} after the solution (${rows(unfinished.map(({ row }) => row))}), so episodes do not end.`,
-			action: 'Set done when the task is solved or lost.',
+			action: 'Set done when the task is solved or has failed.',
 			line: environment.location.line,
 			row: first.row,
 		});

@@ -2,7 +2,7 @@ import type { EnvironmentFinding } from '../../../protocol/environmentVerificati
 import { rows } from './errorFindings.ts';
 import { type FindingRule, lineOf, wordsOf } from './verificationEvidence.ts';
 
-/** Reports episodes that differ when repeated with the same row and calls. */
+/** Reports episodes whose results change when they are repeated with the same row and calls. */
 export const repeatFindings: FindingRule = (evidence) => {
 	const findings: EnvironmentFinding[] = [];
 	const line = lineOf(evidence, 'reset');

@@ -6,7 +6,7 @@ import type { EpisodeDifference } from '../episodeDifference.ts';
 import type { ParsedEpisodes } from '../labeledEpisode.ts';
 import { type LanguageWords, languageWords } from '../languageWords.ts';
 
-/** An episode that was repeated with the same row and calls, and then differed. */
+/** An episode that gave a different result when it was repeated with the same row and calls. */
 export interface RepeatedEpisode {
 	readonly row: number;
 	/** Where it was repeated: in a new instance, alongside another instance in use, or in a reused one. */
@@ -14,7 +14,7 @@ export interface RepeatedEpisode {
 	readonly difference: EpisodeDifference;
 }
 
-/** Labeled episodes that were played, and lines of their file that cannot be used. */
+/** Results of labeled episodes, and invalid lines of their file. */
 export interface LabeledEvidence {
 	/** Absolute path. */
 	readonly file: string;
@@ -34,7 +34,7 @@ export interface VerificationEvidence {
 	/** Turn limit for an episode of the random policy. */
 	readonly turnLimit: number;
 	readonly labeled: LabeledEvidence | null;
-	/** Rows whose `calls` column cannot be used. */
+	/** Rows whose `calls` column is invalid. */
 	readonly solutionFaults: readonly { readonly row: number; readonly message: string }[];
 }
 
@@ -49,7 +49,7 @@ export function toolLine({ environment }: VerificationEvidence, tool: string): n
 	return environment.tools.find(({ name }) => name === tool)?.location?.line ?? environment.location.line;
 }
 
-/** Returns the language's names and advice. */
+/** Returns names and advice for the environment's language. */
 export function wordsOf({ language }: VerificationEvidence): LanguageWords {
 	return languageWords[language];
 }

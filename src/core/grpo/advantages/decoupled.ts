@@ -1,6 +1,6 @@
 import { mean, sampleStd, stdEpsilon } from './groupAdvantages.ts';
 
-/** Advantages that differ by less are equal up to rounding. */
+/** Advantages that differ by less than this are considered equal, because of rounding. */
 const rounding = 1e-9;
 
 /**
@@ -26,7 +26,7 @@ export function decoupledAdvantages(
 			for (const [i, value] of values.entries()) {
 				if (Number.isNaN(value)) continue;
 				const before = sums[from + i] as number;
-				// One value alone has no standard deviation, and TRL's nansum omits it.
+				// A single value has no standard deviation, and TRL's nansum omits it.
 				const term = Number.isNaN(divisor) ? 0 : weight * ((value - center) / divisor);
 				sums[from + i] = (Number.isNaN(before) ? 0 : before) + term;
 			}

@@ -13,8 +13,8 @@ export interface RewardedRow {
 }
 
 /**
- * Returns the advantages of a batch. Besides groups with equal rewards, groups in which an estimator finds nothing to
- * learn from are dead: all their advantages are 0.
+ * Returns the advantages of a batch. Groups with equal rewards are dead (all their advantages are 0), as are groups
+ * that the estimator cannot learn from.
  * @param rows the rows of each group are contiguous
  * @param weights one per reward function
  */
@@ -39,7 +39,7 @@ export function estimateAdvantages(
 	return { values, dead, groupStd: grouped.groupStd };
 }
 
-/** Values of a row. A row whose sum is unknown has none. */
+/** Values of a row; none if its sum is unknown. */
 const valuesOf = ({ values, reward }: RewardedRow): Float64Array =>
 	Float64Array.from(values, (value) => (reward === null ? Number.NaN : (value ?? Number.NaN)));
 

@@ -4,19 +4,19 @@ const epsilon = 1e-6;
 /**
  * Pass@k: each set of k completions in a group gets the reward of its best completion. The reward of a set is
  * normalized over all sets, (R - mean) / (std + 1e-6), and the advantage of a completion is the mean over the sets that
- * contain it. Chen et al. 2025 (arXiv:2508.10751), whose rewards are 0 or 1; here, they may have any value.
+ * contain it. Chen et al. 2025 (arXiv:2508.10751), whose rewards are 0 or 1; here, they can have any value.
  *
- * With rewards in ascending order, the best of a set is number m (from 0) in C(m, k - 1) of the C(n, k) sets, and in
- * C(m - 1, k - 2) of the C(n - 1, k - 1) sets that contain a given lower one.
+ * With rewards sorted in ascending order and numbered from 0, reward m is the best in C(m, k - 1) of the C(n, k) sets,
+ * and in C(m - 1, k - 2) of the C(n - 1, k - 1) sets that contain a given lower reward.
  * @param rewards rewards of one group, without nulls
- * @param k completions per set; at most all of them are used
+ * @param k completions per set; limited to the size of the group
  */
 export function passAtKAdvantages(rewards: Float64Array, k: number): Float64Array {
 	const n = rewards.length;
 	const size = Math.min(k, n);
 	const order = [...rewards.keys()].sort((a, b) => (rewards[a] as number) - (rewards[b] as number));
 	const sorted = Float64Array.from(order, (i) => rewards[i] as number);
-	// Every set has the same best reward: exactly 0, where rounding would leave about 1e-16 / 1e-6.
+	// Every set has the same best reward. Return exactly 0, because rounding would leave about 1e-16 / 1e-6.
 	if (sorted[size - 1] === sorted[n - 1]) return new Float64Array(n);
 	const shares = sorted.map((_, m) => choose(m, size - 1) / choose(n, size));
 	const center = sorted.reduce((sum, reward, m) => sum + reward * (shares[m] as number), 0);

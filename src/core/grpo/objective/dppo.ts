@@ -12,11 +12,12 @@ export const isDppo = ({ lossType }: Pick<Objective, 'lossType'>): boolean =>
 	lossType === 'dppo_tv' || lossType === 'dppo_kl';
 
 /**
- * DPPO: REINFORCE with a detached importance weight of at most 20, -ratio A logprob, without tokens that the policy has
- * already moved far in the direction of their advantage. The distance is the divergence between the old and the new
- * probability of the token against all others, rather than their ratio as in PPO: total variation, |new - old|
- * (`dppo_tv`), or KL, old log(old / new) + (1 - old) log((1 - old) / (1 - new)) (`dppo_kl`). `epsilonHigh` limits it
- * for positive advantages, `epsilonLow` for others. Qi et al. 2026 (arXiv:2602.04879); verl's `dppo_tv` and `dppo_kl`.
+ * DPPO: REINFORCE with a detached importance weight of at most 20, -ratio A logprob, excluding tokens whose probability
+ * has already moved far in the direction of their advantage. Distance is measured by the divergence between the old and
+ * the new distribution over the token and all others, rather than by the probability ratio as in PPO: total variation,
+ * |new - old| (`dppo_tv`), or KL, old log(old / new) + (1 - old) log((1 - old) / (1 - new)) (`dppo_kl`). `epsilonHigh`
+ * limits it for positive advantages, `epsilonLow` for others. Qi et al. 2026 (arXiv:2602.04879); verl's `dppo_tv` and
+ * `dppo_kl`.
  */
 export function dppoTerm(logRatio: number, logprob: number, advantage: number, objective: Divergence): TokenTerm {
 	if (divergedSide(logRatio, logprob, advantage, objective) !== null) return { loss: 0, slope: 0, direct: 0 };

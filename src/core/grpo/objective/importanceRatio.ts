@@ -2,7 +2,7 @@ import type { ObjectiveRow, RatioLevel } from './objective.ts';
 
 /**
  * Returns the log importance ratio of each token, log(policy / old policy):
- * - `token`: of the token itself
+ * - `token`: the ratio of the token itself
  * - `sequence`: mean over the completion, so the ratio is the geometric mean of the token ratios. GSPO (Zheng et al.
  *   2025, arXiv:2507.18071), equation 7
  * - `sequence_token`: the same value, but each token only has the gradient of its own log-probability. GSPO-token,

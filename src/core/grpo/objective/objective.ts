@@ -18,7 +18,7 @@ export interface Objective {
 	readonly unbiasedKl: boolean;
 	/** See `isOffPolicy`; null keeps all completions. */
 	readonly offPolicyThreshold: number | null;
-	/** Correction for the policy that sampled; null for none. */
+	/** Correction for samples from a different policy; null for none. */
 	readonly samplerCorrection: SamplerCorrection | null;
 	readonly sapo: SapoTemperatures;
 	readonly vespo: VespoShape;

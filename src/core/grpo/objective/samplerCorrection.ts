@@ -29,13 +29,13 @@ export interface CorrectedRow {
 	readonly samplerLogprobs: ArrayLike<number>;
 }
 
-/** Data about the policy that sampled a completion; absent if that is the old policy. */
+/** Data about the policy that sampled a completion; absent if it is the old policy. */
 export interface SamplerRow {
-	/** See {@link samplerRatios}; not with vespo. */
+	/** See {@link samplerRatios}; absent with vespo. */
 	readonly samplerRatios?: ArrayLike<number> | undefined;
-	/** See {@link samplerLogRatio}; with vespo only. */
+	/** See {@link samplerLogRatio}; only with vespo. */
 	readonly samplerLogRatio?: number | undefined;
-	/** See {@link samplerDrift}; with a threshold for off-policy completions only. */
+	/** See {@link samplerDrift}; only with a threshold for off-policy completions. */
 	readonly samplerDrift?: number | undefined;
 }
 

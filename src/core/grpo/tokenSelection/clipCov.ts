@@ -4,12 +4,12 @@ import { type CovariantToken, covariances } from './covariance.ts';
 export interface ClipCovSettings {
 	/** Fraction of all tokens to exclude; at least one token if any qualifies. */
 	readonly ratio: number;
-	/** Bounds of the covariances of tokens that qualify, exclusive. */
+	/** Bounds of the covariance within which a token qualifies, exclusive. */
 	readonly lowest: number;
 	readonly highest: number;
 }
 
-/** verl's defaults, which are those of the paper. */
+/** verl's defaults, which match the paper. */
 export const clipCovDefaults = { lowest: 1, highest: 5 };
 
 export interface ClippableToken extends CovariantToken {
@@ -18,8 +18,8 @@ export interface ClippableToken extends CovariantToken {
 }
 
 /**
- * Clip-Cov: tokens whose advantage and log-probability covary strongly reduce entropy most, so a few of them, chosen at
- * random, are excluded from the loss. Cui et al. 2025 (arXiv:2505.22617); verl's `clip_cov`.
+ * Clip-Cov: tokens whose advantage and log-probability covary strongly reduce entropy most, so a few of them are
+ * excluded from the loss at random. Cui et al. 2025 (arXiv:2505.22617); verl's `clip_cov`.
  * @param tokens all tokens of an update
  * @returns indices of the excluded tokens, in the order in which they were drawn
  */

@@ -6,8 +6,9 @@ export interface CovariantToken {
 }
 
 /**
- * Returns the covariance of each token, (A - mean A) (logprob - mean logprob), with means over all tokens: how much the
- * token lowers the entropy. Cui et al. 2025, "The Entropy Mechanism of Reinforcement Learning" (arXiv:2505.22617).
+ * Returns the covariance of each token, (A - mean A) (logprob - mean logprob), with means over all tokens. It measures
+ * how much the token lowers the entropy. Cui et al. 2025, "The Entropy Mechanism of Reinforcement Learning"
+ * (arXiv:2505.22617).
  */
 export function covariances(tokens: readonly CovariantToken[]): number[] {
 	const mean = (of: (token: CovariantToken) => number) =>

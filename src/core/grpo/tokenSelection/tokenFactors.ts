@@ -8,7 +8,7 @@ import { entropyThreshold } from './topEntropy.ts';
 
 /** Tokens for which the surrogate loss is computed; null for all. */
 export interface TokenSelection {
-	/** Share of tokens with the highest entropies. */
+	/** Fraction of tokens to select, by highest entropy. */
 	readonly topEntropy: number | null;
 	readonly clipCov: ClipCovSettings | null;
 }
@@ -64,7 +64,7 @@ export function tokenFactors(
 	return factors;
 }
 
-/** Returns the coefficient of |log ratio| in the loss of each token of each row: 0 for most of them. */
+/** Returns the coefficient of |log ratio| in the loss of each token of each row. Most are 0. */
 export function tokenPenalties(
 	rows: readonly Omit<SelectionRow, 'oldLogprobs'>[],
 	{ share, coefficient }: KlCovSettings,
@@ -85,6 +85,6 @@ export function tokenPenalties(
 
 type Place = readonly [row: number, token: number];
 
-/** Returns the places of all tokens that count. */
+/** Returns the positions of all tokens in unmasked rows. */
 const placesOf = (rows: readonly Pick<SelectionRow, 'masked' | 'entropies'>[]): Place[] =>
 	rows.flatMap(({ entropies, masked }, r) => (masked ? [] : Array.from(entropies, (_, t): Place => [r, t])));

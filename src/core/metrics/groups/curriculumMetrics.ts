@@ -9,9 +9,9 @@ export const curriculumMetrics: Readonly<Record<string, MetricEntry>> = {
 		unit: 'share',
 		group: 'reward',
 		better: 'up',
-		over: 'mean over the problems that were sampled before the generation batch',
+		over: 'mean over the problems sampled before the generation batch',
 		explanation:
-			'Pass rate that is expected of a problem after its results so far. Problems that have not been sampled for a long time count with their old results.',
+			'Expected pass rate of a problem given its results so far. Problems that have not been sampled for a long time keep their old estimates.',
 		rises: 'More problems are solved.',
 	},
 	'curriculum/dead_avoided': {
@@ -21,7 +21,7 @@ export const curriculumMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: 'up',
 		over: 'groups sampled for the generation batch',
 		explanation:
-			'Fraction of groups expected to be dead if problems that were sampled before had been chosen uniformly, minus the actual fraction. An estimate: also with uniform sampling it differs a little from 0.',
+			'Expected fraction of dead groups if previously sampled problems had been chosen uniformly, minus the actual fraction. This is an estimate, so it differs slightly from 0 even with uniform sampling.',
 		healthy: 'above 0',
 		falls: 'Problems of medium difficulty are running out.',
 	},
@@ -31,7 +31,7 @@ export const curriculumMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'reward',
 		better: null,
 		over: problems,
-		explanation: 'Problems without any results. Their pass rate is assumed to be anything from 0 to 1.',
+		explanation: 'Problems without any results. Their pass rate is assumed to be uniformly distributed from 0 to 1.',
 	},
 	'curriculum/hard': {
 		title: 'Hard problems',
@@ -48,9 +48,10 @@ export const curriculumMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'reward',
 		better: null,
 		over: problems,
-		explanation: 'Problems whose estimated pass rate is between min_pass_rate and max_pass_rate. They teach most.',
+		explanation:
+			'Problems whose estimated pass rate is between min_pass_rate and max_pass_rate. These are the most informative.',
 		healthy: 'above 0',
-		falls: 'Problems are solved. If all others are hard, the policy has reached its limit on this data.',
+		falls: 'Problems are being solved. If all others are hard, the policy has reached its limit on this data.',
 	},
 	'curriculum/easy': {
 		title: 'Easy problems',

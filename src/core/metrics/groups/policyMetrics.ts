@@ -181,14 +181,14 @@ export const policyMetrics: Readonly<Record<string, MetricEntry>> = {
 			'Token with the highest probability in the trainer relative to the sampler; often truncated at a limit.',
 	},
 	'world_model/loss': {
-		title: 'Surprise by environment',
+		title: 'Environment surprise',
 		unit: 'nats',
 		group: 'policy',
 		better: 'down',
-		over: 'mean over the environment tokens of the update',
+		over: 'mean over environment tokens in the update',
 		explanation:
-			'Cross-entropy of what the environment answers under the policy (world_model_coeff). It is part of the loss.',
-		healthy: 'falls quickly, then slowly; its floor is what cannot be predicted',
+			"Cross-entropy of the environment's answers under the policy (world_model_coeff). It is part of the loss.",
+		healthy: 'falls quickly, then slowly, down to the unpredictable part',
 		rises: 'The policy reaches parts of the environment that it has not seen, or the weight is too low to matter.',
 	},
 	'sample/staleness_mean': {
@@ -198,7 +198,7 @@ export const policyMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: 'down',
 		over: 'mean over the generation batch',
 		explanation:
-			'Updates between the weights that sampled a batch and its first update (max_staleness). 0: sampling waits for training.',
+			'Number of updates between the weights that sampled a batch and the first update on it (max_staleness). 0: sampling waits for training.',
 		healthy: 'rises to its limit in the first batches, then stays there',
 	},
 	'sample/staleness_max': {

@@ -6,11 +6,11 @@ import type { ValueForm } from './readReply.ts';
  */
 export const aggregatePrompt = `{problem}
 
-Here are several solutions, each of which may be right in part:
+Here are several solutions, each of which may be partly correct:
 
 {thoughts}
 
-Combine what is right in them into one solution that is better than each. Give the whole solution.`;
+Combine their correct parts into one solution that is better than any of them. Write out the whole solution.`;
 
 export const improvePrompt = `{problem}
 
@@ -18,7 +18,7 @@ Here is a solution that may have errors:
 
 {thought}
 
-Find its errors and mend them. Give the whole solution.`;
+Find its errors and correct them. Write out the whole solution.`;
 
 export const scorePrompt = `{problem}
 
@@ -26,6 +26,6 @@ Here is a solution:
 
 {thought}
 
-Check it, then end with one line "Score: " and a number from 0 (useless) to 10 (certainly right).`;
+Check it, then end with one line "Score: " and a number from 0 (useless) to 10 (certainly correct).`;
 
 export const scoreForm: ValueForm = { words: {}, scale: [0, 10] };

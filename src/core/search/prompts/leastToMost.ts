@@ -4,13 +4,13 @@
  */
 export const decomposePrompt = `{problem}
 
-To solve this problem, which simpler questions have to be answered first? List at most {k} of them as a numbered list, from the simplest to the hardest, each one building on those before it. Do not answer them.`;
+To solve this problem, which simpler questions have to be answered first? Give a numbered list of at most {k} questions, from the simplest to the hardest, each building on the previous ones. Do not answer them.`;
 
 export const subproblemPrompt = `{problem}
 
 {solved}
 
-Answer this question, in a few words and no other one:
+Answer only this question, in a few words:
 {question}`;
 
 export const finalPrompt = `{problem}

@@ -10,12 +10,12 @@ Problem:
 Answer:
 {answer}
 
-Check the answer step by step. Name each thing that is wrong, missing or unclear, and say how to mend it. If nothing is left to improve, write one line that says: {stop}`;
+Check the answer step by step. Point out everything that is wrong, missing or unclear, and explain how to fix it. If there is nothing left to improve, write one line that says: {stop}`;
 
 export const refinePrompt = `Improve your answer with this feedback:
 
 {feedback}
 
-Give the whole improved answer, in the same form as before.`;
+Write out the whole improved answer, in the same format as before.`;
 
 export const stopPhrase = 'Nothing to improve.';

@@ -8,4 +8,4 @@ Earlier attempts, which may be wrong:
 
 {attempts}
 
-Find out where they went wrong, if they did, and solve the problem again from the beginning. Give the whole solution.`;
+Find out where they went wrong, if they did, and solve the problem again from the beginning. Write out the whole solution.`;

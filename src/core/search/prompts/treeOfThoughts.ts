@@ -9,22 +9,22 @@ export const proposePrompt = `{problem}
 Steps so far:
 {steps}
 
-Propose up to {k} different possible next steps. Each is one small step of reasoning that follows from the steps so far; do not solve all of the problem at once. If a step finishes the problem, end it with {form}. Write them as a numbered list, one step a line, and nothing else.`;
+Propose up to {k} different possible next steps. Each is one small step of reasoning that follows from the steps so far; do not solve the whole problem at once. If a step finishes the problem, end it with {form}. Write them as a numbered list with one step per line, and nothing else.`;
 
 export const valuePrompt = `{problem}
 
 Steps so far:
 {steps}
 
-Judge whether these steps can still lead to a right solution. Look for errors in them first. Then end with one line "Value: " and one word: sure (they are right and lead to a solution), likely, or impossible (they hold an error or lead nowhere).`;
+Judge whether these steps can still lead to a correct solution. First, look for errors in them. Then end with one line "Value: " and one word: sure (they are correct and lead to a solution), likely, or impossible (they contain an error or lead nowhere).`;
 
 export const votePrompt = `{problem}
 
-Several people have begun to solve it:
+Several people have started to solve it:
 
 {choices}
 
-Analyse each choice, then decide which is the most promising. End with one line: "The best choice is N", N being its number.`;
+Analyze each choice, then decide which is the most promising. End with one line: "The best choice is N", where N is its number.`;
 
 /**
  * Word values in the same ratio as in the original code (20, 1, 0.001: src/tot/tasks/game24.py), so that one "sure"

@@ -44,7 +44,7 @@ export const selfRefine: Strategy<SelfRefineParams> = {
 		let stopped = false;
 		for (let round = 1; round <= params.rounds && !stopped; round++) {
 			const feedback: TreeNode | undefined =
-				next(search, answer.id, ['critique']) ?? (await criticised(search, answer, params));
+				next(search, answer.id, ['critique']) ?? (await criticized(search, answer, params));
 			if (feedback === undefined) return { stop: 'exhausted' };
 			if (params.stop === 'feedback' && saysStop(feedback.text, [params.stopPhrase])) return { stop: 'no-improvement' };
 			conversation.push(assistant(answer.text));
@@ -68,7 +68,7 @@ export const selfRefine: Strategy<SelfRefineParams> = {
 };
 
 /** Adds fb_t, the policy's critique of an answer, as a node; undefined if it is empty. */
-async function criticised(search: Search, { id, text }: TreeNode, params: SelfRefineParams) {
+async function criticized(search: Search, { id, text }: TreeNode, params: SelfRefineParams) {
 	const texts = { problem: search.problem.prompt, answer: text.trim(), stop: params.stopPhrase };
 	const [reply = ''] = await search.ask([user(fillPrompt(params.feedbackPrompt, texts))]);
 	const feedback = withoutThinking(reply);

@@ -117,7 +117,8 @@ function labelsOf({ recipe, labels, onLeftOut }: StartOptions, model: ModelAndTo
 			const stage = recipe.stages[index] as ResolvedHeadStage;
 			const settings = stage.labels as NonNullable<ResolvedHeadStage['labels']>;
 			const steps = new LabeledSteps(text, settings, model.tokenizer, model.shape.context, recipe.seed);
-			if (steps.leftOut > 0) onLeftOut(steps.leftOut, `solutions in ${text.name} do not fit the model`);
+			if (steps.leftOut > 0)
+				onLeftOut(steps.leftOut, `solutions in ${text.name} do not fit the model's context or vocabulary`);
 			return [index, steps];
 		}),
 	);

@@ -91,8 +91,8 @@ describe('two episodes', () => {
 		);
 		assert.equal(other.text, 'Different calls from turn 2');
 		const shorter = branchDifference(branch([turn(1, 'higher')]), one);
-		assert.deepEqual([shorter.turns[1]?.kind, shorter.text], ['missing', 'Shorter: the same for 1 turn']);
-		assert.equal(branchDifference(one, branch([turn(1, 'higher')])).text, 'Longer: the same for 1 turn');
+		assert.deepEqual([shorter.turns[1]?.kind, shorter.text], ['missing', 'Shorter: identical for 1 turn']);
+		assert.equal(branchDifference(one, branch([turn(1, 'higher')])).text, 'Longer: identical for 1 turn');
 	});
 
 	it('do not differ in what was not recorded', () => {

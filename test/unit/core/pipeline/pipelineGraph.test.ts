@@ -180,10 +180,10 @@ describe('action for a stage', () => {
 
 	test('reason for waiting', () => {
 		assert.equal(waitReason(state('cold'), byName()), null);
-		assert.equal(waitReason(state('head'), byName(state('rl'), state('solve'))), 'waits for rl and solve');
+		assert.equal(waitReason(state('head'), byName(state('rl'), state('solve'))), 'waiting for rl and solve');
 		assert.equal(
 			waitReason(state('head'), byName(state('rl', { status: 'finished' }), state('solve', { status: 'failed' }))),
-			'waits for solve, which has failed',
+			'waiting for solve, which has failed',
 		);
 	});
 });

@@ -58,21 +58,24 @@ describe('environments in the embedded engine', () => {
 			/^stages\[0\]\.type: .*"ppo" stages cannot train on environments\. Use "sft" or "grpo"/,
 		],
 		[{ environment, rewards, stages: [{ ...sft, data: { path: 'a.jsonl' } }] }, /^stages\[0\]\.data: .* on episodes/],
-		[{ stages: [{ ...sft, demonstrations: {} }] }, /^stages\[0\]\.demonstrations: .* need an "environment"/],
+		[{ stages: [{ ...sft, demonstrations: {} }] }, /^stages\[0\]\.demonstrations: .* require an "environment"/],
 		[
 			{ environment, rewards, template: { ...tags, think: ['<call>', '</call>'] } },
 			/^template: The template has an empty or duplicate tag/,
 		],
 		[
 			{ environment, rewards: [{ use: 'self-certainty' }] },
-			/^rewards\[0\]: The reward "self-certainty" is not known for episodes/,
+			/^rewards\[0\]: The reward "self-certainty" is not available for episodes/,
 		],
-		[{ rewards }, /^rewards\[0\]: The reward "environment" needs an "environment"/],
+		[{ rewards }, /^rewards\[0\]: The reward "environment" requires an "environment"/],
 		[{ environment: {}, rewards }, /^environment: The environment has no source\. Set "file", "package", or "server"/],
 		[{ environment: { ...environment, package: 'a' }, rewards }, /^environment\.package: .* both "file" and "package"/],
 		[{ environment: { file: 'guess.py' }, rewards }, /^environment\.file: "guess\.py" is not an environment file/],
-		[{ environment: { server: 'host:80' }, rewards }, /^environment\.server: "host:80" is not the address of a server/],
-		[{ environment: { ...environment, arguments: {} }, rewards }, /^environment\.arguments: Environment files have no/],
+		[{ environment: { server: 'host:80' }, rewards }, /^environment\.server: "host:80" is not a server address/],
+		[
+			{ environment: { ...environment, arguments: {} }, rewards },
+			/^environment\.arguments: Environment files do not take arguments/,
+		],
 	]);
 	each('pytorch', [
 		[
@@ -165,7 +168,7 @@ describe('features missing from the embedded engine', () => {
 			stage({ max_staleness: 1, loss_type: 'vespo', vllm_importance_sampling_mode: 'sequence_mask' }),
 			/^stages\[0\]\.vllm_importance_sampling_mode: .* "vespo" uses ratios per token/,
 		],
-		[stage({ world_model_coeff: 0.05 }), /^stages\[0\]\.world_model_coeff: .* needs an "environment"/],
+		[stage({ world_model_coeff: 0.05 }), /^stages\[0\]\.world_model_coeff: .* requires an "environment"/],
 		[stage({ trainer: { logging_steps: 1 } }), /^stages\[0\]\.trainer: "trainer" contains TRL options/],
 		[stage({ max_completion_length: 9000 }), /^stages\[0\]\.max_completion_length: .* at most 8192/],
 		[{ pytorch: {} }, /^pytorch: "pytorch" requires the engine "pytorch"/],

@@ -138,7 +138,7 @@ describe('least-to-most', () => {
 		const policy = thoughtPolicy((request) => {
 			const prompt = asked(request);
 			if (prompt.includes('simpler questions')) return 'We need:\n1. How many?\n2. How much each?';
-			if (prompt.includes('How many?') && prompt.includes('Answer this question')) {
+			if (prompt.includes('How many?') && prompt.includes('Answer only this question')) {
 				return prompt.endsWith('How many?') ? '3' : prompt.includes('Answer: 3') ? '4' : 'lost';
 			}
 			return prompt.includes('Answer: 3') && prompt.includes('Answer: 4') ? answered(12) : answered('lost');
@@ -229,7 +229,7 @@ describe('graph of thoughts', () => {
 			].sort();
 			if (prompt.includes('Score: ')) return `It has ${letters.length}.\nScore: ${letters.length}/10`;
 			if (prompt.includes('Combine')) return answered(letters.join(''));
-			if (prompt.includes('mend them')) return answered(`${letters.join('')}z`);
+			if (prompt.includes('correct them')) return answered(`${letters.join('')}z`);
 			return answered(['ab', 'c', 'bd', 'e'][i] ?? '');
 		});
 

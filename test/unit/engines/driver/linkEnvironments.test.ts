@@ -114,7 +114,7 @@ describe('a recipe with an environment', () => {
 		['without a chat template', { template: 'plain' }, /Tool calls are part of a conversation/],
 		['in several processes', { pytorch: { processes: 2 } }, /one process/],
 		['in an rloo stage', { stages: [{ type: 'rloo', steps: 2, learning_rate: 1e-3 }] }, /Only grpo stages/],
-		['that is missing', { environment: undefined }, /The reward "environment" needs an "environment"/],
+		['that is missing', { environment: undefined }, /The reward "environment" requires an "environment"/],
 	];
 	it('is valid', () => assert.deepEqual(faults({}), []));
 	for (const [what, changes, message] of cases) {

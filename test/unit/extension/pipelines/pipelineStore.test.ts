@@ -130,7 +130,7 @@ test('rows describe the state of pipelines and stages', async (context) => {
 	const words = (name: string) => pipelineRow(name).description;
 	assert.equal(words('cold'), 'accuracy 25.0% · grpo · 40 s');
 	assert.match(pipelineRow('cold').spoken, /^stage cold, finished, grpo/);
-	assert.equal(words('more'), 'waits for rl, which has failed · grpo');
+	assert.equal(words('more'), 'waiting for rl, which has failed · grpo');
 	assert.equal(words('other'), 'skipped · grpo · good enough');
 	assert.match(words('rl'), /^failed · grpo · no rows.* left$/);
 	assert.doesNotMatch(words('rl'), /\u202e/);

@@ -111,7 +111,7 @@ export class LabeledSteps {
 		if (training.length === 0) {
 			throw new Failure(
 				'invalid',
-				`${basename(name)} has no usable solutions: ${this.leftOut} of ${lines.length} do not fit the model.`,
+				`${basename(name)} has no usable solutions: ${this.leftOut} of ${lines.length} do not fit the model's context or vocabulary.`,
 				'Use labeled solutions that only contain characters from the dataset, or increase "context".',
 			);
 		}

@@ -62,7 +62,8 @@ function completionsOf(
 		[...files.completions].map(([index, { path, rows }]) => {
 			const context = Math.min(shape.context, files.teachers.get(index)?.state.shape.context ?? shape.context);
 			const texts = new CompletionTexts(rows, { path, template, tokenizer, context, seed, index });
-			if (texts.leftOut > 0) onLeftOut(texts.leftOut, `completions in ${path} do not fit the model`);
+			if (texts.leftOut > 0)
+				onLeftOut(texts.leftOut, `completions in ${path} do not fit the model's context or vocabulary`);
 			return [index, texts];
 		}),
 	);

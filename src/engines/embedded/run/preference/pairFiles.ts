@@ -70,7 +70,7 @@ export class PreferencePairs {
 		if (this.training.length > 0) return;
 		throw new Failure(
 			'invalid',
-			`${basename(name)} has no usable pairs: ${this.leftOut} of ${all} do not fit the model.`,
+			`${basename(name)} has no usable pairs: ${this.leftOut} of ${all} do not fit the model's context or vocabulary.`,
 			'Use completions that contain only characters in the dataset, or a larger "context".',
 		);
 	}
@@ -112,7 +112,7 @@ export function pairsByStage(
 		[...files.byStage].map(([index, { path, texts }]) => {
 			const pairs = new PreferencePairs(path, texts, model, seed);
 			if (texts.same > 0) onLeftOut(texts.same, `pairs in ${path} have identical completions`);
-			if (pairs.leftOut > 0) onLeftOut(pairs.leftOut, `pairs in ${path} do not fit the model`);
+			if (pairs.leftOut > 0) onLeftOut(pairs.leftOut, `pairs in ${path} do not fit the model's context or vocabulary`);
 			return [index, pairs];
 		}),
 	);

@@ -88,7 +88,7 @@ describe('Reflexion research', () => {
 			result.map(({ role }) => role),
 			['user', 'assistant', 'user'],
 		);
-		assert.match(result[2]?.content ?? '', /^Your reply cannot be used:\n- reflection\.missing/);
+		assert.match(result[2]?.content ?? '', /^Your reply is invalid:\n- reflection\.missing/);
 
 		const never = await research(['no'], [], { params: { retries: 2 } });
 		assert.deepEqual([never.outcome.stop, never.outcome.best, never.outcome.answer], ['exhausted', null, null]);
@@ -152,9 +152,9 @@ describe('Reflexion research', () => {
 		assert.deepEqual(tree.node(8)?.parents, [5, 6, 2, 7]);
 		assert.match(
 			asked[1]?.messages.at(-1)?.content ?? '',
-			/These queries gave nothing:\n- wiki "nothing": Nothing is known/,
+			/These queries returned nothing:\n- wiki "nothing": Nothing is known/,
 		);
-		assert.match(asked[2]?.messages.at(-1)?.content ?? '', /- "grpo": was asked before, see above/);
+		assert.match(asked[2]?.messages.at(-1)?.content ?? '', /- "grpo": was already sent, see above/);
 		assert.equal(evidenceOf(tree).length, 1);
 	});
 
@@ -196,7 +196,7 @@ describe('Reflexion research', () => {
 		assert.deepEqual(references[2], [4, true, 2, '']);
 		assert.match(
 			asked[2]?.messages.at(-1)?.content ?? '',
-			/Citations of your answer that do not hold:\n- \[1\] \(wiki\/grpo\.md:1\): does not contain 1999/,
+			/Unsupported citations in your answer:\n- \[1\] \(wiki\/grpo\.md:1\): does not contain 1999/,
 		);
 		assert.equal(outcome.stop, 'solved');
 	});
