@@ -104,9 +104,10 @@ export class DatasetModel extends Disposable {
 			// The row's details may have changed.
 			else if (open !== null) void this.openRow(open.row, this.#snapshot.view.all ? open.row : null);
 		}
+		// Before the redraw, so that a filter changed right after it starts from the restored one.
+		if (this.#restores && snapshot.version > 0) this.#restore(snapshot);
 		this.#changed.fire('snapshot');
 		if (other && this.#open === null) this.#changed.fire('detail');
-		if (this.#restores && snapshot.version > 0) this.#restore(snapshot);
 	}
 
 	/** Applies the saved state after a window reload. */

@@ -12,10 +12,8 @@ import { button, textField } from '../lib/controls.ts';
 import { element, fill } from '../lib/dom.ts';
 import { select } from '../lib/select.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
+import { Typing } from '../lib/typing.ts';
 import type { DatasetModel } from './datasetModel.ts';
-
-/** Delay after typing before the filter is applied. */
-const typingMs = 250;
 
 /** Row filters: text, column conditions, duplicates, overlaps, split. */
 export class FilterBar {
@@ -35,7 +33,7 @@ export class FilterBar {
 	/** Filter being edited; the filter in the snapshot may lag behind. */
 	#filter: RowFilter = noFilter;
 	#names = '';
-	#timer: ReturnType<typeof setTimeout> | undefined;
+	readonly #typing = new Typing<RowFilter>(() => this.#send());
 
 	constructor(model: DatasetModel) {
 		this.#model = model;
@@ -45,7 +43,7 @@ export class FilterBar {
 			icon: 'search',
 			onInput: (text) => {
 				this.#filter = { ...this.#filter, text };
-				this.#later();
+				this.#typing.put(this.#filter);
 			},
 		});
 		const add = button({ label: 'Add Condition', icon: 'filter', onClick: () => this.#add() });
@@ -77,14 +75,14 @@ export class FilterBar {
 	}
 
 	dispose(): void {
-		clearTimeout(this.#timer);
+		this.#typing.dispose();
 	}
 
 	update(): void {
 		const snapshot = this.#model.snapshot;
 		if (snapshot === null) return;
-		const typing = this.#timer !== undefined || this.element.contains(document.activeElement);
-		if (!typing) this.#filter = snapshot.view.filter;
+		const typing = this.#typing.isPending || this.element.contains(document.activeElement);
+		if (!typing) this.#filter = (this.#model.wanted ?? snapshot.view).filter;
 		const filter = this.#filter;
 		this.#text.setValue(filter.text);
 		const kinds = (what: string) =>
@@ -141,7 +139,7 @@ export class FilterBar {
 		field.hidden = condition.operator.startsWith('is');
 		field.addEventListener('input', () => {
 			this.#put(i, { value: field.value });
-			this.#later();
+			this.#typing.put(this.#filter);
 		});
 		const remove = button({
 			label: `Remove condition ${i + 1}`,
@@ -181,14 +179,8 @@ export class FilterBar {
 		this.#send();
 	}
 
-	#later(): void {
-		clearTimeout(this.#timer);
-		this.#timer = setTimeout(() => this.#send(), typingMs);
-	}
-
 	#send(): void {
-		clearTimeout(this.#timer);
-		this.#timer = undefined;
+		this.#typing.discard();
 		this.#model.show(this.#filter, this.#model.wanted?.sort ?? null);
 	}
 }

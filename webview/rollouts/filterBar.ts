@@ -2,11 +2,9 @@ import { Disposable } from '../../src/base/disposable.ts';
 import { formatCount, formatCounted } from '../../src/base/format.ts';
 import { button, checkbox, dropdown, textField } from '../lib/controls.ts';
 import { element, setText } from '../lib/dom.ts';
+import { Typing } from '../lib/typing.ts';
 import { activeFilters, type Filters, parseBound } from './filters.ts';
 import type { RolloutsModel } from './rolloutsModel.ts';
-
-/** Delay after typing before the search starts. */
-const typingMs = 200;
 
 const advantageChoices = [
 	{ value: 'any', label: 'Any advantage' },
@@ -42,31 +40,21 @@ export class FilterBar extends Disposable {
 	readonly #toggle;
 	readonly #more = element('div', { class: 'filter-more' });
 	readonly #result = element('span', { class: 'filter-result', role: 'status' });
-	#timer: ReturnType<typeof setTimeout> | undefined;
-	/** Typed values that the model's filters do not contain yet. */
-	#typed: Partial<Filters> = {};
+	readonly #typing;
 
 	constructor(model: RolloutsModel) {
 		super();
 		this.#model = model;
 		const { filters } = model;
 		const set = (patch: Partial<Filters>): void => model.setFilters({ ...model.filters, ...patch });
-		const soon = (patch: Partial<Filters>): void => {
-			const typed = { ...this.#typed, ...patch };
-			this.#forgetTyping();
-			this.#typed = typed;
-			this.#timer = setTimeout(() => {
-				this.#typed = {};
-				set(typed);
-			}, typingMs);
-		};
-		this.register({ dispose: () => this.#forgetTyping() });
+		const typing = this.register(new Typing<Filters>(set));
+		this.#typing = typing;
 		this.#search = textField({
 			label: 'Search the completions of this step',
 			placeholder: 'Search completions',
 			icon: 'search',
 			value: filters.text,
-			onInput: (text) => soon({ text: text.slice(0, 1000) }),
+			onInput: (text) => typing.put({ text: text.slice(0, 1000) }),
 		});
 		const bound = (label: string, placeholder: string, key: 'rewardLow' | 'rewardHigh') =>
 			textField({
@@ -75,7 +63,7 @@ export class FilterBar extends Disposable {
 				value: filters[key] === null ? '' : String(filters[key]),
 				onInput: (text) => {
 					const value = parseBound(text);
-					if (value !== null) soon({ [key]: value === 'none' ? null : value });
+					if (value !== null) typing.put({ [key]: value === 'none' ? null : value });
 				},
 			});
 		this.#low = bound('Min reward', 'min', 'rewardLow');
@@ -108,7 +96,7 @@ export class FilterBar extends Disposable {
 			label: 'Clear',
 			icon: 'close',
 			onClick: () => {
-				this.#forgetTyping();
+				typing.discard();
 				model.clearFilters();
 			},
 		});
@@ -165,12 +153,12 @@ export class FilterBar extends Disposable {
 	update(): void {
 		const { filters, groups, step, stepContent, searching, found, searchFailure } = this.#model;
 		// A redraw must not overwrite text that the user is typing.
-		if (this.#typed.text === undefined) this.#search.setValue(filters.text);
+		if (this.#typing.pending.text === undefined) this.#search.setValue(filters.text);
 		this.#advantage.setValue(filters.advantage);
 		this.#correctness.setValue(filters.correctness);
 		this.#truncation.setValue(filters.truncation);
 		this.#hideDead.setChecked(filters.hideDead);
-		const { rewardLow, rewardHigh } = { ...filters, ...this.#typed };
+		const { rewardLow, rewardHigh } = { ...filters, ...this.#typing.pending };
 		if (rewardLow === null && parseBound(this.#low.value) !== null) this.#low.setValue('');
 		if (rewardHigh === null && parseBound(this.#high.value) !== null) this.#high.setValue('');
 		const active = activeFilters(filters);
@@ -194,12 +182,6 @@ export class FilterBar extends Disposable {
 		else if (searchFailure) parts.push(searchFailure.message);
 		else if (found) parts.push(formatCounted(occurrences, 'occurrence'));
 		setText(this.#result, parts.join(' · '));
-	}
-
-	/** Discards typed values that have not been applied. */
-	#forgetTyping(): void {
-		clearTimeout(this.#timer);
-		this.#typed = {};
 	}
 
 	#show(shown: boolean): void {

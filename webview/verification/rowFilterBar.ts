@@ -5,13 +5,11 @@ import type { ResultsView } from '../../src/protocol/verificationMessages.ts';
 import { button, type Choice, dropdown, textField } from '../lib/controls.ts';
 import { element, fill, setText } from '../lib/dom.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
+import { Typing } from '../lib/typing.ts';
 import { binLabel, sourceNames } from './distribution.ts';
 import type { ResultsModel } from './resultsModel.ts';
 import { activeFilters, type RowFilters } from './rowFilters.ts';
 import type { RowOrder } from './rowOrder.ts';
-
-/** Delay before a search starts after typing. */
-const typingMs = 200;
 
 const verifiedKindNames: readonly Choice[] = [
 	{ value: 'all', label: 'All rows' },
@@ -55,25 +53,20 @@ export class RowFilterBar extends Disposable {
 	readonly #clear;
 	readonly #chips = element('span', { class: 'chips' });
 	readonly #count = element('span', { class: 'filter-result', role: 'status' });
-	#timer: ReturnType<typeof setTimeout> | undefined;
+	readonly #typing;
 
 	constructor(model: ResultsModel, view: Exclude<ResultsView, 'audit'>) {
 		super();
 		this.#model = model;
-		this.register({ dispose: () => this.#forgetTyping() });
+		const typing = this.register(new Typing<Pick<RowFilters, 'text'>>((typed) => model.setFilters(typed)));
+		this.#typing = typing;
 		const verifying = view === 'verification';
 		this.#search = textField({
 			label: 'Search prompts, completions and answers',
 			placeholder: 'Search text',
 			icon: 'search',
 			value: model.filters.text,
-			onInput: (text) => {
-				this.#forgetTyping();
-				this.#timer = setTimeout(() => {
-					this.#timer = undefined;
-					model.setFilters({ text: text.slice(0, 1000) });
-				}, typingMs);
-			},
+			onInput: (text) => typing.put({ text: text.slice(0, 1000) }),
 		});
 		this.#search.element.classList.add('search');
 		this.#kind = dropdown({
@@ -102,7 +95,7 @@ export class RowFilterBar extends Disposable {
 			label: 'Clear',
 			icon: 'close',
 			onClick: () => {
-				this.#forgetTyping();
+				typing.discard();
 				model.clearFilters();
 			},
 		});
@@ -141,7 +134,7 @@ export class RowFilterBar extends Disposable {
 	update(): void {
 		const { filters, order, shown, rowCount, searching, searchFailure } = this.#model;
 		// Results that arrive while the user is typing must not replace text that has not been searched for yet.
-		if (this.#timer === undefined) this.#search.setValue(filters.text);
+		if (!this.#typing.isPending) this.#search.setValue(filters.text);
 		this.#kind.setValue(filters.kind);
 		this.#source.setValue(filters.source);
 		this.#order.setValue(order);
@@ -156,12 +149,6 @@ export class RowFilterBar extends Disposable {
 				? formatCounted(rowCount, 'row')
 				: `${formatCount(shown.length)} of ${formatCounted(rowCount, 'row')}`;
 		setText(this.#count, searching ? 'Searching…' : searchFailure === null ? count : plainLabel(searchFailure));
-	}
-
-	/** Cancels the search for the text that is being typed. */
-	#forgetTyping(): void {
-		clearTimeout(this.#timer);
-		this.#timer = undefined;
 	}
 
 	#groupName(): string {

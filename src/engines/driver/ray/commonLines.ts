@@ -1,6 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { Failure } from '../../../base/failure.ts';
 import { parseLine } from '../../../files/jsonLines.ts';
+import { readAt } from '../../../files/readAt.ts';
 import { openRegular } from '../../../files/safeFile.ts';
 
 export interface CommonLines {
@@ -36,7 +37,7 @@ export async function commonLines(mine: string, theirs: string, name: string): P
 		let last: Uint8Array<ArrayBufferLike> = new Uint8Array(0);
 		let pending: Uint8Array<ArrayBufferLike> = new Uint8Array(0);
 		for (let same = true; same; ) {
-			const [a, b] = await Promise.all([readAt(own, position), readAt(other, position)]);
+			const [a, b] = await Promise.all([readAt(own, position, portion), readAt(other, position, portion)]);
 			const length = Math.min(a.length, b.length);
 			let equal = 0;
 			if (a.compare(b, 0, length, 0, length) === 0) equal = length;
@@ -59,15 +60,4 @@ export async function commonLines(mine: string, theirs: string, name: string): P
 	} finally {
 		for (const handle of handles) await handle?.close();
 	}
-}
-
-async function readAt(handle: FileHandle, position: number): Promise<Buffer> {
-	const buffer = Buffer.allocUnsafe(portion);
-	let filled = 0;
-	while (filled < portion) {
-		const { bytesRead } = await handle.read(buffer, filled, portion - filled, position + filled);
-		if (bytesRead === 0) break;
-		filled += bytesRead;
-	}
-	return buffer.subarray(0, filled);
 }

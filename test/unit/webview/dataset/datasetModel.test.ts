@@ -7,6 +7,7 @@ import {
 	type RowSort,
 } from '../../../../src/protocol/datasetMessages.ts';
 import { DatasetModel, type DatasetPort } from '../../../../webview/dataset/datasetModel.ts';
+import { firstState } from '../../../../webview/dataset/savedState.ts';
 
 test('clicks on a column header count even if the host has not applied the previous ones yet', () => {
 	const posted: DatasetCommand[] = [];
@@ -36,5 +37,21 @@ test('clicks on a column header count even if the host has not applied the previ
 	// A new version of the dataset shows what the host says.
 	model.receive(snapshot(2, null));
 	assert.equal(model.wanted?.sort, null);
+	model.dispose();
+});
+
+test('after a reload, the first redraw already shows the restored filter', () => {
+	const posted: DatasetCommand[] = [];
+	const port = { post: (command: DatasetCommand) => posted.push(command), save() {} } as unknown as DatasetPort;
+	const filter = { ...noFilter, text: 'carry' };
+	const model = new DatasetModel(port, { ...firstState, filter });
+	const seen: unknown[] = [];
+	model.onChange((change) => {
+		if (change === 'snapshot') seen.push(model.wanted?.filter);
+	});
+	const view = { number: 1, filter: noFilter, sort: null, all: true };
+	model.receive({ version: 1, columns: [], overlaps: null, view } as unknown as DatasetSnapshot);
+	assert.deepEqual(seen, [filter]);
+	assert.deepEqual(posted, [{ type: 'show', filter, sort: null }]);
 	model.dispose();
 });

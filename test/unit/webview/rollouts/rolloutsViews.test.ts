@@ -446,8 +446,7 @@ test('an external run shows its notes, its validation rollouts, and only the val
 	await page.locator('vscode-option', { hasText: 'Validation' }).click();
 	await page.waitForFunction(
 		() =>
-			document.querySelector('vscode-dropdown[aria-label="Rollouts"]')?.getAttribute('current-value') ===
-				'validation' || true,
+			document.querySelector('vscode-dropdown[aria-label="Rollouts"]')?.getAttribute('current-value') === 'validation',
 	);
 	await page.waitForSelector('.card .block-text');
 	assert.deepEqual(await view.violations('names'), []);
