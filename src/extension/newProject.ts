@@ -90,7 +90,7 @@ async function isEmpty(folder: vscode.Uri): Promise<boolean> {
 async function askConflict(conflicts: readonly string[], folder: vscode.Uri): Promise<OnConflict | undefined> {
 	const few = conflicts.slice(0, 4).join(', ');
 	const more = conflicts.length > 4 ? ` and ${conflicts.length - 4} more` : '';
-	const keep = 'Keep Mine';
+	const keep = 'Keep Existing';
 	const replace = 'Replace';
 	const answer = await vscode.window.showWarningMessage(
 		`${folder.fsPath} already contains ${few}${more}.`,

@@ -18,7 +18,7 @@ export function metricPair(
 				color: run,
 				x: points.x,
 				y: points.y,
-				// The steps of a run with many rows are already means, of which only the last step is known.
+				// In a run with many rows, each point is already a mean over steps, of which only the last is known.
 				...(rowsPerPoint === 1 ? { names: stepsOf(points, step) } : {}),
 			},
 		];

@@ -96,7 +96,7 @@ export class ChartGrid extends Disposable {
 		this.#pairs.update();
 	}
 
-	/** Redraws the charts of two metrics, which show the steps in view. */
+	/** Redraws the metric-pair charts, which show only the visible steps. */
 	updatePairs(): void {
 		this.#pairs.update();
 	}

@@ -7,7 +7,7 @@ export interface ChartGroup {
 	readonly id: string;
 	readonly title: string;
 	readonly charts: readonly ChartSpec[];
-	/** Charts of one metric by another, below the others. */
+	/** Charts of one metric against another, below the other charts. */
 	readonly pairs?: readonly MetricPair[];
 }
 

@@ -64,7 +64,7 @@ export class DashboardApp extends Disposable {
 	#view: ViewState;
 	#marks: readonly PlotMark[] = [];
 	#frame = 0;
-	/** Frame in which charts of two metrics follow the visible range. */
+	/** Animation frame in which metric-pair charts are updated to the visible range. */
 	#pairFrame = 0;
 	#pause: ReturnType<typeof setTimeout> | undefined;
 	#rendered = Number.NEGATIVE_INFINITY;

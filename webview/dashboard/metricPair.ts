@@ -5,7 +5,7 @@ import { pairPoints, stepsOf } from '../lib/charts/pairPoints.ts';
 import type { PlotLink } from '../lib/charts/plotLink.ts';
 import { lowerBound } from '../lib/charts/rowRange.ts';
 
-/** Returns the points of a run's steps in the visible range. */
+/** Returns the points for a run's visible steps. */
 export function pairInView(
 	table: MetricTable,
 	{ x: places, range }: Pick<PlotLink, 'x' | 'range'>,

@@ -34,7 +34,7 @@ export class App extends Disposable {
 	readonly #name = element('h1', { class: 'pipeline-name' });
 	readonly #status = element('span', { class: 'quiet', role: 'status' });
 	readonly #fold = element('input', { attributes: { type: 'checkbox' } });
-	readonly #foldLabel = element('label', { class: 'fold' }, this.#fold, 'Fold rounds');
+	readonly #foldLabel = element('label', { class: 'fold' }, this.#fold, 'Collapse rounds');
 	readonly #graph = element('div', { class: 'graph', role: 'list', aria: { label: 'Stages' } });
 	readonly #none = element('p', { class: 'quiet', hidden: true });
 	readonly #resume = button({ label: 'Resume', icon: 'resume', onClick: () => this.#actions.act('resume') });

@@ -1,5 +1,5 @@
 # When you save this file, it is verified: the reward's results on your data appear next to its signature. The data
-# comes from the recipe that names this file, or from a nearby recipe. To use other data, add a comment such as
+# comes from the recipe that refers to this file, or from a nearby recipe. To use other data, add a comment such as
 # "@dataset ../data/train.jsonl".
 #
 # The signature matches TRL's, so the function runs unchanged in a GRPOTrainer. It receives lists of prompts and

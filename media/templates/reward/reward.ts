@@ -2,7 +2,7 @@
 import type { Reward } from 'reasoning-lab';
 
 // When you save this file, it is verified: the reward's results on your data appear next to its signature. The data
-// comes from the recipe that names this file, or from a nearby recipe. To use other data, add a comment such as
+// comes from the recipe that refers to this file, or from a nearby recipe. To use other data, add a comment such as
 // "@dataset ../data/train.jsonl".
 
 /** Maximum length of the thinking section, in characters, for the full reward. */

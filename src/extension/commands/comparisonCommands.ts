@@ -33,7 +33,7 @@ export function comparisonCommands({ picker, store, comparisons }: Needs) {
 			if (chosen.length < comparedRuns.min || chosen.length > comparedRuns.max) {
 				throw new Failure(
 					'invalid',
-					`${formatCounted(chosen.length, 'run is', 'runs are')} chosen.`,
+					`${formatCounted(chosen.length, 'run is', 'runs are')} selected.`,
 					`Select ${comparedRuns.min} to ${comparedRuns.max} runs to compare.`,
 				);
 			}

@@ -121,7 +121,7 @@ export function presentPolicy(view: PolicyView, now: number): PolicyPresentation
 		icon: { id: icons[spec.kind], color: lacks ? 'charts.yellow' : able === null ? null : 'charts.green' },
 		contextValue: flags.join(' '),
 		tooltip: rows.flatMap(([name, value]) => (value === null ? [] : [[name, value] as const])),
-		spoken: [label, kind, able === null ? 'not tested' : `can: ${able.join(', ')}`].join(', '),
+		spoken: [label, kind, able === null ? 'not tested' : `capabilities: ${able.join(', ')}`].join(', '),
 	};
 }
 

@@ -15,7 +15,7 @@ export interface DataSeries {
 	/** Parallel arrays; null is an unknown value. If `categories` are given, x is an index into them. */
 	readonly x: readonly (number | null)[];
 	readonly y: readonly (number | null)[];
-	/** What each point is, for its tooltip. */
+	/** Description of each point, for its tooltip. */
 	readonly names?: readonly string[];
 }
 

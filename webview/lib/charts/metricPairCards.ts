@@ -1,7 +1,7 @@
 import { Disposable } from '../../../src/base/disposable.ts';
 import { type MetricPair, MetricPairCard, type PairNeeds } from './metricPairCard.ts';
 
-/** Cards of the charts of two metrics, each kept as long as its chart is wanted. */
+/** Cards for metric-pair charts. A card is kept as long as its chart is requested. */
 export class MetricPairCards extends Disposable {
 	readonly #needs: PairNeeds;
 	readonly #cards = new Map<string, MetricPairCard>();

@@ -1,4 +1,4 @@
-/** Maximum number of points drawn in a chart of two metrics. */
+/** Maximum number of points in a metric-pair chart. */
 export const maxPairPoints = 4096;
 
 /** Points of two metrics, as parallel arrays. */
@@ -7,13 +7,14 @@ export interface PairColumns {
 	readonly y: readonly number[];
 	/** First and last row of each point. */
 	readonly rows: readonly (readonly [first: number, last: number])[];
-	/** Number of rows whose mean each point is; the last one can have fewer. */
+	/** Number of rows averaged per point; the last point can have fewer. */
 	readonly rowsPerPoint: number;
 }
 
 /**
- * Returns the rows from `from` to `to` (exclusive) in which both columns have a value. More than {@link maxPairPoints}
- * rows are averaged: each point is the mean of both metrics over 2, 4, 8, ... consecutive rows that have both.
+ * Returns the rows from `from` to `to` (exclusive) in which both columns have a value. If there are more than {@link
+ * maxPairPoints}, they are averaged: each point is the mean of both metrics over 2, 4, 8, ... consecutive rows that
+ * have both.
  */
 export function pairPoints(
 	across: ArrayLike<number>,

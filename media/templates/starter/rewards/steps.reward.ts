@@ -1,7 +1,7 @@
 /// <reference path="reasoning-lab.d.ts" />
 import type { Reward } from 'reasoning-lab';
 
-// Uses the dataset from ../starter.recipe.json, which names this file.
+// Uses the dataset from ../starter.recipe.json, which refers to this file.
 
 /** Matches a step in the thinking section, such as "2*7=14". */
 const step = /(\d+)\s*([-+*])\s*(\d+)\s*=\s*(-?\d+)/g;

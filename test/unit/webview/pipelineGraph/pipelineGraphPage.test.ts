@@ -68,7 +68,7 @@ test('the graph shows each stage with its state, accuracy, gain and time, and op
 	);
 	assert.equal(await page.locator('.graph > svg path').count(), 3);
 	await looksRight(view, 'pipeline-graph', [320]);
-	await page.getByLabel('Fold rounds').uncheck();
+	await page.getByLabel('Collapse rounds').uncheck();
 	await node('train-2').waitFor();
 	await node('measure').click({ force: true });
 	await node('train-1').click();
