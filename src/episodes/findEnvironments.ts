@@ -15,8 +15,8 @@ const passedOver = new Set(['node_modules', '__pycache__', 'site-packages', 'ven
 const limits = { depth: 6, folders: 5000, environments: 500 } as const;
 
 /**
- * Finds environment files and folders with an environment of another library in a folder and below it, closer ones first.
- * Reads manifests and runs nothing; links are not followed. Fails with `cancelled`.
+ * Finds environment files and folders with an environment from another library in a folder and below it, closer ones
+ * first. Reads manifests and runs nothing; links are not followed. Fails with `cancelled`.
  */
 export async function findEnvironments(folder: string, signal?: AbortSignalLike): Promise<FoundEnvironment[]> {
 	const found: FoundEnvironment[] = [];

@@ -151,7 +151,7 @@ export class FileLock {
 				await file.close();
 			}
 		} catch {
-			// A read-only disk or a deleted folder: the process ends soon, and a dead holder blocks nobody.
+			// A read-only disk or a deleted folder: the process ends soon, and a dead holder does not block anyone.
 		}
 	}
 }

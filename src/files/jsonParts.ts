@@ -71,7 +71,7 @@ export class JsonParts {
 		return this.#at === length ? this.#out.join('') : null;
 	}
 
-	/** Copies the text to where it can be read in pairs of bytes. */
+	/** Copies the text to a buffer in which it can be read in pairs of bytes. */
 	#fill(parts: readonly Uint8Array[], length: number): void {
 		if (this.#bytes.length < length) {
 			const size = Math.max(smallestScratch, 2 ** Math.ceil(Math.log2(length)));
@@ -212,7 +212,7 @@ export class JsonParts {
 			this.#at = at;
 			return true;
 		}
-		// A number by itself has no end.
+		// A top-level number has no end marker.
 		return false;
 	}
 }

@@ -1,8 +1,8 @@
 /*
  * A finite automaton that checks JSON (RFC 8259) byte by byte, or two bytes at a time, which takes half as long because
- * each lookup has to wait for the one before it. What surrounds a value is part of the state, so that only brackets
- * need a stack:
- *   A: in an array   O: in an object   S: a value by itself
+ * each lookup has to wait for the one before it. The container of a value is part of the state, so only brackets need a
+ * stack:
+ *   A: in an array   O: in an object   S: a top-level value
  */
 
 /** Bytes that no state distinguishes have the same class. */
@@ -31,7 +31,7 @@ export interface JsonStates {
 	readonly pairShift: number;
 	readonly firstAction: number;
 	readonly actions: Readonly<Record<Action, number>>;
-	/** State before a value by itself. */
+	/** State before a top-level value. */
 	readonly value: number;
 	/** States after an opening bracket, and after a closing one in an array or an object. */
 	readonly inArray: number;
@@ -183,7 +183,7 @@ function madeStates(): JsonStates {
 
 let made: JsonStates | null = null;
 
-/** Returns the automaton, which is made on first use. */
+/** Returns the automaton, which is created on first use. */
 export function jsonStates(): JsonStates {
 	made ??= madeStates();
 	return made;

@@ -26,8 +26,7 @@ export class LineFile implements FrameFile {
 	readonly #parts: JsonParts | null;
 
 	/**
-	 * @param options `plain`: whether records are the lines themselves, without JSON; `parts`: the parts of records that
-	 *   are needed, although records can be complete
+	 * @param options `plain`: whether records are the lines themselves, without JSON; `parts`: the needed parts of records; records may still be complete
 	 */
 	constructor(file: ByteSource, { longest = longestLine, plain = false, parts }: LineFileOptions = {}) {
 		this.#file = file;
@@ -135,7 +134,7 @@ export class LineFile implements FrameFile {
 		const bytes = parts.length === 1 ? (parts[0] as Uint8Array) : Buffer.concat(parts);
 		const text = decoder.decode(bytes);
 		if (text.trim() === '') return null;
-		// A plain line shows only by its end whether it is complete.
+		// Only the line break shows that a plain line is complete.
 		if (this.#plain) {
 			if (last) return { ...place, records: [], fault: 'truncated line', torn: true };
 			return { ...place, records: [text], fault: null, torn: false };

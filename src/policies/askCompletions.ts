@@ -109,7 +109,7 @@ async function inPortions(policy: Policy, asked: Asked, onPart: (part: AskedPart
 			onPart({ index, text: part.text, generation: part });
 			if (draft.made.text.length > limit) draft.finish = 'cut';
 			else if (part.finish !== 'length') draft.finish = part.finish;
-			// Fewer than it may: its context is full.
+			// Fewer tokens than requested means that the context is full.
 			else if (part.tokens < wanted) draft.finish = 'context';
 			else if (draft.left <= 0) draft.finish = 'length';
 		}

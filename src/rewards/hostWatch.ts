@@ -11,7 +11,7 @@ export type WatchLimits = Pick<RewardLimits, 'memoryMb' | 'processes'>;
 
 export interface Excess {
 	readonly kind: 'memory' | 'processes';
-	/** What user code did, without a subject. */
+	/** Description of what user code did, as a predicate: "used 3000 MB of memory, ...". */
 	readonly excess: string;
 }
 

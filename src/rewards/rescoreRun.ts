@@ -192,7 +192,7 @@ interface Scored {
 
 /**
  * Returns values by column, then by row.
- * @param played names of columns whose values only an episode gives; their recorded values are returned
+ * @param played names of columns whose values come only from an episode; their recorded values are returned
  */
 async function scoreStep(
 	scorers: readonly RewardScorer[],

@@ -43,7 +43,7 @@ async function realPython(names: readonly string[]): Promise<string> {
 			const path = stdout.trim();
 			if (path !== '') return path;
 		} catch {
-			// The next one; if there is none, the start of a host says what is missing.
+			// Try the next name. If there is none, starting a host reports what is missing.
 		}
 	}
 	return names[0] as string;

@@ -21,9 +21,9 @@ import { sampleProblems } from './sampleProblems.ts';
 export type WhatToVerify =
 	/** Sampled problems with correct and incorrect answers, and the labeled cases. Each can be disabled. */
 	| { readonly kind: 'data'; readonly dataset?: boolean; readonly cases?: boolean | string }
-	/** The last generation batches of a run; null: of the latest that used the file, or of any. */
+	/** The last generation batches of a run; null selects the newest run that used the file, or else the newest run. */
 	| { readonly kind: 'rollouts'; readonly run: string | null }
-	/** A text as a completion of the `row`-th problem (from 0) that the data of as many rows samples. */
+	/** A text, scored as a completion of problem `row` (from 0) in the sample for the same number of rows. */
 	| { readonly kind: 'selection'; readonly text: string; readonly row?: number };
 
 export interface PlanRequest extends RewardDataRequest {

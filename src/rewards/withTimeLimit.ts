@@ -1,6 +1,6 @@
 import { createContext, Script } from 'node:vm';
 
-/** Result of a time-limited call: either its value or that it took too long. */
+/** Result of a time-limited call: either its value, or the fact that it took too long. */
 export type Timed<T> = { readonly value: T } | { readonly tooLong: true };
 
 interface Sandbox {

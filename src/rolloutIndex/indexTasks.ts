@@ -27,7 +27,7 @@ export interface Pattern {
 	readonly flags: string;
 	/** A record that contains none of these byte sequences cannot match; null to check every record. */
 	readonly literals: readonly LiteralBytes[] | null;
-	/** The same for records in which a part of the searched text is JSON that can be written differently. */
+	/** The same for records in which a part of the searched text is JSON whose formatting can vary. */
 	readonly messageLiterals: readonly LiteralBytes[] | null;
 }
 

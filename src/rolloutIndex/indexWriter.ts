@@ -37,7 +37,7 @@ interface PartWrite {
 /** Stamp of an incomplete part. No file has this stamp, so the part is read again. */
 export const unfinished = '';
 
-/** Rows that wait in memory. Writing them must not keep requests waiting for long. */
+/** Maximum number of rows per transaction, so that writing them does not keep requests waiting for long. */
 const rowsPerTransaction = 10_000;
 
 /**
@@ -77,7 +77,7 @@ export class IndexWriter {
 			for (const { runKey, part, batches } of writes) {
 				for (const batch of batches) {
 					appendRows(rollouts, { runKey, split: part.split, step: part.step }, batch);
-					// Let requests in.
+					// Let waiting requests run.
 					await new Promise((resolve) => setImmediate(resolve));
 				}
 			}

@@ -47,8 +47,8 @@ export async function queryFolder(query: FolderQuery): Promise<FolderAnswer> {
 	if (query.onStuck) rolloutIndex.onStuck(query.onStuck);
 	try {
 		const folders = found.map((run) => run.folder);
-		// Runs are read below, one at a time. Those that were indexed earlier and still exist keep their rows, also if the
-		// search for runs ended early.
+		// Runs are read below, one at a time. Those that were indexed earlier and still exist keep their rows, even if
+		// the search for runs ended early.
 		rolloutIndex.pause(true);
 		await rolloutIndex.setRuns([...new Set([...folders, ...(cut ? await existing(rolloutIndex) : [])])]);
 		let number = 0;

@@ -10,8 +10,9 @@ const asciiEscape = Buffer.from('\\u00');
 const escapeLength = 6;
 
 /**
- * Returns whether JSON strings in some files can contain one of the literals. They cannot if the bytes of the files do
- * not, unless ASCII characters are escaped. Fails with `missing`, or with `invalid` if a file is not a regular one.
+ * Returns whether JSON strings in some files can contain one of the literals. If the files do not contain the bytes of
+ * a literal, their strings cannot contain it, unless ASCII characters are escaped. Fails with `missing`, or with
+ * `invalid` if a file is not a regular one.
  */
 export async function canContain(
 	folder: string,
@@ -20,7 +21,7 @@ export async function canContain(
 	signal: AbortSignalLike,
 ): Promise<boolean> {
 	const finder = new LiteralFinder(literals);
-	// Windows overlap, so that a literal or escape that one splits is found whole in the next.
+	// Windows overlap, so a literal or an escape that is split by one window is found whole in the next.
 	const overlap = Math.max(escapeLength, ...literals.map(({ bytes }) => bytes.length)) - 1;
 	const window = takeBuffer(scratchBytes);
 	try {

@@ -217,8 +217,8 @@ const shortestLiteral = 3;
 
 /**
  * Runs of characters that all JSON writers encode identically. Besides their other case, k and s also match the Kelvin
- * sign and the long s, which are not ASCII. In `messages`, arguments of calls are formatted again, so that numbers and
- * what is between strings can differ.
+ * sign and the long s, which are not ASCII. In `messages`, call arguments are reformatted, so numbers and the text
+ * between strings can differ.
  */
 const safeRuns = {
 	text: { exact: /[ !#-%(-.0-;=?-[\]-~]+/g, anyCase: /[ !#-%(-.0-;=?-[\]-jl-rt-~]+/g },
@@ -259,7 +259,7 @@ export function literalBytes(
 		);
 		if (foreign === '' || (!caseSensitive && /\p{Cased}|\p{M}/u.test(foreign)) || !foreign.isWellFormed()) return null;
 		if (Buffer.byteLength(foreign) < shortestLiteral) return null;
-		// Invalid bytes are read as U+FFFD, and what is nested too deep as an ellipsis.
+		// Invalid bytes are read as U+FFFD, and values that are nested too deeply as an ellipsis.
 		if (/[\uFFFD…]/.test(foreign)) return null;
 		const escaped = [...Array(foreign.length).keys()]
 			.map((i) => `\\u${foreign.charCodeAt(i).toString(16).padStart(4, '0')}`)

@@ -298,7 +298,7 @@ export class RolloutIndex extends IndexQueries {
 				if (run.removed) return;
 				const state = failure.reason === 'cancelled' ? 'waiting' : 'failed';
 				if (failure.reason === 'missing') await this.#indexer.remove(run.folder);
-				// What was read so far can be queried.
+				// The data read so far can be queried.
 				if (state === 'waiting') await this.#label();
 				this.#tell(run, { ...run.progress, state, message: state === 'failed' ? failure.toString() : null });
 				throw failure;

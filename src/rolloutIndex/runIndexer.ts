@@ -41,7 +41,7 @@ export class RunIndexer {
 		this.#threads = threads;
 	}
 
-	/** Fails with `cancelled`, in which case what was read is kept and the next call continues from there. */
+	/** Fails with `cancelled`, in which case the data read so far is kept, and the next call continues from there. */
 	async index(folder: string, listener: IndexSteps, signal: AbortSignal): Promise<IndexedRun> {
 		const content = await openRun(folder);
 		const { record, status } = await runStateOf(() => content.record());

@@ -10,12 +10,12 @@ create table run (
 	key INTEGER, folder VARCHAR, label VARCHAR, format VARCHAR, name VARCHAR, status VARCHAR, created DOUBLE,
 	attempt INTEGER, has_steps BOOLEAN, metrics_stamp VARCHAR, metrics_offset BIGINT, metrics_tail VARCHAR, evaluations_stamp VARCHAR
 );
--- What was read: the rollouts of one step and split.
+-- The rollouts of one step and split, and how much of their file was read.
 create table part (
 	run_key INTEGER, split VARCHAR, step BIGINT, file VARCHAR, stamp VARCHAR, bytes BIGINT, indexed BIGINT, tail VARCHAR,
 	rollouts INTEGER, skipped INTEGER, torn INTEGER, first_fault VARCHAR
 );
--- The step names the part also where the rollouts have none.
+-- The step is that of the part, even if the rollout itself has none.
 create table rollout (
 	run_key INTEGER, split VARCHAR, step BIGINT, group_id BIGINT, "index" BIGINT, reward DOUBLE, advantage DOUBLE,
 	correct BOOLEAN, truncated BOOLEAN, tokens INTEGER, characters INTEGER, turns INTEGER, verification INTEGER,

@@ -15,7 +15,7 @@ export function takeBuffer(bytes: number): Buffer {
 	return kept;
 }
 
-/** Gives a buffer back that is no longer used. */
+/** Releases a buffer that is no longer used. */
 export function giveBuffer(buffer: Buffer): void {
 	if (buffer.length === scratchBytes) free = buffer;
 }

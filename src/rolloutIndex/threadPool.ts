@@ -122,7 +122,7 @@ class Thread {
 		workerData: { watch: this.#watch.buffer },
 		// Do not pass this program's flags to the thread.
 		execArgv: [],
-		// Objects of a line are garbage after it, so a small young generation does not cost time.
+		// The objects created for a line become garbage right after it, so a small young generation costs no time.
 		resourceLimits: { maxOldGenerationSizeMb: 400, maxYoungGenerationSizeMb: 12 },
 	});
 	#report: ((report: IndexReport) => void) | null = null;

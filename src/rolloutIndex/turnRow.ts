@@ -2,7 +2,7 @@ import { turnsOfRollout } from '../core/trace/conversation.ts';
 import type { RolloutLine } from '../protocol/rolloutLine.ts';
 import { listOf, type SqlValue, structOf } from './duckdb.ts';
 
-/** Maximum number of turns of a rollout and of calls of a turn that are indexed. */
+/** Maximum number of indexed turns per rollout, and of indexed calls per turn. */
 const maxTurns = 2000;
 const maxCalls = 200;
 /** Maximum length of indexed names and arguments. */
@@ -29,7 +29,7 @@ export interface IndexedTurn {
 export const turnsType =
 	'STRUCT(message INTEGER, reward DOUBLE, seconds DOUBLE, failures INTEGER, calls STRUCT("name" VARCHAR, arguments VARCHAR, failed BOOLEAN, characters INTEGER)[])[]';
 
-/** Returns what is indexed of a rollout's turns, or null if it has none. */
+/** Returns the data to index for a rollout's turns, or null if it has none. */
 export function indexedTurns(line: RolloutLine): IndexedTurn[] | null {
 	const turns = turnsOfRollout(line);
 	if (turns.length === 0) return null;

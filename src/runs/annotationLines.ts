@@ -6,7 +6,7 @@ import { decode, type Schema } from '../protocol/decode.ts';
 import { appendAnnotation } from './appendAnnotation.ts';
 
 /**
- * Human ratings in a file in an annotation folder: one line per change, and the last line for a key counts. Each change
+ * Human ratings in a file in an annotation folder: one line per change, and the last line for a key wins. Each change
  * is a single write at the end of the file, so several windows and processes can write simultaneously without losing
  * data. Lines that are invalid or were truncated by a crash are skipped and counted. Calls must not overlap.
  */

@@ -281,7 +281,7 @@ class Export {
 			const { pairs, contradicted } = pairGroup(candidates, pairing);
 			if (pairs.length === 0) this.#count.leaveOut(`groups ${whyUnpaired(candidates, pairing, contradicted)}`);
 			for (let n = contradicted; n > 0; n--) {
-				this.#count.leaveOut('pairs whose rewards and recorded advantages rank them differently');
+				this.#count.leaveOut('pairs that rewards and recorded advantages rank differently');
 			}
 			for (const { chosen, rejected } of pairs) {
 				const pair = { chosen: null, rejected: null };

@@ -18,7 +18,7 @@ async function namesIn(path: string): Promise<string[]> {
 	try {
 		for await (const { name } of await opendir(path, { bufferSize: 512 })) names.push(name);
 	} catch {
-		// Removed in the meantime; what was read is as good as an earlier look.
+		// The folder was removed in the meantime. The names read so far are as valid as an earlier listing.
 	}
 	return names;
 }

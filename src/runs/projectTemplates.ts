@@ -55,7 +55,8 @@ export const projectTemplates: readonly ProjectTemplate[] = [
 	{
 		id: 'algorithms',
 		label: 'Losses compared',
-		detail: 'A pipeline: ten losses and advantages from the same start, and a report that compares them.',
+		detail:
+			'A pipeline: ten variants of the loss or the advantages from the same start, and a report that compares them.',
 		recipe: 'algorithms.recipe.json',
 	},
 	{

@@ -84,7 +84,7 @@ async function resolveScript(folder: string, specifier: string): Promise<string 
 	try {
 		written = decodeURIComponent(specifier);
 	} catch {
-		// Not escaped: taken as it stands.
+		// Not escaped, so use the specifier unchanged.
 	}
 	const target = resolve(folder, written);
 	for (const candidate of [

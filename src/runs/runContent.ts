@@ -49,13 +49,13 @@ export interface StepRollouts {
 	/** Yields all rollouts in file order, giving other work a chance to run in between. Fails with `cancelled`. */
 	rollouts(signal?: AbortSignalLike): AsyncGenerator<PlacedRollout>;
 	/**
-	 * Like `rollouts`, for callers that need no text: if a large file describes its rollouts in a list, they are taken from
-	 * it, and have an empty completion and a shortened prompt. Absent if no format of this kind has such lists.
+	 * Like `rollouts`, for callers that need no text: if a large file describes its rollouts in a list, they are taken
+	 * from it, and have an empty completion and a shortened prompt. Absent if the format has no such lists.
 	 */
 	overview?(signal?: AbortSignalLike): AsyncGenerator<PlacedRollout>;
 	/**
-	 * Files with all texts of completions as JSON strings; absent or null if texts are stored in other ways. `calls`: whether
-	 * completions can contain calls with arguments, which are JSON that can be written differently.
+	 * Files that contain all completion texts as JSON strings; absent or null if texts are stored differently. `calls`:
+	 * whether completions can contain calls with arguments, which are JSON whose formatting can vary.
 	 */
 	readonly textFiles?: { readonly paths: readonly string[]; readonly calls: boolean } | null;
 	/** Returns the rollout at a location; fails with `corrupt` if the file has changed in the meantime. */

@@ -27,23 +27,29 @@ export type RunTailEvent<T extends AnyRunRecord = AnyRunRecord> =
 	| { readonly kind: 'reset' }
 	/** run.json changed, or the engine died; `status` is the effective one. */
 	| { readonly kind: 'record'; readonly record: T; readonly status: RunStatus }
-	/** New lines, each once. Long files come in several portions. */
+	/** New lines, each once. Long files are reported in several parts. */
 	| { readonly kind: 'events'; readonly lines: readonly EventLine[] }
 	| { readonly kind: 'metrics'; readonly lines: readonly MetricsLine[] }
 	/**
-	 * Before the metrics of a long file: some of its lines, spread over all of it, that will be reported again later. Holds
-	 * until the next `synced`; no rows to keep.
+	 * Sent before the metrics of a long file: a sample of lines from the whole file, which are reported again later.
+	 * Valid until the next `synced`; not to be stored.
 	 */
 	| { readonly kind: 'overview'; readonly lines: readonly MetricsLine[] }
 	/** New evaluations, each once. */
 	| { readonly kind: 'evaluations'; readonly summaries: readonly EvaluationSummary[] }
-	/** Steps whose rollouts are new, ascending; of another trainer's run again when they have more. */
+	/**
+	 * Steps with new rollouts, ascending. For another trainer's run, a step is reported again when it has more
+	 * rollouts.
+	 */
 	| { readonly kind: 'rollouts'; readonly steps: readonly number[] }
-	/** All checkpoints that are there now. */
+	/** All existing checkpoints. */
 	| { readonly kind: 'checkpoints'; readonly checkpoints: readonly CheckpointInfo[] }
-	/** Everything that was on disk when the round began has been told. */
+	/** Everything that was on disk when the round began has been reported. */
 	| { readonly kind: 'synced' }
-	/** The run cannot be read now (missing, corrupt, newer version); the tail continues looking. Told once per reason. */
+	/**
+	 * The run currently cannot be read (missing, corrupt, newer version). The tail keeps checking, and reports each
+	 * reason once.
+	 */
 	| { readonly kind: 'error'; readonly failure: Failure };
 
 /** Delay between the overview of a long file and reading all of it. */

@@ -90,7 +90,7 @@ async function foldersIn(path: string): Promise<string[]> {
 			if (!entry.name.startsWith('.') || entry.name === hiddenRuns) names.push(entry.name);
 		}
 	} catch {
-		// Not to be listed, or gone: what was read is inspected.
+		// The folder cannot be listed, or was removed. Use the names read so far.
 	}
 	return names.sort(compareNames).map((name) => join(path, name));
 }

@@ -106,7 +106,7 @@ class Sweep {
 		return writeSweep(this.#folder, this.#record);
 	}
 
-	/** Trains a run until a rung. If the sweep is stopped first, the run has not reached the rung. */
+	/** Trains a run up to a rung. If the sweep is stopped first, the run has not reached the rung. */
 	async #train(index: number, rung: number): Promise<void> {
 		const { metric, rungs } = this.#record;
 		const until = rung === rungs.length - 1 ? null : (rungs[rung] as number);

@@ -27,7 +27,9 @@ export async function trainedEnvironment(run: string): Promise<SearchEnvironment
 	};
 }
 
-/** Returns the first held-out rows of a run with all columns, as its episodes get them. Fails like `openDataset`. */
+/**
+ * Returns the first held-out rows of a run with all columns, as its episodes receive them. Fails like `openDataset`.
+ */
 export async function heldOutRows(run: string, count: number): Promise<Readonly<Record<string, unknown>>[]> {
 	const { source } = await openDataset((await recipeOf(run)).dataset);
 	const empty = Object.fromEntries((source.columns ?? []).map((name) => [name, null]));

@@ -91,7 +91,7 @@ export class DriverCourse extends RunCourse {
 		return this.ending(verdict, because);
 	}
 
-	/** Handles rollouts that arrive before their update, which is still being computed. */
+	/** Handles rollouts that arrive while their update is still being computed. */
 	ahead({ step, rollouts }: TrainerNotice<'rollouts'>): void {
 		if (step !== this.progress.step + 1) {
 			throw contract(
@@ -109,7 +109,7 @@ export class DriverCourse extends RunCourse {
 		this.keepRollouts(step, () => rolloutsFile(blocks));
 	}
 
-	/** Scores a batch, or returns what the trainer must do instead. */
+	/** Scores a batch, or returns the action that the trainer must take instead. */
 	async score({ step, rows, known }: LinkParams<'rewards/score'>, turn: Turn): Promise<LinkResult<'rewards/score'>> {
 		const { progress, options } = this;
 		if (step !== progress.step) {
@@ -238,7 +238,7 @@ export class DriverCourse extends RunCourse {
 	}
 
 	/**
-	 * Writes the trainer state. Adopted state is written as a whole, because a trainer that has not started a stage has
+	 * Writes the trainer state. Adopted state is copied unchanged, because a trainer that has not started a stage has
 	 * no optimizer state.
 	 */
 	async #writeState(folder: string): Promise<Record<string, unknown>> {

@@ -38,7 +38,7 @@ export class LinkEnvironments extends Disposable {
 		return await orFault(async () => {
 			const { results, done } = await session.call([{ name: params.name, arguments: params.arguments }]);
 			const [result] = results;
-			if (result === undefined) throw new Failure('internal', 'The environment host did not answer a call.');
+			if (result === undefined) throw new Failure('internal', 'The environment host did not respond to a call.');
 			const { content, failed, message } = result;
 			return { content, failed, done, ...(message === undefined ? {} : { message }) };
 		});
@@ -50,7 +50,7 @@ export class LinkEnvironments extends Disposable {
 		return await orFault(async () => ({ value: ownsReward ? await session.reward(messages) : null }));
 	}
 
-	/** Starts a new process for the next batch, so that causes outside the file can be fixed. */
+	/** Starts a new process for the next batch, so that fixes outside the environment file take effect. */
 	async reload(): Promise<void> {
 		await (await this.#open()).restart(this.#recipe.seed);
 	}

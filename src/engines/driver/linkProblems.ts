@@ -8,8 +8,8 @@ import { largestDataset } from '../../runs/openDataset.ts';
 import type { LinkParams, LinkResult } from './trainerServer.ts';
 
 /**
- * Returns whether the driver reads the dataset. It does so for generated problems and for line-based files that fit
- * into memory. The trainer reads all others.
+ * Returns whether the driver reads the dataset. It does so for generated problems and for line-based files that fit in
+ * memory. The trainer reads all others.
  */
 export async function driverReads(dataset: ResolvedDataset): Promise<boolean> {
 	if ('task' in dataset) return true;

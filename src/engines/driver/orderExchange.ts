@@ -19,7 +19,7 @@ const defaultWaitMs = 30_000;
 
 /**
  * Exchanges orders from the driver and replies from its trainer. The trainer polls (`open`) and receives the next order
- * as the response. Its next poll carries the result. Between orders, keep-alive responses make it wait.
+ * as the response. Its next poll carries the result. Between orders, keep-alive responses keep it waiting.
  */
 export class OrderExchange {
 	readonly #waitMs: number;

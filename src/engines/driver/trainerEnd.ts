@@ -42,7 +42,7 @@ export function explainEnd({ code, signal, words }: TrainerExit, context: EndCon
 			`The trainer was killed ${when}${why} (SIGKILL).`,
 			context.outOfMemory
 				? `${less}. ${again}`
-				: `If the machine ran out of memory (see its log): ${less.charAt(0).toLowerCase()}${less.slice(1)}. ${again}`,
+				: `If the machine ran out of memory (see its log), ${less.charAt(0).toLowerCase()}${less.slice(1)}. ${again}`,
 		);
 	}
 	if (killed !== null) {

@@ -35,7 +35,7 @@ export interface TrainerServerOptions {
 	readonly folder: string;
 	readonly id: string;
 	readonly handlers: TrainerHandlers;
-	/** Omit to receive no notifications. */
+	/** If omitted, notifications are ignored. */
 	readonly listeners?: TrainerListeners;
 	/** Maximum message size in bytes. JavaScript strings are limited to about 512 MB. */
 	readonly largest?: number;
@@ -196,7 +196,7 @@ function checked<T>(schema: Schema<T>, method: string, params: unknown): T {
 	);
 }
 
-/** Protocol violation caused by a bug, or by another program in place of the trainer. */
+/** Protocol violation caused by a bug, or by a program other than the trainer. */
 export function contract({ message, action }: Failure): Failure {
 	return new Failure('internal', `The trainer violated the protocol. ${message}`, action);
 }

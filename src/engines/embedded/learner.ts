@@ -35,8 +35,8 @@ export interface SampleRequest {
 	/** If set, also returns distribution statistics and the `alternatives` most likely tokens. */
 	readonly detail?: SampleDetail;
 	/**
-	 * Model to sample from. A teacher or a sampler must have been set first. Requests to the sampler run beside other
-	 * operations. Default: the policy.
+	 * Model to sample from. A teacher or a sampler must have been set first. Requests to the sampler run concurrently
+	 * with other operations. Default: the policy.
 	 */
 	readonly of?: 'policy' | 'teacher' | 'sampler';
 	/**
@@ -102,17 +102,28 @@ export interface GrpoRow extends Sequence {
 	readonly oldLogprobs: PerToken | null;
 	/** Log-probabilities under the reference, or null if beta is 0. */
 	readonly refLogprobs: PerToken | null;
-	/** Factors of the surrogate loss (`tokenFactors`); absent for 1. If one row has them, all must. */
+	/** Factors of the surrogate loss (`tokenFactors`); absent if all are 1. If any row has them, all rows must. */
 	readonly factors?: PerToken;
-	/** Added to the log ratio of the completion with vespo (`samplerLogRatio`); absent for 0. If one row has it, all must. */
+	/**
+	 * Added to the log ratio of the completion with vespo (`samplerLogRatio`); absent if 0. If any row has it, all rows
+	 * must.
+	 */
 	readonly samplerLogRatio?: number;
-	/** Added to the drift of an off-policy completion (`samplerDrift`); absent for 0. If one row has it, all must. */
+	/**
+	 * Added to the drift of an off-policy completion (`samplerDrift`); absent if 0. If any row has it, all rows must.
+	 */
 	readonly samplerDrift?: number;
-	/** Loss -= sum over rows and tokens of weight * entropy; absent for none. If one row has them, all must. */
+	/**
+	 * Loss -= sum over rows and tokens of weight * entropy; absent if there are none. If any row has them, all rows
+	 * must.
+	 */
 	readonly entropyWeights?: PerToken;
-	/** Loss -= sum over rows and tokens of weight * logprob; absent for none. If one row has them, all must. */
+	/**
+	 * Loss -= sum over rows and tokens of weight * logprob; absent if there are none. If any row has them, all rows
+	 * must.
+	 */
 	readonly observationWeights?: PerToken;
-	/** Coefficients of |log ratio| (`tokenPenalties`); absent for none. If one row has them, all must. */
+	/** Coefficients of |log ratio| (`tokenPenalties`); absent if there are none. If any row has them, all rows must. */
 	readonly penalties?: PerToken;
 }
 
@@ -299,8 +310,8 @@ export interface Learner {
 	/** Returns a copy of the policy's weights. */
 	policyParameters(): Promise<Float32Array>;
 	/**
-	 * Sets the weights that `sample` uses for the sampler, which do not change with updates. Takes effect after the
-	 * sampler's requests so far.
+	 * Sets the weights that `sample` uses for the sampler, which do not change with updates. Takes effect after all
+	 * pending requests to the sampler.
 	 */
 	setSampler(parameters: Float32Array): Promise<void>;
 	/** Copies the current weights to the reference. Rejects with `busy` during another operation, as do the methods below. */

@@ -78,9 +78,9 @@ export interface LearnerSizes {
 	 */
 	readonly sampleRows: number;
 	readonly trainRows: number;
-	/** Maximum size of a tensor on a GPU, in bytes; default: what every WebGPU device supports. */
+	/** Maximum size of a tensor on a GPU, in bytes; default: the size that every WebGPU device supports. */
 	readonly tensorBytes?: number;
-	/** Called with the number of rows per micro-batch when the memory of a GPU was full with more. */
+	/** Called with the reduced number of rows per micro-batch when GPU memory is full. */
 	readonly onFewerRows?: (rows: number) => void;
 }
 
@@ -127,13 +127,13 @@ export async function createLearner(options: LearnerOptions): Promise<Learner> {
 	}
 }
 
-/** Minimum number of parameters per helper, and maximum number of helpers: the memory bandwidth limits them. */
+/** Minimum number of parameters per helper, and maximum number of helpers, which is limited by memory bandwidth. */
 const helperParameters = 1 << 17;
 const maxHelpers = 8;
 
 /**
- * Returns the memory of the provider's models. If the optimizer's state is on the host, but a single worker uses the
- * device, helpers share the optimizer's arithmetic.
+ * Returns the kind of memory in which a provider's models are kept. If the optimizer's state is on the host, but a
+ * single worker uses the device, helpers share the optimizer's arithmetic.
  */
 async function memoryOf(
 	{ shape, workers }: LearnerSizes,
@@ -200,7 +200,7 @@ function enlarged(options: LearnerOptions, provider: ProviderName): LearnerOptio
 	};
 }
 
-/** Every surrogate loss is proportional to the advantage, for a given sign. */
+/** For a given sign, every surrogate loss is proportional to the advantage. */
 const tokenAdvantages = ({ advantage, factors }: GrpoRow): PerToken =>
 	(factors as PerToken).map((factor) => factor * advantage);
 

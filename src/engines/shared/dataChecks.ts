@@ -18,7 +18,7 @@ export function checkTexts({ stages }: Pick<ResolvedRecipe, 'stages'>, { name, t
 	}
 }
 
-/** What to change in stages that need worked solutions if there are none. */
+/** Suggested change to each stage that needs worked solutions, for datasets without them. */
 const withoutSolutions: Readonly<Record<string, string>> = {
 	sft: 'remove the sft stage',
 	pretrain: 'set "workedShare" in the stage to 0',

@@ -13,7 +13,7 @@ export function environmentName({ environment }: Pick<ResolvedRecipe, 'environme
 
 /**
  * Converts environment failures in a batch to the format of reward failures.
- * @param index of an episode that failed, with its error
+ * @param index index of an episode that failed; `error` is its error
  */
 export function environmentFailures(
 	column: string,

@@ -5,7 +5,7 @@ export type InstallNews =
 	| { readonly kind: 'resolving'; readonly item: string }
 	| { readonly kind: 'downloading'; readonly item: string; readonly bytes: number | null }
 	| { readonly kind: 'downloaded'; readonly item: string }
-	/** Of the file that is being downloaded. */
+	/** Bytes of the current download. */
 	| { readonly kind: 'part'; readonly done: number; readonly total: number }
 	| { readonly kind: 'installing'; readonly packages: number };
 

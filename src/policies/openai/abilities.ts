@@ -7,7 +7,7 @@ export type PrefixStyle =
 	| 'prompt'
 	/** It is the last message, with `continue_final_message` (vLLM, SGLang). */
 	| 'continue'
-	/** It is the last message, and nothing else says so (llama.cpp, Ollama). */
+	/** It is the last message, without a parameter that marks it as a prefix (llama.cpp, Ollama). */
 	| 'assistant'
 	/** It is the last message and has `prefix: true` (Mistral, DeepSeek). */
 	| 'flag';

@@ -42,7 +42,7 @@ export class JudgeCache {
 				const { key, reply } = v.parse(entrySchema, JSON.parse(line));
 				cache.#replies.set(key, reply);
 			} catch {
-				// Torn, or of another program.
+				// The line is torn, or was written by another program.
 			}
 		}
 		return cache;

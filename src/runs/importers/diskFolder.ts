@@ -126,7 +126,7 @@ export class DiskFolder implements FolderView {
 		return tables;
 	}
 
-	/** Returns whether one of some paths exists, after filling in the parts of another path where possible. */
+	/** Returns whether any of the given paths exists, after filling in the parts of another path where possible. */
 	async hasAny(paths: readonly string[], parts: PathParts): Promise<boolean> {
 		for (const path of paths) if (await this.has(filledPath(path, parts) ?? path)) return true;
 		return false;

@@ -52,7 +52,7 @@ export class EventFile implements FrameFile {
 		const intact = new IntactEvents(this.#together);
 		while (position < this.size) {
 			const place = { offset: position, length: 0, number };
-			// Awaiting for each of many small events would take longer than decoding them.
+			// Awaiting each of many small events would take longer than decoding them.
 			if (!isHeld(position, before)) await hold(position, before);
 			let complete = isHeld(position, before);
 			const length = complete ? lengthIn(held, position - heldAt) : 0;

@@ -42,7 +42,7 @@ export class ForeignFollower extends Disposable implements RunFollower {
 	#timer: NodeJS.Timeout | null = null;
 	#round: Promise<void> | null = null;
 	#again = false;
-	/** Duration of the check before, in milliseconds. */
+	/** Duration of the previous check, in milliseconds. */
 	#lastMs = 0;
 	#started = false;
 	#record = '';

@@ -81,7 +81,10 @@ export function boundedValue(value: unknown, depth = 0): unknown {
 	return Object.fromEntries(entries.map(([key, entry]) => [key, boundedValue(entry, depth + 1)]));
 }
 
-/** Parses a field that contains JSON text, which databases can store as bytes; returns undefined if it does not. */
+/**
+ * Parses a field that contains JSON text, which databases can store as bytes; returns undefined if the field is not
+ * JSON.
+ */
 export function parsedJson(value: unknown): unknown {
 	const text = ArrayBuffer.isView(value) ? decoder.decode(value as Uint8Array) : value;
 	if (typeof text !== 'string') return undefined;

@@ -207,7 +207,7 @@ interface LateRow {
 	readonly values: Readonly<Record<string, number>>;
 }
 
-/** Number of events to read at once: passing on each one takes as long as reading it. */
+/** Number of events to read at once, because passing on a single event takes as long as reading it. */
 const eventsTogether = 256;
 
 /** Minimum number of late rows to insert as a batch. */

@@ -19,7 +19,7 @@ export const wires = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const;
 type Wire = (typeof wires)[keyof typeof wires];
 const kinds = { [wires.fixed64]: 'fixed64', [wires.bytes]: 'bytes', [wires.fixed32]: 'fixed32' } as const;
 
-/** Reads a message in a part of some bytes field by field, without creating objects: files have millions of fields. */
+/** Reads a message in a byte range field by field, without creating objects, because files have millions of fields. */
 export class MessageReader {
 	readonly #bytes: Uint8Array;
 	readonly #to: number;
@@ -29,7 +29,7 @@ export class MessageReader {
 	wire: Wire = wires.varint;
 	/** Value of a varint, as unsigned. A negative int64 is its two's complement, which callers treat as invalid. */
 	value = 0;
-	/** Where the value is, unless it is a varint. */
+	/** Location of the value, unless it is a varint. */
 	start = 0;
 	end = 0;
 

@@ -7,7 +7,7 @@ import type { RecordContext, RolloutFiles } from './runFormat.ts';
 /** Looks up an entry in a companion file; null if there is no such file. */
 export type Companion = ((key: string) => unknown) | null;
 
-/** Data besides a record itself that its format can use. */
+/** Data in addition to the record itself that its format can use. */
 export interface RecordExtras {
 	readonly companion: Companion;
 	readonly annotations: AnnotationReader | null;

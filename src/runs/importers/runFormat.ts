@@ -14,15 +14,15 @@ export type FileForm =
 	/** One record: the file. */
 	| 'json'
 	| 'yaml'
-	/** One record a row: an object by column. */
+	/** One record per row: an object keyed by column. */
 	| 'parquet'
-	/** File of torch.save: one record per entry of `list`, with the plain values next to the list. */
+	/** torch.save file: one record per entry of `list`, together with the plain values next to the list. */
 	| 'torch'
-	/** TensorBoard event file: one record an event, `{ step, time, tag, value | text }`. */
+	/** TensorBoard event file: one record per event, `{ step, time, tag, value | text }`. */
 	| 'events'
 	/** Zip archive: one record per JSON file in it that matches `members`. */
 	| 'zip'
-	/** SQLite database: one record per row of `table`, an object by column. */
+	/** SQLite database: one record per row of `table`, an object keyed by column. */
 	| 'sqlite'
 	/** Transaction log of a W&B run: one record per entry. */
 	| 'wandb';
@@ -40,7 +40,7 @@ export interface FileShape {
 	/** Pattern for the records in a zip archive, such as "samples/{name}.json". */
 	readonly members?: string;
 	/**
-	 * Name of the list in a file of torch.save, or "table.column" for a dictionary of columns, with as many rows as that
+	 * Name of the list in a torch.save file, or "table.column" for a dictionary of columns, with as many rows as that
 	 * column has entries; several alternatives are separated by "|".
 	 */
 	readonly list?: string;
@@ -99,15 +99,14 @@ export interface AnnotationFiles extends FileShape {
 	accepts?(path: string): boolean;
 	/** Parts of an annotation that `key` uses. */
 	readonly keyParts?: JsonShape;
-	/** Returns the key of the rollout that an annotation refers to, or null if it does not name one. Never throws. */
+	/** Returns the key of the rollout that an annotation refers to, or null if there is none. Never throws. */
 	key(annotation: unknown): string | null;
 	/** Returns the keys whose annotations a rollout record needs. Never throws. */
 	keysOf(record: unknown): Iterable<string>;
 }
 
 /**
- * A member of a zip archive with a list that describes all of its records, so the records need not be read to list
- * them.
+ * A zip archive member that describes all of the archive's records, so they can be listed without being read.
  */
 export interface SummaryList {
 	readonly member: string;
@@ -142,9 +141,9 @@ export interface RolloutFiles extends Files {
 	readonly annotations?: AnnotationFiles;
 	readonly summaries?: SummaryList;
 	/**
-	 * How completions are stored in JSON lines of the file itself, so that a search for a text need not parse files without
-	 * it; absent if they are not, or only in part. `text`: as strings. `messages`: as strings or chats, in which texts are
-	 * strings, and arguments of calls are JSON that can be written differently.
+	 * How completions are stored in the file's JSON lines, so that a text search can skip files that do not contain the
+	 * text; absent if completions are stored elsewhere, or only in part. `text`: as strings. `messages`: as strings or
+	 * chats, in which texts are strings, and call arguments are JSON whose formatting can vary.
 	 */
 	readonly verbatim?: VerbatimText;
 	/**
@@ -204,7 +203,10 @@ export interface RunFormat {
 	 * `learned`.
 	 */
 	learn?(folder: FolderView, evidence: RunEvidence): Promise<unknown>;
-	/** Returns what other files in the folder contain about the run, for run.json's fields; any of them can be absent. */
+	/**
+	 * Returns information about the run from other files in the folder, for run.json's fields; any of them can be
+	 * absent.
+	 */
 	describe?(folder: FolderView, learned: unknown): Promise<RunFacts>;
 }
 
@@ -223,7 +225,9 @@ export interface RunFacts {
 	readonly totalSteps?: number | null;
 	/** How the run ended, if the program records it. */
 	readonly status?: Extract<RunStatus, 'finished' | 'stopped' | 'crashed'>;
-	/** Whether the program records that a run has ended, and this one has not. It may have been killed. */
+	/**
+	 * Whether the program records the end of a run, but has not recorded it for this run, which may have been killed.
+	 */
 	readonly open?: boolean;
 	/** Latest step, if it is recorded elsewhere than in metrics and names. */
 	readonly reached?: number;

@@ -10,8 +10,8 @@ import { plainContext, understood } from './recordContext.ts';
 import type { RolloutFiles } from './runFormat.ts';
 
 /**
- * Maps steps to pieces of a file whose name contains no step. Requires reading the file once, also if its records are
- * read in several ways, such as once for each split.
+ * Maps steps to pieces of a file whose name contains no step. Requires reading the file only once, even if its records
+ * are read in several ways, such as once for each split.
  */
 export class StepPieces {
 	readonly #folder: string;
@@ -22,7 +22,7 @@ export class StepPieces {
 	#last: KnownPiece | null = null;
 	#before: Uint8Array = new Uint8Array(0);
 	#records = 0;
-	/** The reading to which the last piece was assigned, and to which unreadable pieces after it are. */
+	/** The reading to which the last piece was assigned. Unreadable pieces after it are assigned to it as well. */
 	#current: Reading;
 	/** The reading and step to which the incomplete end of the file was assigned; null if the file is complete. */
 	#end: { readonly reading: Reading; readonly step: number } | null = null;

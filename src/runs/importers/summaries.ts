@@ -24,8 +24,8 @@ export interface Summarized {
 }
 
 /**
- * Returns the rollouts of a large archive as its list of summaries describes them, in the order of the archive, without
- * reading the rollouts themselves. Returns null if there is no such list, or if it does not describe all of them.
+ * Returns the rollouts of a large archive in archive order, as described by its list of summaries, without reading the
+ * rollouts themselves. Returns null if there is no such list, or if it does not describe all of them.
  */
 export async function summariesOf(folder: string, { files, match, found }: Archive): Promise<Summarized[] | null> {
 	const { summaries, members } = files;

@@ -8,7 +8,7 @@ const rowsAtOnce = 64;
 
 /**
  * A file written by torch.save, with one record per entry of a list in it. An entry's position is its index. The file is
- * decoded in the decoding thread, and none of the code that it names is run.
+ * decoded in the decoding thread, and none of the code that it refers to is run.
  */
 export class TorchFile implements FrameFile {
 	readonly #file: OpenedFile;
@@ -38,7 +38,7 @@ export class TorchFile implements FrameFile {
 		try {
 			count = (await this.#decoded.shape()).rows;
 		} catch (error) {
-			const message = `not readable as a file of torch.save: ${(error as Error).message}`;
+			const message = `not readable as a torch.save file: ${(error as Error).message}`;
 			yield { ...placeOf(0), records: [], fault: message, torn: true };
 			return;
 		}

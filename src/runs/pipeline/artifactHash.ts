@@ -63,7 +63,7 @@ async function hashFolder(
 		for (const entry of entries) {
 			const name = below === '' ? entry.name : `${below}/${entry.name}`;
 			if (entry.isDirectory() && depth < deepest) await list(name, depth + 1);
-			// The list of a checkpoint's files says when it was written: equal weights are equal whenever that was.
+			// The file list of a checkpoint contains its write time, which must not affect the hash.
 			else if ((entry.isFile() || entry.isSymbolicLink()) && entry.name !== manifestName) names.push(name);
 			if (names.length > maxFiles) {
 				throw new Failure('invalid', `${join(root, relative)} has more than ${maxFiles} files.`);

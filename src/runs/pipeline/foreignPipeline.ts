@@ -31,9 +31,9 @@ async function foreignRecipeOf(folder: string, registry: RunRegistry): Promise<F
 }
 
 /**
- * Fails with `denied` unless this user started the pipeline and its stage runs with exactly what they use now, or
- * agrees to run them.
- * @param of what is being continued: only the recipe, only the stages (with a recipe that the user names), or both
+ * Fails with `denied` unless this user started the pipeline and its stage runs with exactly the code that they use now,
+ * or agrees to run them.
+ * @param of the part being continued: only the recipe, only the stages (with a recipe specified by the user), or both
  */
 export async function requireOwnPipeline(
 	folder: string,

@@ -13,7 +13,7 @@ import type { LongInspection } from '../../protocol/transcriptMessages.ts';
 /** Maximum size in bytes of a file whose messages are checked, because checks keep all text in memory. */
 export const checkedBytes = 128 << 20;
 
-/** What the page shows at most. */
+/** Limits on what the page displays. */
 const shown = { points: 400, findings: 2000, positions: 11, answers: 200, evidence: 4000 } as const;
 const chunkBytes = 1 << 20;
 const newline = 0x0a;
@@ -26,7 +26,7 @@ export interface InspectedFile {
 	readonly size: number;
 }
 
-/** Messages of a file, and where they are. */
+/** Messages in a file, and their positions. */
 interface LineContent {
 	readonly messages: TranscriptMessage[];
 	/** Index of the nonblank line of each message. */
@@ -134,7 +134,7 @@ class Lines {
 		this.#keep(chunk.subarray(start));
 	}
 
-	/** Returns what follows the last newline. */
+	/** Returns the bytes after the last newline. */
 	rest(): Buffer | null {
 		const [first] = this.#parts;
 		const whole = this.#parts.length === 1 && first !== undefined ? first : Buffer.concat(this.#parts);

@@ -8,7 +8,7 @@ import { Turns } from '../../files/turns.ts';
 /** Minimum size of a file that is read in parts. Smaller ones are read completely in a moment. */
 export const pagedBytes = 1 << 20;
 const chunkBytes = 1 << 20;
-/** Number of bytes before the end that show whether a file only grew. */
+/** Number of bytes before the end that are compared to tell whether the file has only grown. */
 const markBytes = longestBlank;
 const newline = 0x0a;
 
@@ -32,7 +32,7 @@ export class MessageLines {
 	#size = 0;
 	/** Number of newlines before `#size`. */
 	#feeds = 0;
-	/** Where the line after the last newline starts. */
+	/** Start of the line after the last newline. */
 	#lineStart = 0;
 	/** Whether the last line has no newline. */
 	#open = false;
@@ -58,7 +58,7 @@ export class MessageLines {
 		return found === 2;
 	}
 
-	/** Returns whether the file still has the text whose lines are known, at least. */
+	/** Returns whether the file still starts with the text whose lines are known. */
 	async continues(handle: FileHandle, size: number): Promise<boolean> {
 		if (size < this.#size) return false;
 		const { length } = this.#mark;
@@ -69,7 +69,7 @@ export class MessageLines {
 	async extend(handle: FileHandle, size: number): Promise<void> {
 		const turns = new Turns();
 		if (this.#open) this.#count--;
-		// A last line without a newline continues.
+		// A last line without a newline can have been continued.
 		let start = this.#lineStart;
 		let before = this.#mark;
 		for (let position = this.#size; position < size; ) {
@@ -79,7 +79,7 @@ export class MessageLines {
 				const feed = chunk.indexOf(newline, from);
 				if (feed === -1) break;
 				const end = position + feed;
-				// Only a short line can be blank, and only its bytes matter.
+				// Only a short line can be blank, so the bytes of long lines are not needed.
 				const bytes = end - start > longestBlank ? null : between(before, chunk, start - position, feed);
 				this.#add(start, end, bytes);
 				this.#feeds++;

@@ -25,7 +25,7 @@ export interface EpisodesContext {
 export class OpenEpisodes extends Disposable {
 	readonly description: EnvironmentDescription;
 	readonly tools: readonly ToolSchema[];
-	/** Max number of turns with calls. */
+	/** Maximum number of turns with calls. */
 	readonly maxTurns: number;
 	readonly #runner: EnvironmentRunner;
 	readonly #seed: number;

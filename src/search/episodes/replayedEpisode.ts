@@ -7,7 +7,7 @@ import { EpisodeFault, type EpisodeSession } from '../../episodes/episodeSession
 import type { EpisodeTurn, ToolCall } from '../../protocol/episode.ts';
 import type { SearchProblem } from '../../protocol/treeLog.ts';
 
-/** Max characters of a result that the policy sees and the log records. */
+/** Maximum number of characters of a result shown to the policy and recorded in the log. */
 const maxResult = 20_000;
 
 /** Returns a result as the policy sees it. */
@@ -164,7 +164,7 @@ const short = (text: string): string => JSON.stringify(text.length <= 80 ? text 
 const changed = (how: string): SearchStop =>
 	new SearchStop(
 		'environment',
-		`The environment is not deterministic: when the calls on a path were repeated, ${how}. Draw random values from the row's columns. best-of-n does not repeat calls.`,
+		`The environment is not deterministic: when the calls on a path were repeated, ${how}. Derive random values from the row's columns, or use best-of-n, which does not repeat calls.`,
 	);
 
 /** Returns why an episode failed. Throws if the environment itself is no longer available. */

@@ -15,7 +15,7 @@ import { textWriter } from './textWriter.ts';
 import { toolWriter } from './toolWriter.ts';
 import type { TurnWriter } from './turnWriter.ts';
 
-/** Scorers that require text as generated in one piece, which episodes do not have. */
+/** Scorers that require text generated in one piece, which episodes do not have. */
 const textScorers: readonly ScorerSpec['use'][] = ['value', 'process', 'reward-model', 'process-reward'];
 
 /** The environment of a search and how its policy writes turns. The owner must dispose of it. */

@@ -110,7 +110,7 @@ function choiceOf(given: unknown, tools: readonly ChatTool[]): OfferedTools['cho
 		throw new ApiError(400, 'unsupported_parameter', message, 'tool_choice');
 	}
 	if (!tools.some((tool) => tool.function.name === decoded.value)) {
-		throw needs(`tool_choice names ${JSON.stringify(decoded.value.slice(0, 100))}, which is not one of the tools.`);
+		throw needs(`tool_choice specifies ${JSON.stringify(decoded.value.slice(0, 100))}, which is not one of the tools.`);
 	}
 	return { type: 'function', function: { name: decoded.value } };
 }

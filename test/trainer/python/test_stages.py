@@ -281,7 +281,7 @@ def test_a_teacher_with_another_vocabulary_is_refused(new_model: Json) -> None:
     driver = ScriptedDriver(distillation(2, str(LAB)), rewards=right, new_model=new_model)
     driver.problem = sum_of
     assert run(driver.link, "token", World()) != 0
-    assert "has another vocabulary" in str(driver.of("fault"))
+    assert "has a different vocabulary" in str(driver.of("fault"))
     driver.close()
 
 

@@ -138,7 +138,7 @@ def test_any_schema_becomes_one_that_a_signature_has() -> None:
     [
         ("no-such-package", {}, "The package no-such-package is not installed"),
         (str(PACKAGE), {"no_such_argument": 1}, "Extra inputs are not permitted"),
-        (str(PACKAGE.parent), {}, "does not name a package"),
+        (str(PACKAGE.parent), {}, "does not specify a package name"),
     ],
 )
 def test_what_cannot_be_loaded_is_named(target: str, arguments: dict[str, Any], words: str) -> None:

@@ -83,7 +83,7 @@ const faults: Readonly<Record<string, Fault>> = {
 	},
 	'a changed built-in': {
 		row: { reward: 'Array.prototype.push = () => 0' },
-		...{ kind: 'invalid', message: /Array\.prototype\.push was changed, which all instances share/, survives: true },
+		...{ kind: 'invalid', message: /Array\.prototype\.push was changed, but all instances share it/, survives: true },
 	},
 	'memory without end': {
 		row: { call: 'self.hoard = []; for (;;) self.hoard.push(new Uint8Array(1 << 20).fill(1))' },

@@ -53,9 +53,9 @@ describe('the same environment in Python and TypeScript', () => {
 			wrong?.turns.map(({ results }) => results[0]?.content),
 			[
 				"{'error': 'Tool no_such_tool not found.'}",
-				`{'error': 'guess() needs its arguments as an object, not the string "{\\\\"unterminated\\\\": "'}`,
-				"{'error': 'guess() needs its arguments as an object, not null'}",
-				"{'error': 'guess() needs its arguments as an object, not a list of length 1'}",
+				`{'error': 'guess() requires its arguments as an object, not the string "{\\\\"unterminated\\\\": "'}`,
+				"{'error': 'guess() requires its arguments as an object, not null'}",
+				"{'error': 'guess() requires its arguments as an object, not a list of length 1'}",
 				`{'error': "Made.guess() missing 1 required positional argument: 'number'"}`,
 				"{'error': 'number must be an integer, not an object'}",
 				`{'error': "Made.guess() got an unexpected keyword argument 'no_such_argument'"}`,
@@ -228,7 +228,7 @@ describe('what is wrong with an environment in TypeScript is found, at its line'
 			'an instance changes a built-in prototype',
 			(text) => text.replace('this.tries += 1;', '(Object.prototype as any).tries = 1;'),
 			['error error 21'],
-			/guess failed: Object\.prototype\.tries was changed, which all instances share/,
+			/guess failed: Object\.prototype\.tries was changed, but all instances share it/,
 		],
 	];
 	for (const [what, change, expected, message] of cases) {

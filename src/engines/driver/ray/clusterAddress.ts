@@ -50,8 +50,8 @@ export function clusterAddress(fromRecipe: string | null, environment: Environme
 }
 
 /**
- * Returns the run's cluster with its credentials. Tokens and headers from the environment belong to the cluster that
- * the environment names. An address that appears only in a recipe gets none of them.
+ * Returns the run's cluster with its credentials. Tokens and headers from the environment are meant for the cluster
+ * specified there. An address that appears only in a recipe receives none of them.
  * @throws like `clusterAddress` and `clusterHeaders`
  */
 export async function clusterOf(fromRecipe: string | null, environment: Environment): Promise<Cluster> {

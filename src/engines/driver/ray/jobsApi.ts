@@ -88,8 +88,8 @@ export class JobsApi {
 				await this.#ask('POST', '/api/jobs/', { body, signal, patienceMs: patience.submit });
 				return;
 			} catch (error) {
-				// A cluster that has just started rejects jobs until its first agent is ready. The submission id keeps a
-				// repeated request from starting a second job.
+				// A cluster that has just started rejects jobs until its first agent is ready. The submission ID keeps
+				// a repeated request from starting a second job.
 				if (!isAgentMissing(error) || Date.now() > deadline) throw error;
 				await pause(agentRetryMs, undefined, { signal }).catch(() => {
 					throw new Failure('cancelled', 'Canceled.');

@@ -30,7 +30,7 @@ export function rayControls({ run, stop, ended, status, course }: RayControlOpti
 		const timeout = AbortSignal.timeout(patienceMs);
 		return control.ask(method, params, signal === undefined ? timeout : AbortSignal.any([signal, timeout]));
 	};
-	/** Makes sure that the local files also reflect the effects of the response. */
+	/** Updates the local files before a response that reports changes. */
 	const inStep = async () => {
 		await course()?.refresh();
 		return status();

@@ -27,7 +27,7 @@ export type MirroredRun = Pick<RunRecord, 'status' | 'device' | 'wait' | 'step' 
 
 /** Keeps the local run identical to the run on the cluster. */
 export interface Mirror {
-	/** The mirrored run's attempt number to which the local run corresponds. */
+	/** Attempt number of the mirrored run that the local run corresponds to. */
 	readonly attempt: number;
 	/**
 	 * Copies new data.
@@ -83,7 +83,7 @@ export class RunMirror implements Mirror {
 		this.#news = new FolderNews(source);
 	}
 
-	/** The mirrored run's attempt number to which this run corresponds. */
+	/** Attempt number of the mirrored run that this run corresponds to. */
 	get attempt(): number {
 		return this.#attempt;
 	}

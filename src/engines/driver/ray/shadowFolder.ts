@@ -14,7 +14,7 @@ const largestFile = 1 << 30;
 
 /**
  * A run folder reconstructed from a job log when the cluster storage is not accessible from this machine. Rereading a
- * log from the start has no effect.
+ * log from the start is harmless.
  */
 export class ShadowFolder {
 	readonly folder: string;

@@ -2,8 +2,8 @@ import type { PackedSequences } from './jobs.ts';
 import { grid, type HeadSlices, Places, type PlainInput, Slots, smallInputs } from './packedLayout.ts';
 
 /**
- * Inputs that describe a packed micro-batch to programs that compute the large ones themselves (`expandBatch`): those
- * with an axis for heads, and those for pairs of tokens or rows. `packedInputs` has the same inputs in full.
+ * Inputs that describe a packed micro-batch to programs that derive the large inputs themselves (`expandBatch`): those
+ * with a head axis, and those for pairs of tokens or rows. `packedInputs` builds all inputs in full.
  */
 export function compactInputs(batch: PackedSequences, heads: number): Record<string, PlainInput> {
 	const { rows, kept, prefix, shared, group, prefixLengths } = batch;
@@ -39,7 +39,7 @@ export function compactInputs(batch: PackedSequences, heads: number): Record<str
 }
 
 interface HeadSlicesOf extends HeadSlices {
-	/** Number of slices per place. */
+	/** Number of slices per position. */
 	readonly columns?: number;
 }
 
@@ -48,7 +48,7 @@ function headSlices(name: string, { bases, strides, columns = 1 }: HeadSlicesOf)
 	return { [`${name} bases`]: { shape, values: bases }, [`${name} strides`]: { shape, values: strides } };
 }
 
-/** Selects some of each place's three slices. */
+/** Selects some of the three slices at each position. */
 function everyThird({ bases, strides }: HeadSlices, which: readonly number[]): HeadSlicesOf {
 	const pick = (values: Int32Array) => {
 		const picked = new Int32Array((values.length / 3) * which.length);

@@ -8,7 +8,7 @@ import { formatBytes } from '../../../base/format.ts';
 export function deviceFailure(provider: string, cause: unknown): Failure | null {
 	if (provider === 'cpu') return null;
 	const text = cause instanceof Error ? cause.message : String(cause);
-	const action = 'Lower "context" or the size of the model in the recipe, or set "device" to "cpu".';
+	const action = 'Lower "context" or the model size in the recipe, or set "device" to "cpu".';
 	const large = /Buffer size \((\d+)\) exceeds the max buffer size limit \((\d+)\)/.exec(text);
 	if (large !== null) {
 		const [needed, limit] = large.slice(1).map((bytes) => formatBytes(Number(bytes))) as [string, string];

@@ -114,7 +114,7 @@ export class DeviceModels implements WeightSource {
 		});
 	}
 
-	/** Gives `to` the weights of `from`, without copying anything. */
+	/** Makes `to` share the weights of `from`, without copying them. */
 	copy(from: Slot, to: Slot): void {
 		const { weights, version } = this.#model(from);
 		this.#replace(to, { weights, version, grouped: null, moments: null, sum: null });
@@ -139,7 +139,7 @@ export class DeviceModels implements WeightSource {
 		this.#replace(slot, { ...this.#model(slot), moments: null });
 	}
 
-	/** Adds the gradient that a program returned to the sum, or starts a new sum with it. */
+	/** Adds the gradient returned by a program to the sum, or starts a new sum with it. */
 	async accumulate(slot: Slot, results: Feeds, step: SumStep): Promise<void> {
 		const { name, groups } = this.#kind(slot);
 		const model = this.#model(slot);
@@ -158,7 +158,7 @@ export class DeviceModels implements WeightSource {
 		this.#replace(slot, { ...model, sum: groupsOf(groups, 'sum', sums) });
 	}
 
-	/** Writes the gradient that a program returned to a flat vector on the host. */
+	/** Writes the gradient returned by a program to a flat vector on the host. */
 	async takeGradient(slot: Slot, results: Feeds, flat: Float32Array): Promise<void> {
 		const gradient = groupsOf(this.#kind(slot).groups, 'gradient', results);
 		await this.#download(slot, gradient, flat);
@@ -282,12 +282,12 @@ function tensorsOf({ weights, grouped, moments, sum }: DeviceModel): Tensor[] {
 
 const empty = () => new Float32Array(0);
 
-/** Names one tensor per group as program inputs. */
+/** Returns tensors, one per group, under the names of program inputs. */
 function named(vector: GroupVector, tensors: GroupTensors): Feeds {
 	return Object.fromEntries(tensors.map((tensor, i) => [groupName(vector, i), tensor]));
 }
 
-/** Names the outputs for one tensor per group. */
+/** Returns the names of outputs with one tensor per group. */
 export function groupOutputs(groups: readonly ParameterGroup[], vector: GroupVector): string[] {
 	return groups.map((_, i) => residentName(groupName(vector, i)));
 }

@@ -32,7 +32,9 @@ export class DeviceRows {
 	readonly #finished: boolean[];
 	/** Job row of each line. */
 	#lines: number[];
-	/** Index of each line before the next rearrangement: initially that of its prompt, then its own. */
+	/**
+	 * Index of each line before the next rearrangement: at first the index of its prompt, later the line's own index.
+	 */
 	#sources: number[];
 	#arranged = false;
 
@@ -64,7 +66,7 @@ export class DeviceRows {
 		return this.#most((row) => (this.#limits[row] as number) - this.#length(row));
 	}
 
-	/** Greatest position of any unfinished row's next input. */
+	/** Largest position of any unfinished row's next input. */
 	get longest(): number {
 		return this.#most((row) => this.#position(row));
 	}

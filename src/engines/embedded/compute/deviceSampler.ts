@@ -27,9 +27,9 @@ export function isChosenOnDevice({ topP, alternatives }: SampleJob): boolean {
 }
 
 /**
- * Samples one micro-batch on a device, which also chooses the tokens, using the same random numbers as the host, so that
- * both choose the same tokens, up to rounding. A step uploads a random number per row. Every few steps, tokens with
- * their log-probabilities and entropies are downloaded.
+ * Samples one micro-batch on a device. The device also chooses the tokens, using the same random numbers as the host,
+ * so both choose the same tokens up to rounding. Each step uploads one random number per row. Every few steps, the
+ * tokens are downloaded with their log-probabilities and entropies.
  */
 export class DeviceSampler {
 	readonly #shape: ModelShape;

@@ -234,7 +234,7 @@ export class Executor {
 	}
 
 	get #onDevice(): DeviceModels {
-		if (this.#models === null) throw new Failure('internal', 'This provider keeps no tensors on the device.');
+		if (this.#models === null) throw new Failure('internal', 'This provider cannot keep tensors on the device.');
 		return this.#models;
 	}
 
@@ -324,7 +324,7 @@ function dispatchesOf(graph: Graph): number {
 }
 
 function sharedTarget(target: GradientTarget): SharedArrayBuffer {
-	if (typeof target === 'string') throw new Failure('internal', 'This provider keeps no gradients on the device.');
+	if (typeof target === 'string') throw new Failure('internal', 'This provider cannot keep gradients on the device.');
 	return target;
 }
 

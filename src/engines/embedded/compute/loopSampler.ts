@@ -11,7 +11,7 @@ const slotStep = 16;
 
 /**
  * Samples one micro-batch in a single run of `loopProgram`. Chooses the same tokens as `Sampler`, up to rounding. For
- * devices whose tensors cannot stay there between runs.
+ * devices that cannot keep tensors between runs.
  */
 export class LoopSampler {
 	readonly #shape: ModelShape;

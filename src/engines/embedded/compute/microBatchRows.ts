@@ -44,7 +44,7 @@ export class MicroBatchRows {
 
 	/**
 	 * Returns the number of rows for sequences of up to `tokens` tokens.
-	 * @param prompt greatest number of tokens that attend to each other in one program: the prompt for sampling
+	 * @param prompt maximum number of tokens that attend to each other in one program; for sampling, the length of the prompt
 	 */
 	size(use: BatchUse, tokens: number, prompt = tokens): number {
 		const { heads, width, feedForward } = this.#shape;

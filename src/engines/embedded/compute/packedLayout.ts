@@ -237,7 +237,7 @@ function positionsOf(batch: PackedSequences): PlainInput {
 	return { shape: [shared + own], values };
 }
 
-/** Returns the inputs of a packed micro-batch that have no axis for heads, and none for pairs of tokens or rows. */
+/** Returns the inputs of a packed micro-batch that have neither a head axis nor axes for pairs of tokens or rows. */
 export function smallInputs(batch: PackedSequences, heads: number): Record<string, PlainInput> {
 	const { rows, groups, kept, prefix, shared, own, tokens, targets, group, prefixLengths, lengths, places: at } = batch;
 	const places = new Places(batch);
@@ -300,7 +300,7 @@ export function packedInputs(batch: PackedSequences, heads: number): Record<stri
 	};
 }
 
-/** Returns a grid with a place for each line and column. */
+/** Returns a grid of positions, one for each line and column. */
 export function grid(
 	lines: number,
 	columns: number,

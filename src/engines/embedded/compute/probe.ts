@@ -110,7 +110,7 @@ export async function checkResults(
 	}
 }
 
-/** Names the operator that a provider computes incorrectly, as a clause. */
+/** Returns a clause that names the operator that a provider computes incorrectly. */
 async function wrongOperator(provider: ProviderName, tensors: Tensors, dialect: Dialect): Promise<string> {
 	const job = gradientJob(probeShape, 2, 4);
 	const feeds = {

@@ -7,7 +7,9 @@ export type ProviderName = ExecutionReport['provider'];
 /** Providers whose tensors can stay on the device between programs. */
 export const residentProviders: readonly ProviderName[] = ['webgpu'];
 
-/** Providers that sample whole completions in one run, because tensors cannot stay on the device between programs. */
+/**
+ * Providers that sample whole completions in one run, because they cannot keep tensors on the device between programs.
+ */
 export const loopProviders: readonly ProviderName[] = ['cuda'];
 
 /** Maximum size of the key-value cache of one such run, in bytes. */

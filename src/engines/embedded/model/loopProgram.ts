@@ -32,7 +32,7 @@ export const laterName = (output: ChosenOutput): string => `later ${output}`;
  * of tokens after the first.
  *
  * Outputs: each of `chosenOutputs` for the first tokens, [rows, 1], and for the others, [steps taken, rows, 1]. The loop
- * ends early when every row has chosen a stop token. Tokens of rows that have ended have no meaning.
+ * ends early when every row has chosen a stop token. Tokens of rows that have ended are meaningless.
  */
 export function loopProgram(shape: ModelShape, dialect: Dialect, choice: Exclude<Choice, 'host'>): Graph {
 	const graph = new Graph('float32', dialect);
@@ -84,7 +84,7 @@ export function loopProgram(shape: ModelShape, dialect: Dialect, choice: Exclude
 	const nextDraw = drawn(outer(noise), following);
 	const chosen = chooseTokens(reshape(next, ['rows', shape.vocabulary]), nextDraw, outer(inverse), choice);
 	const all = either(now.finished, ended(chosen.tokens));
-	// The runtime finds outputs by their order.
+	// The runtime identifies outputs by their order.
 	body.outputUnnamed(unfinished(all));
 	body.output('next tokens', chosen.tokens);
 	body.outputUnnamed(nextPositions(now.positions, outer(ends)));

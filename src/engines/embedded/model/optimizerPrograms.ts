@@ -8,7 +8,7 @@ import type { ParameterGroup } from './parameterGroups.ts';
 import { residentName } from './residentName.ts';
 
 /**
- * Programs that train on a device whose tensors stay there. Gradients, moments and the weights that the optimizer
+ * Programs that train on a device that keeps its tensors. Gradients, moments and the weights that the optimizer
  * updates are one vector per group of parameters; other programs read the same weights as one tensor per parameter.
  */
 

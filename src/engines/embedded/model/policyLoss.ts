@@ -31,7 +31,7 @@ export type Surrogate =
 	  }
 	/** Bounds of log ratios. */
 	| { readonly kind: 'gmpo'; readonly range: RatioRange }
-	/** Largest divergences for negative and positive advantages; absent if the policy is still the old one. */
+	/** Maximum divergences for negative and positive advantages; absent if the policy is still the old one. */
 	| { readonly kind: 'dppo_tv' | 'dppo_kl'; readonly range?: RatioRange };
 
 export interface RatioRange {
@@ -92,7 +92,7 @@ export function policyLoss(logprobs: Value, inputs: PolicyLossInputs): Value {
 	return reduceSum(multiply(loss, inputs.weights), undefined, false);
 }
 
-/** The tokens of each row that count. */
+/** The tokens of each row that contribute to the loss. */
 class Rows {
 	readonly #counts: Value;
 	readonly #zero: Value;
@@ -142,7 +142,7 @@ interface Terms {
 	readonly row: Rows;
 }
 
-/** Returns what is maximized, per token or per row. */
+/** Returns the objective to maximize, per token or per row. */
 function objective({ advantages, surrogate }: PolicyLossInputs, { logprobs, change, ratio, row }: Terms): Value {
 	switch (surrogate.kind) {
 		case 'clip': {

@@ -3,7 +3,7 @@ import type { Objective, RatioLevel } from '../../../core/grpo/objective/objecti
 import type { Graph, Value } from '../onnx/graph.ts';
 import type { PolicyLossInputs, Surrogate } from './policyLoss.ts';
 
-/** What a GRPO gradient program computes. Options that are false or the default are omitted. */
+/** Options of a GRPO gradient program. Options that are false or have their default value are omitted. */
 export interface PolicyVariant {
 	readonly kind: 'grpo';
 	/** Clips ratios relative to the given old log-probabilities. Without them, the ratio is exactly 1. */
@@ -21,15 +21,15 @@ export interface PolicyVariant {
 	readonly entropy?: true;
 	/** Penalties for leaving the old policy. */
 	readonly penalties?: true;
-	/** Tokens of environments, which are predicted. */
+	/** Loss for predicting the environment's tokens. */
 	readonly observations?: true;
 	/** Log ratios of completions to the policy that sampled them (vespo). */
 	readonly samplerRatio?: true;
-	/** Drift from the policy that sampled, for off-policy completions. */
+	/** Drift from the sampling policy, for off-policy completions. */
 	readonly samplerDrift?: true;
 }
 
-/** Loss types with a surrogate of their own. */
+/** Loss types with their own surrogate. */
 const surrogates: Readonly<Record<Exclude<Surrogate['kind'], 'clip'>, true>> = {
 	cispo: true,
 	sapo: true,
@@ -39,19 +39,19 @@ const surrogates: Readonly<Record<Exclude<Surrogate['kind'], 'clip'>, true>> = {
 	dppo_kl: true,
 };
 
-/** What rows have besides tokens and advantages. */
+/** Row data in addition to tokens and advantages. */
 export interface RowInputs {
 	/** Old log-probabilities. */
 	readonly old: boolean;
 	/** Factors of the surrogate loss. */
 	readonly factors?: boolean;
-	/** Weights of their entropies. */
+	/** Weights of the tokens' entropies. */
 	readonly entropy?: boolean;
 	/** Penalties for leaving the old policy. Ignored without old log-probabilities. */
 	readonly penalties?: boolean;
-	/** Weights of tokens of environments. */
+	/** Weights of the environment's tokens. */
 	readonly observations?: boolean;
-	/** What is known of the policy that sampled. */
+	/** Data about the sampling policy. */
 	readonly sampler?: boolean;
 }
 

@@ -17,7 +17,7 @@ import { decoder, fusedLogits, head } from './transformer.ts';
 import { inputWeights, type ModelWeights } from './weights.ts';
 
 /**
- * Programs for devices that hold their own tensors. Weights and the key-value cache stay on the device between runs.
+ * Programs for devices that keep their tensors. Weights and the key-value cache stay on the device between runs.
  */
 
 /** Copies the parameters to the device. */

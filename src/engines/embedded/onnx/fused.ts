@@ -1,8 +1,8 @@
 import type { Value } from './graph.ts';
 
 /**
- * Operators of onnxruntime that do the work of several standard ones, for programs in which the number of operators
- * determines the time. Not differentiable.
+ * Operators of onnxruntime that do the work of several standard ones, for programs whose run time depends on the number
+ * of operators. Not differentiable.
  */
 const domain = 'com.microsoft';
 

@@ -110,7 +110,7 @@ async function update(
 /**
  * Group relative policy optimization (DeepSeekMath, Shao et al. 2024). Samples and scores a batch of groups, then makes
  * `num_iterations` passes over it with `steps_per_generation` updates each. A step is one optimizer update.
- * @param ahead batches that are sampled while earlier ones are trained on
+ * @param ahead batches sampled while training on earlier ones
  */
 export async function runGrpoStage(
 	host: StageHost,

@@ -6,10 +6,13 @@ import { clipBounds } from './clipRange.ts';
 /** Distance from 1 that no ratio reaches. */
 const unlimited = 1e9;
 
-/** Returns how a stage corrects for the policy that sampled. Without stale weights, it does so only if asked to. */
+/**
+ * Returns how a stage corrects for differences from the sampling policy. Without stale weights, it does so only if the
+ * recipe asks for it.
+ */
 function correctionOf(stage: ResolvedGrpoStage): SamplerCorrection | null {
 	if (!(stage.vllm_importance_sampling_correction ?? (stage.max_staleness ?? 0) > 0)) return null;
-	// VESPO's weight already is that of a completion, so it takes ratios of tokens only.
+	// VESPO's weight is already per completion, so it uses only per-token ratios.
 	const usual = stage.loss_type === 'vespo' ? 'token_truncate' : correctionDefaults.mode;
 	return {
 		mode: stage.vllm_importance_sampling_mode ?? usual,

@@ -19,7 +19,7 @@ export interface WorkedProblem extends PosedProblem {
 	readonly tokens: readonly number[];
 }
 
-/** Different problems that a stage chooses from. */
+/** Distinct problems that a stage chooses from. */
 export interface ProblemPool {
 	readonly problems: readonly Problem[];
 	/** Cursor after the last problem that was read for the pool. */
@@ -90,15 +90,15 @@ export class ProblemFeed {
 	}
 
 	/**
-	 * Reads up to `size` different problems from the given place on, each with room for `completionLength` tokens. Does not
-	 * move the cursor.
+	 * Reads up to `size` distinct problems starting at the given position, each with room for `completionLength`
+	 * tokens. Does not move the cursor.
 	 */
 	readPool(first: number, size: number, completionLength: number): ProblemPool {
 		const { trainingRows } = this.#source;
 		const keys = new Set<string>();
 		const problems: Problem[] = [];
 		let end = first;
-		// From the middle of an epoch, the next one contains the rows that have been read.
+		// If the position is in the middle of an epoch, the rows before it come up in the next epoch.
 		const last = trainingRows === undefined ? Number.POSITIVE_INFINITY : first + 2 * trainingRows;
 		for (let missed = 0; problems.length < size && end < last && missed < patience; missed++) {
 			const problem = this.#source.training(this.#seed, end++);

@@ -85,7 +85,7 @@ class EmbeddedTraining implements Training {
 			},
 			onFewerRows: (count) => {
 				const rows = formatCounted(count, 'row', 'rows');
-				warn(`The memory of the GPU was full, so micro-batches have at most ${rows} from now on.`);
+				warn(`GPU memory was full, so micro-batches are limited to ${rows} from now on.`);
 			},
 		}).catch((error: unknown) => {
 			// Loading a reward and playing the first episodes can take a long time, and a stop request does not wait for it.

@@ -9,8 +9,9 @@ import { ofTrained, overAll } from './trainedTokens.ts';
 import type { TrainingRow } from './trainingRow.ts';
 
 /**
- * Prepares the correction of a batch for the policy that sampled it, if the stage has one. Log-probabilities of the current
- * policy come from the training graph, so that rounding in the sampler counts as part of the difference, as in TRL.
+ * Prepares a batch's correction for differences from the sampling policy, if the stage has one. Log-probabilities of
+ * the current policy come from the training graph, so that rounding in the sampler counts as part of the difference, as
+ * in TRL.
  */
 export async function prepareSampler(
 	host: StageHost,
@@ -32,7 +33,7 @@ export async function prepareSampler(
 
 /**
  * Returns the inputs of an update for a row whose sampler is known.
- * @param factors factors of the surrogate loss for all completion tokens; absent for 1
+ * @param factors factors of the surrogate loss for all completion tokens; absent if all are 1
  */
 export function samplerInputs(
 	{ sampler = {}, rollout, advantage }: TrainingRow,
@@ -51,7 +52,7 @@ export function samplerInputs(
 	return { advantage, factors: factors ? ratios.map((ratio, t) => ratio * (factors[t] as number)) : ratios, ...known };
 }
 
-/** Returns the ratios by which the losses of a batch are multiplied, with TRL's names. */
+/** Returns the ratios by which a batch's losses are multiplied, under TRL's metric names. */
 export function samplerMetrics(stage: ResolvedGrpoStage, rows: readonly TrainingRow[]): Metrics {
 	const correction = objectiveOf(stage).samplerCorrection;
 	if (correction === null || stage.loss_type === 'vespo') return {};

@@ -6,8 +6,8 @@ import type { StageHost, Verdict } from './stageHost.ts';
 
 /**
  * Supervised fine-tuning on worked solutions or, in a recipe with an environment, on episodes. The loss is the mean
- * negative log-probability over the batch's completion tokens, including end-of-sequence but not the prompt and what the
- * environment answered.
+ * negative log-probability over the batch's completion tokens, including end-of-sequence, but excluding the prompt and
+ * the environment's answers.
  * @param texts completions from the stage's file, or null to use the worked solutions in the dataset
  */
 export async function runSftStage(

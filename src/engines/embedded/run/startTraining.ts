@@ -50,7 +50,7 @@ export interface StartOptions {
 	/** The recipe's rewards, which load while the model is being created. */
 	readonly rewards: Promise<RecipeScorers>;
 	readonly onLeftOut: (count: number, why: string) => void;
-	/** Called with the number of rows per micro-batch when the memory of a GPU was full with more. */
+	/** Called with the reduced number of rows per micro-batch when GPU memory is full. */
 	readonly onFewerRows: (rows: number) => void;
 	/** Step label files, for stages that train on them. */
 	readonly labels: LabelTexts;

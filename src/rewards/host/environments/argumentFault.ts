@@ -4,13 +4,13 @@ import { nameOf } from '../rewardValue.ts';
 type Schema = Readonly<Record<string, unknown>>;
 
 /**
- * Returns why a call cannot be made with some arguments, as the model sees it, or null. For missing and unknown
- * arguments, the text is that of Python's TypeError.
+ * Returns why a call cannot be made with the given arguments, in the words that the model sees, or null. For missing
+ * and unknown arguments, the text is that of Python's TypeError.
  * @param owner name of the class
  */
 export function argumentFault(owner: string, schema: ToolSchema, given: unknown): string | null {
 	const { name, parameters } = schema;
-	if (!isObject(given)) return `${name}() needs its arguments as an object, not ${what(given)}`;
+	if (!isObject(given)) return `${name}() requires its arguments as an object, not ${what(given)}`;
 	if (hasPrototypeKey(given, 0)) return `The arguments of ${name} contain the key "__proto__", or are nested too deep`;
 	const unknown = Object.keys(given).find((key) => !Object.hasOwn(parameters.properties, key));
 	if (unknown !== undefined) return `${owner}.${name}() got an unexpected keyword argument '${unknown}'`;
@@ -26,7 +26,7 @@ export function argumentFault(owner: string, schema: ToolSchema, given: unknown)
 	return null;
 }
 
-/** Returns why a value does not fit a schema, as in "number must be an integer, not null", or null if it fits. */
+/** Returns why a value does not match a schema, as in "number must be an integer, not null", or null if it matches. */
 function valueFault(schema: Schema, value: unknown, path: string): string | null {
 	const { anyOf, enum: choices, type, nullable } = schema;
 	if (value === null && nullable === true) return null;

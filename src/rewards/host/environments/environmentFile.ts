@@ -124,7 +124,7 @@ function classIn(exported: Record<string, unknown>, module: TypedModule, file: s
 	});
 }
 
-/** Returns the tools by name, in the order of the names, as TRL's trainer lists them. */
+/** Returns the tools sorted by name, as TRL's trainer lists them. */
 function toolsOf(kind: Constructor, source: EnvironmentSource): Map<string, Tool> {
 	const found = new Map<string, Tool>();
 	for (let one: object = kind.prototype; one !== Object.prototype && one !== null; one = Object.getPrototypeOf(one)) {
@@ -142,7 +142,7 @@ function toolOf(name: string, method: unknown, source: EnvironmentSource): Tool 
 	const declared = source.method(name);
 	const description = { name, isAsync: types.isAsyncFunction(method), location: source.placeOf(name) };
 	if (declared === null) {
-		const message = `${name} is not declared in a file that this one imports by path, so its types are not known`;
+		const message = `${name} is not declared in a file that this one imports by path, so its types are unknown`;
 		return { parameters: null, description: { ...description, schema: null, fault: { kind: 'types', message } } };
 	}
 	const parameters = parameterNames(declared);

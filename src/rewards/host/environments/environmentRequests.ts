@@ -36,7 +36,7 @@ export class EnvironmentRequests {
 			case methods.end:
 				return this.#server.end(decoded(instanceRequestSchema));
 			case methods.rows:
-				// Only environments of other libraries, which are in Python, have rows.
+				// Only environments from other libraries have rows, and those are written in Python.
 				return { rows: [] };
 		}
 	}

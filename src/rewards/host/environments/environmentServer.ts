@@ -179,7 +179,7 @@ export class EnvironmentServer {
 		const durationMs = performance.now() - start;
 		const changed = this.#builtIns?.restore() ?? null;
 		if (changed !== null && outcome.error === undefined) {
-			outcome = { ...outcome, error: invalid(`${changed} was changed, which all instances share`) };
+			outcome = { ...outcome, error: invalid(`${changed} was changed, but all instances share it`) };
 		}
 		const instance = this.#instances.get(number);
 		const logs = this.#capture.next();

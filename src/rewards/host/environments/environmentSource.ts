@@ -6,7 +6,7 @@ type Location = EnvironmentDescription['location'];
 /** The source of an environment's class: where its methods are, and which of them are private. */
 export class EnvironmentSource {
 	readonly #class: Declared;
-	/** The class, then the classes that it extends, as far as their source is known. */
+	/** The class, then the classes that it extends, if their source is known. */
 	readonly #chain: readonly Declared[];
 
 	private constructor(found: Declared) {

@@ -7,7 +7,8 @@ import type { LocalImports } from '../localImports.ts';
 import { EnvironmentServer } from './environmentServer.ts';
 
 /**
- * Debugger mode: plays the episode in a file. Breakpoints can be limited to a turn by the variable REASONING_LAB_TURN: "0" during the reset, then the number of the turn, from 1.
+ * Debugger mode: plays the episode in a file. The environment variable REASONING_LAB_TURN limits breakpoints to a turn:
+ * "0" during the reset, then the number of the turn, from 1.
  */
 export function playOnce(
 	capture: Capture,

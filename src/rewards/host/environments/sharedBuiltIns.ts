@@ -38,8 +38,8 @@ class Snapshot {
 }
 
 /**
- * Detects changes to built-in prototypes, which all instances in a process share: an attribute set there by one episode
- * is part of every other one. Changes while the file is loaded are allowed.
+ * Detects changes to built-in prototypes, which all instances in a process share: a property set there by one episode
+ * would be visible to all others. Changes while the file is loaded are allowed.
  */
 export class SharedBuiltIns {
 	readonly #snapshots = shared.map(([name, object]) => ({ name, snapshot: new Snapshot(object) }));

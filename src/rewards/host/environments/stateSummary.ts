@@ -7,8 +7,8 @@ type Summary = Record<string, unknown>;
 
 /**
  * Summarizes the state of an environment as JSON, as state_summary.py does: for people who step through an episode, and
- * for checks that compare states. Bounded, whatever the environment stores. Private fields (`#name`) are not accessible.
- * Never throws.
+ * for checks that compare states. The size is bounded, no matter what the environment stores. Private fields (`#name`)
+ * are not accessible. Never throws.
  */
 export function summarizeState(instance: object): Summary {
 	try {

@@ -17,7 +17,7 @@ export interface CallResult {
 	readonly stack?: string;
 }
 
-/** Place of user code and this program, to describe errors. */
+/** Locations of user code and of this program, for describing errors. */
 export interface Place {
 	/** Absolute path of the environment file. */
 	readonly file: string;
@@ -81,7 +81,7 @@ function failure(name: string, message: string, at: object): CallResult {
 	return { name, content, failed: true, message: message.slice(0, maxMessage), ...at };
 }
 
-/** Returns the text of a result: a string as it is, and anything else as JSON. */
+/** Returns the text of a result: a string unchanged, and anything else as JSON. */
 function textOf(value: unknown): string {
 	if (typeof value === 'string') return value;
 	if (typeof value === 'bigint') return String(value);

@@ -56,7 +56,7 @@ function readParameter(name: string, parameter: TypedNode, method: Declared) {
 	return { argument, reading: { ...reading, optional: reading.optional || hasDefault || target.optional === true } };
 }
 
-/** Returns the type of a parameter without annotation, which its default determines. */
+/** Returns the type of a parameter without an annotation, as determined by its default. */
 function readDefault(name: string, argument: string, value: TypedNode | null): TypeReading {
 	const type = value?.type === 'Literal' ? typeof value.value : '';
 	if (!['string', 'number', 'boolean'].includes(type)) {

@@ -111,7 +111,7 @@ export class TypedModule {
 		return null;
 	}
 
-	/** Returns the module that a relative specifier names, or null if it is in a package or cannot be parsed. */
+	/** Returns the module that a relative specifier refers to, or null if it is in a package or cannot be parsed. */
 	#imported(source: unknown): TypedModule | null {
 		const specifier = (source as { value?: unknown } | null)?.value;
 		if (typeof specifier !== 'string' || !specifier.startsWith('.')) return null;

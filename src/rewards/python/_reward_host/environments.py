@@ -1,6 +1,7 @@
-"""Loads this process's environment once, then runs episodes with instances of it. The environment is the class in a file,
-or one of another library, whose module presents it in the same way. Requests and results follow
-src/protocol/environmentHost.ts. What a model sees is what TRL's trainer shows it (`GRPOTrainer._tool_call_loop` in 1.13).
+"""Loads this process's environment once, then runs episodes with instances of it. The environment is the class in a
+file, or one from another library, which its module presents in the same way. Requests and results follow
+src/protocol/environmentHost.ts. A model sees the same text as with TRL's trainer (`GRPOTrainer._tool_call_loop` in
+1.13).
 """
 
 import inspect
@@ -13,7 +14,7 @@ from .libraries import EpisodeEnd
 from .state_summary import summarize, summarize_mapping
 from .tool_calls import call_all
 
-# Maximum length of an observation, in characters. A trainer would drop a longer one, as it exceeds any context.
+# Maximum length of an observation, in characters. A trainer would drop longer ones, because they exceed any context.
 MAX_OBSERVATION = 1 << 20
 
 

@@ -1,4 +1,4 @@
-"""Finds the library of a foreign environment in this interpreter, and the files of one that is in a folder."""
+"""Finds the library of a foreign environment in this interpreter, and the files of an environment in a folder."""
 
 import importlib
 import importlib.metadata
@@ -64,7 +64,7 @@ def import_module(module, what, passing=()):
 
 
 def imported_fault(error, what):
-    """Returns the LoadFault for an exception that importing or constructing something raised."""
+    """Returns the LoadFault for an exception raised by importing or constructing something."""
     described = frames.describe(error, "")
     described["message"] = f"{what} cannot be loaded: {described['message']}"
     described["action"] = "Check the package, its version, and its arguments."
@@ -81,7 +81,7 @@ def _installed(names):
         name = (distribution.metadata["Name"] or "").lower().replace("_", "-")
         if name in names:
             found.setdefault((name, os.path.realpath(str(distribution.locate_file("")))), distribution.version)
-    # The same version twice, such as in a virtual environment and below it, makes no difference.
+    # Two installations of the same version, such as in a virtual environment and in its base, are equivalent.
     kept = {}
     for (name, place), version in found.items():
         kept.setdefault((name, version), place)
@@ -100,7 +100,7 @@ def _has_file(module):
 
 
 def require_from_folder(module, folder):
-    """Raises LoadFault if an imported module does not come from the folder that was named."""
+    """Raises LoadFault if an imported module does not come from the specified folder."""
     file = os.path.realpath(getattr(module, "__file__", None) or "")
     if not file.startswith(os.path.join(os.path.realpath(folder), "")):
         raise fault(

@@ -1,6 +1,6 @@
-"""An OpenEnv environment (`openenv-core` 0.3) as an environment: its actions are tools, and the sum of its rewards is the
-reward, as in the library's own integrations. A server is used through the library's client, at an address or started
-from a folder with openenv.yaml.
+"""An OpenEnv environment (`openenv-core` 0.3) as an environment: its actions are tools, and the sum of its rewards is
+the reward, as in the library's own integrations. A server is used through the library's client, at an address or
+started from a folder with openenv.yaml.
 """
 
 import json
@@ -13,7 +13,7 @@ from .plain_schema import plain_tool
 
 _NAMES = ("openenv-core", "openenv")
 _OLDEST = (0, 3)
-# Titles of action schemas of environments whose actions are the tools of an MCP server.
+# Titles of the action schemas of environments whose actions are the tools of an MCP server.
 _MCP_TITLES = ("Action", "CallToolAction", "ListToolsAction")
 # Columns of a row that are not arguments of reset.
 _NOT_RESET = ("prompt", "answer", "calls", "tools")
@@ -111,7 +111,7 @@ class OpenEnvEnvironment:
             reference = str(variant.get("$ref", "")).rpartition("/")[2]
             variant = {"$defs": definitions, **(definitions.get(reference) or variant)}
             properties = variant.get("properties") or {}
-            # What tells the variants apart is known from the tool.
+            # The tool already determines the field that distinguishes the variants.
             fixed = {key: value["const"] for key, value in properties.items() if isinstance(value, dict) and "const" in value}
             name = _tool_name(variant.get("title"))
             about = variant.get("description") or self._about
@@ -278,8 +278,8 @@ def _tool_name(title):
 
 
 def _text_of(observation):
-    """Returns an observation as text: a single text field as it is, the result of an MCP tool (None if it has none), or
-    JSON.
+    """Returns an observation as text: a single text field unchanged, the result of an MCP tool (None if it has none),
+    or JSON.
     """
     if isinstance(observation, dict) and {"tool_name", "result", "error"} <= observation.keys():
         error = observation["error"]

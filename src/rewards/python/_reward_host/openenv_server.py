@@ -19,7 +19,7 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 class FolderServer:
-    """Serves the app that a folder's openenv.yaml names, on a free loopback port. It ends with this process."""
+    """Serves the app specified in a folder's openenv.yaml, on a free loopback port. It ends with this process."""
 
     def __init__(self, folder, passing=()):
         declared = _declared_in(folder)

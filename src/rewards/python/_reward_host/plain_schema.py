@@ -1,6 +1,6 @@
-"""Reduces the JSON schema of a foreign tool to what transformers' `get_json_schema` (5.18) can produce from a signature,
-because that is how trainers describe tools to a model. What is lost (limits, patterns, nested fields) is added to the
-description as text.
+"""Reduces the JSON schema of a foreign tool to what transformers' `get_json_schema` (5.18) can produce from a
+signature, because that is how trainers describe tools to a model. Details that are lost (limits, patterns, nested
+fields) are added to the description as text.
 """
 
 import json
@@ -84,7 +84,7 @@ def _type(schema, definitions, depth):
 
 
 def _union(options):
-    """`None` makes a type nullable. Any other union is left open."""
+    """`None` makes a type nullable. Any other union is left unconstrained."""
     rest = [option for option in options if option.get("type") != "null"]
     unique = [option for index, option in enumerate(rest) if option not in rest[:index]]
     if len(unique) != 1:
@@ -109,7 +109,7 @@ def _resolved(schema, definitions):
 
 
 def _line(text):
-    """One line, without the headings that would start a section of a docstring."""
+    """Returns one line, without the headings that would start a section of a docstring."""
     line = " ".join(str(text).split())[:_MAX_TEXT]
     for heading in ("Args:", "Returns:", "Raises:"):
         line = line.replace(heading, heading[:-1])

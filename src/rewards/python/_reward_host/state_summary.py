@@ -1,5 +1,5 @@
 """Summarizes the state of an environment as JSON, for people who step through an episode and for checks that compare
-states. The summary is bounded, whatever the environment stores.
+states. The size of the summary is bounded, no matter what the environment stores.
 """
 
 import collections

@@ -10,11 +10,12 @@ MAX_MESSAGE = 10_000
 
 
 class ToolFailed(Exception):
-    """Raised by a foreign tool that failed, if its library shows the model the message as it is."""
+    """Raised by a foreign tool that failed, if its library shows the model the unchanged message."""
 
 
 def call_all(tools, calls, file):
-    """Returns [{name, value, failed, message?, line?, stack?}]. Raises only errors fatal to a trainer, and MemoryError."""
+    """Returns [{name, value, failed, message?, line?, stack?}]. Raises only errors fatal to a trainer, and MemoryError.
+    """
     results, waiting = [], []
     for call in calls:
         name = call["name"]

@@ -1,6 +1,6 @@
-"""A verifiers package (0.4) as an environment: tasks are rows, toolsets are tools, and the task's rewards are the reward.
-Everything comes from the library: tasks and configurations from its loaders, tools from its MCP server, rewards and stop
-conditions from `Task`. Only its model loop is replaced, because here the caller is the model.
+"""A verifiers package (0.4) as an environment: tasks are rows, toolsets are tools, and the task's rewards are the
+reward. Everything comes from the library: tasks and configurations from its loaders, tools from its MCP server, rewards
+and stop conditions from `Task`. Only its model loop is replaced, because here the caller is the model.
 """
 
 import inspect
@@ -15,7 +15,7 @@ from .tool_calls import ToolFailed
 from .verifiers_messages import append_messages, from_chat, tool_turn
 
 _OLDEST = (0, 4)
-# What the library has in 0.4 and this adapter uses without a promise that it stays.
+# Internal parts of the library (0.4) that this adapter uses, although later versions might not have them.
 _INTERNAL = {"verifiers.v1.mcp.server": ("_call_state",), "verifiers.v1.session": ("hook_boundary",)}
 _MAX_CACHED = 100_000
 
@@ -107,7 +107,8 @@ class VerifiersEnvironment:
             if self.folder is not None:
                 libraries.require_from_folder(module, self.folder)
             if loaders.environment_class(self.identifier) is not SingleAgentEnv:
-                raise libraries.fault("unsupported", f"{what} has an Env of its own, whose agents cannot be played by one policy")
+                message = f"{what} defines its own Env, whose agents cannot be played by a single policy"
+                raise libraries.fault("unsupported", message)
             config = loaders.taskset_config_type(self.identifier).model_validate({**arguments, "id": self.identifier})
             return loaders.load_taskset(config)
         except self._passing:
@@ -168,7 +169,8 @@ class _Server:
         config = toolset.config
         name = toolset.server_name or type(toolset).__name__
         if getattr(config, "url", None):
-            raise libraries.fault("unsupported", f"The tools {name} of {identifier} are on a server of their own ({config.url})")
+            message = f"The tools {name} of {identifier} are on a separate server ({config.url})"
+            raise libraries.fault("unsupported", message)
         kind = getattr(getattr(config, "runtime", None), "type", "subprocess")
         if kind != "subprocess" or getattr(config, "colocated", False):
             raise libraries.fault("unsupported", f"The tools {name} of {identifier} need the runtime {kind} of an agent")
@@ -302,7 +304,7 @@ class VerifiersEpisode:
         await self.task.score(self.trace, self._runtime)
 
     def _summary(self):
-        """What the state shows: the shared state, and rewards and metrics after scoring."""
+        """Contents of the state: the shared state, and rewards and metrics after scoring."""
         trace = self.trace
         scores = {name: None if reward is None else reward.value for name, reward in trace.rewards.items()}
         return {
@@ -338,7 +340,7 @@ def _trace_of(task):
 
 
 def _wants_runtime(task):
-    """Whether a hook of the task uses the runtime, so that one has to be started."""
+    """Returns whether a hook of the task uses the runtime, which then has to be started."""
     from verifiers.v1.task import Task
 
     kind = type(task)
@@ -357,7 +359,7 @@ def _prompt_of(data):
 
 
 def _row(task, index):
-    """Returns a dataset row: the prompt, the task's own fields, and what identifies the task."""
+    """Returns a dataset row: the prompt, the task's own fields, and the fields that identify the task."""
     from verifiers.v1.task import TaskData
 
     own = set(type(task.data).model_fields) - set(TaskData.model_fields)
@@ -377,6 +379,6 @@ def _named_in(folder):
         with open(path, "rb") as file:
             name = tomllib.load(file)["project"]["name"]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        message = f"{path} does not name a package ({type(error).__name__}: {error})"
+        message = f"{path} does not specify a package name ({type(error).__name__}: {error})"
         raise libraries.fault("invalid", message, 'Add [project] with a "name".', file=path)
     return str(name)

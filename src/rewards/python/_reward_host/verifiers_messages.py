@@ -13,7 +13,7 @@ def append_messages(trace, messages, sampled=True):
 
 
 def tool_turn(trace, calls, results):
-    """Returns the messages of one turn: the assistant's calls and their answers."""
+    """Returns the messages of one turn: the assistant's calls and their results."""
     from verifiers.v1.types import AssistantMessage, ToolCall, ToolMessage
 
     first = sum(len(message.tool_calls or []) for message in trace.assistant_messages) + 1
@@ -29,7 +29,7 @@ def tool_turn(trace, calls, results):
 
 
 def from_chat(messages):
-    """Returns chat messages, as a trainer or a dataset has them, as the library's messages."""
+    """Converts chat messages from a trainer or a dataset to the library's messages."""
     from verifiers.v1.types import AssistantMessage, SystemMessage, ToolMessage, UserMessage
 
     found, waiting, count = [], [], 0

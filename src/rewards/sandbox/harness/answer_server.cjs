@@ -1,13 +1,14 @@
 /**
- * Runs an answer and serves its functions to a checker in another sandbox. Requests and replies are JSON, one a line. What
- * leaves this process is data: plain values are spelled out, any other object stays here and goes out as a number.
+ * Runs an answer and makes its functions available to a checker in another sandbox. Requests and replies are JSON, one
+ * per line. Only data leaves this process: plain values are sent in full, and any other object stays here and is
+ * referred to by a number.
  */
 const fs = require('node:fs');
 const vm = require('node:vm');
 
 const mostValues = 200_000;
 const deepest = 200;
-// The answer may replace what it finds; what is needed here is kept.
+// Keep references, because the answer can replace these functions.
 const { stringify, parse } = JSON;
 const { readSync, writeSync } = fs;
 const { runInThisContext } = vm;
@@ -16,7 +17,7 @@ const prototypeOf = Object.getPrototypeOf;
 const plain = Object.prototype;
 const entriesOf = Object.entries;
 
-/** Objects that were referred to. */
+/** Objects that have been referred to, and their indices. */
 const objects = [];
 const places = new Map();
 
@@ -70,7 +71,7 @@ function decode(value) {
 	return objects[v];
 }
 
-/** Modules are written as scripts are: `export` is left out. */
+/** Runs modules as scripts, by removing `export`. */
 function load() {
 	const code = fs.readFileSync('answer.js', 'utf8').replace(/^\s*export\s+(?:default\s+)?(?=[\w({[])/gm, '');
 	globalThis.require = require;
@@ -145,7 +146,7 @@ function nextLine() {
 	}
 }
 
-/** Pipes may be full for a moment. */
+/** Writes a line. Retries while the pipe is full. */
 function send(text) {
 	let rest = Buffer.from(`${text}\n`);
 	while (rest.length > 0) {
@@ -159,7 +160,7 @@ function send(text) {
 }
 
 async function main() {
-	// What the answer prints is no reply.
+	// Discard anything that the answer prints, because it is not a reply.
 	process.stdout.write = () => true;
 	process.stderr.write = () => true;
 	for (;;) {

@@ -1,6 +1,7 @@
 /**
- * Runs tests against an answer that runs in another sandbox. The answer's functions are stand-ins here: a call sends the
- * arguments over and gets plain values back. Nothing of the answer runs in this process, nothing of the tests in the other.
+ * Runs tests against an answer that runs in another sandbox. The answer's functions are proxies here: a call sends its
+ * arguments and receives a plain value. No code from the answer runs in this process, and no code from the tests runs
+ * in the other one.
  */
 const fs = require('node:fs');
 const assert = require('node:assert');
@@ -11,10 +12,10 @@ const state = { stopped: false, calls: 0, asserted: 0, failure: null, status: nu
 
 class Stopped extends Error {}
 
-/** The tests of the row are of a form that cannot be run here: no fault of the answer. */
+/** Thrown if the row's tests have an unsupported format. The answer is not at fault. */
 class Misunderstood extends Error {}
 
-/** The test has ended the program, as far as it can see. */
+/** Thrown by `process.exit`, so that it ends the test but not the checker. */
 class Ended extends Error {}
 
 let pending = Buffer.alloc(0);
@@ -66,7 +67,7 @@ function ask(request) {
 		throw new Stopped();
 	}
 	const reply = parse(line);
-	// What an async function gives is a promise here as well.
+	// The result of an async function is a promise here as well.
 	if (reply.later === true) {
 		return reply.error === undefined ? Promise.resolve(decode(reply.value)) : Promise.reject(remoteError(reply.error));
 	}
@@ -77,7 +78,7 @@ function ask(request) {
 const errorClasses = new Map(
 	[TypeError, RangeError, SyntaxError, ReferenceError, EvalError, URIError].map((one) => [one.name, one]),
 );
-/** Errors of the answer: none of them is a fault of the row. */
+/** Errors thrown by the answer, which are never the row's fault. */
 const remoteErrors = new WeakSet();
 
 function remoteError([name, message]) {
@@ -88,10 +89,10 @@ function remoteError([name, message]) {
 	return error;
 }
 
-/** What the language asks of an object by itself: to compare, to write and to await it. */
+/** Properties that the language reads implicitly, to compare, print or await an object. */
 const hidden = new Set(['then', 'valueOf', 'toString', 'toJSON']);
 
-/** Objects that live beside the answer; they equal nothing and show no properties by themselves. */
+/** Proxies of objects in the answer's process. They equal nothing, and their properties cannot be listed. */
 const targets = new WeakMap();
 function remote(target, isCallable) {
 	const use = (request) => {
@@ -101,11 +102,11 @@ function remote(target, isCallable) {
 	const closed = () => {
 		throw new TypeError('an object in the answer is compared with another value');
 	};
-	// biome-ignore lint/complexity/useArrowFunction: an arrow function cannot be constructed, and so could no proxy of it.
+	// biome-ignore lint/complexity/useArrowFunction: an arrow function, or a proxy of one, cannot be constructed.
 	const callable = function () {};
 	const proxy = new Proxy(isCallable ? callable : {}, {
 		get(_, name) {
-			// As JSON it would be null, or nothing at all.
+			// In JSON, the proxy would be null or missing.
 			if (name === 'toJSON') return closed();
 			if (typeof name === 'symbol' || hidden.has(name)) return undefined;
 			return use({ op: 'get', attribute: name });
@@ -148,8 +149,9 @@ function encode(value) {
 	if (typeof value === 'object') {
 		return { t: 'record', v: Object.entries(value).map((pair) => pair.map((one) => encode(one))) };
 	}
-	const words = `they pass a ${typeof value} to the answer, which can get plain values alone`;
-	// What was called may be the answer's doing once it has given something: { forEach() {} } for a list.
+	const words = `they pass a ${typeof value} to the answer, which can only receive plain values`;
+	// Once the answer has returned something, it might have caused this call, for example by returning an object with a
+	// forEach method instead of a list.
 	throw state.calls === 0 ? new Misunderstood(words) : new TypeError(words);
 }
 
@@ -170,9 +172,9 @@ function decode(value) {
 			const record = {};
 			for (const [key, one] of v) {
 				const inner = decode(one);
-				// The language itself would ask the answer what the record equals.
+				// The language would call this property of the answer implicitly when comparing the record.
 				const isAsked = hidden.has(key) && targets.has(inner);
-				// No assignment: a key may be __proto__.
+				// Not assigned, because the key can be __proto__.
 				Object.defineProperty(record, String(key), {
 					value: isAsked ? undefined : inner,
 					enumerable: true,
@@ -196,17 +198,22 @@ function decode(value) {
 	}
 }
 
-/** Runners and comparisons are never the answer's: a test that counts on them and does not bring them cannot run. */
+/**
+ * Test runners and comparison functions, which never come from the answer. A test that uses one without providing it
+ * cannot run.
+ */
 const reserved = /^(?:assert.*|expect|test|it|describe|suite|(?:before|after)(?:Each|All)?|jest|vi|chai|should|__.*)$/i;
 
-/** `assert` for values of the answer: its objects, and promises of them, are neither true nor false. */
+/** `assert` for values from the answer. Its objects, and promises of them, have no truth value. */
 function isTrue(value, ...words) {
 	if (targets.has(value)) throw new TypeError('an object in the answer has no truth value');
 	if (value instanceof Promise) throw new TypeError('a promise has no truth value');
 	assert(value, ...words);
 }
 
-/** Counts assertions; one that fails has failed whatever the test makes of it, unless it tries. */
+/**
+ * Counts assertions. A failed assertion counts even if the test catches the error, unless the test expects failures.
+ */
 function counting(check) {
 	return (...args) => {
 		state.asserted++;
@@ -229,10 +236,10 @@ function checkedModule(module) {
 const checkedStrict = checkedModule(assert.strict);
 checkedStrict.strict = checkedStrict;
 const checkedAssert = Object.assign(checkedModule(assert), { strict: checkedStrict });
-/** What prints in a program decides in a test. */
+/** `console.assert` only prints in a program, but counts as an assertion in a test. */
 const checkedConsole = { ...console, assert: counting(isTrue) };
 
-/** Names as the tests see them: those of the tests, the language's, and only then the answer's. */
+/** Resolves names for the tests: first their own, then those of the language, and then those of the answer. */
 function scopeOf(own) {
 	const found = new Map();
 	return new Proxy(own, {
@@ -253,7 +260,7 @@ function scopeOf(own) {
 	});
 }
 
-/** The module `assert` is the checked one, and the answer is the module `solution`. */
+/** Returns `require` for the tests: `assert` is the counting version, and `solution` is the answer. */
 function requiredBy(scope, runner) {
 	return (name) => {
 		if (/^(?:node:)?assert$/.test(name)) return checkedAssert;
@@ -272,7 +279,7 @@ function requiredBy(scope, runner) {
 	};
 }
 
-/** Whether a test asserts by what is counted: neither by functions of its own nor by throwing alone. */
+/** Returns whether a test uses counted assertions, rather than only its own functions or exceptions. */
 function assertsByModule(code) {
 	const text = code.replace(/\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*$/gm, '');
 	const isOwn = /\b(?:function\s+assert\b|(?:const|let|var)\s+assert\s*=(?!\s*(?:await\s+)?(?:require|import)\b))/.test(
@@ -282,8 +289,8 @@ function assertsByModule(code) {
 }
 
 /**
- * A function that an assertion takes the tested one's value to and that the row does not define: an answer would judge itself.
- * null: there is none that shows.
+ * Returns the name of a function that receives the tested value in an assertion but is not defined in the row, or null
+ * if none is found. An answer that defines this function could decide its own result.
  */
 function judgeOf(code, entryPoint, own) {
 	const called = entryPoint
@@ -303,21 +310,24 @@ function judgeOf(code, entryPoint, own) {
 	return null;
 }
 
-/** What fails in a test. All the time, or Node would write it, and words of the answer in it, where verdicts are written. */
+/**
+ * Uncaught errors in a test. Always handled, because Node would otherwise print them, including text from the answer,
+ * to the stream for verdicts.
+ */
 let late = [];
 const noteLate = (error) => late.push(error ?? new Error('the test failed'));
 process.on('unhandledRejection', noteLate).on('uncaughtException', noteLate);
 
-/** A test may fail an assertion on purpose where it says so. */
+/** Returns whether a test contains code that expects an assertion to fail. */
 const expectsFailure = (code) => /\b(?:try|throws|rejects)\b/.test(code);
 
-/** `describe` and `it`, each test of which is a part of the verdict. */
+/** Provides `describe` and `it`. Each test is one part of the verdict. */
 function runnerOfTests() {
 	return createRunner({
 		assert: checkedAssert,
 		isOfAnswer: (value) => targets.has(value),
 		notRun(words) {
-			// What a test decides once it has seen the answer is no fault of the row.
+			// If the test has already used the answer, the row is not at fault.
 			if (state.calls > 0) return new Error(words);
 			state.fault ??= words;
 			return new Misunderstood(words);
@@ -340,9 +350,12 @@ function runnerOfTests() {
 	});
 }
 
-const noneReached = "none of the test's assertions was come to";
+const noneReached = "none of the test's assertions was reached";
 
-/** Parts that pass, of how many, and why not all. A test, or anything that it has begun, may fail. */
+/**
+ * Runs a test, including anything asynchronous that it starts. Returns the number of parts, the number that passed, and
+ * the reason for the first failure.
+ */
 async function runCode(code, own, entryPoint, runner) {
 	const judge = entryPoint ? judgeOf(code, entryPoint, own) : null;
 	if (judge !== null) throw new Misunderstood(`they compare with ${judge}, which they do not define`);
@@ -362,7 +375,7 @@ async function runCode(code, own, entryPoint, runner) {
 		.finally(() => {
 			isDone = true;
 		});
-	// Until nothing is left that may still fail: promises, timers.
+	// Wait until nothing is pending that could still fail, such as promises and timers.
 	await new Promise((resolve) => process.once('beforeExit', () => setImmediate(resolve)));
 	for (const listener of process.listeners('exit').filter((one) => !others.includes(one))) {
 		process.off('exit', listener);
@@ -377,7 +390,7 @@ async function runCode(code, own, entryPoint, runner) {
 	const failures = late.filter((one) => !(one instanceof Ended));
 	const failure = () => {
 		if (failures.length > 0) return failures[0];
-		if (!isDone && state.status === null) return new Error('the test waits for what never comes');
+		if (!isDone && state.status === null) return new Error('the test is waiting for something that never happens');
 		if (status !== 0) return new Error(`the test ended with status ${status}`);
 		if (state.failure !== null && !expectsFailure(code)) return state.failure;
 		if (runner.tests.length === 0 && state.asserted === 0 && assertsByModule(code)) return new Error(noneReached);
@@ -387,7 +400,7 @@ async function runCode(code, own, entryPoint, runner) {
 	const fault = state.fault ?? faultOf(error);
 	if (fault !== null) throw new Misunderstood(fault);
 	const outcomes = runner.tests.map((one) => one.error);
-	// What fails beside the tests of a runner, and a test without a runner.
+	// An error outside the runner's tests, or the outcome of a test without a runner.
 	if (error !== null || outcomes.length === 0) outcomes.unshift(error);
 	const [failed = null] = outcomes
 		.filter((one) => one !== null)
@@ -404,7 +417,7 @@ process.exit = process.reallyExit = (status = process.exitCode) => {
 	throw new Ended('the test has ended');
 };
 
-/** What makes the row's tests impossible to run, whatever the answer; null: nothing that shows. */
+/** Returns why the row's tests cannot run with any answer, or null if no such reason is found. */
 function faultOf(error) {
 	if (error instanceof Misunderstood) return error.message;
 	if (!(error instanceof ReferenceError) || remoteErrors.has(error)) return null;
@@ -413,12 +426,13 @@ function faultOf(error) {
 }
 
 /**
- * Equality of JSON. A whole number is met exactly (but for the last bits of a double: JSON does not tell 2 from 2.0), a
- * fraction within the row's tolerance: it is relative to the expected value, so that no infinite value is near anything.
+ * Returns whether two values are equal as JSON. Integers must match exactly (except for the last bits of a double,
+ * because JSON does not distinguish 2 from 2.0), and decimals within the row's tolerance. The tolerance is relative to
+ * the expected value, so no infinite value is close to anything.
  */
 function same(value, expected, { relative, zero }) {
 	if (typeof value === 'number' && typeof expected === 'number') {
-		// Everything is within a share of what is infinite.
+		// A relative tolerance would accept every value if the expected value is infinite.
 		if (!Number.isFinite(expected)) return value === expected;
 		if (Number.isInteger(value) && Number.isInteger(expected)) return value === expected;
 		const share = Number.isInteger(expected) ? Math.min(relative, 1e-15) : relative;
@@ -444,8 +458,8 @@ const isRecord = (value) =>
 	Object.getPrototypeOf(value) === Object.prototype;
 
 /**
- * What is tested; undefined: the answer has none. `Solution().name` is the method of one object a test, which is made by the
- * first call: a test that calls nothing has not used the answer.
+ * Returns the tested function, or undefined if the answer does not define it. For `Solution().name`, one instance is
+ * created per test, on the first call, so a test that makes no calls never uses the answer.
  */
 function testedBy(entryPoint, scope) {
 	const [, method] = /^Solution\(\)\.(.+)$/.exec(entryPoint) ?? [];
@@ -456,20 +470,20 @@ function testedBy(entryPoint, scope) {
 		const { calls } = state;
 		solution ??= new scope.Solution();
 		const tested = solution[method];
-		// The test has seen nothing of it.
+		// Creating the object does not count: the test has not seen any result yet.
 		state.calls = calls;
 		return tested(...args);
 	};
 }
 
 async function runCall({ entryPoint, tolerance }, args, expected, alternatives, scope) {
-	// LiveCodeBench and APPS name functions and methods alike.
+	// LiveCodeBench and APPS do not distinguish between functions and methods.
 	const tested = testedBy(entryPoint, scope) ?? testedBy(`Solution().${entryPoint}`, scope);
 	if (tested === undefined) throw new ReferenceError(`the answer does not define ${entryPoint}`);
 	const value = await tested(...args);
 	assert(
 		[expected, ...alternatives].some((one) => same(value, one, tolerance)),
-		'the value is not the expected one',
+		'the value differs from the expected value',
 	);
 }
 
@@ -520,7 +534,7 @@ function wordsOf(error) {
 	try {
 		return `${error?.name}: ${String(error?.message).split('\n')[0].slice(0, 300)}`;
 	} catch {
-		return 'an error without words';
+		return 'an error without a message';
 	}
 }
 

@@ -1,33 +1,34 @@
 /**
- * `describe`, `it` and hooks for tests in the manner of Mocha, Jest and node:test. Tests are collected while the code runs, and run
- * one after the other once it has ended. The checker says what an assertion, a call of the answer and a fault of the row are.
+ * `describe`, `it` and hooks for tests in the style of Mocha, Jest and node:test. Tests are collected while the code
+ * runs, and run one after another once it has ended. The checker determines what counts as an assertion, as a function
+ * from the answer and as a fault in the row.
  */
 
-/** A name with parts that are not run here: `it.each`, `describe.skip`. */
+/** Makes the use of unsupported properties an error, such as `it.each` and `describe.skip`. */
 function withoutParts(target, name, notRun) {
 	return new Proxy(target, {
 		get(_, key) {
 			if (typeof key === 'symbol' || key in target) return target[key];
-			throw notRun(`they use ${name}.${key}, which is not run here`);
+			throw notRun(`they use ${name}.${key}, which is not supported`);
 		},
 	});
 }
 
 /**
- * @param checker `isOfAnswer(value)`; `notRun(words)`, the error for what cannot be run; `counted(function, run)`, which awaits run() and
- * throws where the function's assertions do not hold; `assert`
+ * @param checker `isOfAnswer(value)`; `notRun(words)`, which returns the error for an unsupported feature;
+ * `counted(function, run)`, which awaits run() and throws if the function's assertions fail; `assert`
  */
 exports.createRunner = (checker) => {
 	const { isOfAnswer, notRun, counted } = checker;
 	const suiteIn = (parent) => ({ parent, before: [], beforeEach: [], afterEach: [], after: [], children: [] });
 	const root = suiteIn(null);
 	let suite = root;
-	/** error: undefined until the test has run, null where it has passed. */
+	/** `error` is undefined until the test has run, and null if it passed. */
 	const tests = [];
 
 	function bodyOf(args, what) {
 		const body = args.find((one) => typeof one === 'function');
-		if (isOfAnswer(body)) throw new TypeError(`a function of the answer is no ${what}`);
+		if (isOfAnswer(body)) throw new TypeError(`a function from the answer cannot be a ${what}`);
 		const options = args.find((one) => typeof one === 'object' && one !== null && !isOfAnswer(one)) ?? {};
 		if (body === undefined || options.skip || options.todo) throw notRun(`they skip a ${what}`);
 		return body;
@@ -39,7 +40,7 @@ exports.createRunner = (checker) => {
 		suite = suiteIn(outer);
 		outer.children.push(suite);
 		try {
-			if (body() instanceof Promise) throw notRun('they have an async function in describe');
+			if (body() instanceof Promise) throw notRun('they pass an async function to describe');
 		} finally {
 			suite = outer;
 		}
@@ -49,7 +50,7 @@ exports.createRunner = (checker) => {
 		suite[when].push(bodyOf([body], 'hook'));
 	};
 
-	/** A test of node:test is given a context, one of Mocha and Jest what it calls when it is done. */
+	/** A node:test test receives a context; a Mocha or Jest test receives a callback to call when it is done. */
 	const collect =
 		(hasContext) =>
 		(...args) => {
@@ -102,7 +103,7 @@ exports.createRunner = (checker) => {
 		}
 	}
 
-	/** What a hook of the whole suite throws ends all tests. */
+	/** An error in a suite-level hook ends all tests. */
 	async function runSuite(of) {
 		for (const body of of.before) await call(body, false);
 		for (const child of of.children) await ('body' in child ? runTest(child, of) : runSuite(child));
@@ -117,7 +118,7 @@ exports.createRunner = (checker) => {
 	};
 	const ofNode = namesOf(true);
 	return {
-		/** As Mocha and Jest have them. */
+		/** Names as in Mocha and Jest. */
 		names: { ...namesOf(false), beforeAll: hooks.before, afterAll: hooks.after },
 		/** The module node:test. */
 		module: withoutParts(Object.assign(collect(true), ofNode, { suite: ofNode.describe }), 'node:test', notRun),

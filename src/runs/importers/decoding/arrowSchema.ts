@@ -6,16 +6,16 @@ export type ArrowType =
 	| { readonly kind: 'int'; readonly bytes: 1 | 2 | 4 | 8; readonly signed: boolean }
 	| { readonly kind: 'float'; readonly bytes: 2 | 4 | 8 }
 	| { readonly kind: 'decimal'; readonly bytes: number; readonly scale: number }
-	/** Units of it are so many in a second; days have a unit of their own. */
+	/** Number of units per second, or `days` for values in days. */
 	| { readonly kind: 'time'; readonly bytes: 4 | 8; readonly perSecond: number | 'days' }
-	/** Texts and bytes. */
+	/** Text and bytes. */
 	| { readonly kind: 'text'; readonly offsets: 4 | 8 }
 	| { readonly kind: 'bytes'; readonly size: number }
 	| { readonly kind: 'list'; readonly offsets: 4 | 8; readonly item: ArrowField }
 	| { readonly kind: 'lists'; readonly size: number; readonly item: ArrowField }
 	| { readonly kind: 'struct'; readonly fields: readonly ArrowField[] }
 	| { readonly kind: 'map'; readonly key: ArrowField; readonly value: ArrowField }
-	/** Places in the dictionary of this id. */
+	/** Indexes into the dictionary with this id. */
 	| { readonly kind: 'dictionary'; readonly id: number; readonly places: ArrowType; readonly values: ArrowType };
 
 export interface ArrowField {

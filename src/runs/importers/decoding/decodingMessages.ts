@@ -11,7 +11,7 @@ export type DecodingRequest =
 /** Columnar formats decoded in the thread. */
 export type ColumnarFormat = 'parquet' | 'arrow';
 
-/** A table, or a list in a file of torch.save. */
+/** A table, or a list in a torch.save file. */
 export type DecodedForm = { readonly format: ColumnarFormat } | { readonly format: 'torch'; readonly list: string };
 
 export type DecodedFile = DecodedForm & {

@@ -18,7 +18,7 @@ import {
 const maxObjects = 8_000_000;
 /** Text longer than this is kept encoded. */
 const longText = 200;
-/** Minimum number of numbers in a list that stay encoded. */
+/** Minimum length of a run of numbers in a list that is kept encoded. */
 const minNumbers = 8;
 
 const mark = Symbol('mark');

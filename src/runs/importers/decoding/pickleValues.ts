@@ -40,7 +40,7 @@ export class PickleDict {
 }
 
 export class PickleBytes {
-	/** Text whose characters are the bytes, or the bytes. */
+	/** The bytes, or text with one character per byte. */
 	readonly of: string | PickleText | Uint8Array;
 
 	constructor(of: string | PickleText | Uint8Array) {
@@ -78,7 +78,7 @@ export class TorchStorage {
 	}
 }
 
-/** A tensor, or an array of NumPy if its elements are `PickleBytes`. */
+/** A tensor, or a NumPy array if its elements are `PickleBytes`. */
 export class PickleTensor {
 	/** Element type, such as "float32"; null if it is unknown. */
 	type: string | null;
@@ -103,7 +103,7 @@ export class PickleTensor {
 	}
 }
 
-/** An element type of NumPy: a code such as "f8", and its byte order. */
+/** A NumPy element type: a code such as "f8", and its byte order. */
 export class NumpyType {
 	readonly code: string;
 	bigEndian = false;

@@ -14,14 +14,14 @@ const largestPickle = 512 << 20;
 /** Decoded storages to keep, in bytes: all tensors of a file can share one. */
 const keptStorage = 64 << 20;
 
-/** Maximum number of values next to the list, because they are added to each row. */
+/** Maximum number of values stored next to the list, limited because they are added to each row. */
 const maxBeside = 100;
 
 interface Opened {
 	readonly pickle: Pickle;
 	readonly items: readonly unknown[];
 	readonly columns: readonly string[];
-	/** Other values next to the list that are numbers or short texts. */
+	/** Numbers and short texts stored next to the list. */
 	readonly beside: Readonly<Record<string, unknown>>;
 }
 

@@ -75,7 +75,7 @@ async function learn(folder: FolderView, evidence: RunEvidence): Promise<Learned
 		const [start] = header === undefined ? await evidence.records(path, started, 1) : [header];
 		headers.push({ ...headerOf(start), ...(header === undefined && start !== undefined ? { status: 'started' } : {}) });
 	}
-	// JSON logs are read whole, so only a few of them.
+	// JSON logs are read whole, so only a few are read.
 	for (const path of plain.slice(0, Math.min(3, describedLogs - headers.length))) {
 		const [record] = await evidence.records(path, { form: 'json' }, 1);
 		headers.push(headerOf(record));
@@ -163,7 +163,7 @@ export const inspect: RunFormat = {
 		'Each epoch of a sample is a rollout; the epochs of one sample form a group.',
 		'The reward is the value of the first scorer: C counts as 1, P as 0.5, I and N as 0, and values that are not numbers as null.',
 		'Samples larger than 64 MiB, and JSON logs larger than 64 MiB, are skipped.',
-		'The samples of .eval files larger than 64 MiB are listed from their summaries, which contain truncation only if a limit caused it.',
+		'The samples of .eval files larger than 64 MiB are listed from their summaries, which record truncation only if a limit caused it.',
 	],
 	async recognize(folder) {
 		for (const { path } of await folder.some(archives, 3)) {

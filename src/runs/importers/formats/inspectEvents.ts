@@ -3,10 +3,10 @@ import type { TimedActivity } from '../timeline.ts';
 
 /*
  * Events of a sample in an Inspect log (inspect_ai/event): a model call or a tool call is one event with both of its times,
- * and a scorer is a span, which has an event for each of its ends.
+ * and a scorer is a span with a start event and an end event.
  */
 
-/** Maximum number of events to look at. */
+/** Maximum number of events to examine. */
 const maxEvents = 100_000;
 
 function secondsOf(value: unknown): number | null {

@@ -1,7 +1,7 @@
 import type { Message } from '../../../protocol/rolloutLine.ts';
 import { messagesOf } from '../foreignMessages.ts';
 
-/* Conversations logged to trackers, which record neither what the model wrote nor what it was evaluated on. */
+/* Conversations logged to trackers, which record neither which messages the model wrote nor which dataset they come from. */
 
 /** Splits a conversation at its first answer; returns null if the value is not a list of messages. */
 export function conversationOf(value: unknown): { prompt: Message[]; completion: Message[] | '' } | null {

@@ -74,7 +74,7 @@ async function learn(folder: FolderView, evidence: RunEvidence): Promise<RunFact
 export const mlflowFolders: RunFormat = {
 	name: 'mlflow-folders',
 	title: 'MLflow (folders)',
-	looksFor: 'meta.yaml with run_id next to a folder metrics (mlruns/{experiment}/{run}), or a folder of traces',
+	looksFor: 'meta.yaml with run_id next to a metrics folder (mlruns/{experiment}/{run}), or a folder of traces',
 	hasSteps: true,
 	rollouts: [
 		{
@@ -86,7 +86,7 @@ export const mlflowFolders: RunFormat = {
 	],
 	metrics: [{ pattern: 'metrics/**/{name}', form: 'lines', metrics: metricsOf }],
 	notes: [
-		'Each run of an experiment is a run; the traces of an experiment are one more.',
+		'Each run of an experiment is a separate run; the traces of an experiment form one more run.',
 		'Each trace is a rollout without a step: the inputs and outputs of its root span. MLflow records no rewards for traces.',
 	],
 	async recognize(folder) {

@@ -23,12 +23,13 @@ import { conversationOf } from './loggedTraces.ts';
 
 /*
  * Debug dumps of slime (slime/observability/rollout_data_utils.py) and of its successor miles
- * (miles/ray/rollout/debug_data.py): one file of torch.save per step with the samples as dictionaries. With
- * `--dump-details FOLDER`, they are in FOLDER/rollout_data; `--save-debug-rollout-data` can give them other names. What slime
- * trained on is in FOLDER/train_data (slime/observability/train_data_utils.py): a list of the same samples, with the values
- * of each token of the response. miles (miles/utils/train_dump_utils.py) writes one file per rank with the samples by column.
- * Ranks of the same data-parallel group repeat each other, and those of earlier pipeline stages have no log-probabilities.
- * With context parallelism, a rank has only some of the tokens of a response, so their values are not read.
+ * (miles/ray/rollout/debug_data.py): one torch.save file per step with the samples as dictionaries. With
+ * `--dump-details FOLDER`, they are in FOLDER/rollout_data; `--save-debug-rollout-data` can give them other names. The
+ * data that slime trained on is in FOLDER/train_data (slime/observability/train_data_utils.py): a list of the same
+ * samples, with the values of each token of the response. miles (miles/utils/train_dump_utils.py) writes one file per
+ * rank with the samples by column. Ranks of the same data-parallel group repeat each other, and those of earlier
+ * pipeline stages have no log-probabilities. With context parallelism, a rank has only some of the tokens of a
+ * response, so their values are not read.
  */
 
 const names = ['rollout_data/{step}.pt', '{step}.pt', '{name}_{step}.pt'];
@@ -55,7 +56,7 @@ const trainedColumns = [
 	['advantage', 'advantages'],
 ] as const;
 
-/** What a sample was trained with, as recorded by one rank or several. */
+/** Training data of a sample, as recorded by one or more ranks. */
 type Trained = readonly Fields[];
 
 /** Returns the first column that has a value for each token of a response. */
@@ -83,8 +84,8 @@ function advantageOf(trained: Trained, length: number | null): number | null {
 }
 
 /**
- * Tokens of the response with the sampler's log-probabilities and what the trainer computed. Texts of single tokens are
- * not recorded.
+ * Tokens of the response with the sampler's log-probabilities and what the trainer computed. The text of individual
+ * tokens is not recorded.
  */
 function tokensOf(sample: Fields, length: number | null, trained: Trained): RolloutLine['tokens'] | undefined {
 	const ids = listOf(sample.tokens);

@@ -239,7 +239,7 @@ const traceParts = {
 /** Parts of an episode, or a single trace, from which `episodeRollouts` and `workOf` return the same steps and errors. */
 export const episodeStepParts: JsonShape = { ...traceParts, traces: [traceParts] };
 
-/** Returns whether a record is from `train` or `eval`, if it states that. */
+/** Returns the split that a record is from, `train` or `eval`, if it is recorded. */
 export function workOf(record: unknown): string | null {
 	const episode = fieldsOf(record);
 	for (const trace of listOf(episode?.traces)) {

@@ -1,7 +1,7 @@
 import { type Fields, fieldsOf, listOf, numberOf, textOf } from '../foreignValues.ts';
 import type { TimedActivity } from '../timeline.ts';
 
-/* Times of a trace (verifiers/v1/trace.py): its phases, and its calls of the model. */
+/* Times of a trace (verifiers/v1/trace.py): its phases, and its model calls. */
 
 const phases = [
 	['boot', 'waiting'],
@@ -10,7 +10,7 @@ const phases = [
 	['scoring', 'scoring'],
 ] as const;
 
-/** Returns the start and end of a phase; those that did not take place have the time 0. */
+/** Returns the start and end of a phase; phases that did not take place have time 0. */
 function timesOf(value: unknown): { readonly start: number; readonly end: number | null } | null {
 	const times = fieldsOf(value);
 	const [start, end] = [numberOf(times?.start), numberOf(times?.end)];

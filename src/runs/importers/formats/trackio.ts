@@ -73,7 +73,7 @@ const ownColumns: ReadonlySet<string> = new Set([
 	newestField,
 ]);
 
-/** Returns what was logged with a row: the JSON in a column of the database, or the other columns of an export. */
+/** Returns the values logged with a row: the JSON in a column of the database, or the other columns of an export. */
 function loggedIn(row: Fields | null): Fields | null {
 	if (row === null || row.metrics !== undefined) return fieldsOf(parsedJson(row?.metrics));
 	return Object.fromEntries(Object.entries(row).filter(([name, value]) => !ownColumns.has(name) && value !== null));

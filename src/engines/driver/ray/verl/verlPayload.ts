@@ -23,8 +23,8 @@ export interface VerlPayload {
 }
 
 /**
- * Builds what a verl job needs besides the run: settings, rewards and rows. Throws `unsupported` for features that verl
- * lacks.
+ * Builds the inputs that a verl job needs in addition to the run: settings, rewards and rows. Throws `unsupported` for
+ * features that verl lacks.
  * @param placed recipe with file paths on the cluster
  */
 export async function verlPayload(

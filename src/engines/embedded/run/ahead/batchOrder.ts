@@ -1,4 +1,4 @@
-/** What a batch was or will be sampled with: everything that a resumed run needs to sample it again. */
+/** Inputs for sampling a batch: everything that a resumed run needs to sample it again. */
 export interface BatchOrder {
 	/** Weights, in parameter order. Not modified. */
 	readonly weights: Float32Array;

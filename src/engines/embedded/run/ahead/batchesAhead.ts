@@ -7,11 +7,11 @@ import type { SamplingStage } from '../rollout.ts';
 import type { SamplingHost, StageHost } from '../stageHost.ts';
 import type { BatchOrder } from './batchOrder.ts';
 
-/** A batch that was sampled beside training. */
+/** A batch sampled concurrently with training. */
 export interface BatchAhead {
 	readonly batch: GenerationBatch;
 	readonly order: BatchOrder;
-	/** Time that sampling took, in seconds. Training has not necessarily waited for it. */
+	/** Sampling time in seconds. Training did not necessarily wait for it. */
 	readonly generateSeconds: number;
 }
 
@@ -36,9 +36,9 @@ interface Pending {
 export type AheadHost = Pick<StageHost, 'parts' | 'progress' | 'interrupt' | 'noteOutput' | 'noteFailures'>;
 
 /**
- * Generation batches that are sampled while earlier ones are trained on, in order. Which weights sample a batch is decided
- * when it is ordered, so results do not depend on how fast sampling and training are. The run's counters change only when
- * a batch is taken: a checkpoint between two batches contains the orders, and a resumed run samples those batches again.
+ * Generation batches sampled while training on earlier ones, in order. The weights for a batch are chosen when it is
+ * ordered, so results do not depend on the speed of sampling and training. The run's counters change only when a batch
+ * is taken: a checkpoint between two batches contains the orders, and a resumed run samples those batches again.
  */
 export class BatchesAhead {
 	#pending: Pending[] = [];
@@ -62,8 +62,8 @@ export class BatchesAhead {
 	}
 
 	/**
-	 * Adds the orders of the checkpoint, if they are those of this stage: a run can continue a checkpoint with another
-	 * recipe.
+	 * Adds the checkpoint's orders if they belong to this stage, because a run can continue from a checkpoint with a
+	 * different recipe.
 	 * @param max maximum number of batches to sample ahead
 	 */
 	restore(host: AheadHost, stage: SamplingStage, max: number): void {
@@ -73,7 +73,7 @@ export class BatchesAhead {
 		for (const order of orders) this.add(host, stage, order);
 	}
 
-	/** Adds a batch, and starts to sample it after those before it. */
+	/** Adds a batch, which is sampled after the batches before it. */
 	add(host: AheadHost, stage: SamplingStage, order: BatchOrder): void {
 		const { temperature } = order;
 		const outcome = newOutcome();
@@ -83,7 +83,7 @@ export class BatchesAhead {
 
 	/**
 	 * Returns the next batch, and advances the run's counters past it. Waits until it has been sampled.
-	 * @throws what sampling it threw, see `sampleBatch`. The batch then stays the next one, and is sampled again.
+	 * @throws the error from sampling (see `sampleBatch`). The batch then remains the next one and is sampled again.
 	 */
 	async take(host: AheadHost): Promise<BatchAhead> {
 		const head = this.#pending[0];

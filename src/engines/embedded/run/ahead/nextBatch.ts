@@ -7,11 +7,11 @@ import type { BatchAhead, BatchesAhead } from './batchesAhead.ts';
 /** A batch to train on. */
 export interface NextBatch {
 	readonly batch: GenerationBatch;
-	/** The stage in force, with the temperature that the batch was sampled at. */
+	/** The current stage, with the temperature used to sample the batch. */
 	readonly stage: ResolvedGrpoStage;
 	/** Number of updates before the weights that sampled the batch. */
 	readonly version: number;
-	/** Time that sampling took, in seconds. */
+	/** Sampling time in seconds. */
 	readonly generateSeconds: number;
 }
 
@@ -19,13 +19,13 @@ export interface NextBatch {
 const updatesOf = ({ num_iterations, steps_per_generation }: ResolvedGrpoStage): number =>
 	num_iterations * steps_per_generation;
 
-/** Returns how many batches are sampled before they are trained on: as many as `max_staleness` permits. */
+/** Returns how many batches are sampled before they are trained on: as many as `max_staleness` allows. */
 export const batchesAhead = (stage: ResolvedGrpoStage): number =>
 	Math.floor((stage.max_staleness ?? 0) / updatesOf(stage));
 
 /**
  * Returns the next generation batch, or `stop` if the run must stop before it. With `max_staleness`, the batch may have
- * been sampled while earlier ones were trained on, and sampling of a later one starts.
+ * been sampled while training on earlier ones, and sampling of a later one starts.
  */
 export async function nextBatch(
 	host: StageHost,
@@ -57,8 +57,8 @@ export async function nextBatch(
 }
 
 /**
- * Orders batches from the current weights until there are `count`, or as many as the stage has left.
- * @param taken number of updates that the stage makes before the first of them
+ * Orders batches with the current weights until there are `count`, or as many as the stage has left.
+ * @param taken number of updates in the stage before the first of them
  */
 async function order(
 	host: StageHost,

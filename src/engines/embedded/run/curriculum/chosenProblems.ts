@@ -15,7 +15,7 @@ interface ChosenProblems {
 	/** Returns the problems of the next round of sampling. */
 	next(round: number): PosedProblem[];
 	/**
-	 * Notes the results of the round.
+	 * Records the results of the round.
 	 * @param rows scores of its completions, with the rows in each group contiguous
 	 * @param dead whether each group is dead
 	 */

@@ -4,12 +4,12 @@ import { maxCurriculumProblems } from '../../../../protocol/recipe/curriculumKey
 import type { SamplingStage } from '../rollout.ts';
 import type { StageHost } from '../stageHost.ts';
 
-/** Number of problems from a generator, which has no end. */
+/** Number of problems to read from a generator, which is infinite. */
 const generatedProblems = 1024;
 
 /**
- * Reads the problems that a stage chooses from, if it has a curriculum, and continues with the pass rates of the checkpoint.
- * Starts with unknown ones if the recipe has been changed to another number of problems.
+ * Reads the problems that a stage chooses from, if it has a curriculum, and continues with the pass rates from the
+ * checkpoint. Starts with unknown pass rates if the recipe now has a different number of problems.
  * @throws {Failure} `invalid` if there are fewer problems than the stage samples at once
  */
 export function openCurriculum({ parts, progress }: Pick<StageHost, 'parts' | 'progress'>, stage: SamplingStage): void {

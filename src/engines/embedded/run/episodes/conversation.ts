@@ -25,7 +25,7 @@ export class Conversation {
 		return this.tokens.length - this.promptLength;
 	}
 
-	/** Appends a turn that was sampled from the conversation so far. Returns its tokens, including end-of-sequence. */
+	/** Appends a turn sampled from the conversation so far. Returns its tokens, including end-of-sequence. */
 	addSampled(sample: Sample): readonly number[] {
 		const turn = sample.tokens.slice(sample.promptLength);
 		for (const [t, token] of turn.entries()) {

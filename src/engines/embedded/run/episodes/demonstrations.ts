@@ -143,10 +143,10 @@ async function demonstrations(
 	return rows;
 }
 
-/** Warns if no row has a solution, which would otherwise go unnoticed: the model learns from random calls. */
+/** Warns if no row has a solution, because the model would then silently learn from random calls. */
 function noteLacking(host: StageHost, solutions: readonly Solution[]): void {
 	if (solutions.some(({ turns }) => turns !== null)) return;
 	const why = solutions.find(({ fault }) => fault !== undefined)?.fault;
-	const message = why ?? `The rows of the first batch have no solutions in a column "${solutionColumn}"`;
+	const message = why ?? `The rows of the first batch have no "${solutionColumn}" column with solutions`;
 	host.alert('warning', `${message}. Demonstrations consist of random calls instead.`);
 }

@@ -3,7 +3,8 @@ import type { RolloutEpisode } from '../../../../protocol/rolloutEpisode.ts';
 
 /**
  * Returns the metrics of the episodes in a generation batch: `tools/call_frequency` and `tools/failure_frequency` as TRL
- * 1.13 defines them (`GRPOTrainer._generate`), and our own for time, turns and failures. Empty without episodes.
+ * 1.13 defines them (`GRPOTrainer._generate`), and additional metrics for time, turns and failures. Empty without
+ * episodes.
  */
 export function episodeMetrics(episodes: readonly RolloutEpisode[]): Metrics {
 	if (episodes.length === 0) return {};

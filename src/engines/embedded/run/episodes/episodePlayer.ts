@@ -58,7 +58,7 @@ export class EpisodePlayer {
 		this.#seed = seed;
 	}
 
-	/** Starts a new process for the next batch, so that causes outside the file can be fixed. */
+	/** Starts a new process for the next batch, so that fixes outside the environment file take effect. */
 	async reload(): Promise<void> {
 		await this.environment.runner.restart(this.#seed);
 	}
@@ -102,7 +102,7 @@ export class EpisodePlayer {
 			});
 			return episodes.map((episode) => played.get(episode) as PlayedEpisode);
 		} finally {
-			// Ending a session twice does no harm.
+			// Ending a session twice is harmless.
 			for (const session of sessions) await session.end();
 		}
 	}

@@ -49,7 +49,7 @@ export class EpisodeText {
 		return { problem, prompt, promptTokens };
 	}
 
-	/** Returns the tokens of a turn's results, in their order. */
+	/** Returns the tokens of a turn's results, in order. */
 	answer(results: EpisodeTurn['results']): number[] {
 		const [open, close] = this.#result;
 		return results.flatMap(({ content }) => [open, ...this.#plain.encode(content), close]);

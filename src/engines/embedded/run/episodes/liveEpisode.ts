@@ -11,9 +11,9 @@ import type { EpisodeText } from './episodeText.ts';
 
 /** Limits of an episode. */
 export interface EpisodeLimits {
-	/** Max number of turns with tool calls; null for no limit. */
+	/** Maximum number of turns with tool calls; null for no limit. */
 	readonly maxTurns: number | null;
-	/** Max number of tokens after the prompt, including those of the environment, as in TRL. */
+	/** Maximum number of tokens after the prompt, including those of the environment, as in TRL. */
 	readonly completionTokens: number;
 	/** Context of the model in tokens. */
 	readonly context: number;
@@ -25,7 +25,7 @@ export interface PlayedEpisode {
 	readonly sample: Sample;
 	/** Text of the conversation after the prompt. */
 	readonly completion: string;
-	/** The same as messages of the policy and the tools, as TRL has them: results that did not fit are omitted. */
+	/** The same text as messages of the policy and the tools, in TRL's format; results that did not fit are omitted. */
 	readonly messages: readonly Message[];
 	/** null if the episode failed or its environment does not provide a reward. */
 	readonly reward: number | null;
@@ -34,7 +34,7 @@ export interface PlayedEpisode {
 	readonly logs: readonly string[];
 }
 
-/** Max characters of a tool result that a rollout records. */
+/** Maximum number of characters of a tool result in a rollout. */
 const maxRecorded = 4000;
 
 /**
@@ -76,7 +76,7 @@ export class LiveEpisode {
 		return this.#conversation.tokens;
 	}
 
-	/** Max number of tokens in the next turn. */
+	/** Maximum number of tokens in the next turn. */
 	get room(): number {
 		return Math.min(
 			this.#limits.completionTokens - this.#conversation.length,
@@ -91,12 +91,12 @@ export class LiveEpisode {
 			this.#posed = this.#text.pose(this.#posed.problem, observation);
 			this.#conversation = new Conversation(this.#posed.promptTokens);
 			if (this.room > 0) return;
-			const message = `The prompt has ${this.#posed.promptTokens.length} tokens, so it leaves no room in the context of ${this.#limits.context} tokens`;
+			const message = `The prompt has ${this.#posed.promptTokens.length} tokens, which leaves no room in the context of ${this.#limits.context} tokens`;
 			throw new EpisodeFault({ during: 'reset', kind: 'size', message });
 		});
 	}
 
-	/** Appends a turn of the policy and, if it contains tool calls, their answers. */
+	/** Appends a turn of the policy and, if it contains tool calls, their results. */
 	async act(sample: Sample): Promise<void> {
 		const turn = this.#conversation.addSampled(sample);
 		const written = this.#text.decode(turn);

@@ -12,7 +12,7 @@ export interface OpenedEnvironment extends RunEnvironment {
 	readonly tools: readonly ToolSchema[];
 	/** Environment file, package or server as given in the recipe. */
 	readonly name: string;
-	/** Returns the columns that `reset` gets for a problem. */
+	/** Returns the columns that `reset` receives for a problem. */
 	columns(problem: Problem): Readonly<Record<string, unknown>>;
 }
 
@@ -33,7 +33,7 @@ export async function openEnvironment(
 		if (!description.ownsReward && recipe.rewards.some((reward) => 'use' in reward && reward.use === 'environment')) {
 			throw new Failure(
 				'invalid',
-				`The reward "environment" needs the method get_reward, which ${description.name} does not have.`,
+				`The reward "environment" requires a get_reward method, which ${description.name} does not have.`,
 				'Add the method, or use another reward.',
 			);
 		}

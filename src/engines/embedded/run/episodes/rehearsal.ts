@@ -20,7 +20,7 @@ export interface Rehearsal {
 /** Number of problems of each kind that are played. */
 const problems = 32;
 
-/** Printable ASCII and the line break: what error messages and calls consist of. */
+/** Printable ASCII and the line break: the characters of error messages and calls. */
 const ascii = `\n${Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i)).join('')}`;
 
 /**
@@ -50,7 +50,7 @@ export async function rehearse(
 		const where = error.line === undefined ? '' : ` (line ${error.line})`;
 		throw new Failure(
 			'invalid',
-			`The environment ${environment.name}${where} failed on all ${played.length} rows that were tried: ${error.message}.`,
+			`The environment ${environment.name}${where} failed on all ${played.length} rows tested: ${error.message}.`,
 			'Verify it with "reasoning-lab verify-environment".',
 		);
 	}
@@ -64,7 +64,7 @@ export async function rehearse(
 	]);
 	const longest = (lengths: readonly number[]) => lengths.reduce((max, length) => Math.max(max, length), 0);
 	return {
-		// Text can contain characters that no vocabulary can; they are replaced when they are read.
+		// Text can contain characters that cannot be in a vocabulary; they are replaced when it is read.
 		texts: [ascii, ...texts.map((text) => text.toWellFormed())],
 		observation: longest(played.map(({ observation }) => characters(observation ?? ''))),
 		demonstration: shown.length === 0 ? 0 : longest(played.map((episode) => demonstrationLength(episode, tools))),

@@ -9,7 +9,7 @@ import { ofTrained, overAll, trainedLength } from '../trainedTokens.ts';
 export type ImitatedSequence = Sequence & Pick<Sample, 'trained'>;
 
 /**
- * Performs one imitation update: mean negative log-probability over all tokens after the prompts that are trained on.
+ * Performs one imitation update: mean negative log-probability over all trained tokens after the prompts.
  * @param also additional metrics, computed whenever held-out accuracy is measured
  */
 export async function imitationUpdate(

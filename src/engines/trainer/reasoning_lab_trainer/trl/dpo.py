@@ -28,7 +28,7 @@ OTHERS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "orpo": ("trl.experimental.orpo", "ORPO", {}),
     "kto": ("trl", "KTO", {}),
 }
-"""Losses with a trainer of their own: module, name and options. The others are values of DPOTrainer's `loss_type`."""
+"""Losses with their own trainer: module, name and options. The others are values of DPOTrainer's `loss_type`."""
 
 
 def run_stage(context: Context, stage: Stage) -> None:

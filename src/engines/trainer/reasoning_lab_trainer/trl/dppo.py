@@ -10,7 +10,7 @@ WEIGHT_LIMIT = 20.0
 """Maximum importance weight."""
 
 UPPER = "epsilon_high"
-"""Attribute of the trainer: the upper bound, which CISPO takes as the maximum weight."""
+"""Trainer attribute with the upper bound, which CISPO uses as the maximum weight."""
 
 
 def allowed(

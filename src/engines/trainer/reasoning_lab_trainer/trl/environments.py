@@ -77,7 +77,7 @@ class RemoteEnvironment:
         reply = self._request("call", {"name": name, "arguments": arguments})
         failed = self._played.error is not None or reply["failed"]
         message = "The environment has failed." if self._played.error is not None else reply.get("message")
-        # Other libraries show the model the message as it is.
+        # Environments from other libraries show the model the message unchanged.
         plain = self._played.error is None and reply["content"] == message
         # TRL builds the tool result from the message.
         content = str({"error": str(message)}) if failed and not plain else str(reply["content"])
@@ -87,7 +87,7 @@ class RemoteEnvironment:
         return content
 
     def _reward(self, completion: Any = None) -> float | None:
-        """`completion`: the messages, whose text environments of other libraries can score."""
+        """`completion`: the messages, whose text environments from other libraries can score."""
         messages = {"messages": completion} if isinstance(completion, list) and self._scores_text else {}
         return self._request("reward", messages).get("value")
 
@@ -124,7 +124,8 @@ def environment_class(
 
 
 def described_method(owner: str, tool: dict[str, Any]) -> Any:
-    """Returns the method of a tool. Raises Failure `unsupported` if a chat template would be given another schema."""
+    """Returns the method of a tool. Raises Failure `unsupported` if a chat template would receive a different schema.
+    """
     schema = tool["schema"]
     for key in schema["parameters"]["properties"]:
         if keyword.iskeyword(key) or key == "self":

@@ -30,8 +30,8 @@ Ids = list[list[int]]
 
 def evaluate_episodes(context: Context, order: dict[str, Any]) -> list[dict[str, Any]]:
     """Plays `samples` episodes for each held-out problem. Random streams depend only on seed, step, problem, sample and
-    turn, so training is not affected and a resumed run measures the same values. Leaves out episodes whose prompt fills
-    the context.
+    turn, so training is not affected and a resumed run measures the same values. Skips episodes whose prompt fills the
+    context.
     """
     opened = opened_environment(context)
     policy, ask = context.policy, context.policy.template.ask
@@ -94,7 +94,9 @@ def observed_prompt(prompt: Any, observation: str | None) -> Any:
 
 
 class EpisodeLoop:
-    """Has what TRL's loop needs of a trainer. Samples each turn of an episode from a separate random stream."""
+    """Provides the parts of a trainer that TRL's loop needs. Samples each turn of an episode from a separate random
+    stream.
+    """
 
     use_vllm = False
     _is_vlm = False
@@ -178,7 +180,7 @@ class EpisodeLoop:
         return [sample.tokens for sample in self._sampler.sample(wishes, self._manner)], None
 
     def _continues(self, place: int, ids: list[int]) -> bool:
-        """Whether these tokens start with those of an episode so far."""
+        """Returns whether these tokens start with those of an episode so far."""
         known = self._prompt_ids[place] + self._completion_ids[place]
         return ids[: len(known)] == known
 

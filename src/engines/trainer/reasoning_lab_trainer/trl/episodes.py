@@ -1,4 +1,5 @@
-"""Episodes as rollouts record them (`rolloutEpisodeSchema`), from TRL's messages and what the environment answered."""
+"""Builds the episodes recorded in rollouts (`rolloutEpisodeSchema`) from TRL's messages and the environment's answers.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ class MadeCall:
 
 @dataclass
 class Played:
-    """What an environment did in an episode."""
+    """Record of an environment's part in an episode."""
 
     observation: str | None = None
     calls: list[MadeCall] = field(default_factory=list)
@@ -38,7 +39,7 @@ def recorded_episodes(
     """Returns one episode per completion.
 
     :param ends: tokens that end a completion
-    :param max_turns: TRL's limit of turns
+    :param max_turns: TRL's limit on turns
     """
     return [
         recorded_episode(one, completion, not ids or ids[-1] not in ends, max_turns)

@@ -78,8 +78,8 @@ def teacher_model(context: Context, stage: Stage) -> Any:
     if own != other:
         raise Failure(
             "mismatch",
-            f"{place_of(stage.index, stage.settings)}: the teacher {path} has another vocabulary ({len(other)} tokens, "
-            f"the student has {len(own)}), so their probabilities cannot be compared.",
-            'Choose a teacher of the same family, or set "data" to its completions.',
+            f"{place_of(stage.index, stage.settings)}: the teacher {path} has a different vocabulary "
+            f"({len(other)} tokens, the student has {len(own)}), so their probabilities cannot be compared.",
+            'Choose a teacher from the same model family, or set "data" to its completions.',
         )
     return teacher.model.eval().requires_grad_(False)

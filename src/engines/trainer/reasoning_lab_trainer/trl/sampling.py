@@ -239,7 +239,7 @@ class Sampling(Gated):
 
 
 class BeforeBatch:
-    """What sampling a batch changes in a trainer, to sample the same batch again."""
+    """The trainer state that sampling a batch changes, saved so that the same batch can be sampled again."""
 
     def __init__(self, trainer: Any) -> None:
         self._trainer = trainer

@@ -49,7 +49,7 @@ def run_sampling_stage(context: Context, stage: Stage, trainer_class: Any, confi
 
 
 def module_of(trainer_class: type) -> str:
-    """Returns the module of TRL whose trainer creates the reference model."""
+    """Returns the TRL module whose trainer creates the reference model."""
     return next(base.__module__ for base in trainer_class.__mro__ if base.__module__.startswith("trl.trainer."))
 
 
