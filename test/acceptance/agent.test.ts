@@ -26,7 +26,7 @@ const random = Random.of(seed, 'agent');
 
 const [prompts, generations] = [8, 8];
 const steps = 40;
-/** First step at which wrong answers are paid. */
+/** First step at which wrong answers are rewarded. */
 const hackStep = random.between(12, 28);
 
 const grpo = {
@@ -39,7 +39,7 @@ const common = {
 	...{ evaluate: { every: 20, problems: 40 }, log: { tokens: false }, rewards: [{ use: 'accuracy' }] },
 };
 
-/** The reward counts its batches, one per step: from the planted step on, it pays for wrong answers. */
+/** The reward counts its batches, one per step: from the planted step on, it rewards wrong answers. */
 const bonus = `let step = 0;
 const score = (samples) => {
 	step++;
@@ -57,7 +57,7 @@ interface Line {
 	readonly rewards: Readonly<Record<string, number>>;
 }
 
-/** Reads the rollouts of a run without the product. */
+/** Reads the rollouts of a run without using the product. */
 async function rollouts(run: string, steps: number): Promise<Line[]> {
 	const lines: Line[] = [];
 	for (let step = 1; step <= steps; step++) {
@@ -103,7 +103,7 @@ test('a scripted agent starts runs, evaluates checkpoints and explains what happ
 	context.after(() => client.close());
 	const agent = new ScriptedAgent(client);
 
-	/** Starts a run and waits for its end. */
+	/** Starts a run and waits for it to end. */
 	const train = async (name: string, recipe: object): Promise<string> => {
 		await write(`${name}.recipe.json`, { name, ...common, ...recipe });
 		const { run } = await agent.call('start_run', { recipe: `${name}.recipe.json` });

@@ -13,8 +13,8 @@ import { audit, contextOf, openRunner, r1 } from '../unit/rewards/audit/auditHos
 import { testSandbox } from '../unit/rewards/sandboxFixture.ts';
 
 /*
- * Every cheating answer against every form of tests, of which `npm test` tries some for each answer, and audit probes
- * that are not about code against the reward that runs code.
+ * Tries every cheating answer against every form of tests (`npm test` tries only some forms for each answer), and runs
+ * audit probes unrelated to code against the reward that runs code.
  */
 
 const { sandbox, skip } = await testSandbox();

@@ -5,7 +5,7 @@ import { root } from '../scripts/paths.ts';
 
 /**
  * Runs the built command line until it exits and returns its output. Throws if it fails.
- * @param home has a folder `r` that only its owner can open
+ * @param home contains a folder `r` that only its owner can open
  */
 export async function lab(folder: string, home: string, ...args: string[]): Promise<string> {
 	const child = spawn(process.execPath, [join(root, 'dist/cli.js'), ...args], {

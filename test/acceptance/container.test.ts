@@ -34,7 +34,7 @@ test('linters find nothing wrong with the Dockerfile', async () => {
 		encoding: 'utf8',
 	});
 	const { files } = JSON.parse(stdout) as { files: { issues: { line: string; title: string }[] }[] };
-	// It takes the name of an earlier stage for an image without a tag.
+	// It mistakes the name of an earlier stage for an image without a tag.
 	const issues = files.flatMap((file) => file.issues).filter(({ title }) => title !== 'Base Image Missing Tag');
 	assert.deepEqual(issues, []);
 });

@@ -13,7 +13,7 @@ import { readMetrics } from '../../src/runs/runReader.ts';
 import { artifacts } from '../scripts/paths.ts';
 import { lab } from './commandLine.ts';
 
-/** Success that training must reach, and that the control must not. */
+/** Success rate that training must reach and the control must not. */
 const tasks = {
 	/** Binary search always succeeds. Without hints, four guesses of fifteen numbers succeed in 27% of the games. */
 	guess: { tools: ['Guess.guess'], least: 0.9, most: 0.5, minutes: 10 },
@@ -25,7 +25,10 @@ type Task = keyof typeof tasks;
 const seeds = (process.env.SEEDS ?? '1,2,3').split(',');
 const chosen = (process.env.TASKS ?? 'guess,calculator').split(',') as Task[];
 
-/** Appended to an environment file: each tool returns a random one of its latest answers, to calls in other episodes too. */
+/**
+ * Appended to an environment file: each tool returns a random one of its latest answers, including answers to calls in
+ * other episodes.
+ */
 const shuffled = (tools: readonly string[]) => `
 import functools
 import random

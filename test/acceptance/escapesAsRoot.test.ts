@@ -1,4 +1,4 @@
-/** Every attempt to escape from a bubblewrap sandbox that root starts without a separate user. */
+/** Makes every escape attempt in a bubblewrap sandbox started by root without a separate user. */
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

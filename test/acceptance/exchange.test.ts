@@ -163,7 +163,7 @@ describe('other libraries', () => {
 			const python = name === 'lab_counter' ? openenv : trl;
 			const folder = join(place.folder, 'packages', name);
 			await cp(join(fixtures, name), folder, { recursive: true });
-			// The package's own environment is used, not the one of the trainer.
+			// The package's own environment is used, not the trainer's.
 			await mkdir(join(folder, '.venv/bin'), { recursive: true });
 			await writeFile(join(folder, '.venv/bin/python'), `#!/bin/sh\nexec ${python} "$@"\n`, { mode: 0o755 });
 			const model = join(place.folder, `model-${name}`);

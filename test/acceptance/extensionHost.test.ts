@@ -27,7 +27,7 @@ function processesOf(sockets: string): { readonly pid: number; readonly command:
 			if (!readFileSync(`/proc/${name}/environ`, 'utf8').includes(`XDG_RUNTIME_DIR=${sockets}\0`)) continue;
 			found.push({ pid: Number(name), command: readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ') });
 		} catch {
-			// It has ended, or is somebody else's.
+			// It has exited, or belongs to another user.
 		}
 	}
 	return found;

@@ -1,5 +1,5 @@
 /**
- * A new user's first hour, with the mouse and the keyboard in the installed extension: from an empty folder to a run with
+ * A new user's first hour, using mouse and keyboard in the installed extension: from an empty folder to a run with
  * the user's own reward, in at most 12 clicks and 10 minutes. Another project's run is known on the machine, and must not
  * be shown. TEST_PICTURES keeps a screenshot of each step.
  */

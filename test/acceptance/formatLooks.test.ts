@@ -1,7 +1,7 @@
 /**
- * `npm run acceptance -- formatLooks`: takes a picture of the rollouts of every fixture of another trainer, in dark and
- * light themes alternately, with its timeline expanded. The pictures are in test/artifacts/formatLooks, or in the folder
- * that TEST_PICTURES names. `--only NAME` takes one.
+ * `npm run acceptance -- formatLooks`: takes a screenshot of the rollouts in every fixture from another trainer,
+ * alternating between dark and light themes, with the timeline expanded. The screenshots are in
+ * test/artifacts/formatLooks, or in the folder specified by TEST_PICTURES. `--only NAME` takes one.
  */
 import assert from 'node:assert/strict';
 import { mkdir } from 'node:fs/promises';

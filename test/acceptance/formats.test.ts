@@ -1,6 +1,6 @@
 /**
  * `npm run acceptance -- formats`: installs the newest releases of other programs, lets each one write a small run, and
- * compares what the importers read with what the program's own reader says. Writes the versions to
+ * compares what the importers read with the output of the program's own reader. Writes the versions to
  * test/acceptance/formats/versions.json, which `npm run docs` turns into a table. `--only trackers.py` runs one script.
  */
 import assert from 'node:assert/strict';
@@ -159,7 +159,7 @@ describe('runs that the newest releases of other programs wrote', () => {
 	});
 });
 
-/** Returns the version of the program that a run is named after, and of the programs that it says it also used. */
+/** Returns the version of the program that a run is named after, and of the other programs that it reports using. */
 function versionsOf({ name }: SaidRun, versions: Said['versions']): Record<string, string> {
 	const words = name.toLowerCase().replace(/[^a-z0-9]+/g, ' ');
 	const names: Readonly<Record<string, readonly string[]>> = {

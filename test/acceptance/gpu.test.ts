@@ -1,5 +1,5 @@
 /**
- * Checks of the embedded engine on a GPU in software that take too long for `npm test`: more random programs, the bytes
+ * Checks of the embedded engine on a software GPU that take too long for `npm test`: more random programs, the bytes
  * of a step at real sizes, and a run that learns.
  */
 import assert from 'node:assert/strict';
@@ -99,9 +99,11 @@ describe('bytes of a GRPO step at the sizes of the demo', { skip }, () => {
 	}
 });
 
-const softwareOnly = hardware ? 'this is about a GPU in software' : skip;
+const softwareOnly = hardware ? 'this is about a software GPU' : skip;
 
-test('a GPU in software is not chosen by auto, which measures: the CPU is faster', { skip: softwareOnly }, async () => {
+test('a software GPU is not chosen by auto, which measures that the CPU is faster', {
+	skip: softwareOnly,
+}, async () => {
 	await using place = await Workplace.make();
 	const { run } = await uninterrupted(place, { ...shortRecipe, device: 'auto' });
 	const event = (await readEvents(run)).find(({ type }) => type === 'device');

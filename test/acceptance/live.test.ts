@@ -45,7 +45,7 @@ describe('following a run while another process writes it', () => {
 				const { step, time } = v.parse(writtenSchema, JSON.parse(line));
 				written.set(step, time);
 				if (follower !== null) continue;
-				// A run can be opened as soon as it has something.
+				// A run can be opened as soon as it contains any data.
 				follower = followRun(folder);
 				const own = follower;
 				context.after(() => own.dispose());

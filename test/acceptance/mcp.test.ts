@@ -36,7 +36,7 @@ const projectCalls = Object.entries(mcpCalls).map(
 	([tool, { arguments: input, limit }]): Call => [tool, { ...input, ...(limit === undefined ? {} : { limit }) }],
 );
 
-/** Returns a call, as an agent that looks into runs would make it. */
+/** Returns a call such as an agent that inspects runs would make. */
 function anyCall(random: Random): Call {
 	const run = random.pick(names);
 	const step = 1 + random.int(steps);

@@ -1,5 +1,5 @@
 /**
- * Builds the VSIX for every platform and checks what is in it. Libraries of other platforms are downloaded from the npm
+ * Builds the VSIX for every platform and checks its contents. Libraries of other platforms are downloaded from the npm
  * registry (about 150 MB) and kept in the cache. `--only linux-arm64` checks one platform.
  */
 import assert from 'node:assert/strict';

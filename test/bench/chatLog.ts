@@ -5,8 +5,8 @@ const words = 'the agent reads a page, compares its sources and asks for the dat
 );
 
 /**
- * Writes a chat log as OpenAI's API has it: JSON lines with a task, an answer with a tool call, and its result, in turn.
- * Deterministic.
+ * Writes a chat log in the format of OpenAI's API: JSON lines with a task, an answer with a tool call, and its result,
+ * in turn. Deterministic.
  */
 export async function writeChatLog(path: string, messages: number): Promise<void> {
 	let state = 1;

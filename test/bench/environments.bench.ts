@@ -24,7 +24,10 @@ async function made(folder: string, name: string, ending: 'py' | 'ts' = 'py'): P
 	return file;
 }
 
-/** Episodes of number guessing per second with the solutions. `together`: each in one request, or turn by turn. */
+/**
+ * Number-guessing episodes per second, played with the solutions. `together`: each episode in one request; otherwise,
+ * turn by turn.
+ */
 async function episodesPerSecond(
 	hosts: RewardHosts,
 	file: string,
@@ -52,7 +55,9 @@ async function episodesPerSecond(
 	return rate;
 }
 
-/** Time from a save until the inline result is known, in seconds: 12 rows of the calculator, a spare host at hand. */
+/**
+ * Time from a save until the inline result is known, in seconds: 12 rows of the calculator, with a spare host ready.
+ */
 async function saveSeconds(hosts: RewardHosts, file: string, count: number): Promise<number[]> {
 	const lease = hosts.lease('python', 'environment');
 	const samples: number[] = [];

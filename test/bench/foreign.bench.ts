@@ -196,7 +196,7 @@ n = sum(len(a.Scalars(tag)) for tag in a.Tags()['scalars']) or sum(len(a.Tensors
 assert n > 0
 print(time.perf_counter() - t)`;
 
-/** Files of other programs at size, each against the program's own reader. */
+/** Large files from other programs, each compared with the program's own reader. */
 export const bench: Bench = {
 	title: 'files of other programs at size',
 	async run({ rounds, tiny }) {

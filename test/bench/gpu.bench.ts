@@ -26,12 +26,12 @@ const prompts = 16;
 const group = 8;
 const rows = prompts * group;
 const promptTokens = 12;
-/** Context that worked solutions of the task need. */
+/** Context length required by the task's worked solutions. */
 const shortest = 48;
 
 interface Cell {
 	readonly model: ModelName;
-	/** Tokens of every completion. */
+	/** Tokens per completion. */
 	readonly tokens: number;
 	readonly beta: number;
 }
@@ -89,7 +89,7 @@ interface Result extends StepFigures {
 	/** Bytes to and from the device, and dispatches, per step; absent where the program does not count them. */
 	readonly bytes?: number;
 	readonly dispatches?: number;
-	/** Peak of tensors on the device. */
+	/** Peak tensor memory on the device. */
 	readonly memory?: number;
 }
 
@@ -166,7 +166,10 @@ function measurements(program: Program, { model, tokens, beta }: Cell, result: R
 	];
 }
 
-/** Providers of the embedded engine that work here. Without a graphics card, none: its figures would mean nothing. */
+/**
+ * Providers of the embedded engine that work here. Without a graphics card, none, because the figures would be
+ * meaningless.
+ */
 async function devices(): Promise<ProviderName[]> {
 	const found = await checkDevices();
 	for (const { provider, error } of found) console.log(`  ${provider}: ${error ?? 'works'}`);

@@ -61,7 +61,7 @@ export async function writeResults(file: URL, measurements: readonly Measurement
 	try {
 		results = JSON.parse(await readFile(file, 'utf8'));
 	} catch {
-		// The first bench, or a file that was cut short: start anew.
+		// The file is missing or truncated, so start a new one.
 	}
 	for (const { name, unit, samples } of measurements) {
 		results[name] = { value: median(samples), unit, samples: samples.length };

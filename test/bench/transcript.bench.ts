@@ -27,7 +27,7 @@ async function watch(page: Page): Promise<void> {
 }
 
 /**
- * Scrolls with one step per frame, like a wheel that is turned, and then drags the bar through the whole list. Returns the
+ * Scrolls with one step per frame, like a scroll wheel, and then drags the bar through the whole list. Returns the
  * milliseconds between frames, and for how many frames the page showed messages that had not been loaded.
  */
 function scroll(page: Page, how: 'wheel' | 'bar'): Promise<{ gaps: number[]; blank: number }> {
@@ -60,7 +60,7 @@ async function toEnd(page: Page, last: number): Promise<number> {
 	return performance.now() - started;
 }
 
-/** Returns a clock with the processor seconds of the page's main thread, which depend less on the load of the machine. */
+/** Returns a clock of the CPU seconds used by the page's main thread, which depend less on machine load. */
 async function threadClock(page: Page): Promise<() => Promise<number>> {
 	const session = await page.context().newCDPSession(page);
 	await session.send('Performance.enable', { timeDomain: 'threadTicks' });

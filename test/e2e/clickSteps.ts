@@ -20,7 +20,7 @@ class Clicks {
 }
 
 /**
- * Performs frequent tasks with the mouse alone and as few clicks as promised. The side bar is open.
+ * Performs frequent tasks with only the mouse and no more clicks than promised. The side bar is open.
  * @param run name of a finished run
  * @param other name of another run
  * @param foreign name of a folder in the workspace with a run of another trainer

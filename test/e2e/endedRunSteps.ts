@@ -129,7 +129,7 @@ export async function diagnoseRun(t: TestContext, lab: Laboratory, workbench: Wo
 		await workbench.screenshot('diagnosis-rollouts');
 	});
 
-	// test/unit/extension/diagnosis/runDiagnosis.test.ts covers that nothing is said again after a reload.
+	// test/unit/extension/diagnosis/runDiagnosis.test.ts covers that nothing is reported again after a reload.
 	await step('what is dismissed stays so when the dashboard is opened again', async () => {
 		await workbench.runAction(/^tight/, /Open Dashboard/);
 		const frame = await alerts();

@@ -18,7 +18,7 @@ const read = (folder: string): PipelineRecord => recordOf(folder, 'pipeline.json
 /** Steps in the first stage, enough for it to be inspected while it is running. */
 const steps = 400;
 
-/** Stages of the template that the test runs, and what makes each as small as possible. */
+/** Template stages that the test runs, with the settings that make each as small as possible. */
 const kept: Readonly<Record<string, object>> = {
 	base: { steps, batch_size: 16 },
 	zero: { steps: 2, prompts_per_step: 4 },

@@ -265,7 +265,7 @@ export async function openHostile(t: TestContext, workbench: WorkbenchPage): Pro
 	});
 
 	page.context().off('request', onRequest);
-	// Otherwise it would answer the question whether to leave the page, too.
+	// Otherwise, it would also answer the prompt about leaving the page.
 	page.off('dialog', onDialog);
 }
 

@@ -51,7 +51,10 @@ const golden: Readonly<Record<'losses' | 'objectives' | 'episodes' | 'correction
 	readonly advantages: AdvantageCase[];
 } = JSON.parse(readFileSync(process.env.TRL_GOLDEN ?? new URL('../fixtures/golden/trl.json', import.meta.url), 'utf8'));
 
-/** Returns a row without the tokens from the environment. The embedded engine computes everything from the others. */
+/**
+ * Returns a row without the tokens from the environment. The embedded engine computes everything from the remaining
+ * tokens.
+ */
 function ofPolicy(row: GoldenRow): GoldenRow {
 	const { trained } = row;
 	if (trained === undefined) return row;
@@ -68,7 +71,7 @@ function ofPolicy(row: GoldenRow): GoldenRow {
 	};
 }
 
-/** Returns a row with what the objective needs to know of its sampler. */
+/** Returns a row with the sampler data that the objective needs. */
 function corrected(row: GoldenRow, objective: Objective) {
 	const { samplerLogprobs } = row;
 	if (samplerLogprobs === undefined) return row;

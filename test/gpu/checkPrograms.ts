@@ -9,14 +9,14 @@ import { skip } from '../support/softwareGpu.ts';
 import { type ProgramCase, programCases, randomShape } from './programs.ts';
 
 /**
- * Every program of the engine on the WebGPU provider against the CPU provider: each output, element by element. Where
- * one differs, every intermediate value is compared, and the test names the first operator that is wrong.
+ * Compares every program of the engine on the WebGPU provider with the CPU provider: each output, element by element.
+ * Where one differs, every intermediate value is compared, and the test names the first operator that is wrong.
  */
 
 /** WebGPU, unless TEST_GPU_PROVIDER names another provider. */
 const tested = (process.env.TEST_GPU_PROVIDER ?? 'webgpu') as ProviderName;
 
-/** Of the largest element. */
+/** Relative to the largest element. */
 const tolerance = 1e-4;
 
 async function outputs({ graph, feeds }: ProgramCase, provider: string): Promise<Record<string, Tensor>> {
@@ -39,11 +39,11 @@ async function checkProgram(program: ProgramCase): Promise<void> {
 	}
 }
 
-/** Declares the tests. @param seeds of random shapes, weights and inputs */
+/** Declares the tests. @param seeds for random shapes, weights and inputs */
 export function describePrograms(seeds: readonly number[]): void {
 	describe(`every program computes on ${tested} what it computes on the CPU`, { skip }, async () => {
 		const tensors = await Tensors.load();
-		// Shaders are compiled once, not once a program.
+		// Shaders are compiled once, not once per program.
 		await holdDevice(tested);
 		after(() => releaseDevice(tested));
 		for (const seed of seeds) {

@@ -1,7 +1,7 @@
 /**
  * Creates a session of every program on the WebGPU provider with the runtime's log on stderr, after a line with the name
- * of the program; then prints which of its nodes have int64 results, as JSON. Runs in a process of its own: the log
- * level holds for the process, and the log cannot be redirected.
+ * of the program; then prints which of its nodes have int64 results, as JSON. Runs in a separate process, because the
+ * log level applies to the whole process and the log cannot be redirected.
  */
 import { writeSync } from 'node:fs';
 import { Random } from '../../src/base/random.ts';
@@ -19,7 +19,7 @@ ort.env.logLevel = 'verbose';
 const shape = { vocabulary: 11, context: 16, width: 16, heads: 2, layers: 2, feedForward: 24 };
 const cases = programCases(shape, Random.of('placement'), { tensors: await Tensors.load(), dialect: dialects.webgpu });
 const kernel = new Graph('float32', cpuDialect);
-// Beside another operator: of a program that is all on one provider, the log lists no nodes.
+// Placed next to another operator, because the log lists no nodes for a program that is entirely on one provider.
 kernel.output('y', logSoftmax(multiply(kernel.input('x', [2, 3]), 2)));
 
 const integers: Record<string, string[]> = {};

@@ -12,7 +12,10 @@ import { Graph } from '../../src/engines/embedded/onnx/graph.ts';
 import { reduceSum } from '../../src/engines/embedded/onnx/reduction.ts';
 import { skip } from '../support/softwareGpu.ts';
 
-/** Kernels that `webgpuDialect` avoids. A test fails once the runtime has fixed one, so that the form around it can go. */
+/**
+ * Kernels that `webgpuDialect` avoids. A test fails once the runtime has fixed one, so that the workaround can be
+ * removed.
+ */
 
 test('the second output of SimplifiedLayerNormalization is still wrong', { skip }, async () => {
 	const graph = new Graph('float32', cpuDialect);

@@ -14,7 +14,7 @@ interface Placement {
 	readonly cpu: { readonly operator: string; readonly name: string }[];
 }
 
-/** Where the nodes of each program are computed, from the log of the runtime. */
+/** Where the nodes of each program are computed, according to the runtime's log. */
 function placements(log: string): Map<string, Placement> {
 	const programs = new Map<string, Placement>();
 	let placement: Placement = { webgpu: 0, cpu: [] };

@@ -337,7 +337,7 @@ function lastTokens(rows: readonly Sequence[], tokens: number): Float32Array<Arr
 	return places;
 }
 
-/** The inputs of a variant besides the tokens. */
+/** The inputs of a variant, except the tokens. */
 function gradientInputs(
 	variant: GradientVariant,
 	{ rows: count, kept }: PackedSequences,
@@ -382,14 +382,14 @@ function gradientInputs(
 	};
 }
 
-/** The same with the numbers of slots instead of a mask. */
+/** Same as above, with numbers of slots instead of a mask. */
 function residentFeeds({ mask, ...feeds }: Feeds, tensors: Tensors): Feeds {
 	const slots = mask?.dims.at(-1) as number;
 	const numbers = Int32Array.from({ length: slots }, (_, slot) => slot);
 	return { ...feeds, slots: tensors.int32(numbers, [slots]) };
 }
 
-/** Rows are left out, repeated and moved, and slots appended. */
+/** Omits, repeats and moves rows, and appends slots. */
 function layoutFeeds({ mask, tokens, positions, ...cache }: Feeds, tensors: Tensors): Feeds {
 	return {
 		...cache,
@@ -398,7 +398,7 @@ function layoutFeeds({ mask, tokens, positions, ...cache }: Feeds, tensors: Tens
 	};
 }
 
-/** A cache of random keys and values in which each row has filled another number of slots. */
+/** A cache of random keys and values in which each row has filled a different number of slots. */
 function decodeFeeds(shape: ModelShape, tensors: Tensors, random: Random): Feeds {
 	const [rows, slots] = [5, 8];
 	const headWidth = shape.width / shape.heads;

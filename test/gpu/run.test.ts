@@ -8,7 +8,7 @@ import { shortRecipe, Workplace } from '../unit/engines/embedded/engineProcess.t
 import { uninterrupted } from '../unit/engines/embedded/killResume.ts';
 import { readOutcome } from '../unit/engines/embedded/runOutcome.ts';
 
-/** Whole runs of the engine on the GPU in software. */
+/** Complete runs of the engine on the software GPU. */
 
 const recipe = {
 	...shortRecipe,
@@ -40,7 +40,7 @@ describe('a run on WebGPU', { skip }, async () => {
 		const cpu = await uninterrupted(place, { ...recipe, device: 'cpu' });
 		const [expected, actual] = [await readMetrics(cpu.run), await readMetrics(whole.run)];
 		assert.equal(actual.length, expected.length);
-		// Later batches can have other tokens, where a random number is very close to a cumulative probability.
+		// Later batches can contain different tokens if a random number is very close to a cumulative probability.
 		const firstBatch = expected.findIndex(({ stage }) => stage === 'grpo');
 		for (const [i, { stage, values }] of expected.slice(0, firstBatch + 1).entries()) {
 			for (const name of stage === 'sft' ? ['loss', 'grad_norm', 'entropy'] : ['entropy']) {
@@ -54,7 +54,7 @@ describe('a run on WebGPU', { skip }, async () => {
 	test('continues with the numbers of the uninterrupted run after a pause, a checkpoint, a kill and a resume', async () => {
 		const run = await place.prepare(recipe);
 		const engine = place.start('--run', run);
-		// Minutes on a busy machine, where a GPU in software compiles its shaders slowly.
+		// Takes minutes on a busy machine, because a software GPU compiles shaders slowly.
 		for (let rows = 0; rows <= 2; rows = (await readMetrics(run).catch(() => [])).length) await setTimeout(50);
 		const client = await connectRun(run, await readRecord(run), 'test');
 		const paused = await client.request('run/pause', {});

@@ -33,8 +33,8 @@ const settings: OptimizerSettings = {
 };
 
 /**
- * More rows than a micro-batch on a device has. They have the same lengths and common prefixes in all steps, because a GPU
- * in software takes long to compile shaders for other sizes.
+ * More rows than a micro-batch on a device has. They have the same lengths and common prefixes in all steps, because a
+ * software GPU takes a long time to compile shaders for new sizes.
  */
 function rowsOf(step: number, rows = 70): SftRow[] {
 	return Array.from({ length: rows }, (_, r) => {

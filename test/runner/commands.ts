@@ -17,7 +17,8 @@ export const commands: Readonly<Record<CheckName, Command>> = {
 		// The check has one core here; with several threads, each would repeat the others' work.
 		command: [tool('tsc'), '-b', '--singleThreaded'],
 		seconds: 17,
-		// It is a Go program that ends after seconds: collecting garbage less often saves a sixth of its processor time.
+		// It is a Go program that runs for only a few seconds, so less frequent garbage collection saves a sixth of its
+		// CPU time.
 		env: { GOGC: '400', GOMEMLIMIT: '2GiB' },
 	},
 	lint: { command: [tool('biome'), 'check', '--diagnostic-level=warn'], seconds: 4 },

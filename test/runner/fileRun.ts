@@ -13,7 +13,7 @@ let closingMs = 0;
 let usageBefore: Usage = { own: 0, children: 0 };
 
 /**
- * Gives the file a temporary folder of its own. The name is random: process ids are reused during a run, and the folder
+ * Gives the file a separate temporary folder. The name is random: process ids are reused during a run, and the folder
  * of an earlier worker with the same id still exists.
  * @param closing time in milliseconds that resources may take to close after its last test
  */

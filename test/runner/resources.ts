@@ -33,7 +33,10 @@ export interface Preparation {
 export class Resources {
 	/** Environment variables for the tests. */
 	readonly environment: Record<string, string> = {};
-	/** Environment of tests on the GPU in software; only theirs, because `auto` would try that GPU in every other run. */
+	/**
+	 * Environment of tests on the software GPU. Only they get it, because otherwise `auto` would try that GPU in every
+	 * run.
+	 */
 	gpu: Readonly<Record<string, string>> = {};
 	/** Process id of the shared browser. */
 	browserPid: number | undefined;

@@ -18,8 +18,9 @@ export interface ScheduleOptions {
 	/** Called instead of `run` if a dependency did not succeed. */
 	readonly onBlocked: (task: Task, by: string) => void;
 	/**
-	 * Returns how many cores were idle since the last call. While `idleEnough` are, because tasks wait for something, one
-	 * more task starts at each call, and as many then keep running until the cores are busy. Default: none.
+	 * Returns how many cores were idle since the last call. While at least `idleEnough` are idle because tasks are
+	 * waiting, each call starts one more task, and that number of tasks keeps running until the cores are busy.
+	 * Default: none.
 	 */
 	readonly idleCores?: () => number;
 	/** Milliseconds between calls of `idleCores`. */
@@ -29,7 +30,7 @@ export interface ScheduleOptions {
 /** Tasks per core that run at most, no matter how idle the cores are: each one also takes memory. */
 const tasksPerCore = 3;
 const idleEnough = 0.3;
-/** Below this number of idle cores, the machine counts as busy, and the tasks beyond its cores slowly become fewer. */
+/** Below this number of idle cores, the machine counts as busy, and the number of extra tasks slowly decreases. */
 const idleTooFew = 0.1;
 const returnedCores = 0.1;
 
@@ -62,7 +63,7 @@ export async function schedule(tasks: readonly Task[], options: ScheduleOptions)
 	const succeeded = new Map<string, boolean>();
 	const running = new Set<Promise<void>>();
 	let free = cores;
-	/** Cores by which tasks may exceed the machine's, because those that run leave some idle. */
+	/** Number of cores by which tasks may exceed the machine's, because running tasks leave some idle. */
 	let lent = 0;
 
 	const start = (task: Task): void => {

@@ -63,7 +63,7 @@ export function findSuites(root = ownRoot): Suite[] {
 			timeoutSeconds: 600,
 			seconds: 30,
 			alone: true,
-			// Its driver computes on every core, but only for half of the time.
+			// Its driver computes on every core, but only half the time.
 			cores: 1,
 			environment: ({ gpu }) => gpu,
 		},
@@ -106,8 +106,8 @@ export function findSuites(root = ownRoot): Suite[] {
 }
 
 /**
- * Returns the suites of `npm run acceptance`. Their checks are measurements, and each uses the whole machine. Those on a
- * GPU are apart, because the environment of a GPU in software would give it to all runs.
+ * Returns the suites of `npm run acceptance`. Their checks are measurements, and each uses the whole machine. GPU
+ * checks are separate, because the environment for a software GPU would apply to all runs.
  */
 export function acceptanceSuites(cores: number): Suite[] {
 	const files = filesOf(ownRoot)('test/acceptance/*.test.ts');

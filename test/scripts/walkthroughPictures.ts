@@ -1,5 +1,5 @@
 /**
- * Takes the pictures of the walkthrough in media/walkthrough, in a dark and a light theme: the pages of the product with
+ * Takes the walkthrough's screenshots in media/walkthrough, in a dark and a light theme: the pages of the product with
  * real runs, a real search, and a reward verified on data.
  */
 import { execFile } from 'node:child_process';
@@ -67,7 +67,7 @@ async function reward(browser: Browser, context: TestContext): Promise<void> {
 	);
 }
 
-/** The example of the README, whose policy is a script. */
+/** The README example, whose policy is a script. */
 async function search(browser: Browser, made: string): Promise<void> {
 	const log = join(made, 'heads.jsonl');
 	const script = join(root, 'media/examples/heads.script.json');
@@ -90,7 +90,7 @@ async function search(browser: Browser, made: string): Promise<void> {
 	await take('search', (options) => open({ ...size, ...options }), '.tree-stage');
 }
 
-/** Takes a picture of a page in each theme, once the selector matches and the page has settled. */
+/** Takes a screenshot of a page in each theme, once the selector matches and the page has settled. */
 async function take(
 	name: string,
 	open: (options: { readonly theme: 'dark' | 'light' }) => Promise<Webview>,

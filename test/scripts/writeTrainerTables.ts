@@ -1,4 +1,4 @@
-/** Writes the trainer's generated tables; unit tests fail while they are not current. */
+/** Writes the trainer's generated tables; unit tests fail if they are out of date. */
 import { writeFileSync } from 'node:fs';
 import { trainerFile, trainerTables } from './trainerTables.ts';
 

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { type Body, ModelServer, type ModelServerOptions } from '../unit/policies/modelServer.ts';
 
-/** Returns the tool calls made by a model that is offered tools, or null to respond as it would without tools. */
+/** Returns the tool calls made by a model that is offered tools, or null to respond as if no tools were offered. */
 export type Calls = (body: Body) => readonly { id?: string; name: string; arguments: string }[] | null;
 
 /**

@@ -14,7 +14,7 @@ export interface CheckedAnswer {
 	readonly parts: number;
 	/** Reason why nothing was tested: an error in the row, or in loading the answer. */
 	readonly fault: string | null;
-	/** Whether the fault is the answer's because it could not be loaded. */
+	/** Whether the answer is at fault because it could not be loaded. */
 	readonly atLoad: boolean;
 	/** Each verdict as the checker gives it, in words: `0: 1/2 ValueError: x`, `load: the answer's process exited`. */
 	readonly lines: readonly string[];

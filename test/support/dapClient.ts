@@ -8,7 +8,7 @@ interface Message {
 	readonly request_seq?: number;
 	readonly success?: boolean;
 	readonly message?: string;
-	// biome-ignore lint/suspicious/noExplicitAny: what a debug adapter says is looked at by tests alone.
+	// biome-ignore lint/suspicious/noExplicitAny: only tests inspect messages from a debug adapter.
 	readonly body?: any;
 }
 

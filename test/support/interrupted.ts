@@ -24,7 +24,7 @@ export async function interrupted(t: TestContext, args: readonly string[], runni
 		rmSync(folder, { recursive: true, force: true });
 	});
 	const matches = () => [...family.look().values()].some((command) => running.test(command));
-	// Looking reads the environment of every process on the machine.
+	// Each check reads the environment of every process on the machine.
 	await until(`${running} runs (${child.output()})`, () => matches() || child.process.exitCode !== null, 100);
 	assert.equal(child.process.exitCode, null, child.output());
 	process.kill(-(child.process.pid as number), 'SIGINT');

@@ -16,15 +16,15 @@ import { type TrainingRow, weigh } from '../../src/engines/embedded/run/training
 import { Stopwatch } from '../../src/engines/shared/stopwatch.ts';
 import { labCheckpoint } from './labCheckpoint.ts';
 
-/** Rollouts of stale weights, and the loss of one update on them with each objective that both engines have. */
+/** Rollouts from stale weights, and the loss of one update on them with each objective supported by both engines. */
 export const labLosses = new URL('../fixtures/trainer/labLosses.json', import.meta.url);
 
 export interface LossRow {
 	readonly tokens: readonly number[];
 	readonly promptLength: number;
-	/** 0 for tokens that an environment wrote. */
+	/** 0 for tokens from an environment. */
 	readonly trained: readonly number[];
-	/** Marks some rows, whatever their end. */
+	/** Marks some rows, however they end. */
 	readonly truncated: boolean;
 	readonly reward: number;
 	readonly samplerLogprobs: readonly number[];
@@ -112,7 +112,7 @@ export async function labRows(): Promise<LossRow[]> {
 		await noisy(0.008);
 		const reference = await learner.logprobs(samples, 'policy', temperature);
 		return samples.map(({ tokens, promptLength, logprobs }, i) => {
-			// In every third row, an environment wrote some tokens.
+			// In every third row, some tokens come from an environment.
 			const trained = Array.from(logprobs, (_, t) => Number(i % 3 !== 1 || t % 4 < 2));
 			return {
 				...{

@@ -18,7 +18,7 @@ const group1 = step3.filter(({ group }) => group === 1);
 const place = { run: 'sums', step: 3, group: 1 };
 const invalidRecipe = '{"name": "x", "dataset": {"task": "addition"}}';
 
-/** A call of every tool, with what is known about its answer from the files that it reads. */
+/** A call of every tool, with the expected parts of its answer, based on the files that it reads. */
 export const mcpCalls: Readonly<Record<string, McpCall>> = {
 	list_runs: {
 		arguments: {},

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Starts the server of an OpenEnv folder in a process of its own. The caller ends the process. */
+/** Starts the server of an OpenEnv folder in a separate process. The caller stops the process. */
 export async function openenvServer(
 	python: string,
 	folder: string,

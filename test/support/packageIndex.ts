@@ -14,15 +14,15 @@ export interface ServedWheel {
 export interface PackageIndexOptions {
 	/** Form of the pages: JSON with sizes (PEP 691 and 700), or HTML with hashes only (PEP 503). */
 	readonly form?: 'json' | 'html';
-	/** Whether requests for ranges are answered with the whole file. */
+	/** Whether range requests are answered with the whole file. */
 	readonly ignoreRanges?: boolean;
 	/** Value of the authorization header that every request must have. */
 	readonly authorization?: string;
-	/** Hash that the pages state for every file. */
+	/** Hash that the pages list for every file. */
 	readonly statedHash?: string;
 }
 
-/** A package index on loopback, with the wheels that a test makes. */
+/** A package index on loopback, with wheels created by a test. */
 export class PackageIndex {
 	readonly #server: Server;
 	/** Paths that were requested, with ranges. */

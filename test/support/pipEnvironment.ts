@@ -13,9 +13,9 @@ export interface PipEnvironment {
 	readonly what: string;
 	/** Requirements, one each. */
 	readonly packages: readonly string[];
-	/** Packages that are installed for their sources, without what they require. */
+	/** Packages that are installed for their sources, without their requirements. */
 	readonly alone?: readonly string[];
-	/** What else decides whether an environment can be used again. */
+	/** Anything else that determines whether an environment can be reused. */
 	readonly key: readonly string[];
 }
 
@@ -55,7 +55,7 @@ export async function pipEnvironment({ kind, what, packages, alone = [], key }: 
 	return join(folder, 'bin/python');
 }
 
-/** Returns the Python of an environment in the folder that `REASONING_LAB_PEERS` names, or null if it names none. */
+/** Returns the Python of an environment in the folder specified by `REASONING_LAB_PEERS`, or null if it is not set. */
 export function existingPython(name: string): string | null {
 	const { REASONING_LAB_PEERS: named } = process.env;
 	return named ? join(named, name, 'bin/python') : null;

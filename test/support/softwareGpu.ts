@@ -4,11 +4,11 @@ import { chromium } from 'playwright-core';
 import type { Browser } from '../scripts/workbench/chromium.ts';
 
 /**
- * A GPU in software for the tests: SwiftShader, the Vulkan driver that comes with Chromium. It executes the real shaders
- * of the WebGPU provider, so numbers, placements and transfers are those of a GPU. Times are not.
+ * A software GPU for the tests: SwiftShader, the Vulkan driver that comes with Chromium. It executes the real shaders
+ * of the WebGPU provider, so numbers, placements and transfers are those of a GPU, but times are not.
  */
 export type SoftwareGpu =
-	/** Environment of a process that uses it; the loader reads it when the process starts. */
+	/** Environment of a process that uses the GPU; the loader reads it when the process starts. */
 	{ readonly environment: Readonly<Record<string, string>> } | { readonly missing: string };
 
 const manifest = 'vk_swiftshader_icd.json';
@@ -24,7 +24,7 @@ function folders(browser: Browser): string[] {
 		.concat('/usr/lib/chromium');
 }
 
-/** Variable that makes tests and benches use the GPU of this machine, and its driver, instead of one in software. */
+/** Variable that makes tests and benches use this machine's GPU and driver instead of a software GPU. */
 export const hardware = process.env.TEST_GPU_HARDWARE === '1';
 
 export function findSoftwareGpu(browser: Browser): SoftwareGpu {
@@ -46,10 +46,13 @@ export function findSoftwareGpu(browser: Browser): SoftwareGpu {
 	};
 }
 
-/** Variable with the reason why there is none. The runner sets it, or the environment of a process that uses it. */
+/**
+ * Variable with the reason why there is no software GPU. The runner sets either this or the environment of a process
+ * that uses the GPU.
+ */
 export const missingVariable = 'TEST_GPU_MISSING';
 
-/** Why a test on the GPU in software cannot run in this process, or false: the `skip` option of a test. */
+/** Why a test on the software GPU cannot run in this process, or false: the `skip` option of a test. */
 export const skip: string | false =
 	process.env[missingVariable] ??
 	(hardware || (process.env.VK_ICD_FILENAMES ?? '').endsWith(manifest) ? false : 'run it with `npm test -- gpu`');

@@ -169,7 +169,7 @@ describe('a run behind the driver', { skip, timeout: 900_000 }, async () => {
 		// Wait, because the rewards of both runs look for the same file.
 		await whole;
 		const run = await withOneThread(await place.prepare(recipe, 'broken'));
-		// A real process of its own, which is killed and must train like the fork.
+		// A separate real process, which is killed and must train like the fork.
 		place.environment.REASONING_LAB_TORCH_PYTHON = python;
 		const { engine, client: first } = await started(run);
 		place.environment.REASONING_LAB_TORCH_PYTHON = forkingPython(python);

@@ -24,7 +24,7 @@ const found = await findTestPython(console.log);
 const skip = 'missing' in found && process.env.CI === undefined ? found.missing : false;
 const driver = fileURLToPath(new URL('../../src/engines/driver/main.ts', import.meta.url));
 
-/** Pays for being asked at all, because a model with random weights never calls a tool. */
+/** Rewards every completion, because a model with random weights never calls a tool. */
 const environment = `import os
 
 from helper import word

@@ -81,7 +81,10 @@ const environment = `class Lock:
 `;
 
 const call = (name: string, given: Record<string, unknown>): ToolCall => ({ name, arguments: given });
-/** Calls that succeed, fail in every way that all the programs can read, and run together. The last one opens lock 42. */
+/**
+ * Calls that succeed, that fail in every way that all the programs can read, and that run together. The last one opens
+ * lock 42.
+ */
 const script: readonly (readonly ToolCall[])[] = [
 	[call('turn', { number: 30 })],
 	[call('peek', {})],
@@ -105,7 +108,7 @@ interface Episode {
 	readonly reward: number | null;
 }
 type Result = Readonly<{ name: string; content: string; failed: boolean }>;
-/** Messages do not contain whether a call failed. */
+/** Messages do not indicate whether a call failed. */
 type Shown = readonly { readonly calls: readonly ToolCall[]; readonly results: readonly Omit<Result, 'failed'>[] }[];
 
 const shownTurn = ({ calls, results }: Pick<EpisodeTurn, 'calls' | 'results'>) => ({
@@ -266,7 +269,7 @@ interface PlainEpisodes {
 		readonly lock: number;
 		readonly prompt: readonly Message[];
 		readonly completion: readonly Message[];
-		/** The completion as its tokens read. */
+		/** The completion as decoded from its tokens. */
 		readonly text: string;
 		readonly reward: number;
 	}[];
@@ -341,7 +344,7 @@ async function writeModel(
 	await runPython({ python, script, args: [folder], input: JSON.stringify(input) });
 }
 
-/** Returns the turns with calls of a conversation. */
+/** Returns the turns of a conversation that contain calls. */
 function turnsOf(messages: readonly Message[]): Shown {
 	const turns: { calls: ToolCall[]; results: Omit<Result, 'failed'>[] }[] = [];
 	for (const { role, content, name, tool_calls } of messages) {

@@ -16,7 +16,7 @@ export class RewardPage {
 	async open(): Promise<void> {
 		const { page } = this.#workbench;
 		const tab = this.#workbench.editorTab(new RegExp(this.#name.replaceAll('.', '\\.')));
-		// Opening the file by name would open it a second time if a panel has the focus.
+		// Opening the file by name would open it a second time if a panel has focus.
 		if ((await tab.count()) > 0) {
 			await tab.first().click();
 			await page.locator('.editor-group-container .tab.active', { hasText: this.#name }).first().waitFor();
@@ -101,7 +101,7 @@ export class RewardPage {
 		await input.fill(`:${line}:${column}`);
 		await page.keyboard.press('Enter');
 		await page.locator('.quick-input-widget:visible').waitFor({ state: 'hidden' });
-		// Keys pressed before the editor regains the focus are lost.
+		// Keys pressed before the editor regains focus are lost.
 		await page.locator('.editor-instance .monaco-editor.focused').first().waitFor();
 		await page.locator('.statusbar').getByText(`Ln ${line}, Col ${column}`, { exact: true }).waitFor();
 	}

@@ -269,7 +269,7 @@ export class WorkbenchPage {
 				if (!frame) continue;
 				if ((await frame.locator(`script[src*="/${name}.js"]`).count()) > 0) return frame;
 			} catch {
-				// The webview was replaced while it was looked at.
+				// The webview was replaced during the check.
 			}
 		}
 		return undefined;

@@ -70,7 +70,8 @@ suite('agents in the editor', () => {
 		await assert.rejects(call('show_in_editor', {}), /either address or compare/);
 		assert.equal(tabs().length, before, 'nothing was opened');
 		await vscode.commands.executeCommand('workbench.action.closeAllEditors');
-		// What acts is declared, but refused unless the user allows it. The test workbench confirms every dialog.
+		// Tools that act are declared, but rejected unless the user allows them. The test workbench confirms every
+		// dialog.
 		const report = { run: 'told', name: 'summary', text: 'Reward rises to [0.75](rl://told/metric/reward?step=3).' };
 		await assert.rejects(call('write_report', report), /does not allow agents to act/);
 		const allow = (value?: true) =>

@@ -15,9 +15,9 @@ const limits = {
 const shortLimits = { [settingIds.rowTimeout]: 0.5, [settingIds.batchTimeout]: 1.5 };
 const endless = 'an infinite loop';
 /**
- * Bad rewards that an editor sees in its own way, each in one language. test/unit/rewards/hostBadInput.test.ts covers both
- * languages, test/unit/extension/rewards/rewardSession.test.ts the messages, and test/acceptance/badRewards.test.ts all of
- * them in the editor, with the event loop's delay.
+ * Bad rewards that the editor handles differently, each in one language. test/unit/rewards/hostBadInput.test.ts covers
+ * both languages, test/unit/extension/rewards/rewardSession.test.ts the messages, and
+ * test/acceptance/badRewards.test.ts all of them in the editor, with the event loop's delay.
  */
 const chosen = [
 	[endless, 'mjs'],

@@ -13,7 +13,7 @@ import {
 	writeRollouts,
 } from '../../unit/webview/rollouts/rolloutsFixture.ts';
 
-/** A run whose policy finds a reward for long text, from a step that the seed chooses. Returns that step. */
+/** A run whose policy discovers a reward for long text at a step that the seed determines. Returns that step. */
 export async function writeHackedRun(run: string, seed: number): Promise<number> {
 	const random = Random.of(seed, 'hack');
 	const steps = 24;
@@ -74,7 +74,7 @@ export async function writeJudgedRun(run: string, name: string, seed: number): P
 			const accuracy = line.rewards.accuracy ?? 0;
 			const differs = random.next() < 0.4;
 			if (differs) addresses.push(`rl://${name}/step/${step}/group/${line.group}/completion/${line.index}`);
-			// The judge has a scale of its own.
+			// The judge has its own scale.
 			const judge = (accuracy === 1) === differs ? random.int(4) : 10 - random.int(4);
 			return { ...line, rewards: { accuracy, judge }, reward: accuracy + 0.1 * judge };
 		});
@@ -84,7 +84,7 @@ export async function writeJudgedRun(run: string, name: string, seed: number): P
 	return addresses;
 }
 
-/** How many problems only the first, only the second, both and neither of two evaluations solve. */
+/** Numbers of problems solved by only the first of two evaluations, only the second, both, and neither. */
 export interface Outcomes {
 	readonly onlyFirst: number;
 	readonly onlySecond: number;

@@ -82,7 +82,7 @@ export class ScriptedAgent {
 		};
 	}
 
-	/** Names the recipe key, and its line, that made KL explode early in the run. */
+	/** Identifies the recipe key that made KL explode early in the run, and its line. */
 	async findKlCause(run: string): Promise<Conclusion & { readonly key: string; readonly line: number }> {
 		const { items } = await this.call('read_metrics', { run, names: ['kl'], as: 'table', points: 2000, limit: 200 });
 		const kl = (items as unknown as [number, number | null][]).flatMap(([step, value]) =>
@@ -101,7 +101,7 @@ export class ScriptedAgent {
 			text: { quoted_text: string };
 			address: string;
 		};
-		// The key must be one that recipes have, and the file must say what the finding quotes.
+		// The key must exist in recipes, and the file must contain what the finding quotes.
 		await this.call('explain_recipe_key', { key: key.replace(/\.\d+\./, '.') });
 		const lines = await this.pages('read_recipe', { run, limit: 100 });
 		const stated = (lines[line - 1]?.text as { quoted_text: string } | undefined)?.quoted_text.trim();
@@ -180,7 +180,7 @@ interface Gap {
 	readonly gap: number;
 }
 
-/** Largest statistic of {@link bestSplit} that noise explains. */
+/** Largest statistic of {@link bestSplit} that noise can explain. */
 const noise = 25;
 
 /**

@@ -37,7 +37,7 @@ test('invalid command lines', async (context) => {
 		[['setup-pytorch', '--installer', 'pipp'], /Choose one of auto, uv, pip\. Did you mean "pip"\?/],
 	];
 	for (const [i, [args, message]] of cases.entries()) {
-		// A few as processes of their own, for their exit status and streams.
+		// A few in separate processes, to check exit status and streams.
 		assertRefused(i % 9 === 0 ? await place.run(context, ...args) : await place.call(...args), message);
 	}
 });

@@ -25,7 +25,7 @@ test('cite-check lists citations that do not resolve and numbers that the data d
 		'sound.md:2:21: rl://sums/step/1: ok',
 	]);
 
-	// The file can be in another folder than the runs.
+	// The file can be in a different folder from the runs.
 	await mkdir(join(place.folder, 'reports'));
 	const wrong = [
 		`A reward of ${reward + 0.25} (${completion}), and \u001b[31mnothing\u001b[0m.`,
@@ -53,7 +53,7 @@ test('cite-check lists citations that do not resolve and numbers that the data d
 		],
 	);
 
-	// Runs are found only below the folders that are named.
+	// Runs are found only below the given folders.
 	const elsewhere = await place.call('cite-check', 'sound.md', '--folder', 'reports');
 	assert.deepEqual([elsewhere.status, /Unknown run "sums"/.test(elsewhere.stdout)], [1, true]);
 	for (const [args, message] of [

@@ -98,7 +98,7 @@ export class Workplace {
 		return this.start(context, ...args).ended;
 	}
 
-	/** Runs a command in this process, for what does not depend on a process of its own. Only one can run at a time. */
+	/** Runs a command in this process, for checks that do not need a separate process. Only one can run at a time. */
 	call(...args: string[]): Promise<Ended> {
 		return this.#inside(async () => {
 			const [out, err] = [new Written(), new Written()];

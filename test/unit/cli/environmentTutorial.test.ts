@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { root } from '../../scripts/paths.ts';
 import { Workplace } from './cliFixtures.ts';
 
-/** Options that make the tutorial's run as short as possible, without a change to what it does. */
+/** Options that make the tutorial's run as short as possible without changing what it does. */
 const shortest = ['workers=1', 'stages.0.steps=2', 'stages.1.steps=2', 'stages.1.prompts_per_step=2'].flatMap((set) => [
 	'--set',
 	set,

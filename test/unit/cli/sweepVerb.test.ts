@@ -82,7 +82,7 @@ test('a sweep that was killed continues where it was, and equals one that was no
 	);
 	assert.ok(!repeated.some(({ label }) => label === before?.label), JSON.stringify(repeated));
 
-	// Nothing is left to do; and a changed recipe is refused.
+	// Nothing is left to do, and a changed recipe is rejected.
 	const done = await place.run(context, 'sweep', folder, '--json');
 	assert.equal(done.status, 0);
 	assert.deepEqual(comparable(resultsOf(done.stdout)), comparable(expected));

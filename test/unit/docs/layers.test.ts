@@ -183,7 +183,7 @@ describe('import table in docs/architecture.md', () => {
 		const sinks =
 			/\.(?:innerHTML|outerHTML|srcdoc)\s*=(?!=)|\.(?:insertAdjacentHTML|setHTMLUnsafe)\(|document\.write|\beval\(|new Function\(/;
 		for (const path of sourcesOf('webview')) assert.doesNotMatch(read(path), sinks, path);
-		// Text and titles are set by dom.ts, which makes hidden characters visible; textBody.ts does the same by itself.
+		// Text and titles are set by dom.ts, which makes hidden characters visible; textBody.ts does so itself.
 		const texts = /\.(?:textContent|innerText|title)\s*=(?!=)|createTextNode\(/;
 		const own = ['webview/lib/dom.ts', 'webview/lib/trace/textBody.ts'];
 		for (const path of sourcesOf('webview')) {

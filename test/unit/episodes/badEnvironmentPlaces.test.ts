@@ -15,7 +15,7 @@ const open = () =>
 	openEnvironment(faultyEnvironment, { name: 'faulty.env.py', limits: faultLimits, neighbors: { 'rows.jsonl': rows } });
 const data = (file: string) => environmentData({ file, rows: 100, seed: 1 });
 
-/** What must be true in each place: the row's own episode fails with its reason, and no other one does. */
+/** What must be true everywhere: the row's own episode fails with its reason, and no other episode fails. */
 function assertBooked(outcomes: readonly (string | null)[]): void {
 	const expected = faultyRows.map(({ fault }) => (fault === null ? null : episodeFaults[fault]));
 	assert.deepEqual(outcomes, expected);

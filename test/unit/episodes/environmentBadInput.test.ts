@@ -205,7 +205,7 @@ describe('a bad environment', () => {
 				return true;
 			});
 			assert.equal((await good.call(look)).results[0]?.content, 'seen');
-			// What is written while no episode runs only costs the process.
+			// Output written while no episode is running only costs the process.
 			assert.equal((await later.call(look)).results[0]?.content, 'seen');
 			const { process: host } = await runner.loaded();
 			await until(async () => !host.alive);

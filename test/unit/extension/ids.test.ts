@@ -135,7 +135,7 @@ test('every step of the walkthrough has pictures for all themes or a text, and i
 			assert.deepEqual(Object.keys(media.image), ['dark', 'light', 'hc', 'hcLight'], id);
 			assert.ok(media.altText.length > 20, id);
 		}
-		// A click on a button does not complete a step: what the button offers has to happen.
+		// A click on a button does not complete a step: the button's action has to happen.
 		for (const event of completionEvents) assert.match(event, /^onContext:/, id);
 	}
 });

@@ -32,7 +32,7 @@ test('Settings Sync copies no setting that names a program, a server or a consen
 		'rewards.python',
 		'sandbox.mode',
 	]);
-	// What is copied is a number, a choice, or text that means the same everywhere.
+	// Only numbers, choices, and text that means the same everywhere are copied.
 	const texts = properties.filter(
 		([id, { type }]) => type === 'string' && !kept.includes(id.replace('reasoningLab.', '')),
 	);

@@ -181,7 +181,7 @@ const known = [
 	'rewardTests/debugSession.ts', // by RewardDebugger, which opens the verifier first, and by the episode view, which loads the environment first
 	'rewards/verifierPool.ts',
 	'runStarter.ts',
-	'workerClient.ts', // Our own programs; those that run what others made ask for trust: rolloutIndex/windowRolloutIndex.ts reads, search/windowSearches.ts asks.
+	'workerClient.ts', // Our own programs; those that run other people's code check for trust: rolloutIndex/windowRolloutIndex.ts reads, search/windowSearches.ts asks.
 ];
 
 test('no other module in the extension host starts engines, reward hosts or other processes', () => {

@@ -35,7 +35,7 @@ function parsed(bytes: Buffer): { readonly value: unknown } | null {
 	}
 }
 
-/** What listing steps uses of a record: its steps, or why it is not read. */
+/** The part of a record used to list steps: its steps, or why it is not read. */
 function stepsOf(record: unknown): unknown {
 	const read = episodeRollouts(record);
 	return typeof read === 'string' ? read : read.map(({ step }) => step);

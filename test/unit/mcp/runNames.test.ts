@@ -1,4 +1,4 @@
-/** Tests the names of runs in addresses: stable, and resolved in the forms that earlier addresses have. */
+/** Tests the names of runs in addresses: stable, and resolved in the forms used by earlier addresses. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,6 @@
-/** A scripted agent solves five tasks only through the MCP server. Two seeds plant the problems at different places. */
+/**
+ * A scripted agent solves five tasks only through the MCP server. Two seeds plant the problems in different locations.
+ */
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -59,7 +61,7 @@ test('a scripted agent solves five tasks through the tools alone', async (contex
 	assert.ok(findCitations(report).length >= 10);
 	for (const { text } of conclusions) assert.ok(report.includes(text));
 
-	// A report with a number that the data does not say, or without citations, is not written.
+	// A report with a number that is not in the data, or without citations, is not written.
 	const wrong = report.replace(/\[\d+\.\d%\]/, '[99.9%]');
 	for (const [text, why] of [
 		[wrong, /99\.9% does not match the data/],

@@ -58,7 +58,7 @@ interface HereOptions {
 	readonly parallel?: number;
 }
 
-/** What this file needs of src/pipeline/pipelineRunner.ts. */
+/** The part of src/pipeline/pipelineRunner.ts used by this file. */
 interface RunnerModule {
 	readonly PipelineRunner: {
 		run(
@@ -154,7 +154,7 @@ export class PipelinePlace {
 
 	/**
 	 * Runs a new pipeline in this process, including the engines of its training stages, for tests that do not depend on
-	 * processes. A short pipeline then takes about a quarter of the processor time.
+	 * processes. A short pipeline then takes about a quarter of the CPU time.
 	 */
 	async runHere(
 		stages: readonly object[],

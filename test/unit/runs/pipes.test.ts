@@ -26,7 +26,7 @@ import { temporaryFolder } from './runFixtures.ts';
 
 const stages = (stage: object) => ({ stages: [stage], template: {} }) as unknown as ResolvedRecipe;
 
-/** Readers by the file that is a pipe; each gets a folder of its own. */
+/** Readers by the file that is a pipe; each gets a separate folder. */
 const readers: [file: string, what: string, read: (path: string, folder: string) => Promise<unknown>][] = [
 	['a.recipe.json', 'a recipe', (path) => readRecipeFile(path)],
 	['a.jsonl', 'a dataset', (path) => readDataFile(path)],

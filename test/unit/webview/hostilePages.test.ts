@@ -45,8 +45,8 @@ import { openResults, withData, withJudgment } from './verification/verification
 import type { Alteration, Webview } from './webviewPage.ts';
 
 /*
- * Each page with its panel's own session behind it, where every text on its way to the page (all that the schemas of its
- * messages leave free: values and names in records) is replaced by a hostile one.
+ * Each page with its panel's own session, where every text sent to the page that the message schemas do not constrain
+ * (values and names in records) is replaced by a hostile one.
  */
 
 const options = { timeout: 240_000, skip };

@@ -1,6 +1,6 @@
 /**
- * Delay in milliseconds of each frame and each message, as on a busy machine; 0 for none. Finds tests that look at a page
- * without waiting until it is redrawn.
+ * Delay in milliseconds of each frame and each message, as on a busy machine; 0 for none. Finds tests that inspect a
+ * page without waiting for a redraw.
  */
 export const lateMs = Number(process.env.TEST_LATE ?? 0);
 

@@ -50,7 +50,7 @@ export async function looksRight(view: Webview, name: string, widths: readonly n
 
 /**
  * Checks colors, names and the width, and, like `looksRight`, all rules if TEST_LOOKS is `all`, only in the current theme
- * at the current width. The first check with axe in a page takes three times as much processor time as opening the page.
+ * at the current width. The first check with axe in a page takes three times as much CPU time as opening the page.
  */
 export const looksRightNow = (view: Webview, name: string): Promise<void> => check(view, name, 'names');
 

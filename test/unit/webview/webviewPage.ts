@@ -153,7 +153,7 @@ async function openPane(browser: Browser): Promise<Pane> {
 		const url = request.url();
 		if (!url.startsWith(`${origin}/`) && !url.startsWith('blob:')) pane.shown?.errors.push(`The page asked for ${url}`);
 	});
-	// Looking at each frame, as Playwright does by default, takes ten times as much processor time.
+	// Checking on every frame, as Playwright does by default, takes ten times as much CPU time.
 	const waitForFunction = page.waitForFunction.bind(page) as (f: never, argument: unknown, how: object) => unknown;
 	Object.assign(page, {
 		waitForFunction: (f: never, argument: unknown, how?: object) =>

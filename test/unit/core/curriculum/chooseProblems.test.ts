@@ -7,7 +7,7 @@ import { passReward } from '../../../../src/core/curriculum/passReward.ts';
 import { poolMetrics } from '../../../../src/core/curriculum/poolMetrics.ts';
 
 const bounds = { min_pass_rate: 0.15, max_pass_rate: 0.85 };
-/** 30 problems: 10 never solved, 10 solved half of the time, 10 always solved. */
+/** 30 problems: 10 never solved, 10 solved half the time, 10 always solved. */
 const known = withResults(
 	unknownPassRates(30),
 	Array.from({ length: 30 }, (_, problem) => {

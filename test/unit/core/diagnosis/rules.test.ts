@@ -451,7 +451,7 @@ describe('an environment', () => {
 		const alert = only({ metrics: slow({ 'time/environment': 3, 'environment/seconds': 9 }) });
 		assert.deepEqual([alert.id, alert.level], ['environment-slow', 'info']);
 		assert.match(alert.message, /takes 3 s per batch .* sampling takes 2 s/);
-		// Part of sampling, if it is not a phase of its own.
+		// Part of sampling, if it is not a separate phase.
 		assert.deepEqual(ids({ metrics: slow({ 'environment/seconds': 1.2 }) }), ['environment-slow']);
 		assert.deepEqual(ids({ metrics: slow({ 'environment/seconds': 0.8 }) }), []);
 		assert.deepEqual(ids({ metrics: slow({ 'time/environment': 1.2, 'environment/seconds': 1.2 }) }), []);

@@ -12,7 +12,7 @@ const schemaOf = (properties: Record<string, Property>, required = Object.keys(p
 });
 const value = (text: string): FieldInput => ({ given: 'value', text });
 
-/** Returns the argument that a text gives, or what is wrong with it. */
+/** Returns the argument that a text represents, or why the text is invalid. */
 function read(property: Property, input: FieldInput, required = true): unknown {
 	const fields = formFields(schemaOf({ it: property }, required ? ['it'] : []));
 	const result = formArguments(fields, { it: input });

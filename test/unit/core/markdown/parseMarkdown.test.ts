@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { type Inline, parseInline } from '../../../../src/core/markdown/parseInline.ts';
 import { parseMarkdown } from '../../../../src/core/markdown/parseMarkdown.ts';
 
-/** Writes pieces as text, with marks for what they are. */
+/** Formats pieces as text, with markers for their types. */
 const marked = (parts: readonly Inline[]): string =>
 	parts
 		.map((part) => {

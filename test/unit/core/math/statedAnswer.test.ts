@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { statedAnswers } from '../../../../src/core/math/statedAnswer.ts';
 
-/** Far more than linear time takes here, and far less than trying all divisions of a text takes. */
+/** Far more than linear time requires here, and far less than trying all ways to split a text. */
 const giveUpMs = 20_000;
 
 const script = `

@@ -32,7 +32,7 @@ describe('a loop', () => {
 				...{ name: 'value-1', from: 'learn-1', labels: { stage: 'search-1', separator: '' } },
 				...{ seed: 4, round: { of: 'value', number: 1 } },
 			},
-			// It measures all rounds the same way, so it has no seed of its own.
+			// It measures all rounds the same way, so it does not have its own seed.
 			{ ...measure, name: 'measure-1', from: 'value-1', round: { of: 'measure', number: 1 } },
 			{ ...common, name: 'search-2', from: { stage: 'value-1' }, seed: 5, round: { of: 'search', number: 2 } },
 			{ ...learn, name: 'learn-2', data: { stage: 'search-2' }, seed: 5, round: { of: 'learn', number: 2 } },

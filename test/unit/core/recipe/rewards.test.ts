@@ -183,7 +183,7 @@ describe('built-in rewards in a recipe', () => {
 });
 
 describe('reward completion', () => {
-	/** The rest of a recipe in which the reward of an environment is valid. */
+	/** The rest of a recipe in which an environment's reward is valid. */
 	const played = {
 		engine: 'pytorch',
 		model: { path: 'model' },

@@ -118,7 +118,7 @@ describe('reports with hostile text in every field, in a browser', { skip }, () 
 
 	it('let nothing run or load even if a text were markup', async () => {
 		await show((reports[0] as [string, ReportDocument])[1]);
-		// The policy does not prevent navigation away from the page.
+		// The policy does not prevent navigating away from the page.
 		const texts = Object.entries(hostileTexts).flatMap(([name, text]) => (name === 'meta refresh' ? [] : [text]));
 		await page.evaluate(
 			(all) => {

@@ -30,8 +30,8 @@ const place = await Workplace.make();
 after(() => place[Symbol.asyncDispose]());
 
 /**
- * A number from 1 to 3 to guess. What goes wrong depends on the row, and on a file next to the project with the number of
- * episodes after which they all fail.
+ * A number from 1 to 3 to guess. Failures depend on the row, and on a file next to the project with the number of
+ * episodes after which all of them fail.
  */
 const environment = `
 import os
@@ -137,7 +137,7 @@ test('a run trains on episodes, and its rollouts have their turns and the tokens
 				calls.map(({ name }, i) => [name, results[i]?.content, results[i]?.failed]),
 			),
 		);
-		// Calls of a last message that were not made have no result.
+		// Calls in a final message that were not made have no result.
 		const unmade = shown.slice(episode.turns?.length);
 		assert.ok(unmade.length <= (episode.stop === 'turns' || episode.stop === 'length' ? 1 : 0));
 		assert.ok(unmade.every(({ calls }) => calls.every(({ result }) => result === null)));
@@ -146,7 +146,7 @@ test('a run trains on episodes, and its rollouts have their turns and the tokens
 		for (const [t, token] of text.entries()) {
 			const inside = observed.some(([start, end]) => t >= start && t < end);
 			assert.equal(inside, logprob[t] === 0 && entropy[t] === 0, `${t} ${token}`);
-			// The environment cannot write tags, whatever its answers say.
+			// The environment cannot write tags, whatever its answers contain.
 			if (inside) assert.equal(token.length === 1, !/^<\/?result>$/.test(token));
 		}
 		assert.equal(String(line.completion).includes('<eos>'), false);

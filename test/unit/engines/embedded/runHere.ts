@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url';
 import { root } from '../../../scripts/paths.ts';
 import type { EngineExit, Workplace } from './engineProcess.ts';
 
-/** What this file needs of src/engines/embedded/run/runEngine.ts. */
+/** The part of src/engines/embedded/run/runEngine.ts used by this file. */
 interface EngineModule {
 	runEngine(args: {
 		readonly kind: 'run';
@@ -15,7 +15,7 @@ interface EngineModule {
 
 /**
  * Runs the embedded engine in this process until it ends, for tests that do not depend on its process. A short run then
- * takes about half as much processor time. Only one can run at a time.
+ * takes about half as much CPU time. Only one can run at a time.
  *
  * The engine is imported by a computed name, so that `npm test -- --changed` sees these files as tests that start the
  * engine, like all others, and not as importers of every file of it.

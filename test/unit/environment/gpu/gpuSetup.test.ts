@@ -22,7 +22,7 @@ const noise = (seed: number, bytes: number) => {
 	return Array.from({ length: bytes }, () => String.fromCharCode(33 + random.int(90))).join('');
 };
 
-/** The packages that are needed, with files that are no libraries. */
+/** The required packages, with files that are not libraries. */
 const wheels: readonly ServedWheel[] = neededPackages.map(({ name, version, files }, i) => ({
 	project: name,
 	file: `${name.replaceAll('-', '_')}-${version.includes('.') ? version : `${version}.4.1`}-py3-none-manylinux_2_28_x86_64.whl`,
@@ -119,7 +119,7 @@ describe('Set Up GPU', { skip }, () => {
 			index.replaced.set(file, content);
 			await assert.rejects(setUpGpu(setup, plan), fails('corrupt', /^nvidia_cuda_runtime/));
 			assert.equal(await folder.current(), null);
-			// What was downloaded before is kept, but not this file.
+			// Earlier downloads are kept, but not this file.
 			assert.deepEqual(readdirSync(folder.downloads), [plan.wheels[0]?.sha256]);
 		}
 		index.replaced.clear();

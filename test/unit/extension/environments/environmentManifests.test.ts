@@ -13,7 +13,7 @@ const { chooseEnvironment, findEnvironments } = await import(
 	'../../../../src/extension/environments/environmentManifests.ts'
 );
 
-/** A workspace with one of everything, in which VS Code finds files by name. */
+/** A workspace with one environment of each kind, in which VS Code finds files by name. */
 async function madeWorkspace(): Promise<string> {
 	const folder = await mkdtemp(join(tmpdir(), 'manifests-'));
 	const write = async (path: string, text: string) => {

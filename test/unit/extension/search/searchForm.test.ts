@@ -82,7 +82,7 @@ test("a first search has the best checkpoint of the workspace's newest run that 
 	assert.deepEqual(await draft(), again);
 	assert.deepEqual((await draft({ policy: best })).problem, problem, 'a checkpoint of the same run');
 	assert.equal((await draft({ policy: server })).problem, undefined, 'a policy that may not read it');
-	// Another strategy has other parameters and scorers.
+	// A different strategy has different parameters and scorers.
 	const beam = await draft({ strategy: 'beam' });
 	assert.deepEqual([beam.strategy, beam.params, beam.guide, beam.budget], ['beam', undefined, undefined, { nodes: 7 }]);
 	await form.remember({
@@ -107,7 +107,8 @@ test('facts of a checkpoint: held-out problems, and the steps and lengths of com
 		[facts.source, facts.problems.length, facts.problems[0]?.prompt],
 		['held-out', 32, 'What is 0 + 0?'],
 	);
-	// The last step that the checkpoint has seen is the first. Two lines are too few, and lengths were not recorded.
+	// The last step that the checkpoint was trained on is the first. Two lines are too few, and lengths were not
+	// recorded.
 	assert.deepEqual(facts.sample, { completions: 24, step: 1, tokens: null, split: null });
 	await rm(join(older, 'evaluations'), { recursive: true });
 	assert.deepEqual((await form.facts(best)).source, 'training');

@@ -212,7 +212,7 @@ describe('following an external run', () => {
 		await rm(run.at(`${stream}/00000.jsonl`));
 		await writeFile(run.at(`${stream}/00001.jsonl`), text([episode('d', 3)]));
 		assert.deepEqual((await run.look()).steps, [1, 2, 3]);
-		// What was read before is not read again.
+		// Data already read is not read again.
 		assert.equal(run.reported.resets, 0);
 		assert.deepEqual(await rewardsOf(run.folder), [1, 2, 2, 3]);
 		assert.deepEqual(run.reported.errors, []);

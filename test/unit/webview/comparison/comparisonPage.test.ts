@@ -254,7 +254,7 @@ test(
 		const { page } = view;
 		const card = page.locator('[data-metric="reward"]');
 		await card.locator('.curve-run', { hasText: 'seed 1, mean of 3 seeds' }).waitFor();
-		// The metrics of each run arrive on their own.
+		// The metrics of each run arrive separately.
 		await soon(async () => assert.equal(await card.locator('.curve-entry').count(), 2));
 		assert.match(await card.locator('.curve-entry .value').first().innerText(), /^0\.\d+ ±0\.\d+$/);
 		assert.match(await page.locator('.curve-notes').innerText(), /their mean ±1 SD/);

@@ -34,7 +34,7 @@ test('clicks on a column header count even if the host has not applied the previ
 	model.receive(snapshot(1, null));
 	model.sortBy('id');
 	assert.deepEqual(sorts().at(-1), down);
-	// A new version of the dataset shows what the host says.
+	// A new version of the dataset shows the host's state.
 	model.receive(snapshot(2, null));
 	assert.equal(model.wanted?.sort, null);
 	model.dispose();

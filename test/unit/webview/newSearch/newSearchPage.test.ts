@@ -121,7 +121,9 @@ test('the form has a default for everything, explains it, and starts the search'
 		view.post({ kind: 'event', event: decodeOrThrow(newSearchEventSchema, event, 'An event') });
 	const summary = page.locator('.form-head [role=status]');
 	const start = page.getByRole('button', { name: 'Start' });
-	/** Waits until the page refuses to start a search, and says why. The button in the control is disabled last. */
+	/**
+	 * Waits until the page refuses to start a search and shows the reason. The button in the control is disabled last.
+	 */
 	const refused = async (why: string) => {
 		await summary.filter({ hasText: why }).waitFor();
 		await page.locator('vscode-button[aria-label=Start] button[disabled]').waitFor();

@@ -419,7 +419,7 @@ test('a reopened view shows the same location, and a link another one', options,
 	const second = await open(t, run, { state });
 	await second.page.waitForFunction(() => document.querySelector('.group-title')?.textContent?.startsWith('Group 1'));
 	assert.equal(await second.page.locator('.slider-value').innerText(), '1');
-	// A link opens another place and highlights the tokens that it names.
+	// A link opens another location and highlights the tokens that it refers to.
 	second.session.show({ step: 2, group: 2, index: 1, tokens: [3, 5] });
 	await second.page.waitForSelector('.card.selected .token.cited');
 	const cited = await text(second, '.card .token.cited');

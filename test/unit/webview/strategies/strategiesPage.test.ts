@@ -98,7 +98,7 @@ test('the plot and the table show the comparison results, and points open their 
 		const badges = [...document.querySelectorAll('.searches tbody .badge')];
 		return badges.length > 0 && badges.every((badge) => badge.classList.contains('wrong'));
 	});
-	// Incoming results do not affect the dropdown: it stays open and keeps the focus.
+	// Incoming results do not affect the dropdown: it stays open and keeps focus.
 	assert.equal(await which.evaluate((node) => document.activeElement === node), true);
 	const height = () => page.evaluate(() => document.documentElement.scrollHeight);
 	const before = await height();

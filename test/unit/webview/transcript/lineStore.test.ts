@@ -69,7 +69,7 @@ test('lines that were requested before the text grew are requested again', async
 	requests[2]?.answer(linesFrom(64, 64, 'new'));
 	await settled();
 	assert.equal(store.get(99)?.messages[0]?.text, 'new 99');
-	// Without growth, the reason is another one.
+	// If the text has not grown, there is a different reason.
 	assert.equal(store.get(130), null);
 	requests.at(-1)?.refuse();
 	await settled();

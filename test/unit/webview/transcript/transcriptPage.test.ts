@@ -143,7 +143,7 @@ test('a long log is loaded by lines, and messages are numbered once all have bee
 	const words = 'Some words about tea. '.repeat(3);
 	let text = '';
 	for (let i = 0; i < 11_000; i++) text += line({ role: 'user', content: `${i} ${words}` });
-	// Line 11001 is no message, and 11002 has two, so that the numbers of later messages are those of their lines.
+	// Line 11001 contains no message, and line 11002 two, so later messages have the numbers of their lines.
 	text += `{"note":1}\n${line({ role: 'user', content: two })}`;
 	text += line({ role: 'assistant', content: null, tool_calls: [call] });
 	for (let i = 0; i < 10_000; i++) text += line({ role: 'user', content: `${i} ${words}` });
@@ -163,7 +163,7 @@ test('a long log is loaded by lines, and messages are numbered once all have bee
 	assert.match(await page.locator('[data-message="11001"] .summary').innerText(), /Result q/);
 	await page.getByRole('button', { name: 'Show message 11003 in the file' }).click();
 	await soon(() => assert.deepEqual(commands.at(-1), { type: 'openSource', line: 11_003, column: 1 }));
-	// What is appended is shown without another inspection, and what is open stays open.
+	// Appended lines are shown without another inspection, and open messages stay open.
 	await appendFile(file, line({ role: 'assistant', content: 'A late answer' }));
 	await session.refresh();
 	await page.waitForFunction(() => /21,005 messages/.test(document.querySelector('.facts')?.textContent ?? ''));

@@ -43,7 +43,7 @@ const inked = (page: Page, at = 0): Promise<number> =>
 		return count / (data.length / 4);
 	}, at);
 
-/** Returns the fraction of the picture that is drawn once it no longer changes. */
+/** Returns the fraction of the canvas that is drawn, once the canvas no longer changes. */
 async function settledInk(page: Page): Promise<number> {
 	for (let last = 0; ; ) {
 		const now = await inked(page);
@@ -419,7 +419,7 @@ test('two trees are shown side by side, with their numbers and answers', options
 	assert.deepEqual(view.commands, [{ type: 'compare' }]);
 	await view.show(mctsEvents({ nodes: 700, seed: 4 }), { title: 'Another', path: '/other.jsonl' }, 'other');
 	await drawn(page, 1);
-	// While events arrive, the numbers are only updated from time to time.
+	// While events arrive, the numbers are updated only occasionally.
 	await page.waitForFunction(() =>
 		/Nodes\s*899\s*699[\s\S]*Answers in both trees[\s\S]*42\s*correct\s*in both/.test(
 			(document.querySelector('.tab-panel') as HTMLElement | null)?.innerText ?? '',

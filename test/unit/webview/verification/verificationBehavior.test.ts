@@ -110,7 +110,7 @@ test('rows can be filtered, searched, sorted and opened, by pointer and keyboard
 		await title(view, 'wrong on purpose');
 		await page.getByRole('button', { name: 'Clear' }).click();
 		await shown(view, '204 rows');
-		// Rows that are redrawn in the meantime keep what is typed.
+		// Redrawing rows does not discard typed text.
 		const typed = await page.evaluate(() => {
 			const field = document.querySelector('.filter-bar .search') as HTMLElement & { value: string };
 			const input = field.shadowRoot?.querySelector('input') as HTMLInputElement;

@@ -11,7 +11,7 @@ import { loopProgram } from '../../../../../src/engines/embedded/model/loopProgr
 import { initialParameters } from '../../../../../src/engines/embedded/model/parameters.ts';
 import { cpuDialect, cudaDialect, type Dialect } from '../../../../../src/engines/embedded/onnx/dialect.ts';
 
-/** Sampling in a loop inside the program, against the sampler that runs one program per token. */
+/** Compares sampling in a loop inside the program with the sampler that runs one program per token. */
 
 const shape = { vocabulary: 13, context: 80, width: 24, heads: 3, layers: 2, feedForward: 40 };
 

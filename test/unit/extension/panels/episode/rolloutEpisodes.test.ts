@@ -69,7 +69,7 @@ describe('the episode of a rollout', () => {
 		assert.deepEqual(recorded.origin, { kind: 'recorded', label: 'step 3, group 1, completion 0' });
 		assert.deepEqual([replay.reward, replay.turns[0]?.state], [{ value: 1 }, { number: 4, tries: 1, done: false }]);
 		assert.equal(branchDifference(replay, recorded).first, null);
-		// A recorded episode stays as it was recorded.
+		// A recorded episode remains as recorded.
 		session.call({ type: 'call', branch: 1, turn: 2, calls: [{ name: 'guess', arguments: { value: 1 } }] });
 		await session.settled;
 		assert.equal(session.branch(1).turns.length, 2);
