@@ -66,13 +66,13 @@ export const checkpointStateSchema = v.looseObject({
 	/** Entropy bonus of the stage, and the entropy that it was last adapted to. */
 	entropyBonus: v.optional(v.object({ coefficient: v.number(), entropy: v.nullable(v.number()) })),
 	/**
-	 * Curriculum of the stage: number of problems read before those that it chooses from, and decayed counts of correct and
-	 * incorrect completions of each.
+	 * Curriculum of the stage: number of problems read before its pool, and decayed counts of correct and incorrect
+	 * completions for each problem in the pool.
 	 */
 	curriculum: v.optional(v.object({ first: whole, successes: v.array(passCount), failures: v.array(passCount) })),
 	/**
-	 * Generation batches that were being sampled, or waited to be trained on, in order: number of updates before the
-	 * weights that sample the batch, step of its first update, and temperature.
+	 * Generation batches that were being sampled or waiting to be trained on, in order: version (number of updates) of
+	 * the weights that sample the batch, step of its first update, and temperature.
 	 */
 	ahead: v.optional(v.array(v.object({ version: whole, firstStep: whole, temperature: v.number() }))),
 	shape: modelShapeSchema,

@@ -81,7 +81,7 @@ export const dashboardRunSchema = v.object({
 	/** Notes on data that the format does not record and on what is inferred instead. */
 	notes: v.optional(v.array(text)),
 	device: text,
-	/** Which devices were tried and not used, and what was measured. */
+	/** Devices that were tried but not used, and the measured times. */
 	deviceNotes: v.optional(v.array(text)),
 	attempt: v.number(),
 	stage: v.nullable(text),
@@ -146,7 +146,7 @@ export const dashboardAlertsSchema = v.object({
 	phase: v.picklist(['off', 'reading', 'ready']),
 	/** Alerts, most likely cause first. */
 	alerts: v.pipe(v.array(dashboardAlertSchema), v.maxLength(1000)),
-	/** One sentence about the ongoing alerts, or about why there are none; null if not known yet. */
+	/** One sentence about the ongoing alerts, or about why there are none; null if not yet known. */
 	summary: v.nullable(
 		v.object({ kind: v.picklist(['alerts', 'clear', 'short']), text: v.pipe(v.string(), v.maxLength(1000)) }),
 	),

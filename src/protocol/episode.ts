@@ -4,7 +4,7 @@ import * as v from 'valibot';
  * Reasons why an episode failed. A failed tool call does not fail the episode; the model sees its error as the result.
  * - `threw`: reset or get_reward raised an exception; `invalid`: they, or a tool, returned something unusable
  * - `size`: an observation exceeded the limit
- * - `timeout`, `memory`, `processes`: user code exceeded a limit; `exited`: it exited its process
+ * - `timeout`, `memory`, `processes`: user code exceeded a limit; `exited`: it terminated its process
  * - `load`: the file could not be loaded again
  * - `server`: the environment's server is unavailable or rejected the episode
  * - `changed`: after the process was replaced, the same actions produced different observations

@@ -91,7 +91,7 @@ export const episodeBranchSchema = v.object({
 	/** Reward after the last turn. null if not requested. If its value is null, the reward does not apply. */
 	reward: v.nullable(v.object({ value: v.nullable(v.number()) })),
 	error: v.exactOptional(episodeErrorSchema),
-	/** What the user should know about this episode, such as why it differs from the one that it repeats. */
+	/** Note for the user about this episode, such as why it differs from the one that it repeats. */
 	note: v.exactOptional(v.string()),
 });
 export type EpisodeBranch = v.InferOutput<typeof episodeBranchSchema>;

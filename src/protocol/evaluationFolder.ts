@@ -95,7 +95,7 @@ export const contaminationFileSchema = v.looseObject({
 			rows: whole,
 			/** Number of rows that overlap with a question. */
 			overlapping: whole,
-			/** First overlap: its 1-based line, and the sequence of words that both have in common. */
+			/** First overlap: its 1-based line, and the sequence of words shared by both. */
 			first: v.nullable(v.object({ line: whole, words: v.string() })),
 		}),
 	),

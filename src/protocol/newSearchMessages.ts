@@ -4,11 +4,11 @@ import { scorerSpecSchema, searchEnvironmentSchema } from './searchSpec.ts';
 import { searchBudgetSchema } from './treeLog.ts';
 
 /*
- * Messages between the *New Search* panel and its webview, in the envelope of webviewMessages.ts. The page holds the
+ * Messages between the *New Search* panel and its webview, in the envelope of webviewMessages.ts. The page stores the
  * user's input; the panel provides the choices and starts the search.
  */
 
-/** Maximum number of UTF-16 code units of a problem. */
+/** Maximum length of a problem, in UTF-16 code units. */
 export const longestProblem = 200_000;
 const line = v.pipe(v.string(), v.maxLength(400));
 const settings = v.record(v.string(), v.unknown());
@@ -37,7 +37,7 @@ export const searchDraftSchema = v.object({
 	concurrency: v.optional(v.number()),
 	seed: v.optional(v.number()),
 	tags: v.optional(v.unknown()),
-	/** Environment in which episodes are played; null for none. Omitted: the one that the policy was trained in. */
+	/** Environment in which episodes are played; null for none. If omitted, the one that the policy was trained in. */
 	environment: v.optional(v.nullable(searchEnvironmentSchema)),
 	tools: v.optional(v.array(v.unknown())),
 });
@@ -91,7 +91,7 @@ export const policyFactsSchema = v.object({
 			step: v.number(),
 			/** Mean number of tokens; null if not recorded. */
 			tokens: v.nullable(v.number()),
-			/** Rule by which these completions have several steps; null if none was found. */
+			/** Rule that splits these completions into several steps; null if none was found. */
 			split: v.nullable(v.object({ split: line, steps: v.number() })),
 		}),
 	),
@@ -104,9 +104,9 @@ export const newSearchEventSchema = v.object({
 	forbidden: v.nullable(line),
 	policies: v.array(offeredPolicySchema),
 	scorers: v.array(offeredScorerSchema),
-	/** Environments of the workspace. */
+	/** Environments in the workspace. */
 	environments: v.array(offeredEnvironmentSchema),
-	/** Budget of the settings. */
+	/** Budget from the settings. */
 	budget: searchBudgetSchema,
 	/** Initial draft; null if the page keeps its own. */
 	draft: v.nullable(searchDraftSchema),

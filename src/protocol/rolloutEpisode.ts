@@ -3,9 +3,9 @@ import { decode } from './decode.ts';
 import { episodeErrorSchema, toolCallSchema } from './episode.ts';
 
 /**
- * `extra.episode` of a rollout in an environment. Every engine writes this shape; every part can be missing in runs of
- * older versions. Tokens that came from the environment are in `extra.observed`, as ranges of completion tokens
- * (start, end, end exclusive).
+ * `extra.episode` of a rollout in an environment. Every engine uses this format; any part can be missing in runs of
+ * older versions. Tokens that came from the environment are in `extra.observed`, as ranges of completion tokens (start,
+ * end, end exclusive).
  */
 export const rolloutEpisodeSchema = v.looseObject({
 	/** Number of tool calls, and how many of them resulted in an error. */

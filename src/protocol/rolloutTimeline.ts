@@ -9,8 +9,8 @@ export const timelineKinds = ['generation', 'tool', 'waiting', 'scoring', 'other
 export type TimelineKind = (typeof timelineKinds)[number];
 
 /**
- * `extra.timeline` of a rollout whose trainer records times: its activities by start. They can overlap and be nested, and
- * the times between them are unknown.
+ * `extra.timeline` of a rollout whose trainer records times: its activities, sorted by start. They can overlap or be
+ * nested, and nothing is known about the time between them.
  */
 export const rolloutTimelineSchema = v.array(
 	v.looseObject({

@@ -14,7 +14,7 @@ const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 /** Steps that have rollouts, ascending, with one entry per step in each column. */
 export const stepColumnsSchema = v.object({
 	step: v.array(v.number()),
-	/** Index into `stages`, or -1 if the metrics name no stage. */
+	/** Index into `stages`, or -1 if the metrics do not specify a stage. */
 	stage: v.array(v.number()),
 	stages: v.array(v.string()),
 	/** Mean total reward per step from the metrics, or null if they do not include it. */
@@ -280,7 +280,7 @@ export const rolloutsRequests = {
 	copy: { params: v.object({ split, ...rollout, part: v.picklist(copyParts) }), result: done },
 	/** Opens an untitled document beside the panel. */
 	openText: { params: v.object({ split, ...rollout }), result: done },
-	/** Opens a search for the rollout's problem, preconfigured with what the run knows about it. */
+	/** Opens a search for the rollout's problem, preconfigured with the run's information about it. */
 	searchProblem: { params: v.object({ split, ...rollout }), result: done },
 	/** Opens the rollout's messages in the transcript inspector. */
 	openTranscript: { params: v.object({ split, ...rollout }), result: done },

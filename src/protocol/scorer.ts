@@ -47,7 +47,7 @@ export interface ScoreRow {
  *   limit
  * - `invalid`: it returned something that is not a valid reward (text, a bool, NaN, infinity, a list of the wrong
  *   length)
- * - `processes`: it exceeded its process limit; `exited`: it exited its process
+ * - `processes`: it exceeded its process limit; `exited`: it terminated its process
  * - `load`: the file could not be loaded
  */
 export const scoreErrorKinds = ['threw', 'timeout', 'memory', 'processes', 'invalid', 'exited', 'load'] as const;

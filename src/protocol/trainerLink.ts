@@ -267,7 +267,7 @@ export const trainerLinkMethods = {
 			parameters: whole,
 			trained: whole,
 			context: whole,
-			/** Total steps over all stages, if the trainer knows better than the recipe. */
+			/** Total steps over all stages, if the trainer's count is more accurate than the recipe's. */
 			totalSteps: v.optional(whole),
 		}),
 		result: orders,
@@ -376,8 +376,8 @@ export const trainerLinkMethods = {
 		params: v.object({
 			answers: v.array(orderAnswerSchema),
 			/**
-			 * Whether the trainer cannot continue although all state is as it was at the last gate. The driver can request a
-			 * checkpoint of that step before the `fault`, and ends the exchange with `stop`.
+			 * Set if the trainer cannot continue, although all state is unchanged since the last gate. The driver can
+			 * request a checkpoint of that step before the `fault`, and ends the exchange with `stop`.
 			 */
 			failing: v.optional(v.boolean()),
 		}),

@@ -4,8 +4,8 @@ import { rolloutSplits } from './rolloutSplit.ts';
 /*
  * Messages between a transcript panel and its webview, in the envelope of webviewMessages.ts. The panel only sends the
  * text, in chunks that the webview requests; the webview parses and checks it, so that the extension host never spends
- * time on it. Of a long chat log with one message per line, the webview requests only the lines that it shows, and a
- * thread of the panel checks all of them. `ready` is always answered with a complete `snapshot`, and so is every change
+ * time on it. For a long chat log with one message per line, the webview requests only the lines that it shows, and a
+ * thread of the panel checks all lines. `ready` is always answered with a complete `snapshot`, and so is every change
  * to the text.
  */
 
@@ -78,9 +78,9 @@ const answerReferences = v.object({
 	dangling: v.array(v.number()),
 });
 
-/** What a thread of the panel found in a long chat log. Lists contain what the page shows of them. */
+/** Inspection of a long chat log by a thread of the panel. Lists contain only the items that the page shows. */
 export const longInspectionSchema = v.object({
-	/** Number of nonblank lines that were read. An incomplete last line is not one of them. */
+	/** Number of nonblank lines that were read. Excludes an incomplete last line. */
 	lines: count,
 	messages: count,
 	/**
@@ -94,13 +94,13 @@ export const longInspectionSchema = v.object({
 	/** Context at the first model calls, and number of model calls that report tokens. */
 	points: v.array(v.object({ message: count, prompt: v.number(), completion: v.number(), added: v.number() })),
 	pointCount: count,
-	/** Whether the messages were checked. Otherwise, there are no findings and references. */
+	/** Whether the messages were checked. If not, there are no findings or references. */
 	checked: v.boolean(),
 	findings: v.array(shownFinding),
-	/** Number of findings, including those that are not in the list. */
+	/** Number of findings by severity, including those not in the list. */
 	counts: v.object({ error: count, warning: count, info: count }),
 	references: v.array(answerReferences),
-	/** Lines that could not be read; the place is null if it is not known. */
+	/** Lines that could not be read; the place is null if unknown. */
 	faults: v.array(v.object({ place: v.nullable(v.object({ line: count, column: count })), message: text })),
 	moreFaults: count,
 });
@@ -118,7 +118,7 @@ export const transcriptEventSchema = v.variant('type', [
 		size: count,
 		/** Number of nonblank lines if the text is read by lines; otherwise null. */
 		lines: v.nullable(count),
-		/** Whether the text only grew since the last version. */
+		/** Whether text has only been appended since the last version. */
 		grown: v.boolean(),
 		/** Why no text is available. */
 		failure: v.nullable(v.object({ message: v.string(), action: v.nullable(v.string()) })),
@@ -160,15 +160,15 @@ export const transcriptRequests = {
 		/** `next` is the offset of the next chunk, or null at the end of the text. */
 		result: v.object({ text: v.string(), next: v.nullable(count) }),
 	},
-	/** Returns nonblank lines, at least one and fewer than requested if they are long. Fails with `mismatch`, too. */
+	/** Returns nonblank lines: at least one, and fewer than requested if they are long. Also fails with `mismatch`. */
 	loadLines: {
 		params: v.object({ version: count, from: count, count: v.pipe(count, v.minValue(1), v.maxValue(1000)) }),
 		result: v.object({
-			/** Null if a line is too long. */
+			/** null for a line that is too long. */
 			lines: v.array(v.nullable(v.string())),
 			/** 1-based numbers of the lines in the file. */
 			numbers: v.array(count),
-			/** Whether the last one is not ended by a newline. */
+			/** Whether the last line does not end with a newline. */
 			open: v.boolean(),
 		}),
 	},

@@ -41,7 +41,7 @@ export type NodeRole = (typeof nodeRoles)[number];
  * - `exhausted`: nothing left to expand; `no-improvement`: no further improvement
  * - `nodes`, `tokens`, `simulations`, `seconds`, `cost`: the budget with that name was used up
  * - `stopped`: stopped by the user; `policy`: permanent policy failure; `scorer`: permanent scorer failure
- * - `environment`: the environment of an episode is gone, or repeated calls give other results
+ * - `environment`: the environment of an episode is no longer available, or repeated calls give different results
  */
 export const stopReasons = [
 	'complete',

@@ -34,8 +34,8 @@ export const webviewShownSchema = v.object({ kind: v.literal('shown'), shown: v.
 export type WebviewShown = v.InferOutput<typeof webviewShownSchema>;
 
 /**
- * Makes the page keep its saved state, or replace its saved state with the kept one. It answers a replacement with
- * {@link webviewReplacedSchema}, after which the panel loads it again.
+ * Makes the page keep a copy of its saved state, or restore that copy. The page confirms a restore with {@link
+ * webviewReplacedSchema}, after which the panel reloads the page.
  */
 export const webviewStateSchema = v.object({ kind: v.literal('state'), action: v.picklist(['keep', 'replace']) });
 export type WebviewStateChange = v.InferOutput<typeof webviewStateSchema>;

@@ -139,7 +139,7 @@ const form =
 const isRelative = (path: string) =>
 	path !== '' && !/[\\\0]/.test(path) && !path.split('/').some((part) => part === '' || part === '.' || part === '..');
 
-/** Path and query of an address. Every method throws for a part that is malformed. */
+/** Path and query of an address. Every method throws if a part is malformed. */
 class AddressReader {
 	/** Names in the path, without their values: `step/group`. */
 	readonly kinds: string;

@@ -23,7 +23,7 @@ function distance(rate: number, settings: CurriculumSettings): number {
 }
 
 /**
- * Returns the indexes of the problems to sample, each at most once. Draws a pass rate for every problem from its
+ * Returns the indices of the problems to sample, each at most once. Draws a pass rate for every problem from its
  * current distribution, and selects the problems whose rates are nearest to the target (MoPPS, 2507.04632, algorithm 1)
  * or within the range (the authors' "threshold"). Ties are broken at random. Because rates are drawn at random, a
  * problem with few results is still sampled occasionally even if it was never solved.

@@ -3,9 +3,9 @@ type Row = Readonly<Record<string, unknown>>;
 const isObject = (value: unknown): value is Row => typeof value === 'object' && value !== null;
 
 /**
- * Returns the value of a column in a row: the field with that exact name, or else the value at its dot-separated path
- * through objects and lists ("reward_model.ground_truth", "messages.0.content"). Returns undefined if neither exists.
- * The trainer follows the same rule (presets.py).
+ * Returns the value of a column in a row: the field with that exact name; otherwise, the value at its dot-separated
+ * path through objects and lists ("reward_model.ground_truth", "messages.0.content"). Returns undefined if neither
+ * exists. The trainer follows the same rule (presets.py).
  */
 export function columnCell(row: Row, column: string): unknown {
 	if (Object.hasOwn(row, column)) return row[column];

@@ -22,7 +22,7 @@ export interface RowFault {
 	/** Error message without the location, such as "is not JSON". */
 	readonly message: string;
 	readonly action: string;
-	/** Role of the column that is missing, if one is. */
+	/** Role of the missing column, if any. */
 	readonly missing?: string;
 }
 

@@ -14,7 +14,7 @@ function files(dataset: ResolvedDataset): string[] {
 }
 
 /**
- * Returns whether only the Python trainer can read the dataset (in recipes for the pytorch engine), so that its
+ * Returns whether only the Python trainer can read the dataset (in recipes for the pytorch engine), in which case its
  * problems are not known in advance.
  */
 export function isReadByTrainer(dataset: ResolvedDataset): boolean {

@@ -169,7 +169,7 @@ export const thresholds = {
 		'A clearly visible rise: half the reward spread within a batch.',
 	),
 	hackingEvaluations: threshold(3, 'evaluations', 'Two measurements without a rise can be due to chance.'),
-	hackingBatches: threshold(50, 'batches', 'Held-out accuracy lags slightly behind what has been learned.'),
+	hackingBatches: threshold(50, 'batches', 'Held-out accuracy lags slightly behind training.'),
 
 	loopShare: threshold(
 		0.5,

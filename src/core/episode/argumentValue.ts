@@ -3,8 +3,8 @@ import { parseBoundedJson } from '../../base/boundedJson.ts';
 type Schema = Readonly<Record<string, unknown>>;
 
 /**
- * Converts text to a value according to its JSON schema: a number where numbers are allowed, and so on. Text
- * that does not fit the schema stays text, and the tool decides what to do with it, as in TRL.
+ * Converts text to a value according to its JSON schema: a number where numbers are allowed, and so on. Text that does
+ * not fit the schema is kept as text, and the tool decides how to handle it, as in TRL.
  * @param schema undefined if the argument is unknown
  */
 export function argumentValue(text: string, schema: Schema | undefined): unknown {

@@ -71,7 +71,7 @@ function idle({ policies, environment }: EnvironmentVerification): TestOutcome {
 	if (needed === null || earned === null) {
 		return {
 			outcome: 'skipped',
-			message: 'Cannot compare the rewards of solutions and idle episodes, because there are none.',
+			message: 'There are no rewards to compare between solutions and idle episodes.',
 		};
 	}
 	if (earned < needed - sameReward) return passed;

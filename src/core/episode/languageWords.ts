@@ -23,7 +23,7 @@ export const languageWords: Readonly<Record<EnvironmentLanguage, LanguageWords>>
 		describeTool: 'Write a docstring with an "Args:" section that describes every argument.',
 		typeArguments: 'Annotate every argument with a type.',
 		addTool: 'Add a typed method with a docstring; it becomes a tool.',
-		raise: 'Raise an exception in tools once the task is over, and set the attribute done.',
+		raise: 'Raise an exception in tools once the task is over, and set the done attribute.',
 		seed: 'Derive all randomness from the row, for example with random.Random(seed) and a "seed" column.',
 		ownState: 'Store state in attributes of self, and create lists and dictionaries in reset, not in the class.',
 	},
@@ -35,7 +35,7 @@ export const languageWords: Readonly<Record<EnvironmentLanguage, LanguageWords>>
 		describeTool: 'Write a JSDoc comment with a @param tag for every argument.',
 		typeArguments: 'Give every argument a type that JSON can represent.',
 		addTool: 'Add a typed method with a JSDoc comment; it becomes a tool.',
-		raise: 'Throw an error in tools once the task is over, and set the property done.',
+		raise: 'Throw an error in tools once the task is over, and set the done property.',
 		seed: 'Derive all randomness from the row, for example with a random number generator seeded from a "seed" column.',
 		ownState:
 			'Store state in properties of this, and create lists and objects in reset, not in the class or the module.',

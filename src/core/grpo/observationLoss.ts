@@ -9,9 +9,10 @@ const countObserved = (rows: readonly ObservedRow[]): number =>
 	rows.reduce((sum, { observed }) => sum + Array.from(observed).reduce((a, b) => a + b, 0), 0);
 
 /**
- * ECHO's loss on observations: coefficient times the mean, over all tokens of an update that an environment wrote, of
- * -logprob under the policy. It teaches the policy to predict the effects of its actions, even from episodes without a reward. Shrivastava et al. 2026, "Terminal Agents Learn World Models for Free" (arXiv:2605.24517), equation of L_ECHO;
- * averaged over tokens, which is the default of the authors' `compute_world_model_loss`.
+ * ECHO's loss on observations: the coefficient times the mean of -logprob under the policy, over all tokens of an
+ * update that were written by an environment. It teaches the policy to predict the effects of its actions, even from
+ * episodes without a reward. Shrivastava et al. 2026, "Terminal Agents Learn World Models for Free" (arXiv:2605.24517),
+ * equation of L_ECHO; averaged over tokens, which is the default of the authors' `compute_world_model_loss`.
  * @returns for each row, the weight of -logprob of each token
  */
 export function observationWeights(rows: readonly ObservedRow[], coefficient: number): Float32Array[] {

@@ -95,7 +95,7 @@ function compareReadings(
 		if (expected.some((one) => agrees(one, answers) || agrees(one, readingsForGold(one, reading)))) {
 			return verdict(1, `${shownAnswer(reading)} is ${shownAnswer(goldText)}.`);
 		}
-		// This reading was parsed, so it is what the text states; other readings would be different answers.
+		// This reading was parsed, so it is the stated answer; other readings would be different answers.
 		if (answers.some(({ kind }) => kind !== 'words'))
 			return verdict(0, `${shownAnswer(reading)} is not ${shownAnswer(goldText)}.`);
 	}

@@ -1,7 +1,7 @@
 /**
  * Real functions on binary fixed-point numbers: a bigint `v` represents `v / 2^bits`. 256 fractional bits are 77
- * decimal digits, which keeps different closed forms of an answer apart: `e^{\pi\sqrt{163}}` differs from its nearest
- * integer in the 31st digit. The cost of every function is bounded.
+ * decimal digits, enough to distinguish different closed forms of an answer: `e^{\pi\sqrt{163}}` differs from its
+ * nearest integer in the 31st digit. The cost of every function is bounded.
  */
 export const bits = 256n;
 export const unit = 1n << bits;

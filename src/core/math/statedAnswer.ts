@@ -75,7 +75,7 @@ const hedge = /\b(?:or|either|maybe|perhaps|possibly|could|might|alternatively|u
 /** Assumptions and instructions to a grader, which are not answers. */
 const supposed = /^(?:so |now |then )?(?:let|suppose|assume|consider)\b|\bgraders?\b/i;
 
-/** Long runs of whitespace, which mean the same as short ones but make patterns try every way to split them. */
+/** Long runs of whitespace, which are equivalent to short ones but make patterns try every way to split them. */
 const longBlank = /\s{9,}/g;
 
 /** Shortens long runs of whitespace, which never occur in answers. */

@@ -128,8 +128,8 @@ export interface ReadShape {
 }
 
 /**
- * Returns the shape described by a Hugging Face config.json. `what` names the file in errors. Uses the text part of
- * multimodal models. Throws `invalid` if sizes are missing.
+ * Returns the shape described by a Hugging Face config.json. `what` is the name of the file in error messages. Uses the
+ * text part of multimodal models. Throws `invalid` if sizes are missing.
  */
 export function shapeOfConfig(value: unknown, what: string): ReadShape {
 	if (typeof value !== 'object' || value === null || Array.isArray(value)) {

@@ -6,7 +6,7 @@ export interface ParameterCounts {
 	readonly embedding: number;
 	/** Number of parameters in the output matrix, or 0 if it is not separate. */
 	readonly output: number;
-	/** Matrices in all blocks, which are the ones that get adapters or are quantized. */
+	/** Matrices in all blocks. Only these get adapters or are quantized. */
 	readonly matrices: number;
 	/** Norms and biases. */
 	readonly vectors: number;

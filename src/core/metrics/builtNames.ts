@@ -70,7 +70,7 @@ function evaluationPart(name: string, part: string): Described {
 			unit: 'share',
 			over: 'held-out problems',
 			explanation: `Fraction of problems with at least one correct answer in ${passes[1]} samples.`,
-			healthy: 'above the accuracy; the gap shows what training can still gain',
+			healthy: 'above the accuracy; the gap shows how much training can still gain',
 			falls: 'The policy finds fewer of the solutions it used to find: its outputs have become less diverse.',
 		};
 	}
@@ -81,7 +81,7 @@ function evaluationPart(name: string, part: string): Described {
 			unit: 'number',
 			explanation: 'Mean reward for sampled answers to held-out problems.',
 			healthy: 'rises with the training reward',
-			falls: 'While the training reward rises: what the policy learns does not generalize.',
+			falls: "While the training reward rises: the policy's progress does not generalize.",
 		};
 	}
 	const title = evaluations[name] ?? `${name} ${part}`;

@@ -20,7 +20,7 @@ export interface KnownName {
 	readonly canonical: string;
 }
 
-/** Maximum number of names to remember. It exceeds what any trainer writes, but a file can contain any number. */
+/** Maximum number of names to remember. No trainer writes more, but a file can contain any number. */
 const largestMemory = 20_000;
 
 class Lookup {

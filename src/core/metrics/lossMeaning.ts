@@ -56,7 +56,7 @@ export function lossMeaning({ stage, lossType, beta, updatesPerBatch }: MetricCo
 	}
 }
 
-/** Describes what advantages are divided by. */
+/** Describes the divisor of advantages. */
 export function deviationMeaning({ advantages }: MetricContext): string {
 	switch (advantages) {
 		case 'maxrl':

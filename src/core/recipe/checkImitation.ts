@@ -4,7 +4,7 @@ import { filledStage } from './filledStage.ts';
 import type { Report } from './pathFault.ts';
 
 /**
- * Checks the data that imitation stages learn from, as far as the recipe specifies it.
+ * Checks the data that imitation stages learn from, to the extent that the recipe specifies it.
  * @param task task of the dataset, or null for rows from a file
  */
 export function checkImitation({ stages, dataset }: Recipe, task: Task | null, report: Report): void {

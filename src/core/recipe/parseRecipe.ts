@@ -171,7 +171,9 @@ function lineStarts(text: string): number[] {
 	return starts;
 }
 
-/** Like {@link parseRecipe}, but throws `invalid` for the first error. `what` names the file. */
+/**
+ * Like {@link parseRecipe}, but throws `invalid` for the first error. `what` is the name of the file in the message.
+ */
 export function recipeOrThrow(text: string, what: string): Omit<Extract<ParsedRecipe, { readonly ok: true }>, 'ok'> {
 	const parsed = parseRecipe(text);
 	if (parsed.ok) return parsed;

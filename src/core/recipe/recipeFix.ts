@@ -38,8 +38,8 @@ interface Node {
 }
 
 /**
- * Returns the fix for a value of the wrong type that can be converted: a number or boolean in quotes, a string without,
- * an entry that should be a list, or a misspelled choice. Returns null if no conversion satisfies the schema.
+ * Returns the fix for a value of the wrong type that can be converted: a number or boolean in quotes, a string without
+ * quotes, an entry that should be a list, or a misspelled choice. Returns null if no conversion satisfies the schema.
  */
 export function convertFix(schema: v.GenericSchema, value: unknown, path: Path): RecipeFix | null {
 	for (const candidate of candidates(schema as unknown as Node, value)) {

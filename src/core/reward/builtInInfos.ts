@@ -208,7 +208,7 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 		formula: '-mean(H_t), the entropy in nats of the distribution from which token t was sampled',
 		source: 'RENT (Prabhudesai et al. 2025)',
 		range: '0 or less',
-		nullRule: 'the entropies are not known, for example when a recorded rollout is scored again',
+		nullRule: 'the entropies are unknown, for example when a recorded rollout is scored again',
 		file: 'core/reward/certaintyReward.ts',
 	},
 	{
@@ -218,7 +218,7 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 		formula: 'mean(KL(U || p_t)) = mean(-mean_v(log p_t(v)) - log V), in nats, for V tokens in the vocabulary',
 		source: 'Intuitor (Zhao et al. 2025), equation 2',
 		range: '0 or more',
-		nullRule: 'the distributions are not known, for example when a recorded rollout is scored again',
+		nullRule: 'the distributions are unknown, for example when a recorded rollout is scored again',
 		file: 'core/reward/selfCertaintyReward.ts',
 	},
 	{

@@ -1,6 +1,6 @@
 /**
- * The reward from the environment in which the completion was an episode. Only the process that ran the episode knows
- * it, so it is null anywhere else, for example when a recorded rollout is scored again.
+ * The reward from the environment that the completion's episode ran in. It is known only to the process that ran the
+ * episode, so it is null everywhere else, for example when a recorded rollout is scored again.
  */
 export function environmentReward(): null {
 	return null;

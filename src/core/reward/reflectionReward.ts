@@ -23,7 +23,8 @@ export function reflectionReward(sample: RewardSample, options: Options, tags: T
 		times.set(phrase, before + 1);
 		if (before < options.perPhrase) marks++;
 	}
-	// Treat thinking shorter than 1000 characters as 1000 characters long, or a single word would give a high density.
+	// Treat thinking shorter than 1000 characters as 1000 characters long. Otherwise, a single word would give a high
+	// density.
 	const amount = options.mode === 'count' ? marks : marks / Math.max(1, thinking.length / 1000);
 	return Math.min(options.cap, amount) / options.cap;
 }

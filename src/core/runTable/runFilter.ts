@@ -13,8 +13,8 @@ const comparison = /^([^\s<>=!:]+)(<=|>=|!=|<|>|=|:)(.*)$/;
 
 /**
  * Parses a filter. All words must occur in a run's name, project, status, tags or folder. `column<value` (and `<=`,
- * `>`, `>=`, `=`, `!=`, `:` for "contains") compares a column, named by its path or the end of it: `beta>0.01`,
- * `accuracy>=0.8`, `tags:good`. Quotes keep spaces: `name:"first try"`.
+ * `>`, `>=`, `=`, `!=`, `:` for "contains") compares a column, identified by its path or the end of its path:
+ * `beta>0.01`, `accuracy>=0.8`, `tags:good`. Quotes keep spaces: `name:"first try"`.
  */
 export function parseRunFilter(text: string, columns: Iterable<RunColumn>): RunFilter {
 	const tests: Test[] = [];

@@ -2,7 +2,7 @@ import type { RunTableRow } from '../../protocol/runTableMessages.ts';
 import type { RunColumn } from './runColumns.ts';
 
 /**
- * How runs are grouped: `recipe`: all values of the recipe except the seed are equal, so the runs in a group differ
+ * How runs are grouped. `recipe`: all values of the recipe except the seed are equal, so the runs in a group differ
  * only by chance.
  */
 export const runGroupings = ['none', 'project', 'recipe', 'tags', 'status'] as const;

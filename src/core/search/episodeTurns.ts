@@ -7,8 +7,8 @@ type ToolEvent = Omit<Extract<TreeEventInput, { t: 'tool' }>, 'at'>;
 type ReadToolEvent = Extract<TreeEvent, { t: 'tool' }>;
 
 /**
- * Returns the path to a node as turns of an episode: one turn per node. A turn without calls that is not the last one is
- * the start of the next turn, because it was truncated by a budget.
+ * Returns the path to a node as turns of an episode: one turn per node. A turn without calls that is not the last one
+ * was truncated by a budget, so it is the start of the next turn.
  */
 export function turnsOf(tree: SearchTree, node: number): SearchTurn[] {
 	const turns: SearchTurn[] = [];

@@ -204,7 +204,7 @@ export class Generator {
 			used.nodes = whole.length;
 			for (const { tokens } of whole) this.#sizes(job).add(tokens);
 			if (whole.some((one) => isCut(one, reserved))) {
-				// Returns unused tokens to the budget, because other requests may need them, then shares what remains.
+				// Returns unused tokens to the budget, because other requests may need them, then shares the remainder.
 				meter.settle(reserved, used);
 				held = false;
 				const further = await Promise.all(whole.map((one, i) => this.#further(job, one, reserved, ordinal + i)));

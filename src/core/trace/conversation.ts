@@ -192,7 +192,7 @@ function withRecorded(
 	return { message: turn?.message ?? null, calls: answered, reward: finite(reward), seconds: finite(seconds) };
 }
 
-/** Returns the turns of a rollout, whichever trainer wrote it: from its messages, its text, and its episode. */
+/** Returns the turns of a rollout from any trainer: from its messages, its text, and its episode. */
 export function turnsOfRollout(line: Conversing): ConversationTurn[] {
 	const messages = completionMessages(line);
 	const episode = rolloutEpisode(line.extra);

@@ -19,7 +19,7 @@ export interface MessageLine {
  * Reads a line of a chat log with one message per line. A line can contain several messages, because formats record the
  * results of several calls together.
  * @param line 1-based line number in the file
- * @param ended whether the line ends with a newline; one that does not can be incomplete
+ * @param ended whether the line ends with a newline; if not, it can be incomplete
  */
 export function readMessageLine(text: string, line: number, ended = true): MessageLine {
 	let value: unknown;
@@ -39,14 +39,14 @@ const [space, tab, carriageReturn] = [0x20, 0x09, 0x0d];
 /** Maximum length in bytes of a blank line. Longer lines of whitespace are reported as unreadable. */
 export const longestBlank = 64;
 
-/** Returns whether a line is blank, so that it is not counted. */
+/** Returns whether a line is blank and therefore not counted. */
 export function isBlankLine(bytes: Uint8Array): boolean {
 	return (
 		bytes.length <= longestBlank && bytes.every((byte) => byte === space || byte === tab || byte === carriageReturn)
 	);
 }
 
-/** Returns whether a line is a message by itself. */
+/** Returns whether a line is a message on its own. */
 export function isMessageLine(text: string): boolean {
 	try {
 		return isMessage(parseBoundedJson(text));

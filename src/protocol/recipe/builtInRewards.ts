@@ -384,12 +384,12 @@ const schemas = [
 	),
 	reward(
 		'certainty',
-		'Minus the mean entropy of the tokens of the completion. Uses no labels, and requires the embedded engine.',
+		"Negative mean entropy of the completion's tokens. Uses no labels, and requires the embedded engine.",
 		{},
 	),
 	reward(
 		'self-certainty',
-		'Mean KL divergence from the uniform distribution to that of each token of the completion. Uses no labels, and requires the embedded engine.',
+		'Mean KL divergence from the uniform distribution to the distribution of each completion token. Uses no labels, and requires the embedded engine.',
 		{},
 	),
 	reward('environment', "The reward that the recipe's environment returns for the episode.", {}),

@@ -18,17 +18,17 @@ export const curriculumKeys = {
 		described(
 			group({
 				problems: bareKey(
-					count('Number of problems to choose from: the next ones in the data.', 1, maxCurriculumProblems),
+					count('Number of problems to choose from, taken from the data in order.', 1, maxCurriculumProblems),
 					{ or: `all rows, at most ${maxCurriculumProblems}; 1024 for generators` },
 				),
 				sampling: key(
 					choice(
 						curriculumRules,
-						'"target": problems with a pass rate near `target`. "range": any whose pass rate is within the range. "uniform": all, as a control; pass rates are only recorded.',
+						'"target": problems with a pass rate near `target`. "range": any problem with a pass rate within the range. "uniform": all problems, as a control; pass rates are only recorded.',
 					),
 					'target',
 				),
-				target: bareKey(real('target: pass rate to look for.', 0, 1), {
+				target: bareKey(real('target: desired pass rate.', 0, 1), {
 					or: '`0.5`',
 					lacking: {
 						embedded: {

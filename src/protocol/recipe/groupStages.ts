@@ -27,7 +27,7 @@ export type LossType = (typeof lossTypes)[number];
 /** Loss types that compare the ratio of every token or completion with clip bounds. */
 const clippingTypes: readonly unknown[] = ['grpo', 'bnpo', 'dr_grpo', 'dapo', 'luspo'] satisfies LossType[];
 
-/** What advantages are divided by: a standard deviation of rewards, or nothing. */
+/** Divisor of advantages: a standard deviation of rewards, or none. */
 export const rewardScales = ['group', 'batch', 'none'] as const;
 export type ScaleRewards = (typeof rewardScales)[number];
 
@@ -105,7 +105,7 @@ const ratioKeys = {
 			lacking: {
 				embedded: {
 					when: (value, { loss_type }) => value !== 'token' && ownLevel.includes(loss_type),
-					say: '"vespo" and "gmpo" have their own ratios per completion, and "dppo_tv" and "dppo_kl" ratios per token. Remove "importance_sampling_level".',
+					say: '"vespo" and "gmpo" use their own ratios per completion, and "dppo_tv" and "dppo_kl" use ratios per token. Remove "importance_sampling_level".',
 				},
 				pytorch: {
 					when: (value, { loss_type }) =>
@@ -209,7 +209,7 @@ const tokenKeys = {
 	}),
 	kl_cov_ratio: bareKey(
 		real(
-			'KL-Cov: fraction of tokens, those with the highest covariance of advantage and log-probability, that get a penalty for diverging from the old policy. Replaces clipping.',
+			'KL-Cov: fraction of tokens to penalize for diverging from the old policy, by highest covariance of advantage and log-probability. Replaces clipping.',
 			0,
 			1,
 		),
@@ -283,11 +283,11 @@ const advantageKeys = {
 	advantage_estimator: bareKey(
 		choice(
 			advantageEstimators,
-			'"grpo": differences from the group mean. "maxrl": divided by the group mean, so that rarely solved problems count more. "pass_at_k": for the best of `pass_k` completions.',
+			'"grpo": differences from the group mean. "maxrl": the same, divided by the group mean, so that rarely solved problems count more. "pass_at_k": computed for the best of `pass_k` completions.',
 		),
 		{ or: '`"grpo"`', alsoCalled: ['adv_estimator'] },
 	),
-	pass_k: bareKey(count('pass_at_k: number of completions of which only the best counts.', 1, 1024), {
+	pass_k: bareKey(count('pass_at_k: number of completions per set, of which only the best counts.', 1, 1024), {
 		or: '`4`',
 		lacking: invalidWhen(
 			(value, { advantage_estimator, num_generations = 8 }) =>

@@ -125,7 +125,7 @@ export const distillStageSchema = stageOf(
 		teacher: key(
 			described(
 				group({
-					path: place('file', text('Checkpoint folder from the embedded engine; pytorch: or a model folder.')),
+					path: place('file', text('Checkpoint folder from the embedded engine; with pytorch, also a model folder.')),
 				}),
 				'Model with the same vocabulary whose probabilities are imitated.',
 			),
@@ -135,7 +135,7 @@ export const distillStageSchema = stageOf(
 				lacking: {
 					pytorch: {
 						when: (_, { on_policy, data }) => on_policy !== true || data !== undefined,
-						say: 'TRL compares probabilities on samples of the student. Add "on_policy": true and remove "data", or set "engine": "embedded".',
+						say: 'TRL compares probabilities on samples from the student. Add "on_policy": true and remove "data", or set "engine": "embedded".',
 					},
 				},
 			},

@@ -33,7 +33,7 @@ export const dpoStageSchema = stageOf('dpo', 'Direct preference optimization on 
 	loss_type: bareKey(
 		choice(
 			preferenceLosses,
-			'"sigmoid" is DPO. "simpo" and "orpo" have no reference, and "kto" takes the two completions of a pair separately.',
+			'"sigmoid" is DPO. "simpo" and "orpo" have no reference, and "kto" treats the two completions of a pair separately.',
 		),
 		{
 			or: '`"sigmoid"`',

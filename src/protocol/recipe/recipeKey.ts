@@ -45,8 +45,8 @@ export interface KeyFacts {
 
 export interface DefaultFacts<D> extends KeyFacts {
 	/**
-	 * Value used when the key is omitted: a constant, `null` (none, or decided during the run), the value of another key,
-	 * or a function of the context and the preceding keys in the same object.
+	 * Value used when the key is omitted: a constant, `null` (none, or determined during the run), the value of another
+	 * key, or a function of the context and the preceding keys in the same object.
 	 */
 	readonly default: D;
 	/** Description of the default, if its value is not self-explanatory. */

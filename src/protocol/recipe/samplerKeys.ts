@@ -26,7 +26,7 @@ const perCompletionModes: readonly unknown[] = ['sequence_truncate', 'sequence_m
 export const samplerKeys = {
 	max_staleness: bareKey(
 		count(
-			'Sample while training: maximum number of updates between the weights that sampled a batch and its first update. 0 alternates between sampling and training.',
+			'Sample while training: maximum number of updates between the weights that sampled a batch and the first update on it. 0 alternates between sampling and training.',
 			0,
 			1024,
 		),
@@ -40,14 +40,14 @@ export const samplerKeys = {
 				},
 				pytorch: {
 					when: (value) => value !== 0,
-					say: 'TRL samples beside training only with a vLLM server, in a trainer that this engine does not run. Remove "max_staleness", or set "engine": "embedded".',
+					say: 'TRL samples while training only with a vLLM server, in a trainer that this engine does not run. Remove "max_staleness", or set "engine": "embedded".',
 				},
 			},
 		},
 	),
 	vllm_importance_sampling_correction: bareKey(
 		flag(
-			'Multiply the loss by the ratio of the policy to the one that sampled: stale weights, or vLLM. The embedded engine does so without vLLM.',
+			'Multiply the loss by the probability ratio of the policy to the sampling policy, because stale weights or vLLM make them differ. The embedded engine does this without vLLM.',
 		),
 		{ or: '`true` with `max_staleness` above 0 or with vLLM' },
 	),
@@ -64,7 +64,7 @@ export const samplerKeys = {
 						correctionOff(stage) ||
 						(stage.loss_type === 'vespo' && perCompletionModes.includes(value)) ||
 						(stage.loss_type === 'gmpo' && !perCompletionModes.includes(value)),
-					say: 'Requires "vllm_importance_sampling_correction": true; "vespo" uses ratios per token, and "gmpo" ratios per completion. Remove or change it.',
+					say: 'Requires "vllm_importance_sampling_correction": true; "vespo" uses ratios per token, and "gmpo" uses ratios per completion. Remove or change it.',
 				},
 				pytorch: correctedInBoth.pytorch as Lack,
 			},

@@ -91,7 +91,7 @@ export const raySchema = group({
 	verl: key(
 		described(
 			v.record(v.string(), v.unknown()),
-			"payload verl: additional configuration keys, as verl's dotted names.",
+			"payload verl: additional configuration keys, with verl's dotted names.",
 		),
 		{},
 	),

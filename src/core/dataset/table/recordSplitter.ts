@@ -113,8 +113,8 @@ export class SeparatedSplits implements RecordSplitter {
 }
 
 /**
- * Splits a JSON document into rows: the elements of a top-level list, or else the elements of the first list of objects
- * in a top-level object (`{"data": [{...}, ...]}`), or else the document itself as the only row.
+ * Splits a JSON document into rows: the elements of a top-level list; otherwise, the elements of the first list of
+ * objects in a top-level object (`{"data": [{...}, ...]}`); otherwise, the document itself as the only row.
  */
 export class JsonSplits implements RecordSplitter {
 	/** Nesting depth of the rows, or null if not yet known. */

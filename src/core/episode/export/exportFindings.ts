@@ -1,6 +1,6 @@
 import type { EnvironmentTarget, ExportedEnvironment, ExportFinding } from './environmentExport.ts';
 
-/** Returns what will not work, or works differently, in the target. */
+/** Returns features that will not work, or will work differently, in the target. */
 export function exportFindings(target: EnvironmentTarget, exported: ExportedEnvironment): ExportFinding[] {
 	return [...commonFindings(exported), ...targetFindings[target](exported)];
 }

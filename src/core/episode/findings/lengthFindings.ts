@@ -32,7 +32,7 @@ export const lengthFindings: FindingRule = (evidence) => {
 		findings.push({
 			kind: 'endless',
 			level: 'information',
-			message: `Episodes never end: the random policy was still playing after ${turnLimit} turns in every episode. Only the token budget and max_tool_calling_iterations limit it.`,
+			message: `Episodes never end: the random policy was still playing after ${turnLimit} turns in every episode. Only the token budget and max_tool_calling_iterations limit them.`,
 			action: words.raise,
 			line: environment.location.line,
 		});

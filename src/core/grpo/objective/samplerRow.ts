@@ -8,7 +8,7 @@ import {
 	samplerRatios,
 } from './samplerCorrection.ts';
 
-/** Returns the data about a completion that an objective with a correction needs. */
+/** Returns the sampler data that an objective with a correction needs for a completion. */
 export function samplerRow(
 	row: CorrectedRow,
 	{

@@ -63,6 +63,6 @@ export const environmentMetrics: Readonly<Record<string, MetricEntry>> = {
 		explanation:
 			'Episodes that failed, for any reason. They have no reward and are excluded from their groups. A tool call that fails does not fail its episode.',
 		healthy: '0',
-		rises: 'The environment file raises exceptions, exceeds its limits, or exits its process.',
+		rises: 'The environment file raises exceptions, exceeds its limits, or terminates its process.',
 	},
 };

@@ -109,7 +109,7 @@ const asMessages = (text: RecordedText, role: string): readonly ScoredMessage[] 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
 	typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Returns the messages of a scored row; a text is a message of the user or the policy. */
+/** Returns the messages of a scored row; plain text counts as a message from the user or the policy. */
 export function conversation(prompt: RecordedText, completion: RecordedText): NonNullable<ScoreRow['messages']> {
 	return { prompt: asMessages(prompt, 'user'), completion: asMessages(completion, 'assistant') };
 }

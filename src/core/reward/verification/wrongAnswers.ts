@@ -151,7 +151,7 @@ function differs(form: AnswerForm, gold: string, answer: string): boolean {
 	return form.form === 'text' && form.plain && other.form === 'text' && other.plain && bare(gold) !== bare(answer);
 }
 
-/** Non-answer, which is wrong unless the gold answer is this very word. */
+/** Non-answer, which is wrong unless the gold answer is this exact word. */
 const unknown: WrongAnswer = { answer: 'unknown', how: 'no answer' };
 const empty: WrongAnswer = { answer: '', how: 'empty' };
 

@@ -2,7 +2,7 @@ import { statedAnswers } from '../../math/statedAnswer.ts';
 
 /** Maximum length of a displayed answer. */
 const longest = 200;
-/** Maximum length of text that counts as an answer by itself. */
+/** Maximum length of text that counts as an answer on its own. */
 const longestBare = 40;
 
 /** Returns the answer stated in the final text; null if there is none. */

@@ -137,7 +137,7 @@ describe('features missing from the embedded engine', () => {
 		[stage({ sapo_temperature_neg: 2 }), /^stages\[0\]\.sapo_temperature_neg: Only used with "loss_type" "sapo"/],
 		[
 			stage({ loss_type: 'gmpo', importance_sampling_level: 'sequence' }),
-			/^stages\[0\]\.importance_sampling_level: .* have their own ratios per completion/,
+			/^stages\[0\]\.importance_sampling_level: .* use their own ratios per completion/,
 		],
 		...contradictions.map(([more, fault]): [object, RegExp] => [stage(more), fault]),
 		[
@@ -212,7 +212,7 @@ describe('features missing from the pytorch engine', () => {
 			/^stages\[0\]\.importance_sampling_level: .* nor "sequence" with DPPO/,
 		],
 		[stage({ use_adaptive_entropy: true }), /^stages\[0\]\.use_adaptive_entropy: .* does not save the weight/],
-		[stage({ max_staleness: 1 }), /^stages\[0\]\.max_staleness: TRL samples beside training only with a vLLM server/],
+		[stage({ max_staleness: 1 }), /^stages\[0\]\.max_staleness: TRL samples while training only with a vLLM server/],
 		[
 			stage({ vllm_importance_sampling_mode: 'token_mask' }),
 			/^stages\[0\]\.vllm_importance_sampling_mode: .* which this recipe does not use/,
