@@ -1,5 +1,5 @@
 import { basename, dirname, resolve } from 'node:path';
-import type * as v from 'valibot';
+import * as v from 'valibot';
 import { Failure } from '../base/failure.ts';
 import { formatCount, formatCounted } from '../base/format.ts';
 import { requireInside } from '../files/ownFolder.ts';
@@ -11,6 +11,7 @@ import { printable } from './cliOutput.ts';
 import { cliSearchContext } from './cliSearchContext.ts';
 import { comparedStrategyOf } from './comparedStrategies.ts';
 import { comparisonLines } from './comparisonText.ts';
+import { environmentOf, episodeOptions } from './episodeSearchArguments.ts';
 import { onInterrupt } from './interrupts.ts';
 import { flag, group, integer, number, type Options, type OptionValues, path, repeatable, text } from './options.ts';
 import { problemOptions, problemsOf } from './problemArguments.ts';
@@ -46,6 +47,7 @@ const options = {
 	}),
 	...policyOptions,
 	...problemOptions('held-out'),
+	...episodeOptions,
 } as const satisfies Options;
 
 type Values = OptionValues<typeof options>;
@@ -93,9 +95,20 @@ export const compareStrategiesVerb = defineVerb({
 	},
 });
 
+const playedSchema = v.pick(comparisonSpecSchema, ['environment']);
+
+/** Returns the problems: those named by options, those of the spec, or else the rows of the environment. */
+async function problemsIn(values: Values, given: unknown, played: boolean): Promise<unknown> {
+	const named = await problemsOf(values, 'held-out', played, 'reasoning-lab compare-strategies --environment');
+	const { limit } = values;
+	const own = played ? { from: 'environment', ...(limit === undefined ? {} : { limit }) } : undefined;
+	return named ?? given ?? own;
+}
+
 async function specOf(values: Values): Promise<ComparisonSpec> {
 	const file = values.spec === undefined ? {} : await readSpec(resolve(values.spec));
-	const problems = (await problemsOf(values, 'held-out')) ?? file.problems;
+	const environment = await environmentOf(values, decodeOrThrow(playedSchema, file, values.spec ?? 'The comparison'));
+	const problems = await problemsIn(values, file.problems, environment !== null);
 	if (problems === undefined) {
 		throw new Failure('invalid', 'No problems specified.', 'Use --dataset FILE, --task NAME, or --run RUN.');
 	}
@@ -109,6 +122,7 @@ async function specOf(values: Values): Promise<ComparisonSpec> {
 		...file,
 		policy: await policyOf(values, file.policy),
 		problems,
+		...(environment === null ? {} : { environment }),
 		strategies,
 		sampling: {
 			...(file.sampling as object | undefined),

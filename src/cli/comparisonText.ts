@@ -8,12 +8,13 @@ const amount = (value: number | null) => (value === null ? '-' : value >= 100 ? 
 
 /** Formats a comparison as text: a table with one row per point, then the bands, then the conclusions. */
 export function comparisonLines(summary: ComparisonSummary): string[] {
-	const { points, problems, samples, bands } = summary;
+	const { points, problems, samples, bands, environment } = summary;
+	const played = environment === undefined ? '' : ` played in ${environment}`;
 	const bandHeads = bands.map((_, i) => `band ${i + 1}`);
 	const head = ['strategy', 'point', 'accuracy', '95%', 'gain', '95%', 'best of', 'tokens', 's', ...bandHeads];
 	const rows = points.map(rowOf);
 	return [
-		`${summary.name}: ${formatCounted(problems, 'problem')}, policy ${summary.policy}; gains are relative to the mean of ${samples} independent samples`,
+		`${summary.name}: ${formatCounted(problems, 'problem')}${played}, policy ${summary.policy}; gains are relative to the mean of ${samples} independent samples`,
 		...table([head, ...rows]),
 		...bandLines(summary),
 		...claimLines(summary),
@@ -57,7 +58,7 @@ function bandLines({ bands }: ComparisonSummary): string[] {
 	return [`difficulty bands (success rate of additional independent samples): ${lines.join('; ')}`];
 }
 
-function claimLines({ points, state, done, total, message, failures }: ComparisonSummary): string[] {
+function claimLines({ points, state, done, total, message, failures, environment }: ComparisonSummary): string[] {
 	const lines: string[] = [];
 	const claims = points.filter(({ oracle, gain }) => !oracle && gain !== null);
 	const shown = (of: readonly PointSummary[]) => of.map(({ name, label }) => `${name} ${label}`).join(', ');
@@ -68,14 +69,19 @@ function claimLines({ points, state, done, total, message, failures }: Compariso
 	const open = claims.length - better.length - worse.length;
 	if (open > 0) lines.push(`no significant difference from a single sample: ${open} of ${claims.length}`);
 	if (points.some(({ oracle }) => oracle))
-		lines.push('oracle upper bounds use the gold answer and are not achievable results');
+		lines.push(
+			environment === undefined
+				? 'oracle upper bounds use the gold answer and are not achievable results'
+				: "oracle upper bounds use the environment's reward, which the policy's user may not know",
+		);
 	const failed = points.filter(({ failed }) => failed > 0);
 	if (failed.length > 0) {
 		lines.push(`failed (excluded): ${failed.map(({ name, failed }) => `${failed} of ${name}`).join(', ')}`);
 		for (const { message: why, count } of failures) lines.push(`  ${count}: ${why}`);
 	}
 	const unjudged = Math.max(0, ...points.map(({ unjudged }) => unjudged));
-	if (unjudged > 0) lines.push(`excluded (no gold answer): ${formatCounted(unjudged, 'problem')}`);
+	const absent = environment === undefined ? 'no gold answer' : 'no reward';
+	if (unjudged > 0) lines.push(`excluded (${absent}): ${formatCounted(unjudged, 'problem')}`);
 	if (state !== 'ended')
 		lines.push(
 			`${state} after ${formatCount(done)} of ${formatCounted(total, 'search', 'searches')}${message === null ? '' : `: ${message}`}`,

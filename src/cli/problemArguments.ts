@@ -31,8 +31,14 @@ type Values = OptionValues<ReturnType<typeof problemOptions>>;
 /**
  * Returns the problems selected by the options, or undefined if none are specified. Fails with `invalid`.
  * @param played whether they are played as episodes, in which case they can come from a run with an environment
+ * @param player command and option that play episodes on a run's problems
  */
-export async function problemsOf(values: Values, part: DatasetPart, played = false): Promise<ProblemsSpec | undefined> {
+export async function problemsOf(
+	values: Values,
+	part: DatasetPart,
+	played = false,
+	player = 'reasoning-lab evaluate --environment',
+): Promise<ProblemsSpec | undefined> {
 	const named = (['dataset', 'task', 'run'] as const).filter((name) => values[name] !== undefined);
 	const { limit } = values;
 	if (named.length === 0) return undefined;
@@ -54,7 +60,7 @@ export async function problemsOf(values: Values, part: DatasetPart, played = fal
 		task: () => ({ from: 'task', task: taskOf(values.task as string), part: values.part ?? part }),
 		run: async () => ({
 			from: 'run',
-			run: await (played ? findRun(values.run as string) : singleTurnRun(values.run as string)),
+			run: await (played ? findRun(values.run as string) : singleTurnRun(values.run as string, player)),
 			part: values.part ?? part,
 		}),
 	}[named[0] as 'dataset' | 'task' | 'run'];
@@ -62,14 +68,14 @@ export async function problemsOf(values: Values, part: DatasetPart, played = fal
 }
 
 /** Finds a run whose problems are questions. Fails with `unsupported` if it trains on episodes. */
-async function singleTurnRun(written: string): Promise<string> {
+async function singleTurnRun(written: string, player: string): Promise<string> {
 	const run = await findRun(written);
 	const recipe = decode(episodesSchema, await readResolvedRecipe(run).catch(() => null));
 	if (!recipe.ok) return run;
 	throw new Failure(
 		'unsupported',
-		`${written} trains on an environment, and this command asks questions without playing episodes.`,
-		`Play episodes with "reasoning-lab evaluate --environment", or query accuracy: reasoning-lab query ${written} "from evaluations".`,
+		`${written} trains on an environment, and without an environment, this command only asks questions.`,
+		`Play episodes with "${player}", or query accuracy: reasoning-lab query ${written} "from evaluations".`,
 	);
 }
 

@@ -3,7 +3,7 @@ import { benchmarkNames } from './benchmarks.ts';
 import { datasetParts } from './datasetPart.ts';
 import { policySpecSchema } from './policySpec.ts';
 import { taskDatasetSchema } from './recipe/recipe.ts';
-import { samplingSpecSchema, scorerSpecSchema, searchSpecSchema } from './searchSpec.ts';
+import { samplingSpecSchema, scorerSpecSchema, searchEnvironmentSchema, searchSpecSchema } from './searchSpec.ts';
 import { searchBudgetSchema, stopReasons } from './treeLog.ts';
 
 /*
@@ -58,6 +58,14 @@ export const problemsSpecSchema = v.variant('from', [
 ]);
 export type ProblemsSpec = v.InferOutput<typeof problemsSpecSchema>;
 
+/** Source of the problems of a comparison. */
+const comparedProblemsSchema = v.variant('from', [
+	...problemsSpecSchema.options,
+	/** Rows of the comparison's environment: of the dataset file that it names, or of its library. */
+	v.object({ from: v.literal('environment'), limit: v.optional(count(1e6)) }),
+]);
+export type ComparedProblemsSpec = v.InferOutput<typeof comparedProblemsSchema>;
+
 /** A strategy and the points at which it is evaluated, each with its own parameters or budget. */
 export const comparedStrategySchema = v.object({
 	/** Default: the strategy name with its scorer. */
@@ -81,7 +89,12 @@ export type ComparedStrategy = v.InferOutput<typeof comparedStrategySchema>;
 export const comparisonSpecSchema = v.object({
 	name: v.optional(text, 'comparison'),
 	policy: policySpecSchema,
-	problems: problemsSpecSchema,
+	problems: comparedProblemsSchema,
+	/**
+	 * Plays an episode in this environment for each problem, whose columns are the row. An episode is correct if it earns
+	 * the maximum reward.
+	 */
+	environment: v.optional(searchEnvironmentSchema),
 	strategies: v.pipe(v.array(comparedStrategySchema), v.minLength(1), v.maxLength(32)),
 	/** Independent samples per problem: the baseline for all strategies, and the largest k in the curves. */
 	samples: v.optional(count(1024), 16),
@@ -148,6 +161,8 @@ export const comparisonResultSchema = v.object({
 	/** Whether any final answer in the search is correct, chosen or not. */
 	any: correct,
 	value: v.optional(v.nullable(v.number()), null),
+	/** Reward of the chosen episode; null if it has none. Absent in comparisons without an environment. */
+	reward: v.optional(v.nullable(v.number())),
 	stop: v.picklist(stopReasons),
 	tokens: v.number(),
 	promptTokens: v.optional(v.nullable(v.number()), null),
@@ -217,6 +232,8 @@ export const comparisonSummarySchema = v.object({
 	format: v.number(),
 	name: v.string(),
 	policy: v.string(),
+	/** Name of the environment in which episodes were played; absent if there is none. */
+	environment: v.optional(v.string()),
 	/** Progress: number of finished searches, and the total. */
 	done: whole,
 	total: whole,

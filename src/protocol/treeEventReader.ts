@@ -40,6 +40,7 @@ function readFrequent(event: Fields): TreeEvent | null {
 			if (event.written !== undefined && !isId(event.written)) return null;
 			if (!isTextOrAbsent(event.finish) || !isTextOrAbsent(event.label) || event.data !== undefined) return null;
 			if (!isNumberOrNothing(event.logprob) || !isNumberOrNothing(event.prior)) return null;
+			if (!isNumberOrNothing(event.reward)) return null;
 			if (!isNumberOrNothing(event.tokens) || !isNumberOrNothing(event.entropy)) return null;
 			orElse(event, 'role', 'thought');
 			orElse(event, 'final', false);

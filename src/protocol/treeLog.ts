@@ -144,6 +144,8 @@ export const treeEventSchema = v.variant('t', [
 		 * follow.
 		 */
 		written: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
+		/** Reward of the episode that ends here; null if its environment gave none. */
+		reward: v.optional(v.nullable(v.number())),
 		/** Short name for nodes whose text is not suitable for display in the tree. */
 		label: v.optional(text),
 		/** Additional data from another program's log. */

@@ -10,6 +10,7 @@ import type { GeneratedText, OpenPolicy } from '../policies/openedPolicy.ts';
 import type { EnvironmentDescription } from '../protocol/environmentHost.ts';
 import type { SearchSpec } from '../protocol/searchSpec.ts';
 import type { SearchBudget, SearchProblem, TreeEvent } from '../protocol/treeLog.ts';
+import type { OpenEpisodes } from './episodes/openEpisodes.ts';
 import { SearchEpisodes } from './episodes/searchEpisodes.ts';
 import type { PolicyLease } from './policyPool.ts';
 import { openScorer } from './scorers/openScorer.ts';
@@ -100,8 +101,14 @@ export class OpenSearch extends Disposable {
 	/**
 	 * Fails with `invalid` for an invalid strategy or invalid parameters, and like `openPolicy`, `openScorer` and
 	 * `openTools`; on failure, nothing is left open.
+	 * @param shared the environment of the specification, if several searches use it. The caller disposes of it
 	 */
-	static async open(given: SearchSpec, context: SearchContext, signal?: AbortSignal): Promise<OpenSearch> {
+	static async open(
+		given: SearchSpec,
+		context: SearchContext,
+		signal?: AbortSignal,
+		shared: OpenEpisodes | null = null,
+	): Promise<OpenSearch> {
 		strategyParams(strategyOf(given.strategy), given.params);
 		const spec = absoluteSpec(given, context.policies.folder);
 		const environment = { ...context.policies.environment, ...context.environment };
@@ -120,7 +127,7 @@ export class OpenSearch extends Disposable {
 			return one;
 		};
 		try {
-			episodes = await SearchEpisodes.open(spec, lease.policy, context.environment);
+			episodes = await SearchEpisodes.open(spec, lease.policy, context.environment, shared);
 			if (episodes !== null) opened.push(episodes);
 			const guide = await open(spec.guide);
 			return new OpenSearch(spec, lease, guide, await open(spec.judge), tools, episodes);
@@ -134,6 +141,11 @@ export class OpenSearch extends Disposable {
 	/** The environment of a search over episodes; null for others. */
 	get environment(): EnvironmentDescription | null {
 		return this.#episodes?.description ?? null;
+	}
+
+	/** Returns the scorer that values episodes by the environment's reward; null unless the search is over episodes. */
+	get environmentScorer(): OpenScorer | null {
+		return this.#episodes?.scorer ?? null;
 	}
 
 	/** Discards a broken policy, so that the next caller gets a new one. */

@@ -362,7 +362,10 @@ export class SearchOperators implements Search {
 			};
 			if (options.label !== undefined) event.label = options.label;
 			if (options.fresh && i === 0) event.fresh = true;
-			if (part.turn !== undefined) event.written = part.turn.written;
+			if (part.turn !== undefined) {
+				event.written = part.turn.written;
+				if (part.turn.reward !== undefined) event.reward = part.turn.reward;
+			}
 			node = this.#emitNode(event, part);
 			if (i < last) above = [node.id];
 		}

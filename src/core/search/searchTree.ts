@@ -313,6 +313,7 @@ export class SearchTree {
 			finish: event.finish ?? null,
 			by,
 			written: event.written ?? null,
+			reward: event.reward ?? null,
 			fresh: first === undefined || event.fresh === true || freshRoles.has(role),
 			logprob: event.logprob ?? null,
 			prior: event.prior ?? null,

@@ -16,6 +16,8 @@ export interface TreeNode {
 	readonly by: 'policy' | 'person';
 	/** Number of leading characters written by the policy; null if it wrote the whole text. */
 	readonly written: number | null;
+	/** Reward of the episode that ends here; null if there is none. */
+	readonly reward: number | null;
 	/** Whether the text stands alone instead of continuing the first parent's text. */
 	readonly fresh: boolean;
 	readonly logprob: number | null;

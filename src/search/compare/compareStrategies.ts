@@ -1,26 +1,26 @@
 import { Failure } from '../../base/failure.ts';
 import { formatCounted } from '../../base/format.ts';
 import { Random } from '../../base/random.ts';
-import { AnswerClasses } from '../../core/search/answerClasses.ts';
 import {
 	type ComparisonPlan,
 	type ComparisonPoint,
 	planComparison,
 } from '../../core/search/comparison/comparisonPlan.ts';
 import { summarizeComparison } from '../../core/search/comparison/summarizeComparison.ts';
-import type { SearchResult } from '../../core/search/searchRun.ts';
-import type { TreeNode } from '../../core/search/treeNode.ts';
+import { SearchStop } from '../../core/search/searchStop.ts';
+import type { SearchTree } from '../../core/search/searchTree.ts';
 import {
 	type ComparedProblem,
 	type ComparisonResult,
 	type ComparisonSummary,
 	comparisonFormat,
-	type SampleResult,
 } from '../../protocol/strategyComparison.ts';
-import type { TreeEvent } from '../../protocol/treeLog.ts';
+import type { SearchProblem, TreeEvent } from '../../protocol/treeLog.ts';
 import type { OpenSearch } from '../openSearch.ts';
-import { openProblemSet } from '../problemSet.ts';
-import { createVerdict, type Verdict } from '../verdicts.ts';
+import { openComparedEpisodes } from './comparedEpisodes.ts';
+import type { Judge } from './comparedProblems.ts';
+import { openComparedQuestions } from './comparedQuestions.ts';
+import { comparedResult, type ResultContext, unposedResult } from './comparedResult.ts';
 import { type CompareOptions, openSearches, type Searches } from './comparedSearches.ts';
 import { ComparisonFolder } from './comparisonFolder.ts';
 import { samplingStrategy } from './sampling.ts';
@@ -30,32 +30,27 @@ const maxFailures = 8;
 
 /**
  * Compares search strategies on problems. Finished work is stored in a folder, so that starting the comparison again
- * continues it. Fails with `invalid` for an invalid specification, with the same errors as `OpenSearch.open` and
- * `ComparisonFolder.open`, and with `unavailable` if the policy or a scorer fails repeatedly. When the signal fires,
+ * continues it. Fails with `invalid` for an invalid specification, with the same errors as `openComparedQuestions`,
+ * `openComparedEpisodes`, `OpenSearch.open` and `ComparisonFolder.open`, and with `unavailable` if the policy or a scorer fails repeatedly. When the signal fires,
  * resolves with a summary in state `stopped`.
  */
 export async function compareStrategies(options: CompareOptions): Promise<ComparisonSummary> {
 	const { spec, context, folder: path, signal } = options;
 	const plan = planComparison(spec);
-	const set = await openProblemSet(spec.problems, context.policies.folder);
-	const folder = await ComparisonFolder.open(
-		path,
-		spec,
-		async () => {
-			const problems: ComparedProblem[] = [];
-			for await (const { key, prompt, answer, row } of set.problems(options.onFault ?? (() => undefined))) {
-				problems.push({ key, prompt, answer, row: { ...row } });
-			}
-			if (problems.length === 0) throw new Failure('invalid', `${set.name} has no problems.`);
-			return problems;
-		},
-		Math.floor(Date.now() / 1000),
-	);
+	const { environment } = spec;
+	const problems =
+		environment === undefined
+			? await openComparedQuestions(spec.problems, context.policies.folder)
+			: await openComparedEpisodes({ ...spec, environment }, context);
+	let folder: ComparisonFolder | null = null;
 	try {
-		const searches = await openSearches(options, plan);
+		const read = () => problems.read(options.onFault ?? (() => undefined));
+		folder = await ComparisonFolder.open(path, spec, read, Math.floor(Date.now() / 1000));
+		const searches = await openSearches(options, plan, problems.environment?.episodes ?? null);
 		try {
-			const verdict = await createVerdict(searches.tags, set.task, path);
-			return await new Comparison(options, plan, folder, searches, verdict).run();
+			const judge = await problems.judge(searches.tags, path);
+			const name = problems.environment?.name ?? null;
+			return await new Comparison(options, { plan, folder, searches, judge, environment: name }).run();
 		} finally {
 			searches.dispose();
 		}
@@ -65,7 +60,8 @@ export async function compareStrategies(options: CompareOptions): Promise<Compar
 		}
 		throw error;
 	} finally {
-		await folder.close();
+		await folder?.close();
+		problems.dispose();
 	}
 }
 
@@ -77,12 +73,22 @@ interface Job {
 
 const idOf = ({ point }: Job): string => (typeof point === 'string' ? point : point.id);
 
+interface ComparisonParts {
+	readonly plan: ComparisonPlan;
+	readonly folder: ComparisonFolder;
+	readonly searches: Searches;
+	readonly judge: Judge;
+	/** Name of the environment in which episodes are played; null if there is none. */
+	readonly environment: string | null;
+}
+
 class Comparison {
 	readonly #options: CompareOptions;
 	readonly #plan: ComparisonPlan;
 	readonly #folder: ComparisonFolder;
 	readonly #searches: Searches;
-	readonly #verdict: Verdict;
+	readonly #judge: Judge;
+	readonly #environment: string | null;
 	readonly #places: readonly Job['point'][];
 	readonly #cancel = new AbortController();
 	readonly #began = performance.now();
@@ -90,18 +96,13 @@ class Comparison {
 	#failure: Failure | null = null;
 	#summarized = performance.now();
 
-	constructor(
-		options: CompareOptions,
-		plan: ComparisonPlan,
-		folder: ComparisonFolder,
-		searches: Searches,
-		verdict: Verdict,
-	) {
+	constructor(options: CompareOptions, { plan, folder, searches, judge, environment }: ComparisonParts) {
 		this.#options = options;
 		this.#plan = plan;
 		this.#folder = folder;
 		this.#searches = searches;
-		this.#verdict = verdict;
+		this.#judge = judge;
+		this.#environment = environment;
 		this.#places = [
 			'samples',
 			...(options.spec.bandSamples > 0 ? (['bands'] as const) : []),
@@ -180,12 +181,13 @@ class Comparison {
 		const { point } = job;
 		const id = idOf(job);
 		const { spec } = this.#options;
-		const given = this.#folder.problems[job.problem] as ComparedProblem;
-		const problem = { prompt: given.prompt, answer: given.answer, row: given.row };
-		const events: TreeEvent[] = [];
 		const own = typeof point !== 'string';
 		const open = own ? (this.#searches.strategies.get(point.strategy) as OpenSearch) : this.#searches.samples;
 		const { signal } = this.#cancel;
+		const problem = await this.#posed(job, open);
+		if (problem === null) return;
+		const events: TreeEvent[] = [];
+		let fault: string | null = null;
 		const result = await open.run({
 			id: `${id}/${job.problem}`,
 			problem,
@@ -193,11 +195,12 @@ class Comparison {
 			seed: Random.of(spec.seed, 'compare', id, job.problem).uint32(),
 			...(own ? { budget: point.budget, spec: { params: { ...point.params } } } : this.#sampling(point, signal)),
 			onEvent: (event) => {
+				if (event.t === 'fault') fault = event.message;
 				if (spec.trees) events.push(event);
 			},
 		}).result;
 		if (result.outcome.stop === 'stopped') return;
-		const kept = this.#resultOf(job, result);
+		const kept = comparedResult(this.#contextOf(job, problem, result.tree, fault), result);
 		if (spec.trees && kept.failed === undefined) {
 			await this.#folder.writeTree(
 				id,
@@ -205,6 +208,35 @@ class Comparison {
 				events.map((event) => withVerdict(event, kept)),
 			);
 		}
+		this.#add(kept);
+	}
+
+	/** Returns the problem as the search needs it; null if its episodes cannot start, which is a result, too. */
+	async #posed(job: Job, open: OpenSearch): Promise<SearchProblem | null> {
+		const { prompt, answer, row } = this.#folder.problems[job.problem] as ComparedProblem;
+		const problem = { prompt, answer, row };
+		try {
+			return await open.pose(problem);
+		} catch (error) {
+			if (!(error instanceof SearchStop)) throw error;
+			if (!this.#cancel.signal.aborted) this.#add(unposedResult(idOf(job), job.problem, error.message));
+			return null;
+		}
+	}
+
+	#contextOf(job: Job, problem: SearchProblem, tree: SearchTree, fault: string | null): ResultContext {
+		const names = this.#searches.scorers.map(({ name }) => name);
+		return {
+			point: idOf(job),
+			problem: job.problem,
+			episodes: this.#environment !== null,
+			samples: typeof job.point === 'string' ? names : null,
+			fault,
+			judge: (node) => this.#judge(problem, tree, node),
+		};
+	}
+
+	#add(kept: ComparisonResult): void {
 		this.#folder.add(kept);
 		if (this.#folder.failure !== null) throw this.#folder.failure;
 		this.#count(kept);
@@ -224,44 +256,6 @@ class Comparison {
 		};
 	}
 
-	#resultOf(job: Job, { outcome, totals, tree, message }: SearchResult): ComparisonResult {
-		const given = this.#folder.problems[job.problem] as ComparedProblem;
-		const problem = { prompt: given.prompt, answer: given.answer, row: given.row };
-		const judged = (node: TreeNode | undefined): 0 | 1 | null =>
-			node === undefined ? this.#verdict(problem, '') : this.#verdict(problem, tree.textOf(node.id));
-		const end = outcome.best?.at(-1);
-		const finals = tree.nodes.filter(({ final, pruned }) => final && pruned === null);
-		const { tokens, promptTokens, nodes, simulations, seconds, cost } = totals;
-		const rights = finals.map(judged);
-		const failed = outcome.stop === 'policy' || outcome.stop === 'scorer';
-		return {
-			point: idOf(job),
-			problem: job.problem,
-			correct: judged(end === undefined ? undefined : tree.node(end)),
-			answer: outcome.answer,
-			any: rights.includes(1) ? 1 : judged(undefined),
-			value: outcome.value,
-			stop: outcome.stop,
-			...{ tokens, promptTokens, nodes, simulations, seconds, cost },
-			...(failed ? { failed: message ?? `The ${outcome.stop} failed.` } : {}),
-			...(typeof job.point === 'string' ? { samples: this.#samplesOf(tree.nodes, judged) } : {}),
-		};
-	}
-
-	#samplesOf(nodes: readonly TreeNode[], judged: (node: TreeNode) => 0 | 1 | null): SampleResult[] {
-		const classes = new AnswerClasses();
-		const names = this.#searches.scorers.map(({ name }) => name);
-		return nodes
-			.filter(({ parents }) => parents[0] === 0)
-			.map((node) => ({
-				correct: judged(node),
-				class: node.answer === null ? null : classes.of(node.answer),
-				final: node.final,
-				tokens: node.tokens ?? 0,
-				...(names.length === 0 ? {} : { scores: names.map((name) => node.scores.get(name) ?? null) }),
-			}));
-	}
-
 	/** Counts consecutive failures, because whatever fails repeatedly would fail for every problem. */
 	#count({ failed, stop }: ComparisonResult): void {
 		if (failed === undefined) {
@@ -269,7 +263,7 @@ class Comparison {
 			return;
 		}
 		if (++this.#failuresInRow < maxFailures + this.#options.spec.searches) return;
-		const what = stop === 'scorer' ? 'a scorer' : 'the policy';
+		const what = stop === 'scorer' ? 'a scorer' : stop === 'policy' ? 'the policy' : 'the environment';
 		this.#fail(
 			new Failure(
 				'unavailable',
@@ -296,6 +290,7 @@ class Comparison {
 			format: comparisonFormat,
 			name: spec.name,
 			policy: this.#searches.policy,
+			...(this.#environment === null ? {} : { environment: this.#environment }),
 			done: table.done,
 			total: this.#total,
 			state,

@@ -3,6 +3,7 @@ import type { ComparisonPlan, ComparisonPoint } from '../../core/search/comparis
 import { r1Tags, type TraceTags } from '../../core/trace/trace.ts';
 import { type SearchSpec, type SearchSpecInput, searchSpecSchema } from '../../protocol/searchSpec.ts';
 import type { ComparisonSpec, ComparisonSummary } from '../../protocol/strategyComparison.ts';
+import type { OpenEpisodes } from '../episodes/openEpisodes.ts';
 import { OpenSearch } from '../openSearch.ts';
 import type { ProblemFault } from '../problemSet.ts';
 import { openScorer } from '../scorers/openScorer.ts';
@@ -44,8 +45,15 @@ export interface Searches {
 	dispose(): void;
 }
 
-/** Opens the policy and every scorer that the specification names, each only once. */
-export async function openSearches({ spec, context, signal }: CompareOptions, plan: ComparisonPlan): Promise<Searches> {
+/**
+ * Opens the policy and every scorer that the specification names, each only once.
+ * @param episodes the open environment of the specification; null if there is none
+ */
+export async function openSearches(
+	{ spec, context, signal }: CompareOptions,
+	plan: ComparisonPlan,
+	episodes: OpenEpisodes | null,
+): Promise<Searches> {
 	const opened: { dispose(): void }[] = [];
 	const keep = <T extends { dispose(): void }>(one: T): T => {
 		opened.push(one);
@@ -55,16 +63,18 @@ export async function openSearches({ spec, context, signal }: CompareOptions, pl
 		for (const one of opened.toReversed()) one.dispose();
 	};
 	try {
-		const samples = keep(await OpenSearch.open(samplingSpec(spec, plan), context, signal));
+		const open = (of: SearchSpec) => OpenSearch.open(of, context, signal, episodes);
+		const samples = keep(await open(samplingSpec(spec, plan)));
 		const scorers: OpenScorer[] = [];
 		for (const scorer of plan.sampleScorers) {
 			const of = { policy: samples.policy, search: context, spec: samples.spec };
-			scorers.push(keep(await openScorer(scorer, of, signal)));
+			const played = scorer.use === 'environment' ? samples.environmentScorer : null;
+			scorers.push(keep(played ?? (await openScorer(scorer, of, signal))));
 		}
 		const strategies = new Map<number, OpenSearch>();
 		for (const point of plan.points) {
 			if (point.shared !== null || strategies.has(point.strategy)) continue;
-			strategies.set(point.strategy, keep(await OpenSearch.open(strategySpec(spec, point), context, signal)));
+			strategies.set(point.strategy, keep(await open(strategySpec(spec, point))));
 		}
 		const tags = spec.tags ?? samples.policy.tags ?? r1Tags;
 		return { policy: samples.policy.name, tags, samples, scorers, strategies, dispose };
@@ -90,7 +100,8 @@ function searchSpec(
 	spec: ComparisonSpec,
 	own: Pick<SearchSpecInput, 'strategy'> & Partial<SearchSpecInput>,
 ): SearchSpec {
-	const { policy, sampling, split, tags, concurrency, seed } = spec;
-	const all = { policy, sampling, split, ...(tags === undefined ? {} : { tags }), concurrency, seed, ...own };
+	const { policy, sampling, split, tags, concurrency, seed, environment } = spec;
+	const given = { ...(tags === undefined ? {} : { tags }), ...(environment === undefined ? {} : { environment }) };
+	const all = { policy, sampling, split, ...given, concurrency, seed, ...own };
 	return v.parse(searchSpecSchema, all);
 }

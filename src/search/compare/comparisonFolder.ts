@@ -28,6 +28,12 @@ function decisive({ name: _, searches: __, concurrency: ___, trees: ____, ...spe
 	return JSON.stringify(spec);
 }
 
+/** Rows of an environment differ in columns, not necessarily in prompts. */
+function hashOf({ environment }: ComparisonSpec, problems: readonly ComparedProblem[]): string {
+	if (environment === undefined) return hashOfProblems(problems);
+	return hashOfProblems(problems.map(({ key }) => ({ prompt: key, answer: null })));
+}
+
 /** A comparison folder that one process is writing. */
 export class ComparisonFolder {
 	readonly path: string;
@@ -71,7 +77,7 @@ export class ComparisonFolder {
 				const file: ComparisonFile = {
 					format: comparisonFormat,
 					spec,
-					problemsHash: hashOfProblems(found),
+					problemsHash: hashOf(spec, found),
 					created: now,
 				};
 				await writeFileAtomic(join(path, comparisonFiles.comparison), `${JSON.stringify(file, null, '\t')}\n`);
@@ -88,7 +94,7 @@ export class ComparisonFolder {
 				);
 			}
 			const found = await readComparedProblems(path);
-			if (hashOfProblems(found) !== known.problemsHash) {
+			if (hashOf(spec, found) !== known.problemsHash) {
 				throw new Failure('corrupt', `${path}: ${comparisonFiles.problems} has changed since the comparison started.`);
 			}
 			return new ComparisonFolder(path, lock, found, await readResults(path, found.length));

@@ -25,18 +25,20 @@ export class SearchEpisodes extends Disposable {
 
 	private constructor(episodes: OpenEpisodes, policy: OpenPolicy) {
 		super();
-		this.#episodes = this.register(episodes);
+		this.#episodes = episodes;
 		this.#policy = policy;
 	}
 
 	/**
 	 * Returns null if the specification has no environment. Fails with `unsupported` if the policy or the
 	 * strategy cannot play episodes, with `invalid` if a scorer cannot score them, and like `OpenEpisodes.open`.
+	 * @param shared the environment of the specification, if the caller has opened it. The caller disposes of it
 	 */
 	static async open(
 		{ environment, guide, judge, split, strategy, seed }: SearchSpec,
 		policy: OpenPolicy,
 		variables: EpisodesContext['environment'],
+		shared: OpenEpisodes | null = null,
 	): Promise<SearchEpisodes | null> {
 		if (environment === undefined) {
 			if (split !== 'turns' && guide?.use !== 'environment' && judge?.use !== 'environment') return null;
@@ -60,7 +62,11 @@ export class SearchEpisodes extends Disposable {
 		if (wrong) {
 			throw new Failure('invalid', `The scorer ${wrong.use} cannot score episodes.`, 'Use the scorer "environment".');
 		}
-		return new SearchEpisodes(await OpenEpisodes.open(environment, { environment: variables, seed }), policy);
+		if (shared !== null) return new SearchEpisodes(shared, policy);
+		const episodes = await OpenEpisodes.open(environment, { environment: variables, seed });
+		const own = new SearchEpisodes(episodes, policy);
+		own.register(episodes);
+		return own;
 	}
 
 	get description(): EnvironmentDescription {

@@ -2,7 +2,9 @@ import { Failure } from '../../../base/failure.ts';
 import type { ScorerSpec } from '../../../protocol/searchSpec.ts';
 import type { ComparedStrategy, ComparisonSpec } from '../../../protocol/strategyComparison.ts';
 import type { SearchBudget } from '../../../protocol/treeLog.ts';
+import type { ScorerScope } from '../scorer.ts';
 import { type AnyStrategy, strategyOf, strategyParams } from '../strategies.ts';
+import { needsOf } from '../strategy.ts';
 import { chooserName, scorerLabel } from './scorerLabel.ts';
 
 /** How a configuration's result is computed from the independent samples. */
@@ -60,7 +62,7 @@ function pointsOf(
 	placeOf: (scorer: ScorerSpec) => number,
 ): ComparisonPoint[] {
 	const definition = strategyOf(compared.strategy);
-	const { guide, judge } = compared;
+	const { judge } = compared;
 	const labels = labelsOf(compared);
 	return compared.points.map(({ params: own, budget }, i) => {
 		let params: Record<string, unknown>;
@@ -70,6 +72,7 @@ function pointsOf(
 			const failure = Failure.from(error);
 			throw new Failure('invalid', `Strategy ${at + 1}, configuration ${i + 1}: ${failure.message}`, failure.action);
 		}
+		const guide = guideOf(spec, compared, needsOf(definition, params).scorer);
 		return {
 			id: `s${at}p${i}`,
 			strategy: at,
@@ -81,12 +84,24 @@ function pointsOf(
 			guide,
 			judge,
 			oracle: isOracle(guide) || isOracle(judge),
-			shared: sharedChoice(spec, compared, params, budget, placeOf),
+			shared: sharedChoice(spec, { ...compared, guide }, params, budget, placeOf),
 		};
 	});
 }
 
-const isOracle = (scorer: ScorerSpec | null): boolean => scorer?.use === 'reward' && scorer.gold;
+/** Returns the guide of a strategy: by default, finished episodes are valued by the reward of their environment. */
+function guideOf(
+	{ environment }: ComparisonSpec,
+	{ guide, judge }: ComparedStrategy,
+	need: ScorerScope | undefined,
+): ScorerSpec | null {
+	if (environment === undefined || guide !== null || judge !== null || need !== 'final') return guide;
+	return { use: 'environment' };
+}
+
+/** The reward of an environment can use every column of the row, including the gold answer. */
+const isOracle = (scorer: ScorerSpec | null): boolean =>
+	scorer?.use === 'environment' || (scorer?.use === 'reward' && scorer.gold);
 
 function nameOf(definition: AnyStrategy, params: Readonly<Record<string, unknown>>, scorer: ScorerSpec | null): string {
 	const weighted = params.weighted === true ? 'weighted ' : '';

@@ -126,6 +126,8 @@ class Ballot {
 	readonly #answer: Int32Array;
 	readonly #weight: Float64Array;
 	readonly #right: Uint8Array;
+	/** Value by which a sample is selected if none votes: -Infinity without a score, NaN if it did not finish. */
+	readonly #value: Float64Array;
 	/** Votes per answer in the current subset. */
 	readonly #votes: Float64Array;
 	readonly #rights: Int32Array;
@@ -141,12 +143,15 @@ class Ballot {
 		});
 		this.#weight = Float64Array.from(samples, ({ score }) => (weighted ? (score ?? 0) : 1));
 		this.#right = Uint8Array.from(samples, ({ right }) => (right ? 1 : 0));
+		this.#value = Float64Array.from(samples, ({ score, final }) =>
+			final ? (score ?? Number.NEGATIVE_INFINITY) : Number.NaN,
+		);
 		this.#votes = new Float64Array(places.size);
 		this.#rights = new Int32Array(places.size);
 		this.#all = new Int32Array(places.size);
 	}
 
-	/** Returns the fraction of correct samples among those with a winning answer; 0 without votes. */
+	/** Returns the fraction of correct samples among those with a winning answer. */
 	vote(chosen: Int32Array): number {
 		const votes = this.#votes.fill(0);
 		const rights = this.#rights.fill(0);
@@ -170,6 +175,22 @@ class Ballot {
 			if ((all[i] as number) === 0 || (votes[i] as number) < min) continue;
 			right += rights[i] as number;
 			even += all[i] as number;
+		}
+		return even === 0 ? this.#withoutVotes(chosen) : right / even;
+	}
+
+	/**
+	 * Returns the fraction of correct samples among the finished ones with the highest score, one of which is selected if
+	 * no sample states an answer, as is usual for episodes; 0 if none finished.
+	 */
+	#withoutVotes(chosen: Int32Array): number {
+		let [max, right, even] = [Number.NEGATIVE_INFINITY, 0, 0];
+		for (const sample of chosen) {
+			const value = this.#value[sample] as number;
+			if (value > max) [max, right, even] = [value, 0, 0];
+			if (value !== max) continue;
+			right += this.#right[sample] as number;
+			even++;
 		}
 		return even === 0 ? 0 : right / even;
 	}
