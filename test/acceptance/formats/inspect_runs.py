@@ -1,4 +1,4 @@
-"""Evaluations with Inspect's mock model as .eval and as .json, and what Inspect's own reader says about them.
+"""Evaluations with Inspect's mock model as .eval and as .json, and the output of Inspect's own reader.
 
 python inspect_runs.py FOLDER
 """

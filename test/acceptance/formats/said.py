@@ -1,4 +1,4 @@
-"""What a program says about the run that it wrote, for comparison with what the importers read. Printed as one JSON line."""
+"""A program's own report on a run that it wrote, to compare with what the importers read. Printed as one JSON line."""
 
 import importlib.metadata
 import json
@@ -6,7 +6,7 @@ import math
 
 
 def number(value):
-    """Numbers that are not finite are not known."""
+    """Non-finite numbers count as unknown."""
     return None if value is None or not math.isfinite(value) else float(value)
 
 

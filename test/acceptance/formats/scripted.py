@@ -1,4 +1,4 @@
-"""An OpenAI-compatible server that adds the numbers in the last message, and every second time is wrong by one."""
+"""An OpenAI-compatible server that adds the numbers in the last message, and is off by one every second time."""
 
 import json
 import threading

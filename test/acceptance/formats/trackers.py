@@ -1,4 +1,4 @@
-"""Runs with trackio, MLflow, W&B and OpenTelemetry, and what their own readers say about them.
+"""Runs with trackio, MLflow, W&B and OpenTelemetry, and the output of their own readers.
 
 python trackers.py FOLDER
 """
@@ -51,7 +51,7 @@ def with_trackio():
         for name in ("train/reward", "train/loss")
         if isinstance(row.get(name), (int, float))
     ]
-    # As the scheduler that uploads a project to the Hub does.
+    # Like the scheduler that uploads a project to the Hub.
     SQLiteStorage._dataset_import_attempted = True
     SQLiteStorage.export_to_parquet()
     exported = folder / "trackio-parquet"
@@ -121,7 +121,7 @@ def with_wandb():
 
 
 def with_opentelemetry():
-    """A client that is instrumented as the documentation says, and OTLP in JSON as the collector's file exporter writes it."""
+    """A client instrumented as documented, and OTLP in JSON as the collector's file exporter writes it."""
     from base64 import b64decode
 
     from google.protobuf.json_format import MessageToDict

@@ -26,7 +26,7 @@ PROMPTS = ["What is 1 + 1?", "What is 2 + 2?"]
 
 
 def rows(step):
-    """Four rollouts of two groups: group, prompt, completion, reward."""
+    """Four rollouts in two groups: group, prompt, completion, reward."""
     return [(i // 2, PROMPTS[i // 2], f"It is {step + i}.", (step + i) / 4) for i in range(4)]
 
 

@@ -1,4 +1,4 @@
-"""An evaluation by vf-eval with a scripted server, and what verifiers' own classes say about it.
+"""An evaluation by vf-eval with a scripted server, and the output of verifiers' own classes.
 
 python verifiers_runs.py FOLDER
 """

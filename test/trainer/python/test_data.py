@@ -66,7 +66,7 @@ def dataset(path: Path | str, **more: Any) -> dict[str, Any]:
 
 
 class TestGolden:
-    """Number for number the values that TypeScript computes."""
+    """Exactly the values that TypeScript computes."""
 
     def test_hashes(self) -> None:
         texts = [json.loads(one["text"]) for one in GOLDEN["texts"]]
@@ -466,7 +466,7 @@ def test_files_that_decode_to_far_more_than_they_hold_are_refused_within_400_mb(
     names = [path for path in sorted(tmp_path.iterdir()) if path.suffix or path.is_dir()]
     names += [BOMBS / f"{name}.parquet" for name in ("texts", "page", "nulls")]
     report = tmp_path / "report"
-    # A fork has everything loaded that a new process would load for seconds.
+    # A fork already has everything loaded that a new process would take seconds to load.
     reader = multiprocessing.get_context("fork").Process(target=report_memory, args=(names, report))
     # Otherwise, it would reuse memory that this process has freed.
     pa.default_memory_pool().release_unused()

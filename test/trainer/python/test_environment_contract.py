@@ -46,7 +46,7 @@ def script(row: dict[str, Any]) -> list[list[Call]]:
 
 
 class Scripted(GRPOTrainer):
-    """Writes what `scripts` says instead of sampling, and keeps what the tools answered."""
+    """Writes the turns in `scripts` instead of sampling, and records the tools' answers."""
 
     scripts: list[list[list[Call]]]
 
@@ -152,7 +152,7 @@ def test_host_and_trainers_give_the_same_episode(played: Any, place: int) -> Non
     row = {key: value for key, value in rows[place].items() if key != "environment"}
     host = Environments(NoCapture())
     host.load({"file": str(files[rows[place]["environment"]]), "seed": 1})
-    # In TRL, the second completion of a group has played in an instance of its own.
+    # In TRL, the second completion of a group was played in a separate instance.
     begun = host.reset({"instance": place, "row": row})
     assert trainer.asked[place][-1]["content"] == row["prompt"][-1]["content"] + begun["observation"]
     messages = [message for message in trainer.played[place] if message["role"] == "tool"]
@@ -168,7 +168,7 @@ def test_host_and_trainers_give_the_same_episode(played: Any, place: int) -> Non
 
 
 def test_observations_are_masked(played: Any) -> None:
-    """TRL trains on what the policy wrote and on nothing that a tool answered."""
+    """TRL trains only on the policy's text, not on the tools' answers."""
     trainer, _, _ = played
     for place, (mask, ids) in enumerate(zip(trainer.masks, trainer.written, strict=True)):
         trained = trainer.processing_class.decode([token for token, kept in zip(ids, mask, strict=True) if kept])

@@ -92,7 +92,7 @@ def scripted_calls(scripts: list[list[str]]) -> Any:
         written = []
         for place, ids in enumerate(prompt_ids):
             text = self.processing_class.decode(ids)
-            # Later turns are sampled only for the completions with calls, so the first message names the script.
+            # Later turns are sampled only for the completions with calls, so the first message identifies the script.
             known = re.search(r"Script (\d)", text)
             number = place if known is None else int(known[1])
             turn = text.count("<|im_start|>assistant") - 1
@@ -184,7 +184,7 @@ def test_episodes_are_trained_on_and_recorded(model: str, tmp_path: Path, monkey
         assert len(line["extra"]["observed"]) == len(calls)
         seen = ["".join(texts[start:end]) for start, end in line["extra"]["observed"]]
         assert all("<tool_response>" in text and "<tool_call>" not in text for text in seen)
-    # Rewards get the messages with their roles, so what a tool answers is not taken for what the policy wrote.
+    # Rewards get the messages with their roles, so a tool's answer is not mistaken for the policy's text.
     judged = [row["messages"]["completion"] for row in driver.judged]
     assert judged == [line["completion"] for line in lines]
     assert driver.steps[0]["metrics"]["tools/call_frequency"] > 0.5

@@ -256,7 +256,7 @@ def test_heads_begin_with_the_policys_layers(
     again = make_head(policy, name, recipe, tmp_path / name).eval()
     assert torch.allclose(again(**ids).logits, out, atol=1e-6)
     assert sum(p.requires_grad for p in again.parameters()) == sum(p.requires_grad for p in head.parameters())
-    # A reward model is not a policy, and the error says so.
+    # A reward model is not a policy, as the error explains.
     with fails("mismatch", "does not generate text"):
         load_policy({**recipe, "model": {"path": str(tmp_path / name)}}, None, CPU)
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from accelerate.state import AcceleratorState, GradientState, PartialState
 from accelerate.utils import DistributedType
-from reasoning_lab_trainer.course import training  # noqa: F401  What the copies of this process need.
+from reasoning_lab_trainer.course import training  # noqa: F401  Needed by the copies of this process.
 from reasoning_lab_trainer.course.environment import joined_world
 from reasoning_lab_trainer.course.run import run
 from scripted_driver import ScriptedDriver

@@ -1,4 +1,4 @@
-"""Both engines on the same rollouts: TRL's loss equals the embedded engine's, with the same keys of a recipe."""
+"""Both engines on the same rollouts: TRL's loss equals the embedded engine's, with the same recipe keys."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_losses_are_equal(case: int, recipe: dict[str, Any], tmp_path: Path) -> 
     recipe["model"] = {"path": str(FIXTURES / "lab")}
     policy = load_policy(recipe, None, torch.device("cpu"))
     trainer = trainer_for(settings, policy, tmp_path)
-    # Without a model of its own: its log-probabilities are in the rollouts.
+    # Without its own model, because its log-probabilities are in the rollouts.
     trainer.beta = settings["beta"]
     trainer.current_gradient_accumulation_steps = 1
     trainer.lab_stage = types.SimpleNamespace(settings=settings)

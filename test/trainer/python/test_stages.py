@@ -230,7 +230,7 @@ def test_preference_losses_of_other_trainers(files: dict[str, str], new_model: J
     assert len(metrics) == 4
     assert all(math.isfinite(line["loss"]) for line in metrics), metrics
     assert metrics[-1]["rewards/margins"] > metrics[0]["rewards/margins"], metrics
-    # What only these losses have: SimPO leaves out the likelihood, which ORPO adds, and KTO estimates a KL.
+    # Properties unique to these losses: SimPO omits the likelihood, ORPO adds it, and KTO estimates a KL.
     assert ("kl" in metrics[0], metrics[0].get("nll_loss")) == {
         "ipo": (False, None),
         "simpo": (False, 0.0),

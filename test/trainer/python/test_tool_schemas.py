@@ -192,7 +192,7 @@ def test_equals_transformers(name):
     assert (ours == FAULTS[name]) if name in FAULTS else isinstance(ours, dict)
     assert ("fault" if isinstance(ours, str) else ours) == theirs
     if isinstance(ours, dict):
-        # The order of keys decides the text that a chat template writes.
+        # The order of keys determines the text that a chat template writes.
         assert repr(ours) == repr(theirs)
 
 

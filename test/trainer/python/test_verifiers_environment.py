@@ -1,6 +1,5 @@
 """Plays recorded verifiers rollouts in an environment host, and compares everything that a model sees, and the rewards,
-with what the library recorded. The recordings are from `vf-eval` with the library's chat agent and its tool server in a
-process of its own (test/fixtures/verifiers-tools).
+with what the library recorded. The recordings are from `vf-eval` with the library's chat agent and its tool server in a separate process (test/fixtures/verifiers-tools).
 """
 
 from __future__ import annotations
@@ -93,7 +92,7 @@ def test_the_trainer_describes_tools_in_the_same_way(package: tuple[Environments
     _, described = package
     made = environment_class(described, lambda _what, _params: {"content": "no", "failed": True, "message": "no"})
     assert made._scores_text
-    # A failed call of another library is shown as it is, and counted.
+    # A failed call in another library is shown unchanged, and counted.
     assert made().game_guess(number=1) == "no"
 
 

@@ -11,7 +11,7 @@ const areas: Readonly<Record<string, readonly string[]>> = {
 	src: ['src'],
 	webview: ['webview'],
 	docs: ['docs', 'README.md', 'CONTRIBUTING.md'],
-	media: ['media/templates', 'media/examples', 'package.json'],
+	media: ['media', 'package.json'],
 	'test/scripts': ['test/scripts'],
 };
 
@@ -23,7 +23,7 @@ function filesOf(paths: readonly string[]): string[] {
 		cwd: root,
 		encoding: 'utf8',
 	});
-	return listed.split('\n').filter((path) => /\.(ts|mjs|py|md|json)$/.test(path) && !path.endsWith('.schema.json'));
+	return listed.split('\n').filter((path) => /\.(ts|mjs|py|css|md|json)$/.test(path) && !path.endsWith('.schema.json'));
 }
 
 /** Finds all matches of each idiom in an area, with some surrounding text. */

@@ -23,7 +23,7 @@ describe('stopping a run', { timeout: 300_000 }, () => {
 	let place: ScriptedPlace;
 	before(async () => {
 		place = await ScriptedPlace.make();
-		// Like PyTorch, the trainer needs a while to exit after it is told to stop.
+		// Like PyTorch, the trainer needs a while to exit after it is asked to stop.
 		place.fault = 'linger';
 	});
 	after(() => place[Symbol.asyncDispose]());

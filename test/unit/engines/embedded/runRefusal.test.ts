@@ -88,7 +88,7 @@ test('a second engine for the same run and an existing run are rejected without 
 	const engine = place.start('--run', run);
 	await eventually(async () => (await readMetrics(run)).length > 2, 'steps pass');
 	const client = await connectRun(run, await readRecord(run), 'test');
-	// A paused run keeps its folder locked, and does not use the CPU meanwhile.
+	// A paused run keeps its folder locked and does not use the CPU.
 	const { step } = await client.request('run/pause', {});
 	assertRefused(await runHere(place, run, { resume: true }), /is in use by process \d+/);
 	assertRefused(await runHere(place, run), /is in use by process \d+/);

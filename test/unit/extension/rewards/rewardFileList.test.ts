@@ -14,7 +14,7 @@ const written = new Emitter<Uri>();
 const opened = new Emitter<{ readonly uri: Uri }>();
 const folders = new Emitter<void>();
 let disk: string[] = [];
-/** Search that completes when a test says so. */
+/** Search that completes on a test's request. */
 let search: (() => Promise<void>) | null = null;
 
 before(() =>

@@ -32,7 +32,7 @@ const solution: Solution = {
 	seed: 1,
 };
 
-/** Reasoner whose searches end when the test says so, to test only the server around it. */
+/** Reasoner whose searches end on the test's request, to test only the server around it. */
 class GatedReasoner implements Reasoner {
 	readonly name = 'gated';
 	readonly model = 'gated';
