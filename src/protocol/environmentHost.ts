@@ -125,7 +125,7 @@ export const resetRequestSchema = v.object({
 });
 export type ResetRequest = v.InferOutput<typeof resetRequestSchema>;
 
-/** An episode to play with a debugger, as a file. */
+/** An episode to play in a debugger, stored as a file. */
 export const debuggedEpisodeSchema = v.object({
 	load: environmentLoadRequestSchema,
 	reset: v.object({ row, seed: v.number() }),

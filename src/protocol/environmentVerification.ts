@@ -89,7 +89,7 @@ export const environmentVerificationSchema = v.object({
 	/** Mean and 95th percentile of the time per turn, in milliseconds; null if there were no turns. */
 	turnMs: v.nullable(v.object({ mean: v.number(), p95: v.number() })),
 	durationMs: v.number(),
-	/** Files whose changes make the result outdated. */
+	/** Files that make the result outdated when they change. */
 	files: v.array(v.string()),
 	remarks: v.array(v.string()),
 	episodes: v.array(episodeSchema),

@@ -31,7 +31,7 @@ export const searchDraftSchema = v.object({
 	guide: v.optional(v.nullable(scorerSpecSchema)),
 	judge: v.optional(v.nullable(scorerSpecSchema)),
 	sampling: v.optional(settings),
-	/** Omitted: derived from the policy's completions. */
+	/** If omitted, derived from the policy's completions. */
 	split: v.optional(v.union([line, v.object({ text: v.string() })])),
 	budget: v.optional(searchBudgetSchema),
 	concurrency: v.optional(v.number()),

@@ -132,7 +132,7 @@ export const indexRequests = {
 	status: { params: v.object({}), result: indexStatusSchema },
 	/**
 	 * Resolves when the index of a run matches its files on disk; progress arrives as notifications until then. Adds the
-	 * run if `setRuns` did not include it. Canceling stops indexing the run but keeps what has been indexed.
+	 * run if `setRuns` did not include it. Canceling stops indexing the run but keeps the rollouts indexed so far.
 	 */
 	index: { params: v.object({ run: v.string() }), result: indexProgressSchema },
 	/**

@@ -9,13 +9,13 @@ export const trainingEngines = ['embedded', 'pytorch', 'ray'] as const;
 export const engineNames = [...trainingEngines, 'foreign'] as const;
 export type EngineName = (typeof engineNames)[number];
 
-/** Which trainer wrote a run that did not come from our engines, and notes from the importer. */
+/** Trainer that wrote a run that did not come from our engines, and notes from the importer. */
 export const foreignRunSchema = v.object({
 	/** Name of the format: `trl`, `verl`. */
 	format: v.string(),
 	/** Display name of the trainer: "TRL". */
 	title: v.string(),
-	/** What the format does not record and what was inferred instead, one sentence each. */
+	/** Notes on data that the format does not record and on what was inferred instead, one sentence each. */
 	notes: v.array(v.string()),
 });
 export type ForeignRun = v.InferOutput<typeof foreignRunSchema>;

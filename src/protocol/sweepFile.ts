@@ -31,7 +31,7 @@ export type SweepTrial = v.InferOutput<typeof sweepTrialSchema>;
 /** Schema of sweep.json. */
 export const sweepRecordSchema = v.object({
 	format: v.literal(sweepFormat),
-	/** Name of the recipe file, next to the folder that contains the sweep, and SHA-256 of its text. */
+	/** Name of the recipe file, which is next to the folder that contains the sweep, and the SHA-256 of its text. */
 	recipe: plainName,
 	recipeHash: v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/)),
 	metric: text,

@@ -20,7 +20,7 @@ export const torchGpuSchema = v.looseObject({
 	capability: v.nullable(v.string()),
 });
 
-/** What torch reports about itself after import. */
+/** Information that torch reports about itself after import. */
 export const torchFactsSchema = v.looseObject({
 	version: v.string(),
 	/** CUDA version of the build, `13.0`; null for other builds. */

@@ -116,7 +116,7 @@ export const transcriptEventSchema = v.variant('type', [
 		version: count,
 		/** Size in bytes. */
 		size: count,
-		/** Number of nonblank lines if the text is read by lines; otherwise null. */
+		/** Number of nonblank lines if the text is read line by line; otherwise null. */
 		lines: v.nullable(count),
 		/** Whether text has only been appended since the last version. */
 		grown: v.boolean(),

@@ -39,7 +39,7 @@ export type NodeRole = (typeof nodeRoles)[number];
  * Why a search ended.
  * - `complete`: completed; `solved`: stopped early because an acceptable answer was found
  * - `exhausted`: nothing left to expand; `no-improvement`: no further improvement
- * - `nodes`, `tokens`, `simulations`, `seconds`, `cost`: the budget with that name was used up
+ * - `nodes`, `tokens`, `simulations`, `seconds`, `cost`: the budget with that name was exhausted
  * - `stopped`: stopped by the user; `policy`: permanent policy failure; `scorer`: permanent scorer failure
  * - `environment`: the environment of an episode is no longer available, or repeated calls give different results
  */
@@ -140,8 +140,7 @@ export const treeEventSchema = v.variant('t', [
 		/** Who created the node: `person` if a user wrote or forced it. */
 		by: v.optional(v.picklist(['policy', 'person']), 'policy'),
 		/**
-		 * Number of characters at the start of the text that were written by the policy; the results of its calls
-		 * follow.
+		 * Number of leading characters written by the policy; the results of its calls follow.
 		 */
 		written: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
 		/** Reward of the episode that ends here; null if its environment gave none. */

@@ -28,7 +28,7 @@ export const rowErrorSchema = v.object({
 export const verifiedRowSchema = v.object({
 	source: v.picklist(rowSources),
 	/**
-	 * Display label: "row 12, right answer", "row 12, wrong answer (off by one)", "case 3", "step 40, group 2, completion
+	 * Display label: "row 12, correct answer", "row 12, wrong answer (off by one)", "case 3", "step 40, group 2, completion
 	 * 5".
 	 */
 	label: v.string(),

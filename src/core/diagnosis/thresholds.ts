@@ -299,7 +299,7 @@ export const thresholds = {
 	),
 	environmentShare: threshold(
 		1,
-		'times the seconds of sampling',
+		'times the sampling time',
 		'At 1, the environment accounts for half the time it takes to get rewards, so a faster model or GPU could cut that time by at most half.',
 	),
 

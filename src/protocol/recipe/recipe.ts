@@ -116,7 +116,7 @@ export const newModelSchema = group({
 		or: '4 x width',
 	}),
 	context: key(count('Max tokens in prompt plus completion.', 8, 8192), null, {
-		or: 'what the data and max_completion_length require',
+		or: 'as required by the data and max_completion_length',
 	}),
 });
 

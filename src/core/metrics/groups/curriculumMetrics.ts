@@ -12,7 +12,7 @@ export const curriculumMetrics: Readonly<Record<string, MetricEntry>> = {
 		over: 'mean over the problems sampled before the generation batch',
 		explanation:
 			'Expected pass rate of a problem given its results so far. Problems that have not been sampled for a long time keep their old estimates.',
-		rises: 'More problems are solved.',
+		rises: 'More problems are being solved.',
 	},
 	'curriculum/dead_avoided': {
 		title: 'Dead groups avoided',
@@ -60,6 +60,6 @@ export const curriculumMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: null,
 		over: problems,
 		explanation: 'Problems whose estimated pass rate is above max_pass_rate.',
-		rises: 'Problems are solved.',
+		rises: 'More problems are being solved.',
 	},
 };
