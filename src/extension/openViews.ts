@@ -1,4 +1,4 @@
-/** A panel whose page can return to an earlier state. */
+/** A panel whose page can restore an earlier state. */
 export interface ReturningView {
 	/** Whether its tab has focus. */
 	readonly active: boolean;

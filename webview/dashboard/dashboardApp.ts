@@ -71,7 +71,7 @@ export class DashboardApp extends Disposable {
 	#said = '';
 	/** The workspace's pinned charts. */
 	#pinned: readonly PinnedChart[] = [];
-	/** Metric whose chart to scroll into view as soon as it exists. */
+	/** Metric whose chart will be scrolled into view as soon as it exists. */
 	#wantedMetric: string | null = null;
 
 	constructor(root: HTMLElement, bridge: DashboardBridge) {

@@ -186,7 +186,7 @@ export class VirtualList implements IDisposable {
 		this.#draw();
 	}
 
-	/** Draws rows again whose content has changed, if they are visible. */
+	/** Redraws rows whose content has changed, if they are visible. */
 	redraw(indexes: readonly number[]): void {
 		for (const index of indexes) {
 			const row = this.#rows.get(index);

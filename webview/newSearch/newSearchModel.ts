@@ -51,7 +51,7 @@ export class NewSearchModel extends Disposable {
 	#more: boolean;
 	#facts: PolicyFacts | null = null;
 	#asked: AbortController | null = null;
-	/** Whether the problem comes from the policy's run or environment, in which case changing either changes the problem. */
+	/** Whether the problem comes from the policy's run or environment, so that changing either changes the problem. */
 	#suggested = false;
 	/** Text of the turn limit; null if nothing was entered. */
 	#turns: string | null;

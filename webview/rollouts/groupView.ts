@@ -232,7 +232,7 @@ export class GroupView extends Disposable {
 			onClick: () => this.copy(this.#model.index ?? groupContent.value.rollouts[0]?.index ?? null, 'prompt'),
 		});
 		const search = button({
-			label: 'Search this problem',
+			label: 'Search on this problem',
 			title: 'Run a search on this problem and view its tree',
 			icon: 'branch',
 			appearance: 'icon',

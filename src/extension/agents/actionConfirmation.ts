@@ -1,6 +1,6 @@
 import { formatCounted } from '../../base/format.ts';
 
-/** What the user confirms before a tool acts. `message` is Markdown. */
+/** Confirmation shown to the user before a tool acts. `message` is Markdown. */
 export interface ActionConfirmation {
 	readonly title: string;
 	readonly message: string;

@@ -8,7 +8,7 @@ interface ShownByAgent {
 	readonly opened: boolean;
 	/** Whether the tab already had focus. */
 	readonly wasActive: boolean;
-	/** The panel in the tab, which can return to its earlier state. */
+	/** The panel in the tab, which can restore its earlier state. */
 	readonly view: ReturningView | null;
 }
 

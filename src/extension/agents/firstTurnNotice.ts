@@ -1,7 +1,10 @@
 import { firstTurnNotes } from '../../policies/firstTurnNotes.ts';
 import type { Notices } from '../notices.ts';
 
-/** Reports once per model and window that a chat samples only the first turn of a policy that was trained on episodes. */
+/**
+ * Notifies the user, once per model and window, that a chat samples only the first turn of a policy trained on
+ * episodes.
+ */
 export class FirstTurnNotice {
 	readonly #notices: Pick<Notices, 'information'>;
 	readonly #reported = new Set<string>();

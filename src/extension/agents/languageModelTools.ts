@@ -18,7 +18,7 @@ interface DeclaredTool extends ConfirmedTool {
 
 /**
  * Offers the tools of the MCP server to language models in the editor. Tools that act need the same setting as on the
- * server, and ask the user to confirm what they will do. Registers nothing in editors without language models.
+ * server, and ask the user to confirm what they will do. Does nothing in editors without language models.
  */
 export class LanguageModelTools extends Disposable {
 	readonly #reading: McpClient;

@@ -46,7 +46,7 @@ const applies = (view: RunView): boolean => view.record !== null;
 
 /**
  * Asks which runs to compare.
- * @param first run to compare with another one; null if several are to be chosen
+ * @param first run to compare with another one; null to let the user choose several
  */
 async function pick(store: RunStore, first: string | null): Promise<string[] | undefined> {
 	await store.ready;

@@ -45,7 +45,7 @@ export interface PanelContext {
 	readonly log: vscode.LogOutputChannel;
 	/** Shows text from a run in read-only tabs. */
 	readonly documents: ReadOnlyDocuments;
-	/** Panels that can return to an earlier state. Each panel adds itself. */
+	/** Panels that can restore an earlier state. Each panel registers itself. */
 	readonly views: OpenViews;
 }
 

@@ -13,7 +13,7 @@ import type { RecordedEpisode } from './shownEpisode.ts';
 export interface EpisodePlace {
 	/** Absolute path of the environment file or of a package's manifest, or a server's address. */
 	readonly file: string;
-	/** Folder of the run whose copy this is; null for a workspace file. */
+	/** Folder of the run that this copy belongs to; null for a workspace file. */
 	readonly runFolder: string | null;
 }
 

@@ -16,7 +16,7 @@ import type { RecordedEpisode } from './shownEpisode.ts';
 export interface EpisodeViewNeeds {
 	/** Absolute path of the environment file or of a package's manifest, or a server's address. */
 	readonly file: string;
-	/** Folder of the run whose copy of the file this is. */
+	/** Folder of the run that this copy of the file belongs to. */
 	readonly runFolder: string | null;
 	/** Opens the environment. Fails if running code is not allowed or if the user does not consent. */
 	open(): Promise<EnvironmentRunner>;

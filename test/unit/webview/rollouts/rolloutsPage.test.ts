@@ -84,7 +84,7 @@ test('everything is reachable by keyboard', options, async (t) => {
 		document.querySelector('[role=status].visually-hidden')?.textContent?.includes('copied'),
 	);
 	assert.equal(view.written[0], await view.session.text({ split: 'train', step: 3, group: 2, index: 1 }, 'completion'));
-	await page.locator('vscode-button[aria-label="Search this problem"]').click();
+	await page.locator('vscode-button[aria-label="Search on this problem"]').click();
 	await until(() => view.searches.length === 1);
 	assert.deepEqual(view.searches, [{ split: 'train', step: 3, group: 2, index: 1 }]);
 	await page.locator('.card.selected').focus();
