@@ -14,7 +14,7 @@ export interface JobWork {
 
 /** Task that continues after the call that started it. */
 export interface Job {
-	/** `search-1`, unique in this server. */
+	/** An ID such as `search-1`, unique within this server. */
 	readonly id: string;
 	readonly kind: JobKind;
 	/** Subject of the job for responses: its address and names. */

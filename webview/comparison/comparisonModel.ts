@@ -63,7 +63,7 @@ export class ComparisonModel extends Disposable implements ColumnSource {
 	/** Whether runs that differ only in their seed are drawn as their mean. */
 	grouped = true;
 	pinned: readonly PinnedChart[] = [];
-	/** Runs behind each line that is a mean, by line index minus the number of runs. */
+	/** Runs averaged by each mean line, indexed by line index minus the number of runs. */
 	#means: readonly (readonly number[])[] = [];
 	#meanPoints: readonly CurvePoints[] = [];
 

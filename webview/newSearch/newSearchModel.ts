@@ -356,7 +356,7 @@ export class NewSearchModel extends Disposable {
 		else this.#changed.fire();
 	}
 
-	/** Discards settings from an earlier search for an answer that a search over episodes cannot use. */
+	/** Discards settings that were left by an earlier search for an answer and do not apply to episodes. */
 	#playEpisodes(): void {
 		if (this.#draft.environment === undefined && this.#draft.guide?.use !== environmentScorer.spec.use) {
 			this.#draft = without(this.#draft, 'params', 'guide', 'judge');

@@ -15,7 +15,7 @@ export class SchemaView {
 				{ class: 'schema-name', title, attributes: { type: 'button' }, aria: { label: `Insert ${text}` } },
 				text,
 			);
-			// Keep the selection in the editor, which is replaced by the name.
+			// Preserve the editor's selection, because the name replaces it.
 			node.addEventListener('mousedown', (event) => event.preventDefault());
 			node.addEventListener('click', () => insert(reserved.has(text) ? `"${text}"` : text));
 			return node;

@@ -84,7 +84,7 @@ export class TreeModel extends Disposable {
 				const side = this.side(event.side);
 				if (side === null) return;
 				if (!side.receive(event)) {
-					// Request this only once. Until the response arrives, further events do not continue the known ones either.
+					// Request this only once. Until the response arrives, all further events follow the same gap.
 					if (this.#wanted === null) this.post({ type: 'ready' });
 					this.#wanted = event.side;
 					return;

@@ -6,7 +6,7 @@ export interface TreeStatistics {
 	/** Maximum depth along first parents. */
 	readonly depth: number;
 	readonly leaves: number;
-	/** Total number of generated tokens of the nodes that record one. */
+	/** Number of generated tokens, summed over the nodes that record it. */
 	readonly tokens: number;
 	/** Total visits of the roots. */
 	readonly simulations: number;
