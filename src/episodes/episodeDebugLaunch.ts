@@ -10,7 +10,7 @@ export interface EpisodeDebugRequest {
 	readonly file: string;
 	readonly row: Readonly<Record<string, unknown>>;
 	readonly seed: number;
-	/** Calls by turn, up to the turn to stop in; empty to stop in the reset. */
+	/** Calls by turn, up to the turn in which to stop; empty to stop in the reset. */
 	readonly calls: readonly (readonly ToolCall[])[];
 }
 

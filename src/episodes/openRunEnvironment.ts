@@ -13,7 +13,7 @@ export interface RunEnvironment extends IDisposable {
 
 /**
  * Opens a recipe's environment with the limits that the recipe sets. It is loaded on first use. Fails with `invalid` if
- * the recipe has none, and like `environmentSource`.
+ * the recipe has none, and with the same errors as `environmentSource`.
  * @param copyOf returns the absolute path of the run's copy of an environment file
  */
 export async function openRunEnvironment(

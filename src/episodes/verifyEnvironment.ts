@@ -36,8 +36,8 @@ const maxLost = 4;
 const scriptedTurns = 1000;
 
 /**
- * Plays episodes with all built-in policies and reports what is wrong with the environment. Fails like
- * `EnvironmentRunner.describe`, or with `cancelled`; anything else that goes wrong is a finding.
+ * Plays episodes with all built-in policies and reports what is wrong with the environment. Fails with the same errors
+ * as `EnvironmentRunner.describe`, or with `cancelled`; anything else that goes wrong is a finding.
  */
 export async function verifyEnvironment(
 	runner: EnvironmentRunner,

@@ -173,7 +173,7 @@ export class JsonParts {
 		}
 	}
 
-	/** Moves to the end of a value. Returns false if the text is not valid there, or nested too deep. */
+	/** Moves to the end of a value. Returns false if the text is not valid there, or nested too deeply. */
 	#skipValue(): boolean {
 		const states = this.#states;
 		const { classes, pairClasses, next, nextPair, pairShift, firstAction, actions } = states;

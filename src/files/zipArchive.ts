@@ -30,7 +30,7 @@ export class ZipArchive {
 	readonly #source: Pick<ByteSource, 'size' | 'read'>;
 	/** Members in directory order. If a name occurs more than once, all of them are listed. */
 	readonly members: readonly ZipMember[];
-	/** What is wrong with the directory, as a sentence fragment; null if nothing is. */
+	/** Problem with the directory, as a sentence fragment; null if there is none. */
 	readonly damage: string | null;
 
 	private constructor(source: Pick<ByteSource, 'size' | 'read'>, members: readonly ZipMember[], damage: string | null) {

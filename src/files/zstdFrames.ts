@@ -86,15 +86,16 @@ export async function decodeZstdFrame(frame: Buffer, limit: number, partial = fa
 	if (zstdDecompress === undefined) throw withoutZstd(process.versions.node);
 	const flush = partial ? { finishFlush: zlib.constants.ZSTD_e_flush } : {};
 	const most = Math.max(1, limit);
-	// Each chunk of output waits for a thread, so the default of 16 KiB takes three times as long. A full chunk is followed
-	// by another one, so it is a little larger than what is expected.
+	// Each chunk of output waits for a thread, so the default of 16 KiB takes three times as long. A full chunk is
+	// followed by another one, so the size is a little larger than expected.
 	const expected = Math.min(largestChunk, most, frame.length * expectedRatio);
 	const chunkSize = Math.max(smallestChunk, expected + spareBytes);
 	return promisify(zstdDecompress)(frame, { maxOutputLength: most, chunkSize, ...flush });
 }
 
 /**
- * Decodes all frames of compressed data. Fails like `decodeZstdFrame`, and also if a frame is truncated.
+ * Decodes all frames of compressed data. Fails with the same errors as `decodeZstdFrame`, and also if a frame is
+ * truncated.
  * @param limit maximum total size of the result
  */
 export async function decodeZstd(data: Buffer, limit: number): Promise<Buffer> {

@@ -152,8 +152,8 @@ export class PipelineRunner {
 	}
 
 	/**
-	 * Runs the stages, in recipe order as far as their dependencies allow. If one fails, those that are running continue to
-	 * their end.
+	 * Runs the stages, in recipe order where dependencies allow. If one fails, stages that are already running continue
+	 * until they end.
 	 */
 	async #stages(): Promise<'finished' | 'stopped' | 'failed'> {
 		const open = new Set(orderedStages(this.#recipe));

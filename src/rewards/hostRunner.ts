@@ -248,8 +248,8 @@ export class HostRunner implements RewardRunner {
 	}
 
 	/**
-	 * Returns the current host with its rewards loaded. Replaces a host that is gone, outdated or unable to measure what
-	 * is requested.
+	 * Returns the current host with its rewards loaded. Replaces a host that is gone, outdated or unable to make the
+	 * requested measurements.
 	 */
 	async #loaded(signal: AbortSignal | undefined): Promise<LoadedHost> {
 		checkAborted(signal);

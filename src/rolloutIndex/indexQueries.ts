@@ -163,7 +163,7 @@ export abstract class IndexQueries extends Disposable {
 		);
 	}
 
-	/** Returns the rollouts from a run that a filter selects, keyed by split and step, such as "train 3". */
+	/** Returns a run's rollouts that match a filter, keyed by split and step, such as "train 3". */
 	protected async matching(
 		folder: string,
 		filter: RolloutFilter,

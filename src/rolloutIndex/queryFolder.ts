@@ -85,7 +85,7 @@ function unread(run: string, error: unknown): IndexProgress {
 
 /**
  * Returns the folder of a saved index in the user's data folder, created if necessary.
- * @param key what the index is for, such as the path of the folder with the runs
+ * @param key identifies the contents of the index, such as the path of the folder with the runs
  */
 export async function indexFolder(key: string): Promise<string> {
 	const all = join(labHome(), 'indexes');

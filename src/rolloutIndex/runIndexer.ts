@@ -193,7 +193,7 @@ export class RunIndexer {
 		});
 	}
 
-	/** Reads a part, or only what was appended to it. */
+	/** Reads a part, or only the data appended to it. */
 	async #part(
 		key: number,
 		content: RunContent,

@@ -78,7 +78,7 @@ export function sameFile(a: string, b: string): boolean {
 	return identity(a) === identity(b);
 }
 
-/** Hashes the bytes before a file position, to check that what was read earlier is unchanged. */
+/** Hashes the bytes before a file position, to check that the data read earlier is unchanged. */
 export async function tailHash(folder: string, file: string, position: number): Promise<string> {
 	const handle = await openRegular(folder, file);
 	try {

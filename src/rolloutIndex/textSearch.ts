@@ -197,7 +197,7 @@ export async function searchTexts(
 	return { hits: reportedAt, complete: !limited && slow === 0 && gone === 0, bytes, limits };
 }
 
-/** Describes what a search has left out. `limit`: the number of hits at which it stopped, or null. */
+/** Describes what a search has omitted. `limit`: the number of hits at which it stopped, or null. */
 function limitsOf({
 	limit,
 	slow,

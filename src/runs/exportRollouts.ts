@@ -29,7 +29,7 @@ const turnMs = 3;
 /** Number of recent rollouts whose steps are kept for use in other rollouts. */
 const keptDonors = 32;
 
-/** Counts what is read, written and skipped, with reasons. */
+/** Counts the items read, written and skipped, with reasons. */
 export class ExportCount {
 	read = 0;
 	written = 0;

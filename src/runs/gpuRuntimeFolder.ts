@@ -11,7 +11,7 @@ const recordFile = 'runtime.json';
 
 /**
  * The folder in which *Set Up GPU* keeps the CUDA provider:
- * - `onnxruntime-VERSION`: a copy of onnxruntime-node with the provider beside its library, the libraries that the
+ * - `onnxruntime-VERSION`: a copy of onnxruntime-node with the provider next to its library, the libraries that the
  *   provider needs in `lib`, and `runtime.json`
  * - `downloads`: wheels, complete or not, of a setup that has not finished; `lock`: held during a setup
  */

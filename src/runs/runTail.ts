@@ -27,7 +27,7 @@ export type RunTailEvent<T extends AnyRunRecord = AnyRunRecord> =
 	| { readonly kind: 'reset' }
 	/** run.json changed, or the engine died; `status` is the effective one. */
 	| { readonly kind: 'record'; readonly record: T; readonly status: RunStatus }
-	/** New lines, each once. Long files are reported in several parts. */
+	/** New lines, each reported once. Long files are reported in several parts. */
 	| { readonly kind: 'events'; readonly lines: readonly EventLine[] }
 	| { readonly kind: 'metrics'; readonly lines: readonly MetricsLine[] }
 	/**
@@ -35,7 +35,7 @@ export type RunTailEvent<T extends AnyRunRecord = AnyRunRecord> =
 	 * Valid until the next `synced`; not to be stored.
 	 */
 	| { readonly kind: 'overview'; readonly lines: readonly MetricsLine[] }
-	/** New evaluations, each once. */
+	/** New evaluations, each reported once. */
 	| { readonly kind: 'evaluations'; readonly summaries: readonly EvaluationSummary[] }
 	/**
 	 * Steps with new rollouts, ascending. For another trainer's run, a step is reported again when it has more

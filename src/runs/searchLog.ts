@@ -87,7 +87,10 @@ export interface SearchSummary {
 	readonly bytes: number;
 }
 
-/** Reads the summary of a log, or returns null if the file is not a search log. Fails like {@link openRegular}. */
+/**
+ * Reads the summary of a log, or returns null if the file is not a search log. Fails with the same errors as {@link
+ * openRegular}.
+ */
 export async function readSearchSummary(log: string): Promise<SearchSummary | null> {
 	const handle = await openRegular(dirname(log), basename(log));
 	try {

@@ -7,7 +7,10 @@ import { openDataset } from './openDataset.ts';
 import { checkRewardCopies, rewardCopyPath } from './rewardCopies.ts';
 import { readResolvedRecipe } from './runReader.ts';
 
-/** Returns the environment that a run trains on, as a search uses it; null if there is none. Fails like `readResolvedRecipe`. */
+/**
+ * Returns the environment that a run trains on, as a search uses it; null if there is none. Fails with the same errors
+ * as `readResolvedRecipe`.
+ */
 export async function trainedEnvironment(run: string): Promise<SearchEnvironment | null> {
 	const recipe = await recipeOf(run);
 	const { environment } = recipe;
@@ -28,7 +31,8 @@ export async function trainedEnvironment(run: string): Promise<SearchEnvironment
 }
 
 /**
- * Returns the first held-out rows of a run with all columns, as its episodes receive them. Fails like `openDataset`.
+ * Returns the first held-out rows of a run with all columns, as its episodes receive them. Fails with the same errors
+ * as `openDataset`.
  */
 export async function heldOutRows(run: string, count: number): Promise<Readonly<Record<string, unknown>>[]> {
 	const { source } = await openDataset((await recipeOf(run)).dataset);
@@ -38,7 +42,7 @@ export async function heldOutRows(run: string, count: number): Promise<Readonly<
 
 /**
  * Checks that the environment of a run may be used: its copy is unchanged, and this user has started the run or agrees.
- * Fails like `checkRewardCopies` and `requireOwnRun`.
+ * Fails with the same errors as `checkRewardCopies` and `requireOwnRun`.
  */
 export async function requireTrainedEnvironment(run: string, agree: Agree): Promise<void> {
 	await checkRewardCopies(run, await recipeOf(run));

@@ -28,7 +28,7 @@ const maxSeconds = 2_000_000;
 
 /**
  * Opens a policy and its scorers, and solves problems with any strategy that they support. Used by `solve` and the
- * Reasoner API. Fails with `unsupported` for an environment, and like `OpenSearch.open`.
+ * Reasoner API. Fails with `unsupported` for an environment, and with the same errors as `OpenSearch.open`.
  */
 export async function createReasoner({ spec, context, signal }: ReasonerOptions): Promise<Reasoner> {
 	if (spec.environment !== undefined) {

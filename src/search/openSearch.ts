@@ -99,8 +99,8 @@ export class OpenSearch extends Disposable {
 	}
 
 	/**
-	 * Fails with `invalid` for an invalid strategy or invalid parameters, and like `openPolicy`, `openScorer` and
-	 * `openTools`; on failure, nothing is left open.
+	 * Fails with `invalid` for an invalid strategy or invalid parameters, and with the same errors as `openPolicy`,
+	 * `openScorer` and `openTools`; on failure, nothing is left open.
 	 * @param shared the environment of the specification, if several searches use it. The caller disposes of it
 	 */
 	static async open(
@@ -143,7 +143,7 @@ export class OpenSearch extends Disposable {
 		return this.#episodes?.description ?? null;
 	}
 
-	/** Returns the scorer that values episodes by the environment's reward; null unless the search is over episodes. */
+	/** Returns the scorer that scores episodes by the environment's reward; null unless the search is over episodes. */
 	get environmentScorer(): OpenScorer | null {
 		return this.#episodes?.scorer ?? null;
 	}
@@ -161,7 +161,10 @@ export class OpenSearch extends Disposable {
 		return (await this.#episodes?.pose(problem)) ?? problem;
 	}
 
-	/** Returns the strategy to run. An agent gets the opened tools, whose calls are canceled together with the search. */
+	/**
+	 * Returns the strategy to run. An agent receives the opened tools, whose calls are canceled together with the
+	 * search.
+	 */
 	#strategyOf(name: string, signal: AbortSignal): string | AnyStrategy {
 		return name === agent && this.#tools !== null ? reflexion(this.#tools.bind({ signal })) : name;
 	}
@@ -172,7 +175,7 @@ export class OpenSearch extends Disposable {
 		const cancel = new AbortController();
 		const bound = policy.bind({
 			signal: cancel.signal,
-			// Turns of an episode are requested in parts that are not in the tree.
+			// The turns of an episode are requested in parts, which do not appear in the tree.
 			...(options.onText === undefined || this.#episodes !== null ? {} : { onText: options.onText }),
 		});
 		const scoring = new AbortController();

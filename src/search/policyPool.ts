@@ -41,8 +41,8 @@ export class PolicyPool extends Disposable {
 	}
 
 	/**
-	 * Fails like `openPolicy`. If the context's signal fires, only this call fails, with `cancelled`; other callers keep
-	 * waiting for the same policy.
+	 * Fails with the same errors as `openPolicy`. If the context's signal fires, only this call fails, with
+	 * `cancelled`; other callers keep waiting for the same policy.
 	 */
 	async lease(spec: PolicySpec, context: PolicyContext): Promise<PolicyLease> {
 		if (this.disposed) throw new Failure('cancelled', 'The policies have been closed.');

@@ -9,8 +9,8 @@ import { readTreeLog } from './treeLogFile.ts';
 const largest = 64 << 20;
 
 /**
- * Returns the report from a research log. Fails like `readTreeLog`, and with `unsupported` if the log is not from an
- * agent.
+ * Returns the report from a research log. Fails with the same errors as `readTreeLog`, and with `unsupported` if the
+ * log is not from an agent.
  */
 export async function researchReportOf(
 	log: string,

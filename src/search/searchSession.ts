@@ -202,7 +202,7 @@ function withVerdict(event: TreeEvent, gold: string | null): TreeEvent {
 
 /**
  * Starts a search; resolves when its log has its first lines. Fails with `exists` if the log exists, with `busy` if
- * another process is using it, and like {@link OpenSearch.open}; on failure, no log is created.
+ * another process is using it, and with the same errors as {@link OpenSearch.open}; on failure, no log is created.
  */
 export async function startSearch(start: SearchStart): Promise<SearchSession> {
 	const { log, context, signal, spec, problem, onText } = start;
@@ -219,8 +219,9 @@ export async function startSearch(start: SearchStart): Promise<SearchSession> {
 /**
  * Continues a search in its existing log file: anything left incomplete by a crash is set aside, and the rest becomes
  * the tree. Fails with `busy` while a search is writing to the log, with `denied` if this user did not start the search
- * and no specification is given, with `invalid` if the log cannot be continued or a node is missing, and like {@link
- * OpenSearch.open}; on failure, the log is unchanged, except that an incomplete end may have been set aside.
+ * and no specification is given, with `invalid` if the log cannot be continued or a node is missing, and with the same
+ * errors as {@link OpenSearch.open}; on failure, the log is unchanged, except that an incomplete end may have been set
+ * aside.
  */
 export async function continueSearch(go: SearchContinuation): Promise<SearchSession> {
 	const { log, context, signal, action, budget, onText } = go;

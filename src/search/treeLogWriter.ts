@@ -55,7 +55,7 @@ export class TreeLogWriter {
 		await this.#file.close().catch(() => undefined);
 	}
 
-	/** Appends all lines together, or as many as there is space for. */
+	/** Appends all lines together, or as many as fit on the disk. */
 	async #append(lines: readonly string[]): Promise<void> {
 		try {
 			await this.#file.append(lines.join(''));

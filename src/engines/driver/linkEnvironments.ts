@@ -20,7 +20,10 @@ export class LinkEnvironments extends Disposable {
 		this.#recipe = recipe;
 	}
 
-	/** Loads the environment. Fails like `EnvironmentRunner.describe`, or with `invalid` if the recipe has none. */
+	/**
+	 * Loads the environment. Fails with the same errors as `EnvironmentRunner.describe`, or with `invalid` if the
+	 * recipe has none.
+	 */
 	async describe(): Promise<LinkResult<'environment/describe'>> {
 		return { environment: await (await this.#open()).describe() };
 	}

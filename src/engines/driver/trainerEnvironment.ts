@@ -54,7 +54,7 @@ export function trainerEnvironment(options: TrainerEnvironmentOptions): NodeJS.P
 	const { recipe, folder, socket, token, environment = process.env } = options;
 	const kept = Object.fromEntries(Object.entries(environment).filter(([name]) => !leftOut.includes(name)));
 	const processes = recipe?.pytorch?.processes ?? 1;
-	// Use the number of threads from the start of the run, so resuming on another machine gives the same numbers.
+	// Use the number of threads from the start of the run, so resuming on another machine produces the same numbers.
 	const threads =
 		recipe === null ? {} : { OMP_NUM_THREADS: String(Math.max(1, Math.floor(recipe.workers / processes))) };
 	return {

@@ -104,7 +104,7 @@ async function defaultIndex(signal?: AbortSignal): Promise<string> {
 /**
  * Downloads the CUDA provider and its libraries, and creates a copy of the runtime that uses them. The installed runtime
  * is not changed. An interrupted setup keeps its downloads, and the next one continues them. Fails with `busy` if
- * another setup is running, with `full` or `cancelled`, or like the downloads.
+ * another setup is running, with `full` or `cancelled`, or with the error of a failed download.
  */
 export async function setUpGpu(
 	options: GpuSetupOptions,

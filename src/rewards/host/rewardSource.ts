@@ -129,7 +129,7 @@ function withLine(error: unknown): unknown {
 	return error;
 }
 
-/** Returns the function or initializer that a statement declares under a name. */
+/** Returns the function or initializer that a statement declares under the given name. */
 function declared(node: AnyNode, name: string): AnyNode | null {
 	switch (node.type) {
 		case 'FunctionDeclaration':

@@ -11,7 +11,7 @@ import { inTurns } from '../../files/turns.ts';
 import type { DatasetStatistics } from '../../protocol/datasetMessages.ts';
 import type { DataTable, OnWalk } from './dataTable.ts';
 
-/** Limits on what is kept in memory; the statistics report when they apply. */
+/** Limits on the data kept in memory; the statistics report when they apply. */
 export const statisticsLimits = { exact: 2_000_000, near: 20_000, vocabulary: 500_000 } as const;
 export type StatisticsLimits = { readonly [Limit in keyof typeof statisticsLimits]: number };
 

@@ -29,7 +29,9 @@ export async function walkView(
 		signal,
 		onWalk,
 	}: {
-		/** `marks` returns what is known about a row; `complete` returns the row with that information added. */
+		/**
+		 * `marks` returns the information known about a row; `complete` returns the row with that information added.
+		 */
 		marks: (row: number, value: RowValue) => RowMarks;
 		complete: (value: RowValue) => RowValue;
 		signal?: AbortSignalLike;

@@ -139,7 +139,7 @@ export class ForeignRun implements RunContent {
 		return last === null ? [] : [...this.#metrics.lines(last - 20)].flat();
 	}
 
-	/** Foreign formats have no such summaries; their metrics contain what is available. */
+	/** Foreign formats have no such summaries; any available data is in their metrics. */
 	async evaluations(): Promise<EvaluationSummary[]> {
 		return [];
 	}

@@ -38,7 +38,7 @@ export class MetricSources {
 		this.#patterns = new Map(format.metrics.map((files) => [files, new PathPattern(files.pattern)]));
 	}
 
-	/** Returns what is new since the follower's last call, even if another caller has read it in the meantime. */
+	/** Returns the changes since the follower's last call, even if another caller has read it in the meantime. */
 	async read(signal?: AbortSignalLike): Promise<MetricNews> {
 		await this.load(signal);
 		const news = this.#news;

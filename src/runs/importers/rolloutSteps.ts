@@ -176,7 +176,7 @@ export class RolloutSteps {
 	}
 
 	#piecesOf(files: RolloutFiles, match: PathMatch, stat: FoundFile, signal: AbortSignalLike | undefined) {
-		// Splits in the same records are read at once.
+		// Splits that share records are read together.
 		const { pattern, stepParts } = files;
 		const shared = stepParts !== undefined;
 		const uses = this.#format.rollouts.filter((use) =>

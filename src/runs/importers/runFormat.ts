@@ -64,7 +64,7 @@ export interface RecordContext {
 	readonly step: number | null;
 	/** Index in the file, from 0. */
 	readonly record: number;
-	/** What the format's `learn` found in the folder. */
+	/** Result of the format's `learn` for the folder. */
 	readonly learned?: unknown;
 	/** Looks up an entry in the companion file; absent if the files have no companion or the companion does not exist. */
 	readonly companion?: (key: string) => unknown;
@@ -210,7 +210,7 @@ export interface RunFormat {
 	describe?(folder: FolderView, learned: unknown): Promise<RunFacts>;
 }
 
-/** Data that `learn` can read besides names and small files. */
+/** Data that `learn` can read in addition to names and small files. */
 export interface RunEvidence {
 	/** Returns all metrics rows, merged by step. */
 	metrics(): Promise<readonly MetricsLine[]>;

@@ -66,7 +66,10 @@ export class ZipFile implements FrameFile {
 		return new Map(this.#matching(archive).map((member, i) => [member.name, placeOf(member, i + 1)]));
 	}
 
-	/** Returns another JSON file in the archive, or undefined if there is none. Fails like `ZipArchive.read`. */
+	/**
+	 * Returns another JSON file in the archive, or undefined if there is none. Fails with the same errors as
+	 * `ZipArchive.read`.
+	 */
 	async member(name: string): Promise<unknown> {
 		const archive = await this.#opened();
 		const member = archive.members.findLast((one) => one.name === name);

@@ -59,7 +59,10 @@ export interface StartedPipeline {
 	readonly record: PipelineRecord;
 }
 
-/** Reads a pipeline from a recipe file; returns null if its stages have no names. Fails like `readRecipeFile`. */
+/**
+ * Reads a pipeline from a recipe file; returns null if its stages have no names. Fails with the same errors as
+ * `readRecipeFile`.
+ */
 export async function readPipelineFile(path: string, changes: RecipeChanges = {}): Promise<PipelineRecipe | null> {
 	return (await readChanged(path, changes)).pipeline;
 }

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { type InspectedFile, inspectLines } from './inspectLines.ts';
 
-/* Inspects one file: memory of the thread is limited, and it does not block the caller. */
+/* Inspects one file in a thread, which has limited memory and does not block the caller. */
 
 try {
 	const inspection = await inspectLines(workerData as InspectedFile);

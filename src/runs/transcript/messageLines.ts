@@ -110,7 +110,7 @@ export class MessageLines {
 		let at = from;
 		while (at < to) {
 			const offset = this.#offsets[at] as number;
-			// Reads consecutive lines at once.
+			// Reads consecutive lines in one operation.
 			let end = at + 1;
 			while (end < to && (this.#ends[end] as number) - offset <= chunkBytes) end++;
 			const length = (this.#ends[end - 1] as number) - offset;

@@ -211,7 +211,7 @@ class Comparison {
 		this.#add(kept);
 	}
 
-	/** Returns the problem as the search needs it; null if its episodes cannot start, which is a result, too. */
+	/** Returns the problem as the search needs it; null if its episodes cannot start, which is also a result. */
 	async #posed(job: Job, open: OpenSearch): Promise<SearchProblem | null> {
 		const { prompt, answer, row } = this.#folder.problems[job.problem] as ComparedProblem;
 		const problem = { prompt, answer, row };

@@ -11,9 +11,9 @@ import type { ComparedProblems, Judge } from './comparedProblems.ts';
 type Spec = Pick<ComparisonSpec, 'problems' | 'seed'> & { readonly environment: SearchEnvironment };
 
 /**
- * Opens the environment of a comparison, whose rows are the problems and whose reward decides about success. All searches
+ * Opens the environment of a comparison, whose rows are the problems and whose reward determines success. All searches
  * share it, because a server may accept only one client. Fails with `unsupported` if the environment has no reward, and
- * like `OpenEpisodes.open`.
+ * with the same errors as `OpenEpisodes.open`.
  */
 export async function openComparedEpisodes(spec: Spec, context: SearchContext): Promise<ComparedProblems> {
 	const { folder } = context.policies;

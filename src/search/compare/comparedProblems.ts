@@ -14,7 +14,7 @@ export type Judge = (problem: SearchProblem, tree: SearchTree, node: TreeNode | 
 export interface ComparedProblems extends IDisposable {
 	/** The environment in which they are played; null if they are questions. */
 	readonly environment: { readonly name: string; readonly episodes: OpenEpisodes } | null;
-	/** Fails with `invalid` if there are none. @param onFault called for each one that is skipped */
+	/** Fails with `invalid` if there are none. @param onFault called for each problem that is skipped */
 	read(onFault: (fault: ProblemFault) => void): Promise<ComparedProblem[]>;
 	/** @param tags tags in completions @param folder folder of the comparison */
 	judge(tags: TraceTags, folder: string): Promise<Judge>;

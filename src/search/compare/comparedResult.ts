@@ -4,7 +4,7 @@ import type { SearchTree } from '../../core/search/searchTree.ts';
 import type { TreeNode } from '../../core/search/treeNode.ts';
 import type { ComparisonResult, SampleResult } from '../../protocol/strategyComparison.ts';
 
-/** What a search was for. */
+/** Identifies what a search was run for. */
 export interface ResultContext {
 	readonly point: string;
 	/** Number of the problem. */
@@ -13,12 +13,12 @@ export interface ResultContext {
 	readonly episodes: boolean;
 	/** Names of the scorers of independent samples; null if the search is not a set of samples. */
 	readonly samples: readonly string[] | null;
-	/** Reason of the latest episode that failed; null if none did. */
+	/** Reason why the latest failed episode failed; null if none failed. */
 	readonly fault: string | null;
 	readonly judge: (node: TreeNode | undefined) => 0 | 1 | null;
 }
 
-/** Returns what a comparison keeps of a search. */
+/** Returns the data that a comparison keeps about a search. */
 export function comparedResult(context: ResultContext, search: SearchResult): ComparisonResult {
 	const { point, problem, episodes, samples, judge } = context;
 	const { outcome, totals, tree } = search;
@@ -70,7 +70,7 @@ const isFailedEpisode = ({ finish }: TreeNode): boolean => finish === 'error';
 function samplesOf({ judge, episodes }: ResultContext, tree: SearchTree, names: readonly string[]): SampleResult[] {
 	const classes = new AnswerClasses();
 	const ends = tree.nodes.filter(({ id, children }) => id !== 0 && children.length === 0);
-	// An episode has no reward if it failed, or if its environment gave none.
+	// An episode has no reward if it failed, or if its environment provides none.
 	const known = episodes ? ends.filter(({ reward }) => reward !== null) : ends;
 	return known.map((node) => ({
 		correct: judge(node),

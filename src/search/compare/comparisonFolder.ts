@@ -28,7 +28,7 @@ function decisive({ name: _, searches: __, concurrency: ___, trees: ____, ...spe
 	return JSON.stringify(spec);
 }
 
-/** Rows of an environment differ in columns, not necessarily in prompts. */
+/** Rows of an environment can differ in other columns than the prompt. */
 function hashOf({ environment }: ComparisonSpec, problems: readonly ComparedProblem[]): string {
 	if (environment === undefined) return hashOfProblems(problems);
 	return hashOfProblems(problems.map(({ key }) => ({ prompt: key, answer: null })));

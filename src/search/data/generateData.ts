@@ -61,8 +61,8 @@ const maxFailures = 8;
 
 /**
  * Runs a search on every problem and writes the results as training data. Problems are read on demand, and their trees
- * are discarded once their lines are written, so memory use does not grow with the number of problems. Fails like
- * `compareStrategies`. When the signal fires, the promise resolves with the data so far.
+ * are discarded once their lines are written, so memory use does not grow with the number of problems. Fails with the
+ * same errors as `compareStrategies`. When the signal fires, the promise resolves with the data so far.
  */
 export async function generateData(options: GenerateOptions): Promise<GeneratedData> {
 	const { spec, context, signal, folder: path } = options;

@@ -24,9 +24,9 @@ export interface EpisodeProblemsOptions {
 }
 
 /**
- * Returns the rows on which episodes are played, in order, as problems. Unlike questions, they need no prompt, and two
+ * Returns the rows for which episodes are played as problems, in order. Unlike questions, they need no prompt, and two
  * rows can have the same prompt. Every row has every column; missing values are null, as in a dataset. Fails with
- * `missing` or `invalid`, and like `OpenEpisodes.rows` and `openProblemSet`.
+ * `missing` or `invalid`, and with the same errors as `OpenEpisodes.rows` and `openProblemSet`.
  */
 export async function episodeProblems(options: EpisodeProblemsOptions): Promise<ComparedProblem[]> {
 	const rows = await rowsOf(options);
@@ -58,10 +58,10 @@ async function rowsOf(options: EpisodeProblemsOptions): Promise<Columns[]> {
 	throw new Failure('invalid', `${environmentName(environment)} has no rows.`, 'Choose a dataset file.');
 }
 
-/** Maximum number of rows of a library's environment, some of which generate any number. */
+/** Maximum number of rows from a library's environment. Some environments generate any number. */
 const maxOwnRows = 500;
 
-/** Returns the dataset named by the comment in an environment file. Fails with `invalid` if there is none. */
+/** Returns the dataset specified by the comment in an environment file. Fails with `invalid` if there is none. */
 async function namedDataset(file: string): Promise<string> {
 	const comment = datasetComment(await readHead(file));
 	const named = comment?.dataset ?? null;

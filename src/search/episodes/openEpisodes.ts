@@ -54,8 +54,8 @@ export class OpenEpisodes extends Disposable {
 	}
 
 	/**
-	 * Loads an environment. Fails like `environmentSource` and `EnvironmentRunner.describe`, or with `invalid` if a tool
-	 * cannot be described.
+	 * Loads an environment. Fails with the same errors as `environmentSource` and `EnvironmentRunner.describe`, or with
+	 * `invalid` if a tool cannot be described.
 	 */
 	static async open(spec: SearchEnvironment, { environment, seed }: EpisodesContext): Promise<OpenEpisodes> {
 		const source = await sourceOf(spec);
@@ -79,7 +79,7 @@ export class OpenEpisodes extends Disposable {
 
 	/**
 	 * Returns the problem for a dataset row, whose columns are `problem.row`: its prompt, followed by the text that `reset`
-	 * returns. There is no gold answer, because the environment gives a reward.
+	 * returns. There is no gold answer, because the environment provides the reward.
 	 * @param plain removes tags from the environment's text
 	 */
 	async pose(problem: SearchProblem, plain: (text: string) => string): Promise<SearchProblem> {

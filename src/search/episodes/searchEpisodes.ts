@@ -31,7 +31,8 @@ export class SearchEpisodes extends Disposable {
 
 	/**
 	 * Returns null if the specification has no environment. Fails with `unsupported` if the policy or the
-	 * strategy cannot play episodes, with `invalid` if a scorer cannot score them, and like `OpenEpisodes.open`.
+	 * strategy cannot play episodes, with `invalid` if a scorer cannot score them, and with the same errors as
+	 * `OpenEpisodes.open`.
 	 * @param shared the environment of the specification, if the caller has opened it. The caller disposes of it
 	 */
 	static async open(

@@ -22,7 +22,7 @@ export interface WrittenTurn {
 
 /** Lets a policy write the next turn of episodes. */
 export interface TurnWriter {
-	/** Returns one entry per request, in order. Rejects like `Policy.generate`. */
+	/** Returns one entry per request, in order. Rejects with the same errors as `Policy.generate`. */
 	write(
 		requests: readonly TurnRequest[],
 	): Promise<readonly (WrittenTurn | Exclude<Generated, readonly Generation[]>)[]>;

@@ -72,8 +72,9 @@ const maxFailures = 8;
 /**
  * Samples completions for every question and grades them with the built-in accuracy reward. Finished work is stored in
  * a folder, so that starting again continues with the same samples. Fails with `invalid` if the questions have no
- * answers, with `unavailable` if the policy fails repeatedly, and like `OpenSearch.open` and `EvaluationFolder.open`.
- * When the signal fires, the promise resolves with the results so far, or rejects with `cancelled` if there are none.
+ * answers, with `unavailable` if the policy fails repeatedly, and with the same errors as `OpenSearch.open` and
+ * `EvaluationFolder.open`. When the signal fires, the promise resolves with the results so far, or rejects with
+ * `cancelled` if there are none.
  */
 export async function evaluatePolicy(options: EvaluateOptions): Promise<Evaluation> {
 	const { spec, context, signal, folder: path } = options;

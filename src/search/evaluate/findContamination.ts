@@ -11,7 +11,8 @@ const longestText = 1 << 20;
 
 /**
  * Finds rows in training files that share ten consecutive words with a question, or contain an entire question of three
- * to nine words ({@link ContaminationIndex}). All text in a row counts. Fails like `openRegular`, and with `cancelled`.
+ * to nine words ({@link ContaminationIndex}). All text in a row counts. Fails with the same errors as `openRegular`,
+ * and with `cancelled`.
  */
 export async function findContamination(
 	questions: readonly Problem[],

@@ -31,7 +31,10 @@ export interface SolveOptions {
 	 * `unsupported` if the policy cannot continue a prefix.
 	 */
 	readonly prefill?: string;
-	/** Number of most probable tokens to record at each position besides the chosen one; default: nothing is recorded. */
+	/**
+	 * Number of most probable tokens to record at each position in addition to the chosen one; default: nothing is
+	 * recorded.
+	 */
 	readonly alternatives?: number;
 	/** JSON Schema for every completion; fails with `unsupported` if the policy does not support schemas. */
 	readonly schema?: Readonly<Record<string, unknown>>;
@@ -126,12 +129,13 @@ export interface Reasoner {
 	/** Whether the policy supports tool calls. */
 	readonly tools: boolean;
 	/**
-	 * Offers tools to the policy in a single reply, without a search. Fails like `check`, like the policy, and with
-	 * `timeout` if the time budget runs out.
+	 * Offers tools to the policy in a single reply, without a search. Fails with the same errors as `check` and the
+	 * policy, and with `timeout` if the time budget runs out.
 	 */
 	callTools(problem: SearchProblem, offered: OfferedTools, options?: SolveOptions): Promise<CalledTools>;
 	/**
-	 * Searches for a solution. Fails like `check`; any failure after that is reported as a stop reason in the solution.
+	 * Searches for a solution. Fails with the same errors as `check`; any failure after that is reported as a stop
+	 * reason in the solution.
 	 */
 	solve(problem: SearchProblem, options?: SolveOptions): Promise<Solution>;
 	dispose(): void;

@@ -23,7 +23,7 @@ const log = 'See engine.log in the run folder.';
 
 /**
  * Determines a run's outcome after its job has ended.
- * @param told failure recorded by the job, if any
+ * @param facts.failed failure recorded by the job, if any
  */
 export function jobEnd(
 	job: JobInfo,

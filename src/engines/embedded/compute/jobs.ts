@@ -227,7 +227,7 @@ export interface StoreJob {
 	readonly moments: { readonly first: Float32Array<ArrayBuffer>; readonly second: Float32Array<ArrayBuffer> } | null;
 }
 
-/** Gives one model on the device the weights of another. */
+/** Makes one model on the device use the weights of another. */
 export interface CopyJob {
 	readonly kind: 'copy';
 	readonly from: WeightsRef['slot'];

@@ -18,7 +18,7 @@ export const sizesOf = (rows: readonly Sequence[]) => ({
 
 /**
  * Number of rows per micro-batch, which shrinks when the memory of a GPU is full. The largest tensor of a micro-batch has
- * at most `tensorBytes`, if a single row permits it.
+ * at most `tensorBytes`, if a single row allows it.
  */
 export class MicroBatchRows {
 	readonly #shape: ModelShape;

@@ -101,7 +101,7 @@ function rowMask({ rows, kept, prefix, group, prefixLengths }: PackedSequences):
 	return { shape: [rows, 1, kept, seen], values };
 }
 
-/** Indexes of the slices of all heads: the one of head h is bases[i] + h strides[i]. */
+/** Indexes of the slices of all heads: the index for head h is bases[i] + h strides[i]. */
 export interface HeadSlices {
 	readonly bases: Int32Array;
 	readonly strides: Int32Array;

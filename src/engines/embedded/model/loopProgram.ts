@@ -22,7 +22,7 @@ export const firstName = (output: ChosenOutput): string => `first ${output}`;
 export const laterName = (output: ChosenOutput): string => `later ${output}`;
 
 /**
- * Samples whole completions in one run, with a loop in the program, so that the cache stays on the device although
+ * Samples whole completions in one run, with a loop in the program, so that the cache stays on the device even if
  * tensors cannot stay there between runs.
  *
  * Inputs: the weights, those of the prefill program (tokens and mask of the prompts, last), source [rows] (the prompt of

@@ -86,7 +86,7 @@ export async function retried<T>(host: StageHost, sample: () => Promise<T>): Pro
 		try {
 			return await sample();
 		} catch (error) {
-			// The weights are unchanged, so sampling again gives the same batch.
+			// The weights are unchanged, so sampling again produces the same batch.
 			if (error instanceof ScoringFailed) {
 				verdict = await host.holdBatch(error.failures);
 				await host.parts.episodes?.reload();

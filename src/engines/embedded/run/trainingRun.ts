@@ -48,7 +48,7 @@ function needsReference(stage: ResolvedStage): boolean {
 
 export interface TrainingRunOptions extends CourseOptions {
 	readonly vocabulary: string;
-	/** Generation batches that were in progress at the checkpoint that the run continues. */
+	/** Generation batches that were in progress at the checkpoint from which the run continues. */
 	readonly ahead: readonly BatchOrder[];
 }
 

@@ -57,7 +57,7 @@ export class EnvironmentSource {
 		return { line, endLine: Math.max(line, body?.loc?.start.line ?? line) };
 	}
 
-	/** Names of the columns that `reset` takes from its argument; empty if it takes the row as a whole. */
+	/** Names of the columns that `reset` takes from its argument; empty if it takes the whole row. */
 	get columns(): string[] {
 		const reset = this.method('reset')?.node.value as { params?: TypedNode[] } | undefined;
 		const [first] = reset?.params ?? [];

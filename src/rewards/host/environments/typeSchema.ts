@@ -35,7 +35,7 @@ const keywords: Readonly<Record<string, JsonSchema>> = {
 const maxDepth = 20;
 
 /**
- * Derives the JSON schema of a type. An alias named `integer` gives the type `integer`, as in typescript-json-schema
+ * Derives the JSON schema of a type. An alias named `integer` produces the type `integer`, as in typescript-json-schema
  * (`type integer = number`), because TypeScript has no integer type. Throws the text of the part that has no schema.
  */
 export function readType(node: TypedNode, module: TypedModule): TypeReading {

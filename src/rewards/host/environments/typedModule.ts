@@ -45,12 +45,12 @@ export class TypedModule {
 		this.#comments = comments;
 	}
 
-	/** Returns the class with a name, whether or not it is exported. `name` "default" is the default export. */
+	/** Returns the class with the given name, whether or not it is exported. `name` "default" is the default export. */
 	classNamed(name: string, hops = 0): Declared | null {
 		return this.#find(name, ['ClassDeclaration', 'ClassExpression'], hops);
 	}
 
-	/** Returns the type alias, interface, class or enum with a name. */
+	/** Returns the type alias, interface, class or enum with the given name. */
 	typeNamed(name: string, hops = 0): Declared | null {
 		const types = ['TSTypeAliasDeclaration', 'TSInterfaceDeclaration', 'TSEnumDeclaration', 'ClassDeclaration'];
 		return this.#find(name, types, hops);

@@ -176,7 +176,7 @@ export class ArrowColumns {
 
 const noBytes: Region = [0, 0];
 
-/** Number of buffers per column, besides the validity bits. */
+/** Number of buffers per column, not counting the validity bits. */
 const bufferCount: Readonly<Record<ArrowType['kind'], number>> = {
 	null: 0,
 	bool: 1,

@@ -62,7 +62,7 @@ class DecodingThread {
 		const worker = new Worker(new URL(script, import.meta.url), {
 			name: 'decoding',
 			resourceLimits: { maxOldGenerationSizeMb: heapMb },
-			// The output of the thread is discarded.
+			// The thread's output is discarded.
 			stdout: true,
 			stderr: true,
 		});

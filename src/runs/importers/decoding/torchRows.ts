@@ -127,7 +127,10 @@ export class TorchRows {
 	}
 }
 
-/** Returns the list with a name, or the rows of the columns with a name like "table.column"; null if there is none. */
+/**
+ * Returns the list with the given name, or the rows of the columns with a name like "table.column"; null if there is
+ * none.
+ */
 async function listIn(saved: PickleDict, name: string, data: PickledData): Promise<PickleList | null> {
 	const [key, column] = name.split('.') as [string, string?];
 	const value = saved.get(key);

@@ -16,7 +16,7 @@ const texts = '{name}.json';
 /** Number of logs whose headers are read to describe the run. */
 const describedLogs = 20;
 
-/** What a log's header contains. */
+/** Contents of a log's header. */
 interface LogHeader {
 	readonly task: string | null;
 	readonly model: string | null;

@@ -84,8 +84,8 @@ function advantageOf(trained: Trained, length: number | null): number | null {
 }
 
 /**
- * Tokens of the response with the sampler's log-probabilities and what the trainer computed. The text of individual
- * tokens is not recorded.
+ * Tokens of the response with the sampler's log-probabilities and the values computed by the trainer. The text of
+ * individual tokens is not recorded.
  */
 function tokensOf(sample: Fields, length: number | null, trained: Trained): RolloutLine['tokens'] | undefined {
 	const ids = listOf(sample.tokens);

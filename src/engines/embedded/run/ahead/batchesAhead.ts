@@ -46,7 +46,7 @@ export class BatchesAhead {
 	#sampling = false;
 	#closed = false;
 
-	/** @param restored orders in the checkpoint that the run continues */
+	/** @param restored orders in the checkpoint from which the run continues */
 	constructor(restored: readonly BatchOrder[] = []) {
 		this.#restored = restored;
 	}

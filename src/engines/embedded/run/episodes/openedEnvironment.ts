@@ -17,8 +17,8 @@ export interface OpenedEnvironment extends RunEnvironment {
 }
 
 /**
- * Loads a run's environment, or returns null if its recipe has none. Fails like `EnvironmentRunner.describe`, or with
- * `invalid` if a tool cannot be described.
+ * Loads a run's environment, or returns null if its recipe has none. Fails with the same errors as
+ * `EnvironmentRunner.describe`, or with `invalid` if a tool cannot be described.
  */
 export async function openEnvironment(
 	run: string,

@@ -77,7 +77,7 @@ function demonstrationLength({ turns }: Episode, tools: readonly ToolSchema[]): 
 		...calls.map((call) => renderToolCall(call, tools)),
 		...results.map(({ content }) => content),
 	]);
-	// Each text has two tags; each turn, including the one that ends the episode, has an end.
+	// Each text has two tags, and each turn has an end token, including the turn that ends the episode.
 	return text.reduce((sum, one) => sum + characters(one) + 2, turns.length + 1);
 }
 

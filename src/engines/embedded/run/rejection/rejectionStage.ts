@@ -174,7 +174,7 @@ async function judged(
 	return { kept, dropped, sampled: batch.rollouts.length };
 }
 
-/** Returns what is preferred to a completion: the worked solution, if the problem has one. */
+/** Returns the text that is preferred to a completion: the worked solution, if the problem has one. */
 function pairOf(template: Template, { prompt, problem }: PosedProblem): Pick<CompletionLine, 'pair'> {
 	const { solution, answer } = problem;
 	if (solution === null || answer === null) return {};

@@ -110,7 +110,7 @@ describe('arguments of a call', () => {
 		[
 			{},
 			JSON.parse('[{"__proto__": {"won": true}}]'),
-			'The arguments of f contain the key "__proto__", or are nested too deep',
+			'The arguments of f contain the key "__proto__", or are nested too deeply',
 		],
 	];
 	for (const [property, value, fault] of cases) {
