@@ -11,7 +11,8 @@ type Schema = Readonly<Record<string, unknown>>;
 export function argumentFault(owner: string, schema: ToolSchema, given: unknown): string | null {
 	const { name, parameters } = schema;
 	if (!isObject(given)) return `${name}() requires its arguments as an object, not ${what(given)}`;
-	if (hasPrototypeKey(given, 0)) return `The arguments of ${name} contain the key "__proto__", or are nested too deeply`;
+	if (hasPrototypeKey(given, 0))
+		return `The arguments of ${name} contain the key "__proto__", or are nested too deeply`;
 	const unknown = Object.keys(given).find((key) => !Object.hasOwn(parameters.properties, key));
 	if (unknown !== undefined) return `${owner}.${name}() got an unexpected keyword argument '${unknown}'`;
 	const missing = (parameters.required ?? []).filter((key) => !Object.hasOwn(given, key));
