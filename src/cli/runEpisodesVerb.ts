@@ -56,10 +56,11 @@ const shorten = (text: string) => {
 
 function linesOf({ row, policy, observation, turns, reward, stop, error }: Episode, file: string): string[] {
 	const lines = [`row ${row + 1}, ${policy}${observation === null ? '' : `: ${shorten(observation)}`}`];
-	for (const { calls, results } of turns) {
+	for (const { calls, results, reward: ofTurn } of turns) {
 		for (const { name, arguments: given } of calls)
 			lines.push(`  > ${name}(${shorten(JSON.stringify(given ?? null))})`);
 		for (const { content, failed } of results) lines.push(`  < ${failed ? 'failed: ' : ''}${shorten(content)}`);
+		if (ofTurn !== undefined) lines.push(`  reward of the turn ${formatValue(ofTurn)}`);
 	}
 	if (error !== undefined) {
 		const place = error.line === undefined ? '' : ` (${environmentPlace(file, error.line)})`;

@@ -279,11 +279,12 @@ function resetResult({ observation, done, durationMs, state }: ResetReply): Rese
 	return { observation: observation ?? null, done, durationMs, ...(state === undefined ? {} : { state }) };
 }
 
-function turnOf(calls: readonly ToolCall[], { results = [], done, durationMs, state }: CallReply): EpisodeTurn {
+function turnOf(calls: readonly ToolCall[], { results = [], done, reward, durationMs, state }: CallReply): EpisodeTurn {
 	return {
 		calls: [...calls],
 		results: results.map(({ stack: _, ...result }) => result),
 		done,
+		...(reward === undefined ? {} : { reward }),
 		durationMs,
 		...(state === undefined ? {} : { state }),
 	};

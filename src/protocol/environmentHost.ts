@@ -177,6 +177,8 @@ export type ResetReply = v.InferOutput<typeof resetReplySchema>;
 
 export const callReplySchema = v.object({
 	...instanceReply,
+	/** Sum of what the calls added to the instance's `turn_rewards`; absent if they added nothing. */
+	reward: v.exactOptional(v.number()),
 	results: v.exactOptional(
 		v.array(
 			v.object({

@@ -32,6 +32,7 @@ export const environmentFindingKinds = [
 	'not-deterministic',
 	'leak',
 	'range',
+	'turn-rewards',
 	'endless',
 	'slow',
 	'data',

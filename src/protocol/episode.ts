@@ -68,6 +68,8 @@ export const episodeTurnSchema = v.object({
 		}),
 	),
 	done: v.nullable(v.boolean()),
+	/** Sum of what the turn added to the environment's `turn_rewards`; absent if it added nothing. */
+	reward: v.exactOptional(v.number()),
 	durationMs: v.number(),
 	state: v.optional(v.record(v.string(), v.unknown())),
 });

@@ -318,6 +318,8 @@ export const trainerLinkMethods = {
 			failed: v.optional(v.boolean()),
 			message: v.optional(v.string()),
 			done: v.optional(v.nullable(v.boolean())),
+			/** What the call added to the reward of its turn; absent if nothing. */
+			reward: v.optional(v.number()),
 			error: v.optional(episodeErrorSchema),
 		}),
 	},

@@ -45,6 +45,7 @@ const environment = `class Lock:
 
     def reset(self, number, **row):
         self._number, self._tries, self.done = number, [], False
+        self.turn_rewards = []
         return f" It opens with two digits and has serial number {number * 7 + 1000}."
 
     def turn(self, number: int, slowly: bool = False) -> str:
@@ -63,6 +64,7 @@ const environment = `class Lock:
         if not 10 <= number <= 99:
             raise ValueError(f"{number} does not have two digits, unlike {self._number // 10}*.")
         self._tries.append(number)
+        self.turn_rewards.append(0.1)
         self.done = number == self._number
         return "opened" if self.done else "higher" if number < self._number else "lower."
 
@@ -74,10 +76,12 @@ const environment = `class Lock:
             sounds: The sounds to count.
             volume: How loud they are.
         """
+        self.turn_rewards.append(0.1 * len(sounds) if sounds else None)
         return {sound: self._tries.count(int(sound)) * 10 + self._number % 10 for sound in sounds}
 
     def get_reward(self):
-        return 1.0 if self.done else len(self._tries) / 10 + self._number / 1000
+        earned = sum(one for one in self.turn_rewards if one is not None)
+        return 1.0 if self.done else earned + self._number / 1000
 `;
 
 const call = (name: string, given: Record<string, unknown>): ToolCall => ({ name, arguments: given });
@@ -104,15 +108,21 @@ const rows = numbers.map((number, i) => ({
 
 interface Episode {
 	readonly observation: string | null;
-	readonly turns: readonly { readonly calls: readonly ToolCall[]; readonly results: readonly Result[] }[];
+	readonly turns: readonly {
+		readonly calls: readonly ToolCall[];
+		readonly results: readonly Result[];
+		readonly reward: number | null;
+	}[];
 	readonly reward: number | null;
 }
 type Result = Readonly<{ name: string; content: string; failed: boolean }>;
 /** Messages do not indicate whether a call failed. */
 type Shown = readonly { readonly calls: readonly ToolCall[]; readonly results: readonly Omit<Result, 'failed'>[] }[];
 
-const shownTurn = ({ calls, results }: Pick<EpisodeTurn, 'calls' | 'results'>) => ({
+type PlayedTurn = Pick<EpisodeTurn, 'calls' | 'results'> & { readonly reward?: number | null | undefined };
+const shownTurn = ({ calls, results, reward = null }: PlayedTurn) => ({
 	calls,
+	reward,
 	results: results.map(({ name, content, failed }) => ({ name, content, failed })),
 });
 const asMessages = (turns: Episode['turns']): Shown =>

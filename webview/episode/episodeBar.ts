@@ -1,4 +1,5 @@
 import { formatNumber } from '../../src/base/format.ts';
+import { turnRewardSum } from '../../src/core/episode/turnRewards.ts';
 import { button, checkbox } from '../lib/controls.ts';
 import { element, fill, setText } from '../lib/dom.ts';
 import { select } from '../lib/select.ts';
@@ -91,9 +92,16 @@ export class EpisodeBar {
 		const { reward, error } = shown;
 		const value =
 			reward === null ? null : reward.value === null ? 'no reward' : `reward ${formatNumber(reward.value, 4)}`;
+		const ofTurns = turnRewardSum(shown.turns);
 		fill(
 			this.#outcome,
 			value !== null && element('span', { class: 'badge' }, value),
+			ofTurns !== null &&
+				element(
+					'span',
+					{ class: 'badge', title: 'Sum of the rewards of turns, which is part of the reward' },
+					`turns ${formatNumber(ofTurns, 4)}`,
+				),
 			error !== undefined && element('span', { class: 'badge wrong' }, 'failed'),
 			shown.version !== null &&
 				status !== null &&

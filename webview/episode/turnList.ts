@@ -1,4 +1,4 @@
-import { formatCounted, formatDuration } from '../../src/base/format.ts';
+import { formatCounted, formatDuration, formatNumber } from '../../src/base/format.ts';
 import type { BranchDifference } from '../../src/core/episode/branchDifferences.ts';
 import type { EpisodeBranch, ShownTurn } from '../../src/protocol/episodeMessages.ts';
 import { element, fill, unseen } from '../lib/dom.ts';
@@ -101,6 +101,8 @@ function turnMarks(branch: EpisodeBranch, i: number, difference: BranchDifferenc
 		failures > 0 && mark('error', 'failed'),
 		ended && mark('done', 'done'),
 		kind !== '' && mark(kind, 'differs'),
+		typeof turn.reward === 'number' &&
+			element('span', { class: 'quiet turn-reward', title: 'Reward of the turn' }, formatNumber(turn.reward, 3)),
 		turn.durationMs !== null &&
 			element('span', { class: 'quiet turn-time' }, plainLabel(formatDuration(turn.durationMs / 1000))),
 	];

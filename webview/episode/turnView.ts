@@ -66,7 +66,7 @@ export class TurnView {
 			heading(`Turn ${number}`, [
 				timeOf(durationMs),
 				done === true && 'done',
-				reward !== undefined && `reward ${formatNumber(reward, 4)}`,
+				typeof reward === 'number' && `reward ${formatNumber(reward, 4)}`,
 				failed && 'failed',
 			]),
 			element('h4', null, calls.length === 1 ? 'Call' : 'Calls'),

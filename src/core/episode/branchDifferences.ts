@@ -1,5 +1,5 @@
 import { formatCounted } from '../../base/format.ts';
-import type { Episode } from '../../protocol/episode.ts';
+import type { Episode, EpisodeTurn } from '../../protocol/episode.ts';
 import type { EpisodeBranch, ShownTurn } from '../../protocol/episodeMessages.ts';
 import { episodeDifference } from './episodeDifference.ts';
 import { type StateChange, stateChanges } from './stateChanges.ts';
@@ -14,6 +14,8 @@ export interface TurnDifference {
 	/** Whether each result differs, in order. */
 	readonly results: readonly boolean[];
 	readonly done: boolean;
+	/** Whether the reward of the turn differs; false if only one of the two is known. */
+	readonly reward: boolean;
 	/** Changed state values: `before` in the other episode, `after` in this one. */
 	readonly state: readonly StateChange[];
 }
@@ -67,7 +69,7 @@ export function samePrefix(a: EpisodeBranch, b: EpisodeBranch, turn: number): bo
 }
 
 function turnDifference(turn: ShownTurn | undefined, other: ShownTurn | undefined): TurnDifference {
-	const none = { results: [], done: false, state: [] };
+	const none = { results: [], done: false, reward: false, state: [] };
 	if (turn === undefined) return { kind: 'missing', ...none };
 	if (other === undefined) return { kind: 'only', ...none };
 	const state = stateChanges(other.state, turn.state);
@@ -75,8 +77,10 @@ function turnDifference(turn: ShownTurn | undefined, other: ShownTurn | undefine
 	const results = differingResults(turn, other);
 	// Recorded episodes do not always include the observation.
 	const done = turn.done !== null && other.done !== null && turn.done !== other.done;
-	const differs = results.includes(true) || turn.results.length !== other.results.length || done || state.length > 0;
-	return { kind: differs ? 'differs' : 'same', results, done, state };
+	const reward = knownRewards(turn, other) && turn.reward !== other.reward;
+	const answers = results.includes(true) || turn.results.length !== other.results.length;
+	const differs = answers || done || reward || state.length > 0;
+	return { kind: differs ? 'differs' : 'same', results, done, reward, state };
 }
 
 function differingResults(turn: ShownTurn, other: ShownTurn): boolean[] {
@@ -92,7 +96,7 @@ function restOf({ reset }: EpisodeBranch): string | undefined {
 
 function differenceText(branch: EpisodeBranch, other: EpisodeBranch, turns: readonly TurnDifference[]): string | null {
 	const diverged = turns.findIndex(({ kind }) => kind === 'calls' || kind === 'only' || kind === 'missing');
-	const text = episodeDifference(comparable(other, diverged), comparable(branch, diverged))?.text;
+	const text = episodeDifference(comparable(other, branch, diverged), comparable(branch, other, diverged))?.text;
 	if (text !== undefined) return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 	if (diverged < 0) return null;
 	const { kind } = turns[diverged] as TurnDifference;
@@ -100,13 +104,24 @@ function differenceText(branch: EpisodeBranch, other: EpisodeBranch, turns: read
 	return `${kind === 'only' ? 'Longer' : 'Shorter'}: identical for ${formatCounted(diverged, 'turn')}`;
 }
 
-/** Returns the comparable part of an episode, because differences are expected after episodes diverge. */
-function comparable(branch: EpisodeBranch, diverged: number): Episode {
+/**
+ * Returns the comparable part of an episode, because differences are expected after episodes diverge, and a reward that
+ * only one of them has may not have been recorded.
+ */
+function comparable(branch: EpisodeBranch, other: EpisodeBranch, diverged: number): Episode {
 	const episode = episodeOf(branch);
-	if (diverged < 0) return episode;
+	const turns = episode.turns.map((turn, i): EpisodeTurn => {
+		if (knownRewards(branch.turns[i], other.turns[i])) return turn;
+		const { reward: _, ...rest } = turn;
+		return rest;
+	});
+	if (diverged < 0) return { ...episode, turns };
 	const { error: _, ...rest } = episode;
-	return { ...rest, turns: episode.turns.slice(0, diverged), reward: null };
+	return { ...rest, turns: turns.slice(0, diverged), reward: null };
 }
+
+const knownRewards = (one: ShownTurn | undefined, other: ShownTurn | undefined): boolean =>
+	typeof one?.reward === 'number' && typeof other?.reward === 'number';
 
 /** Converts an episode from the format of the view to the common format. */
 export function episodeOf({ row, reset, turns, reward, error }: EpisodeBranch): Episode {
@@ -114,7 +129,10 @@ export function episodeOf({ row, reset, turns, reward, error }: EpisodeBranch): 
 		row: row ?? 0,
 		policy: 'view',
 		observation: reset?.observation ?? null,
-		turns: turns.map(({ calls, results, done, durationMs }) => ({ calls, results, done, durationMs: durationMs ?? 0 })),
+		turns: turns.map(({ calls, results, done, reward: ofTurn, durationMs }) => ({
+			...{ calls, results, done, durationMs: durationMs ?? 0 },
+			...(typeof ofTurn === 'number' ? { reward: ofTurn } : {}),
+		})),
 		reward: reward?.value ?? null,
 		stop: error === undefined ? 'policy' : 'failed',
 		...(error === undefined ? {} : { error }),

@@ -1,6 +1,7 @@
 import { formatCounted, formatDuration } from '../../base/format.ts';
 import type { EnvironmentVerification, PolicyStatistics } from '../../protocol/environmentVerification.ts';
 import { formatValue, type SummaryLevel } from '../reward/verification/verificationSummary.ts';
+import { turnRewardSum } from './turnRewards.ts';
 
 export interface EnvironmentSummaryPart {
 	readonly text: string;
@@ -22,6 +23,8 @@ export function environmentSummary(verification: EnvironmentVerification): Envir
 		const all = gold.successes === gold.judged;
 		add(`gold ${gold.successes} / ${gold.judged}`, all ? 'plain' : 'bad');
 	}
+	const earned = meanTurnReward(verification);
+	if (earned !== null) add(`turn rewards ${formatValue(earned)}`);
 	const effortless = findings.some(({ kind }) => kind === 'no-effort');
 	const random = of('random');
 	if (random !== undefined) {
@@ -42,6 +45,13 @@ export function environmentSummary(verification: EnvironmentVerification): Envir
 	if (count('error') > 0) add(formatCounted(count('error'), 'error'), 'bad');
 	if (count('warning') > 0) add(formatCounted(count('warning'), 'warning'), 'notice');
 	return parts;
+}
+
+/** Returns what the turns of an episode earn on average, in the solutions if there are any; null if they earn nothing. */
+function meanTurnReward({ episodes }: EnvironmentVerification): number | null {
+	const gold = episodes.filter(({ policy }) => policy === 'gold');
+	const sums = (gold.length > 0 ? gold : episodes).flatMap(({ turns }) => turnRewardSum(turns) ?? []);
+	return sums.length === 0 ? null : sums.reduce((a, b) => a + b, 0) / sums.length;
 }
 
 function rewardText(name: string, { mean }: PolicyStatistics): string {

@@ -20,6 +20,10 @@ export function episodeDifference(a: Episode, b: Episode): EpisodeDifference | n
 			const number = a.turns.length > 1 ? ` in turn ${i + 1}` : '';
 			return { what: 'answer', text: `result of ${name}${number} (${both(content, answer ?? null)})` };
 		}
+		const [one, two] = [turn.reward, other?.reward];
+		if (other !== undefined && one !== two) {
+			return { what: 'reward', text: `reward of turn ${i + 1} (${one ?? 'none'}, ${two ?? 'none'})` };
+		}
 	}
 	if (a.error?.kind !== b.error?.kind) {
 		return { what: 'error', text: `outcome (${a.error?.message ?? 'no error'}; ${b.error?.message ?? 'no error'})` };

@@ -18,12 +18,14 @@ export function labelOfBranch({ columns, reset, turns, reward, error }: EpisodeB
 		turn.results.map(({ content, rest }) => (rest === undefined ? content : null)),
 	);
 	const done = turns.at(-1)?.done ?? null;
+	const turnRewards = turns.map((turn) => turn.reward ?? null);
 	return {
 		...(name === '' ? {} : { name }),
 		row: columns,
 		calls,
 		expect: {
 			...(reward === null ? {} : { reward: reward.value }),
+			...(turnRewards.every((one) => one === null) ? {} : { turnRewards }),
 			...(reset.rest === undefined ? { observation: reset.observation } : {}),
 			...(results.length === 0 ? {} : { results }),
 			...(done === null ? {} : { done }),

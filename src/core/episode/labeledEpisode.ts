@@ -11,6 +11,8 @@ const callSchema = v.strictObject({ name: v.string(), arguments: v.optional(v.un
 const expectSchema = v.strictObject({
 	/** Reward of the episode. */
 	reward: v.exactOptional(expectationSchema),
+	/** Rewards of the turns, in order; null matches any, and turns without one. */
+	turnRewards: v.exactOptional(v.array(expectationSchema)),
 	/** Text that reset returns; null if it returns none. */
 	observation: v.exactOptional(v.nullable(v.string())),
 	/** Results of the calls as the model sees them, in order; null matches any result. */
@@ -93,13 +95,20 @@ function parseLine(source: string): Omit<Fault, 'line'> | Parsed {
 	}
 	const { name, row, calls, expect } = decoded.value;
 	if (Object.keys(expect).length === 0) {
-		return { message: 'expects nothing', action: 'Add "reward", "observation", "results", or "done" to "expect".' };
+		return {
+			message: 'expects nothing',
+			action: 'Add "reward", "turnRewards", "observation", "results", or "done" to "expect".',
+		};
 	}
 	const turns = calls.map((turn) => (Array.isArray(turn) ? turn : [turn]));
 	const count = turns.flat().length;
 	if (expect.results !== undefined && expect.results.length > count) {
 		const message = `expects ${expect.results.length} results for ${count} calls`;
 		return { message, action: 'Write one result per call, or null to match any result.' };
+	}
+	if (expect.turnRewards !== undefined && expect.turnRewards.length > turns.length) {
+		const message = `expects ${expect.turnRewards.length} turn rewards for ${turns.length} turns`;
+		return { message, action: 'Write one per turn, or null to match any reward.' };
 	}
 	return { name, row, turns, expect };
 }
@@ -132,6 +141,11 @@ export function labelDifference({ expect, turns }: LabeledEpisode, episode: Epis
 			return differs(`call ${i + 1} (${name})`, quoted(expected), quoted(content));
 		}
 	}
+	for (const [i, expected] of (expect.turnRewards ?? []).entries()) {
+		const reward = episode.turns[i]?.reward ?? null;
+		if (expected === null || meetsExpectation(reward, expected)) continue;
+		return differs(`the reward of turn ${i + 1}`, describeExpectation(expected), String(reward ?? 'none'));
+	}
 	const done = episode.turns.at(-1)?.done ?? null;
 	if (expect.done !== undefined && expect.done !== done) return differs('done', String(expect.done), String(done));
 	if (expect.reward !== undefined && !meetsExpectation(episode.reward, expect.reward)) {
@@ -142,7 +156,10 @@ export function labelDifference({ expect, turns }: LabeledEpisode, episode: Epis
 
 function differs(what: string, expected: string, actual: string): LabelDifference {
 	return {
-		message: `${what} gives ${actual}, but ${expected} is expected`.replace(/^(done|the reward) gives/, '$1 is'),
+		message: `${what} gives ${actual}, but ${expected} is expected`.replace(
+			/^(done|the reward(?: of turn \d+)?) gives/,
+			'$1 is',
+		),
 		expected,
 		actual,
 	};

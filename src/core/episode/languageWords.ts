@@ -4,6 +4,7 @@ import type { EnvironmentLanguage } from './environmentLanguage.ts';
 export interface LanguageWords {
 	readonly getReward: string;
 	readonly rewardRange: string;
+	readonly turnRewards: string;
 	readonly none: string;
 	readonly false: string;
 	readonly describeTool: string;
@@ -18,6 +19,7 @@ export const languageWords: Readonly<Record<EnvironmentLanguage, LanguageWords>>
 	python: {
 		getReward: 'get_reward',
 		rewardRange: 'reward_range',
+		turnRewards: 'turn_rewards',
 		none: 'None',
 		false: 'False',
 		describeTool: 'Write a docstring with an "Args:" section that describes every argument.',
@@ -30,6 +32,7 @@ export const languageWords: Readonly<Record<EnvironmentLanguage, LanguageWords>>
 	typescript: {
 		getReward: 'getReward',
 		rewardRange: 'rewardRange',
+		turnRewards: 'turnRewards',
 		none: 'null',
 		false: 'false',
 		describeTool: 'Write a JSDoc comment with a @param tag for every argument.',

@@ -12,6 +12,8 @@ export interface UpdateRow extends SamplerRow {
 	/** Whether the row is excluded from the loss and these metrics (truncated under `mask_truncated_completions`). */
 	readonly masked: boolean;
 	readonly advantage: number;
+	/** Advantages of tokens, if they differ within the completion. */
+	readonly advantages?: ArrayLike<number> | undefined;
 	/** Log-probabilities under the policy before the update. Skipped rows use those of the sampler. */
 	readonly logprobs: ArrayLike<number>;
 	/** Log-probabilities before the first update of the batch, or null if identical to `logprobs` (first update). */
@@ -65,7 +67,9 @@ function ratioMetrics(rows: readonly UpdateRow[], objective: Objective): Metrics
 			return {};
 		case 'cispo':
 			return {
-				cispo_clip_ratio: meanOver(rows, objective, (ratio, { advantage }) => isTruncated(ratio, advantage, objective)),
+				cispo_clip_ratio: meanOver(rows, objective, (ratio, row, t) =>
+					isTruncated(ratio, advantageAt(row, t), objective),
+				),
 			};
 		case 'vespo': {
 			const weights = rows.map((row) => (row.masked ? 1 : vespoWeight(row, objective.vespo)));
@@ -75,6 +79,8 @@ function ratioMetrics(rows: readonly UpdateRow[], objective: Objective): Metrics
 			return clipMetrics(rows, objective);
 	}
 }
+
+const advantageAt = ({ advantage, advantages }: UpdateRow, token: number): number => advantages?.[token] ?? advantage;
 
 type Applies = (logRatio: number, row: UpdateRow, token: number) => boolean;
 
@@ -107,8 +113,9 @@ function fractionOf(row: UpdateRow, objective: Objective, applies: Applies): num
  */
 function clipMetrics(rows: readonly UpdateRow[], objective: Objective): Metrics {
 	const logLimit = objective.delta === null ? Number.POSITIVE_INFINITY : Math.log(objective.delta);
-	const side = (ratio: number, { advantage, logprobs }: UpdateRow, t: number) => {
-		if (isDppo(objective)) return divergedSide(ratio, logprobs[t] as number, advantage, objective);
+	const side = (ratio: number, row: UpdateRow, t: number) => {
+		const advantage = advantageAt(row, t);
+		if (isDppo(objective)) return divergedSide(ratio, row.logprobs[t] as number, advantage, objective);
 		if (objective.lossType !== 'gmpo') return clipSide(Math.min(ratio, logLimit), advantage, objective);
 		if (ratio < -objective.epsilonLow && advantage < 0) return 'low';
 		return ratio > objective.epsilonHigh && advantage > 0 ? 'high' : null;

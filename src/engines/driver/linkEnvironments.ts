@@ -39,11 +39,12 @@ export class LinkEnvironments extends Disposable {
 	async call(params: LinkParams<'environment/call'>): Promise<LinkResult<'environment/call'>> {
 		const session = this.#session(params.instance);
 		return await orFault(async () => {
-			const { results, done } = await session.call([{ name: params.name, arguments: params.arguments }]);
+			const { results, done, reward } = await session.call([{ name: params.name, arguments: params.arguments }]);
 			const [result] = results;
 			if (result === undefined) throw new Failure('internal', 'The environment host did not respond to a call.');
 			const { content, failed, message } = result;
-			return { content, failed, done, ...(message === undefined ? {} : { message }) };
+			const more = { ...(message === undefined ? {} : { message }), ...(reward === undefined ? {} : { reward }) };
+			return { content, failed, done, ...more };
 		});
 	}
 

@@ -195,12 +195,13 @@ function shownEpisode({ row, observation, turns, reward, stop, error, logs }: Ep
 	return {
 		...{ row, reward, stop },
 		observation: observation === null ? null : quote(observation, characters),
-		turns: turns.slice(0, maxTurns).map(({ calls, results, done }) => ({
+		turns: turns.slice(0, maxTurns).map(({ calls, results, done, reward: ofTurn }) => ({
 			calls: quote(JSON.stringify(calls), characters),
 			results: results.map(({ name, content, failed }) => ({
 				...{ tool: quote(name, 200), failed, content: quote(content, characters) },
 			})),
 			...(done === null ? {} : { done }),
+			...(ofTurn === undefined ? {} : { reward: ofTurn }),
 		})),
 		...(turns.length > maxTurns ? { more_turns: turns.length - maxTurns } : {}),
 		...(error === undefined

@@ -39,6 +39,10 @@ export type AdvantageEstimator = (typeof advantageEstimators)[number];
 export const rewardAggregations = ['sum_then_normalize', 'normalize_then_sum'] as const;
 export type RewardAggregation = (typeof rewardAggregations)[number];
 
+/** Whether all tokens of an episode share one advantage, or each turn has its own. */
+export const creditAssignments = ['episode', 'turn'] as const;
+export type CreditAssignment = (typeof creditAssignments)[number];
+
 const groups = {
 	...optimizer,
 	num_generations: generations('Completions per prompt, G.', 2, 8),
@@ -278,6 +282,17 @@ const tokenKeys = {
 	entropy_coef_max: bareKey(real('Largest adaptive weight.', 0, 100), { or: '`1`', lacking: adaptiveOnly }),
 };
 
+/** Keys and values that need one advantage per completion. */
+function sharesAdvantage(credit: unknown, stage: Values): boolean {
+	const { advantage_estimator = 'grpo', multi_objective_aggregation, loss_type } = stage;
+	if (credit !== 'turn') return false;
+	if (advantage_estimator !== 'grpo' || multi_objective_aggregation === 'normalize_then_sum') return true;
+	if (loss_type === 'gmpo' || loss_type === 'vespo') return true;
+	return ['off_policy_mask_threshold', 'clip_cov_ratio', 'kl_cov_ratio'].some((key) => stage[key] !== undefined);
+}
+const ownAdvantage =
+	'Turns cannot have their own advantages with "maxrl", "pass_at_k", "normalize_then_sum", "gmpo", "vespo", "off_policy_mask_threshold", "clip_cov_ratio" or "kl_cov_ratio". Remove one of them.';
+
 /** How advantages are computed. */
 const advantageKeys = {
 	advantage_estimator: bareKey(
@@ -306,6 +321,22 @@ const advantageKeys = {
 				(value, { advantage_estimator = 'grpo' }) => value === 'normalize_then_sum' && advantage_estimator !== 'grpo',
 				'"normalize_then_sum" requires "advantage_estimator": "grpo". Remove one of them.',
 			),
+		},
+	),
+	credit_assignment: bareKey(
+		choice(
+			creditAssignments,
+			'With an environment: "episode": all tokens of an episode have its advantage. "turn": each turn has that of the reward from it on, compared with the same turn of the other episodes.',
+		),
+		{
+			or: '`"episode"`',
+			lacking: {
+				embedded: { when: sharesAdvantage, say: ownAdvantage },
+				pytorch: {
+					when: (value) => value === 'turn',
+					say: 'TRL gives all tokens of an episode the advantage of its whole reward. Remove "credit_assignment", or set "engine": "embedded".',
+				},
+			},
 		},
 	),
 };

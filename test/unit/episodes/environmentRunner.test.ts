@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { EpisodeFault } from '../../../src/episodes/episodeSession.ts';
 import { LoadFailure } from '../../../src/rewards/loadFailure.ts';
 import { openEnvironment } from './environmentFixtures.ts';
 import { guessing } from './guessingEnvironment.ts';
@@ -147,6 +148,60 @@ describe('an environment in a Python host', () => {
 			],
 		);
 		assert.equal(await session.reward(), 2);
+	});
+
+	it('gives rewards for turns, and none for turns that add nothing', async () => {
+		const runner = await openEnvironment(
+			[
+				'class Earns:',
+				'    def reset(self, **row): self.turn_rewards = [5]',
+				'    def earn(self, reward: object) -> int:',
+				'        """Adds a reward.',
+				'',
+				'        Args:',
+				'            reward: The reward; its text names what else can happen.',
+				'        """',
+				'        if reward == "clear": self.turn_rewards = []',
+				'        elif reward == "other": self.turn_rewards = "rewards"',
+				'        elif reward == "infinite": self.turn_rewards.append(float("inf"))',
+				'        elif reward == "large": self.turn_rewards.extend([1e308, 1e308])',
+				'        else: self.turn_rewards.append(reward)',
+				'        if reward == -1: raise ValueError("too little")',
+				'        return len(self.turn_rewards)',
+				'    def wait(self) -> str:',
+				'        """Waits."""',
+				'        return "waited"',
+				'    def get_reward(self): return sum(self.turn_rewards)',
+			].join('\n'),
+		);
+		const earn = (...rewards: unknown[]) => rewards.map((reward) => ({ name: 'earn', arguments: { reward } }));
+		const session = runner.start({});
+		await session.reset();
+		const turns = [earn(0.1), [{ name: 'wait', arguments: {} }], earn(0.1, 0.2, 0.3), earn(-1), earn(0), earn(null)];
+		const rewards: unknown[] = [];
+		for (const calls of turns) {
+			const turn = await session.call(calls);
+			rewards.push('reward' in turn ? turn.reward : 'none');
+		}
+		// What reset adds belongs to no turn, and a call that fails can earn something.
+		assert.deepEqual(rewards, [0.1, 'none', 0.1 + 0.2 + 0.3, -1, 0, 'none']);
+		await session.end();
+		const played = await runner.start({}).play(turns.slice(0, 3), true);
+		assert.deepEqual(
+			[played?.turns.map(({ reward }) => reward), played?.reward],
+			[[0.1, undefined, 0.1 + 0.2 + 0.3], 5 + 0.1 + 0.1 + 0.2 + 0.3],
+		);
+		const shorter = /turn_rewards became shorter/;
+		const faults = { clear: shorter, other: shorter, infinite: /turn_rewards contains inf/, large: /inf/ };
+		for (const [reward, message] of Object.entries({ ...faults, text: /turn_rewards contains the string 'text'/ })) {
+			const failing = runner.start({});
+			await failing.reset();
+			await assert.rejects(failing.call(earn(reward)), (error: EpisodeFault) => {
+				assert.match(error.error.message, message);
+				return error.error.kind === 'invalid';
+			});
+			await failing.end();
+		}
 	});
 
 	it('reuses the instance of an ended episode, and keeps those of concurrent ones apart', async () => {

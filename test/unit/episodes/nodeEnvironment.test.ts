@@ -101,6 +101,43 @@ describe('an environment in a Node host', () => {
 		assert.equal(await session.reward(), 3);
 	});
 
+	it('gives rewards for turns, and none for turns that add nothing', async () => {
+		const runner = await open(`
+			export class Earns {
+				private turnRewards: unknown = [];
+				reset() { this.turnRewards = [5]; }
+				/** Adds a reward.
+				 * @param reward The reward; a text names what else can happen. */
+				earn(reward: number | string | null): string {
+					const rewards = this.turnRewards as unknown[];
+					if (reward === 'clear') this.turnRewards = [];
+					else if (reward === 'other') this.turnRewards = 'rewards';
+					else if (reward === 'large') rewards.push(1e308, 1e308);
+					else rewards.push(reward === 'nothing' ? undefined : reward);
+					if (reward === -1) throw new Error('too little');
+					return 'earned';
+				}
+				/** Waits. */
+				wait(): string { return 'waited'; }
+				getReward() { return (this.turnRewards as number[]).reduce((a, b) => a + b, 0); }
+			}`);
+		const earn = (...rewards: unknown[]) => rewards.map((reward) => ({ name: 'earn', arguments: { reward } }));
+		const turns = [earn(0.1), [{ name: 'wait', arguments: {} }], earn(0.1, 0.2, 0.3), earn(-1), earn(0), earn(null)];
+		const played = await runner.start({}).play(turns, true);
+		// The sum is that of Python, in which null would fail.
+		assert.deepEqual(
+			played?.turns.map((turn) => ('reward' in turn ? turn.reward : 'none')),
+			[0.1, 'none', 0.1 + 0.2 + 0.3, -1, 0, 'none'],
+		);
+		const shorter = /turnRewards became shorter/;
+		const faults = { clear: shorter, other: shorter, large: /turnRewards contains Infinity/ };
+		for (const [reward, message] of Object.entries({ ...faults, text: /the string "text"/, nothing: /undefined/ })) {
+			const error = (await runner.start({}).play([earn(reward)], true))?.error;
+			assert.equal(error?.kind, 'invalid');
+			assert.match(error?.message ?? '', message);
+		}
+	});
+
 	it('reports the state, the line of an error, and output', async () => {
 		const runner = await open(guessingScript.replace("throw new Error('The game is over.');", 'this.over();'));
 		const session = runner.start({ number: 5 }, { state: true });

@@ -1,6 +1,7 @@
 import type { EnvironmentFinding } from '../../../protocol/environmentVerification.ts';
 import { formatValue } from '../../reward/verification/verificationSummary.ts';
 import { sameReward } from '../episodeStatistics.ts';
+import { turnRewardSum } from '../turnRewards.ts';
 import { rows } from './errorFindings.ts';
 import { type FindingRule, lineOf, type VerificationEvidence, wordsOf } from './verificationEvidence.ts';
 
@@ -12,6 +13,7 @@ export const rewardFindings: FindingRule = (evidence) => [
 	...outOfRange(evidence),
 	...failingGold(evidence),
 	...effortless(evidence),
+	...apartFromTotal(evidence),
 ];
 
 function outOfRange(evidence: VerificationEvidence): EnvironmentFinding[] {
@@ -104,3 +106,23 @@ const descriptions: Readonly<Record<string, string>> = {
 	random: 'A policy that makes random calls',
 	wrong: 'A policy that makes only invalid calls',
 };
+
+/** The reward of an episode includes those of its turns. If a solution's turns earn more, they were probably left out. */
+function apartFromTotal(evidence: VerificationEvidence): EnvironmentFinding[] {
+	for (const { policy, row, turns, reward } of evidence.episodes) {
+		const earned = policy === 'gold' && reward !== null ? turnRewardSum(turns) : null;
+		if (earned === null || earned <= (reward as number) + sameReward) continue;
+		const { getReward, turnRewards } = wordsOf(evidence);
+		return [
+			{
+				kind: 'turn-rewards',
+				level: 'warning',
+				message: `The turns of the solution for row ${row + 1} earn ${formatValue(earned)}, more than its reward of ${formatValue(reward as number)}.`,
+				action: `${getReward} must return the reward of the whole episode, which includes ${turnRewards}.`,
+				line: lineOf(evidence, 'get_reward'),
+				row,
+			},
+		];
+	}
+	return [];
+}

@@ -1,4 +1,9 @@
-import type { AdvantageEstimator, RewardAggregation, ScaleRewards } from '../../../protocol/recipe/groupStages.ts';
+import type {
+	AdvantageEstimator,
+	CreditAssignment,
+	RewardAggregation,
+	ScaleRewards,
+} from '../../../protocol/recipe/groupStages.ts';
 
 /** How advantages are computed. */
 export interface AdvantageSettings {
@@ -16,6 +21,7 @@ export interface AdvantageKeys {
 	readonly pass_k?: number | undefined;
 	readonly multi_objective_aggregation?: RewardAggregation | undefined;
 	readonly scale_rewards?: ScaleRewards | undefined;
+	readonly credit_assignment?: CreditAssignment | undefined;
 }
 
 /** Returns the settings of a stage, with the defaults for keys that it does not have. */

@@ -84,6 +84,7 @@ async function update(
 				...row.sampler,
 				masked: row.masked,
 				advantage: row.advantage,
+				advantages: row.tokenAdvantages,
 				// Skipped rows were not recomputed, so use their sampler values.
 				logprobs: ofTrained(i === undefined ? logprobs : (result.logprobs[i] as PerToken), trained),
 				entropies: ofTrained(entropiesOf(row), trained),

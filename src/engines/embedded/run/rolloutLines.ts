@@ -3,6 +3,7 @@ import type { PerToken } from '../learner.ts';
 import { observedRanges } from './episodes/conversation.ts';
 import type { Rollout, SamplingStage } from './rollout.ts';
 import type { StageHost } from './stageHost.ts';
+import { overAll } from './trainedTokens.ts';
 import type { TrainingRow } from './trainingRow.ts';
 
 /** Rounds to 1e-6 nats. f32 log-probabilities are no more precise than that, and rounding halves the file size. */
@@ -33,7 +34,7 @@ export function* rolloutLines(
 ): Generator<RolloutLine> {
 	const { tokenizer, recipe } = host.parts;
 	const step = host.progress.step + 1;
-	for (const [i, { rollout, advantage, oldLogprobs, refLogprobs }] of rows.entries()) {
+	for (const [i, { rollout, advantage, tokenAdvantages, oldLogprobs, refLogprobs }] of rows.entries()) {
 		const { posed, sample } = rollout;
 		yield {
 			step,
@@ -57,6 +58,7 @@ export function* rolloutLines(
 							...(oldLogprobs ? { oldLogprob: rounded(oldLogprobs) } : {}),
 							...(refLogprobs ? { refLogprob: rounded(refLogprobs) } : {}),
 							entropy: rounded(sample.entropies),
+							...(tokenAdvantages ? { advantage: rounded(overAll(tokenAdvantages, sample.trained)) } : {}),
 							...(version === null ? {} : { version: versions(sample, version) }),
 						},
 					}

@@ -33,13 +33,16 @@ export async function prepareSampler(
 
 /**
  * Returns the inputs of an update for a row whose sampler is known.
- * @param factors factors of the surrogate loss for all completion tokens; absent if all are 1
+ * @param selected factors of the surrogate loss for all completion tokens; absent if all are 1
  */
 export function samplerInputs(
-	{ sampler = {}, rollout, advantage }: TrainingRow,
+	{ sampler = {}, rollout, advantage: ofRow, tokenAdvantages }: TrainingRow,
 	stage: ResolvedGrpoStage,
-	factors: PerToken | undefined,
+	selected: PerToken | undefined,
 ): Pick<GrpoRow, 'advantage' | 'factors' | 'samplerLogRatio' | 'samplerDrift'> {
+	const own = tokenAdvantages && overAll(tokenAdvantages, rollout.sample.trained);
+	const advantage = own ? 1 : ofRow;
+	const factors = own && selected ? product(own, selected) : (own ?? selected);
 	const { samplerRatios, samplerLogRatio, samplerDrift } = sampler;
 	const known = {
 		...(samplerLogRatio === undefined ? {} : { samplerLogRatio }),
@@ -49,8 +52,10 @@ export function samplerInputs(
 	// One loss per completion.
 	if (stage.loss_type === 'gmpo') return { advantage: advantage * (samplerRatios[0] ?? 1), ...known };
 	const ratios = overAll(Float32Array.from(samplerRatios), rollout.sample.trained);
-	return { advantage, factors: factors ? ratios.map((ratio, t) => ratio * (factors[t] as number)) : ratios, ...known };
+	return { advantage, factors: factors ? product(ratios, factors) : ratios, ...known };
 }
+
+const product = (a: PerToken, b: PerToken): PerToken => a.map((value, t) => value * (b[t] as number));
 
 /** Returns the ratios by which a batch's losses are multiplied, under TRL's metric names. */
 export function samplerMetrics(stage: ResolvedGrpoStage, rows: readonly TrainingRow[]): Metrics {

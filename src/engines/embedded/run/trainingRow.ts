@@ -3,7 +3,9 @@ import { countTokens, isSkippable, tokenWeights } from '../../../core/grpo/lossW
 import type { SamplerRow } from '../../../core/grpo/objective/samplerCorrection.ts';
 import type { ResolvedGrpoStage } from '../../../core/recipe/resolvedRecipe.ts';
 import type { PerToken } from '../learner.ts';
+import type { RowAdvantage } from './advantagesOf.ts';
 import { hasEntropyBonus } from './entropyBonusOf.ts';
+import { tokensOfTurns } from './episodes/turnCredit.ts';
 import type { GenerationBatch } from './generationBatch.ts';
 import { learnsObservations } from './observationTerms.ts';
 import type { Rollout } from './rollout.ts';
@@ -12,7 +14,10 @@ import { trainedLength } from './trainedTokens.ts';
 /** A rollout as used by the updates of its batch. */
 export interface TrainingRow {
 	readonly rollout: Rollout;
+	/** If turns have their own advantages, the mean over the tokens that the policy wrote. */
 	readonly advantage: number;
+	/** Advantages of the tokens that the policy wrote; absent if all of them have that of the row. */
+	readonly tokenAdvantages?: PerToken;
 	/**
 	 * Whether the row is excluded from the loss: it was truncated under `mask_truncated_completions`, or its episode
 	 * failed.
@@ -30,22 +35,32 @@ export interface TrainingRow {
 	sampler?: SamplerRow;
 }
 
-/** Shuffles advantages for `control: shuffle`. */
-export function shuffled(advantages: Float64Array, seed: number, generation: number): number[] {
-	const order = [...advantages];
+/** Shuffles the advantages of completions, or of turns, for `control: shuffle`. */
+export function shuffled(advantages: readonly RowAdvantage[], seed: number, generation: number): RowAdvantage[] {
+	const order = advantages.flatMap((one) => (typeof one === 'number' ? [one] : [...one]));
 	Random.of(seed, 'control', generation).shuffle(order);
-	return order;
+	let next = 0;
+	return advantages.map((one) =>
+		typeof one === 'number' ? (order[next++] as number) : one.map(() => order[next++] as number),
+	);
+}
+
+function advantageOf({ sample }: Rollout, own: RowAdvantage): Pick<TrainingRow, 'advantage' | 'tokenAdvantages'> {
+	if (typeof own === 'number') return { advantage: own };
+	const tokenAdvantages = tokensOfTurns(sample, own);
+	const sum = tokenAdvantages.reduce((total, one) => total + one, 0);
+	return { advantage: tokenAdvantages.length === 0 ? 0 : sum / tokenAdvantages.length, tokenAdvantages };
 }
 
 /** Returns the rows of a batch with their advantages. */
 export function trainingRows(
 	stage: { readonly mask_truncated_completions: boolean },
 	batch: GenerationBatch,
-	advantages: ArrayLike<number>,
+	advantages: ArrayLike<RowAdvantage>,
 ): TrainingRow[] {
 	return batch.rollouts.map((rollout, i) => ({
 		rollout,
-		advantage: advantages[i] as number,
+		...advantageOf(rollout, advantages[i] as RowAdvantage),
 		masked: (stage.mask_truncated_completions && rollout.sample.truncated) || rollout.episode?.error !== undefined,
 		length: trainedLength(rollout.sample),
 		oldLogprobs: null,
@@ -70,6 +85,10 @@ export interface Part {
 	readonly kept: readonly { readonly row: TrainingRow; readonly weight: number }[];
 }
 
+/** Returns the absolute value of the largest advantage of a row's tokens. */
+const largestAdvantage = ({ advantage, tokenAdvantages }: TrainingRow): number =>
+	Array.from(tokenAdvantages ?? [advantage]).reduce((max, one) => Math.max(max, Math.abs(one)), 0);
+
 /** Computes each part's token weights and the rows its update can skip. */
 export function weigh(stage: ResolvedGrpoStage, parts: readonly TrainingRow[][]): Part[] {
 	const generationTokens = countTokens(parts.flat());
@@ -85,7 +104,7 @@ export function weigh(stage: ResolvedGrpoStage, parts: readonly TrainingRow[][])
 		const kept = stage.skip_dead_groups
 			? weighed.filter(
 					({ row, weight }) =>
-						!isSkippable({ weight, advantage: row.advantage }, ...others) || learnsObservations(stage, row),
+						!isSkippable({ weight, advantage: largestAdvantage(row) }, ...others) || learnsObservations(stage, row),
 				)
 			: weighed;
 		return { rows, kept };

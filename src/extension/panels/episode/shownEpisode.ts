@@ -21,7 +21,7 @@ export function shownReset(reset: ResetResult, logs: readonly string[]): Reset {
 }
 
 export function shownTurn(
-	{ calls, results, done, durationMs, state }: EpisodeTurn,
+	{ calls, results, done, reward, durationMs, state }: EpisodeTurn,
 	logs: readonly string[],
 ): ShownTurn {
 	return {
@@ -33,6 +33,7 @@ export function shownTurn(
 			...(line === undefined ? {} : { line }),
 		})),
 		done,
+		...(reward === undefined ? {} : { reward }),
 		durationMs,
 		...shownState(state),
 		...shownLogs(logs),

@@ -14,6 +14,7 @@ export interface Instance {
 	reset(row: Readonly<Record<string, unknown>>): unknown;
 	getReward?: unknown;
 	readonly done?: unknown;
+	readonly turnRewards?: unknown;
 	readonly [tool: string]: unknown;
 }
 

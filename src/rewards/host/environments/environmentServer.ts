@@ -23,6 +23,7 @@ import { type EnvironmentFile, type Instance, loadEnvironmentFile } from './envi
 import { SharedBuiltIns } from './sharedBuiltIns.ts';
 import { summarizeState } from './stateSummary.ts';
 import { callAll, isPromise } from './toolCalls.ts';
+import { earnedSince, turnRewardCount } from './turnRewards.ts';
 
 /**
  * Maximum length of an observation, in characters. A trainer would drop longer ones, because they exceed any context.
@@ -135,13 +136,20 @@ export class EnvironmentServer {
 	#call({ instance, state, calls }: CallRequest): Promise<CallReply> {
 		return this.#reply(instance, state, async () => {
 			const found = this.#instance(instance);
+			const before = turnRewardCount(found);
 			const results = [];
 			let fault: HostError | null = null;
 			for (const result of await callAll(this.#environment, found, calls, { file: this.#file, own: this.#own })) {
 				fault ??= tooLong(result.name, result.content);
 				results.push(fault === null ? result : { ...result, content: result.content.slice(0, cutLength) });
 			}
-			return fault === null ? { results } : { results, error: fault };
+			const earned = earnedSince(found, before);
+			if ('fault' in earned) fault ??= invalid(earned.fault);
+			return {
+				results,
+				...('value' in earned && earned.value !== null ? { reward: earned.value } : {}),
+				...(fault === null ? {} : { error: fault }),
+			};
 		});
 	}
 

@@ -9,7 +9,7 @@ import os
 import random
 import time
 
-from . import environment_file, frames, limits, module_file, scoring
+from . import environment_file, frames, limits, module_file, scoring, turn_rewards
 from .libraries import EpisodeEnd
 from .state_summary import summarize, summarize_mapping
 from .tool_calls import call_all
@@ -101,6 +101,7 @@ class Environments:
 
         def work():
             tools = self._environment.tools_of(instance)
+            before = turn_rewards.count_of(instance)
             results, fault = [], None
             called = call_all(tools, params["calls"], self.file)
             if hasattr(instance, "record_turn"):
@@ -116,7 +117,11 @@ class Environments:
                     content = str(content)
                     fault = fault or _too_long(result["name"], content)
                 results.append({**result, "content": content if fault is None else content[:2000]})
-            return {"results": results} if fault is None else {"results": results, "error": fault}
+            reward, wrong = turn_rewards.earned_since(instance, before)
+            if wrong is not None:
+                fault = fault or _invalid(wrong)
+            earned = {} if reward is None else {"reward": reward}
+            return {"results": results, **earned, **({} if fault is None else {"error": fault})}
 
         return self._reply(params, work)
 

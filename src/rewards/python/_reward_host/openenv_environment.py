@@ -29,7 +29,7 @@ class OpenEnvEnvironment:
         os.environ["WEBSOCKETS_MAX_REDIRECTS"] = "1"
         module, self.version = libraries.require(_NAMES, "openenv.core.generic_client", _OLDEST)
         self._client_type = module.GenericEnvClient
-        self._sum = _summed(arguments)
+        self.sums = _summed(arguments)
         self._folder = target if os.path.isabs(target) else None
         self._server = None if self._folder is None else FolderServer(self._folder, passing)
         self.address = web_address(target) if self._server is None else self._server.address
@@ -98,7 +98,7 @@ class OpenEnvEnvironment:
         return libraries.EpisodeEnd("server", f"The server {self.address} cannot be reached ({_words(error)}). Start it again.")
 
     def total(self, rewards):
-        return float(sum(rewards)) if self._sum else float(rewards[-1] if rewards else 0.0)
+        return float(sum(rewards)) if self.sums else float(rewards[-1] if rewards else 0.0)
 
     def _actions_of(self, schema):
         """Returns {tool: (plain schema, function from arguments to the action)}."""
@@ -221,6 +221,11 @@ class OpenEnvEpisode:
         if self.done:
             raise ValueError("The episode is over.")
         return self._observe(self._session.ask(lambda client: client.step(action)))
+
+    @property
+    def turn_rewards(self):
+        """Rewards of steps, if the episode earns their sum."""
+        return self._rewards if self._environment.sums else None
 
     def get_reward(self):
         return self._environment.total(self._rewards)

@@ -74,6 +74,9 @@ describe('two episodes', () => {
 		);
 		assert.deepEqual([state.first, state.text, state.turns[0]?.kind], [1, null, 'differs']);
 		assert.equal(branchDifference(branch([turn(1, 'a', { done: true })]), branch([turn(1, 'a')])).turns[0]?.done, true);
+		const ofTurn = branchDifference(branch([turn(1, 'a', { reward: 0 })]), branch([turn(1, 'a', { reward: 0.5 })]));
+		assert.deepEqual([ofTurn.first, ofTurn.turns[0]?.reward], [1, true]);
+		assert.equal(ofTurn.text, 'Reward of turn 1 (0.5, 0)');
 		const reward = branchDifference(branch([], { reward: { value: 0 } }), branch([], { reward: { value: 1 } }));
 		assert.deepEqual([reward.reward, reward.first, reward.text], [true, 1, 'Reward (1, 0)']);
 		const error = { during: 'call', kind: 'timeout', message: 'too slow' } as const;
@@ -97,11 +100,11 @@ describe('two episodes', () => {
 
 	it('do not differ in what was not recorded', () => {
 		const recorded = branch([turn(1, 'higher', { done: null, durationMs: null })]);
-		const { first, reward } = branchDifference(
-			branch([turn(1, 'higher', { state: {} })], { reward: { value: 1 } }),
+		const { first, reward, turns } = branchDifference(
+			branch([turn(1, 'higher', { state: {}, reward: 0.5 })], { reward: { value: 1 } }),
 			recorded,
 		);
-		assert.deepEqual([first, reward], [null, false]);
+		assert.deepEqual([first, reward, turns[0]?.reward], [null, false, false]);
 	});
 
 	it('differ in a part of a text that is not shown', () => {

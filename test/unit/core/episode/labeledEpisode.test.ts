@@ -47,7 +47,7 @@ describe('labeled episodes', () => {
 		...{ row: 0, policy: 'labeled', observation: 'Guess.', reward: 0.5, stop: 'policy', durationMs: 1, logs: [] },
 		turns: [
 			{
-				...{ calls: [call(1)], done: false, durationMs: 1 },
+				...{ calls: [call(1)], done: false, durationMs: 1, reward: 0.25 },
 				results: [{ name: 'guess', content: 'higher', failed: false }],
 			},
 		],
@@ -59,6 +59,9 @@ describe('labeled episodes', () => {
 		[{ results: ['lower'] }, /^call 1 \(guess\) gives "higher", but "lower" is expected$/],
 		[{ done: true }, /^done is false, but true is expected$/],
 		[{ reward: { min: 0.6 } }, /^the reward is 0\.5, but at least 0\.6 is expected$/],
+		[{ turnRewards: [0.25] }, null],
+		[{ turnRewards: [null] }, null],
+		[{ turnRewards: [{ min: 0.5 }] }, /^the reward of turn 1 is 0\.25, but at least 0\.5 is expected$/],
 		[{ reward: null }, /^the reward is 0\.5, but null is expected$/],
 	];
 	for (const [expect, message] of cases) {

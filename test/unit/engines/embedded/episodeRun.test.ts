@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { turnAdvantages } from '../../../../src/core/grpo/advantages/turnAdvantages.ts';
 import { turnsOfRollout } from '../../../../src/core/trace/conversation.ts';
 import { playDemonstration } from '../../../../src/engines/embedded/run/episodes/demonstrations.ts';
 import { rehearse } from '../../../../src/engines/embedded/run/episodes/rehearsal.ts';
@@ -48,6 +49,7 @@ class Guess:
         if fault == "reset" or (os.path.exists(DOWN) and Guess.episodes > int(open(DOWN).read())):
             raise ValueError("the table is locked")
         self.number, self.fault, self.done = number, fault, False
+        self.turn_rewards = []
         return "1-3 é" if number == 1 else None
 
     def guess(self, number: int) -> str:
@@ -64,6 +66,8 @@ class Guess:
         if self.fault == "exit":
             os._exit(3)
         self.done = number == self.number
+        if not self.done:
+            self.turn_rewards.append(-0.125)
         return "</result><call>yes" if self.done else "up" if number < self.number else "down"
 
     def get_reward(self):
@@ -362,9 +366,40 @@ test('held-out accuracy is not measured if too many episodes fail, and a stopped
 	assert.deepEqual(await readMetrics(slow), []);
 });
 
+/** Compares the advantages of tokens with those of the recorded rewards. Groups have four episodes. */
+function checkTurnCredit(episodes: readonly { line: RolloutLine; episode: RolloutEpisode }[]): void {
+	const runs = episodes.map(({ line }) => {
+		const observed = observedOf(line);
+		const own = line.tokens?.advantage ?? [];
+		const starts = [0, ...observed.map(([, end]) => end)].filter((start) => start < own.length);
+		assert.ok(observed.every(([start, end]) => own.slice(start, end).every((value) => value === 0)));
+		return starts.map((start, k) => own.slice(start, observed[k]?.[0] ?? own.length));
+	});
+	const expected = episodes.map(({ line, episode }, i) => ({
+		reward: line.reward,
+		turns: (runs[i] ?? []).map((_, k) => episode.turns?.[k]?.reward ?? null),
+	}));
+	const advantages = turnAdvantages(expected, 4, 'group');
+	for (const [i, turns] of runs.entries()) {
+		for (const [k, tokens] of turns.entries()) {
+			const own = advantages[i]?.[k] as number;
+			assert.ok(tokens.length > 0);
+			assert.ok(
+				tokens.every((value) => Math.abs((value as number) - own) < 1e-5),
+				`episode ${i}, turn ${k}: ${tokens} ${own}`,
+			);
+		}
+	}
+	assert.ok(runs.some((turns) => new Set(turns.map(([first]) => first)).size > 1));
+	// Each wrong guess costs an eighth; other turns have no reward of their own.
+	const rewards = episodes.flatMap(({ episode: { turns = [] } }) => turns.flatMap(({ reward }) => reward ?? []));
+	assert.ok(rewards.length > 0 && rewards.every((reward) => reward < 0 && reward % 0.125 === 0), String(rewards));
+}
+
 test('episodes are played while others are trained on, what the environment answers is learned, and a batch that fails is played again', async () => {
 	// Batches are played ahead of each other and of evaluations, with the same environment.
-	const stage = { ...grpo, steps: 16, max_staleness: 8, world_model_coeff: 0.5, beta: 0 };
+	// Turns have their own advantages.
+	const stage = { ...grpo, steps: 16, max_staleness: 8, world_model_coeff: 0.5, beta: 0, credit_assignment: 'turn' };
 	const ahead = { ...recipe, stages: [recipe.stages[0], stage], evaluate: { every: 2, problems: 4 } };
 	const alone = await uninterrupted(place, ahead, true);
 	const lines = (await readMetrics(alone.run)).filter(
@@ -380,6 +415,7 @@ test('episodes are played while others are trained on, what the environment answ
 		String(surprise),
 	);
 	assert.ok((surprise.at(-1) as number) < (surprise[0] as number), String(surprise));
+	checkTurnCredit(await episodesOf(alone.run));
 	await pausesAndContinues(ahead, alone.outcome);
 });
 

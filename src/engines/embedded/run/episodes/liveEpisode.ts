@@ -152,6 +152,7 @@ export class LiveEpisode {
 				turns: this.#turns.map((turn) => ({
 					calls: turn.calls,
 					results: turn.results.map(({ name, content, failed }) => ({ name, content: recorded(content), failed })),
+					...(turn.reward === undefined ? {} : { reward: turn.reward }),
 					seconds: rounded(turn.durationMs / 1000),
 				})),
 			},

@@ -81,7 +81,7 @@ class RemoteEnvironment:
         plain = self._played.error is None and reply["content"] == message
         # TRL builds the tool result from the message.
         content = str({"error": str(message)}) if failed and not plain else str(reply["content"])
-        self._played.calls.append(MadeCall(name, content, failed, self._played.seconds - before))
+        self._played.calls.append(MadeCall(name, content, failed, self._played.seconds - before, reply.get("reward")))
         if failed and not plain:
             raise RuntimeError(message)
         return content

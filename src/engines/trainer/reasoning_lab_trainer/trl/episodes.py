@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
 from typing import Any
 
 
@@ -16,6 +18,8 @@ class MadeCall:
     """The result as TRL shows it to the model."""
     failed: bool
     seconds: float
+    reward: float | None = None
+    """What the call added to the reward of its turn."""
 
 
 @dataclass
@@ -69,7 +73,7 @@ def recorded_episode(
             # TRL removed the results because they did not fit in the completion.
             stop = "length"
             results = [{"name": one.name, "content": one.content, "failed": one.failed} for one in made]
-            turns.append(turn(calls, results, sum(one.seconds for one in made)))
+            turns.append(turn(calls, results, made))
     error = played.error
     results = [result for one in turns for result in one["results"]]
     return {
@@ -97,18 +101,25 @@ def turn_of(calls: list[Any], answers: list[dict[str, Any]], made: list[MadeCall
     have failed.
     """
     results: list[dict[str, Any]] = []
-    seconds = 0.0
+    own_calls: list[MadeCall] = []
     for answer in answers:
         name, content = str(answer.get("name", "")), str(answer["content"])
         own = made and made[0].name == name and made[0].content == content
         if own:
-            seconds += made[0].seconds
-        results.append({"name": name, "content": content, "failed": made.pop(0).failed if own else True})
-    return turn(calls, results, seconds)
+            own_calls.append(made.pop(0))
+        results.append({"name": name, "content": content, "failed": own_calls[-1].failed if own else True})
+    return turn(calls, results, own_calls)
 
 
-def turn(calls: list[Any], results: list[dict[str, Any]], seconds: float) -> dict[str, Any]:
-    return {"calls": [call_of(call) for call in calls], "results": results, "seconds": round(seconds, 6)}
+def turn(calls: list[Any], results: list[dict[str, Any]], made: list[MadeCall]) -> dict[str, Any]:
+    rewards = [one.reward for one in made if one.reward is not None]
+    return {
+        "calls": [call_of(call) for call in calls],
+        "results": results,
+        # The sum of Python 3.12 rounds in another way than that of the environment's process.
+        **({"reward": reduce(add, rewards)} if rewards else {}),
+        "seconds": round(sum(one.seconds for one in made), 6),
+    }
 
 
 def call_of(call: Any) -> dict[str, Any]:

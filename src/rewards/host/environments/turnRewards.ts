@@ -1,0 +1,35 @@
+import { checkValue } from '../rewardValue.ts';
+
+/** Reward of a turn: what an environment appends to its list `turnRewards`. Other values of that attribute are ignored. */
+type Owner = { readonly turnRewards?: unknown } | undefined;
+
+/** Returns the number of rewards so far. */
+export const turnRewardCount = (instance: Owner): number => listOf(instance).length;
+
+/** Returns the sum of the rewards after the first `count`, which is null if there are none, or what is wrong with them. */
+export function earnedSince(
+	instance: Owner,
+	count: number,
+): { readonly value: number | null } | { readonly fault: string } {
+	const rewards = listOf(instance);
+	if (rewards.length < count) return { fault: 'turnRewards became shorter during a turn; only append to it' };
+	let value: number | null = null;
+	for (const reward of rewards.slice(count)) {
+		let checked = checkValue(reward);
+		if ('value' in checked && checked.value !== null) {
+			value = (value ?? 0) + checked.value;
+			checked = checkValue(value);
+		}
+		if ('fault' in checked) return { fault: `turnRewards ${checked.fault.replace('returned', 'contains')}` };
+	}
+	return { value };
+}
+
+function listOf(instance: Owner): readonly unknown[] {
+	try {
+		const rewards = instance?.turnRewards;
+		return Array.isArray(rewards) ? rewards : [];
+	} catch {
+		return []; // A getter that throws.
+	}
+}
