@@ -169,7 +169,7 @@ describe('the same calls in the same environment file', { skip, timeout: 280_000
 	it('gives episodes that differ between rows in the episode view', () => {
 		assert.deepEqual(
 			expected.map(({ reward }) => reward),
-			numbers.map((number) => (number === 42 ? 1 : 0.3 + number / 1000)).map(rounded),
+			numbers.map((number) => (number === 42 ? 1 : 0.5 + number / 1000)).map(rounded),
 		);
 		const contents = expected.map(({ turns }) => turns.flatMap(({ results }) => results.map(({ content }) => content)));
 		assert.equal(new Set(contents.map((list) => list.join('\n'))).size, new Set(numbers).size);

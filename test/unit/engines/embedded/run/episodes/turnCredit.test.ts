@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { defaultObjective } from '../../../../../src/core/grpo/objective/objective.ts';
-import { rowLoss } from '../../../../../src/core/grpo/objective/rowLoss.ts';
-import { Conversation } from '../../../../../src/engines/embedded/run/episodes/conversation.ts';
+import { defaultObjective } from '../../../../../../src/core/grpo/objective/objective.ts';
+import { rowLoss } from '../../../../../../src/core/grpo/objective/rowLoss.ts';
+import { Conversation } from '../../../../../../src/engines/embedded/run/episodes/conversation.ts';
 import {
 	creditedTurns,
 	tokensOfTurns,
 	turnLengths,
-} from '../../../../../src/engines/embedded/run/episodes/turnCredit.ts';
-import type { Rollout } from '../../../../../src/engines/embedded/run/rollout.ts';
-import { samplerInputs } from '../../../../../src/engines/embedded/run/samplerTerms.ts';
-import { overAll } from '../../../../../src/engines/embedded/run/trainedTokens.ts';
+} from '../../../../../../src/engines/embedded/run/episodes/turnCredit.ts';
+import type { Rollout } from '../../../../../../src/engines/embedded/run/rollout.ts';
+import { samplerInputs } from '../../../../../../src/engines/embedded/run/samplerTerms.ts';
+import { overAll } from '../../../../../../src/engines/embedded/run/trainedTokens.ts';
 import {
 	shuffled,
 	type TrainingRow,
 	trainingRows,
 	weigh,
-} from '../../../../../src/engines/embedded/run/trainingRow.ts';
+} from '../../../../../../src/engines/embedded/run/trainingRow.ts';
 
 /** Returns a rollout whose turns have the given lengths, with two tokens of the environment between them. */
 function rollout(lengths: readonly number[], reward: number | null, rewards: readonly (number | null)[] = []): Rollout {
