@@ -64,6 +64,8 @@ export const chosenPolicySchema = v.object({
 	template: v.nullable(typed),
 	/** The policy's system message; null if it does not support one. */
 	system: v.nullable(typed),
+	/** Name of the environment in which it was trained; null if there is none. */
+	environment: v.optional(v.nullable(name), null),
 	/** Temperature used in training; null if unknown. */
 	temperature: v.nullable(v.number()),
 	maxTokens: v.nullable(v.number()),
@@ -208,6 +210,8 @@ export const playgroundCommandSchema = v.variant('type', [
 	}),
 	v.object({ type: v.literal('stop') }),
 	v.object({ type: v.literal('choosePolicy'), side: v.picklist([0, 1]) }),
+	/** Plays an episode with a policy. */
+	v.object({ type: v.literal('playEpisode'), side: v.picklist([0, 1]) }),
 	v.object({ type: v.literal('addServer') }),
 	v.object({ type: v.literal('removeSide') }),
 	v.object({ type: v.literal('swap') }),

@@ -38,8 +38,10 @@ export type StrategiesCommand = v.InferOutput<typeof strategiesCommandSchema>;
 /** Result of one search at a point. */
 export const searchRowSchema = v.object({
 	problem: whole,
-	/** Truncated prompt. */
+	/** Truncated prompt; for episodes, with the other columns of the row. */
 	prompt: v.string(),
+	/** Reward of the chosen episode; null if it has none, or if the problem is a question. */
+	reward: v.nullable(v.number()),
 	gold: v.nullable(v.string()),
 	answer: v.nullable(v.string()),
 	correct: v.nullable(v.picklist([0, 1])),

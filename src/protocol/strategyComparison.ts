@@ -123,6 +123,8 @@ export const comparisonFileSchema = v.object({
 	problemsHash: text,
 	/** Unix time in seconds. */
 	created: v.number(),
+	/** Proof that this user started the comparison with this specification (runs/searchSeal.ts). */
+	seal: v.optional(text),
 });
 export type ComparisonFile = v.InferOutput<typeof comparisonFileSchema>;
 

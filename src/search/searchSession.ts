@@ -232,7 +232,8 @@ export async function continueSearch(go: SearchContinuation): Promise<SearchSess
 		const start = read.tree.start;
 		if (start === null) throw new Failure('invalid', `${log} has no start event.`);
 		const givenSpec = go.spec ?? (await ownSpec(log, read));
-		if (givenSpec.environment !== undefined && (action.action === 'edit' || action.action === 'force')) {
+		// Text before a forced token is the start of a turn, but edited text could contain calls that were not made.
+		if (givenSpec.environment !== undefined && action.action === 'edit') {
 			throw new Failure('unsupported', 'Turns of an episode cannot be edited.', 'Use Branch to continue below a turn.');
 		}
 		const spec = withRoom(givenSpec, budget, read.tree);

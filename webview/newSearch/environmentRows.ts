@@ -13,11 +13,19 @@ export class EnvironmentRows extends Disposable {
 	#key = '';
 	#asked: AbortController | null = null;
 	#offered: OfferedRows | null = null;
+	/** Reads the rows of a package or server that a restored form names; null if nothing is held back. */
+	#held: (() => void) | null = null;
+	#restored: boolean;
 	#failure: string | null = null;
 
-	/** @param changed called when the rows have been read or reading has failed */
-	constructor(host: Host, changed: () => void) {
+	/**
+	 * @param changed called when the rows have been read or reading has failed
+	 * @param restored whether the form was restored after a reload. The user may not want the package or server in it to be
+	 * used again, so its rows are only read on request
+	 */
+	constructor(host: Host, changed: () => void, restored: boolean) {
 		super();
+		this.#restored = restored;
 		this.#host = host;
 		this.#changed = changed;
 		this.register({ dispose: () => this.#asked?.abort() });
@@ -33,6 +41,24 @@ export class EnvironmentRows extends Disposable {
 		return this.#failure;
 	}
 
+	/** Whether rows are only read on request. */
+	get held(): boolean {
+		return this.#held !== null;
+	}
+
+	/** Reads the rows that are held back. */
+	readHeld(): void {
+		const read = this.#held;
+		this.#held = null;
+		read?.();
+		this.#changed();
+	}
+
+	/** Called when the user changes the form: from now on, nothing is held back. */
+	used(): void {
+		this.#restored = false;
+	}
+
 	/**
 	 * Reads the rows of an environment for a policy, unless they have already been read. Changing the limits does not
 	 * trigger another read.
@@ -44,7 +70,13 @@ export class EnvironmentRows extends Disposable {
 		this.#asked?.abort();
 		this.#offered = null;
 		this.#failure = null;
+		this.#held = null;
 		if (environment === null) return;
+		if (this.#restored && environment.file === undefined) this.#held = () => this.#request(environment, policy);
+		else this.#request(environment, policy);
+	}
+
+	#request(environment: SearchEnvironment, policy: PolicySpec | undefined): void {
 		const asked = new AbortController();
 		this.#asked = asked;
 		const params = policy === undefined ? { environment } : { environment, policy };

@@ -1,5 +1,6 @@
 import { rowLabel } from '../../src/core/episode/rowLabel.ts';
 import { isSameEnvironment } from '../../src/core/episode/sameEnvironment.ts';
+import { type ButtonControl, button } from '../lib/controls.ts';
 import { element, setText } from '../lib/dom.ts';
 import { select } from '../lib/select.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
@@ -51,10 +52,12 @@ export class RowField {
 	readonly #choice = select('Row', (value) => this.#model.chooseRow(Number(value)));
 	readonly #columns = element('code', { class: 'columns' });
 	readonly #note = element('p', { class: 'quiet' });
+	readonly #read: ButtonControl;
 
 	constructor(model: NewSearchModel) {
 		this.#model = model;
-		this.element = row('Row', this.#choice.element, this.#columns, this.#note);
+		this.#read = button({ label: 'Load Rows', onClick: () => model.rows.readHeld() });
+		this.element = row('Row', this.#choice.element, this.#read.element, this.#columns, this.#note);
 	}
 
 	draw(): void {
@@ -72,7 +75,9 @@ export class RowField {
 		const text = chosen === null || chosen === '{}' ? '' : chosen;
 		setText(this.#columns, text.length > longestColumns ? `${text.slice(0, longestColumns)}…` : text);
 		this.#columns.hidden = text === '';
-		setText(this.#note, rows.failure ?? rows.offered?.source ?? 'Reading rows…');
+		this.#read.element.hidden = !rows.held;
+		const held = 'Loading rows starts the environment.';
+		setText(this.#note, rows.failure ?? rows.offered?.source ?? (rows.held ? held : 'Reading rows…'));
 	}
 }
 

@@ -68,7 +68,7 @@ export class NewSearchModel extends Disposable {
 		this.#budget = state?.budget ?? null;
 		this.#more = state?.more ?? false;
 		this.#turns = state?.turns ?? null;
-		this.rows = this.register(new EnvironmentRows(host, () => this.#rowsRead()));
+		this.rows = this.register(new EnvironmentRows(host, () => this.#rowsRead(), state !== undefined));
 		this.register({ dispose: () => this.#asked?.abort() });
 	}
 
@@ -187,7 +187,10 @@ export class NewSearchModel extends Disposable {
 
 	receive(event: NewSearchEvent): void {
 		this.#contents = event;
-		if (event.draft !== null) this.#begin(event.draft);
+		if (event.draft !== null) {
+			this.rows.used();
+			this.#begin(event.draft);
+		}
 		if (this.#facts === null) void this.#readFacts();
 		this.#readRows();
 		this.#changed.fire();
@@ -211,6 +214,7 @@ export class NewSearchModel extends Disposable {
 		this.#draft = { ...without(this.#draft, 'problem', 'params', 'guide', 'judge'), environment };
 		this.#texts = { ...this.#texts, params: {} };
 		this.#turns = null;
+		this.rows.used();
 		this.#readRows();
 		const [first] = this.#facts?.problems ?? [];
 		if (environment === null && first !== undefined) this.#setProblem(first, true);

@@ -17,7 +17,8 @@ export class PolicyBar {
 
 	draw(): void {
 		const [first, second] = this.#model.policies;
-		const key = JSON.stringify([first?.name, first?.kind, second?.name, second?.kind, this.#model.forbidden]);
+		const shown = [first, second].map((one) => [one?.name, one?.kind, one?.environment]);
+		const key = JSON.stringify([shown, this.#model.forbidden]);
 		if (key === this.#drawn) return;
 		this.#drawn = key;
 		const { host } = this.#model;
@@ -40,6 +41,7 @@ export class PolicyBar {
 					appearance: 'icon',
 					onClick: () => host.post({ type: 'removeSide' }),
 				}).element,
+			...this.#model.policies.map((policy, side) => policy !== null && this.#episode(policy, side === 0 ? 0 : 1)),
 			first !== null &&
 				second === null &&
 				button({
@@ -50,6 +52,18 @@ export class PolicyBar {
 				}).element,
 		);
 		if (focused) this.element.querySelector<HTMLElement>('button')?.focus();
+	}
+
+	/** Offers episodes for a policy that was trained on them, because questions only sample their first turn. */
+	#episode({ name, environment }: ChosenPolicy, side: 0 | 1): HTMLElement | null {
+		if (environment === null) return null;
+		const both = this.#model.policies.every((policy) => policy !== null);
+		return button({
+			label: both ? `Play Episode with ${plainLabel(name, 60)}…` : 'Play Episode…',
+			icon: 'play',
+			title: `Play an episode in ${plainLabel(environment, 120)}, and show its turns, calls and token probabilities`,
+			onClick: () => this.#model.host.post({ type: 'playEpisode', side }),
+		}).element;
 	}
 
 	#policy(policy: ChosenPolicy | null, side: 0 | 1): HTMLElement {

@@ -22,6 +22,12 @@ const states: Readonly<Record<ComparisonSummary['state'], string>> = {
 /** State of a comparison that is done but has failed searches. */
 const partial = 'Incomplete';
 const share = (value: number) => formatPercent(value);
+const oracleNotes = {
+	answers:
+		'Oracle upper bounds use the gold answer. They show the effect of perfect selection and are not achievable results.',
+	episodes:
+		'Oracle upper bounds use the reward of the environment. They are achievable only where the reward is known when the policy is used.',
+} as const;
 
 /** Strategy comparison view: progress, plot, table, and searches for the selected point. */
 export class App extends Disposable {
@@ -101,10 +107,12 @@ export class App extends Disposable {
 	}
 
 	/** Returns why there is no plot. */
-	#absence({ state, points }: ComparisonSummary): string {
+	#absence({ state, points, environment }: ComparisonSummary): string {
 		if (state === 'running' || (state === 'stopped' && this.#model.failed === 0)) return 'No results yet.';
 		if (points.some(({ unjudged }) => unjudged > 0))
-			return 'Accuracy is not available because the problems have no gold answers.';
+			return environment === undefined
+				? 'Accuracy is not available because the problems have no gold answers.'
+				: 'Accuracy is not available because the episodes have no reward.';
 		return 'No results: all searches failed.';
 	}
 
@@ -112,7 +120,8 @@ export class App extends Disposable {
 		const { summaryEvent, host, failure } = this.#model;
 		if (summaryEvent === null) return;
 		const { summary, running, canGoOn, folder } = summaryEvent;
-		const { done, total, state, message, problems, samples, tokens, seconds, policy, name, failures } = summary;
+		const { done, total, state, message, problems, samples, tokens, seconds, policy, name, failures, environment } =
+			summary;
 		const { failed } = this.#model;
 		const incomplete = state === 'ended' && failed > 0;
 		const word = incomplete ? partial : states[state];
@@ -148,6 +157,7 @@ export class App extends Disposable {
 		].filter((one) => one !== null);
 		const facts = [
 			formatCounted(problems, 'problem'),
+			...(environment === undefined ? [] : [`played in ${plainLabel(environment, 80)}`]),
 			`policy ${plainLabel(policy, 80)}`,
 			`${formatCounted(samples, 'sample')} per problem`,
 			formatCounted(tokens, 'token'),
@@ -296,13 +306,10 @@ export class App extends Disposable {
 
 	#drawNotes(): void {
 		const { points, summaryEvent } = this.#model;
+		const played = summaryEvent?.summary.environment !== undefined;
 		const notes = [
 			'Error bars are 95% confidence intervals over problems. Gains are relative to the mean of the independent samples on the same problems (paired).',
-			...(points.some(({ oracle }) => oracle)
-				? [
-						'Oracle upper bounds use the gold answer. They show the effect of perfect selection and are not achievable results.',
-					]
-				: []),
+			...(points.some(({ oracle }) => oracle) ? [played ? oracleNotes.episodes : oracleNotes.answers] : []),
 			...(points.some(({ shared }) => shared)
 				? [
 						'Points with shared samples are computed from the independent samples. They are unbiased and have lower variance than separate searches.',

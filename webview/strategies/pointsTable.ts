@@ -24,7 +24,7 @@ const columns: readonly Column[] = [
 	{
 		key: 'accuracy',
 		label: 'Accuracy',
-		title: 'Percentage of problems answered correctly, with 95% confidence interval',
+		title: 'Percentage of problems solved, with 95% confidence interval',
 		text: (point, model) => {
 			const { accuracy } = model.shown(point);
 			return accuracy === null ? '–' : `${share(accuracy.mean)} (${range(accuracy)})`;
@@ -46,7 +46,7 @@ const columns: readonly Column[] = [
 		key: 'any',
 		label: 'Any correct',
 		title:
-			'Percentage of problems where any final answer is correct, whether selected or not (upper bound for selection)',
+			'Percentage of problems where any completion is correct, whether selected or not (upper bound for selection)',
 		text: ({ any }) => (any === null ? '' : share(any)),
 		value: ({ any }) => any,
 	},
@@ -67,7 +67,7 @@ const columns: readonly Column[] = [
 	{
 		key: 'problems',
 		label: 'Problems',
-		title: 'Number of problems counted. Excludes failed problems and those without a gold answer.',
+		title: 'Number of problems counted. Excludes failed problems and those without a gold answer or reward.',
 		text: (point, model) => {
 			const { problems } = model.shown(point);
 			const failed = point.failed > 0 ? `, ${formatCount(point.failed)} failed` : '';

@@ -1,4 +1,4 @@
-import { formatCount } from '../../src/base/format.ts';
+import { formatCount, formatNumber } from '../../src/base/format.ts';
 import { maxSearchRows, type SearchRow } from '../../src/protocol/strategiesMessages.ts';
 import type { PointSummary } from '../../src/protocol/strategyComparison.ts';
 import { button, type DropdownControl, dropdown } from '../lib/controls.ts';
@@ -131,7 +131,9 @@ export class SearchList {
 				? element(
 						'p',
 						{ class: 'quiet' },
-						'This point selects among independent samples. Each tree lists all samples with their values. The verdict shown here is for the majority answer.',
+						this.#played
+							? 'This point selects among independent episodes. Each tree shows all of them. The verdict shown here is for the first one, or for the majority if they state answers.'
+							: 'This point selects among independent samples. Each tree lists all samples with their values. The verdict shown here is for the majority answer.',
 					)
 				: null,
 			this.#failure !== null
@@ -147,14 +149,19 @@ export class SearchList {
 		return tableBox(
 			'Searches, table',
 			staticTable('', {
-				head: ['Problem', 'Answer', 'Verdict', 'Tokens', 'Nodes', 'Stop', 'Tree'],
+				head: ['Problem', this.#played ? 'Reward' : 'Answer', 'Verdict', 'Tokens', 'Nodes', 'Stop', 'Tree'],
 				rows: rows.map((row) => this.#row(row, point)),
 			}),
 		);
 	}
 
+	get #played(): boolean {
+		return this.#model.summaryEvent?.summary.environment !== undefined;
+	}
+
 	#row(row: SearchRow, point: PointSummary): HTMLElement {
-		const { problem, prompt, gold, answer, correct, any, tokens, nodes, stop, failed } = row;
+		const { problem, prompt, gold, reward, correct, any, tokens, nodes, stop, failed } = row;
+		const answer = this.#played ? (reward === null ? null : formatNumber(reward, 3)) : row.answer;
 		const verdict =
 			failed !== null
 				? element('span', { class: 'badge warning', title: plainLabel(failed, 300) }, 'failed')

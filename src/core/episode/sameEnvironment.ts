@@ -14,6 +14,10 @@ export function environmentKey({ file, package: named, server, arguments: given 
 }
 
 /** Returns the display name of an environment: its file name, package name, or address. */
-export function environmentName({ file, package: named, server }: SearchEnvironment): string {
+export function environmentName({
+	file,
+	package: named,
+	server,
+}: Pick<SearchEnvironment, 'file' | 'package' | 'server'>): string {
 	return server ?? (file ?? named ?? '').split(/[\\/]/).at(-1) ?? '';
 }

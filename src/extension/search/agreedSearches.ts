@@ -3,6 +3,7 @@ import * as vscode from 'vscode';
 import { decode, type Schema } from '../../protocol/decode.ts';
 import type { PolicySpec } from '../../protocol/policySpec.ts';
 import { type ScorerSpec, type SearchSpec, searchSpecSchema, withoutKeyNames } from '../../protocol/searchSpec.ts';
+import type { ComparisonFile } from '../../protocol/strategyComparison.ts';
 import { isOwnSearch } from '../../runs/searchSeal.ts';
 import { displayText } from '../runView.ts';
 import type { SearchView } from './searchStore.ts';
@@ -46,7 +47,7 @@ export class AgreedSearches {
 		const spec = withoutKeyNames(decoded.value);
 		if (this.#started.includes(log)) return { spec, own: false };
 		const answer = await vscode.window.showWarningMessage(
-			`You did not start ${displayText(basename(log))} on this machine. Continuing allows it to use ${reachWords(spec).join('; ')}.`,
+			`You did not start ${displayText(basename(log))} on this machine. Continuing allows it to use ${reachWords(spec, [spec.guide, spec.judge]).join('; ')}.`,
 			{ modal: true },
 			{ title: 'Continue' },
 		);
@@ -55,18 +56,38 @@ export class AgreedSearches {
 		return { spec, own: false };
 	}
 
+	/** Returns whether a comparison may continue with its specification, asking for consent unless this user started it. */
+	async comparison(folder: string, { spec, created, seal }: ComparisonFile): Promise<boolean> {
+		const sealed = { id: String(created), spec, ...(seal === undefined ? {} : { seal }) };
+		if ((await isOwnSearch(sealed)) || this.#started.includes(folder)) return true;
+		const scorers = spec.strategies.flatMap(({ guide, judge }) => [guide, judge]);
+		const uses = [...new Set(reachWords(spec, scorers))];
+		const shown = uses.length > 8 ? [...uses.slice(0, 8), `${uses.length - 8} more`] : uses;
+		const answer = await vscode.window.showWarningMessage(
+			`You did not start the comparison ${displayText(basename(folder))} on this machine. Continuing allows it to use ${shown.join('; ')}.`,
+			{ modal: true },
+			{ title: 'Continue' },
+		);
+		if (answer === undefined) return false;
+		await this.add(folder);
+		return true;
+	}
+
 	get #started(): string[] {
 		const stored: unknown = this.#memory.get(startedKey);
 		return Array.isArray(stored) ? stored.filter((entry) => typeof entry === 'string') : [];
 	}
 }
 
-/** Describes the local and remote resources that a search uses. */
-function reachWords({ policy, guide, judge, tools, environment }: SearchSpec): string[] {
-	const scorers = [guide, judge].flatMap((one) => (one === null ? [] : scorerWords(one)));
+/** Describes the local and remote resources that a search or comparison uses. */
+function reachWords(
+	{ policy, tools = [], environment }: Pick<SearchSpec, 'policy' | 'environment'> & Partial<Pick<SearchSpec, 'tools'>>,
+	scorers: readonly (ScorerSpec | null)[],
+): string[] {
+	const scoring = scorers.flatMap((one) => (one === null ? [] : scorerWords(one)));
 	const place = environment?.file ?? environment?.package ?? environment?.server;
 	const code = place === undefined ? [] : [`the environment ${displayText(place, 200)}, whose code runs`];
-	return [policyWords(policy), ...scorers, ...code, ...(tools.length === 0 ? [] : [toolWords(tools)])];
+	return [policyWords(policy), ...scoring, ...code, ...(tools.length === 0 ? [] : [toolWords(tools)])];
 }
 
 function policyWords(policy: PolicySpec): string {

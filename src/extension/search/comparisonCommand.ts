@@ -6,17 +6,16 @@ import { Disposable } from '../../base/disposable.ts';
 import { Emitter } from '../../base/event.ts';
 import { Failure } from '../../base/failure.ts';
 import type { ScorerScope } from '../../core/search/scorer.ts';
-import { strategies, strategyParams } from '../../core/search/strategies.ts';
+import { episodeStrategies, strategies, strategyParams } from '../../core/search/strategies.ts';
 import { needsOf } from '../../core/search/strategy.ts';
 import { requireInside } from '../../files/ownFolder.ts';
 import { decodeOrThrow } from '../../protocol/decode.ts';
 import type { PolicySpec } from '../../protocol/policySpec.ts';
-import type { ScorerSpec } from '../../protocol/searchSpec.ts';
+import type { ScorerSpec, SearchEnvironment } from '../../protocol/searchSpec.ts';
 import {
 	type ComparisonSpec,
 	type ComparisonSpecInput,
 	comparisonSpecSchema,
-	type ProblemsSpec,
 } from '../../protocol/strategyComparison.ts';
 import { comparisonsIn, readComparison } from '../../runs/comparisonFolder.ts';
 import { viewIds } from '../ids.ts';
@@ -28,11 +27,12 @@ import { showQuickPick } from '../quickInput.ts';
 import type { RewardFileList } from '../rewards/rewardFileList.ts';
 import type { RunStore } from '../runStore.ts';
 import { displayText, isForeign } from '../runView.ts';
-import { chooseDatasetFile, datasetFileChoices } from './datasetFiles.ts';
+import type { AgreedSearches } from './agreedSearches.ts';
+import { askComparedProblems, type ChosenProblems } from './comparedProblemsQuestion.ts';
 import { askPolicy } from './policyQuestion.ts';
 import { askChoice, askText, type NoAnswer } from './questions.ts';
-import { runProblems } from './runProblems.ts';
 import { askScorer } from './scorerQuestion.ts';
+import type { SearchEnvironments } from './searchEnvironments.ts';
 import type { WindowSearches } from './windowSearches.ts';
 
 export interface ComparisonCommandNeeds {
@@ -42,6 +42,8 @@ export interface ComparisonCommandNeeds {
 	readonly notices: Notices;
 	readonly policies: () => Promise<PolicyWorkbench>;
 	readonly openPanel: (folder: string) => unknown;
+	readonly episodes: SearchEnvironments;
+	readonly agreed: AgreedSearches;
 }
 
 /** Schema for the argument of a programmatic call. */
@@ -80,7 +82,7 @@ export class ComparisonCommand extends Disposable {
 			goOn: async (folder) => {
 				const known = await readComparison(folder);
 				if (known === null) throw new Failure('missing', `${folder} does not contain a comparison.`);
-				await this.#begin(known.spec, folder);
+				if (await this.#needs.agreed.comparison(folder, known)) await this.#begin(known.spec, folder);
 			},
 			stop: async (folder) => {
 				await searches.request('stopComparing', { folder });
@@ -140,7 +142,9 @@ export class ComparisonCommand extends Disposable {
 		return folder;
 	}
 
+	/** Starts or continues a comparison, and asks for consent before an environment that the user did not choose is run. */
 	async #begin(spec: ComparisonSpec, folder: string): Promise<void> {
+		if (spec.environment !== undefined) await this.#needs.episodes.require(spec.environment, spec.policy);
 		const words = {
 			title: `Comparing strategies: ${displayText(basename(folder), 60)}`,
 			why: 'Loading the policy...',
@@ -175,7 +179,8 @@ export class ComparisonCommand extends Disposable {
 			steps,
 			...(placeholder === undefined ? {} : { placeholder }),
 		});
-		const draft: { policy?: PolicySpec; problems?: ProblemsSpec; names?: string[]; scorer?: ScorerSpec | null } = {};
+		const draft: { policy?: PolicySpec; chosen?: ChosenProblems; names?: string[]; scorer?: ScorerSpec | null } = {};
+		const environment = () => draft.chosen?.environment ?? null;
 		for (let step = 1; step <= steps; ) {
 			let answer: { readonly value: unknown } | NoAnswer;
 			switch (step) {
@@ -184,8 +189,8 @@ export class ComparisonCommand extends Disposable {
 					if (typeof answer === 'object') draft.policy = answer.value as PolicySpec;
 					break;
 				case 2:
-					answer = await this.#askProblems(question(2, 'problems'), draft.policy ?? null);
-					if (typeof answer === 'object') draft.problems = answer.value as ProblemsSpec;
+					answer = await askComparedProblems(question(2, 'problems'), draft.policy ?? null, this.#needs);
+					if (typeof answer === 'object') draft.chosen = answer.value as ChosenProblems;
 					break;
 				case 3: {
 					answer = await askText(
@@ -194,27 +199,22 @@ export class ComparisonCommand extends Disposable {
 						(text) => (/^[1-9]\d{0,6}$/.test(text.trim()) ? null : 'Enter a positive integer.'),
 					);
 					if (typeof answer === 'object') {
-						draft.problems = { ...(draft.problems as ProblemsSpec), limit: Number(answer.value) };
+						const { problems, ...chosen } = draft.chosen as ChosenProblems;
+						draft.chosen = { ...chosen, problems: { ...problems, limit: Number(answer.value) } };
 					}
 					break;
 				}
 				case 4: {
-					const picked = await showQuickPick(
-						strategies.map(({ name, title, description, source }) => ({
-							label: title,
-							description: source,
-							detail: description,
-							picked: name === 'self-consistency' || name === 'best-of-n' || name === 'beam' || name === 'mcts',
-							name,
-						})),
-						{ title: 'Compare Strategies (4/5): strategies', canPickMany: true },
-					);
+					const picked = await showQuickPick(offeredStrategies(environment() !== null), {
+						title: 'Compare Strategies (4/5): strategies',
+						canPickMany: true,
+					});
 					answer = picked === undefined || picked.length === 0 ? 'cancel' : { value: picked };
 					draft.names = picked?.map(({ name }) => name) ?? [];
 					break;
 				}
 				default: {
-					const scopes = (draft.names ?? []).map((name) => scorerNeed(name));
+					const scopes = (draft.names ?? []).map((name) => scorerNeed(name, environment()));
 					if (scopes.every((scope) => scope === undefined)) answer = { value: null };
 					else {
 						const scope = scopes.includes('step') ? 'step' : 'final';
@@ -229,49 +229,50 @@ export class ComparisonCommand extends Disposable {
 			if (step === 0) return null;
 		}
 		const scorer = draft.scorer ?? null;
+		const played = environment();
 		const spec = {
 			policy: draft.policy as PolicySpec,
-			problems: draft.problems as ProblemsSpec,
-			strategies: (draft.names ?? []).map((strategy) => comparedOf(strategy, scorer)),
+			problems: (draft.chosen as ChosenProblems).problems,
+			...(played === null ? {} : { environment: played }),
+			strategies: (draft.names ?? []).map((strategy) => comparedOf(strategy, scorer, played)),
 		} satisfies ComparisonSpecInput;
 		return decodeOrThrow(comparisonSpecSchema as v.GenericSchema<unknown, ComparisonSpec>, spec, 'The comparison');
 	}
-
-	async #askProblems(
-		question: Parameters<typeof askChoice>[0],
-		policy: PolicySpec | null,
-	): Promise<{ readonly value: ProblemsSpec } | NoAnswer> {
-		const { store } = this.#needs;
-		const file = (path: string): ProblemsSpec => ({ from: 'file', path });
-		const answer = await askChoice<ProblemsSpec | null>(
-			question,
-			datasetFileChoices().then((files) => [
-				...runProblems(store.own, policy),
-				...files.map(({ value, ...choice }) => ({ ...choice, value: value === null ? null : file(value.fsPath) })),
-			]),
-		);
-		if (answer === 'back' || answer === 'cancel') return answer;
-		if (answer.value !== null) return { value: answer.value };
-		const path = (await chooseDatasetFile())?.fsPath;
-		return path === undefined ? 'back' : { value: file(path) };
-	}
 }
 
-function scorerNeed(name: string): ScorerScope | undefined {
+/** Returns the strategies to choose from. Those that are usually compared are picked. */
+function offeredStrategies(played: boolean) {
+	const usual = played ? ['best-of-n', 'mcts'] : ['self-consistency', 'best-of-n', 'beam', 'mcts'];
+	return strategies
+		.filter(({ name }) => !played || episodeStrategies.includes(name))
+		.map(({ name, title, description, source }) => ({
+			label: title,
+			description: source,
+			detail: description,
+			picked: usual.includes(name),
+			name,
+		}));
+}
+
+/** Returns which scorer a strategy needs, other than the reward of the environment. */
+function scorerNeed(name: string, environment: SearchEnvironment | null): ScorerScope | undefined {
 	const strategy = strategies.find((one) => one.name === name);
-	return strategy === undefined ? undefined : needsOf(strategy, strategyParams(strategy, {})).scorer;
+	const need = strategy === undefined ? undefined : needsOf(strategy, strategyParams(strategy, {})).scorer;
+	return environment !== null && need === 'final' ? undefined : need;
 }
 
 /** Returns a strategy with points at several compute budgets. */
-function comparedOf(strategy: string, scorer: ScorerSpec | null) {
-	const own = scorerNeed(strategy) === undefined ? {} : { guide: scorer };
+function comparedOf(strategy: string, scorer: ScorerSpec | null, environment: SearchEnvironment | null) {
+	const own = scorerNeed(strategy, environment) === undefined ? {} : { guide: scorer };
 	const points =
 		strategy === 'self-consistency' || strategy === 'best-of-n'
 			? lookedAt.map((n) => ({ params: { n } }))
 			: strategy === 'mcts'
 				? [8, 32].map((simulations) => ({ params: { simulations } }))
 				: [{}];
-	return { strategy, ...own, points };
+	// Where rewards are known, the best episode is better than the most visited one.
+	const params = strategy === 'mcts' && environment !== null ? { params: { choose: 'value' } } : {};
+	return { strategy, ...own, ...params, points };
 }
 
 /** "2026-03-04-101500-3f9a" */

@@ -49,7 +49,7 @@ export class SearchWorkbench extends Disposable {
 			new ResearchCommands({ ...own, notices: needs.notices, memory: needs.memory, commands: this.commands }),
 		);
 		const { openComparison: openPanel } = needs;
-		this.comparisons = this.register(new ComparisonCommand({ ...needs, searches: this.searches, openPanel }));
+		this.comparisons = this.register(new ComparisonCommand({ ...needs, ...own, episodes, openPanel }));
 		this.register(
 			this.searches.onChanged(({ log, failure }) => {
 				this.#changed.fire();

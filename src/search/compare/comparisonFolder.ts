@@ -21,6 +21,7 @@ import {
 	readComparedProblems,
 	readComparison,
 } from '../../runs/comparisonFolder.ts';
+import { sealKey, sealOf } from '../../runs/searchSeal.ts';
 import { hashOfProblems } from '../hashOfProblems.ts';
 
 /** Removes settings that only affect speed and storage, keeping those that affect results. */
@@ -74,11 +75,13 @@ export class ComparisonFolder {
 			if (known === null) {
 				const found = await problems();
 				await writeFileAtomic(join(path, comparisonFiles.problems), lines(found));
+				const key = await sealKey();
 				const file: ComparisonFile = {
 					format: comparisonFormat,
 					spec,
 					problemsHash: hashOf(spec, found),
 					created: now,
+					...(key === null ? {} : { seal: sealOf(key, { id: String(now), spec }) }),
 				};
 				await writeFileAtomic(join(path, comparisonFiles.comparison), `${JSON.stringify(file, null, '\t')}\n`);
 				return new ComparisonFolder(path, lock, found, {

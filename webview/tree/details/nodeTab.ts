@@ -107,6 +107,7 @@ export class NodeTab implements DetailTab {
 		const selection = lastSelectionValue(events, node.id, moment);
 		const rows: Fact[] = [
 			['Answer', node.answer === null ? null : plainLabel(node.answer, 200)],
+			['Reward', node.reward === null ? null : formatNumber(node.reward, 4), 'Reward of the episode that ends here'],
 			['Visits N', formatCount(node.visits), 'Simulations through this node'],
 			[
 				'Value Q',

@@ -2,11 +2,15 @@ import type { TokenDetail } from '../../../src/core/search/policy.ts';
 import type { TokenStatistic } from '../../../src/core/search/tokenStatistics.ts';
 import { element, fill } from '../../lib/dom.ts';
 import { TokenView } from '../../lib/tokens/tokenView.ts';
+import { visibleText } from '../../lib/trace/hiddenCharacters.ts';
 import { roleNames } from '../draw/nodeShapes.ts';
 import type { Change, TreeModel } from '../treeModel.ts';
 import type { TreeSide } from '../treeSide.ts';
 import type { DetailTab } from './detailTab.ts';
 import { eventsOfNode } from './nodeEvents.ts';
+
+/** Maximum length of results that are shown, in characters. */
+const longestResults = 20_000;
 
 /** Shows the tokens of the selected node. */
 export class TokensTab implements DetailTab {
@@ -59,7 +63,7 @@ export class TokensTab implements DetailTab {
 			},
 		});
 		const title = `Tokens of ${roleNames[node.role].toLowerCase()} ${node.id}`;
-		fill(this.element, element('h2', null, title), this.#view.element);
+		fill(this.element, element('h2', null, title), this.#view.element, observed(side.textOf(node), node.written));
 	}
 
 	#say(words: string): void {
@@ -68,6 +72,22 @@ export class TokensTab implements DetailTab {
 		this.#drawn = '';
 		fill(this.element, element('p', { class: 'quiet' }, words));
 	}
+}
+
+/** Returns the part of a turn that the policy did not sample: the results of its calls. null if there is none. */
+function observed(text: string, written: number | null): HTMLElement | null {
+	const results = written === null ? '' : text.slice(written);
+	if (results === '') return null;
+	return element(
+		'section',
+		{ aria: { label: 'Results' } },
+		element('h3', null, 'From the environment, not sampled'),
+		element(
+			'p',
+			{ class: 'problem-text', tabIndex: 0 },
+			element('span', { class: 'observed' }, visibleText(results.slice(0, longestResults))),
+		),
+	);
 }
 
 /** Returns true if tokens can be forced; otherwise, the reason why they cannot. */

@@ -1,4 +1,6 @@
 import { basename, dirname } from 'node:path';
+import type * as v from 'valibot';
+import { environmentName } from '../../../core/episode/sameEnvironment.ts';
 import { resolvedRecipeSchema } from '../../../core/recipe/resolvedRecipe.ts';
 import { readPolicyTemplate } from '../../../policies/control/policyTemplate.ts';
 import { decode } from '../../../protocol/decode.ts';
@@ -6,6 +8,8 @@ import { type ChosenPolicy, longestQuestion } from '../../../protocol/playground
 import type { PolicySpec } from '../../../protocol/policySpec.ts';
 import { readResolvedRecipe } from '../../../runs/runReader.ts';
 import { displayText } from '../../runView.ts';
+
+type Recipe = v.InferOutput<typeof resolvedRecipeSchema>;
 
 /** Returns the run a policy belongs to, or null if there is none. */
 export function runOf(spec: PolicySpec): string | null {
@@ -21,6 +25,7 @@ export async function describePolicy(spec: PolicySpec, name: string): Promise<Ch
 		kind: kindOf(spec),
 		template: null,
 		system: null,
+		environment: null,
 		temperature: null,
 		maxTokens: null,
 	};
@@ -31,19 +36,32 @@ export async function describePolicy(spec: PolicySpec, name: string): Promise<Ch
 	}
 	const run = runOf(spec);
 	if (run === null) return chosen;
-	const [{ template }, sampling] = await Promise.all([readPolicyTemplate(run), samplingOf(run)]);
-	return { ...chosen, template: (template?.prompt ?? '{prompt}').slice(0, longestQuestion), ...sampling };
+	const [{ template }, recipe] = await Promise.all([
+		readPolicyTemplate(run),
+		readResolvedRecipe(run).catch(() => null),
+	]);
+	const decoded = decode(resolvedRecipeSchema, recipe);
+	return {
+		...chosen,
+		template: (template?.prompt ?? '{prompt}').slice(0, longestQuestion),
+		...(decoded.ok ? trainedFacts(decoded.value) : {}),
+	};
 }
 
-/** Returns the sampling settings used in training, as specified by the recipe. */
-async function samplingOf(run: string): Promise<Pick<ChosenPolicy, 'temperature' | 'maxTokens'>> {
-	const recipe = decode(resolvedRecipeSchema, await readResolvedRecipe(run).catch(() => null));
-	const stage = recipe.ok ? recipe.value.stages.findLast((one) => 'max_completion_length' in one) : undefined;
+/** Returns the sampling settings used in training, and the environment if the policy plays episodes as text. */
+function trainedFacts({ stages, environment, engine }: Recipe): Partial<ChosenPolicy> {
+	const stage = stages.findLast((one) => 'max_completion_length' in one);
 	const number = (key: string) => {
 		const value = (stage as Record<string, unknown> | undefined)?.[key];
 		return typeof value === 'number' && Number.isFinite(value) ? value : null;
 	};
-	return { temperature: number('temperature'), maxTokens: number('max_completion_length') };
+	// Checkpoints of the PyTorch engine cannot be asked for single turns.
+	const played = environment !== undefined && engine === 'embedded';
+	return {
+		environment: played ? displayText(environmentName(environment), 200) : null,
+		temperature: number('temperature'),
+		maxTokens: number('max_completion_length'),
+	};
 }
 
 function kindOf(spec: PolicySpec): string {

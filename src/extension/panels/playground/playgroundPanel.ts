@@ -5,6 +5,7 @@ import { apiCall } from '../../../core/playground/exchangeText.ts';
 import { exchangeOf } from '../../../core/playground/history.ts';
 import { decode } from '../../../protocol/decode.ts';
 import {
+	askedAlternatives,
 	type ChosenPolicy,
 	type Exchange,
 	type PlaygroundCommand,
@@ -160,6 +161,9 @@ export class PlaygroundPanel extends AppPanel<PlaygroundEvent, PlaygroundCommand
 						if (spec !== undefined && !this.disposed) this.#settle(this.choose(0, spec));
 					});
 					break;
+				case 'playEpisode':
+					this.#playEpisode(command.side);
+					break;
 				case 'removeSide':
 					session.setPolicies([session.policies[0], null]);
 					this.#name();
@@ -183,6 +187,15 @@ export class PlaygroundPanel extends AppPanel<PlaygroundEvent, PlaygroundCommand
 		} catch (error) {
 			this.#needs.notices.failure(error);
 		}
+	}
+
+	/** Opens *New Search* for one episode. Its tree shows the turns, and alternatives of tokens can be forced. */
+	#playEpisode(side: 0 | 1): void {
+		const policy = this.#session.policies[side]?.spec;
+		if (policy === undefined) return;
+		const episode = { strategy: 'best-of-n', params: { n: 1 }, guide: { use: 'environment' } };
+		const search = { policy, ...episode, sampling: { tokens: askedAlternatives } };
+		void vscode.commands.executeCommand(commandIds.newSearch, search);
 	}
 
 	async #choose(side: 0 | 1): Promise<void> {

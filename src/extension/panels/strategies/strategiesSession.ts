@@ -2,6 +2,7 @@ import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Disposable, toDisposable } from '../../../base/disposable.ts';
 import { Failure } from '../../../base/failure.ts';
+import { rowLabel } from '../../../core/episode/rowLabel.ts';
 import { maxSearchRows, type SearchRow, type StrategiesEvent } from '../../../protocol/strategiesMessages.ts';
 import type { ComparedProblem, ComparisonResult } from '../../../protocol/strategyComparison.ts';
 import {
@@ -120,13 +121,22 @@ export class StrategiesSession extends Disposable {
 	}
 }
 
+/** Returns the prompt of a row followed by its other columns, because rows can have the same prompt. */
+function episodeLabel(prompt: string, row: ComparedProblem['row']): string {
+	const { prompt: _, calls: __, ...columns } = row;
+	const others = Object.entries(columns).filter(([, value]) => value !== null);
+	const label = others.length === 0 ? '' : rowLabel(Object.fromEntries(others));
+	return [prompt, label].filter((text) => text !== '').join(' ');
+}
+
 function rowOf(result: ComparisonResult, problems: readonly ComparedProblem[]): SearchRow {
 	const { problem, answer, correct, any, tokens, nodes, stop, failed } = result;
-	const { prompt, answer: gold } = problems[problem] as ComparedProblem;
+	const { prompt, answer: gold, row } = problems[problem] as ComparedProblem;
 	const short = (text: string) => (text.length > longestPrompt ? `${text.slice(0, longestPrompt)}…` : text);
 	return {
 		...{ problem, correct, any, tokens, nodes, stop },
-		prompt: short(prompt),
+		prompt: short(result.reward === undefined ? prompt : episodeLabel(prompt, row)),
+		reward: result.reward ?? null,
 		gold: gold === null ? null : short(gold),
 		answer: answer === null ? null : short(answer),
 		failed: failed === undefined ? null : short(failed),

@@ -10,7 +10,8 @@ import {
 	comparisonSpecSchema,
 } from '../../../../src/protocol/strategyComparison.ts';
 import type { TreeEvent } from '../../../../src/protocol/treeLog.ts';
-import { comparisonResults, readComparedProblems } from '../../../../src/runs/comparisonFolder.ts';
+import { comparisonResults, readComparedProblems, readComparison } from '../../../../src/runs/comparisonFolder.ts';
+import { isOwnSearch } from '../../../../src/runs/searchSeal.ts';
 import { compareStrategies } from '../../../../src/search/compare/compareStrategies.ts';
 import { PolicyPool } from '../../../../src/search/policyPool.ts';
 import { readTreeLog } from '../../../../src/search/treeLogFile.ts';
@@ -85,6 +86,11 @@ describe('a strategy comparison over episodes', () => {
 		assert.ok(Math.abs(voted?.gain?.mean ?? 1) < 1e-9 && voted?.oracle === false);
 		assert.ok((single?.tokens ?? 0) > 10, 'the tokens of all turns count');
 
+		const file = await readComparison(join(folder, 'whole'));
+		assert.ok(file !== null && file.seal !== undefined);
+		const sealed = { id: String(file.created), spec: file.spec, seal: file.seal };
+		const other = { ...file.spec, environment: { file: '/elsewhere.env.ts' } };
+		assert.deepEqual([await isOwnSearch(sealed), await isOwnSearch({ ...sealed, spec: other })], [true, false]);
 		const problems = await readComparedProblems(join(folder, 'whole'));
 		assert.deepEqual(problems[1], {
 			key: '{"prompt":"Guess:","number":140,"note":null}',

@@ -155,6 +155,38 @@ describe('a search over episodes', () => {
 		assert.notEqual(tree.node(lines[scored]?.id as number)?.score ?? null, null);
 	});
 
+	it('continues a turn after a forced token, and makes the call that results', async (context) => {
+		const { file, folder, search } = await placeFor(context);
+		const log = join(folder, 'a.jsonl');
+		const rules = [
+			{ after: '*</result>', say: 'I stop.' },
+			{ after: '<call>', say: 'guess 12</call>' },
+			{ say: '<call>guess 8</call>' },
+		];
+		const policy = { kind: 'scripted', file: await scriptIn(folder, { rules }) } as const;
+		const one = {
+			strategy: 'best-of-n',
+			params: { n: 1 },
+			guide: { use: 'environment' },
+			sampling: { tokens: 4 },
+		} as const;
+		const session = await startSearch({
+			...{ spec: specOf({ policy, ...one, environment: { file } }), problem: rowOf(12), log, context: search },
+		});
+		const { tree } = await session.result;
+		assert.deepEqual(
+			tree.nodes.map(({ reward }) => reward === null),
+			[true, true, false],
+		);
+		const force = { action: 'force', node: 1, token: 0, text: '<call>' } as const;
+		const again = await continueSearch({ log, context: search, budget: {}, action: force });
+		const { outcome, tree: forced } = await again.result;
+		assert.deepEqual(textsOf(forced).slice(3), ['<call>', 'guess 12</call><result>yes</result>']);
+		assert.deepEqual([outcome.value, outcome.best, forced.node(4)?.reward], [1, [0, 3, 4], 1]);
+		const edit = { action: 'edit', node: 1, text: '<call>guess 9</call>' } as const;
+		await assert.rejects(continueSearch({ log, context: search, budget: {}, action: edit }), { reason: 'unsupported' });
+	});
+
 	it('ends if the environment is not deterministic, and says what differed; best-of-n repeats no calls', async (context) => {
 		const counting = guessing.replace("'up' : 'down'", "'up ' + String(count++) : 'down'");
 		const { file, folder, search } = await placeFor(context, `let count = 1;\n${counting}`);

@@ -273,8 +273,8 @@ test('the form has a default for everything, explains it, and starts the search'
 		},
 	);
 
+	const choice = page.getByLabel('Environment', { exact: true });
 	await t.test('another environment, whose rows cannot be read; and none', async () => {
-		const choice = page.getByLabel('Environment', { exact: true });
 		assert.deepEqual(await choice.locator('option').allInnerTexts(), [
 			'None: one completion per problem',
 			'guess.env.py (of run)',
@@ -295,6 +295,31 @@ test('the form has a default for everything, explains it, and starts the search'
 		await page.getByText("Held-out problem 1 of 2 from the policy's run").waitFor();
 		await begin(() => start.click());
 		assert.deepEqual([last()?.draft.environment, last()?.draft.problem?.prompt], [null, '12+34=']);
+	});
+
+	await t.test('after a reload, the rows of a package are only read on request', async () => {
+		await choice.selectOption({ index: 2 });
+		await page.getByText('The package cannot be loaded. Install it.').waitFor();
+		const state = await view.state();
+		const asked: string[] = [];
+		const restored = await openWebview(browser, {
+			...{ app: 'newSearch', state },
+			onMessage: (message) => {
+				const decoded = decodeOrThrow(fromWebviewSchema, message, 'A message of the webview');
+				if (decoded.kind !== 'request') return;
+				const { id, method } = decoded;
+				asked.push(method);
+				const result = method === 'rows' ? rowsOf(2) : { ...facts, environment: trained };
+				void restored.post({ kind: 'response', id, ok: true, result });
+			},
+		});
+		await restored.post({ kind: 'event', event: contents(null) });
+		await restored.page.getByText('Loading rows starts the environment.').waitFor();
+		assert.deepEqual(asked, ['facts']);
+		await restored.page.getByRole('button', { name: 'Load Rows' }).click();
+		await restored.page.getByText('Held-out problems of guess').waitFor();
+		assert.deepEqual([asked, restored.errors], [['facts', 'rows'], []]);
+		await restored.close();
 	});
 
 	await t.test('without a policy, it says what to do', async () => {

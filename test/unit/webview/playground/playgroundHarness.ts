@@ -46,7 +46,7 @@ export async function scripted(script: object, name: string): Promise<ChosenPoli
 	writeFileSync(file, JSON.stringify(script));
 	return {
 		...{ spec: { kind: 'scripted', file }, name, kind: `script ${name}.json` },
-		...{ template: null, system: null, temperature: null, maxTokens: 96 },
+		...{ template: null, system: null, environment: null, temperature: null, maxTokens: 96 },
 	};
 }
 

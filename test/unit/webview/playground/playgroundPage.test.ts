@@ -80,7 +80,8 @@ test('when empty, it explains what to do and offers buttons', options, async (t)
 });
 
 test('two policies get the same prompt, and the view is accessible in every theme and width', options, async (t) => {
-	const view = await open(t, { width: 1280, height: 1000, policies: [first, second] });
+	const played = { ...first, environment: 'guess.env.py' };
+	const view = await open(t, { width: 1280, height: 1000, policies: [played, second] });
 	const { page } = view;
 	await field(view, 'Samples').fill('2');
 	await ask(view, 'What is 17 + 25?', '42');
@@ -97,6 +98,8 @@ test('two policies get the same prompt, and the view is accessible in every them
 		.evaluateAll((all) => all.map((one) => (one as HTMLDetailsElement).open));
 	assert.deepEqual(prompts, [false, true], 'redraws do not close a prompt');
 	await looksRight(view, 'playground-tokens', [340, 760]);
+	await page.getByRole('button', { name: 'Play Episode with adder…' }).click();
+	await soon(() => assert.deepEqual(view.commands.at(-1), { type: 'playEpisode', side: 0 }));
 });
 
 test('a token can be replaced, and back, undo and redo work by keyboard alone', options, async (t) => {

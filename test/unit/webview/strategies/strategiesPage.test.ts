@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { launchChromium, skip } from '../../../support/chromium.ts';
+import { guessing } from '../../search/episodes/weakGuesser.ts';
 import { looksRight, looksRightNow } from '../webviewLooks.ts';
 import { makeComparison, openStrategies } from './strategiesHarness.ts';
 
@@ -214,6 +216,50 @@ test(
 			JSON.stringify({ ...all, state: 'ended', failed: undefined, failures: undefined, message: null }),
 		);
 		await page.waitForSelector('.badge.state-incomplete');
+	},
+);
+
+test(
+	'a comparison over episodes shows rewards, rows with the same prompt apart, and what its upper bounds use',
+	options,
+	async (t) => {
+		const place = await mkdtemp(join(tmpdir(), 'episodes-'));
+		const rows = [8, 12, 20, 30].map((number) => JSON.stringify({ prompt: 'Guess:', number }));
+		await writeFile(join(place, 'rows.jsonl'), rows.join('\n'));
+		await writeFile(join(place, 'guess.env.ts'), `// @dataset rows.jsonl\n${guessing}`);
+		const turns = [
+			{ after: '*</result>', say: [{ text: '<call>guess 12</call>' }, { text: 'I stop.', weight: 1 }] },
+			{ say: '<call>guess 8</call>' },
+		];
+		const played = await makeComparison(
+			{
+				problems: { from: 'environment' },
+				environment: { file: join(place, 'guess.env.ts'), maxTurns: 3 },
+				strategies: [
+					{ strategy: 'best-of-n', points: [2, 8].map((n) => ({ params: { n } })) },
+					{
+						strategy: 'mcts',
+						params: { choose: 'value' },
+						points: [8, 16].map((simulations) => ({ params: { simulations } })),
+					},
+				],
+			},
+			turns,
+		);
+		const view = await open(t, { width: 1000, height: 900 }, played);
+		const { page } = view;
+		await page.locator('.point').first().waitFor();
+		await page.getByText('played in guess.env.ts').waitFor();
+		await page.getByText('Oracle upper bounds use the reward of the environment.').waitFor();
+		await page.locator('.point-name', { hasText: 'mcts' }).first().click();
+		const searches = page.locator('.searches tbody tr');
+		await searches.nth(3).waitFor();
+		assert.deepEqual(await page.locator('.searches thead th').nth(1).innerText(), 'Reward');
+		assert.match(await searches.nth(1).innerText(), /Guess: \{"number":12\}\s+1\s+correct/);
+		assert.match(await searches.nth(3).innerText(), /Guess: \{"number":30\}\s+0\.\d+\s+incorrect/);
+		await looksRightNow(view, 'strategies-episodes');
+		assert.match(await view.session.treeOf('s1p0', 1), /1\.jsonl$/);
+		for (const folder of [place, dirname(played)]) await rm(folder, { recursive: true, force: true });
 	},
 );
 

@@ -82,6 +82,8 @@ const tree = (): TreeEvent[] => {
 		{ t: 'node', at: 2, id: 2, parents: [1], text: '<answer>4</answer>', role: 'answer', final: true, answer: '4' },
 		{ t: 'node', at: 3, id: 3, parents: [0], text: long.join(''), role: 'thought' },
 		{ t: 'tokens', at: 3, id: 3, text: long, logprob: long.map((_, i) => (i % 97 === 0 ? -4 : -0.1)) },
+		{ t: 'node', at: 4, id: 4, parents: [0], text: `look 1${evil}`, written: 6, reward: 0.25, final: true },
+		{ t: 'tokens', at: 4, id: 4, text: ['look', ' 1'], logprob: [-0.5, -1] },
 	].map(event);
 };
 
@@ -163,6 +165,19 @@ describe('node tokens in a browser', { skip }, () => {
 		assert.match(await facts(view), /<img.*⟨RLO⟩/);
 		assert.equal(await view.page.evaluate(() => 'attacked' in window), false);
 		assert.equal(await view.page.locator('.token-view img').count(), 0);
+	});
+
+	it('of a turn are those that the policy wrote; the results of its calls are marked as not sampled', async () => {
+		const view = await openTokens(4);
+		assert.equal(await view.page.locator('.token-view [data-token]').count(), 2);
+		const results = view.page.getByRole('region', { name: 'Results' });
+		assert.equal(await results.locator('.observed').innerText(), evil);
+		await looksRightNow(view, 'tree-tokens-turn');
+		await view.page.getByRole('tab', { name: 'Node', exact: true }).click();
+		assert.match(await view.page.locator('.facts-list').first().innerText(), /Reward\s+0\.25/);
+		await view.say({ type: 'reveal', node: 1 });
+		await view.page.getByRole('tab', { name: 'Tokens' }).click();
+		assert.equal(await results.count(), 0);
 	});
 
 	it('can be colored by another statistic, which is kept for the next node', async () => {
