@@ -3,6 +3,7 @@ import type { BackgroundFeatures } from './extension/backgroundFeatures.ts';
 import type { LazyEnvironments } from './extension/environments/lazyEnvironments.ts';
 import { commandIds } from './extension/ids.ts';
 import { Lazy } from './extension/lazy.ts';
+import { extendMarkdownIt } from './extension/markdownPreviews.ts';
 import type { Notices } from './extension/notices.ts';
 import { openAtStart } from './extension/openAtStart.ts';
 import type { DatasetEditors } from './extension/panels/dataset/datasetEditors.ts';
@@ -23,7 +24,7 @@ import type { RunsTree } from './extension/runsTree.ts';
 import type { LazySearches } from './extension/search/lazySearches.ts';
 import { TraceFeatures } from './extension/traces/traceFeatures.ts';
 
-/** The extension's exported API, for tests. */
+/** The extension's exported API, for Markdown previews and tests. */
 export interface ExtensionApi {
 	readonly runStore: RunStore;
 	readonly runsTree: RunsTree;
@@ -37,6 +38,8 @@ export interface ExtensionApi {
 	readonly pytorch: LazyPytorch;
 	readonly datasets: DatasetEditors;
 	readonly background: Lazy<BackgroundFeatures>;
+	/** Called by the editor's Markdown previews. */
+	readonly extendMarkdownIt: typeof extendMarkdownIt;
 }
 
 /** Composition root: each area of the extension depends only on areas created before it. */
@@ -101,5 +104,6 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 		pytorch,
 		datasets,
 		background,
+		extendMarkdownIt,
 	};
 }

@@ -24,7 +24,7 @@ export const citeCheckVerb = defineVerb({
 	async run({ values, positionals, output }) {
 		const file = resolve(positionals[0] as string);
 		const text = (await readNamed(file, { largest: largestText })).toString('utf8');
-		const [{ checkCitations }, { Runs }, { Searches }] = await Promise.all([
+		const [{ checkCitations, citationProblem }, { Runs }, { Searches }] = await Promise.all([
 			import('../mcp/citations/checkCitations.ts'),
 			import('../mcp/runs.ts'),
 			import('../mcp/searches.ts'),
@@ -37,11 +37,11 @@ export const citeCheckVerb = defineVerb({
 			const context = { runs, searches: new Searches(runs), signal: interrupt.signal };
 			const { citations, sound, truncated } = await checkCitations(text, context);
 			for (const citation of citations) {
-				const problem = problemOf(citation);
+				const problem = citationProblem(citation);
 				output.object({ kind: 'citation', file, ...citation });
 				if (problem !== null || values.all) output.line(printable(lineOf(basename(file), citation, problem ?? 'ok')));
 			}
-			const wrong = citations.filter((citation) => problemOf(citation) !== null).length;
+			const wrong = citations.filter((citation) => citationProblem(citation) !== null).length;
 			output.object({ kind: 'checked', file, citations: citations.length, problems: wrong, sound, truncated });
 			output.line(`${formatCounted(citations.length, 'citation')}, ${formatCounted(wrong, 'problem')}`);
 			if (truncated) output.note(`Only the first ${citations.length} citations were checked.`);
@@ -52,20 +52,6 @@ export const citeCheckVerb = defineVerb({
 		}
 	},
 });
-
-function problemOf({ status, wrong, data, problem }: CheckedCitation): string | null {
-	switch (status) {
-		case 'different': {
-			const states = data.map(({ name, value }) => `${name} ${value}`).join(', ');
-			return `${wrong.join(', ')} ${wrong.length === 1 ? 'does' : 'do'} not match the data: ${states}`;
-		}
-		case 'unresolved':
-		case 'malformed':
-			return problem ?? status;
-		default:
-			return null;
-	}
-}
 
 const lineOf = (name: string, { line, column, address }: CheckedCitation, problem: string) =>
 	`${name}:${line}:${column}: ${address}: ${problem}`;

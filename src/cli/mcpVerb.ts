@@ -1,7 +1,8 @@
 import { isAbsolute, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
+import { isScheme } from '../core/address/openLink.ts';
 import { keepYoungGenerationSmall } from '../processes/youngGeneration.ts';
-import { editorVariable } from '../protocol/editorRequest.ts';
+import { editorVariable, linkSchemeVariable } from '../protocol/editorRequest.ts';
 import { type CliOutput, printable } from './cliOutput.ts';
 import { onInterrupt } from './interrupts.ts';
 import { flag, group, integer, path, repeatable } from './options.ts';
@@ -52,7 +53,9 @@ export const mcpVerb = defineVerb({
 		const docs = await docsFolder(folder);
 		const folderOfEditor = process.env[editorVariable];
 		const editor = folderOfEditor && isAbsolute(folderOfEditor) ? new Editor(folderOfEditor) : null;
-		const create = () => createServer({ runs, searches, actions, editor, version, docs });
+		const scheme = process.env[linkSchemeVariable] ?? '';
+		const linkScheme = isScheme(scheme) ? scheme : null;
+		const create = () => createServer({ runs, searches, actions, editor, linkScheme, version, docs });
 		try {
 			if (http) await serveUntilInterrupted({ create, port, token: token ?? null, output });
 			else await serveUntilClosed(create);

@@ -1,18 +1,18 @@
+import { findAddresses } from './findAddresses.ts';
 import { type QuotedNumber, quotedNumbers } from './quotedNumber.ts';
 
-/** An `rl://` address found in text. */
+/** An `rl://` address found in text, or in a link that opens it. */
 export interface Citation {
 	readonly address: string;
-	/** Offset of the address in the text, in UTF-16 code units. */
+	/** Where the address or link is in the text, in UTF-16 code units. */
 	readonly offset: number;
+	readonly length: number;
 	/** 1-based. */
 	readonly line: number;
 	readonly column: number;
 	/** Numbers that the text attributes to the address; see {@link findCitations}. */
 	readonly numbers: readonly QuotedNumber[];
 }
-
-const addresses = /\brl:\/\/[^\s<>"'`|\\^{}]*/g;
 
 /** Maximum number of citations to find; the rest of the text is ignored. */
 export const maxCitations = 10_000;
@@ -26,29 +26,15 @@ export function findCitations(text: string): Citation[] {
 	let start = 0;
 	for (const [i, line] of text.split('\n').entries()) {
 		let after = 0;
-		for (const match of line.matchAll(addresses)) {
+		for (const { address, offset, length } of findAddresses(line)) {
 			if (found.length >= maxCitations) return found;
-			const address = trimmed(match[0]);
-			const { index } = match;
-			const numbers = linkNumbers(line, index) ?? lastNumber(line.slice(after, index));
-			found.push({ address, offset: start + index, line: i + 1, column: index + 1, numbers });
-			after = index + match[0].length;
+			const numbers = linkNumbers(line, offset) ?? lastNumber(line.slice(after, offset));
+			found.push({ address, offset: start + offset, length, line: i + 1, column: offset + 1, numbers });
+			after = offset + length;
 		}
 		start += line.length + 1;
 	}
 	return found;
-}
-
-/** Returns an address without the punctuation of the sentence or link around it. */
-function trimmed(address: string): string {
-	let end = address.length;
-	const count = (character: string) => address.slice(0, end).split(character).length - 1;
-	for (;;) {
-		const last = address[end - 1] ?? '';
-		if (/[.,;:!?*_~]/.test(last)) end--;
-		else if ((last === ')' && count(')') > count('(')) || (last === ']' && count(']') > count('['))) end--;
-		else return address.slice(0, end);
-	}
 }
 
 /** Returns the numbers in the text of a link whose target starts at `at`; null if there is no link or no number. */

@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { Disposable } from '../../base/disposable.ts';
 import { findCitations } from '../../core/address/citations.ts';
+import { decodedAddress } from '../../core/address/openLink.ts';
 import { commandIds } from '../ids.ts';
 
 /** Path of URIs that open an address: `vscode://reasoning-lab.reasoning-lab/open?address=rl%3A%2F%2F...`. */
@@ -20,16 +21,16 @@ export class Addresses extends Disposable implements vscode.UriHandler, vscode.D
 	}
 
 	async handleUri(uri: vscode.Uri): Promise<void> {
-		const address = uri.path === openPath ? new URLSearchParams(uri.query).get('address') : null;
+		const [, address = ''] = uri.path === openPath ? (/(?:^|&)address=([^&]*)/.exec(uri.query) ?? []) : [];
 		// The command reports what is wrong with an address, including a missing one.
-		await vscode.commands.executeCommand(commandIds.openAddress, address ?? 'rl://');
+		await vscode.commands.executeCommand(commandIds.openAddress, decodedAddress(address) || 'rl://');
 	}
 
 	provideDocumentLinks(document: vscode.TextDocument): vscode.DocumentLink[] {
 		const text = document.getText();
 		if (text.length > maxCharacters) return [];
-		return findCitations(text).map(({ address, offset }) => {
-			const range = new vscode.Range(document.positionAt(offset), document.positionAt(offset + address.length));
+		return findCitations(text).map(({ address, offset, length }) => {
+			const range = new vscode.Range(document.positionAt(offset), document.positionAt(offset + length));
 			const target = vscode.Uri.parse(
 				`command:${commandIds.openAddress}?${encodeURIComponent(JSON.stringify([address]))}`,
 			);

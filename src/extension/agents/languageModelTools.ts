@@ -7,6 +7,8 @@ import { requireActingProgram, requireServerProgram, servedFolders } from './ser
 
 /** Prefix of the names in package.json, because all extensions share one namespace. */
 const prefix = 'reasoninglab_';
+/** Follows results with links, because language model tools have no instructions. */
+const linking = 'In messages to the user, cite data as [TEXT](LINK) with the link next to its address.';
 /** Tag of tools that require the user's confirmation. */
 const confirmedTag = 'reasoning-lab-confirmed';
 
@@ -71,7 +73,8 @@ export class LanguageModelTools extends Disposable {
 		if (token.isCancellationRequested) abort.abort();
 		try {
 			const text = await (acts ? this.#acting : this.#reading).call(tool, input, abort.signal);
-			return new vscode.LanguageModelToolResult([new vscode.LanguageModelTextPart(text)]);
+			const parts = text.includes(`"${vscode.env.uriScheme}://`) ? [text, linking] : [text];
+			return new vscode.LanguageModelToolResult(parts.map((part) => new vscode.LanguageModelTextPart(part)));
 		} finally {
 			listener.dispose();
 		}

@@ -3,6 +3,7 @@ import { basename, join } from 'node:path';
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
 import { type DataAddress, parseAddress } from '../../core/address/dataAddress.ts';
+import { addressOfLink } from '../../core/address/openLink.ts';
 import { openRegular } from '../../files/safeFile.ts';
 import { evaluationFiles } from '../../protocol/evaluationFolder.ts';
 import { distinctRunName } from '../../runs/distinctRunName.ts';
@@ -14,11 +15,11 @@ import type { RunStore } from '../runStore.ts';
 import type { RunView } from '../runView.ts';
 
 /**
- * Opens the target of an `rl://` address: a dashboard, rollouts, a tree or a file of a known run. Fails with
- * `invalid` for a malformed address and with `missing` for an unknown run, without opening anything.
+ * Opens the target of an `rl://` address, or of a link to one: a dashboard, rollouts, a tree or a file of a known run.
+ * Fails with `invalid` for a malformed address and with `missing` for an unknown run, without opening anything.
  */
 export async function openAddress(text: string, store: RunStore): Promise<void> {
-	const address = parseAddress(text.trim());
+	const address = parseAddress(addressOfLink(text) ?? text.trim());
 	if (address.kind === 'search' && address.run === null) {
 		await openTree(await workspaceFile(address.search), address);
 		return;

@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
-import { editorVariable } from '../../protocol/editorRequest.ts';
+import { editorVariable, linkSchemeVariable } from '../../protocol/editorRequest.ts';
 import { settingIds } from '../ids.ts';
 import type { McpProgram } from './mcpClient.ts';
 
@@ -17,7 +17,7 @@ export const servedFolders = (): string[] =>
 /**
  * Returns the program of the MCP server for the open folders, with read-only tools; null without a folder or in an
  * untrusted workspace, whose settings and folders must not determine which files are served.
- * @param editor folder of this window's requests, if the server is for agents
+ * @param editor folder of this window's requests, if the server is for agents, which also get links that open addresses
  */
 export function serverProgram(extension: vscode.Uri, editor: string | null = null): McpProgram | null {
 	const folders = servedFolders();
@@ -28,7 +28,7 @@ export function serverProgram(extension: vscode.Uri, editor: string | null = nul
 		args: [program, 'mcp', ...folders.flatMap((folder) => ['--folder', folder])],
 		env: {
 			...(process.versions.electron === undefined ? {} : { ELECTRON_RUN_AS_NODE: '1' }),
-			...(editor === null ? {} : { [editorVariable]: editor }),
+			...(editor === null ? {} : { [editorVariable]: editor, [linkSchemeVariable]: vscode.env.uriScheme }),
 		},
 	};
 }

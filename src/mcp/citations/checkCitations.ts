@@ -37,6 +37,21 @@ export interface CheckedText {
 	readonly truncated: boolean;
 }
 
+/** Returns what is wrong with a citation, or null if it is sound. */
+export function citationProblem({ status, wrong, data, problem }: CheckedCitation): string | null {
+	switch (status) {
+		case 'different': {
+			const states = data.map(({ name, value }) => `${name} ${value}`).join(', ');
+			return `${wrong.join(', ')} ${wrong.length === 1 ? 'does' : 'do'} not match the data: ${states}`;
+		}
+		case 'unresolved':
+		case 'malformed':
+			return problem ?? status;
+		default:
+			return null;
+	}
+}
+
 const maxFacts = 12;
 /** Maximum number of addresses whose facts are cached, because a report cites the same data repeatedly. */
 const maxKept = 256;
@@ -72,7 +87,7 @@ export async function checkCitations(text: string, context: FactContext): Promis
 			citations.push({ ...where, status, wrong: [], data: [], problem: message });
 		}
 	}
-	const sound = citations.every(({ status }) => ['ok', 'no-number', 'no-data'].includes(status));
+	const sound = citations.every((citation) => citationProblem(citation) === null);
 	return { citations, sound, truncated: citations.length >= maxCitations };
 }
 

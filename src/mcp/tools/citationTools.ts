@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { pageOf } from '../answer.ts';
-import { checkCitations } from '../citations/checkCitations.ts';
+import { checkCitations, citationProblem } from '../citations/checkCitations.ts';
 import * as input from '../inputs.ts';
 import { defineTool } from '../tool.ts';
 
@@ -20,7 +20,7 @@ export const checkCitationsTool = defineTool({
 	}),
 	async run({ text, only_problems, limit, cursor }, context) {
 		const { citations, sound, truncated } = await checkCitations(text, context);
-		const problems = citations.filter(({ status }) => ['different', 'unresolved', 'malformed'].includes(status));
+		const problems = citations.filter((citation) => citationProblem(citation) !== null);
 		const page = pageOf(only_problems ? problems : citations, cursor, limit);
 		return { sound, citations: citations.length, problems: problems.length, truncated, ...page };
 	},

@@ -4,11 +4,12 @@ import * as v from 'valibot';
 import { Failure } from '../../base/failure.ts';
 import { formatCounted } from '../../base/format.ts';
 import { formatAddress } from '../../core/address/dataAddress.ts';
+import { withAddresses } from '../../core/address/findAddresses.ts';
 import { ensureFolder, writeFileAtomic } from '../../files/atomicFile.ts';
 import { requireInside } from '../../files/ownFolder.ts';
 import { annotationFolder, ownFormat } from '../../runs/annotationFolder.ts';
 import { runFiles } from '../../runs/runFiles.ts';
-import { type CheckedCitation, checkCitations } from '../citations/checkCitations.ts';
+import { type CheckedCitation, checkCitations, citationProblem } from '../citations/checkCitations.ts';
 import * as input from '../inputs.ts';
 import { defineAction } from '../tool.ts';
 
@@ -30,7 +31,9 @@ export const writeReportTool = defineAction({
 		text: input.text('Markdown text.', 500_000),
 		replace: v.optional(input.described(v.boolean(), 'Whether to replace an existing report with this name.'), false),
 	}),
-	async run({ run: named, name, text, replace }, context) {
+	async run({ run: named, name, text: given, replace }, context) {
+		// Links depend on the editor.
+		const text = withAddresses(given);
 		const { run, content } = await context.runs.open(named);
 		const { citations, sound, truncated } = await checkCitations(text, context);
 		if (citations.length === 0) {
@@ -70,15 +73,11 @@ export const writeReportTool = defineAction({
 });
 
 function unsound(citations: readonly CheckedCitation[]): Failure {
-	const problems = citations.filter(({ status }) => ['different', 'unresolved', 'malformed'].includes(status));
-	const listed = problems.slice(0, maxProblems).map(({ line, address, status, wrong, data, problem }) => {
-		const states = data.map(({ name, value }) => `${name} ${value}`).join(', ');
-		const why =
-			status === 'different'
-				? `${wrong.join(', ')} ${wrong.length === 1 ? 'does' : 'do'} not match the data: ${states}`
-				: (problem ?? status);
-		return `line ${line}: ${address}: ${why}`;
+	const problems = citations.flatMap((citation) => {
+		const problem = citationProblem(citation);
+		return problem === null ? [] : [`line ${citation.line}: ${citation.address}: ${problem}`];
 	});
+	const listed = problems.slice(0, maxProblems);
 	const more = problems.length > listed.length ? `; and ${problems.length - listed.length} more` : '';
 	return new Failure(
 		'invalid',

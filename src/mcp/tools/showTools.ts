@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { Failure } from '../../base/failure.ts';
 import { parseAddress } from '../../core/address/dataAddress.ts';
+import { addressOfLink } from '../../core/address/openLink.ts';
 import { comparedRuns } from '../../protocol/comparedRuns.ts';
 import { addressFacts } from '../citations/addressFacts.ts';
 import * as input from '../inputs.ts';
@@ -31,7 +32,7 @@ export const showInEditor = defineShowing({
 			await editor.show({ show: 'comparison', folders }, signal);
 			return { shown: compare };
 		}
-		const wanted = address as string;
+		const wanted = addressOfLink(address as string) ?? (address as string);
 		// Fails before the editor opens anything if the address does not exist.
 		await addressFacts(parseAddress(wanted), context);
 		await editor.show({ show: 'address', address: wanted }, signal);

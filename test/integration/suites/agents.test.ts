@@ -4,6 +4,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import * as vscode from 'vscode';
+import { openLink } from '../../../src/core/address/openLink.ts';
 import { chatVendor } from '../../../src/extension/agents/chatModels.ts';
 import { commandIds, settingIds } from '../../../src/extension/ids.ts';
 import { mctsEvents } from '../../support/treeEvents.ts';
@@ -47,19 +48,23 @@ suite('agents in the editor', () => {
 		if (typeof vscode.lm?.invokeTool !== 'function') this.skip();
 		const run = join(workspaceFolder(), 'agents', 'runs', 'told');
 		await writeRun(run);
+		const linkTo = (address: string) => openLink(vscode.env.uriScheme, address);
 		const call = async (tool: string, input: object) => {
 			const { content } = await vscode.lm.invokeTool(`reasoninglab_${tool}`, { input, toolInvocationToken: undefined });
-			const [part] = content;
+			const [part, note] = content;
 			assert.ok(part instanceof vscode.LanguageModelTextPart);
-			return JSON.parse(part.value) as Record<string, unknown>;
+			const answer = JSON.parse(part.value) as Record<string, unknown>;
+			assert.equal(note instanceof vscode.LanguageModelTextPart, part.value.includes(linkTo('rl://told')), tool);
+			return answer;
 		};
 		const { metrics } = await call('read_metrics', { run, names: ['reward'] });
-		const [reward] = metrics as { last: number; count: number }[];
+		const [reward] = metrics as { last: number; count: number; address: string; link: string }[];
 		assert.deepEqual([reward?.count, reward?.last], [3, 0.75]);
+		assert.equal(reward?.link, linkTo('rl://told/metric/reward'), 'chats open links, but not addresses');
 		await assert.rejects(call('describe_run', { run: '/etc' }), /Unknown run/);
 		await untilListed(api, run);
 		const before = tabs().length;
-		assert.deepEqual(await call('show_in_editor', { address: 'rl://told/metric/reward?step=2' }), {
+		assert.deepEqual(await call('show_in_editor', { address: linkTo('rl://told/metric/reward?step=2') }), {
 			shown: 'rl://told/metric/reward?step=2',
 		});
 		await until('the dashboard is shown', () => tabs().length === before + 1);
@@ -172,13 +177,18 @@ suite('agents in the editor', () => {
 			ours.map(({ target }) => JSON.parse(target?.query ?? '')),
 			[[address], ['rl://cited/metric/reward?step=2']],
 		);
-		await vscode.commands.executeCommand(commandIds.openAddress, address);
+		const preview = await vscode.commands.executeCommand<string>(
+			'markdown.api.render',
+			await vscode.workspace.openTextDocument(file),
+		);
+		const targets = [...preview.matchAll(/ href="([^"]*)"/g)].map(([, target = '']) => target);
+		const scheme = vscode.env.uriScheme;
+		assert.deepEqual(targets, [openLink(scheme, address), openLink(scheme, 'rl://cited/metric/reward?step=2')]);
+		await vscode.commands.executeCommand(commandIds.openAddress, targets[0]);
 		await until('the rollouts are shown', () => tabs().some((label) => label === 'Rollouts: cited'));
-		const open = (text: string) =>
-			agents.addresses.handleUri(
-				vscode.Uri.from({ scheme: 'vscode', path: '/open', query: `address=${encodeURIComponent(text)}` }),
-			);
-		await open('rl://cited/metric/reward?step=2');
+		// Editors parse URIs, which decodes the query.
+		const open = (text: string) => agents.addresses.handleUri(vscode.Uri.parse(openLink('vscode', text), true));
+		await open('rl://cited/metric/eval%2Faccuracy?step=2');
 		await until('the dashboard is shown', () => tabs().includes('cited'));
 		await open('rl://cited/search/tree.jsonl/node/3');
 		await until('the tree is shown', () => tabs().some((label) => label.startsWith('Tree: ')));

@@ -6,6 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { parseAddress } from '../../../src/core/address/dataAddress.ts';
+import { openLink } from '../../../src/core/address/openLink.ts';
 import { toolsFor } from '../../../src/mcp/tools.ts';
 import { mcpCalls } from '../../support/mcpCalls.ts';
 import { makeMcpFolder, mcpEnvironment, mcpSearch, mcpTree } from '../../support/mcpFolder.ts';
@@ -91,6 +92,30 @@ describe('MCP server', () => {
 			let count = 0;
 			const items = await pages(name, args, limit, () => count++);
 			check({ items, pages: count });
+		}
+	});
+
+	it('puts links next to addresses for clients that open them, and says what they are for', async () => {
+		const linking = new Client({ name: 'test', version: '1' });
+		await linking.connect(
+			new StdioClientTransport({
+				command: process.execPath,
+				args: [program, 'mcp', '--folder', join(folder, 'work')],
+				env: { ...mcpEnvironment(folder), REASONING_LAB_LINK_SCHEME: 'code-oss' },
+			}),
+		);
+		try {
+			assert.match(linking.getInstructions() ?? '', /\[TEXT\]\(LINK\)/);
+			assert.doesNotMatch(client.getInstructions() ?? '', /LINK/);
+			const table = { run: 'sums', names: ['reward'], as: 'table', points: 2 };
+			const { structuredContent } = await linking.callTool({ name: 'read_metrics', arguments: table });
+			const plain = await call('read_metrics', table);
+			assert.deepEqual(structuredContent, {
+				...plain,
+				links: [null, openLink('code-oss', 'rl://sums/metric/reward')],
+			});
+		} finally {
+			await linking.close();
 		}
 	});
 

@@ -3,6 +3,7 @@ import * as v from 'valibot';
 import * as vscode from 'vscode';
 import { Failure } from '../../../base/failure.ts';
 import { parseAddress } from '../../../core/address/dataAddress.ts';
+import { withAddresses } from '../../../core/address/findAddresses.ts';
 import { readSmallFile } from '../../../files/safeFile.ts';
 import { decodeOrThrow } from '../../../protocol/decode.ts';
 import {
@@ -87,7 +88,7 @@ class ReportPanel extends AppPanel<ReportEvent, ReportCommand, typeof reportRequ
 		this.#checking = checking;
 		const { signal } = checking;
 		try {
-			const text = await readReport(this.#path);
+			const text = withAddresses(await readReport(this.#path));
 			if (signal.aborted) return;
 			void this.post({ type: 'report', path: this.#path, name: displayText(basename(this.#path), 200), text });
 			void this.post(await this.#checked(text, signal));

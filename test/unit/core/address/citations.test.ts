@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { findCitations } from '../../../../src/core/address/citations.ts';
+import { withAddresses } from '../../../../src/core/address/findAddresses.ts';
+import { addressOfLink, openLink } from '../../../../src/core/address/openLink.ts';
 import { isRounded, quotedNumbers } from '../../../../src/core/address/quotedNumber.ts';
 
 const numbersOf = (text: string) => findCitations(text).map(({ numbers }) => numbers.map((number) => number.text));
@@ -91,5 +93,37 @@ describe('citations in Markdown', () => {
 	it('are limited, and long lines take linear time', () => {
 		assert.equal(findCitations('rl://r '.repeat(20_000)).length, 10_000);
 		assert.deepEqual(findCitations(`${'1 step '.repeat(20_000)}[${'['.repeat(20_000)}`), []);
+		for (const text of [`rl://${')'.repeat(500_000)}`, 'a.'.repeat(250_000), 'rl://r!'.repeat(70_000)]) {
+			const before = performance.now();
+			findCitations(text);
+			assert.ok(performance.now() - before < 5000, text.slice(0, 20));
+		}
+	});
+
+	it('can be links that open the address in an editor', () => {
+		const address = "rl://a(b)'s*/metric/eval%2Fheld-out?step=2";
+		const link = openLink('code-oss', address);
+		assert.match(link, /^code-oss:\/\/reasoning-lab\.reasoning-lab\/open\?address=[\w%.-]+$/);
+		assert.equal(addressOfLink(link), address);
+		// Editors decode the query once before they pass a URI on.
+		assert.equal(addressOfLink(decodeURIComponent(link)), address);
+		const text = `Accuracy is [0.5](${link}), then 0.7 (${link}).`;
+		const found = findCitations(text);
+		assert.deepEqual(
+			found.map(({ address: one, numbers }) => [one, numbers.map(({ text: number }) => number)]),
+			[
+				[address, ['0.5']],
+				[address, ['0.7']],
+			],
+		);
+		for (const { offset, length } of found) assert.equal(text.slice(offset, offset + length), link);
+		assert.equal(withAddresses(text), `Accuracy is [0.5](${address}), then 0.7 (${address}).`);
+		for (const other of [
+			'https://reasoning-lab.reasoning-lab/',
+			'vscode://other.other/open?address=rl%3A%2F%2Fa',
+			'rl://a',
+		]) {
+			assert.equal(addressOfLink(other), null);
+		}
 	});
 });
