@@ -1,5 +1,6 @@
 import type * as vscode from 'vscode';
 import { Disposable } from '../base/disposable.ts';
+import { Failure } from '../base/failure.ts';
 import { AgentFeatures } from './agents/agentFeatures.ts';
 import type { ChatModelNeeds } from './agents/chatModels.ts';
 import type { CommandTable } from './commandTable.ts';
@@ -13,6 +14,7 @@ import type { LazyRewards } from './rewards/lazyRewards.ts';
 import type { RewardFileList } from './rewards/rewardFileList.ts';
 import { RewardTests } from './rewardTests/rewardTests.ts';
 import { RowLens } from './search/rowLens.ts';
+import { offerTerminalCommand } from './terminalCommand.ts';
 import { TranscriptContext } from './transcriptContext.ts';
 import { WalkthroughProgress } from './walkthroughProgress.ts';
 
@@ -34,6 +36,8 @@ export class BackgroundFeatures extends Disposable {
 	readonly rewardTests: RewardTests;
 	readonly environmentTests: EnvironmentTestExplorer;
 	readonly agents: AgentFeatures;
+	/** Resolves when terminals have the command line. */
+	readonly terminalCommand: Promise<void>;
 
 	constructor({ context, pipelines, rewards, rewardFiles, environments, chat, table, notices, views, log }: Needs) {
 		super();
@@ -44,5 +48,8 @@ export class BackgroundFeatures extends Disposable {
 		this.register(new RecipeLenses(pipelines));
 		this.register(new RowLens());
 		this.register(new TranscriptContext());
+		this.terminalCommand = offerTerminalCommand(context).catch((error: unknown) =>
+			log(`command line in terminals: ${Failure.from(error)}`),
+		);
 	}
 }

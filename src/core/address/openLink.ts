@@ -9,7 +9,10 @@ export const isScheme = (text: string): boolean => /^[a-z][a-z0-9+.-]{0,40}$/.te
  * not `rl://`. Nothing in the link ends a Markdown link.
  */
 export function openLink(scheme: string, address: string): string {
-	const encoded = encodeURIComponent(address.toWellFormed()).replace(/[!'()*]/g, (one) => `%${one.charCodeAt(0).toString(16)}`);
+	const encoded = encodeURIComponent(address.toWellFormed()).replace(
+		/[!'()*]/g,
+		(one) => `%${one.charCodeAt(0).toString(16)}`,
+	);
 	return `${scheme}://reasoning-lab.reasoning-lab/open?address=${encoded}`;
 }
 

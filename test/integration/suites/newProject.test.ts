@@ -33,6 +33,51 @@ suite('New Project', () => {
 		});
 	}
 
+	test('writes a configuration for agents, whose command starts the MCP server in a terminal', async () => {
+		const api = await activated();
+		await (await api.background.get()).terminalCommand;
+		const folder = join(workspaceFolder(), 'new-for-agents');
+		await vscode.commands.executeCommand(commandIds.newProject, {
+			template: 'starter',
+			folder: vscode.Uri.file(folder),
+			open: false,
+		});
+		const { mcpServers } = JSON.parse(await readFile(join(folder, '.mcp.json'), 'utf8'));
+		const { command, args } = mcpServers['reasoning-lab'];
+		const requests = [
+			{
+				id: 1,
+				method: 'initialize',
+				params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'agent', version: '1' } },
+			},
+			{ method: 'notifications/initialized' },
+			{ id: 2, method: 'tools/call', params: { name: 'check_recipe', arguments: { path: 'starter.recipe.json' } } },
+		];
+		const lines = requests.map((request) => `${JSON.stringify({ jsonrpc: '2.0', ...request })}\n`);
+		await writeFile(join(folder, 'requests'), lines.join(''));
+		// As an agent in a terminal starts it. The input stays open until there is an answer, because the server ends with it.
+		const answers = join(folder, 'answers');
+		const script = `{ cat requests; until grep -q '"id":2' answers; do sleep 0.2; done; } | "$@" > answers`;
+		const terminal = vscode.window.createTerminal({
+			name: 'agent',
+			cwd: folder,
+			shellPath: '/bin/sh',
+			shellArgs: ['-c', script, 'agent', command, ...args],
+		});
+		try {
+			let text = '';
+			for (const end = Date.now() + 60_000; !text.includes('"id":2') && Date.now() < end; ) {
+				await new Promise((resolve) => setTimeout(resolve, 100));
+				text = await readFile(answers, 'utf8').catch(() => '');
+			}
+			const answer = text.split('\n').find((line) => line.includes('"id":2')) ?? assert.fail('no answer');
+			const { result } = JSON.parse(answer);
+			assert.equal(result.structuredContent?.valid, true, answer);
+		} finally {
+			terminal.dispose();
+		}
+	});
+
 	test('keeps existing files when asked to', async () => {
 		const folder = join(workspaceFolder(), 'new-kept');
 		await mkdir(folder, { recursive: true });
