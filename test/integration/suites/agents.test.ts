@@ -12,6 +12,19 @@ import { makeBatch } from '../../unit/webview/rollouts/rolloutsFixture.ts';
 import { activated, notices, until, untilListed, workspaceFolder, writeRun } from '../support/laboratory.ts';
 
 const tabs = () => vscode.window.tabGroups.all.flatMap((group) => group.tabs.map(({ label }) => label));
+const closeAll = () => vscode.commands.executeCommand('workbench.action.closeAllEditors');
+
+/** Writes a run with rollouts at step 2, a search, and an evaluation of a checkpoint. */
+async function writeCitedRun(folder: string, name: string): Promise<void> {
+	await writeRun(folder, { name });
+	const write = async (path: string, lines: readonly object[]) => {
+		await mkdir(join(folder, path, '..'), { recursive: true });
+		await writeFile(join(folder, path), `${lines.map((line) => JSON.stringify(line)).join('\n')}\n`);
+	};
+	await write('rollouts/step_000002.jsonl', makeBatch({ step: 2, groups: 2, size: 2 }));
+	await write('searches/tree.jsonl', mctsEvents({ nodes: 12 }));
+	await write('annotations/evaluations/final/report.json', [{}]);
+}
 
 suite('agents in the editor', () => {
 	test('the MCP server is offered for the open folders, and its program responds', async () => {
@@ -47,7 +60,9 @@ suite('agents in the editor', () => {
 		// Not every editor has language models.
 		if (typeof vscode.lm?.invokeTool !== 'function') this.skip();
 		const run = join(workspaceFolder(), 'agents', 'runs', 'told');
-		await writeRun(run);
+		await writeCitedRun(run, 'told');
+		const other = join(workspaceFolder(), 'agents', 'runs', 'other');
+		await writeRun(other, { name: 'other' });
 		const linkTo = (address: string) => openLink(vscode.env.uriScheme, address);
 		const call = async (tool: string, input: object) => {
 			const { content } = await vscode.lm.invokeTool(`reasoninglab_${tool}`, { input, toolInvocationToken: undefined });
@@ -74,7 +89,25 @@ suite('agents in the editor', () => {
 		await assert.rejects(call('show_in_editor', { address: 'rl://told/step/99' }), /99/);
 		await assert.rejects(call('show_in_editor', {}), /either address or compare/);
 		assert.equal(tabs().length, before, 'nothing was opened');
-		await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+		await untilListed(api, other);
+		const place = 'rl://told/step/2/group/1/completion/0#tokens=1-3';
+		for (const [input, title] of [
+			[{ compare: ['told', 'other'] }, 'Compare: told, other'],
+			[{ address: 'rl://told/search/tree.jsonl/node/3' }, 'Tree: '],
+			[{ address: place }, 'Rollouts: told'],
+		] as const) {
+			assert.deepEqual(await call('show_in_editor', input), { shown: Object.values(input)[0] });
+			await until(`${title} is shown`, () => tabs().some((label) => label.startsWith(title)));
+			await vscode.commands.executeCommand(commandIds.backFromAgent);
+			assert.equal(tabs().length, before, `${title} is closed by Back`);
+		}
+		const range = { run: 'told', step: 2, group: 1, completion: 0, first_token: 1, last_token: 3 };
+		assert.equal((await call('read_completion', range)).address, place, 'an answer cites what can be shown');
+		await assert.rejects(call('show_in_editor', { address: place.replace('1-3', '1-9999') }), /has only \d+ tokens/);
+		await assert.rejects(call('show_in_editor', { compare: ['told', 'told'] }), /identical/);
+		await assert.rejects(call('show_in_editor', { address: 'rl://told/search/tree.jsonl/node/99' }), /no node 99/);
+		assert.equal(tabs().length, before, 'nothing was opened');
+		await closeAll();
 		// Tools that act are declared, but rejected unless the user allows them. The test workbench confirms every
 		// dialog.
 		const report = { run: 'told', name: 'summary', text: 'Reward rises to [0.75](rl://told/metric/reward?step=3).' };
@@ -155,17 +188,11 @@ suite('agents in the editor', () => {
 		assert.ok(!(await chatModels.provideLanguageModelChatInformation()).some(({ id }) => id === chosen.id));
 	});
 
-	test('addresses in Markdown are links, and open at their place, like URIs', async () => {
+	test('addresses in Markdown are links, and every kind of address opens at its place as a URI', async () => {
 		const api = await activated();
 		const { agents } = await api.background.get();
 		const run = join(workspaceFolder(), 'agents', 'runs', 'cited');
-		await writeRun(run, { name: 'cited' });
-		await mkdir(join(run, 'rollouts'), { recursive: true });
-		const lines = makeBatch({ step: 2, groups: 2, size: 2 }).map((line) => JSON.stringify(line));
-		await writeFile(join(run, 'rollouts/step_000002.jsonl'), `${lines.join('\n')}\n`);
-		await mkdir(join(run, 'searches'), { recursive: true });
-		const events = mctsEvents({ nodes: 12 }).map((event) => JSON.stringify(event));
-		await writeFile(join(run, 'searches/tree.jsonl'), `${events.join('\n')}\n`);
+		await writeCitedRun(run, 'cited');
 		await untilListed(api, run);
 		const file = vscode.Uri.file(join(workspaceFolder(), 'agents', 'report.md'));
 		const address = 'rl://cited/step/2/group/1/completion/0#tokens=1-3';
@@ -188,16 +215,39 @@ suite('agents in the editor', () => {
 		await until('the rollouts are shown', () => tabs().some((label) => label === 'Rollouts: cited'));
 		// Editors parse URIs, which decodes the query.
 		const open = (text: string) => agents.addresses.handleUri(vscode.Uri.parse(openLink('vscode', text), true));
-		await open('rl://cited/metric/eval%2Faccuracy?step=2');
-		await until('the dashboard is shown', () => tabs().includes('cited'));
-		await open('rl://cited/search/tree.jsonl/node/3');
-		await until('the tree is shown', () => tabs().some((label) => label.startsWith('Tree: ')));
 		const told = notices.length;
-		for (const wrong of ['rl://nowhere/step/1', 'rl://cited/file/..%2F..%2Fsecret', 'https://example.com']) {
-			await open(wrong);
+		const loose = join(workspaceFolder(), 'agents', 'loose.jsonl');
+		await writeFile(loose, await readFile(join(run, 'searches/tree.jsonl')));
+		for (const [opened, title] of [
+			['rl://cited', 'cited'],
+			['rl://cited/metric/reward?step=2', 'cited'],
+			['rl://cited/step/2', 'Rollouts: cited'],
+			['rl://cited/step/2/group/1', 'Rollouts: cited'],
+			['rl://cited/step/2/group/1/completion/0', 'Rollouts: cited'],
+			[address, 'Rollouts: cited'],
+			['rl://cited/evaluation/problems?step=2', 'cited'],
+			['rl://cited/evaluation/final', 'report.json'],
+			['rl://cited/file/engine.log', 'engine.log'],
+			['rl://cited/search/tree.jsonl', 'Tree: '],
+			['rl://cited/search/tree.jsonl/node/3', 'Tree: '],
+			['rl:///search/agents%2Floose.jsonl/node/3', 'Tree: '],
+		] as const) {
+			await closeAll();
+			await open(opened);
+			await until(`${opened} shows ${title}`, () => tabs().some((label) => label.startsWith(title)));
+			assert.equal(tabs().length, 1, opened);
 		}
-		assert.equal(notices.length - told, 3);
-		assert.match(notices.at(-3)?.text ?? '', /No run named "nowhere"/);
-		await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+		assert.equal(notices.length, told, 'none of them failed');
+		const wrong = [
+			'rl://nowhere/step/1',
+			'rl://cited/file/..%2F..%2Fsecret',
+			'rl:///search/gone.jsonl',
+			'https://example.com',
+		];
+		for (const one of wrong) await open(one);
+		assert.equal(notices.length - told, wrong.length);
+		assert.match(notices.at(-4)?.text ?? '', /No run named "nowhere"/);
+		assert.match(notices.at(-2)?.text ?? '', /No workspace folder contains gone\.jsonl/);
+		await closeAll();
 	});
 });
