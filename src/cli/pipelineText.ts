@@ -1,5 +1,6 @@
 import { formatClock } from '../base/format.ts';
 import { chooserText, type RoundSeries } from '../core/pipeline/rounds.ts';
+import { costTexts } from '../core/pipeline/stageCost.ts';
 import { changeText, intervalText } from '../core/report/numberText.ts';
 import type { PipelineRecord } from '../protocol/pipeline.ts';
 import type { PipelineView, StageView } from '../runs/pipeline/pipelineView.ts';
@@ -14,9 +15,10 @@ export function pipelineLines({ name, status, folder, stages, record }: Pipeline
 		stepsOf(stage),
 		stage.accuracy === null ? '-' : stage.accuracy.toFixed(3),
 		stage.seconds === null ? '-' : formatClock(stage.seconds),
+		costTexts(stage).join(', ') || '-',
 		stage.why ?? '',
 	]);
-	const lines = table([['stage', 'type', 'state', 'steps', 'held-out', 'time', 'why'], ...rows]);
+	const lines = table([['stage', 'type', 'state', 'steps', 'held-out', 'time', 'cost', 'why'], ...rows]);
 	const kept = stages.flatMap((stage) => stage.kept);
 	return [
 		`${name}: ${status}  ${folder}`,

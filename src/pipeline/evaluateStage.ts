@@ -6,6 +6,7 @@ import { defaultsOf } from '../protocol/recipe/keyDefaults.ts';
 import { type EvaluateStage, evaluateStageSchema, evaluationProtocols } from '../protocol/recipe/pipelineRecipe.ts';
 import { evaluatePolicy } from '../search/evaluate/evaluatePolicy.ts';
 import { contextOf, given, policyOf, problemsOf, scorerOf } from './policyWork.ts';
+import { StageMeter } from './stageMeter.ts';
 import { outputOf } from './stageOutputs.ts';
 import type { StageEnd, StageWork } from './stageWork.ts';
 
@@ -34,13 +35,14 @@ export async function evaluateStage(work: StageWork): Promise<StageEnd> {
 		'The evaluation',
 	);
 	const context = contextOf(work);
+	const meter = new StageMeter(work, () => context.pool.totals);
 	try {
 		const { done, total, failures, report } = await evaluatePolicy({
 			spec,
 			folder: work.folder,
 			context,
 			signal: work.signal,
-			onProgress: (progress) => work.report({ progress: { done: progress.done, total: progress.total } }),
+			onProgress: ({ done, total }) => meter.report({ progress: { done, total } }),
 		});
 		if (done < total) {
 			if (work.signal.aborted) return { kind: 'stopped' };
@@ -56,6 +58,7 @@ export async function evaluateStage(work: StageWork): Promise<StageEnd> {
 		if (work.signal.aborted) return { kind: 'stopped' };
 		throw error;
 	} finally {
+		meter.report();
 		context.pool.dispose();
 	}
 }

@@ -60,6 +60,8 @@ const seconds = () => Date.now() / 1000;
 export class PipelineRunner {
 	readonly #options: RunnerOptions;
 	readonly #recipe: PipelineRecipe;
+	/** When the runner before this one last wrote the record, in seconds since the epoch. */
+	readonly #before: number;
 	readonly #stop = new AbortController();
 	readonly #ended = deferred<void>();
 	#record: PipelineRecord;
@@ -69,8 +71,9 @@ export class PipelineRunner {
 	#writing: Promise<void> = Promise.resolve();
 	#reportedAt = 0;
 
-	private constructor(options: RunnerOptions, recipe: PipelineRecipe, record: PipelineRecord) {
+	private constructor(options: RunnerOptions, recipe: PipelineRecipe, record: PipelineRecord, before: number) {
 		this.#options = options;
+		this.#before = before;
 		this.#recipe = recipe;
 		this.#record = record;
 	}
@@ -112,7 +115,7 @@ export class PipelineRunner {
 				await writePipeline(options.folder, record);
 				await markPipelineStarted(options.folder).catch(() => undefined);
 			}
-			const runner = new PipelineRunner(options, recipe, record);
+			const runner = new PipelineRunner(options, recipe, record, known.updated);
 			onStopper(() => runner.stop());
 			return await runner.#work();
 		} finally {
@@ -225,6 +228,7 @@ export class PipelineRunner {
 			await this.#write();
 			if ((await lstat(folder).catch(() => null)) === null) await makeStageFolder(this.#options.folder, compiled);
 		}
+		if (plan === 'follow' || plan === 'take') await this.#countTimeAlone(stage);
 		this.#change(stage, { status: 'running', ended: null, error: undefined, skipped: undefined });
 		await this.#write();
 		const end = await this.#do(
@@ -237,6 +241,7 @@ export class PipelineRunner {
 				launch: this.#options.launch ?? launchEngine,
 				deviceGroup: this.#deviceGroup(),
 				spent: this.#states.get(stage.name)?.spent ?? 0,
+				usage: this.#states.get(stage.name)?.usage ?? null,
 				signal: this.#stop.signal,
 				report: (news) => this.#report(stage, news),
 			},
@@ -250,6 +255,14 @@ export class PipelineRunner {
 		this.#change(stage, { status: 'finished', ended: seconds(), outputs: [...outputs], accuracy, cut, partial });
 		await this.#write();
 		return 'done';
+	}
+
+	/** Adds the time that the stage's engine continued after the runner before this one had ended. */
+	async #countTimeAlone(stage: NamedStage): Promise<void> {
+		const record = await readRecord(join(this.#options.folder, stage.name)).catch(() => null);
+		const alone = (record?.updated ?? this.#before) - this.#before;
+		const { spent = 0 } = this.#states.get(stage.name) ?? {};
+		if (alone > 0) this.#change(stage, { spent: spent + alone });
 	}
 
 	/** Waits until there is enough memory on this machine. Returns whether the stage may start. */

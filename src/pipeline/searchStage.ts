@@ -20,6 +20,7 @@ import { type DataKind, type SearchStage, searchStageSchema } from '../protocol/
 import { exportFile } from '../search/data/dataFolder.ts';
 import { generateData } from '../search/data/generateData.ts';
 import { contextOf, given, policyOf, problemsOf, scorerOf } from './policyWork.ts';
+import { StageMeter } from './stageMeter.ts';
 import { dataFile, dataOutputs } from './stageOutputs.ts';
 import type { StageEnd, StageWork } from './stageWork.ts';
 
@@ -70,6 +71,7 @@ export async function searchStage(work: StageWork): Promise<StageEnd> {
 	const stage = work.stage as unknown as SearchStage;
 	const settings = { ...defaultsOf(searchStageSchema), ...given(stage) } as Settings;
 	const context = contextOf(work);
+	const meter = new StageMeter(work, () => context.pool.totals);
 	const folder = join(work.folder, 'search');
 	let partial: string | undefined;
 	try {
@@ -78,7 +80,7 @@ export async function searchStage(work: StageWork): Promise<StageEnd> {
 			folder,
 			context,
 			signal: work.signal,
-			onProgress: ({ problems }) => work.report({ progress: { done: problems, total: settings.problems } }),
+			onProgress: ({ problems }) => meter.report({ progress: { done: problems, total: settings.problems } }),
 		});
 		if (made.state === 'stopped') return { kind: 'stopped' };
 		const { failed, problems, failures } = made;
@@ -88,6 +90,7 @@ export async function searchStage(work: StageWork): Promise<StageEnd> {
 		if (work.signal.aborted) return { kind: 'stopped' };
 		throw error;
 	} finally {
+		meter.report();
 		context.pool.dispose();
 	}
 	await ensureFolder(await requireInside(work.folder, 'data'));

@@ -1,5 +1,5 @@
 import type { ResolvedRecipe } from '../core/recipe/resolvedRecipe.ts';
-import type { StageOutput, StageState } from '../protocol/pipeline.ts';
+import type { StageOutput, StageState, StageUsage } from '../protocol/pipeline.ts';
 import type { NamedStage } from '../protocol/recipe/pipelineRecipe.ts';
 import type { DeviceGroup } from '../runs/deviceQueue.ts';
 import type { launchEngine } from '../runs/launchEngine.ts';
@@ -19,10 +19,12 @@ export interface StageWork {
 	readonly deviceGroup: DeviceGroup | null;
 	/** Seconds spent on the stage so far. */
 	readonly spent: number;
+	/** Usage of earlier attempts at a search or an evaluation; null if there is none. */
+	readonly usage: StageUsage | null;
 	/** Aborts when the pipeline is stopped. */
 	readonly signal: AbortSignal;
 	/** Reports progress, which is then written to pipeline.json. */
-	report(news: Partial<Pick<StageState, 'attempt' | 'progress' | 'spent'>>): void;
+	report(news: Partial<Pick<StageState, 'attempt' | 'progress' | 'spent' | 'usage'>>): void;
 }
 
 /** How a stage ended. Failures are thrown instead. */

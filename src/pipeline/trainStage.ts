@@ -117,7 +117,10 @@ async function followToEnd({
 			attempt = record.attempt;
 			report({ attempt });
 		}
-		if (!claimsLife(state)) return { ...state, late };
+		if (!claimsLife(state)) {
+			report({ spent: now });
+			return { ...state, late };
+		}
 		if ((signal.aborted || now > max) && !asked) {
 			asked = true;
 			late = !signal.aborted;

@@ -42,6 +42,18 @@ export const stageOutputSchema = v.object({
 });
 export type StageOutput = v.InferOutput<typeof stageOutputSchema>;
 
+const amount = v.pipe(v.number(), v.finite(), v.minValue(0));
+
+/** What the policies and judges of a search or an evaluation have used, across all attempts of the stage. */
+export const stageUsageSchema = v.object({
+	requests: amount,
+	/** Generated tokens, without prompts. */
+	tokens: amount,
+	/** Price of the requests to policies with a price, one entry per currency; empty if no policy has one. */
+	costs: v.array(v.object({ amount, currency: v.string() })),
+});
+export type StageUsage = v.InferOutput<typeof stageUsageSchema>;
+
 export const stageStateSchema = v.looseObject({
 	/** Stage name, also the name of its folder. */
 	name: v.pipe(v.string(), v.regex(stageNamePattern)),
@@ -67,6 +79,8 @@ export const stageStateSchema = v.looseObject({
 	skipped: v.optional(v.string()),
 	/** Total active time in seconds, across all attempts. */
 	spent: v.optional(v.number()),
+	/** For a stage that the runner executes itself. Earlier versions did not record it. */
+	usage: v.optional(stageUsageSchema),
 	/**
 	 * What a stage whose inputs are ready is waiting for: memory, or the end of all other stages because its memory use
 	 * is unknown.

@@ -25,6 +25,12 @@ export const graphStageSchema = v.object({
 	accuracy: v.nullable(v.number()),
 	/** Active time in seconds. */
 	seconds: v.nullable(v.number()),
+	/** Device of the stage's run; null if unknown. */
+	device: v.nullable(text),
+	/** Tokens trained on, sampled or generated; null if not recorded. */
+	tokens: v.nullable(v.number()),
+	/** Price of requests to policies with a price. */
+	costs: v.pipe(v.array(v.object({ amount: v.number(), currency: text })), v.maxLength(20)),
 	/** Why the stage is waiting, was skipped, ended early, or failed. */
 	why: v.nullable(text),
 	/** Whether there is something to open. */

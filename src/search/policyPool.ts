@@ -1,7 +1,7 @@
 import { unlessAborted } from '../base/async.ts';
 import { Disposable, type IDisposable, toDisposable } from '../base/disposable.ts';
 import { Failure } from '../base/failure.ts';
-import type { OpenPolicy, PolicyContext } from '../policies/openedPolicy.ts';
+import type { OpenPolicy, PolicyContext, PolicyTotals } from '../policies/openedPolicy.ts';
 import { openPolicy } from '../policies/openPolicy.ts';
 import { policyKeyName } from '../policies/policyKey.ts';
 import type { PolicySpec } from '../protocol/policySpec.ts';
@@ -28,6 +28,9 @@ export class PolicyPool extends Disposable {
 	readonly #open: (spec: PolicySpec, context: PolicyContext) => Promise<OpenPolicy>;
 	readonly #idleMs: number;
 	readonly #entries = new Map<string, Entry>();
+	readonly #opened = new Set<OpenPolicy>();
+	/** Totals of the policies that have been closed. */
+	readonly #closed: PolicyTotals[] = [];
 
 	constructor(idleMs = 120_000, open: typeof openPolicy = openPolicy) {
 		super();
@@ -38,6 +41,11 @@ export class PolicyPool extends Disposable {
 				for (const key of [...this.#entries.keys()]) this.#close(key);
 			}),
 		);
+	}
+
+	/** Totals of each policy opened so far, whether or not it is still open. */
+	get totals(): readonly PolicyTotals[] {
+		return [...this.#closed, ...[...this.#opened].map(({ totals }) => totals)];
 	}
 
 	/**
@@ -70,10 +78,13 @@ export class PolicyPool extends Disposable {
 		const policy = this.#open(spec, { ...rest, signal: cancel.signal });
 		const entry: Entry = { policy, cancel, users: 0, timer: null };
 		this.#entries.set(key, entry);
-		// If opening failed, the next caller tries again.
-		policy.catch(() => {
-			if (this.#entries.get(key) === entry) this.#entries.delete(key);
-		});
+		policy.then(
+			(opened) => this.#opened.add(opened),
+			// If opening failed, the next caller tries again.
+			() => {
+				if (this.#entries.get(key) === entry) this.#entries.delete(key);
+			},
+		);
 		return entry;
 	}
 
@@ -83,7 +94,7 @@ export class PolicyPool extends Disposable {
 		const current = this.#entries.get(key) === entry;
 		if (!current || this.disposed || this.#idleMs === 0) {
 			if (current) this.#entries.delete(key);
-			closeEntry(entry);
+			this.#end(entry);
 			return;
 		}
 		entry.timer = setTimeout(() => this.#close(key), this.#idleMs);
@@ -94,17 +105,21 @@ export class PolicyPool extends Disposable {
 		const entry = this.#entries.get(key);
 		if (entry === undefined) return;
 		this.#entries.delete(key);
-		closeEntry(entry);
+		this.#end(entry);
 	}
-}
 
-function closeEntry({ policy, cancel, timer }: Entry): void {
-	if (timer !== null) clearTimeout(timer);
-	cancel.abort();
-	void policy.then(
-		(opened) => opened.dispose(),
-		() => undefined,
-	);
+	#end({ policy, cancel, timer }: Entry): void {
+		if (timer !== null) clearTimeout(timer);
+		cancel.abort();
+		void policy.then(
+			(opened) => {
+				opened.dispose();
+				this.#opened.delete(opened);
+				this.#closed.push(opened.totals);
+			},
+			() => undefined,
+		);
+	}
 }
 
 function keyOf(spec: PolicySpec, { keys, folder, keyVariables = [] }: PolicyContext): string {

@@ -1,5 +1,6 @@
 import { Disposable } from '../../src/base/disposable.ts';
 import { formatCount, formatDuration, formatPercent } from '../../src/base/format.ts';
+import { costTexts } from '../../src/core/pipeline/stageCost.ts';
 import type { GraphNode } from '../../src/core/pipeline/stageGraph.ts';
 import type { PipelineAction } from '../../src/protocol/pipelineGraphMessages.ts';
 import { button } from '../lib/controls.ts';
@@ -10,7 +11,7 @@ import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { PipelineModel } from './pipelineModel.ts';
 
 /** Size of a stage and spacing between stages, in CSS pixels. */
-const box = { width: 224, height: 92, across: 56, down: 20 } as const;
+const box = { width: 224, height: 112, across: 56, down: 20 } as const;
 const svgNamespace = 'http://www.w3.org/2000/svg';
 
 const stateIcons: Readonly<Record<GraphNode['status'], IconName>> = {
@@ -88,7 +89,7 @@ export class App extends Disposable {
 	}
 
 	#node(node: GraphNode): HTMLElement {
-		const { name, type, status, rounds, accuracy, gain, seconds, done, total, why, opens, opened } = node;
+		const { name, type, status, rounds, accuracy, gain, seconds, device, done, total, why, opens, opened } = node;
 		const progress =
 			status === 'running' && done !== null && total !== null ? `${formatCount(done)} / ${formatCount(total)}` : null;
 		const round = rounds === null ? null : `${rounds.done} of ${rounds.total} rounds`;
@@ -96,15 +97,19 @@ export class App extends Disposable {
 		const facts = [
 			accuracy === null ? null : formatPercent(accuracy),
 			gained === null ? null : element('span', { class: gain !== null && gain < 0 ? 'loss' : 'gain' }, gained),
-			seconds === null ? null : formatDuration(seconds),
 		].filter((fact) => fact !== null);
+		const costs = [seconds === null ? null : formatDuration(seconds), ...costTexts(node)]
+			.filter((cost) => cost !== null)
+			.map((cost) => plainLabel(cost, 40))
+			.join(' · ');
+		const place = device === null ? '' : plainLabel(device, 100);
 		const control = element(
 			'button',
 			{
 				class: `stage stage-${status}`,
 				attributes: { type: 'button', ...(opens ? {} : { 'aria-disabled': 'true' }) },
 				data: { stage: name },
-				title: why === null ? '' : plainLabel(why, 300),
+				title: [why === null ? '' : plainLabel(why, 300), costs, place].filter((line) => line !== '').join('\n'),
 				on: { click: () => opens && this.#actions.open(opened) },
 			},
 			element(
@@ -119,6 +124,7 @@ export class App extends Disposable {
 				[plainLabel(type, 60), round, status === 'running' ? progress : status].filter(Boolean).join(' · '),
 			),
 			element('span', { class: 'stage-facts' }, ...facts.map((fact) => element('span', null, fact))),
+			element('span', { class: 'stage-costs quiet' }, costs),
 		);
 		const item = element('div', { class: 'place', role: 'listitem' }, control);
 		item.style.left = `${leftOf(node)}px`;

@@ -1,4 +1,5 @@
 import type { GraphStage } from '../../protocol/pipelineGraphMessages.ts';
+import { sumOfCosts } from './stageCost.ts';
 
 /** A graph node: a stage, or all rounds of a loop stage combined, with its position in the graph. */
 export interface GraphNode extends Omit<GraphStage, 'round'> {
@@ -70,6 +71,8 @@ function mergedStage(members: readonly GraphStage[]): Omit<GraphNode, 'gain' | '
 		total: current.total,
 		accuracy: members.findLast(({ accuracy }) => accuracy !== null)?.accuracy ?? null,
 		seconds: times.length === 0 ? null : times.reduce((sum, one) => sum + one, 0),
+		device: latest.device,
+		...sumOfCosts(members.filter(({ seconds }) => seconds !== null)),
 		why: current.why,
 		opens: started.length > 0,
 		opened: latest.name,

@@ -6,6 +6,7 @@ import {
 	formatPercent,
 	formatTime,
 } from '../../base/format.ts';
+import { costTexts } from '../../core/pipeline/stageCost.ts';
 import type { PipelineView, StageView } from '../../runs/pipeline/pipelineView.ts';
 import type { EvaluationView } from '../evaluation/evaluationList.ts';
 import { passText } from '../evaluation/evaluationPresentation.ts';
@@ -171,6 +172,7 @@ export function presentStage(stage: StageView, facts: StageFacts = {}): TooltipR
 				: `accuracy ${formatPercent(measured)}`;
 	const reward = live && run?.reward != null ? `reward ${formatReward(run.reward)}` : null;
 	const time = stage.seconds === null ? null : formatDuration(stage.seconds);
+	const used = displayText(costTexts(stage).join(', '), 200);
 	const remaining = live ? leftText(left) : null;
 	// The icon shows that the stage is running or finished.
 	const quiet = state === 'running' || state === 'finished';
@@ -193,6 +195,8 @@ export function presentStage(stage: StageView, facts: StageFacts = {}): TooltipR
 			...(reward === null ? [] : [['Reward', reward.replace(/^reward /, '')] as const]),
 			...(remaining === null ? [] : [['Time left', remaining] as const]),
 			...(time === null ? [] : [['Time', time] as const]),
+			...(used === '' ? [] : [['Used', used] as const]),
+			...(stage.device === null ? [] : [['Device', displayText(stage.device, 60)] as const]),
 			...dependencies(stage, pipeline),
 			...(stage.kept.length === 0 ? [] : [['Earlier outputs', displayText(stage.kept.join(', '), 200)] as const]),
 			['Folder', displayText(stage.folder, 400)],

@@ -7,7 +7,7 @@ import { claimsRunning, readPipelineState } from '../../runs/pipeline/pipelineFo
 import { viewPipeline } from '../../runs/pipeline/pipelineView.ts';
 import { readRounds } from '../../runs/pipeline/readRounds.ts';
 import { pipelinesOf, resumePipeline, startPipeline, stopPipeline } from '../../runs/pipeline/startPipeline.ts';
-import { pageOf, quote } from '../answer.ts';
+import { pageOf, quote, quoteAll } from '../answer.ts';
 import * as input from '../inputs.ts';
 import type { Runs } from '../runs.ts';
 import { defineAction, defineTool } from '../tool.ts';
@@ -84,7 +84,7 @@ export const readPipeline = defineTool({
 	name: 'read_pipeline',
 	title: 'Read a pipeline',
 	description:
-		"Read the state of a pipeline and of its stages, page by page: status, progress, accuracy, time, why a stage is waiting or has failed, and the stage's run with its address.",
+		"Read the state of a pipeline and of its stages, page by page: status, progress, accuracy, active seconds, tokens, price of paid requests, why a stage is waiting or has failed, and the stage's run with its address.",
 	input: v.object({ pipeline, limit: input.limit(50), cursor: input.cursor }),
 	async run({ pipeline: named, limit, cursor }, { runs }) {
 		const folder = await findPipeline(runs, named);
@@ -95,11 +95,13 @@ export const readPipeline = defineTool({
 			...state,
 			rounds: await readRounds(folder, view.record),
 			...page,
-			items: page.items.map(({ folder: path, why, partial, kept, name, ...stage }) => {
+			items: page.items.map(({ folder: path, why, partial, kept, name, device, costs, ...stage }) => {
 				const run = known.get(path);
 				return {
 					stage: name,
 					...stage,
+					...(device === null ? {} : { device: quote(device, 100) }),
+					...(costs.length === 0 ? {} : { costs: quoteAll(costs) }),
 					...(why === null ? {} : { why: quote(why, 1000) }),
 					...(partial === null ? {} : { partial: quote(partial, 1000) }),
 					...(run === undefined ? {} : { run, address: formatAddress({ kind: 'run', run }) }),

@@ -1,12 +1,13 @@
 import { join } from 'node:path';
 import { waitReason } from '../../core/pipeline/planStage.ts';
+import type { StageCost } from '../../core/pipeline/stageCost.ts';
 import type { PipelineRecord, PipelineStatus, StageState } from '../../protocol/pipeline.ts';
 import { isRunnerStage } from '../../protocol/recipe/pipelineRecipe.ts';
-import { readRecord } from '../runReader.ts';
+import { readMetricsEnd, readRecord } from '../runReader.ts';
 import { readPipelineState } from './pipelineFolder.ts';
 
 /** A stage as displayed to the user. */
-export interface StageView {
+export interface StageView extends StageCost {
 	readonly name: string;
 	readonly type: string;
 	readonly status: StageState['status'];
@@ -14,7 +15,10 @@ export interface StageView {
 	readonly done: number | null;
 	readonly total: number | null;
 	readonly accuracy: number | null;
+	/** Active time, without the time between a stop and a resume. */
 	readonly seconds: number | null;
+	/** Device of the stage's run, such as "cpu (2 workers)"; null if unknown. */
+	readonly device: string | null;
 	/** Reason why the stage is waiting, was skipped, ended early, or failed. */
 	readonly why: string | null;
 	/** Description of partial failures in a finished stage, or null. */
@@ -43,7 +47,7 @@ async function viewStage(
 	state: StageState,
 	status: PipelineStatus,
 ): Promise<StageView> {
-	const { name, type, accuracy, started, ended, progress } = state;
+	const { name, type, accuracy, started, ended, progress, spent, usage } = state;
 	const path = join(folder, name);
 	const hasStarted = state.status !== 'waiting' && state.status !== 'skipped';
 	const run = hasStarted && !isRunnerStage(type) ? await readRecord(path).catch(() => null) : null;
@@ -56,7 +60,11 @@ async function viewStage(
 		done: run?.step ?? progress?.done ?? null,
 		total: run === null ? (progress?.total ?? null) : run.totalSteps,
 		accuracy,
-		seconds: started === null ? null : Math.max(0, end - started),
+		// Earlier versions did not record the active time of all stages.
+		seconds: spent ?? (started === null ? null : Math.max(0, end - started)),
+		device: run?.device ?? null,
+		tokens: usage?.tokens ?? (run === null ? null : await trainedTokens(path)),
+		costs: usage?.costs ?? [],
 		why:
 			state.error?.message ??
 			state.skipped ??
@@ -67,4 +75,13 @@ async function viewStage(
 		folder: path,
 		kept: state.kept ?? [],
 	};
+}
+
+/** Bytes of a run's metrics that contain its last line, even with many metrics. */
+const endBytes = 64 << 10;
+
+/** Returns the prompt and completion tokens of a run so far, or null if it has not recorded them. */
+async function trainedTokens(run: string): Promise<number | null> {
+	const lines = await readMetricsEnd(run, endBytes).catch(() => []);
+	return lines.findLast(({ values }) => values.num_tokens != null)?.values.num_tokens ?? null;
 }

@@ -35,6 +35,7 @@ function isPlainRow(row: Omit<TooltipRow, 'tooltip'> & Partial<Pick<TooltipRow, 
 
 const stage: StageView = {
 	...{ name: 'cold', type: 'grpo', status: 'failed', done: 3, total: 9, accuracy: 0.5, seconds: 12, why: 'no rows' },
+	...{ device: 'cpu', tokens: 12, costs: [{ amount: 1, currency: 'USD' }] },
 	...{ partial: 'half of it', folder: '/w/cold', kept: ['cold.1'] },
 };
 const pipeline: PipelineView = {

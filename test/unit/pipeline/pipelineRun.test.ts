@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { decodeResolvedRecipe } from '../../../src/core/recipe/resolve.ts';
+import { viewPipeline } from '../../../src/runs/pipeline/pipelineView.ts';
 import { readResolvedRecipe } from '../../../src/runs/runReader.ts';
 import { cold, made, PipelinePlace, rl, stageOf, states } from './pipelinePlace.ts';
 
@@ -44,6 +45,24 @@ test('stages run in order, each as its own run on the outputs of others', async 
 		stageOf(record, 'skipped').skipped ?? '',
 		/held-out accuracy of measure is \d\.\d+, which is at least 0/,
 	);
+
+	// Every stage knows what it used; policies without a price have no known cost.
+	const { stages } = await viewPipeline(folder);
+	const used = new Map(stages.map(({ name, ...view }) => [name, view]));
+	for (const name of ['cold', 'measure', 'solve', 'head']) {
+		const { tokens = null, seconds = null, costs } = used.get(name) ?? {};
+		assert.ok(tokens !== null && tokens > 0 && seconds !== null && seconds > 0, `${name}: ${tokens}, ${seconds} s`);
+		assert.deepEqual(costs, []);
+	}
+	assert.match(used.get('cold')?.device ?? '', /^cpu/);
+	const { tokens, seconds, device } = used.get('skipped') ?? {};
+	assert.deepEqual([tokens, seconds, device], [null, null, null]);
+	const { usage } = stageOf(record, 'measure');
+	const samples = (await readFile(join(folder, 'measure', 'samples.jsonl'), 'utf8')).trimEnd().split('\n');
+	const generated = samples
+		.flatMap((line) => (JSON.parse(line) as { samples: { tokens: number }[] }).samples)
+		.reduce((sum, sample) => sum + sample.tokens, 0);
+	assert.equal(usage?.tokens, generated);
 
 	const head = decodeResolvedRecipe(await readResolvedRecipe(join(folder, 'head')));
 	assert.deepEqual(head.model, { path: join(folder, 'cold', 'checkpoints', 'step_000008') });

@@ -101,11 +101,13 @@ export function pipelineEventOf({ folder, name, status, record, stages }: Pipeli
 		...{ type: 'pipeline', folder, status },
 		name: displayText(name, 200),
 		stages: stages.slice(0, 1000).map((stage): GraphStage => {
-			const { name: id, type, status: state, done, total, accuracy, seconds, why } = stage;
+			const { name: id, type, status: state, done, total, accuracy, seconds, device, tokens, costs, why } = stage;
 			const round = states.get(id)?.round ?? null;
 			const runner = type === 'search' || type === 'evaluate';
 			return {
-				...{ name: id, status: state, done, total, accuracy, seconds },
+				...{ name: id, status: state, done, total, accuracy, seconds, tokens },
+				device: device === null ? null : displayText(device, 60),
+				costs: costs.slice(0, 20).map(({ amount, currency }) => ({ amount, currency: displayText(currency, 10) })),
 				type: displayText(type, 60),
 				round: round === null ? null : { of: displayText(round.of, 100), number: round.number },
 				after: states.get(id)?.after.slice(0, 100) ?? [],

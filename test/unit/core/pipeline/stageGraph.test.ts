@@ -5,7 +5,7 @@ import type { GraphStage } from '../../../../src/protocol/pipelineGraphMessages.
 
 const stage = (name: string, after: string[], changes: Partial<GraphStage> = {}): GraphStage => ({
 	...{ name, type: 'grpo', status: 'finished', round: null, after, done: 1, total: 1 },
-	...{ accuracy: null, seconds: 10, why: null, opens: true, ...changes },
+	...{ accuracy: null, seconds: 10, device: null, tokens: 100, costs: [], why: null, opens: true, ...changes },
 });
 
 test('stages are to the right of all that they depend on, without overlap, with the gain over the stage before', () => {
@@ -39,6 +39,8 @@ test('stages are to the right of all that they depend on, without overlap, with 
 	assert.deepEqual(stageGraph([], true), []);
 });
 
+const price = { amount: 0.25, currency: 'USD' };
+
 test('the rounds of a loop are one node per stage of the loop, or all are shown', () => {
 	const rounds = [1, 2, 3].flatMap((number) => [
 		stage(`train-${number}`, [number === 1 ? 'cold' : `search-${number - 1}`], {
@@ -62,6 +64,12 @@ test('the rounds of a loop are one node per stage of the loop, or all are shown'
 		],
 	);
 	const [, train] = folded;
-	assert.deepEqual([train?.accuracy, train?.seconds], [0.2, 30]);
+	assert.deepEqual([train?.accuracy, train?.seconds, train?.tokens], [0.2, 30, 300]);
+	const [, known, unknown] = stageGraph(
+		stages.map((one) => (one.name === 'search-1' ? { ...one, tokens: null } : { ...one, costs: [price] })),
+		true,
+	);
+	assert.deepEqual(known?.costs, [{ amount: 0.75, currency: 'USD' }]);
+	assert.deepEqual([unknown?.tokens, unknown?.costs], [null, [price]], 'a round that has not started costs nothing');
 	assert.equal(stageGraph(stages, false).length, 7);
 });

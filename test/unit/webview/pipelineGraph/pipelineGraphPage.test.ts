@@ -17,7 +17,7 @@ const hostile = '<img src=x onerror=alert(1)>';
 
 const stage = (name: string, after: string[], changes: Partial<GraphStage> = {}): GraphStage => ({
 	...{ name, type: 'grpo', status: 'finished', round: null, after, done: 100, total: 100 },
-	...{ accuracy: 0.5, seconds: 75, why: null, opens: true, ...changes },
+	...{ accuracy: 0.5, seconds: 75, device: null, tokens: null, costs: [], why: null, opens: true, ...changes },
 });
 
 test('the graph shows each stage with its state, accuracy, gain and time, and opens it', {
@@ -43,16 +43,24 @@ test('the graph shows each stage with its state, accuracy, gain and time, and op
 	const say = (event: PipelineGraphEvent) =>
 		view.post({ kind: 'event', event: decodeOrThrow(pipelineGraphEventSchema, event, 'An event') });
 	await page.getByText('Loading pipeline').waitFor();
+	const paid = { tokens: 800, costs: [{ amount: 0.01234, currency: hostile }] };
 	const round = (number: number) => ({ round: { of: 'train', number } });
 	const pipeline = (status: 'running' | 'failed') =>
 		say({
 			...{ type: 'pipeline', folder: '/w/runs/p', name: hostile, status },
 			stages: [
 				stage('cold', [], { type: 'sft', accuracy: 0.25 }),
-				stage('rl', ['cold'], { status: 'running', done: 40, accuracy: 0.4 }),
+				stage('rl', ['cold'], { status: 'running', done: 40, accuracy: 0.4, tokens: 12_345 }),
 				stage('train-1', ['cold'], { ...round(1), accuracy: 0.2 }),
 				stage('train-2', ['train-1'], { ...round(2), status: 'waiting', opens: false, accuracy: null, seconds: null }),
-				stage('measure', ['rl'], { type: 'evaluate', status: 'failed', why: hostile, opens: false, accuracy: null }),
+				stage('measure', ['rl'], {
+					type: 'evaluate',
+					status: 'failed',
+					why: hostile,
+					opens: false,
+					accuracy: null,
+					...paid,
+				}),
 			],
 		});
 	await pipeline('running');
@@ -60,12 +68,14 @@ test('the graph shows each stage with its state, accuracy, gain and time, and op
 	await node('rl').waitFor();
 	assert.match(
 		(await node('rl').innerText()).replace(/\s+/g, ' '),
-		/rl grpo · 40 \/ 100 40\.0% \+15\.0 points 1 min 15 s/,
+		/rl grpo · 40 \/ 100 40\.0% \+15\.0 points 1 min 15 s · 12,345 tokens/,
 	);
 	assert.match(
 		(await node('train').innerText()).replace(/\s+/g, ' '),
-		/train grpo · 1 of 2 rounds · waiting 20\.0% −5\.0 points/,
+		/train grpo · 1 of 2 rounds · waiting 20\.0% −5\.0 points 1 min 15 s$/,
+		'unknown tokens are not shown',
 	);
+	assert.match(await node('measure').innerText(), /1 min 15 s · 800 tokens · 0\.0123 <img/);
 	assert.equal(await page.locator('.graph > svg path').count(), 3);
 	await looksRight(view, 'pipeline-graph', [320]);
 	await page.getByLabel('Collapse rounds').uncheck();

@@ -1,0 +1,38 @@
+import type { PolicyTotals } from '../policies/openedPolicy.ts';
+import type { StageUsage } from '../protocol/pipeline.ts';
+import type { StageWork } from './stageWork.ts';
+
+/** Measures the time and the tokens of a stage that the runner executes itself, including its earlier attempts. */
+export class StageMeter {
+	readonly #work: StageWork;
+	readonly #totals: () => readonly PolicyTotals[];
+	readonly #began = performance.now();
+
+	constructor(work: StageWork, totals: () => readonly PolicyTotals[]) {
+		this.#work = work;
+		this.#totals = totals;
+	}
+
+	/** Reports progress together with what has been used so far. */
+	report(news: Parameters<StageWork['report']>[0] = {}): void {
+		const { spent, usage, report } = this.#work;
+		report({
+			...news,
+			spent: spent + (performance.now() - this.#began) / 1000,
+			usage: usageOf(usage, this.#totals()),
+		});
+	}
+}
+
+/** Adds the totals of policies to an earlier usage. */
+export function usageOf(earlier: StageUsage | null, totals: readonly PolicyTotals[]): StageUsage {
+	const costs = new Map(earlier?.costs.map(({ amount, currency }) => [currency, amount]));
+	let { requests, tokens } = earlier ?? { requests: 0, tokens: 0 };
+	for (const one of totals) {
+		requests += one.requests;
+		tokens += one.tokens;
+		// A policy without a price has an unknown cost, not none.
+		if (one.cost !== null && one.currency !== null) costs.set(one.currency, (costs.get(one.currency) ?? 0) + one.cost);
+	}
+	return { requests, tokens, costs: [...costs].map(([currency, amount]) => ({ currency, amount })) };
+}
