@@ -1,14 +1,16 @@
-import type { PolicyTotals } from '../policies/openedPolicy.ts';
 import type { StageUsage } from '../protocol/pipeline.ts';
+import type { PolicyPool } from '../search/policyPool.ts';
 import type { StageWork } from './stageWork.ts';
+
+type Totals = PolicyPool['totals'];
 
 /** Measures the time and the tokens of a stage that the runner executes itself, including its earlier attempts. */
 export class StageMeter {
 	readonly #work: StageWork;
-	readonly #totals: () => readonly PolicyTotals[];
+	readonly #totals: () => Totals;
 	readonly #began = performance.now();
 
-	constructor(work: StageWork, totals: () => readonly PolicyTotals[]) {
+	constructor(work: StageWork, totals: () => Totals) {
 		this.#work = work;
 		this.#totals = totals;
 	}
@@ -25,7 +27,7 @@ export class StageMeter {
 }
 
 /** Adds the totals of policies to an earlier usage. */
-export function usageOf(earlier: StageUsage | null, totals: readonly PolicyTotals[]): StageUsage {
+export function usageOf(earlier: StageUsage | null, totals: Totals): StageUsage {
 	const costs = new Map(earlier?.costs.map(({ amount, currency }) => [currency, amount]));
 	let { requests, tokens } = earlier ?? { requests: 0, tokens: 0 };
 	for (const one of totals) {
