@@ -10,7 +10,7 @@ import { connectRun } from '../../src/runs/runControl.ts';
 import { readRecord } from '../../src/runs/runReader.ts';
 import { skip } from '../support/chromium.ts';
 import { violations } from './accessibility.ts';
-import { inOrder, Laboratory, readLines, recordOf, waitUntil } from './laboratory.ts';
+import { inOrder, Laboratory, readLines, recordOf, stepsOf, waitUntil } from './laboratory.ts';
 import { DashboardPage } from './pages/dashboardPage.ts';
 import { PlainPage } from './pages/plainPage.ts';
 import { RolloutsPage } from './pages/rolloutsPage.ts';
@@ -20,9 +20,10 @@ const read = (folder: string): PipelineRecord => recordOf(folder, 'pipeline.json
 /** Steps in the first stage. It is paused while it is inspected, because a workbench can be slower than its training. */
 const steps = 400;
 
-/** Pauses a stage after its first steps. */
-async function pauseStage(run: string): Promise<void> {
-	await waitUntil(() => recordOf(run).step >= 2, 'the stage makes steps');
+/** Pauses a stage after its first steps. Engines that the workbench started have its runtime folder. */
+async function pauseStage(run: string, runtime: string | undefined): Promise<void> {
+	process.env.XDG_RUNTIME_DIR = runtime;
+	await waitUntil(() => stepsOf(run).length >= 2, 'the stage makes steps');
 	const client = await connectRun(run, await readRecord(run), 'test');
 	await client.request('run/pause', {}).finally(() => client.dispose());
 }
@@ -79,7 +80,7 @@ test('creates an R1 project, runs its pipeline, then measures, rates and reports
 		await pipelineRow('running').waitFor();
 		[pipeline = ''] = lab.runs();
 		assert.ok(existsSync(join(pipeline, 'pipeline.json')));
-		await pauseStage(join(pipeline, 'base'));
+		await pauseStage(join(pipeline, 'base'), lab.server.environment.XDG_RUNTIME_DIR);
 		await row('base', new RegExp(`paused, pretrain, \\d+ of ${steps}`)).waitFor();
 		await row('zero', 'waiting for base').waitFor();
 		const graph = await workbench.app('pipelineGraph');
