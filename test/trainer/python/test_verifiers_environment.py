@@ -1,5 +1,6 @@
 """Plays recorded verifiers rollouts in an environment host, and compares everything that a model sees, and the rewards,
-with what the library recorded. The recordings are from `vf-eval` with the library's chat agent and its tool server in a separate process (test/fixtures/verifiers-tools).
+with what the library recorded. The recordings are from `vf-eval` with the library's chat agent and its tool server in a
+separate process (test/fixtures/verifiers-tools).
 """
 
 from __future__ import annotations
