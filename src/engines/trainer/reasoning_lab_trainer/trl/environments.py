@@ -124,7 +124,7 @@ def environment_class(
 
 
 def described_method(owner: str, tool: dict[str, Any]) -> Any:
-    """Returns the method of a tool. Raises Failure `unsupported` if a chat template would receive a different schema."""
+    """Returns the method of a tool. Raises Failure `unsupported` if a chat template would get a different schema."""
     schema = tool["schema"]
     for key in schema["parameters"]["properties"]:
         if keyword.iskeyword(key) or key == "self":

@@ -1,4 +1,4 @@
-"""Builds the episodes recorded in rollouts (`rolloutEpisodeSchema`) from TRL's messages and the environment's answers."""
+"""Builds the episodes in rollouts (`rolloutEpisodeSchema`) from TRL's messages and the environment's answers."""
 
 from __future__ import annotations
 
