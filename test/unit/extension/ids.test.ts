@@ -162,7 +162,9 @@ test('every setting has a description and a scope, and settings that name progra
 
 test('restoring a panel after a reload activates the extension, and nothing activates it on every startup', () => {
 	for (const type of Object.values(panelTypes)) assert.ok(manifest.activationEvents.includes(`onWebviewPanel:${type}`));
-	for (const event of manifest.activationEvents) assert.match(event, /^(workspaceContains|onLanguage|onWebviewPanel):/);
+	for (const event of manifest.activationEvents) {
+		assert.match(event, /^(onUri$|(workspaceContains|onLanguage|onWebviewPanel):)/);
+	}
 	// VS Code abandons the `workspaceContains` search after a few seconds, for example in a large folder, and then
 	// activates nothing. Opening a recipe or a reward must therefore activate the extension.
 	for (const language of ['jsonc', 'javascript', 'python', 'typescript']) {

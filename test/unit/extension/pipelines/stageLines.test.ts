@@ -46,7 +46,9 @@ test('long lists are shortened, and recipes without a pipeline get no lines', ()
 test('a stage shows its state in the started pipeline', () => {
 	const stage = { name: 'base', type: 'pretrain', status: 'finished', done: 20, total: 20, accuracy: 0.5, seconds: 60 };
 	const view = {
-		stages: [{ ...stage, why: null, folder: '/p/base', kept: [], partial: null }],
+		stages: [
+			{ ...stage, why: null, folder: '/p/base', kept: [], partial: null, tokens: null, costs: [], device: null },
+		],
 		record: { stages: [] },
 	};
 	const [base, rl] = stageLines(recipe, view as unknown as PipelineView);
