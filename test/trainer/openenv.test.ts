@@ -100,6 +100,10 @@ describe('an OpenEnv server', { skip, timeout: 280_000 }, async () => {
 				],
 			);
 			assert.equal(whole.reward?.value?.toFixed(1), '1.2');
+			assert.deepEqual(
+				whole.turns.map(({ reward }) => reward),
+				[0.1, 0.1, 1],
+			);
 			session.call({ type: 'call', branch: id, turn: 1, calls: turn(9) });
 			await session.settled;
 			const branch = session.branches.find(({ origin }) => origin.kind === 'branch');

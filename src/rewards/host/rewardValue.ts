@@ -3,17 +3,17 @@ export type CheckedValue = { readonly value: number | null } | { readonly fault:
 
 const none = { value: null };
 
-/** Accepts a finite number or null. For anything else, the error describes what was returned. */
-export function checkValue(value: unknown): CheckedValue {
+/**
+ * Accepts a finite number or null. For anything else, the error describes the value.
+ * @param found start of the error: where the value was found
+ */
+export function checkValue(value: unknown, found = 'returned'): CheckedValue {
 	if (typeof value === 'number') {
 		if (Number.isFinite(value)) return { value };
-		return { fault: `returned ${value}, but a reward must be a finite number, or null if it does not apply` };
+		return { fault: `${found} ${value}, but a reward must be a finite number, or null if it does not apply` };
 	}
 	if (value === null) return none;
-	if (value === undefined) {
-		return { fault: 'returned nothing (undefined), but a reward must return a number, or null if it does not apply' };
-	}
-	return { fault: `returned ${nameOf(value)}, but a reward must be a number, or null if it does not apply` };
+	return { fault: `${found} ${nameOf(value)}, but a reward must be a number, or null if it does not apply` };
 }
 
 /** Describes a value in a few words for use in messages. */

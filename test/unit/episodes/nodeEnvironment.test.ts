@@ -237,6 +237,15 @@ describe('what is wrong with an environment in TypeScript is found, at its line'
 			/A policy that does nothing earns 1\.00 on average.* Only reward/,
 		],
 		[
+			'the reward leaves out those of turns',
+			(text) =>
+				text
+					.replace('this.tries = 0;\n\t\tthis.done', '(this as any).turnRewards = []; this.tries = 0;\n\t\tthis.done')
+					.replace('this.tries += 1;', 'this.tries += 1; (this as any).turnRewards.push(1.5);'),
+			['turn-rewards warning 28'],
+			/earn 1\.50, more than its reward of 1\.00\. getReward must return .*, which includes turnRewards/,
+		],
+		[
 			'reset draws its task at random',
 			(text) => text.replace('this.number = number;', 'this.number = Math.floor(1e6 * Math.random());'),
 			['gold-fails error 28', 'endless warning 2', 'not-deterministic warning 8'],

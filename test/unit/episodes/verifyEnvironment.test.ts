@@ -180,6 +180,21 @@ describe('what is wrong with an environment is found, at its line', () => {
 		});
 	}
 
+	it('turns of a solution earn more than the episode; if they are part of its reward, nothing is found', async () => {
+		const appended = broken('self.done = False', 'self.done = False; self.turn_rewards = []').replace(
+			'self.tries += 1',
+			'self.tries += 1; self.turn_rewards.append(0.75 if value == self.number else 0.5)',
+		);
+		const [found] = (await verify(appended, guessData)).findings;
+		assert.deepEqual([found?.kind, found?.level, found?.line, found?.row], ['turn-rewards', 'warning', 30, 0]);
+		assert.match(
+			found?.message ?? '',
+			/^The turns of the solution for row 1 earn 1\.25, more than its reward of 1\.00\.$/,
+		);
+		assert.match(found?.action ?? '', /get_reward must return .* which includes turn_rewards/);
+		assert.deepEqual((await verify(appended.replace('0.75', '0.5'), guessData)).findings, []);
+	});
+
 	it('reset fails on one row of a hundred', async () => {
 		const text = broken(
 			'self.number = number\n        self.tries',

@@ -157,10 +157,8 @@ export class EnvironmentServer {
 		return this.#reply(instance, state, async () => {
 			const { getReward } = this.#instance(instance) as { getReward?: unknown };
 			const returned: unknown = (getReward as () => unknown).call(this.#instance(instance));
-			const checked = checkValue(isPromise(returned) ? await returned : returned);
-			return 'value' in checked
-				? { value: checked.value }
-				: { value: null, error: invalid(`getReward ${checked.fault}`) };
+			const checked = checkValue(isPromise(returned) ? await returned : returned, 'getReward returned');
+			return 'value' in checked ? { value: checked.value } : { value: null, error: invalid(checked.fault) };
 		});
 	}
 

@@ -3,6 +3,8 @@ import { checkValue } from '../rewardValue.ts';
 /** Reward of a turn: what an environment appends to its list `turnRewards`. Other values of that attribute are ignored. */
 type Owner = { readonly turnRewards?: unknown } | undefined;
 
+const contains = 'turnRewards contains';
+
 /** Returns the number of rewards so far. */
 export const turnRewardCount = (instance: Owner): number => listOf(instance).length;
 
@@ -15,12 +17,12 @@ export function earnedSince(
 	if (rewards.length < count) return { fault: 'turnRewards became shorter during a turn; only append to it' };
 	let value: number | null = null;
 	for (const reward of rewards.slice(count)) {
-		let checked = checkValue(reward);
+		let checked = checkValue(reward, contains);
 		if ('value' in checked && checked.value !== null) {
 			value = (value ?? 0) + checked.value;
-			checked = checkValue(value);
+			checked = checkValue(value, contains);
 		}
-		if ('fault' in checked) return { fault: `turnRewards ${checked.fault.replace('returned', 'contains')}` };
+		if ('fault' in checked) return checked;
 	}
 	return { value };
 }

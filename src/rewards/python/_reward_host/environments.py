@@ -134,8 +134,8 @@ class Environments:
             value = instance.get_reward(messages) if takes_messages else instance.get_reward()
             if inspect.iscoroutinefunction(instance.get_reward):
                 value = scoring.event_loop().run_until_complete(value)
-            number, fault = scoring.number_of(value)
-            return {"value": number} if fault is None else {"value": None, "error": _invalid(f"get_reward {fault}")}
+            number, fault = scoring.number_of(value, "get_reward returned")
+            return {"value": number} if fault is None else {"value": None, "error": _invalid(fault)}
 
         return self._reply(params, work)
 

@@ -83,8 +83,8 @@ def _as_list(returned, count):
     return returned, None
 
 
-def number_of(value):
-    """Returns (number or None, error)."""
+def number_of(value, found="returned"):
+    """Returns (number or None, error). The error starts with `found`, which says where the value was."""
     if value is None:
         return None, None
     if not isinstance(value, (bool, int, float)):
@@ -94,15 +94,15 @@ def number_of(value):
             try:
                 value = item()
             except Exception:
-                return None, f"returned {name_of(value)}, but a reward must be a number, or None if it does not apply"
+                return None, f"{found} {name_of(value)}, but a reward must be a number, or None if it does not apply"
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None, f"returned {name_of(value)}, but a reward must be a number, or None if it does not apply"
+        return None, f"{found} {name_of(value)}, but a reward must be a number, or None if it does not apply"
     try:
         number = float(value)
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):
-        return None, f"returned {number}, but a reward must be a finite number, or None if it does not apply"
+        return None, f"{found} {number}, but a reward must be a finite number, or None if it does not apply"
     return number, None
 
 

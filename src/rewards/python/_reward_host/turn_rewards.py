@@ -2,6 +2,8 @@
 
 from . import scoring
 
+_CONTAINS = "turn_rewards contains"
+
 
 def count_of(instance):
     """Returns the number of rewards so far."""
@@ -16,12 +18,12 @@ def earned_since(instance, count):
     earned = None
     # Python 3.12 rounds sums of floats in another way than older versions and JavaScript.
     for reward in rewards[count:]:
-        number, fault = scoring.number_of(reward)
+        number, fault = scoring.number_of(reward, _CONTAINS)
         if fault is None and number is not None:
             earned = number if earned is None else earned + number
-            number, fault = scoring.number_of(earned)
+            number, fault = scoring.number_of(earned, _CONTAINS)
         if fault is not None:
-            return None, f"turn_rewards {fault.replace('returned', 'contains', 1)}"
+            return None, fault
     return earned, None
 
 

@@ -77,6 +77,31 @@ describe('environments in the embedded engine', () => {
 			/^environment\.arguments: Environment files do not take arguments/,
 		],
 	]);
+	/** Keys that need one advantage for all turns. */
+	const shared = [
+		...[{ advantage_estimator: 'maxrl' }, { advantage_estimator: 'pass_at_k' }, { loss_type: 'gmpo' }],
+		...[{ multi_objective_aggregation: 'normalize_then_sum' }, { loss_type: 'vespo' }],
+		...[{ off_policy_mask_threshold: 1 }, { clip_cov_ratio: 0.1 }, { kl_cov_ratio: 0.1 }],
+	];
+	const turn = (more: object = {}) => ({ stages: [{ ...grpo, credit_assignment: 'turn', ...more }] });
+	each('embedded', [
+		[turn(), /^stages\[0\]\.credit_assignment: Only episodes have turns, so .* needs an "environment"\. Remove it/],
+	]);
+	for (const more of shared) {
+		it(`embedded: turns have no advantages of their own with ${JSON.stringify(more)}`, () => {
+			const [found, ...others] = faults({ environment, rewards, ...turn(more) });
+			assert.match(found ?? '', /^stages\[0\]\.credit_assignment: Turns cannot have .* Remove one of them\.$/);
+			assert.deepEqual(others, []);
+			const [key, value] = Object.entries(more)[0] as [string, unknown];
+			assert.ok(found?.includes(`"${typeof value === 'string' ? value : key}"`), found);
+			assert.deepEqual(faults({ environment, rewards, ...turn({ ...more, credit_assignment: 'episode' }) }), []);
+		});
+	}
+	it('embedded: turns have their own advantages with other losses, and what selects tokens', () => {
+		for (const more of [{}, { loss_type: 'sapo' }, { scale_rewards: 'batch' }, { top_entropy_quantile: 0.2 }]) {
+			assert.deepEqual(faults({ environment, rewards, ...turn(more) }), []);
+		}
+	});
 	each('pytorch', [
 		[
 			{ ...hub, template: { ...tags, call: ['<a>', '</a>'] } },
