@@ -2,8 +2,8 @@ import { jsonLimits } from '../base/decodingLimits.ts';
 import { type JsonStates, jsonStates } from './jsonStates.ts';
 
 /**
- * Parts of a JSON value: all of it, the parts of each entry of a list, or some fields of an object. A value that is
- * neither the list nor the object that is expected keeps its type: it is empty, or itself if it has no parts.
+ * Parts of a JSON value: all of it, the parts of each entry of a list, or some fields of an object. A value of a
+ * different type than the shape keeps its type: a list or object becomes empty, and any other value is kept.
  */
 export type JsonShape = true | readonly [JsonShape] | { readonly [key: string]: JsonShape };
 

@@ -206,7 +206,7 @@ class FrameFinder {
 			const bytes = await decodeZstdFrame(await this.#file.read(offset, frame.length), largestFrame, true);
 			if (bytes.length > 0) this.add(frame, bytes.length, { partial: true });
 		} catch {
-			// Nothing of the frame is readable, which `damage` reports.
+			// No part of the frame is readable. `damage` already reports this.
 		}
 	}
 

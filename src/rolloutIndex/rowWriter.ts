@@ -29,8 +29,8 @@ function valuesOf(column: Column, numbers: Float64Array): SqlValue[] {
 }
 
 /**
- * Rows that are converted at a time. The values of more rows would survive the collection of short-lived objects, for
- * which the heap would grow by tens of megabytes.
+ * Maximum number of rows to convert at a time. With more, their values would survive the collection of short-lived
+ * objects, and the heap would grow by tens of megabytes.
  */
 const rowsAtOnce = 256;
 

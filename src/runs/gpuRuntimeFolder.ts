@@ -4,7 +4,7 @@ import { decode } from '../protocol/decode.ts';
 import { type GpuRuntimeRecord, gpuRuntimeSchema } from '../protocol/gpuRuntime.ts';
 import { labHome } from './runRegistry.ts';
 
-/** Version of the package onnxruntime-node, to which providers must match. */
+/** Version of the package onnxruntime-node, which providers must match. */
 export const onnxruntimeVersion = '1.30.0';
 
 const recordFile = 'runtime.json';

@@ -1,5 +1,5 @@
 # @dataset guess.rows.jsonl
-"""Number guessing by hints, in words that are short enough for a small model."""
+"""Number guessing with hints, in words that are short enough for a small model."""
 
 
 class Guess:

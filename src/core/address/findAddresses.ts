@@ -8,7 +8,7 @@ export interface FoundAddress {
 	readonly length: number;
 }
 
-/** With limits, because the time for a hostile text must not grow with the square of its length. */
+/** Repetitions are bounded, so that matching a malicious text does not take quadratic time. */
 const written =
 	/\b(?:rl:\/\/|[a-z][a-z0-9+.-]{0,40}:\/\/reasoning-lab\.reasoning-lab\/open\?address=)[^\s<>"'`|\\^{}]{0,8000}/gi;
 

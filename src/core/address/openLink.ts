@@ -1,12 +1,12 @@
 /** Link that opens an `rl://` address in an editor: `SCHEME://reasoning-lab.reasoning-lab/open?address=ENCODED`. */
 const opened = /^[a-z][a-z0-9+.-]*:\/\/reasoning-lab\.reasoning-lab\/open\?(?:[^#]*&)?address=([^&]*)/i;
 
-/** Whether a text is the scheme of a URI, as editors name theirs: `vscode`, `vscode-insiders`, `code-oss`. */
+/** Returns whether text is a valid URI scheme of an editor, such as `vscode`, `vscode-insiders`, or `code-oss`. */
 export const isScheme = (text: string): boolean => /^[a-z][a-z0-9+.-]{0,40}$/.test(text);
 
 /**
- * Returns the link that opens an address in the editor with the scheme. Chats and previews of Markdown open such links, but
- * not `rl://`. Nothing in the link ends a Markdown link.
+ * Returns the link that opens an address in the editor with the given URI scheme. Chats and Markdown previews open such
+ * links, but not `rl://`. The link contains no character that would end a link in Markdown.
  */
 export function openLink(scheme: string, address: string): string {
 	const encoded = encodeURIComponent(address.toWellFormed()).replace(
@@ -23,8 +23,8 @@ export function addressOfLink(link: string): string | null {
 }
 
 /**
- * Returns the address in a query parameter. Editors decode the query of a URI before they pass it on, and a second decoding
- * would decode the names in the address, so what begins like an address is one.
+ * Returns the address in a query parameter. Editors decode the query of a URI before they pass it on. Decoding it a second
+ * time would also decode the names in the address, so a parameter that already starts like an address is not decoded.
  */
 export function decodedAddress(parameter: string): string {
 	if (parameter.startsWith('rl://')) return parameter;

@@ -114,7 +114,7 @@ export function benchmarkProblem(name: BenchmarkName, value: unknown): Problem |
 		if (reading === 'livecodebench') return made(withStarter(asked, row.starter_code), null);
 		const { prompt: shown } = rowParts('code', row, { prompt, answer: 'answer', solution: 'solution' });
 		return made(
-			name === 'humaneval' ? `Complete this Python function, and give it whole:\n\n${shown}` : String(shown),
+			name === 'humaneval' ? `Complete this Python function. Write out the whole function:\n\n${shown}` : String(shown),
 			null,
 		);
 	}
@@ -132,7 +132,7 @@ function withStarter(question: string, starter: unknown): string {
 	const how =
 		code === ''
 			? 'Write a Python program that reads the input and prints the output.'
-			: `Write a Python program that begins with this:\n\n${code}`;
+			: `Write a Python program that starts with this code:\n\n${code}`;
 	return `${question}\n\n${how}`;
 }
 
@@ -155,7 +155,7 @@ function choiceProblem(
 	const letters = options.map((_, i) => String.fromCharCode(65 + i));
 	const listed = options.map(({ text }, i) => `(${letters[i]}) ${text}`).join('\n');
 	return made(
-		`${question.trim()}\n\n${listed}\n\nAnswer with the letter of the right option.`,
+		`${question.trim()}\n\n${listed}\n\nAnswer with the letter of the correct option.`,
 		letters[options.findIndex((option) => option.right)] as string,
 		{ ...row, options: options.map(({ text }) => text) },
 	);

@@ -1,6 +1,6 @@
 import { findAddresses } from '../address/findAddresses.ts';
 
-/** What the plugin uses of a token of markdown-it. */
+/** The part of a markdown-it token that the plugin uses. */
 interface Token {
 	type: string;
 	content: string;
@@ -14,7 +14,7 @@ interface State {
 	readonly Token: new (type: string, tag: string, nesting: -1 | 0 | 1) => Token;
 }
 
-/** What the plugin uses of markdown-it. */
+/** The part of markdown-it that the plugin uses. */
 export interface MarkdownParser {
 	readonly core: {
 		readonly ruler: { after(rule: string, name: string, run: (state: State) => void): void };
@@ -22,12 +22,12 @@ export interface MarkdownParser {
 }
 
 /**
- * Plugin of markdown-it that makes links of the `rl://` addresses in a text: in links, images (with their alternative text),
- * plain text, and code that is only an address.
+ * markdown-it plugin that turns `rl://` addresses into links: in links, images (with their alternative text), plain text,
+ * and code that consists only of an address.
  * @param linkOf returns the target of the link to an address
  */
 export function addAddressLinks(parser: MarkdownParser, linkOf: (address: string) => string): void {
-	// Before typographic replacements, which can change an address.
+	// Runs before typographic replacements, which can change an address.
 	parser.core.ruler.after('linkify', 'reasoning-lab-addresses', (state) => {
 		const linker = new Linker(state, linkOf);
 		for (const token of state.tokens) if (token.children !== null) token.children = linker.linked(token.children);

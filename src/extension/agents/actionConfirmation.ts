@@ -27,7 +27,7 @@ const effects: Readonly<Record<string, (given: Arguments) => string>> = {
 	verify_reward: ({ file, on, rows, run }) =>
 		`Runs the code of the reward file ${code(file)}, with your permissions, on at most ${code(rows)} rows: ${on === 'rollouts' ? `recorded rollouts of the run ${code(run)}` : code(on)}.`,
 	audit_reward: ({ file, rows }) =>
-		`Runs the code of the reward file ${code(file)}, with your permissions, on answers made from at most ${code(rows)} rows.`,
+		`Runs the code of the reward file ${code(file)}, with your permissions, on test answers generated from at most ${code(rows)} rows.`,
 	compare_rewards: ({ file, other, revision, run, batches }) =>
 		`Runs the code of the reward file ${code(file)} and of ${other === undefined ? `its version in Git revision ${code(revision)}` : code(other)}, with your permissions, on the rollouts of the ${code(batches)} latest batches of the run ${code(run)}.`,
 	start_run: ({ recipe, seed, set }) =>

@@ -240,7 +240,7 @@ export class ComparisonCommand extends Disposable {
 	}
 }
 
-/** Returns the strategies to choose from. Those that are usually compared are picked. */
+/** Returns the strategies to choose from. Those that are usually compared are preselected. */
 function offeredStrategies(played: boolean) {
 	const usual = played ? ['best-of-n', 'mcts'] : ['self-consistency', 'best-of-n', 'beam', 'mcts'];
 	return strategies

@@ -7,7 +7,7 @@ import { Conversation, type Exchange } from './conversation.ts';
 import { type AskableServer, type OpenAiServer, Refused } from './openAiServer.ts';
 import type { OpenAiSpec } from './requestBody.ts';
 
-const counting = 'Count from 1 to 30 in digits, with blanks between them, and write nothing else.';
+const counting = 'Count from 1 to 30 in digits, separated by spaces, and write nothing else.';
 const counted = { prefix: '1 2 3 4 5 6 7 8', next: /^\s*9\b/ };
 /** Token limit for prefix continuation tests. */
 const fewTokens = 6;

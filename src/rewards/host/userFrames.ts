@@ -57,7 +57,7 @@ export function describeThrown(error: unknown, file: string | null, own: string)
 	try {
 		stack = (error as { stack?: unknown } | null)?.stack;
 	} catch {
-		// A getter of the author's that throws: there is no stack.
+		// A getter in the author's code threw, so there is no stack.
 	}
 	if (typeof stack !== 'string') return { message };
 	const frames: string[] = [];

@@ -11,7 +11,7 @@ export interface WheelTurn {
 
 export type WheelAction =
 	| { readonly kind: 'zoom'; readonly factor: number }
-	/** To the right by these CSS pixels. */
+	/** Pans to the right by `pixels` CSS pixels. */
 	| { readonly kind: 'pan'; readonly pixels: number };
 
 const pixelsOf = [1, 16, 400];

@@ -30,8 +30,8 @@ export function returnsOfTurns(reward: number, turns: readonly (number | null)[]
  * Undiscounted returns as in GTPO (Ding et al. 2025, arXiv:2511.14846), each compared with those of the same turn in the
  * group, as MT-GRPO compares rewards of a turn (Zeng et al. 2025, arXiv:2505.11821). Episodes of a group can differ in
  * length: `mean_k` is over the `n_k` with a turn k, and all turns share the pooled standard deviation, the root of the sum
- * over k and i of (G_ik - mean_k)^2, divided by the sum over k of (n_k - 1). If all episodes have equally many turns and no
- * turn has a reward, the results are those of GRPO.
+ * over k and i of (G_ik - mean_k)^2, divided by the sum over k of (n_k - 1). If all episodes have the same number of turns
+ * and no turn has a reward, the results are those of GRPO.
  *
  * A turn that only one episode of the group has gets 0, and so do episodes without a reward.
  * @param rows the rows of each group are contiguous

@@ -27,7 +27,7 @@ export const laterName = (output: ChosenOutput): string => `later ${output}`;
  *
  * Inputs: the weights, those of the prefill program (tokens and mask of the prompts, last), source [rows] (the prompt of
  * each row), pads [8] (int64; slots to append to the prompts' cache, for the four axes), slots [slots] (0, 1, 2, ...),
- * positions [rows, 1] of the first chosen tokens, ends [rows, 1] (the greatest position of each row), noise [steps + 1,
+ * positions [rows, 1] of the first chosen tokens, ends [rows, 1] (the maximum position of each row), noise [steps + 1,
  * rows, 1], inverse temperature [], stop [stops] (tokens that end a row), and the scalar steps (int64), the maximum number
  * of tokens after the first.
  *

@@ -116,7 +116,6 @@ async function askFile(choices: readonly FileChoice[]): Promise<string | undefin
 			title: 'Save as Case (2/2)',
 			placeHolder: 'Select a case file',
 			matchOnDescription: true,
-			// It was asked for: a view that takes the focus late does not answer it.
 		},
 	);
 	if (picked === undefined) return undefined;

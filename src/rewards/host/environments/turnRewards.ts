@@ -1,6 +1,6 @@
 import { checkValue } from '../rewardValue.ts';
 
-/** Reward of a turn: what an environment appends to its list `turnRewards`. Other values of that attribute are ignored. */
+/** Reward of a turn: what an environment appends to its list `turnRewards`. Ignored if it is not a list. */
 type Owner = { readonly turnRewards?: unknown } | undefined;
 
 const contains = 'turnRewards contains';

@@ -1,4 +1,4 @@
-"""Rewards of turns: what an environment appends to its list `turn_rewards`. Other attributes with that name are ignored."""
+"""Rewards of turns: what an environment appends to its list `turn_rewards`. Ignored if it is not a list."""
 
 from . import scoring
 
@@ -16,7 +16,7 @@ def earned_since(instance, count):
     if len(rewards) < count:
         return None, "turn_rewards became shorter during a turn; only append to it"
     earned = None
-    # Python 3.12 rounds sums of floats in another way than older versions and JavaScript.
+    # sum() in Python 3.12 rounds floats differently from older versions and JavaScript.
     for reward in rewards[count:]:
         number, fault = scoring.number_of(reward, _CONTAINS)
         if fault is None and number is not None:

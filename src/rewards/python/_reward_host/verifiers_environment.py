@@ -267,7 +267,7 @@ class VerifiersEpisode:
         raise ValueError(f"Tool {name} not found.")
 
     def record_turn(self, calls, results):
-        """Adds a turn to the trace, then asks the task's stop conditions."""
+        """Adds a turn to the trace, then checks the task's stop conditions."""
         append_messages(self.trace, tool_turn(self.trace, calls, results))
         event_loop().run_until_complete(self._check_stops())
 
@@ -277,7 +277,7 @@ class VerifiersEpisode:
         from verifiers.v1.utils.decorators import invoke
 
         for stop in self.task.hooks("stop"):
-            # Conditions over a request or a response belong to the model loop.
+            # Conditions on a request or a response are checked by the model loop.
             if hook_boundary(stop, allow_trace=True) is Trace:
                 answer = invoke(stop, {Trace: self.trace})
                 if await answer if inspect.isawaitable(answer) else answer:

@@ -62,7 +62,7 @@ export const verl: RunFormat = {
 	name: 'verl',
 	title: 'verl',
 	looksFor:
-		'JSONL files named by step with input, output and score in their rows (trainer.rollout_data_dir), or its file log',
+		'JSONL files named by step with input, output and score in their rows (trainer.rollout_data_dir), or the log of its file logger',
 	hasSteps: true,
 	rollouts: [
 		{ pattern: '{step}.jsonl', form: 'jsonl', split: 'train', verbatim: 'text', rollouts: verlRollout },

@@ -51,7 +51,7 @@ test('the order of GPQA options depends only on the question, and the correct op
 test('code rows have tests and no answer', () => {
 	const human = benchmarkProblem('humaneval', datasetPresets.humaneval.example.row);
 	assert.ok(typeof human === 'object' && human.answer === null);
-	assert.match(human.prompt, /give it whole:\n\ndef double/);
+	assert.match(human.prompt, /whole function:\n\ndef double/);
 	assert.equal(human.row.entry_point, 'double');
 	const mbpp = benchmarkProblem('mbpp', datasetPresets.mbpp.example.row);
 	assert.ok(typeof mbpp === 'object' && mbpp.prompt === datasetPresets.mbpp.example.problem.prompt);
@@ -60,7 +60,7 @@ test('code rows have tests and no answer', () => {
 	assert.ok(typeof read === 'object');
 	assert.match(read.prompt, /^Add\.\n\nWrite a Python program that reads the input/);
 	const started = benchmarkProblem('livecodebench', { ...live, starter_code: 'class Solution:\n' });
-	assert.match(typeof started === 'object' ? started.prompt : '', /begins with this:\n\nclass Solution:$/);
+	assert.match(typeof started === 'object' ? started.prompt : '', /starts with this code:\n\nclass Solution:$/);
 });
 
 test('rows that do not belong to the benchmark are reported', () => {

@@ -96,8 +96,8 @@ def answers_after(completion: list[dict[str, Any]], place: int) -> list[dict[str
 
 
 def turn_of(calls: list[Any], answers: list[dict[str, Any]], made: list[MadeCall]) -> dict[str, Any]:
-    """Takes the turn's calls from `made`. Calls of unknown tools and those that Python rejects are answered by TRL and
-    have failed.
+    """Takes the turn's calls from `made`. TRL itself answers calls to unknown tools and calls that Python rejects, and
+    these count as failed.
     """
     results: list[dict[str, Any]] = []
     own_calls: list[MadeCall] = []
@@ -115,7 +115,7 @@ def turn(calls: list[Any], results: list[dict[str, Any]], made: list[MadeCall]) 
     return {
         "calls": [call_of(call) for call in calls],
         "results": results,
-        # The sum of Python 3.12 rounds in another way than that of the environment's process.
+        # sum() in Python 3.12 rounds differently from the sum in the environment's process.
         **({"reward": reduce(add, rewards)} if rewards else {}),
         "seconds": round(sum(one.seconds for one in made), 6),
     }
