@@ -1,3 +1,4 @@
+import { selfTaught } from '../../protocol/recipe/imitationStages.ts';
 import type { DistillStage, PretrainStage, Recipe, RejectionStage } from '../../protocol/recipe/recipe.ts';
 import type { Task } from '../dataset/problem.ts';
 import { filledStage } from './filledStage.ts';
@@ -43,11 +44,16 @@ const ofLogits = [
 	'sampling_temperature',
 	'max_completion_length',
 ] as const;
+/** Keys that have no meaning if the policy is its own teacher. */
+const notSelfTaught = ['beta', 'on_policy'] as const;
 const ofSampling = ['on_policy', 'sampling_temperature', 'max_completion_length'] as const;
 
 function checkDistill(stage: DistillStage, index: number, report: Report): void {
 	const place = (key: string) => ['stages', index, key];
-	if (stage.teacher === undefined) {
+	checkMethod(stage, index, report);
+	if (isSelfTaught(stage)) {
+		// Has its own checks.
+	} else if (stage.teacher === undefined) {
 		if (stage.data === undefined) {
 			report(
 				place('type'),
@@ -66,5 +72,42 @@ function checkDistill(stage: DistillStage, index: number, report: Report): void 
 	}
 	if (stage.minReward !== undefined && stage.data === undefined) {
 		report(place('minReward'), '"minReward" filters the completions in "data". Add "data", or remove this key.');
+	}
+}
+
+function isSelfTaught({ method }: DistillStage): boolean {
+	return selfTaught.some((one) => one === method);
+}
+
+function checkMethod(stage: DistillStage, index: number, report: Report): void {
+	const { method, batch_size, num_generations = 8 } = stage;
+	const place = (key: string) => ['stages', index, key];
+	if (method === 'minillm' && stage.beta !== undefined) {
+		report(place('beta'), '"minillm" minimizes the reverse KL. Remove "beta".');
+	}
+	if (method !== undefined && stage.data !== undefined) {
+		report(place('method'), `"${method}" learns from samples of the student. Remove "data", or remove this key.`);
+	}
+	if (isSelfTaught(stage)) {
+		if (stage.teacher !== undefined) {
+			report(place('teacher'), `With "${method}", the policy is its own teacher. Remove "teacher".`);
+		}
+		for (const key of notSelfTaught) {
+			if (stage[key] !== undefined) report(place(key), `"${key}" does not apply to "${method}". Remove it.`);
+		}
+	} else if (stage.teacher_model_kind !== undefined) {
+		report(place('teacher_model_kind'), '"teacher_model_kind" requires "method" "sdft" or "sdpo".');
+	}
+	if (method !== 'sdft' && stage.privileged_context !== undefined) {
+		report(place('privileged_context'), '"privileged_context" requires "method" "sdft".');
+	}
+	const rows = batch_size ?? filledStage(stage).batch_size;
+	if (method === 'sdpo' && rows % num_generations !== 0) {
+		report(
+			place('num_generations'),
+			`"num_generations" ${num_generations} does not divide the ${rows} completions of a batch ("batch_size").`,
+		);
+	} else if (method !== 'sdpo' && stage.num_generations !== undefined) {
+		report(place('num_generations'), '"num_generations" requires "method" "sdpo".');
 	}
 }

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { languageNames } from './builtInRewards.ts';
 import { choice, count, described, flag, real, text } from './recipeFields.ts';
-import { bareKey, derivedKey, group, key, live, place, stageOf } from './recipeKey.ts';
+import { bareKey, derivedKey, group, key, type Lack, live, place, stageOf } from './recipeKey.ts';
 import { batches, batchSize, generations, hubSplit, optimizer, sampling } from './stageFields.ts';
 
 /** Stages that train on existing text, or that generate such text. */
@@ -101,8 +101,23 @@ export const sftStageSchema = stageOf('sft', 'Cold start: supervised fine-tuning
 
 const { max_completion_length } = sampling;
 /** Returns whether a `distill` stage samples completions. */
-export function distillSamples(stage: { readonly data?: unknown; readonly teacher?: unknown }): boolean {
-	return (stage.teacher ?? null) !== null && (stage.data ?? null) === null;
+export function distillSamples(stage: {
+	readonly data?: unknown;
+	readonly teacher?: unknown;
+	readonly method?: unknown;
+}): boolean {
+	return ((stage.teacher ?? null) !== null || (stage.method ?? null) !== null) && (stage.data ?? null) === null;
+}
+
+/** Methods whose teacher is the policy itself. */
+export const selfTaught = ['sdft', 'sdpo'] as const;
+
+/** Keys that only TRL has. */
+function onlyTrl(key: string): Lack {
+	return {
+		when: () => true,
+		say: `The embedded engine does not support "${key}". Remove it, or set "engine": "pytorch".`,
+	};
 }
 
 export const distillStageSchema = stageOf(
@@ -134,12 +149,37 @@ export const distillStageSchema = stageOf(
 				late: true,
 				lacking: {
 					pytorch: {
-						when: (_, { on_policy, data }) => on_policy !== true || data !== undefined,
+						when: (_, { on_policy, data, method }) =>
+							(on_policy !== true && method === undefined) || data !== undefined,
 						say: 'TRL compares probabilities on samples from the student. Add "on_policy": true and remove "data", or set "engine": "embedded".',
 					},
 				},
 			},
 		),
+		method: bareKey(
+			choice(
+				['minillm', ...selfTaught],
+				'pytorch: another way to learn from samples of the student. "minillm" is a policy gradient for the reverse KL of whole completions, with "teacher" (MiniLLM). With the others, the policy is its own teacher and reads more: with "sdft" a column of the problem (SDFT), with "sdpo" a completion of the same group whose reward is at least 1 (SDPO).',
+			),
+			{ or: 'divergence `beta` per token', lacking: { embedded: onlyTrl('method') } },
+		),
+		privileged_context: bareKey(
+			text(
+				'method "sdft": what the teacher reads besides the prompt: "solution", "answer", or a column of the rows. "teacher_prompt_template" in "trainer" combines both.',
+			),
+			{ or: '`"solution"`', lacking: { embedded: onlyTrl('privileged_context') } },
+		),
+		teacher_model_kind: bareKey(
+			choice(
+				['base', 'live', 'ema'],
+				'method "sdft" or "sdpo": which weights the teacher has: those from the start of the stage, the current ones, or a moving average.',
+			),
+			{ or: '`"base"` for sdft, `"ema"` for sdpo', lacking: { embedded: onlyTrl('teacher_model_kind') } },
+		),
+		num_generations: bareKey(count('method "sdpo": completions per problem. Must divide "batch_size".', 2, 4096), {
+			or: '`8`',
+			lacking: { embedded: onlyTrl('num_generations') },
+		}),
 		beta: bareKey(
 			real(
 				'pytorch, teacher: divergence to minimize. 0 is the forward KL, 1 is the reverse KL, and values in between are Jensen-Shannon divergences (GKD).',

@@ -16,6 +16,7 @@ from datasets import Dataset
 from reasoning_lab_trainer.course.run import run
 from reasoning_lab_trainer.course.world import World
 from reasoning_lab_trainer.models.load import load_policy
+from reasoning_lab_trainer.trl.minillm import minillm
 from reasoning_lab_trainer.trl.options import fits, trainer_options, words_of
 from reasoning_lab_trainer.trl.refused import find_trainer, refuse
 from reasoning_lab_trainer.trl.stages import check_stages
@@ -275,6 +276,89 @@ def test_a_student_imitates_its_teacher_on_its_own_samples(tmp_path: Path) -> No
     assert [line["loss"] for line in again] == [line["loss"] for line in reverse[5:]]
     # Another divergence of the same samples.
     assert run_it(beta=0.0)[0]["loss"] != reverse[0]["loss"]
+
+
+def distilled(tmp_path: Path, steps: int, at: int | None, **settings: Any) -> tuple[list[Json], list[Json]]:
+    """Returns the metrics of a run of a new model, and of the same run resumed from its checkpoint at step `at`."""
+    student = lab_student()
+    student["shape"]["context"] = 32
+    states: list[Json] = []
+
+    def run_it(orders: Any = None, resume: Json | None = None) -> list[Json]:
+        recipe = distillation(steps, str(LAB), **settings)
+        driver = ScriptedDriver(recipe, rewards=with_a_digit, orders=orders, resume=resume, new_model=student)
+        driver.problem = sum_of
+        assert run(driver.link, "token", World()) == 0, driver.of("fault")
+        driver.close()
+        states.extend(answer["value"]["state"] for answer in driver.answers)
+        return told(driver)
+
+    folder = tmp_path / "checkpoint"
+    if at is None:
+        return run_it(), []
+    whole = run_it(checkpoint_at(at, folder))
+    resume = {"checkpoint": str(folder), "step": at, "stage": {"index": 0, "step": at}, "sameRun": True}
+    return whole, run_it(None, {**resume, "state": states[0]})
+
+
+def with_a_digit(row: Json) -> dict[str, float | None]:
+    return {"right": float("7" in row["completion"])}
+
+
+def test_minillm_lowers_the_divergence_from_its_teacher(tmp_path: Path) -> None:
+    whole, _ = distilled(tmp_path, 6, None, method="minillm", trainer={"gamma": 0.9})
+    assert whole[-1]["loss"] < 0.8 * whole[0]["loss"], whole
+    assert not any(name.startswith("reward") for name in whole[0]), whole[0]
+
+
+def test_padding_has_no_part_in_minillm() -> None:
+    """Reverse KL and normalized return of Gu et al. (2023) on a row with two tokens and one of padding."""
+    trainer = object.__new__(minillm(find_trainer("minillm")[0]))
+    trainer.gamma, trainer.length_normalization, trainer.current_gradient_accumulation_steps = 0.5, True, 2
+    trainer._tokens = torch.tensor([[True, True, False]])
+    torch.manual_seed(1)
+    student, teacher = (torch.randn(1, 3, 5).log_softmax(-1) for _ in range(2))
+    both = (student.exp() * (student - teacher)).sum(-1)[0]
+    loss = trainer._single_step_decomposition_loss(student_log_probs=student, teacher_log_probs=teacher, mask=None)
+    assert loss.item() == pytest.approx((both[0] + both[1]).item() / 2 / 2, abs=1e-6)
+    own, other = student[..., 0], teacher[..., 0]
+    named = {"student_log_probs_on_labels": own, "teacher_log_probs_on_labels": other, "mask": None}
+    ratio = (other - own)[0]
+    # TRL gives padding the length 1e-4.
+    first = (ratio[0] + 0.5 * ratio[1]) / 1.5
+    expected = [pytest.approx(first.item(), abs=1e-3), pytest.approx(ratio[1].item(), abs=1e-3), 0]
+    assert trainer._compute_advantage(**named)[0].tolist() == expected
+
+
+SELF: Json = {"teacher": None, "on_policy": False, "max_completion_length": 8}
+HINT = {"teacher_prompt_template": "{privileged_context};{prompt}"}
+
+
+def test_self_distillation_resumes_with_the_same_teacher(tmp_path: Path) -> None:
+    settings = {**SELF, "method": "sdft", "privileged_context": "answer", "teacher_model_kind": "ema", "trainer": HINT}
+    whole, rest = distilled(tmp_path, 4, 2, **settings)
+    assert rest == whole[2:]
+    assert all(line["loss"] > 0 for line in whole), whole
+    assert [line["num_tokens"] for line in whole] == sorted({line["num_tokens"] for line in whole})
+    assert (tmp_path / "checkpoint" / "trainer" / "reference.safetensors").is_file()
+
+
+def test_correct_completions_teach_the_others(tmp_path: Path) -> None:
+    templates = {"reprompt_template": "{solution}{prompt}", "solution_template": "{successful_previous_attempt};"}
+    settings = {**SELF, "method": "sdpo", "teacher_model_kind": "base", "num_generations": 4, "trainer": templates}
+    whole, _ = distilled(tmp_path, 3, None, **settings)
+    assert {"reward", "rewards/right/mean"} <= set(whole[0]), whole[0]
+    assert any(line["self_distillation/reprompt_sample_fraction"] > 0 for line in whole), whole
+    assert any(line["grad_norm"] > 0 for line in whole), whole
+
+
+def test_self_distillation_without_anything_to_read(new_model: Json) -> None:
+    recipe = distillation(2, str(LAB), **SELF, method="sdft", privileged_context="hint")
+    driver = ScriptedDriver(recipe, rewards=right, new_model=new_model)
+    driver.problem = sum_of
+    assert run(driver.link, "token", World()) != 0
+    assert 'has no "hint" for the teacher to read' in str(driver.of("fault"))
+    driver.close()
 
 
 def test_a_teacher_with_another_vocabulary_is_refused(new_model: Json) -> None:

@@ -131,6 +131,7 @@ describe('features missing from the embedded engine', () => {
 		],
 		[stage({ type: 'sft', data: { ...pairs, split: 'train' } }), /^stages\[0\]\.data\.split/],
 		[stage({ type: 'dpo', pairs, loss_type: 'ipo' }), /^stages\[0\]\.loss_type: .* only supports the DPO loss/],
+		[stage({ type: 'distill', method: 'sdft' }), /^stages\[0\]\.method: The embedded engine does not support "method"/],
 		[stage({ type: 'distill', teacher: { path: 't' }, beta: 1 }), /^stages\[0\]\.beta: .* minimizes the forward KL/],
 		[stage({ type: 'distill' }), /^stages\[0\]\.type: "distill" has no teacher\. Add "data"/],
 		[stage({ type: 'distill', data: pairs, alpha: 0.5 }), /^stages\[0\]\.alpha: .* the logits of a "teacher"/],
@@ -326,6 +327,22 @@ describe('stages only in the embedded engine', () => {
 			/^stages\[0\]\.sampling_temperature: TRL samples at "temperature"/,
 		],
 		[stage({ type: 'distill' }), /^stages\[0\]\.type: "distill" has no/],
+		[stage({ type: 'distill', method: 'minillm' }), /^stages\[0\]\.type: "distill" has no/],
+		[
+			stage({ type: 'distill', method: 'minillm', teacher: { path: 't' }, beta: 0 }),
+			/^stages\[0\]\.beta: "minillm" minimizes the reverse KL/,
+		],
+		[stage({ type: 'distill', method: 'sdft', teacher: { path: 't' } }), /^stages\[0\]\.teacher: .* its own teacher/],
+		[stage({ type: 'distill', method: 'sdft', data: pairs }), /^stages\[0\]\.method: .* Remove "data"/],
+		[stage({ type: 'distill', method: 'sdft', beta: 0.5 }), /^stages\[0\]\.beta: .* not apply to "sdft"/],
+		[
+			stage({ type: 'distill', method: 'sdpo', batch_size: 12 }),
+			/^stages\[0\]\.num_generations: "num_generations" 8 does not divide the 12/,
+		],
+		[
+			stage({ type: 'distill', method: 'sdpo', privileged_context: 'answer' }),
+			/^stages\[0\]\.privileged_context: .* requires "method" "sdft"/,
+		],
 	]);
 });
 

@@ -148,7 +148,8 @@ def save_reference(context: Context, trainer: Any, folder: Path) -> None:
     path = folder / REFERENCE
     before = context.reference_file
     # The reference is constant during a stage unless TRL mixes the policy into it.
-    fixed = not getattr(trainer.args, "sync_ref_model", False)
+    mixed = getattr(trainer.args, "teacher_model_kind", None) == "ema"
+    fixed = not (mixed or getattr(trainer.args, "sync_ref_model", False))
     if fixed and before is not None and before[0] is trainer and linked(before[1], path, context.world.main):
         return
     weights = reference_weights(trainer)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..data.teacher import TeacherRow, open_teacher
 from ..failure import Failure
 from ..link.messages import ScoreRow
-from . import on_policy_distill
+from . import on_policy_distill, self_distill
 from .rewards import text_of_completion, text_of_prompt
 from .sft import train_rows
 
@@ -23,6 +23,9 @@ SCORED_AT_ONCE = 512
 
 def run_stage(context: Context, stage: Stage) -> None:
     """Trains on the teacher's rows, in epochs, or on samples of the student. Raises `invalid` if no row is accepted."""
+    if stage.settings.get("method") in ("sdft", "sdpo"):
+        self_distill.run_stage(context, stage)
+        return
     if stage.settings.get("teacher") is not None:
         on_policy_distill.run_stage(context, stage)
         return

@@ -1,5 +1,6 @@
-"""On-policy distillation: the student samples, and imitates the teacher's distribution for each of its own tokens (GKD,
-Agarwal et al. 2023, arXiv:2306.13649; with `beta` 1, the reverse KL per token) with TRL's DistillationTrainer.
+"""On-policy distillation: the student samples, and imitates the teacher's distribution for each of its own tokens: with
+TRL's DistillationTrainer (GKD, Agarwal et al. 2023, arXiv:2306.13649; with `beta` 1, the reverse KL per token), or with
+its MiniLLMTrainer (`minillm.py`).
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from ..course.train_stage import train
 from ..failure import Failure
 from ..models.load import load_policy
 from .arguments import training_arguments
+from .minillm import minillm, minillm_options
 from .options import place_of
-from .refused import imported
+from .refused import find_trainer, trainer_of
 from .rows_stage import MAX_ROWS, batch_options, measured
 from .sampling_stage import vllm_options
 
@@ -25,7 +27,8 @@ if TYPE_CHECKING:
 def run_stage(context: Context, stage: Stage) -> None:
     """Trains on completions that the student samples for problems from the stream, one per problem."""
     settings = stage.settings
-    trainer_class, config_class = distillation_classes()
+    trainer_class, config_class = find_trainer(trainer_of(settings))
+    is_minillm = settings.get("method") == "minillm"
     teacher = teacher_model(context, stage)
     size = int(settings["batch_size"])
     needed = min(stage.steps * size, MAX_ROWS)
@@ -37,13 +40,13 @@ def run_stage(context: Context, stage: Stage) -> None:
         config_class,
         **batch_options(context, stage),
         **vllm_options(context),
-        beta=settings.get("beta", 1.0),
+        **(minillm_options(settings) if is_minillm else {"beta": settings.get("beta", 1.0)}),
         temperature=settings["temperature"],
         max_completion_length=settings["max_completion_length"],
         # Problems are already in training order.
         shuffle_dataset=False,
     )
-    trainer = measured(trainer_class)(
+    trainer = measured(minillm(trainer_class) if is_minillm else trainer_class)(
         model=context.policy.model,
         teacher_model=teacher,
         args=arguments,
@@ -52,20 +55,6 @@ def run_stage(context: Context, stage: Stage) -> None:
     )
     trainer.problems_per_batch = size
     train(context, stage, trainer)
-
-
-def distillation_classes() -> tuple[Any, Any]:
-    """Returns TRL's trainer and its configuration. Raises `unsupported` if the installed TRL has none."""
-    module = imported("trl.trainer.distillation_trainer")
-    config = imported("trl.trainer.distillation_config")
-    if module is None or config is None:
-        raise Failure(
-            "unsupported",
-            "The installed TRL cannot distill from the probabilities of a teacher.",
-            'Install another version (pip install "trl==1.13.*"), set "data" to completions of the teacher, or set '
-            '"engine": "embedded".',
-        )
-    return module.DistillationTrainer, config.DistillationConfig
 
 
 def teacher_model(context: Context, stage: Stage) -> Any:

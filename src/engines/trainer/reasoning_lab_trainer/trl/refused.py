@@ -12,6 +12,10 @@ from .options import place_of
 PLACES: dict[str, tuple[tuple[str, str, str], ...]] = {
     "sft": (("trl", "SFTTrainer", "SFTConfig"),),
     "distill": (("trl", "SFTTrainer", "SFTConfig"),),
+    "distill with a teacher": (("trl", "DistillationTrainer", "DistillationConfig"),),
+    "minillm": (("trl.experimental.minillm", "MiniLLMTrainer", "MiniLLMConfig"),),
+    "sdft": (("trl.experimental.sdft", "SDFTTrainer", "SDFTConfig"),),
+    "sdpo": (("trl.experimental.sdpo", "SDPOTrainer", "SDPOConfig"),),
     "grpo": (("trl", "GRPOTrainer", "GRPOConfig"),),
     "rloo": (("trl", "RLOOTrainer", "RLOOConfig"),),
     "dpo": (("trl", "DPOTrainer", "DPOConfig"),),
@@ -24,6 +28,9 @@ PLACES: dict[str, tuple[tuple[str, str, str], ...]] = {
 }
 """Possible import locations of each stage's trainer and configuration. The first one that exists is used."""
 
+METHODS = frozenset({"distill with a teacher", "minillm", "sdft", "sdpo"})
+"""Keys of PLACES that are not stages, but ways to distill."""
+
 OTHERS: dict[str, str] = {
     "value-model": "TRL does not train value models",
     "ppo": "TRL has not included PPO since 1.0",
@@ -31,8 +38,15 @@ OTHERS: dict[str, str] = {
 """Stages that have no TRL trainer."""
 
 
+def trainer_of(stage: dict[str, Any]) -> str:
+    """Returns the key in PLACES for a stage: its type, or for `distill` the way in which it distills."""
+    if stage["type"] != "distill":
+        return stage["type"]
+    return stage.get("method") or ("distill" if stage.get("teacher") is None else "distill with a teacher")
+
+
 def find_trainer(stage: str) -> tuple[type, type]:
-    """Returns the trainer and configuration classes for a stage from the installed TRL. Raises `unsupported`."""
+    """Returns the trainer and configuration classes for a key of PLACES. Raises `unsupported`."""
     import trl
 
     if stage in OTHERS:
@@ -49,14 +63,15 @@ def find_trainer(stage: str) -> tuple[type, type]:
         raise Failure(
             "unsupported",
             f'The pytorch engine does not support the "{stage}" stage.',
-            f"Supported stages: {', '.join(sorted(PLACES))}.",
+            f"Supported stages: {', '.join(sorted(PLACES.keys() - METHODS))}.",
         )
     embedded = (
         ', set "engine": "embedded", which supports it,' if stage in ("sft", "grpo", "process-reward-model") else ""
     )
     raise Failure(
         "unsupported",
-        f'The installed TRL {trl.__version__} has no trainer for the "{stage}" stage.',
+        f"The installed TRL {trl.__version__} has no trainer for "
+        + (f'"{stage}".' if stage in METHODS else f'the "{stage}" stage.'),
         f'Install a different version (pip install "trl==1.13.*"){embedded} or remove the stage.',
     )
 
@@ -73,7 +88,7 @@ def refuse(recipe: dict[str, Any], index: int) -> None:
     stage: dict[str, Any] = recipe["stages"][index]
     kind = stage["type"]
     where = place_of(index, stage)
-    find_trainer(kind)
+    find_trainer(trainer_of(stage))
     if kind == "process-reward-model" and not stage.get("labels"):
         raise Failure(
             "unsupported",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import distill, dpo, grpo, prm, reward, rloo, sft
 from .options import place_of, trainer_options
-from .refused import find_trainer, refuse
+from .refused import find_trainer, refuse, trainer_of
 
 if TYPE_CHECKING:
     from ..course.context import Context
@@ -35,5 +35,5 @@ def check_stages(recipe: dict[str, Any]) -> None:
     """
     for index, stage in enumerate(recipe["stages"]):
         refuse(recipe, index)
-        _, config_class = find_trainer(stage["type"])
+        _, config_class = find_trainer(trainer_of(stage))
         trainer_options(config_class, stage.get("trainer"), stage, place_of(index, stage))
