@@ -1,5 +1,6 @@
 """MiniLLM (Gu et al. 2023, arXiv:2306.08543) with TRL's MiniLLMTrainer: the reverse KL of whole completions, as a
-policy gradient in which a token's reward is the log-ratio of teacher and student, plus the exact reverse KL of each token.
+policy gradient in which a token's reward is the log-ratio of teacher and student, plus the exact reverse KL of each
+token.
 """
 
 from __future__ import annotations
