@@ -21,7 +21,7 @@ import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { ComparisonModel } from './comparisonModel.ts';
 import { CurveCard, type CurveNeeds } from './curveCard.ts';
 import { groupMetrics } from './curveCatalog.ts';
-import { metricPair } from './metricPair.ts';
+import { pairAcrossRuns } from './pairAcrossRuns.ts';
 
 const axisChoices: readonly { readonly value: OverlayAxis; readonly label: string }[] = [
 	{ value: 'step', label: 'Step' },
@@ -53,7 +53,7 @@ export class CurvesView extends Disposable {
 		this.#needs = { model, link: this.#link, theme: () => themes.theme, tooltip };
 		this.#pairs = this.register(
 			new MetricPairCards({
-				pointsOf: (pair) => metricPair(model, pair),
+				pointsOf: (pair) => pairAcrossRuns(model, pair),
 				onUnpin: (pair) => model.togglePin(pair),
 				theme: () => themes.theme,
 			}),

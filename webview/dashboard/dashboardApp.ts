@@ -27,7 +27,7 @@ import { exportAll, exportChart, type SaveFile } from './exports.ts';
 import { statusWords } from './headerFacts.ts';
 import { adviceOf } from './heroFacts.ts';
 import { HeroView } from './heroView.ts';
-import { pairInView } from './metricPair.ts';
+import { pairInView } from './pairInView.ts';
 import { NoticeView } from './noticeView.ts';
 import { withPinned } from './pinnedGroup.ts';
 import { RunHeader } from './runHeader.ts';

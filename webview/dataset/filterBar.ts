@@ -180,7 +180,7 @@ export class FilterBar {
 	}
 
 	#send(): void {
-		this.#typing.discard();
+		this.#typing.dispose();
 		this.#model.show(this.#filter, this.#model.wanted?.sort ?? null);
 	}
 }

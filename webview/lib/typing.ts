@@ -1,10 +1,10 @@
-import type { Disposable } from '../../src/base/disposable.ts';
+import type { IDisposable } from '../../src/base/disposable.ts';
 
 /** Delay after the last keystroke before typed values take effect. */
 const typingMs = 200;
 
 /** Values that the user is still typing. Delivers all of them together after a pause. */
-export class Typing<T extends object> implements Pick<Disposable, 'dispose'> {
+export class Typing<T extends object> implements IDisposable {
 	readonly #deliver: (typed: Partial<T>) => void;
 	#pending: Partial<T> = {};
 	#timer: ReturnType<typeof setTimeout> | undefined;
@@ -27,18 +27,15 @@ export class Typing<T extends object> implements Pick<Disposable, 'dispose'> {
 		this.#pending = { ...this.#pending, ...typed };
 		this.#timer = setTimeout(() => {
 			const pending = this.#pending;
-			this.discard();
+			this.dispose();
 			this.#deliver(pending);
 		}, typingMs);
 	}
 
-	discard(): void {
+	/** Discards what was typed and not delivered yet. */
+	dispose(): void {
 		clearTimeout(this.#timer);
 		this.#timer = undefined;
 		this.#pending = {};
-	}
-
-	dispose(): void {
-		this.discard();
 	}
 }

@@ -96,7 +96,7 @@ export class FilterBar extends Disposable {
 			label: 'Clear',
 			icon: 'close',
 			onClick: () => {
-				typing.discard();
+				typing.dispose();
 				model.clearFilters();
 			},
 		});

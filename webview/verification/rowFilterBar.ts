@@ -95,7 +95,7 @@ export class RowFilterBar extends Disposable {
 			label: 'Clear',
 			icon: 'close',
 			onClick: () => {
-				typing.discard();
+				typing.dispose();
 				model.clearFilters();
 			},
 		});

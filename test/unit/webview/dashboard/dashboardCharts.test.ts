@@ -6,7 +6,7 @@ import { chartsOf, matchesFilter, metricsOf } from '../../../../webview/dashboar
 import { explainChart, explainMetric, metricContext } from '../../../../webview/dashboard/explanations.ts';
 import { csvOf, pictureSubtitle } from '../../../../webview/dashboard/exports.ts';
 import { arrangement, fittingColumns } from '../../../../webview/dashboard/gridColumns.ts';
-import { pairInView } from '../../../../webview/dashboard/metricPair.ts';
+import { pairInView } from '../../../../webview/dashboard/pairInView.ts';
 import { withPinned } from '../../../../webview/dashboard/pinnedGroup.ts';
 import { sharesOf } from '../../../../webview/dashboard/shareBar.ts';
 import { stageInView, stageRanges } from '../../../../webview/dashboard/stageRanges.ts';

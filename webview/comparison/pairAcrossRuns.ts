@@ -3,7 +3,7 @@ import { pairPoints, stepsOf } from '../lib/charts/pairPoints.ts';
 import type { ComparisonModel } from './comparisonModel.ts';
 
 /** Returns the points of the visible runs that have both metrics. */
-export function metricPair(
+export function pairAcrossRuns(
 	model: Pick<ComparisonModel, 'runs' | 'points' | 'hidden'>,
 	{ x, y }: MetricPair,
 ): PairPoints {
