@@ -39,6 +39,9 @@ async function checkProgram(program: ProgramCase): Promise<void> {
 	}
 }
 
+/** Programs that differ for long contexts: heads in groups, and layers computed again. */
+const longContextPrograms = ['prefill', 'logprobs', 'gradient grpo old kl', 'value gradient labels'];
+
 /** Declares the tests. @param seeds for random shapes, weights and inputs */
 export function describePrograms(seeds: readonly number[]): void {
 	describe(`every program computes on ${tested} what it computes on the CPU`, { skip }, async () => {
@@ -51,6 +54,13 @@ export function describePrograms(seeds: readonly number[]): void {
 			const shape = randomShape(random);
 			for (const program of programCases(shape, random, { tensors, dialect: dialects[tested] })) {
 				test(`${program.name}, seed ${seed}`, () => checkProgram(program));
+			}
+			const long = { ...shape, context: 16_384, layers: 2, heads: 2, width: 16 };
+			const cases = programCases(long, random, { tensors, dialect: dialects[tested] });
+			for (const name of longContextPrograms) {
+				const program = cases.find((one) => one.name === name);
+				assert.ok(program !== undefined, `no program ${name}`);
+				test(`${name}, long context, seed ${seed}`, () => checkProgram(program));
 			}
 		}
 	});

@@ -94,12 +94,15 @@ export function randomShape(random: Random): ModelShape {
 	};
 }
 
+/** Maximum number of tokens in a row. */
+const rowTokens = 24;
+
 /** Pairs of completions of common prompts, of different lengths, some with common prefixes. */
 function randomRows(shape: ModelShape, random: Random): Sequence[] {
 	const token = () => random.int(shape.vocabulary);
 	const some = (count: number) => Array.from({ length: count }, token);
 	return Array.from({ length: 3 }, () => some(1 + random.int(6))).flatMap((prompt) => {
-		const room = shape.context - prompt.length;
+		const room = Math.min(shape.context, rowTokens) - prompt.length;
 		const prefix = some(random.int(3));
 		return [1, 2].map((): Sequence => {
 			const rest = some(1 + random.int(room - prefix.length));

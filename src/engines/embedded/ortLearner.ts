@@ -8,7 +8,7 @@ import type { MicroBatch } from './compute/batching.ts';
 import { DeviceMemory } from './compute/deviceModel.ts';
 import { HostMemory } from './compute/hostModel.ts';
 import type { GradientJob, GradientTarget, OpenJob, OpenResult, PackedSequences, TeacherRef } from './compute/jobs.ts';
-import { MicroBatchRows, safeTensorBytes, sizesOf } from './compute/microBatchRows.ts';
+import { MicroBatchRows, sizesOf } from './compute/microBatchRows.ts';
 import { pack, packedBatches, packPerToken, unpackPerToken } from './compute/packing.ts';
 import {
 	deviceRows,
@@ -50,6 +50,7 @@ import type {
 	ValueRow,
 	ValueUpdateResult,
 } from './learner.ts';
+import { safeTensorBytes } from './model/activations.ts';
 import {
 	checkShape,
 	countOf,

@@ -60,7 +60,7 @@ export interface Webview {
 	setTheme(theme: ThemeName): Promise<void>;
 	/** Posts a message like a panel does. */
 	post(message: unknown): Promise<void>;
-	/** Resolves with the state that the app saved last. */
+	/** Makes the app save pending changes, as when its tab is hidden, and resolves with the state that it saved last. */
 	state(): Promise<unknown>;
 	/** Page errors: exceptions, console errors and content security policy violations. */
 	readonly errors: readonly string[];
@@ -230,7 +230,11 @@ export async function openWebview(browser: Browser, options: WebviewOptions): Pr
 				[sent, lateMs] as const,
 			);
 		},
-		state: () => page.evaluate(() => (window as unknown as { savedState: unknown }).savedState),
+		state: () =>
+			page.evaluate(() => {
+				document.dispatchEvent(new Event('visibilitychange'));
+				return (window as unknown as { savedState: unknown }).savedState;
+			}),
 		violations: (rules = 'all') => violations(page, rules),
 		close: async () => {
 			if (!open) return;

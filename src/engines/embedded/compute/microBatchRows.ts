@@ -1,14 +1,13 @@
 import { Failure } from '../../../base/failure.ts';
 import type { ModelShape } from '../../shared/modelShape.ts';
 import type { Sequence } from '../learner.ts';
+import { floatBytes, gradientBytes, headGroups } from '../model/activations.ts';
 
 /** Purpose of a micro-batch: sampling, or log-probabilities, values and gradients. */
 export type BatchUse = 'sample' | 'train';
 
-/** Size of a tensor that every WebGPU device supports (WebGPU, maxStorageBufferBindingSize of the default limits). */
-export const safeTensorBytes = 128 << 20;
-
-const floatBytes = 4;
+/** Maximum size of the values that the gradient of a micro-batch with several rows keeps on the CPU, in bytes. */
+const gradientBytesOnCpu = 2 ** 31;
 
 /** Returns the number of rows and the length of the longest one. */
 export const sizesOf = (rows: readonly Sequence[]) => ({
@@ -18,7 +17,8 @@ export const sizesOf = (rows: readonly Sequence[]) => ({
 
 /**
  * Number of rows per micro-batch, which shrinks when the memory of a GPU is full. The largest tensor of a micro-batch has
- * at most `tensorBytes`, if a single row allows it.
+ * at most `tensorBytes`, if a single row allows it. On the CPU, the values that a gradient keeps are limited in the same
+ * way, but independently of the machine, because the sizes of micro-batches determine rounding.
  */
 export class MicroBatchRows {
 	readonly #shape: ModelShape;
@@ -48,10 +48,15 @@ export class MicroBatchRows {
 	 */
 	size(use: BatchUse, tokens: number, prompt = tokens): number {
 		const { heads, width, feedForward } = this.#shape;
-		const scores = heads * prompt ** 2;
+		const scores = (heads / headGroups(this.#shape)) * prompt ** 2;
 		const states =
 			use === 'sample' ? Math.max(width * tokens, feedForward * prompt) : tokens * Math.max(3 * width, feedForward);
-		const fitting = Math.floor(this.#tensorBytes / (floatBytes * Math.max(scores, states)));
+		const fitting =
+			this.#tensorBytes < Infinity
+				? Math.floor(this.#tensorBytes / (floatBytes * Math.max(scores, states)))
+				: use === 'train'
+					? Math.floor(gradientBytesOnCpu / gradientBytes(this.#shape, tokens))
+					: Infinity;
 		return Math.max(1, Math.min(this.#most[use], fitting));
 	}
 

@@ -6,6 +6,7 @@ import { matmul, matmulTransposed } from '../onnx/matmul.ts';
 import type { Dim } from '../onnx/onnxModel.ts';
 import { reduceSum } from '../onnx/reduction.ts';
 import { softmax } from '../onnx/softmax.ts';
+import { headGroups } from './activations.ts';
 
 /** Added to scores at masked positions. */
 export const masked = -1e9;
@@ -45,8 +46,28 @@ function mergeHeads(shape: ModelShape, x: Value): Value {
 
 /** Computes self-attention over whole sequences. `mask` (0 or a large negative number) is added to the scores. */
 export function selfAttention(shape: ModelShape, heads: Heads, mask: Value): Value {
-	const scores = add(matmulTransposed(heads.queries, heads.keys), mask);
-	return mergeHeads(shape, matmul(softmax(scores), heads.values));
+	return mergeHeads(shape, attention(heads, mask, headGroups(shape)));
+}
+
+/**
+ * Computes attention: [rows, heads, tokens, headWidth]. `mask` is added to the scores.
+ * @param groups number of equal groups in which heads are processed, one after another, so that scores are small
+ */
+export function attention(heads: Heads, mask: Value, groups: number): Value {
+	if (groups === 1) return attentionOfGroup(heads, mask);
+	const [queries, keys, values] = [heads.queries, heads.keys, heads.values].map((x) => split(x, groups, 1)) as [
+		Value[],
+		Value[],
+		Value[],
+	];
+	const parts = queries.map((part, i) =>
+		attentionOfGroup({ queries: part, keys: keys[i] as Value, values: values[i] as Value }, mask),
+	);
+	return concat(parts, 1);
+}
+
+function attentionOfGroup({ queries, keys, values }: Heads, mask: Value): Value {
+	return matmul(softmax(add(matmulTransposed(queries, keys), mask)), values);
 }
 
 /**

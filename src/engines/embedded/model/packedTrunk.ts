@@ -3,10 +3,11 @@ import { add, multiply } from '../onnx/elementwise.ts';
 import type { Graph, Value } from '../onnx/graph.ts';
 import { gather, take } from '../onnx/indexing.ts';
 import { concat, leading, padRows, reshape, reshapeLike, tail } from '../onnx/layout.ts';
-import { matmul, matmulTransposed, transposedProduct } from '../onnx/matmul.ts';
+import { matmul, transposedProduct } from '../onnx/matmul.ts';
 import type { ElementType, Shape } from '../onnx/onnxModel.ts';
 import { reduceSum } from '../onnx/reduction.ts';
-import { softmax } from '../onnx/softmax.ts';
+import { headGroups, recomputesLayers } from './activations.ts';
+import { attention } from './attention.ts';
 import { type ExpandedInput, expandBatch } from './expandBatch.ts';
 import { decoder } from './transformer.ts';
 import type { TrunkWeights } from './weights.ts';
@@ -79,12 +80,10 @@ export class PackedBatch {
 	encode(weights: TrunkWeights): Value {
 		const embedded = add(gather(weights.tokens, this.tokens), this.#positions(weights.positions));
 		const last = weights.blocks.length - 1;
-		return decoder(
-			weights,
-			embedded,
-			(layer, qkv) => this.#attend(qkv, layer === last),
-			(x) => tail(x, 0, this.#shared, 'own'),
-		);
+		return decoder(weights, embedded, (layer, qkv) => this.#attend(qkv, layer === last), {
+			keep: (x) => tail(x, 0, this.#shared, 'own'),
+			recomputes: recomputesLayers(this.shape),
+		});
 	}
 
 	/** Maps [own] or [own, n] to [rows, kept] or [rows, kept, n]. */
@@ -114,9 +113,11 @@ export class PackedBatch {
 	 */
 	#attend(qkv: Value, last: boolean): Value {
 		const { queries, keys, values, prefixQueries, prefixKeys, prefixValues } = this.#heads(qkv, last);
-		const rows = attention(this.#scaled(queries), keys, values, this.#mask);
+		const groups = headGroups(this.shape);
+		const rows = attention({ queries: this.#scaled(queries), keys, values }, this.#mask, groups);
 		if (last) return this.#merge(rows);
-		return this.#merge(rows, attention(this.#scaled(prefixQueries), prefixKeys, prefixValues, this.#prefixMask));
+		const prefixHeads = { queries: this.#scaled(prefixQueries), keys: prefixKeys, values: prefixValues };
+		return this.#merge(rows, attention(prefixHeads, this.#prefixMask, groups));
 	}
 
 	/** Scales queries by 1/sqrt(headWidth) (Vaswani 2017, eq. 1). */
@@ -190,8 +191,4 @@ export class PackedBatch {
 			(d) => take(this.#slices(d), inputs['prefix places']),
 		]);
 	}
-}
-
-function attention(queries: Value, keys: Value, values: Value, mask: Value): Value {
-	return matmul(softmax(add(matmulTransposed(queries, keys), mask)), values);
 }

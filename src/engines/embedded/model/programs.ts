@@ -8,6 +8,7 @@ import { gather, oneHot } from '../onnx/indexing.ts';
 import { leadingRows } from '../onnx/layout.ts';
 import { reduceSum } from '../onnx/reduction.ts';
 import { logSoftmax } from '../onnx/softmax.ts';
+import { recomputesLayers } from './activations.ts';
 import { cachedAttention, selfAttention, splitHeads, splitHeadsOfOne } from './attention.ts';
 import {
 	criticLoss,
@@ -72,11 +73,12 @@ function encodeSequences(
 	const mask = tokens.graph.input('mask', ['tokens', 'tokens']);
 	const read = add(gather(weights.tokens, tokens), leadingRows(weights.positions, tokens, 1));
 	const embedded = extra === undefined ? read : add(read, extra);
-	return decoder(weights, embedded, (layer, qkv) => {
+	const attend = (layer: number, qkv: Value): Value => {
 		const heads = splitHeads(shape, qkv);
 		keep?.(layer, heads.keys, heads.values);
 		return selfAttention(shape, heads, mask);
-	});
+	};
+	return decoder(weights, embedded, attend, { recomputes: recomputesLayers(shape) });
 }
 
 /** Returns log softmax(logits / temperature). */

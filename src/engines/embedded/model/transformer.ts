@@ -2,9 +2,10 @@ import { add, silu } from '../onnx/elementwise.ts';
 import { addAndNorm, fusedSilu } from '../onnx/fused.ts';
 import type { Value } from '../onnx/graph.ts';
 import { linear } from '../onnx/matmul.ts';
+import { recomputed } from '../onnx/recomputed.ts';
 import { reduceSum } from '../onnx/reduction.ts';
 import { normEpsilon, rmsNorm } from './rmsNorm.ts';
-import type { ModelWeights, TrunkWeights, ValueWeights } from './weights.ts';
+import type { BlockWeights, ModelWeights, TrunkWeights, ValueWeights } from './weights.ts';
 
 /**
  * Maps a layer's queries, keys and values ([rows, tokens, 3 width]) to the attention output ([rows, tokens, width]).
@@ -15,16 +16,39 @@ export type Attend = (layer: number, qkv: Value) => Value;
  * Decoder with pre-norm blocks of attention and a SiLU feed-forward layer over [rows, tokens, width]. The caller's
  * `attend` determines how tokens attend to each other (whole sequences, or one token and a cache). In the last layer,
  * `keep` and `attend` drop tokens whose outputs are not needed.
+ * @param recomputes whether gradients compute each layer again instead of keeping its values
  */
-export function decoder(weights: TrunkWeights, embedded: Value, attend: Attend, keep = (x: Value) => x): Value {
-	let x = embedded;
-	weights.blocks.forEach((block, layer) => {
-		const read = attend(layer, linear(rmsNorm(x, block.attentionNorm), block.qkv));
-		if (layer === weights.blocks.length - 1) x = keep(x);
-		x = add(x, linear(read, block.attentionOutput));
-		x = add(x, linear(silu(linear(rmsNorm(x, block.feedForwardNorm), block.up)), block.down));
-	});
-	return x;
+export function decoder(
+	weights: TrunkWeights,
+	embedded: Value,
+	attend: Attend,
+	{ keep = (x: Value) => x, recomputes = false } = {},
+): Value {
+	const last = weights.blocks.length - 1;
+	return weights.blocks.reduce((x, block, layer) => {
+		// The gradient starts with the last layer, so computing that again would not save memory.
+		if (recomputes && layer < last) {
+			const names = Object.keys(block) as (keyof BlockWeights)[];
+			const parameters = names.map((name) => block[name]);
+			return recomputed(x, parameters, (again, given) => {
+				const same = Object.fromEntries(names.map((name, i) => [name, given[i]])) as unknown as BlockWeights;
+				return decoderBlock(same, again, (qkv) => attend(layer, qkv));
+			});
+		}
+		return decoderBlock(block, x, (qkv) => attend(layer, qkv), layer === last ? keep : undefined);
+	}, embedded);
+}
+
+function decoderBlock(
+	block: BlockWeights,
+	x: Value,
+	attend: (qkv: Value) => Value,
+	keep: (x: Value) => Value = (all) => all,
+): Value {
+	const read = attend(linear(rmsNorm(x, block.attentionNorm), block.qkv));
+	const attended = add(keep(x), linear(read, block.attentionOutput));
+	const processed = linear(silu(linear(rmsNorm(attended, block.feedForwardNorm), block.up)), block.down);
+	return add(attended, processed);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { add } from './elementwise.ts';
-import type { Value } from './graph.ts';
+import type { TapeEntry, Value } from './graph.ts';
 import { expandLike, zerosLike } from './layout.ts';
 
 /**
@@ -7,12 +7,22 @@ import { expandLike, zerosLike } from './layout.ts';
  * required nodes to the graph of the loss.
  */
 export function gradients(loss: Value, variables: readonly Value[]): Value[] {
-	const graph = loss.graph;
-	const found = new Map<Value, Value>([[loss, expandLike(graph.scalar(1), loss)]]);
-	graph.untracked(() => {
-		for (const entry of graph.tape.toReversed()) {
-			if (!entry.outputs.some((output) => found.has(output))) continue;
-			const incoming = entry.outputs.map((output) => found.get(output) ?? zerosLike(output));
+	const { graph } = loss;
+	return pullBack(graph.tape, loss, expandLike(graph.scalar(1), loss), variables);
+}
+
+/** Returns the gradients with respect to `variables`, given the gradient of `output`, over the steps of a tape. */
+export function pullBack(
+	tape: readonly TapeEntry[],
+	output: Value,
+	gradient: Value,
+	variables: readonly Value[],
+): Value[] {
+	const found = new Map<Value, Value>([[output, gradient]]);
+	output.graph.untracked(() => {
+		for (const entry of tape.toReversed()) {
+			if (!entry.outputs.some((value) => found.has(value))) continue;
+			const incoming = entry.outputs.map((value) => found.get(value) ?? zerosLike(value));
 			entry.inputs.forEach((input, i) => {
 				const backward = entry.backward[i];
 				if (!input.tracked || !backward) return;

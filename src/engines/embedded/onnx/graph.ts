@@ -67,7 +67,7 @@ export class Graph {
 	readonly floatType: 'float32' | 'float64';
 	/** Operators that the target supports. */
 	readonly dialect: Dialect;
-	readonly tape: TapeEntry[] = [];
+	#tape: TapeEntry[] = [];
 	readonly metadata: Record<string, string> = {};
 	#recording = true;
 	#nodes: OnnxNode[] = [];
@@ -88,6 +88,11 @@ export class Graph {
 		this.floatType = floatType;
 		this.dialect = dialect;
 		this.#prefix = prefix;
+	}
+
+	/** Differentiable steps so far, in order. */
+	get tape(): readonly TapeEntry[] {
+		return this.#tape;
 	}
 
 	input(name: string, shape: Shape, type: ElementType = this.floatType): Value {
@@ -128,7 +133,7 @@ export class Graph {
 			outputs: outputs.map((v) => v.name),
 			attributes: options.attributes ?? {},
 		});
-		if (tracked && options.backward) this.tape.push({ inputs: given, outputs, backward: options.backward });
+		if (tracked && options.backward) this.#tape.push({ inputs: given, outputs, backward: options.backward });
 		return outputs;
 	}
 
@@ -151,7 +156,7 @@ export class Graph {
 		const inner = this.untracked(forward);
 		if (!this.#recording || !inputs.some((v) => v.tracked)) return inner;
 		const outputs = inner.map(({ name, shape, type }) => new Value(this, name, shape, type, true));
-		this.tape.push({ inputs, outputs, backward });
+		this.#tape.push({ inputs, outputs, backward });
 		return outputs;
 	}
 
@@ -163,6 +168,19 @@ export class Graph {
 			return build();
 		} finally {
 			this.#recording = before;
+		}
+	}
+
+	/** Records the steps of `build` on a tape of their own, so that only the caller can differentiate them. */
+	taped<T>(build: () => T): { readonly result: T; readonly tape: readonly TapeEntry[] } {
+		const [recording, tape] = [this.#recording, this.#tape];
+		this.#recording = true;
+		this.#tape = [];
+		try {
+			return { result: build(), tape: this.#tape };
+		} finally {
+			this.#recording = recording;
+			this.#tape = tape;
 		}
 	}
 

@@ -222,10 +222,7 @@ test('an episode is played by hand, replayed, branched, and compared with new co
 
 	await t.test('the view is the same after a reload', async (inner) => {
 		const count = await page.locator('.episodes .row').count();
-		await page.waitForFunction(
-			(text) => JSON.stringify((window as unknown as { savedState?: unknown }).savedState)?.includes(text),
-			'A garden of 1 by 1 beds.',
-		);
+		await page.locator('.turn', { hasText: 'A garden of 1 by 1 beds.' }).waitFor();
 		const state = decodeOrThrow(episodeStateSchema, await view.state(), 'The state');
 		const started = { branches: state.branches, show: state.show };
 		const again = await open(inner, { file, started, state, width: 1100, height: 900 });

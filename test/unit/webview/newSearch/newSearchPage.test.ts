@@ -218,10 +218,8 @@ test('the form has a default for everything, explains it, and starts the search'
 	await t.test('another policy brings its own price, and what was entered survives a reload', async () => {
 		await page.getByLabel('Policy', { exact: true }).selectOption('1');
 		await summary.filter({ hasText: 'Uses at most 50 nodes, 9 seconds' }).waitFor();
-		await soon(async () => {
-			const { draft, budget } = (await view.state()) as { draft: SearchDraft; budget: string };
-			assert.deepEqual([draft.policy?.kind, draft.problem?.prompt, budget], ['openai', hostile, '50 nodes, 9 seconds']);
-		});
+		const { draft, budget } = (await view.state()) as { draft: SearchDraft; budget: string };
+		assert.deepEqual([draft.policy?.kind, draft.problem?.prompt, budget], ['openai', hostile, '50 nodes, 9 seconds']);
 		await send(
 			contents({
 				policy: { kind: 'scripted', file: '/w/pupil.json' },

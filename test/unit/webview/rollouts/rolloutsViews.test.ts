@@ -399,7 +399,6 @@ test(
 		const edited = `${await prefix.inputValue()}, or rather`;
 		await prefix.fill(edited);
 		await page.getByRole('textbox', { name: 'Temperature' }).fill('0.3');
-		await page.waitForTimeout(350);
 		const state = await view.state();
 		await view.session.begin();
 		await page.waitForFunction(

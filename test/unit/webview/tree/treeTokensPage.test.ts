@@ -4,6 +4,7 @@ import type { Browser } from 'playwright-core';
 import { decodeOrThrow } from '../../../../src/protocol/decode.ts';
 import { type TreeEvent, treeEventSchema } from '../../../../src/protocol/treeLog.ts';
 import { launchChromium, skip } from '../../../support/chromium.ts';
+import { soon } from '../lateness.ts';
 import { fitsWidth, looksRight, looksRightNow } from '../webviewLooks.ts';
 import { openTree, type TreeView } from './treeHarness.ts';
 
@@ -169,7 +170,7 @@ describe('node tokens in a browser', { skip }, () => {
 
 	it('of a turn are those that the policy wrote; the results of its calls are marked as not sampled', async () => {
 		const view = await openTokens(4);
-		assert.equal(await view.page.locator('.token-view [data-token]').count(), 2);
+		await soon(async () => assert.equal(await view.page.locator('.token-view [data-token]').count(), 2));
 		const results = view.page.getByRole('region', { name: 'Results' });
 		assert.equal(await results.locator('.observed').innerText(), evil);
 		await looksRightNow(view, 'tree-tokens-turn');
@@ -177,6 +178,7 @@ describe('node tokens in a browser', { skip }, () => {
 		assert.match(await view.page.locator('.facts-list').first().innerText(), /Reward\s+0\.25/);
 		await view.say({ type: 'reveal', node: 1 });
 		await view.page.getByRole('tab', { name: 'Tokens' }).click();
+		await soon(async () => assert.equal(await view.page.locator('.token-view [data-token]').count(), 13));
 		assert.equal(await results.count(), 0);
 	});
 

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Failure } from '../../../../../src/base/failure.ts';
 import { deviceFailure } from '../../../../../src/engines/embedded/compute/deviceFailure.ts';
-import { MicroBatchRows, safeTensorBytes } from '../../../../../src/engines/embedded/compute/microBatchRows.ts';
+import { MicroBatchRows } from '../../../../../src/engines/embedded/compute/microBatchRows.ts';
+import { gradientBytes, safeTensorBytes } from '../../../../../src/engines/embedded/model/activations.ts';
 
 const shape = { vocabulary: 24, context: 2048, width: 512, heads: 8, layers: 8, feedForward: 2048 };
 const most = { sample: 256, train: 64 };
@@ -18,7 +19,13 @@ describe('rows per micro-batch', () => {
 		// A long completion of a short prompt: only the cache grows with it.
 		assert.equal(rows.size('sample', 2048, 16), Math.floor(safeTensorBytes / (4 * 512 * 2048)));
 		assert.equal(rows.size('sample', 64, 16), 256);
-		assert.equal(new MicroBatchRows(shape, most, Infinity).size('train', 100_000), 64);
+		// On the CPU, the limit is the memory for a gradient.
+		const onCpu = new MicroBatchRows(shape, most, Infinity);
+		assert.deepEqual(
+			[64, 2048, 100_000].map((tokens) => onCpu.size('train', tokens)),
+			[64, Math.floor(2 ** 31 / gradientBytes(shape, 2048)), 1],
+		);
+		assert.equal(onCpu.size('sample', 2048), 256);
 	});
 
 	test('are halved while the memory of the device is full, for this use, and stay so', async () => {

@@ -1,0 +1,39 @@
+import type { ModelShape } from '../../shared/modelShape.ts';
+
+/** Size of a tensor that every WebGPU device supports (WebGPU, maxStorageBufferBindingSize of the default limits). */
+export const safeTensorBytes = 128 << 20;
+
+export const floatBytes = 4;
+
+/** Values that a gradient may keep for one row of full length, in bytes, before layers are computed again instead. */
+const keptBytes = 1 << 30;
+
+/**
+ * Returns the number of equal groups in which attention processes its heads: as few as possible such that the scores of
+ * one row of full length fit into `safeTensorBytes`, or one group per head if none do.
+ */
+export function headGroups({ heads, context }: ModelShape): number {
+	const most = safeTensorBytes / (floatBytes * context ** 2);
+	let groups = 1;
+	while (groups < heads && (heads % groups !== 0 || heads / groups > most)) groups++;
+	return groups;
+}
+
+/** Returns the approximate size of the values that the gradient of one layer needs, in bytes, for a row of `tokens`. */
+function layerBytes({ width, feedForward, heads }: ModelShape, tokens: number): number {
+	// Copies of the hidden state, queries, keys and values; feed-forward layer, its sigmoid and their product; weights of
+	// attention.
+	return floatBytes * tokens * (13 * width + 3 * feedForward + heads * tokens);
+}
+
+/** Returns whether gradients compute the values of each layer again, because one row of full length has too many. */
+export function recomputesLayers(shape: ModelShape): boolean {
+	return shape.layers * layerBytes(shape, shape.context) > keptBytes;
+}
+
+/** Returns the approximate number of bytes that a gradient keeps for a row of `tokens`. */
+export function gradientBytes(shape: ModelShape, tokens: number): number {
+	const { layers, width } = shape;
+	const layer = layerBytes(shape, tokens);
+	return recomputesLayers(shape) ? floatBytes * layers * width * tokens + layer : layers * layer;
+}
