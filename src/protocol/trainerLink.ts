@@ -184,6 +184,8 @@ export const rolloutBlockSchema = v.object({
 				oldLogprob: v.optional(v.string()),
 				refLogprob: v.optional(v.string()),
 				entropy: v.optional(v.string()),
+				/** Present if tokens have their own advantages. */
+				advantage: v.optional(v.string()),
 			}),
 		}),
 	),

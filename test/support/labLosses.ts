@@ -6,7 +6,9 @@ import type { ResolvedGrpoStage } from '../../src/core/recipe/resolvedRecipe.ts'
 import type { Learner, PerToken, Sample } from '../../src/engines/embedded/learner.ts';
 import { parameterSpecs } from '../../src/engines/embedded/model/parameters.ts';
 import { createLearner } from '../../src/engines/embedded/ortLearner.ts';
+import type { RowAdvantage } from '../../src/engines/embedded/run/advantagesOf.ts';
 import { readCheckpoint, storedParameters } from '../../src/engines/embedded/run/checkpointFolder.ts';
+import { creditedTurns, tokensOfTurns, turnLengths } from '../../src/engines/embedded/run/episodes/turnCredit.ts';
 import { objectiveOf } from '../../src/engines/embedded/run/objectiveOf.ts';
 import type { Rollout } from '../../src/engines/embedded/run/rollout.ts';
 import { prepareSampler, samplerInputs } from '../../src/engines/embedded/run/samplerTerms.ts';
@@ -27,6 +29,8 @@ export interface LossRow {
 	/** Marks some rows, however they end. */
 	readonly truncated: boolean;
 	readonly reward: number;
+	/** Part of the reward that each turn earned, null if it earned none of its own. */
+	readonly turnRewards: readonly (number | null)[];
 	readonly samplerLogprobs: readonly number[];
 	readonly oldLogprobs: readonly number[];
 	readonly refLogprobs: readonly number[];
@@ -37,6 +41,8 @@ export interface LossCase {
 	readonly stage: ResolvedGrpoStage;
 	/** Before the correction for the sampler, which needs none of the other engine's code. */
 	readonly advantages: readonly number[];
+	/** Advantages of the turns, if they have their own. */
+	readonly turns?: readonly (readonly number[])[];
 	readonly loss: number;
 }
 
@@ -75,7 +81,15 @@ const objectives: readonly object[] = [
 	{ loss_type: 'grpo', ...correction, vllm_importance_sampling_mode: 'sequence_truncate' },
 	{ loss_type: 'sapo', ...correction },
 	{ loss_type: 'vespo', ...correction },
+	{ loss_type: 'dapo', credit_assignment: 'turn', beta: 0.04 },
+	{ loss_type: 'grpo', credit_assignment: 'turn', scale_rewards: 'none', mask_truncated_completions: true },
+	{ loss_type: 'luspo', credit_assignment: 'turn', importance_sampling_level: 'sequence', epsilon: 0.02 },
+	{ loss_type: 'cispo', credit_assignment: 'turn', scale_rewards: 'batch', epsilon_high: 1.2 },
+	{ loss_type: 'sapo', credit_assignment: 'turn', sapo_temperature_neg: 2, ...correction },
+	{ loss_type: 'dppo_tv', credit_assignment: 'turn', epsilon: 0.02, epsilon_high: 0.01 },
 ];
+/** Rewards of the turns of each row, which are part of its reward. */
+const turnRewards: readonly (number | null)[] = [0.25, null, -0.5];
 
 const temperature = 0.9;
 const size = 4;
@@ -85,7 +99,11 @@ const stageOf = (objective: object): ResolvedGrpoStage => {
 		...{ max_completion_length: 24, skip_dead_groups: false, ...objective },
 	};
 	const model = { layers: 1, width: 16, heads: 2 };
-	const text = JSON.stringify({ name: 'losses', dataset: { task: 'addition' }, model, stages: [stage] });
+	const episodes = { environment: { file: 'a.env.py' }, rewards: [{ use: 'environment' }] };
+	const text = JSON.stringify({
+		...{ name: 'losses', dataset: { task: 'addition' }, model, stages: [stage] },
+		...('credit_assignment' in objective ? episodes : {}),
+	});
 	const { recipe } = recipeOrThrow(text, 'recipe');
 	const resolved = resolveRecipe(recipe, { cores: 1, resolvePath: (path) => path });
 	return resolved.stages[0] as ResolvedGrpoStage;
@@ -112,8 +130,8 @@ export async function labRows(): Promise<LossRow[]> {
 		await noisy(0.008);
 		const reference = await learner.logprobs(samples, 'policy', temperature);
 		return samples.map(({ tokens, promptLength, logprobs }, i) => {
-			// In every third row, some tokens come from an environment.
-			const trained = Array.from(logprobs, (_, t) => Number(i % 3 !== 1 || t % 4 < 2));
+			// In every second row, some tokens come from an environment. Half of these end with a turn of the policy.
+			const trained = Array.from(logprobs, (_, t) => Number(i % 2 === 0 || t % (i % 4 === 1 ? 4 : 6) < 2));
 			return {
 				...{
 					tokens,
@@ -122,6 +140,9 @@ export async function labRows(): Promise<LossRow[]> {
 					truncated: i % 4 === 1,
 					reward: [1, 0, 0.25, 1, 0, 0, 0.5, 0][i] as number,
 				},
+				turnRewards: turnLengths({ tokens, promptLength, trained: Uint8Array.from(trained) } as Sample).map(
+					(_, k) => turnRewards[(i + k) % 3] ?? null,
+				),
 				samplerLogprobs: [...logprobs],
 				oldLogprobs: [...(old[i] as PerToken)],
 				refLogprobs: [...(reference[i] as PerToken)],
@@ -143,10 +164,29 @@ export async function labLossCases(rows: readonly LossRow[]): Promise<LossCase[]
 					stage.scale_rewards,
 				).values,
 			];
-			cases.push({ stage, advantages, loss: await lossOf(learner, stage, rows, advantages) });
+			const credited = stage.credit_assignment === 'turn' ? turnsOf(stage, rows) : null;
+			const loss = await lossOf(learner, stage, rows, credited ?? advantages);
+			const turns = credited?.map((one) => [...one]);
+			cases.push({ stage, advantages, ...(turns === undefined ? {} : { turns }), loss });
 		}
 		return cases;
 	});
+}
+
+const sampleOf = (row: LossRow): Sample => ({
+	...{ tokens: row.tokens, promptLength: row.promptLength, truncated: row.truncated },
+	logprobs: Float32Array.from(row.samplerLogprobs),
+	entropies: Float32Array.from(row.samplerLogprobs, () => 0),
+	trained: Uint8Array.from(row.trained),
+});
+
+/** Returns the advantages of the turns of each row. */
+function turnsOf(stage: ResolvedGrpoStage, rows: readonly LossRow[]): Float64Array[] {
+	const rollouts = rows.map((row) => {
+		const turns = row.turnRewards.map((reward) => (reward === null ? {} : { reward }));
+		return { sample: sampleOf(row), reward: row.reward, episode: { turns } } as unknown as Rollout;
+	});
+	return creditedTurns(rollouts, 1, size, stage.scale_rewards);
 }
 
 /** Returns the loss of one update, which does not change the weights. */
@@ -154,17 +194,14 @@ async function lossOf(
 	learner: Learner,
 	stage: ResolvedGrpoStage,
 	rows: readonly LossRow[],
-	advantages: readonly number[],
+	advantages: readonly RowAdvantage[],
 ): Promise<number> {
 	const training = rows.map((row, i): TrainingRow => {
-		const sample: Sample = {
-			...{ tokens: row.tokens, promptLength: row.promptLength, truncated: row.truncated },
-			logprobs: Float32Array.from(row.samplerLogprobs),
-			entropies: Float32Array.from(row.samplerLogprobs, () => 0),
-			trained: Uint8Array.from(row.trained),
-		};
+		const sample = sampleOf(row);
+		const own = advantages[i] as RowAdvantage;
 		return {
-			...{ rollout: { sample } as Rollout, advantage: advantages[i] as number, length: trainedLength(sample) },
+			...{ rollout: { sample } as Rollout, length: trainedLength(sample) },
+			...(typeof own === 'number' ? { advantage: own } : { advantage: 0, tokenAdvantages: tokensOfTurns(sample, own) }),
 			masked: stage.mask_truncated_completions && row.truncated,
 			oldLogprobs: Float32Array.from(row.oldLogprobs),
 			refLogprobs: Float32Array.from(row.refLogprobs),

@@ -19,7 +19,7 @@ export function checkEnvironment(recipe: Recipe, report: Report): void {
 					'"world_model_coeff" trains the policy to predict the environment\'s answers, so it requires an "environment". Remove it, or add one.',
 				);
 			}
-			if (stage.type === 'grpo' && stage.credit_assignment === 'turn' && engine === 'embedded') {
+			if (stage.type === 'grpo' && stage.credit_assignment === 'turn') {
 				report(
 					['stages', i, 'credit_assignment'],
 					'Only episodes have turns, so "credit_assignment" needs an "environment". Remove it, or add one.',

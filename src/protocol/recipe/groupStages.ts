@@ -288,10 +288,12 @@ function sharesAdvantage(credit: unknown, stage: Values): boolean {
 	if (credit !== 'turn') return false;
 	if (advantage_estimator !== 'grpo' || multi_objective_aggregation === 'normalize_then_sum') return true;
 	if (loss_type === 'gmpo' || loss_type === 'vespo') return true;
+	// Liger's fused loss takes one advantage per completion.
+	if ((stage.trainer as Values | undefined)?.use_liger_kernel === true) return true;
 	return ['off_policy_mask_threshold', 'clip_cov_ratio', 'kl_cov_ratio'].some((key) => stage[key] !== undefined);
 }
 const ownAdvantage =
-	'Turns cannot have their own advantages with "maxrl", "pass_at_k", "normalize_then_sum", "gmpo", "vespo", "off_policy_mask_threshold", "clip_cov_ratio" or "kl_cov_ratio". Remove one of them.';
+	'Turns cannot have their own advantages with "maxrl", "pass_at_k", "normalize_then_sum", "gmpo", "vespo", "off_policy_mask_threshold", "clip_cov_ratio", "kl_cov_ratio" or "use_liger_kernel". Remove one of them.';
 
 /** How advantages are computed. */
 const advantageKeys = {
@@ -330,13 +332,7 @@ const advantageKeys = {
 		),
 		{
 			or: '`"episode"`',
-			lacking: {
-				embedded: { when: sharesAdvantage, say: ownAdvantage },
-				pytorch: {
-					when: (value) => value === 'turn',
-					say: 'TRL gives all tokens of an episode the advantage of its whole reward. Remove "credit_assignment", or set "engine": "embedded".',
-				},
-			},
+			lacking: invalidWhen(sharesAdvantage, ownAdvantage),
 		},
 	),
 };

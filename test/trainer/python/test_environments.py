@@ -14,7 +14,8 @@ from reasoning_lab_trainer.course.world import World
 from reasoning_lab_trainer.failure import Failure
 from reasoning_lab_trainer.policy.sampler import Sample, Sampler, Wish
 from reasoning_lab_trainer.trl.environments import environment_class, observed
-from reasoning_lab_trainer.trl.grpo import LabGRPOTrainer
+from reasoning_lab_trainer.trl.grpo import LabDPPOTrainer, LabGRPOTrainer
+from reasoning_lab_trainer.trl.turn_credit import RewardedTurns, turn_advantages
 from scripted_driver import CONTINUE, ScriptedDriver
 from test_environment_contract import NoCapture, load
 from test_tool_schemas import FAULTS, NAMES, Tools
@@ -33,6 +34,7 @@ class EnvironmentDriver(ScriptedDriver):
         self.described = self.host.load({"file": str(file), "kind": kind, "seed": 1})["environment"]
         super().__init__(asked, rewards=lambda row: {"environment": None})
         self.judged: list[Json] = []
+        self.weight = asked["rewards"][0]["weight"]
 
     def _answer(self, method: str, params: Json) -> Json:
         place = {"instance": params.get("instance")}
@@ -43,7 +45,9 @@ class EnvironmentDriver(ScriptedDriver):
         if method == "environment/call":
             call = {"name": params["name"], "arguments": params["arguments"]}
             reply = self.host.call({**place, "calls": [call]})
-            return {"error": reply["error"]} if "error" in reply else reply["results"][0]
+            if "error" in reply:
+                return {"error": reply["error"]}
+            return {**reply["results"][0], "reward": reply.get("reward")}
         if method == "environment/reward":
             return self.host.reward({**place, "messages": params.get("messages")})
         if method == "environment/failed":
@@ -51,9 +55,10 @@ class EnvironmentDriver(ScriptedDriver):
         if method == "rewards/score":
             self.judged += params["rows"]
             earned = params["known"]["environment"]
+            weight = self.weight
             return {
                 "orders": [],
-                "rows": [{"rewards": {"environment": one}, "errors": None, "reward": one} for one in earned],
+                "rows": [{"rewards": {"environment": one}, "errors": None, "reward": weight * one} for one in earned],
                 "metrics": {},
             }
         return super()._answer(method, params)
@@ -133,16 +138,28 @@ def train(
     scripts: list[list[str]] | None = None,
     tolerated: float = 1,
     orders: Any = None,
+    settings: Json | None = None,
+    replaced: tuple[tuple[str, str], ...] = (),
     **environment: Any,
 ) -> tuple[EnvironmentDriver, list[Json], list[Json]]:
-    """Returns the driver, its rollouts and the dataset's rows."""
+    """Returns the driver, its rollouts and the dataset's rows.
+
+    :param settings: of the stage
+    :param replaced: parts of the environment's code
+    """
     file, rows = load("guess", tmp_path)
-    file.write_text(
-        file.read_text().replace("        # Everything comes from the row", f"{edit}\n        # Everything")
-    )
+    text = file.read_text().replace("        # Everything comes from the row", f"{edit}\n        # Everything")
+    for old, new in replaced:
+        assert old in text
+        text = text.replace(old, new)
+    file.write_text(text)
     generate = scripted(rows) if scripts is None else scripted_calls(scripts)
-    monkeypatch.setattr(LabGRPOTrainer, "_generate_single_turn", generate)
-    driver = EnvironmentDriver(recipe_with(model, tolerated, **environment), file)
+    for trainer in (LabGRPOTrainer, LabDPPOTrainer):
+        monkeypatch.setattr(trainer, "_generate_single_turn", generate)
+    asked = recipe_with(model, tolerated, **environment)
+    asked["stages"][0].update(settings or {})
+    asked["rewards"][0]["weight"] = 0.5 if settings else 1.0
+    driver = EnvironmentDriver(asked, file)
     if orders is not None:
         driver.orders = orders
     driver.problem = lambda index: {
@@ -194,6 +211,49 @@ def test_episodes_are_trained_on_and_recorded(model: str, tmp_path: Path, monkey
     assert metrics["environment/turns"] == pytest.approx(metrics["tools/call_frequency"])
     assert metrics["environment/seconds"] == pytest.approx(metrics["time/environment"], rel=0.2, abs=0.005)
     assert driver.steps[0]["metrics"]["grad_norm"] > 0
+
+
+TURN_REWARDS = (
+    ("self.won = False", "self.won = False\n        self.turn_rewards = []"),
+    ("self.left -= 1", "self.left -= 1\n        self.turn_rewards.append(PRICES[number])"),
+    ("return 1.0 if self.won else 0.0", "return sum(self.turn_rewards)"),
+    ("\nclass Made", "\nPRICES = {5: -0.25, 20: 0.0, 60: -0.125, 70: -0.125}\n\n\nclass Made"),
+)
+
+GUESSES = [[[5], [60]], [[60]], [[5, 60], [20], [70]], []]
+"""The guesses of each turn, for the completions of a batch."""
+
+
+def test_turns_have_their_own_advantages(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = [[[{"name": "guess", "arguments": {"number": one}} for one in turn] for turn in row] for row in GUESSES]
+    scripts = [[*map(said, row), "I stop.<|im_end|>"] for row in calls]
+    settings = {"credit_assignment": "turn", "steps": 1}
+    driver, lines, _ = train(model, tmp_path, monkeypatch, scripts=scripts, settings=settings, replaced=TURN_REWARDS)
+    assert len(lines) == len(GUESSES)
+    rewarded, runs = [], []
+    for line, guesses in zip(lines, GUESSES, strict=True):
+        episode, values = line["extra"]["episode"], line["tokens"]["advantage"]
+        prices = {5: -0.25, 20: 0.0, 60: -0.125, 70: -0.125}
+        earned = [sum(prices[one] for one in turn) for turn in guesses]
+        assert [turn["reward"] for turn in episode["turns"]] == earned
+        assert line["reward"] == pytest.approx(0.5 * sum(earned))
+        rewarded.append(RewardedTurns(line["reward"], [0.5 * one for one in earned] + [None]))
+        ends = [0, *(end for _, end in line["extra"]["observed"])]
+        starts = [*(start for start, _ in line["extra"]["observed"]), len(values)]
+        runs.append([values[first:last] for first, last in zip(ends, starts, strict=True)])
+        assert not any(value for start, end in line["extra"]["observed"] for value in values[start:end])
+        own = [value for turn in runs[-1] for value in turn]
+        assert line["advantage"] == pytest.approx(sum(own) / len(own), abs=1e-5)
+    for own, expected in zip(runs, turn_advantages(rewarded, 2, "group"), strict=True):
+        for turn, value in zip(own, expected, strict=True):
+            assert turn == pytest.approx([value] * len(turn), abs=1e-5)
+    assert len({value for run in runs for turn in run for value in turn}) > 4
+    metrics = driver.steps[0]["metrics"]
+    assert metrics["groups/dead"] == 0
+    trained = [value for run in runs for turn in run for value in turn]
+    # In the first update, all ratios are 1.
+    assert metrics["loss"] == pytest.approx(-sum(trained) / len(trained), abs=1e-5)
+    assert metrics["grad_norm"] > 0
 
 
 def test_turns_and_their_ends(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from reasoning_lab_trainer.models.load import load_policy
 from reasoning_lab_trainer.trl.dppo import Dppo
 from reasoning_lab_trainer.trl.options import settings_by_name
 from reasoning_lab_trainer.trl.sampling import place_dataset
+from reasoning_lab_trainer.trl.turn_credit import rewarded_turns, tokens_of_turns, turn_advantages
 from torch.nn.utils.rnn import pad_sequence
 from trl import GRPOConfig, GRPOTrainer
 from trl.experimental.gmpo import GMPOConfig, GMPOTrainer
@@ -81,9 +82,24 @@ def trainer_for(settings: dict[str, Any], policy: Any, folder: Path) -> Any:
     )
 
 
+def token_advantages(case: dict[str, Any]) -> list[list[float]] | None:
+    """Returns the advantages of tokens if turns have their own, which must be those of the embedded engine."""
+    if "turns" not in case:
+        return None
+    rewarded = [
+        rewarded_turns(row["trained"], {"turns": [{"reward": one} for one in row["turnRewards"]]}, row["reward"], 1.0)
+        for row in ROWS
+    ]
+    own = turn_advantages(rewarded, case["stage"]["num_generations"], case["stage"]["scale_rewards"])
+    for turns, expected in zip(own, case["turns"], strict=True):
+        assert turns == pytest.approx(expected, rel=1e-12, abs=1e-12)
+    return [tokens_of_turns(row["trained"], turns) for row, turns in zip(ROWS, own, strict=True)]
+
+
 @pytest.mark.parametrize("case", range(len(SHARED["cases"])))
 def test_losses_are_equal(case: int, recipe: dict[str, Any], tmp_path: Path) -> None:
     settings, advantages = SHARED["cases"][case]["stage"], SHARED["cases"][case]["advantages"]
+    turns = token_advantages(SHARED["cases"][case])
     recipe["model"] = {"path": str(FIXTURES / "lab")}
     policy = load_policy(recipe, None, torch.device("cpu"))
     trainer = trainer_for(settings, policy, tmp_path)
@@ -103,7 +119,7 @@ def test_losses_are_equal(case: int, recipe: dict[str, Any], tmp_path: Path) -> 
         "completion_ids": right(completions),
         "completion_mask": mask,
         "tool_mask": tool_mask,
-        "advantages": torch.tensor(advantages, dtype=torch.float32),
+        "advantages": torch.tensor(advantages, dtype=torch.float32) if turns is None else right(turns).float(),
         "num_items_in_batch": (mask * tool_mask).sum(),
         "old_per_token_logps": old,
         "ref_per_token_logps": right([row["refLogprobs"] for row in ROWS]),

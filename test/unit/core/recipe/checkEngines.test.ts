@@ -77,31 +77,41 @@ describe('environments in the embedded engine', () => {
 			/^environment\.arguments: Environment files do not take arguments/,
 		],
 	]);
-	/** Keys that need one advantage for all turns. */
-	const shared = [
-		...[{ advantage_estimator: 'maxrl' }, { advantage_estimator: 'pass_at_k' }, { loss_type: 'gmpo' }],
-		...[{ multi_objective_aggregation: 'normalize_then_sum' }, { loss_type: 'vespo' }],
-		...[{ off_policy_mask_threshold: 1 }, { clip_cov_ratio: 0.1 }, { kl_cov_ratio: 0.1 }],
-	];
 	const turn = (more: object = {}) => ({ stages: [{ ...grpo, credit_assignment: 'turn', ...more }] });
-	each('embedded', [
-		[turn(), /^stages\[0\]\.credit_assignment: Only episodes have turns, so .* needs an "environment"\. Remove it/],
-	]);
-	for (const more of shared) {
-		it(`embedded: turns have no advantages of their own with ${JSON.stringify(more)}`, () => {
-			const [found, ...others] = faults({ environment, rewards, ...turn(more) });
-			assert.match(found ?? '', /^stages\[0\]\.credit_assignment: Turns cannot have .* Remove one of them\.$/);
-			assert.deepEqual(others, []);
-			const [key, value] = Object.entries(more)[0] as [string, unknown];
-			assert.ok(found?.includes(`"${typeof value === 'string' ? value : key}"`), found);
-			assert.deepEqual(faults({ environment, rewards, ...turn({ ...more, credit_assignment: 'episode' }) }), []);
+	const alone = /^stages\[0\]\.credit_assignment: Only episodes have turns, so .* needs an "environment"\. Remove it/;
+	each('embedded', [[turn(), alone]]);
+	each('pytorch', [[{ ...hub, ...turn() }, alone]]);
+	/** What needs one advantage for all turns, by the name in the message. */
+	const shared: Readonly<Record<string, object>> = {
+		maxrl: { advantage_estimator: 'maxrl' },
+		pass_at_k: { advantage_estimator: 'pass_at_k' },
+		normalize_then_sum: { multi_objective_aggregation: 'normalize_then_sum' },
+		gmpo: { loss_type: 'gmpo' },
+		vespo: { loss_type: 'vespo' },
+		off_policy_mask_threshold: { off_policy_mask_threshold: 1 },
+		clip_cov_ratio: { clip_cov_ratio: 0.1 },
+		kl_cov_ratio: { kl_cov_ratio: 0.1 },
+		use_liger_kernel: { trainer: { use_liger_kernel: true } },
+	};
+	const engines = { embedded: {}, pytorch: { ...hub, engine: 'pytorch', template: { ...tags, chat: true } } };
+	for (const [engine, own] of Object.entries(engines)) {
+		const credited = (more: object) =>
+			faults({ environment, rewards, ...own, ...turn(more) }).filter((fault) => fault.includes('].credit_assignment:'));
+		it(`${engine}: turns have no advantages of their own with what needs one per completion`, () => {
+			for (const [name, more] of Object.entries(shared)) {
+				const [found = '', ...others] = credited(more);
+				assert.match(found, /^stages\[0\]\.credit_assignment: Turns cannot have [^.]*\. Remove one of them\.$/, name);
+				assert.ok(found.includes(`"${name}"`), found);
+				assert.deepEqual(others, []);
+				assert.deepEqual(credited({ ...more, credit_assignment: 'episode' }), []);
+			}
+		});
+		it(`${engine}: turns have their own advantages with other losses, and what selects tokens`, () => {
+			for (const more of [{}, { loss_type: 'sapo' }, { scale_rewards: 'batch' }, { top_entropy_quantile: 0.2 }]) {
+				assert.deepEqual(faults({ environment, rewards, ...own, ...turn(more) }), []);
+			}
 		});
 	}
-	it('embedded: turns have their own advantages with other losses, and what selects tokens', () => {
-		for (const more of [{}, { loss_type: 'sapo' }, { scale_rewards: 'batch' }, { top_entropy_quantile: 0.2 }]) {
-			assert.deepEqual(faults({ environment, rewards, ...turn(more) }), []);
-		}
-	});
 	each('pytorch', [
 		[
 			{ ...hub, template: { ...tags, call: ['<a>', '</a>'] } },

@@ -7,8 +7,9 @@ it("the losses that the trainer's tests compare TRL with are this engine's (node
 	const written = JSON.parse(readFileSync(labLosses, 'utf8')) as LabLosses;
 	const now = await labLossCases(written.rows);
 	assert.equal(now.length, written.cases.length);
-	for (const [i, { stage, loss }] of written.cases.entries()) {
+	for (const [i, { stage, turns, loss }] of written.cases.entries()) {
 		assert.deepEqual(JSON.parse(JSON.stringify(now[i]?.stage)), stage);
+		assert.deepEqual(now[i]?.turns, turns);
 		assert.ok(Math.abs((now[i]?.loss as number) - loss) < 1e-6, `${stage.loss_type}: ${now[i]?.loss} ${loss}`);
 	}
 });

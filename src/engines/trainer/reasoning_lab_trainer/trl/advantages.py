@@ -74,8 +74,13 @@ class Advantages:
         first = self.accelerator.process_index * len(inputs)  # type: ignore[attr-defined]
         own = output["advantages"]
         output["advantages"] = values[first : first + len(inputs)].to(device=device, dtype=own.dtype)
-        logged = self._logs["advantages"]  # type: ignore[attr-defined]
-        for _ in range(min(len(values), len(logged))):
-            logged.pop()
-        logged.extend(values.tolist())
+        relog(self, values.tolist())
         return output
+
+
+def relog(trainer: Any, values: list[float]) -> None:
+    """Replaces the advantages of the latest batch in TRL's table of completions."""
+    logged = trainer._logs["advantages"]
+    for _ in range(min(len(values), len(logged))):
+        logged.pop()
+    logged.extend(values)

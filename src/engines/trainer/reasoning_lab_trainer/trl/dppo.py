@@ -21,7 +21,7 @@ def allowed(
     or `low` (others) in the direction of their advantage. The distance is the total variation (`dppo_tv`) or KL
     (`dppo_kl`) between the old and the new probability of the token. Same as `divergedSide` in
     src/core/grpo/objective/dppo.ts (arXiv:2602.04879).
-    `logprobs`, `old`: shape (rows, tokens), in nats. `advantages`: shape (rows, 1).
+    `logprobs`, `old`: shape (rows, tokens), in nats. `advantages`: shape (rows, 1) or (rows, tokens).
     """
     now, before = logprobs.exp(), old.exp()
     if kind == "dppo_tv":
@@ -53,11 +53,13 @@ class Dppo:
     def _get_per_token_logps_and_entropies(self, *args: Any, **kwargs: Any) -> Any:
         result = super()._get_per_token_logps_and_entropies(*args, **kwargs)  # type: ignore[misc]
         inputs = self._dppo_inputs
-        if inputs is not None and inputs["advantages"].dim() == 1:
+        if inputs is not None:
             # TRL reads the advantages after this call, and accepts one per token.
+            self._dppo_inputs = None
             logprobs = result[0].detach()
             old = inputs.get("old_per_token_logps")
-            advantages = inputs["advantages"].unsqueeze(1)
+            advantages = inputs["advantages"]
+            advantages = advantages.unsqueeze(1) if advantages.dim() == 1 else advantages
             kind = self.lab_stage.settings["loss_type"]  # type: ignore[attr-defined]
             kept = allowed(logprobs, logprobs if old is None else old, advantages, *self._dppo_bounds, kind)
             inputs["advantages"] = advantages * kept

@@ -12,17 +12,18 @@ from .dppo import Dppo
 from .refused import imported
 from .sampling import Sampling
 from .sampling_stage import run_sampling_stage
+from .turn_credit import TurnCredit
 
 if TYPE_CHECKING:
     from ..course.context import Context
     from ..course.stage import Stage
 
 
-class LabGRPOTrainer(Sampling, Advantages, GRPOTrainer):
+class LabGRPOTrainer(Sampling, TurnCredit, Advantages, GRPOTrainer):
     """GRPOTrainer that records its batches."""
 
 
-class LabDPPOTrainer(Sampling, Dppo, Advantages, GRPOTrainer):
+class LabDPPOTrainer(Sampling, Dppo, TurnCredit, Advantages, GRPOTrainer):
     """The same with DPPO's loss."""
 
 

@@ -29,6 +29,7 @@ class GenerationBatch:
     completion_ids: list[list[int]] = field(default_factory=list)
     scored: list[ScoredRow] = field(default_factory=list)
     advantages: torch.Tensor | None = None
+    """One per row, or one per token with shape [rows, completion tokens]."""
     sampling: torch.Tensor | None = None
     """Log-probabilities from the sampler, if the sampler is a separate program (vLLM)."""
     old: torch.Tensor | None = None
@@ -56,7 +57,7 @@ class GenerationBatch:
     def _lines(
         self, step: int, stage: str, group_size: int, tokens: bool, ends: tuple[int | None, ...]
     ) -> list[dict[str, Any]]:
-        advantages = [None] * len(self.inputs) if self.advantages is None else self.advantages.tolist()
+        advantages = self._of_rows()
         lines: list[dict[str, Any]] = []
         for i, given in enumerate(self.inputs):
             place = self.first_row + i
@@ -92,6 +93,16 @@ class GenerationBatch:
             lines.append(line)
         return lines
 
+    def _of_rows(self) -> list[float | None]:
+        """Returns the advantage of each row: that of all tokens from the policy, or their mean."""
+        if self.advantages is None:
+            return [None] * len(self.inputs)
+        if self.advantages.dim() == 1:
+            return list(self.advantages.tolist())
+        lengths = [sum(mask) for mask in self.masks or []]
+        sums = self.advantages.double().sum(dim=1).tolist()
+        return [total / max(1, length) for total, length in zip(sums, lengths, strict=True)]
+
     def _texts(self, pieces: Pieces) -> dict[str, Any]:
         texts = [piece for ids in self.completion_ids for piece in pieces.of(ids)]
         places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
@@ -119,6 +130,8 @@ class GenerationBatch:
                 lists["oldLogprob"] = logprob
         if self.reference is not None:
             lists["refLogprob"] = listed(array_of(self.reference))
+        if self.advantages is not None and self.advantages.dim() == 2:
+            lists["advantage"] = listed(array_of(self.advantages))
         if self.forward:
             lists["entropy"] = listed(self._of_forward(2, width))
         return lists

@@ -106,16 +106,20 @@ class Sampling(Gated):
         if environments:
             self._batch.prompts = self._asked
             self._batch.masks = self._masks
-            self._batch.episodes = recorded_episodes(
-                [environment._played for environment in environments],
-                columns.completions,
-                columns.completion_ids,
-                self._pieces.ends,
-                self.max_tool_calling_iterations,
-            )
+            self._batch.episodes = self.recorded_episodes()
         self._told_ahead = False
         output[ROWS] = torch.arange(len(posed), device=output["advantages"].device)
         return output
+
+    def recorded_episodes(self) -> list[dict[str, Any]]:
+        """Returns the episodes of the latest batch, in TRL's order."""
+        return recorded_episodes(
+            [environment._played for environment in self.environments],
+            self.columns.completions,
+            self.columns.completion_ids,
+            self._pieces.ends,
+            self.max_tool_calling_iterations,
+        )
 
     def _posed(self, inputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Returns the problems for a generation batch. The dataset contains only their positions."""
