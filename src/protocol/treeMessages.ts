@@ -26,6 +26,8 @@ export const treeSourceSchema = v.object({
 	 * true if the search can be continued as it was started (own log, trusted workspace); otherwise the reason it cannot.
 	 */
 	canGoOn: v.union([v.literal(true), v.string()]),
+	/** Whether nodes are turns of episodes, whose text cannot be edited. */
+	episodes: v.boolean(),
 });
 export type TreeSource = v.InferOutput<typeof treeSourceSchema>;
 

@@ -1,6 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Problem } from '../core/dataset/problem.ts';
 
+/** Returns the hash of rows for which episodes are played. Their keys have all columns. */
+export const hashOfRows = (rows: readonly Pick<Problem, 'key'>[]): string =>
+	hashOfProblems(rows.map(({ key }) => ({ prompt: key, answer: null })));
+
 /** Returns the SHA-256 hash of the questions' prompts and correct answers, in order. */
 export function hashOfProblems(problems: readonly Pick<Problem, 'prompt' | 'answer'>[]): string {
 	const hash = createHash('sha256');

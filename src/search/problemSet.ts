@@ -39,7 +39,7 @@ export interface ProblemSet {
 	/** How to grade answers if there is no generator; if absent, answers are compared by mathematical equivalence. */
 	readonly judge?: BenchmarkJudge;
 	/**
-	 * Yields each problem once. If several problems have the same key, only the first one is yielded. Fails with
+	 * Yields each problem once. If several problems are the same, only the first one is yielded. Fails with
 	 * `missing`, or with `invalid` if there is nothing to read.
 	 * @param onFault called for each problem that is skipped because it cannot be read
 	 */
@@ -49,11 +49,16 @@ export interface ProblemSet {
 /** Default number of problems from a generator if no limit is set. */
 const defaultTaskProblems = 500;
 
+/** Returns what is equal for problems that are the same. */
+type Identity = (problem: Problem) => string;
+
 /**
  * Opens a set of problems; relative paths are resolved against `folder`. Fails with `missing` and `invalid` before
  * reading any problem.
+ * @param identity default: problems with the same prompt are the same
  */
-export async function openProblemSet(spec: ProblemsSpec, folder: string): Promise<ProblemSet> {
+export async function openProblemSet(spec: ProblemsSpec, folder: string, identity?: Identity): Promise<ProblemSet> {
+	const distinct = (problems: AsyncIterable<Problem>, limit: number) => firstOfEach(problems, limit, identity);
 	switch (spec.from) {
 		case 'file': {
 			const path = resolve(folder, spec.path);
@@ -83,12 +88,12 @@ export async function openProblemSet(spec: ProblemsSpec, folder: string): Promis
 		case 'run': {
 			const run = resolve(folder, spec.run);
 			const recipe = decodeResolvedRecipe(await readResolvedRecipe(run), `The recipe of ${basename(run)}`);
-			return datasetProblems(recipe.dataset, recipe.seed, spec, basename(run));
+			return datasetProblems(recipe.dataset, recipe.seed, spec, basename(run), distinct);
 		}
 		case 'dataset': {
 			const dataset = decodeOrThrow(resolvedRecipeSchema.entries.dataset, spec.dataset, 'The dataset');
 			const name = 'task' in dataset ? dataset.task : basename(dataset.path);
-			return datasetProblems(dataset, spec.seed, spec, name);
+			return datasetProblems(dataset, spec.seed, spec, name, distinct);
 		}
 	}
 }
@@ -98,6 +103,7 @@ async function datasetProblems(
 	seed: number,
 	spec: { readonly part: DatasetPart; readonly limit?: number | undefined },
 	of: string,
+	distinct: (problems: AsyncIterable<Problem>, limit: number) => AsyncIterable<Problem>,
 ): Promise<ProblemSet> {
 	const { source } = await openDataset(dataset);
 	const task = 'task' in dataset ? (dataset as TaskDataset) : null;
@@ -131,12 +137,16 @@ async function* trainingProblems(
 /** Number of consecutive repeated problems after which no new ones are expected. */
 const maxRepeated = 100_000;
 
-async function* distinct(problems: AsyncIterable<Problem>, limit: number): AsyncIterable<Problem> {
+async function* firstOfEach(
+	problems: AsyncIterable<Problem>,
+	limit: number,
+	identity: Identity | undefined,
+): AsyncIterable<Problem> {
 	const seen = new Set<string>();
 	let repeated = 0;
 	if (limit <= 0) return;
 	for await (const problem of problems) {
-		const key = shortKey(problem.key);
+		const key = identity === undefined ? shortKey(problem.key) : hashOf(identity(problem));
 		if (seen.has(key)) {
 			if (++repeated >= maxRepeated) return;
 			continue;
@@ -209,5 +219,7 @@ function benchmarkRow({ value, fault }: TableRow, benchmark: BenchmarkName): Pro
 
 /** Returns a short hash of a problem's normalized key. Saves memory when there are many problems. */
 export function shortKey(key: string): string {
-	return createHash('sha256').update(promptKey(key)).digest('base64url').slice(0, 22);
+	return hashOf(promptKey(key));
 }
+
+const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64url').slice(0, 22);

@@ -105,6 +105,7 @@ async function grow(page: Page): Promise<{ gaps: number[]; behind: number }> {
 				faults: [],
 				running: true,
 				canGoOn: true,
+				episodes: false,
 			};
 			post({ type: 'open', side: 'main', generation: 1000, source });
 			post({ type: 'events', side: 'main', generation: 1000, from: 0, lines: encode(begin), complete: true });

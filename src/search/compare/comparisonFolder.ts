@@ -22,7 +22,7 @@ import {
 	readComparison,
 } from '../../runs/comparisonFolder.ts';
 import { sealKey, sealOf } from '../../runs/searchSeal.ts';
-import { hashOfProblems } from '../hashOfProblems.ts';
+import { hashOfProblems, hashOfRows } from '../hashOfProblems.ts';
 
 /** Removes settings that only affect speed and storage, keeping those that affect results. */
 function decisive({ name: _, searches: __, concurrency: ___, trees: ____, ...spec }: ComparisonSpec): string {
@@ -31,8 +31,7 @@ function decisive({ name: _, searches: __, concurrency: ___, trees: ____, ...spe
 
 /** Rows of an environment can differ in other columns than the prompt. */
 function hashOf({ environment }: ComparisonSpec, problems: readonly ComparedProblem[]): string {
-	if (environment === undefined) return hashOfProblems(problems);
-	return hashOfProblems(problems.map(({ key }) => ({ prompt: key, answer: null })));
+	return environment === undefined ? hashOfProblems(problems) : hashOfRows(problems);
 }
 
 /** A comparison folder that one process is writing. */

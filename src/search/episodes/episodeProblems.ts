@@ -4,7 +4,7 @@ import { promptText } from '../../core/episode/promptText.ts';
 import { environmentName } from '../../core/episode/sameEnvironment.ts';
 import { datasetComment } from '../../core/reward/verification/datasetComment.ts';
 import type { SearchEnvironment } from '../../protocol/searchSpec.ts';
-import type { ComparedProblem, ComparedProblemsSpec } from '../../protocol/strategyComparison.ts';
+import type { ComparedProblem, ComparedProblemsSpec, ProblemsSpec } from '../../protocol/strategyComparison.ts';
 import { readHead } from '../../rewards/rewardData.ts';
 import { numberOf, openRows } from '../../runs/dataset/tableProblems.ts';
 import { openProblemSet, type ProblemFault } from '../problemSet.ts';
@@ -29,31 +29,48 @@ export interface EpisodeProblemsOptions {
  * `missing` or `invalid`, and with the same errors as `OpenEpisodes.rows` and `openProblemSet`.
  */
 export async function episodeProblems(options: EpisodeProblemsOptions): Promise<ComparedProblem[]> {
-	const rows = await rowsOf(options);
+	const { problems, folder, onFault } = options;
+	if (problems.from !== 'environment') return await specifiedRows(problems, folder, onFault);
+	return problemsOf(await environmentRows(options, problems.limit));
+}
+
+/** Returns the rows of a dataset, run or generator as `episodeProblems` does. */
+export async function specifiedRows(
+	problems: ProblemsSpec,
+	folder: string,
+	onFault: EpisodeProblemsOptions['onFault'],
+): Promise<ComparedProblem[]> {
+	if (problems.from === 'file') {
+		const { limit = Number.POSITIVE_INFINITY, prompt } = problems;
+		return problemsOf(await fileRows(resolve(folder, problems.path), limit, onFault), prompt);
+	}
+	const rows: Columns[] = [];
+	const set = await openProblemSet(problems, folder, ({ key, row }) => JSON.stringify([key, row]));
+	for await (const { row } of set.problems(onFault)) rows.push(row);
+	if (rows.length === 0) throw new Failure('invalid', `${set.name} has no problems.`);
+	return problemsOf(rows);
+}
+
+/** @param column column with the prompt of rows without `prompt` */
+function problemsOf(rows: readonly Columns[], column = 'prompt'): ComparedProblem[] {
 	const names = new Set<string>();
 	for (const row of rows) for (const name of Object.keys(row)) names.add(name);
 	const none = Object.fromEntries([...names].map((name) => [name, null]));
 	return rows.map((columns) => {
 		const row = { ...none, ...columns };
-		return { key: JSON.stringify(row), prompt: promptText(row, null), answer: null, row };
+		const prompt = promptText(row, null) || promptText({ prompt: columns[column] }, null);
+		return { key: JSON.stringify(row), prompt, answer: null, row };
 	});
 }
 
-async function rowsOf(options: EpisodeProblemsOptions): Promise<Columns[]> {
-	const { problems, environment, episodes, folder, onFault } = options;
-	const limit = problems.limit ?? Number.POSITIVE_INFINITY;
-	if (problems.from === 'file') return await fileRows(resolve(folder, problems.path), limit, onFault);
-	if (problems.from !== 'environment') {
-		const rows: Columns[] = [];
-		const set = await openProblemSet(problems, folder);
-		for await (const { row } of set.problems(onFault)) rows.push(row);
-		if (rows.length === 0) throw new Failure('invalid', `${set.name} has no problems.`);
-		return rows;
-	}
+async function environmentRows(
+	{ environment, episodes, onFault }: EpisodeProblemsOptions,
+	limit: number | undefined,
+): Promise<Columns[]> {
 	if (environment.file !== undefined) {
-		return await fileRows(await namedDataset(environment.file), limit, onFault);
+		return await fileRows(await namedDataset(environment.file), limit ?? Number.POSITIVE_INFINITY, onFault);
 	}
-	const rows = await episodes.rows(problems.limit ?? maxOwnRows);
+	const rows = await episodes.rows(limit ?? maxOwnRows);
 	if (rows.length > 0) return rows;
 	throw new Failure('invalid', `${environmentName(environment)} has no rows.`, 'Choose a dataset file.');
 }

@@ -17,7 +17,8 @@ import type { ContaminationFile, EvaluatedQuestion, EvaluationSpec } from '../..
 import { searchSpecSchema } from '../../protocol/searchSpec.ts';
 import type { SearchProblem } from '../../protocol/treeLog.ts';
 import { samplingStrategy } from '../compare/sampling.ts';
-import { hashOfProblems } from '../hashOfProblems.ts';
+import { specifiedRows } from '../episodes/episodeProblems.ts';
+import { hashOfProblems, hashOfRows } from '../hashOfProblems.ts';
 import { OpenSearch } from '../openSearch.ts';
 import { openProblemSet, type ProblemFault } from '../problemSet.ts';
 import { absoluteEnvironment, type SearchContext } from '../searchContext.ts';
@@ -66,6 +67,9 @@ export interface Evaluation {
 	readonly notes: readonly string[];
 }
 
+/** A question, or a row for which episodes are played. */
+type Question = Pick<Problem, 'key' | 'prompt' | 'answer' | 'row'>;
+
 /** Number of consecutive questions without a completion after which the policy is considered unavailable. */
 const maxFailures = 8;
 
@@ -80,9 +84,11 @@ export async function evaluatePolicy(options: EvaluateOptions): Promise<Evaluati
 	const { spec, context, signal, folder: path } = options;
 	const set = await openProblemSet(spec.problems, context.policies.folder);
 	const kind = set.judge ?? 'math';
-	const all = set.problems(options.onFault ?? (() => undefined));
+	const onFault = options.onFault ?? (() => undefined);
 	const played = spec.environment !== undefined;
-	const problems = await judgeable(all, set.name, played || kind === 'code', options.onFault);
+	const problems: readonly Question[] = played
+		? await specifiedRows(spec.problems, context.policies.folder, onFault)
+		: await judgeable(set.problems(onFault), set.name, kind === 'code', onFault);
 	const { policy, sampling, tags, concurrency, seed, samples, environment } = spec;
 	if (played && spec.judge !== undefined) {
 		throw new Failure('invalid', 'Episodes are judged by the reward of their environment.', 'Remove the judge.');
@@ -113,7 +119,11 @@ export async function evaluatePolicy(options: EvaluateOptions): Promise<Evaluati
 		const folder = await EvaluationFolder.open(path, {
 			spec,
 			created: Math.floor(Date.now() / 1000),
-			problems: { name: set.name, count: problems.length, hash: hashOfProblems(problems) },
+			problems: {
+				name: set.name,
+				count: problems.length,
+				hash: played ? hashOfRows(problems) : hashOfProblems(problems),
+			},
 			policy: { name, model },
 		});
 		try {
@@ -172,14 +182,14 @@ async function judgeable(
 	name: string,
 	/** Whether rows contain tests instead of an answer. */
 	tested: boolean,
-	onFault: EvaluateOptions['onFault'],
+	onFault: (fault: ProblemFault) => void,
 ): Promise<Problem[]> {
 	const problems: Problem[] = [];
 	let read = 0;
 	for await (const problem of all) {
 		read++;
 		if (tested || problem.answer !== null) problems.push(problem);
-		else onFault?.({ line: read, message: 'has no answer to compare with' });
+		else onFault({ line: read, message: 'has no answer to compare with' });
 	}
 	if (problems.length > 0) return problems;
 	throw new Failure(
@@ -200,7 +210,7 @@ const judgeFailed = (questions: number, message: string | null) =>
 
 class Sampling {
 	readonly #options: EvaluateOptions;
-	readonly #problems: readonly Problem[];
+	readonly #problems: readonly Question[];
 	readonly #search: OpenSearch;
 	readonly #judge: Judge;
 	readonly #folder: EvaluationFolder;
@@ -213,7 +223,7 @@ class Sampling {
 
 	constructor(
 		options: EvaluateOptions,
-		problems: readonly Problem[],
+		problems: readonly Question[],
 		search: OpenSearch,
 		judge: Judge,
 		folder: EvaluationFolder,
@@ -250,7 +260,7 @@ class Sampling {
 
 	async #sample(number: number): Promise<void> {
 		const { spec, signal } = this.#options;
-		const { prompt, answer, row, key } = this.#problems[number] as Problem;
+		const { prompt, answer, row, key } = this.#problems[number] as Question;
 		const problem = { prompt, answer, row: { ...row } };
 		const posed = await this.#posed(problem);
 		if (posed === null) return;

@@ -15,7 +15,7 @@ const longestText = 1 << 20;
  * and with `cancelled`.
  */
 export async function findContamination(
-	questions: readonly Problem[],
+	questions: readonly Pick<Problem, 'prompt'>[],
 	files: readonly string[],
 	signal?: AbortSignalLike,
 ): Promise<ContaminationFile> {

@@ -68,11 +68,14 @@ export class NodeActions {
 		this.#node = node;
 		this.#side = side;
 		const why = this.#reason(side);
-		setText(this.#why, why ?? '');
-		this.#why.hidden = why === null;
 		const isRoot = node.parents.length === 0;
+		const isTurn = side.source.episodes && !isRoot;
+		const shown = why ?? (isTurn ? 'Turns of an episode cannot be edited, because their calls were made.' : null);
+		setText(this.#why, shown ?? '');
+		this.#why.hidden = shown === null;
 		this.#branch.setDisabled(why !== null || node.final);
-		this.#edit.setDisabled(why !== null || isRoot);
+		this.#edit.setDisabled(why !== null || isRoot || isTurn);
+		if (isTurn) this.close();
 		this.#prune.setDisabled(why !== null || isRoot);
 		this.#prune.setLabel(node.pruned === null ? 'Prune' : 'Restore');
 	}

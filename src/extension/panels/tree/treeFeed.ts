@@ -1,4 +1,5 @@
 import { basename, dirname } from 'node:path';
+import * as v from 'valibot';
 import { Failure } from '../../../base/failure.ts';
 import { formatCounted } from '../../../base/format.ts';
 import { LineTail } from '../../../files/lineTail.ts';
@@ -15,6 +16,8 @@ export interface TreeFileFacts {
 	readonly trees: readonly string[];
 	/** Whether the file contains its search spec, which is required to continue the search. */
 	readonly hasSpec: boolean;
+	/** Whether the search plays episodes, according to its spec. */
+	readonly episodes: boolean;
 	/** Descriptions of unreadable parts. */
 	readonly faults: readonly string[];
 	/** Problem that the search tries to solve, if known. */
@@ -83,6 +86,9 @@ function areEvents(lines: readonly Uint8Array[]): boolean {
 }
 const comma = Buffer.from(',');
 
+/** Part of the spec of a search that plays episodes. */
+const episodesSchema = v.looseObject({ environment: v.looseObject({}) });
+
 const encoder = new TextEncoder();
 const lineOf = (event: TreeEvent): Uint8Array => encoder.encode(JSON.stringify(cutEvent(event)));
 
@@ -96,6 +102,7 @@ export class OwnTreeFeed implements TreeFeed {
 	#moreFaults = 0;
 	#events = 0;
 	#hasSpec = false;
+	#episodes = false;
 	#problem: string | null = null;
 
 	private constructor(path: string) {
@@ -122,6 +129,7 @@ export class OwnTreeFeed implements TreeFeed {
 			foreign: null,
 			trees: ['search'],
 			hasSpec: this.#hasSpec,
+			episodes: this.#episodes,
 			faults: [...this.#faults, ...more],
 			problem: this.#problem,
 		};
@@ -197,6 +205,7 @@ export class OwnTreeFeed implements TreeFeed {
 	#note(event: TreeEvent): void {
 		if (event.t !== 'start') return;
 		this.#hasSpec = event.spec !== undefined && event.foreign === undefined;
+		this.#episodes = v.is(episodesSchema, event.spec);
 		this.#problem = event.problem.prompt;
 	}
 
@@ -242,7 +251,8 @@ export class ForeignTreeFeed implements TreeFeed {
 		const stamp = await stampOf(path);
 		const { format, trees, faults } = await reader.request('trees', { path });
 		const chosen = Math.min(tree, Math.max(0, trees.length - 1));
-		const facts = { foreign: format, trees: trees.map(({ name }) => name), hasSpec: false, faults, problem: null };
+		const none = { hasSpec: false, episodes: false, problem: null };
+		const facts = { foreign: format, trees: trees.map(({ name }) => name), faults, ...none };
 		return new ForeignTreeFeed(reader, path, chosen, stamp, facts);
 	}
 

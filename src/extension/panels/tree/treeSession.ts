@@ -247,6 +247,7 @@ export class TreeSession extends Disposable {
 			faults: [...facts.faults],
 			running: facts.foreign === null && (await this.#options.running(path)),
 			canGoOn: this.#options.forbidden() ?? reasonAgainst(facts) ?? true,
+			episodes: facts.episodes,
 		};
 	}
 

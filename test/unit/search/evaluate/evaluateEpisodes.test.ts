@@ -26,7 +26,8 @@ it('an evaluation plays episodes: they have turns, the reward decides, and a fai
 		"if (number === 13) throw new Error('no level'); this.number = number;",
 	);
 	await writeFile(join(folder, 'made.env.ts'), fails);
-	const rows = [8, 12, 20, 13].map((number) => JSON.stringify({ prompt: `Guess ${number}:`, answer: null, number }));
+	// Rows can have the same prompt.
+	const rows = [8, 12, 20, 13].map((number) => JSON.stringify({ prompt: 'Guess:', answer: null, number }));
 	await writeFile(join(folder, 'rows.jsonl'), rows.join('\n'));
 	const policy = { kind: 'scripted', file: await scriptIn(folder, guesser) };
 	const problems = { from: 'file', path: 'rows.jsonl' };
@@ -59,6 +60,22 @@ it('an evaluation plays episodes: they have turns, the reward decides, and a fai
 	});
 	assert.equal(report.accuracy.accuracy, 2 / 3);
 	assert.deepEqual([...(await readQuestions(path, 4)).values()], questions);
+	assert.equal(new Set(questions.map(({ key }) => key)).size, 3);
+	await writeFile(join(folder, 'rows.jsonl'), rows.with(0, rows[1] ?? '').join('\n'));
+	await assert.rejects(
+		evaluatePolicy({ spec: specWith({ environment }), folder: path, context: search }),
+		/different questions/,
+	);
+
+	// Neither a prompt nor an answer is needed, and an error in a row is reported.
+	const bare = [8, 12].map((number) => JSON.stringify({ number, ask: 'Guess:' }));
+	await writeFile(join(folder, 'bare.jsonl'), [...bare, '{"number": '].join('\n'));
+	const faults: number[] = [];
+	const without = await evaluatePolicy({
+		...{ spec: specWith({ environment, problems: { ...problems, path: 'bare.jsonl', prompt: 'ask' } }) },
+		...{ folder: join(folder, 'bare'), context: search, onFault: ({ line }) => faults.push(line) },
+	});
+	assert.deepEqual([without.done, without.questions[0]?.prompt, faults], [2, 'Guess:', [3]]);
 
 	const judged = evaluatePolicy({
 		...{ spec: specWith({ environment, judge: { use: 'majority' } }), folder: join(folder, 'judged'), context: search },

@@ -35,6 +35,7 @@ export const someSource: TreeSource = {
 	faults: [],
 	running: false,
 	canGoOn: true,
+	episodes: false,
 };
 
 /** Opens the tree page; the test sends the events that its panel would send. */

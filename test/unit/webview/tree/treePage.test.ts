@@ -7,7 +7,7 @@ import { agentEvents, mctsEvents, treeEvents } from '../../../support/treeEvents
 import { patience, soon } from '../lateness.ts';
 import { fitsWidth, looksRight, looksRightNow } from '../webviewLooks.ts';
 import { complete } from '../webviewPage.ts';
-import { openTree, type TreeView } from './treeHarness.ts';
+import { openTree, someSource, type TreeView } from './treeHarness.ts';
 
 const options = { timeout: patience(180_000), skip };
 const grown = mctsEvents({ nodes: 120 });
@@ -260,6 +260,7 @@ test('one page shows trees', options, async (t) => {
 				faults: ['line 4 is no event'],
 				running: false,
 				canGoOn: 'Another program wrote the tree.',
+				episodes: false,
 			},
 		});
 		await page.waitForFunction(() => document.querySelector('.why')?.textContent?.includes('Another program'));
@@ -270,6 +271,13 @@ test('one page shows trees', options, async (t) => {
 		for (const name of ['Branch from Here', 'Edit and Continue…', 'Prune', 'Run More…']) {
 			await soon(async () => assert.ok(await page.getByRole('button', { name }).isDisabled(), name));
 		}
+		// Turns of episodes can be branched from, but not edited.
+		await view.say({ type: 'source', side: 'main', source: { ...someSource, trees: ['a', 'b'], episodes: true } });
+		await page.waitForFunction(() =>
+			document.querySelector('.node-actions')?.textContent?.includes('cannot be edited'),
+		);
+		assert.ok(await page.getByRole('button', { name: 'Edit and Continue…' }).isDisabled());
+		assert.ok(await page.getByRole('button', { name: 'Branch from Here' }).isEnabled());
 		commands.length = 0;
 		await choose(page, 'Tree', 'b');
 		await view.received(1);
@@ -503,6 +511,7 @@ if (complete)
 				faults: texts,
 				trees: texts,
 				canGoOn: texts[11] as string,
+				episodes: false,
 			},
 		);
 		await drawn(page);

@@ -98,6 +98,7 @@ describe('tree panel events', () => {
 		await session.look();
 		assert.equal(view.sides.get('main')?.source.running, false);
 		assert.equal(view.sides.get('main')?.source.canGoOn, true);
+		assert.equal(view.sides.get('main')?.source.episodes, false);
 		await appendFile(log, `,"id":9,"parents":[0],"text":"nine"}\n`);
 		await session.look();
 		assert.equal(view.tree().nodes.length, 10);
@@ -171,6 +172,18 @@ describe('tree panel events', () => {
 		assert.ok(view.posted.filter(({ type }) => type === 'events').length >= 5);
 		assert.ok(view.largest < 2 << 20);
 		assert.ok(turns > 3, `${turns} turns`);
+	});
+
+	it('tell whether nodes are turns of episodes', async (context) => {
+		const folder = await folderFor(context);
+		const specs = [{ environment: { file: 'a.env.ts' } }, { environment: 'a.env.ts' }, null];
+		for (const [i, episodes] of [true, false, false].entries()) {
+			const log = join(folder, `${i}.jsonl`);
+			await writeFile(log, `${start(specs[i])}\n${linesFrom(0, 2)}`);
+			const { session, view } = sessionFor(context, log);
+			await session.begin();
+			assert.equal(view.sides.get('main')?.source.episodes, episodes);
+		}
 	});
 
 	it('contain trees from other programs, one at a time, and explain why they cannot continue', async (context) => {
