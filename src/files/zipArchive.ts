@@ -1,11 +1,11 @@
-import { Readable } from 'node:stream';
+import { Readable, type Transform } from 'node:stream';
 import { promisify } from 'node:util';
 import * as zlib from 'node:zlib';
 import { Failure } from '../base/failure.ts';
 import type { ByteSource } from './byteSource.ts';
 import { localMark, type ZipMember } from './zipMember.ts';
 import { recoverMembers } from './zipRecovery.ts';
-import { decodeZstd } from './zstdFrames.ts';
+import { decodeZstd, type ReadAt, zstdFrameAt, zstdStream } from './zstdFrames.ts';
 
 /* Zip archives (PKWARE APPNOTE.TXT 6.3), including Zip64 and members compressed with Zstandard. */
 
@@ -67,26 +67,18 @@ export class ZipArchive {
 	}
 
 	/**
-	 * Decodes a member that is stored or compressed with Deflate in pieces, without limits on its size. After the last
-	 * piece, verifies its size and checksum. Fails with an Error whose message is a sentence fragment.
+	 * Decodes a member in pieces, without limits on its size. After the last piece, verifies its size and checksum. Fails
+	 * with Failure `unsupported` if this Node.js lacks the compression method, and otherwise with an Error whose message
+	 * is a sentence fragment.
 	 */
 	async *pieces(member: ZipMember): AsyncGenerator<Buffer> {
 		const { method, packed, size, encrypted, crc } = member;
-		if (encrypted || (method !== methods.stored && method !== methods.deflate))
-			throw new Error('cannot be decompressed');
+		if (encrypted) throw new Error('is encrypted');
 		const start = await this.#bodyOf(member);
 		const source = this.#source;
-		async function* body() {
-			for (let at = 0; at < packed; ) {
-				const piece = await source.read(start + at, Math.min(pieceBytes, packed - at));
-				if (piece.length === 0) throw new Error('is truncated');
-				at += piece.length;
-				yield piece;
-			}
-		}
+		const read = (offset: number, length: number) => source.read(start + offset, length);
 		let [bytes, sum] = [0, 0];
-		const plain = method === methods.stored ? body() : Readable.from(body()).compose(zlib.createInflateRaw());
-		for await (const piece of plain as AsyncIterable<Buffer>) {
+		for await (const piece of piecesOf(read, packed, method)) {
 			bytes += piece.length;
 			if (bytes > size) break;
 			sum = zlib.crc32(piece, sum);
@@ -103,7 +95,40 @@ export class ZipArchive {
 	}
 }
 
-const pieceBytes = 4 << 20;
+const pieceBytes = 1 << 20;
+const decodedPieceBytes = 256 << 10;
+
+async function* bytesOf(read: ReadAt, from: number, to: number): AsyncGenerator<Buffer> {
+	for (let at = from; at < to; ) {
+		const piece = await read(at, Math.min(pieceBytes, to - at));
+		if (piece.length === 0) throw new Error('is truncated');
+		at += piece.length;
+		yield piece;
+	}
+}
+
+async function* piecesOf(read: ReadAt, packed: number, method: number): AsyncGenerator<Buffer> {
+	if (method === methods.stored) yield* bytesOf(read, 0, packed);
+	else if (method === methods.deflate) {
+		yield* decompressed(bytesOf(read, 0, packed), zlib.createInflateRaw({ chunkSize: decodedPieceBytes }));
+	} else if (method === methods.zstd) {
+		for (let at = 0; at < packed; ) {
+			const frame = await zstdFrameAt(read, at, packed);
+			if (frame === null) throw new Error('is truncated');
+			at += frame.length;
+			if (!frame.skippable) yield* decompressed(bytesOf(read, frame.offset, at), zstdStream(decodedPieceBytes));
+		}
+	} else throw new Error(`is compressed with method ${method}, which is not supported`);
+}
+
+async function* decompressed(body: AsyncIterable<Buffer>, through: Transform): AsyncGenerator<Buffer> {
+	try {
+		yield* Readable.from(body).compose(through) as AsyncIterable<Buffer>;
+	} catch (error) {
+		if (error instanceof Failure) throw error;
+		throw new Error(`cannot be decompressed: ${(error as Error).message.slice(0, 200)}`);
+	}
+}
 
 async function decoded(body: Buffer, method: number, size: number): Promise<Buffer> {
 	if (method === methods.stored) return body;

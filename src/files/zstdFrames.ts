@@ -1,3 +1,4 @@
+import type { Transform } from 'node:stream';
 import { promisify } from 'node:util';
 import * as zlib from 'node:zlib';
 import { Failure } from '../base/failure.ts';
@@ -112,6 +113,13 @@ export async function decodeZstd(data: Buffer, limit: number): Promise<Buffer> {
 		parts.push(part);
 	}
 	return parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
+}
+
+/** Returns a decoder for one frame. Fails with Failure `unsupported` if this Node.js lacks Zstandard. */
+export function zstdStream(chunkSize: number): Transform {
+	const { createZstdDecompress } = zlib as Partial<Pick<typeof zlib, 'createZstdDecompress'>>;
+	if (createZstdDecompress === undefined) throw withoutZstd(process.versions.node);
+	return createZstdDecompress({ chunkSize });
 }
 
 /** Exported for testing, because the Node.js that runs the tests might support Zstandard. */

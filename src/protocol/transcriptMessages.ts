@@ -120,6 +120,8 @@ export const transcriptEventSchema = v.variant('type', [
 		lines: v.nullable(count),
 		/** Whether text has only been appended since the last version. */
 		grown: v.boolean(),
+		/** The conversation shown, if the file contains several that are read one at a time; otherwise null. */
+		sample: v.nullable(v.object({ title: text, index: count, count })),
 		/** Why no text is available. */
 		failure: v.nullable(v.object({ message: v.string(), action: v.nullable(v.string()) })),
 	}),
@@ -143,6 +145,8 @@ export const transcriptCommandSchema = v.variant('type', [
 		line: v.nullable(v.pipe(v.number(), v.integer(), v.minValue(1))),
 		column: v.nullable(v.pipe(v.number(), v.integer(), v.minValue(1))),
 	}),
+	/** Shows another conversation of the file: the one at an index, or the one that the user picks if it is null. */
+	v.object({ type: v.literal('chooseSample'), index: v.nullable(count) }),
 	/** Opens another file. */
 	v.object({ type: v.literal('openOther') }),
 	v.object({ type: v.literal('copy'), text: v.pipe(v.string(), v.maxLength(33_554_432)) }),

@@ -1,12 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { launchChromium, skip } from '../support/chromium.ts';
+import { longSample } from '../support/longSample.ts';
+import { zipFile } from '../support/zipFile.ts';
 import { writeChatLog } from './chatLog.ts';
 import { type Bench, type BenchOptions, type Measurement, NotHere } from './measurement.ts';
 
@@ -87,15 +89,49 @@ async function withHost<T>(file: string, work: (url: string) => Promise<T>): Pro
 	}
 }
 
+type Measure = (name: string, unit: string, value: number) => void;
+
+/** Opens a file in the page, scrolls through it, and jumps to its end. */
+async function measurePage(browser: Browser, file: string, messages: number, measure: Measure): Promise<void> {
+	await withHost(file, async (url) => {
+		const context = await browser.newContext({ viewport: { width: 1200, height: 800 } });
+		const page = await context.newPage();
+		await watch(page);
+		const start = performance.timeOrigin + performance.now();
+		await page.goto(url);
+		await page.waitForFunction(() => (window as unknown as { times: { checked?: number } }).times.checked);
+		const times = await page.evaluate(() => (window as unknown as { times: { first: number; checked: number } }).times);
+		measure('open to first messages', 'ms', times.first - start);
+		measure('open to findings of all messages', 'ms', times.checked - start);
+		const clock = await threadClock(page);
+		for (const how of ['wheel', 'bar'] as const) {
+			const before = await clock();
+			const { gaps, blank } = await scroll(page, how);
+			const busy = (await clock()) - before;
+			measure(`scrolling with the ${how}, processor time of a frame`, 'ms', (1000 * busy) / gaps.length);
+			const total = gaps.reduce((sum, gap) => sum + gap, 0);
+			measure(`scrolling with the ${how}`, 'frames/s', (1000 * gaps.length) / total);
+			measure(`scrolling with the ${how}, time of a frame, p95`, 'ms', percentile(gaps, 0.95));
+			measure(`scrolling with the ${how}, frames with messages still loading`, '%', (100 * blank) / gaps.length);
+		}
+		measure('to the last message', 'ms', await toEnd(page, messages - 1));
+		await context.close();
+	});
+}
+
 async function run({ rounds, tiny }: BenchOptions): Promise<Measurement[]> {
 	if (skip) throw new NotHere(skip);
 	const messages = tiny ? 6000 : 300_000;
 	const folder = await mkdtemp(join(tmpdir(), 'rlb-'));
-	const file = join(folder, 'chat.jsonl');
-	await writeChatLog(file, messages);
-	console.log(`${messages} messages, ${((await stat(file)).size / 1e6).toFixed(1)} MB`);
+	const chat = join(folder, 'chat.jsonl');
+	await writeChatLog(chat, messages);
+	const sample = longSample('long', messages);
+	const archive = join(folder, 'sample.eval');
+	await writeFile(archive, zipFile([{ name: 'samples/long_epoch_1.json', text: sample, method: 93 }]));
+	const megabytes = [(await stat(chat)).size, sample.length].map((bytes) => (bytes / 1e6).toFixed(1));
+	console.log(`${messages} messages: ${megabytes[0]} MB in lines, ${megabytes[1]} MB as a sample of Inspect`);
 	const samples = new Map<string, { readonly unit: string; readonly values: number[] }>();
-	const measure = (name: string, unit: string, value: number): void => {
+	const measure: Measure = (name, unit, value) => {
 		const known = samples.get(name) ?? { unit, values: [] };
 		samples.set(name, known);
 		known.values.push(value);
@@ -104,40 +140,10 @@ async function run({ rounds, tiny }: BenchOptions): Promise<Measurement[]> {
 	try {
 		browser = await launchChromium();
 		for (let i = 0; i < rounds; i++) {
-			await withHost(file, async (url) => {
-				const context = await (browser as Browser).newContext({ viewport: { width: 1200, height: 800 } });
-				const page = await context.newPage();
-				await watch(page);
-				const start = performance.timeOrigin + performance.now();
-				await page.goto(url);
-				await page.waitForFunction(() => (window as unknown as { times: { checked?: number } }).times.checked);
-				const times = await page.evaluate(
-					() => (window as unknown as { times: { first: number; checked: number } }).times,
-				);
-				measure('transcript: open to first messages', 'ms', times.first - start);
-				measure('transcript: open to findings of all messages', 'ms', times.checked - start);
-				const clock = await threadClock(page);
-				for (const how of ['wheel', 'bar'] as const) {
-					const before = await clock();
-					const { gaps, blank } = await scroll(page, how);
-					const busy = (await clock()) - before;
-					measure(
-						`transcript: scrolling with the ${how}, processor time of a frame`,
-						'ms',
-						(1000 * busy) / gaps.length,
-					);
-					const total = gaps.reduce((sum, gap) => sum + gap, 0);
-					measure(`transcript: scrolling with the ${how}`, 'frames/s', (1000 * gaps.length) / total);
-					measure(`transcript: scrolling with the ${how}, time of a frame, p95`, 'ms', percentile(gaps, 0.95));
-					measure(
-						`transcript: scrolling with the ${how}, frames with messages still loading`,
-						'%',
-						(100 * blank) / gaps.length,
-					);
-				}
-				measure('transcript: to the last message', 'ms', await toEnd(page, messages - 1));
-				await context.close();
-			});
+			await measurePage(browser, chat, messages, (name, unit, value) => measure(`transcript: ${name}`, unit, value));
+			await measurePage(browser, archive, messages, (name, unit, value) =>
+				measure(`transcript of an Inspect sample: ${name}`, unit, value),
+			);
 		}
 	} finally {
 		await browser?.close();
@@ -146,4 +152,7 @@ async function run({ rounds, tiny }: BenchOptions): Promise<Measurement[]> {
 	return [...samples].map(([name, { unit, values }]) => ({ name, unit, samples: values }));
 }
 
-export const bench: Bench = { title: 'a chat log with 300,000 messages: opening, scrolling and jumping', run };
+export const bench: Bench = {
+	title: 'a chat log and an Inspect sample with 300,000 messages: opening, scrolling and jumping',
+	run,
+};

@@ -83,6 +83,13 @@ export class LineStore {
 		this.#generation++;
 	}
 
+	/** Loads all lines again, because they have changed. */
+	reload(): void {
+		this.#blocks.clear();
+		this.#characters = 0;
+		this.#generation++;
+	}
+
 	/** Ignores further results. */
 	close(): void {
 		this.#closed = true;

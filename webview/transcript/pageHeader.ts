@@ -7,7 +7,8 @@ import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { Inspection } from './inspection.ts';
 import type { TranscriptModel } from './transcriptModel.ts';
 
-const formatNames: Readonly<Record<TranscriptFormat, string>> = {
+const formatNames: Readonly<Record<TranscriptFormat | 'inspect', string>> = {
+	inspect: 'Inspect log',
 	python: 'Python message dump',
 	json: 'JSON',
 	jsonl: 'JSON lines',
@@ -23,10 +24,12 @@ export class PageHeader {
 	readonly #faults = element('div', { class: 'faults' });
 	readonly #phase = element('span', { class: 'quiet', role: 'status' });
 	readonly #choice;
+	readonly #sample = element('button', { class: 'link sample', attributes: { type: 'button' } });
 
 	constructor(model: TranscriptModel) {
 		this.#model = model;
 		this.#file.addEventListener('click', () => model.post({ type: 'openSource', line: null, column: null }));
+		this.#sample.addEventListener('click', () => model.post({ type: 'chooseSample', index: null }));
 		this.#choice = dropdown({
 			label: 'Conversation',
 			showLabel: true,
@@ -45,6 +48,7 @@ export class PageHeader {
 				this.#phase,
 				element('span', { class: 'spacer' }),
 				this.#choice.element,
+				this.#sample,
 				button({ label: 'Open Another', icon: 'folder', onClick: () => model.post({ type: 'openOther' }) }).element,
 			),
 			this.#facts,
@@ -72,6 +76,13 @@ export class PageHeader {
 				})),
 				String(conversation),
 			);
+		}
+		const { sample } = this.#model;
+		this.#sample.hidden = sample === null;
+		if (sample !== null) {
+			const of = `${formatCount(sample.index + 1)} of ${formatCount(sample.count)}`;
+			setText(this.#sample, `${plainLabel(sample.title, 60)} (${of})`);
+			this.#sample.title = 'Select a Sample';
 		}
 		if (this.#model.count === 0) return;
 		const facts = [

@@ -56,6 +56,8 @@ export class TranscriptModel extends Disposable {
 	failure: { readonly message: string; readonly action: string | null } | null = null;
 	file: TranscriptFile | null = null;
 	conversation = 0;
+	/** The conversation shown, if the file contains several that are read one at a time. */
+	sample: Snapshot['sample'] = null;
 	/** null while a text that is loaded line by line is being checked. */
 	inspection: Inspection | null = null;
 	/** Why a text that is loaded line by line could not be checked. */
@@ -76,8 +78,9 @@ export class TranscriptModel extends Disposable {
 		return this.#lines?.count ?? this.#transcript?.messages.length ?? 0;
 	}
 
-	get format(): TranscriptFormat {
+	get format(): TranscriptFormat | 'inspect' {
 		if (this.place?.kind === 'rollout') return 'rollout';
+		if (this.sample !== null) return 'inspect';
 		return this.#lines === null ? (this.file?.format ?? 'json') : 'jsonl';
 	}
 
@@ -94,7 +97,10 @@ export class TranscriptModel extends Disposable {
 	/** Returns a message, or null if it is still loading or does not exist. */
 	message(index: number): TranscriptMessage | null {
 		if (index < 0 || index >= this.count) return null;
-		return this.#lines === null ? (this.#transcript?.messages[index] ?? null) : this.#lines.at(index);
+		if (this.#lines === null) return this.#transcript?.messages[index] ?? null;
+		const message = this.#lines.at(index);
+		// Messages of a sample are lines of a temporary file.
+		return message === null || this.sample === null ? message : { ...message, place: null };
 	}
 
 	get #transcript() {
@@ -120,6 +126,13 @@ export class TranscriptModel extends Disposable {
 			return;
 		}
 		this.#version = version;
+		const other = event.sample !== null && this.sample !== null && event.sample.index !== this.sample.index;
+		this.sample = event.sample;
+		if (other) {
+			this.open.clear();
+			this.selected = 0;
+		}
+		if (this.#wantsOther(event.sample)) return;
 		if (event.lines !== null) {
 			this.#showLines(event.lines, event.grown);
 			return;
@@ -129,6 +142,17 @@ export class TranscriptModel extends Disposable {
 		this.progress = 0;
 		this.#tell('source');
 		void this.#load(version, event.size);
+	}
+
+	/** After a reload, asks for the sample that was shown before. */
+	#wantsOther(sample: Snapshot['sample']): boolean {
+		const saved = this.#saved;
+		if (sample === null || saved === undefined || JSON.stringify(saved.place) !== JSON.stringify(this.place))
+			return false;
+		const { conversation } = saved;
+		if (conversation === sample.index || conversation >= sample.count) return false;
+		this.post({ type: 'chooseSample', index: conversation });
+		return true;
 	}
 
 	#showLines(count: number, grown: boolean): void {
@@ -159,6 +183,8 @@ export class TranscriptModel extends Disposable {
 		this.#found = inspection;
 		this.inspection = inspection === null ? null : inspectedLines(inspection);
 		this.finding = -1;
+		// Tokens and attachments of a sample are read after its messages.
+		if (this.sample !== null) this.#store.reload();
 		const lines = new LineMessages(this.#store, inspection);
 		this.#lines = lines;
 		const moved = inspection !== null && inspection.lineOf !== null;
@@ -247,7 +273,7 @@ export class TranscriptModel extends Disposable {
 		if (place === null) return null;
 		return {
 			place,
-			conversation: this.conversation,
+			conversation: this.sample?.index ?? this.conversation,
 			open: [...this.open].slice(0, 500).sort((a, b) => a - b),
 			selected: this.selected,
 		};

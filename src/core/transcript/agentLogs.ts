@@ -19,7 +19,7 @@ const tableOf = (value: unknown) => (isTable(value) ? value : null);
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 /** Returns the text of an error, or the type and message of an error object; null if there is none. */
-function errorText(value: unknown): string | null {
+export function errorText(value: unknown): string | null {
 	if (value === undefined || value === null || value === '') return null;
 	if (typeof value === 'string') return value.slice(0, 300);
 	const words = [textField(value, 'type'), textField(value, 'code'), textField(value, 'message')];
@@ -53,36 +53,61 @@ function inspectSample(value: unknown): LoggedConversation[] | null {
 	if (!Array.isArray(messages) || field(value, 'epoch') === undefined || !isTable(field(value, 'scores') ?? {}))
 		return null;
 	if (field(value, 'output') === undefined && field(value, 'input') === undefined) return null;
-	const answers = new Map<string, unknown>();
+	const answers = new Map<string, LoggedAnswer>();
 	let tools: unknown;
-	const note = (output: unknown) => {
-		for (const choice of listOf(field(output, 'choices'))) {
-			const id = textField(field(choice, 'message'), 'id');
-			if (id !== null) answers.set(id, { usage: field(output, 'usage'), stop_reason: field(choice, 'stop_reason') });
-		}
-	};
 	for (const event of listOf(field(value, 'events'))) {
 		if (textField(event, 'event') !== 'model') continue;
-		note(field(event, 'output'));
+		for (const [key, answer] of loggedAnswers(field(event, 'output'))) answers.set(key, answer);
 		tools ??= field(event, 'tools');
 	}
-	note(field(value, 'output'));
-	const attachments = tableOf(field(value, 'attachments'));
-	const whole = messages.map((message) => {
-		const id = textField(message, 'id');
-		const answer = id === null ? undefined : answers.get(id);
-		const attached = withAttachments(inspectMessage(message), attachments, 0);
-		return isTable(answer) && isTable(attached) ? { ...answer, ...attached } : attached;
-	});
+	for (const [key, answer] of loggedAnswers(field(value, 'output'))) answers.set(key, answer);
+	const attachments = new Map<string, string>();
+	for (const [key, text] of Object.entries(tableOf(field(value, 'attachments')) ?? {})) {
+		if (typeof text === 'string') attachments.set(key, text);
+	}
+	const whole = messages.map((message) => loggedMessage(message, { answers, attachments }));
 	const id = field(value, 'id');
-	const name = `Sample ${typeof id === 'string' || typeof id === 'number' ? id : '?'}`;
 	const epoch = field(value, 'epoch');
-	const title = typeof epoch === 'number' && epoch > 1 ? `${name}, epoch ${epoch}` : name;
+	const name = typeof id === 'string' || typeof id === 'number' ? id : '?';
+	const title = sampleTitle(name, typeof epoch === 'number' ? epoch : 1);
 	return [{ title, messages: whole, tools, error: errorText(field(value, 'error')) }];
 }
 
+export const sampleTitle = (id: string | number, epoch: number) =>
+	epoch > 1 ? `Sample ${id}, epoch ${epoch}` : `Sample ${id}`;
+
+/** Token usage and stop reason of an answer, which Inspect stores apart from the messages. */
+export interface LoggedAnswer {
+	readonly usage: unknown;
+	readonly stop_reason: unknown;
+}
+
+/** Parts of an Inspect sample that its messages refer to. */
+export interface LoggedContext {
+	/** Answers by message id. */
+	readonly answers: ReadonlyMap<string, LoggedAnswer>;
+	/** Text that is stored once for several messages, by its key. */
+	readonly attachments: ReadonlyMap<string, string>;
+}
+
+/** Returns the answers in a `ModelOutput`, by message id. */
+export function loggedAnswers(output: unknown): [string, LoggedAnswer][] {
+	return listOf(field(output, 'choices')).flatMap((choice): [string, LoggedAnswer][] => {
+		const id = textField(field(choice, 'message'), 'id');
+		return id === null ? [] : [[id, { usage: field(output, 'usage'), stop_reason: field(choice, 'stop_reason') }]];
+	});
+}
+
+/** Converts a message of an Inspect sample to a format that `readMessage` reads. */
+export function loggedMessage(message: unknown, { answers, attachments }: LoggedContext): unknown {
+	const id = textField(message, 'id');
+	const answer = id === null ? undefined : answers.get(id);
+	const attached = withAttachments(inspectMessage(message), attachments, 0);
+	return answer !== undefined && isTable(attached) ? { ...answer, ...attached } : attached;
+}
+
 /**
- * Converts a message from Inspect, which stores the function name where other formats have an object, and stores
+ * Converts the fields of a message. Inspect stores the function name where other formats have an object, and stores
  * failures in `error`.
  */
 function inspectMessage(message: unknown): unknown {
@@ -104,15 +129,11 @@ function namedCall(call: unknown): unknown {
 const attachment = /^attachment:\/\/(\w{1,128})$/;
 
 /** Resolves references to text that the log stores once for several messages. */
-function withAttachments(
-	value: unknown,
-	attachments: Readonly<Record<string, unknown>> | null,
-	depth: number,
-): unknown {
-	if (attachments === null || depth > 8) return value;
+function withAttachments(value: unknown, attachments: ReadonlyMap<string, string>, depth: number): unknown {
+	if (attachments.size === 0 || depth > 8) return value;
 	if (typeof value === 'string') {
 		const key = attachment.exec(value)?.[1];
-		return (key === undefined ? null : textField(attachments, key)) ?? value;
+		return (key === undefined ? undefined : attachments.get(key)) ?? value;
 	}
 	if (Array.isArray(value)) return value.map((item) => withAttachments(item, attachments, depth + 1));
 	if (!isTable(value)) return value;

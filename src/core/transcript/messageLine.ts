@@ -20,15 +20,21 @@ export interface MessageLine {
  * results of several calls together.
  * @param line 1-based line number in the file
  * @param ended whether the line ends with a newline; if not, it can be incomplete
+ * @param converted converts the value, if the line is not in a format that `readMessage` reads
  */
-export function readMessageLine(text: string, line: number, ended = true): MessageLine {
+export function readMessageLine(
+	text: string,
+	line: number,
+	ended = true,
+	converted: (value: unknown) => unknown = (value) => value,
+): MessageLine {
 	let value: unknown;
 	try {
 		value = parseBoundedJson(text.trim());
 	} catch {
 		return { messages: [], fault: ended ? 'The line is not valid JSON' : 'The last line is incomplete' };
 	}
-	const messages = readMessage(value, { line, column: 1 });
+	const messages = readMessage(converted(value), { line, column: 1 });
 	return { messages, fault: messages.length === 0 ? 'Not a message' : null };
 }
 

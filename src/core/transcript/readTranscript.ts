@@ -335,7 +335,7 @@ function sideOf(value: unknown, role: 'user' | 'assistant'): unknown[] | null {
  * Reads tools in the formats of OpenAI (`{type, function: {name, parameters}}`) and Anthropic (`{name, input_schema}`),
  * or as plain `{name, parameters}`.
  */
-function readTools(value: unknown): DeclaredTool[] {
+export function readTools(value: unknown): DeclaredTool[] {
 	if (!Array.isArray(value)) return [];
 	const tools: DeclaredTool[] = [];
 	for (const item of value) {

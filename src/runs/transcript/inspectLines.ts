@@ -1,5 +1,6 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
+import { loggedMessage } from '../../core/transcript/agentLogs.ts';
 import { checkTranscript } from '../../core/transcript/checkTranscript.ts';
 import type { Finding } from '../../core/transcript/finding.ts';
 import { linkCalls } from '../../core/transcript/linkCalls.ts';
@@ -9,6 +10,7 @@ import { findReferences } from '../../core/transcript/references.ts';
 import { contextPoints, tokenTotals } from '../../core/transcript/tokenTotals.ts';
 import type { Transcript, TranscriptFault, TranscriptMessage } from '../../core/transcript/transcript.ts';
 import type { LongInspection } from '../../protocol/transcriptMessages.ts';
+import type { ConversationContext } from './spooledLines.ts';
 
 /** Maximum size in bytes of a file whose messages are checked, because checks keep all text in memory. */
 export const checkedBytes = 128 << 20;
@@ -24,6 +26,8 @@ export interface InspectedFile {
 	readonly dev: bigint;
 	readonly ino: bigint;
 	readonly size: number;
+	/** Present if the file contains the messages of a conversation that is stored in another format. */
+	readonly context?: ConversationContext;
 }
 
 /** Messages in a file, and their positions. */
@@ -44,7 +48,7 @@ interface LineContent {
 export async function inspectLines(file: InspectedFile): Promise<LongInspection> {
 	const checked = file.size <= checkedBytes;
 	const { messages, lineOf, lines, faults, moreFaults } = await readLines(file, checked);
-	const transcript: Transcript = { title: '', messages, tools: [], ...linkCalls(messages) };
+	const transcript: Transcript = { title: '', messages, tools: file.context?.tools ?? [], ...linkCalls(messages) };
 	const findings = checked ? checkTranscript(transcript) : [];
 	const points = contextPoints(transcript);
 	const severities = (severity: Finding['severity']) => findings.filter((one) => one.severity === severity).length;
@@ -86,16 +90,24 @@ function shownReferences(transcript: Transcript): LongInspection['references'] {
 async function readLines(file: InspectedFile, whole: boolean): Promise<LineContent> {
 	const messages: TranscriptMessage[] = [];
 	const lineOf: number[] = [];
-	const faults: TranscriptFault[] = [];
+	const { context } = file;
+	const faults: TranscriptFault[] = [...(context?.faults ?? [])];
+	const converted = context && ((value: unknown) => loggedMessage(value, context));
 	let [moreFaults, lines, number] = [0, 0, 0];
 	const take = (bytes: Buffer | null, ended: boolean): void => {
 		number++;
 		if (bytes !== null && isBlankLine(bytes)) return;
 		const read =
-			bytes === null ? { messages: [], fault: lineTooLong } : readMessageLine(bytes.toString('utf8'), number, ended);
+			bytes === null
+				? { messages: [], fault: lineTooLong }
+				: readMessageLine(bytes.toString('utf8'), number, ended, converted);
 		if (read.fault !== null) {
 			if (faults.length < transcriptLimits.faults) {
-				faults.push({ place: { line: number, column: 1 }, message: read.fault });
+				const place = { line: number, column: 1 };
+				// Lines of a temporary file are no places that the user can open.
+				faults.push(
+					context ? { place: null, message: `Message ${number}: ${read.fault}` } : { place, message: read.fault },
+				);
 			} else moreFaults++;
 			// The line can become a message when the rest of it has been written.
 			if (!ended) return;

@@ -53,6 +53,8 @@ export class LongInspections extends Disposable {
 	async #inspect(): Promise<void> {
 		const lines = this.#lines;
 		if (lines === null || this.disposed) return;
+		await lines.ready;
+		if (lines !== this.#lines || this.disposed) return;
 		this.#behind = false;
 		const started = performance.now();
 		let running: RunningInspection | null = null;

@@ -65,6 +65,9 @@ export class TranscriptPanel extends AppPanel<TranscriptEvent, TranscriptCommand
 			case 'openSource':
 				this.#settle(this.#openSource(command.line, command.column));
 				break;
+			case 'chooseSample':
+				this.#settle(this.#chooseSample(command.index));
+				break;
 			case 'openOther':
 				void vscode.commands.executeCommand(commandIds.openTranscript, null);
 				break;
@@ -100,6 +103,14 @@ export class TranscriptPanel extends AppPanel<TranscriptEvent, TranscriptCommand
 		}
 		const at = new vscode.Position(Math.max(0, (line ?? 1) - 1), Math.max(0, (column ?? 1) - 1));
 		await vscode.window.showTextDocument(vscode.Uri.file(place.file), { selection: new vscode.Range(at, at) });
+	}
+
+	async #chooseSample(index: number | null): Promise<void> {
+		const items = () =>
+			this.#session.samples.map((title, at) => ({ label: displayText(title, 200), description: `${at + 1}`, at }));
+		const options = { placeHolder: 'Select a sample', matchOnDescription: true };
+		const sample = index ?? (await vscode.window.showQuickPick(items(), options))?.at;
+		if (sample !== undefined) await this.#session.choose(sample);
 	}
 
 	/** Watches the containing folder, because editors and other programs often replace files. */

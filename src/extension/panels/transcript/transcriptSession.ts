@@ -1,4 +1,4 @@
-import { Disposable, toDisposable } from '../../../base/disposable.ts';
+import { Disposable, type IDisposable, toDisposable } from '../../../base/disposable.ts';
 import { Failure } from '../../../base/failure.ts';
 import type { LongInspection, TranscriptEvent, TranscriptPlace } from '../../../protocol/transcriptMessages.ts';
 import type { LoadedLines } from '../../../runs/transcript/messageLines.ts';
@@ -21,6 +21,11 @@ export class TranscriptSession extends Disposable {
 	readonly #open: typeof openTranscriptText;
 	readonly #inspections: LongInspections;
 	#text: TranscriptText | null = null;
+	/** Index of the conversation to show from a file whose conversations are read one at a time. */
+	#sample = 0;
+	#growth: IDisposable | undefined;
+	/** The text that the page knows. */
+	#announced: TranscriptText | null = null;
 	#version = 0;
 	#failure: Failure | null = null;
 	#looking: Promise<void> | null = null;
@@ -39,6 +44,18 @@ export class TranscriptSession extends Disposable {
 		this.#awake = true;
 		await this.#look();
 		this.#snapshot();
+	}
+
+	/** Titles of the conversations in a file whose conversations are read one at a time; otherwise empty. */
+	get samples(): readonly string[] {
+		return this.#text?.samples?.titles ?? [];
+	}
+
+	/** Shows another conversation of the file. */
+	async choose(sample: number): Promise<void> {
+		if (sample >= this.samples.length) return;
+		this.#sample = sample;
+		await this.refresh();
 	}
 
 	/** Checks the source for changes and reports them. */
@@ -81,12 +98,17 @@ export class TranscriptSession extends Disposable {
 
 	async #lookOnce(): Promise<void> {
 		try {
-			const text = await this.#open(this.#options.place, this.#text);
+			const text = await this.#open(this.#options.place, this.#text, this.#sample);
 			if (this.disposed || (this.#text !== null && text.identity === this.#text.identity)) {
 				await text.close();
 			} else {
 				this.#version++;
 				this.#replace(text);
+				this.#growth = text.byLines?.onGrowth?.(() => {
+					this.#version++;
+					// Otherwise, the page would append the lines to another text.
+					if (text === this.#announced) this.#snapshot(true);
+				});
 				this.#inspections.follow(text.byLines ?? null);
 			}
 			this.#failure = null;
@@ -98,15 +120,20 @@ export class TranscriptSession extends Disposable {
 	}
 
 	#replace(text: TranscriptText | null): void {
+		this.#growth?.dispose();
+		this.#growth = undefined;
 		const before = this.#text;
 		this.#text = text;
 		void before?.close().catch(() => undefined);
 	}
 
-	#snapshot(): void {
+	/** @param grown whether the text has only grown since the last snapshot */
+	#snapshot(grown = this.#text?.byLines?.grown ?? false): void {
 		if (!this.#awake || this.disposed) return;
 		const { place, label, post } = this.#options;
+		this.#announced = this.#text;
 		const failure = this.#failure;
+		const { titles, index = 0 } = this.#text?.samples ?? {};
 		post({
 			type: 'snapshot',
 			place,
@@ -114,7 +141,8 @@ export class TranscriptSession extends Disposable {
 			version: this.#text === null ? 0 : this.#version,
 			size: this.#text?.size ?? 0,
 			lines: this.#text?.byLines?.count ?? null,
-			grown: this.#text?.byLines?.grown ?? false,
+			grown,
+			sample: titles === undefined ? null : { title: titles[index] ?? '', index, count: titles.length },
 			failure: failure && { message: failure.message, action: failure.action ?? null },
 		});
 		const { latest } = this.#inspections;

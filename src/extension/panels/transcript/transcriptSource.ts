@@ -1,15 +1,21 @@
-import { constants } from 'node:fs';
+import { constants, type Stats } from 'node:fs';
 import { type FileHandle, lstat, open } from 'node:fs/promises';
 import { basename } from 'node:path';
+import { parseBoundedJson } from '../../../base/boundedJson.ts';
+import { Emitter, type Event } from '../../../base/event.ts';
 import { Failure } from '../../../base/failure.ts';
 import { completionMessages } from '../../../core/trace/conversation.ts';
-import { transcriptLimits } from '../../../core/transcript/readTranscript.ts';
-import { isZip } from '../../../files/zipArchive.ts';
+import { type LoggedContext, loggedMessage } from '../../../core/transcript/agentLogs.ts';
+import { readTools, transcriptLimits } from '../../../core/transcript/readTranscript.ts';
+import { readAt } from '../../../files/readAt.ts';
+import { isZip, ZipArchive } from '../../../files/zipArchive.ts';
 import type { TranscriptPlace } from '../../../protocol/transcriptMessages.ts';
 import { inspectArchiveText } from '../../../runs/inspectArchive.ts';
 import type { RolloutPlace, StepRollouts } from '../../../runs/runContent.ts';
 import type { InspectedFile } from '../../../runs/transcript/inspectLines.ts';
+import { archivedSamples, type LoggedSample } from '../../../runs/transcript/loggedSamples.ts';
 import { type LoadedLines, MessageLines, pagedBytes } from '../../../runs/transcript/messageLines.ts';
+import { type SpooledLines, spoolMessages, spoolSample } from '../../../runs/transcript/spooledLines.ts';
 
 /** Text that is read in pieces. */
 export interface TranscriptText {
@@ -22,6 +28,15 @@ export interface TranscriptText {
 	close(): Promise<void>;
 	/** Present if the text has one message per line. */
 	readonly byLines?: TextLines;
+	/** Present if the file contains several conversations, of which one is read at a time. */
+	readonly samples?: TextSamples;
+}
+
+/** Conversations in a file. */
+export interface TextSamples {
+	readonly titles: readonly string[];
+	/** Index of the conversation in the text. */
+	readonly index: number;
 }
 
 /** Lines of a text with one message per line. */
@@ -30,25 +45,35 @@ export interface TextLines {
 	/** Whether the text is the previously opened one, with lines appended. */
 	readonly grown: boolean;
 	readonly file: InspectedFile;
+	/** Settles when all lines, and everything that belongs to them, have been read; absent if they have. */
+	readonly ready?: Promise<void>;
+	/** Fires when lines have been appended; absent if that does not happen. */
+	readonly onGrowth?: Event<void>;
 	load(from: number, count: number): Promise<LoadedLines>;
 }
 
 /** Maximum bytes per message to the webview. */
 const pieceBytes = 256 * 1024;
+/** Maximum decoded size of an archive whose samples are all read at once. */
+const wholeArchiveBytes = 4 << 20;
+/** Maximum number of messages of a rollout that are sent at once. */
+const wholeRollout = 5000;
 
 /**
  * Opens a transcript's text. Fails with `missing`, `invalid` (not a regular file or not text), or `unsupported` (too
  * long).
  * @param before the previously opened text, whose lines are reused if the file has grown
+ * @param sample index of the conversation to read from a file whose conversations are read one at a time
  */
 export function openTranscriptText(
 	place: TranscriptPlace,
 	before: TranscriptText | null = null,
+	sample = 0,
 ): Promise<TranscriptText> {
-	return place.kind === 'file' ? openFile(place.file, before) : openRollout(place);
+	return place.kind === 'file' ? openFile(place.file, before, sample) : openRollout(place);
 }
 
-async function openFile(path: string, before: TranscriptText | null): Promise<TranscriptText> {
+async function openFile(path: string, before: TranscriptText | null, sample: number): Promise<TranscriptText> {
 	const name = basename(path);
 	let handle: FileHandle;
 	try {
@@ -65,6 +90,10 @@ async function openFile(path: string, before: TranscriptText | null): Promise<Tr
 		const identity = `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeMs}`;
 		// Nothing has changed: the session compares identities and keeps its current text.
 		if (identity === before?.identity) return new FileText(handle, identity, stat.size);
+		const head = await readAt(handle, 0, Math.min(stat.size, 8192));
+		if (isZip(head)) {
+			return await openArchive(handle, stat, name, { before, sample, identity });
+		}
 		if (stat.size >= pagedBytes) {
 			const lines = await LinesText.open(path, handle, identity, before);
 			if (lines !== null) return lines;
@@ -76,14 +105,7 @@ async function openFile(path: string, before: TranscriptText | null): Promise<Tr
 				'Save the conversation you want to inspect to a separate file.',
 			);
 		}
-		const head = Buffer.alloc(Math.min(stat.size, 8192));
-		const { bytesRead } = await handle.read(head, 0, head.length, 0);
-		if (isZip(head.subarray(0, bytesRead))) {
-			const text = await inspectArchiveText(await handle.readFile(), name);
-			await handle.close();
-			return textInMemory(identity, text);
-		}
-		if (head.subarray(0, bytesRead).includes(0)) {
+		if (head.includes(0)) {
 			throw new Failure(
 				'invalid',
 				`${name} is not text.`,
@@ -93,6 +115,54 @@ async function openFile(path: string, before: TranscriptText | null): Promise<Tr
 		return new FileText(handle, identity, stat.size);
 	} catch (error) {
 		await handle.close().catch(() => undefined);
+		throw error;
+	}
+}
+
+interface ArchiveRequest {
+	readonly before: TranscriptText | null;
+	readonly sample: number;
+	readonly identity: string;
+}
+
+/** Reads all samples of a small archive, and one sample of any other. Closes the handle unless it fails. */
+async function openArchive(
+	handle: FileHandle,
+	{ dev, ino, size }: Stats,
+	name: string,
+	{ before, sample, identity }: ArchiveRequest,
+): Promise<TranscriptText> {
+	const source = { size, read: (offset: number, length: number) => readAt(handle, offset, length) };
+	const archive = await ZipArchive.open(source);
+	const samples = archivedSamples(archive);
+	const total = samples.reduce((sum, one) => sum + one.size, 0);
+	if (samples.length === 0 || (archive.damage === null && size <= wholeArchiveBytes && total <= wholeArchiveBytes)) {
+		if (size > transcriptLimits.characters) throw new Failure('invalid', `${name} has no Inspect samples.`);
+		const text = await inspectArchiveText(await handle.readFile(), name);
+		await handle.close();
+		return textInMemory(identity, text);
+	}
+	const index = Math.min(sample, samples.length - 1);
+	const chosen = samples[index] as LoggedSample;
+	// While a log is being written, the other samples change.
+	const own = `${dev}:${ino}:${chosen.stamp}:${index}/${samples.length}`;
+	if (own === before?.identity) {
+		await handle.close();
+		return textInMemory(own, '');
+	}
+	const titles = samples.map(({ title }) => title);
+	const { damage } = archive;
+	const spooled = await spoolSample(chosen, damage === null ? [] : [`${name} is damaged: ${damage}`]);
+	const text = await spooledText(own, spooled, { titles, index });
+	void text.byLines?.ready?.finally(() => handle.close()).catch(() => undefined);
+	return text;
+}
+
+async function spooledText(identity: string, spooled: SpooledLines, samples?: TextSamples): Promise<TranscriptText> {
+	try {
+		return await SpooledText.of(identity, spooled, samples);
+	} catch (error) {
+		await spooled.close();
 		throw error;
 	}
 }
@@ -114,11 +184,13 @@ class FileText implements TranscriptText {
 	readonly size: number;
 	readonly #handle: FileHandle;
 	readonly byLines?: TextLines;
+	readonly samples?: TextSamples;
 
-	constructor(handle: FileHandle, identity: string, size: number) {
+	constructor(handle: FileHandle, identity: string, size: number, samples?: TextSamples) {
 		this.#handle = handle;
 		this.identity = identity;
 		this.size = size;
+		if (samples !== undefined) this.samples = samples;
 	}
 
 	async piece(from: number): Promise<{ text: string; next: number | null }> {
@@ -164,6 +236,58 @@ class LinesText extends FileText {
 	}
 }
 
+/** Messages in a temporary file, which is removed when the text is closed. */
+class SpooledText extends FileText {
+	override readonly byLines: TextLines;
+	readonly #spooled: SpooledLines;
+
+	private constructor(identity: string, spooled: SpooledLines, byLines: TextLines, samples: TextSamples | undefined) {
+		super(spooled.handle, identity, spooled.size, samples);
+		this.#spooled = spooled;
+		this.byLines = byLines;
+	}
+
+	static async of(identity: string, spooled: SpooledLines, samples?: TextSamples): Promise<SpooledText> {
+		const { handle, path, context } = spooled;
+		const { dev, ino } = await handle.stat({ bigint: true });
+		const lines = new MessageLines();
+		await lines.extend(handle, spooled.size);
+		let { size } = spooled;
+		const growth = new Emitter<void>();
+		const ready = spooled.rest(async (now) => {
+			await lines.extend(handle, now);
+			size = now;
+			growth.fire();
+		});
+		const byLines: TextLines = {
+			get count() {
+				return lines.count;
+			},
+			get file() {
+				return { path, dev, ino, size, context };
+			},
+			...{ grown: false, ready, onGrowth: growth.event },
+			async load(from, count) {
+				const loaded = await lines.load(handle, from, count);
+				return { ...loaded, lines: loaded.lines.map((line) => line && convertedLine(line, context)) };
+			},
+		};
+		return new SpooledText(identity, spooled, byLines, samples);
+	}
+
+	override close(): Promise<void> {
+		return this.#spooled.close();
+	}
+}
+
+function convertedLine(line: string, context: LoggedContext): string {
+	try {
+		return JSON.stringify(loggedMessage(parseBoundedJson(line), context));
+	} catch {
+		return line;
+	}
+}
+
 /** Returns how many bytes to decode without splitting a UTF-8 character. Invalid bytes are kept as is. */
 export function wholeCharacters(buffer: Uint8Array, length: number): number {
 	for (let back = 1; back <= Math.min(3, length); back++) {
@@ -185,8 +309,12 @@ async function openRollout(place: TranscriptPlace & { kind: 'rollout' }): Promis
 		const messages = completionMessages(line);
 		const asked = typeof line.prompt === 'string' ? [{ role: 'user', content: line.prompt }] : line.prompt;
 		const prompt = messages === null ? line.prompt : asked;
-		const text = JSON.stringify({ prompt, completion: messages ?? line.completion, tools: line.extra?.tools });
-		return textInMemory(`${rollouts.identity}:${place.group}:${place.index}`, text);
+		const identity = `${rollouts.identity}:${place.group}:${place.index}`;
+		const tools = line.extra?.tools;
+		if (messages !== null && asked.length + messages.length > wholeRollout) {
+			return await spooledText(identity, await spoolMessages([...asked, ...messages], readTools(tools)));
+		}
+		return textInMemory(identity, JSON.stringify({ prompt, completion: messages ?? line.completion, tools }));
 	} finally {
 		await rollouts.close();
 	}

@@ -45,6 +45,7 @@ export async function openTranscript(
 			const command = decodeOrThrow(transcriptCommandSchema, decoded.event, 'A command of the webview');
 			if (command.type === 'ready') void session.begin();
 			else if (command.type === 'again') void session.refresh();
+			else if (command.type === 'chooseSample' && command.index !== null) void session.choose(command.index);
 			else if (command.type === 'fault') faults.push(command.message);
 			if (command.type !== 'ready') commands.push(command);
 			return;

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { launchChromium, skip } from '../../../support/chromium.ts';
+import { longArchive } from '../../../support/longSample.ts';
 import { reflexionFile } from '../../core/transcript/reflexion.ts';
 import { soon } from '../lateness.ts';
 import { fitsWidth, looksRight, looksRightNow } from '../webviewLooks.ts';
@@ -171,6 +172,26 @@ test('a long log is loaded by lines, and messages are numbered once all have bee
 	await page.locator('[data-message="11002"] .message-head').focus();
 	await page.keyboard.press('End');
 	assert.match(await page.locator('[data-message="21004"] .summary').innerText(), /A late answer/);
+});
+
+test('a long sample of an Inspect log is loaded by lines, and the sample shown is restored', options, async (t) => {
+	const file = await written('long.eval', longArchive(14_000));
+	const state = { place: { kind: 'file', file }, conversation: 1, open: [1], selected: 1 };
+	const { page, commands } = await open(t, file, { state });
+	await page.waitForFunction(() =>
+		/Inspect log · 14,000 messages · 4,667 calls · 70,005 tokens/.test(
+			document.querySelector('.facts')?.textContent ?? '',
+		),
+	);
+	assert.deepEqual(commands, [{ type: 'chooseSample', index: 1 }]);
+	assert.match(await page.locator('[data-message="1"].open').innerText(), /10 \+ 5/);
+	assert.match(await page.locator('[data-message="2"] .summary').innerText(), /A long text/);
+	assert.equal(await page.getByRole('button', { name: /in the file/ }).count(), 0);
+	await page.locator('[data-message="1"] .message-head').focus();
+	await page.keyboard.press('End');
+	await page.waitForSelector('[data-message="13999"] .summary');
+	await page.getByRole('button', { name: 'Sample long (2 of 5)' }).click();
+	await soon(() => assert.deepEqual(commands.at(-1), { type: 'chooseSample', index: null }));
 });
 
 test('the user can switch between several conversations in a file', options, async (t) => {

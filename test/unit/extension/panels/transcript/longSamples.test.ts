@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { readTranscript } from '../../../../../src/core/transcript/readTranscript.ts';
+import { tokenTotals } from '../../../../../src/core/transcript/tokenTotals.ts';
+import { TranscriptSession } from '../../../../../src/extension/panels/transcript/transcriptSession.ts';
+import {
+	openTranscriptText,
+	type TranscriptText,
+} from '../../../../../src/extension/panels/transcript/transcriptSource.ts';
+import type { TranscriptEvent } from '../../../../../src/protocol/transcriptMessages.ts';
+import { inspectInThread } from '../../../../../src/runs/transcript/inspectInThread.ts';
+import { longArchive, longSample } from '../../../../support/longSample.ts';
+import { zipFile } from '../../../../support/zipFile.ts';
+import { soon } from '../../../webview/lateness.ts';
+
+/** Number of messages whose text exceeds the part that is read first. */
+const count = 16_000;
+
+async function written(t: TestContext, bytes: Buffer): Promise<string> {
+	const folder = await mkdtemp(join(tmpdir(), 'samples-'));
+	t.after(() => rm(folder, { recursive: true, force: true }));
+	const file = join(folder, 'log.eval');
+	await writeFile(file, bytes);
+	return file;
+}
+
+async function opened(t: TestContext, file: string, sample: number): Promise<TranscriptText> {
+	const text = await openTranscriptText({ kind: 'file', file }, null, sample);
+	t.after(() => text.close());
+	return text;
+}
+
+async function linesOf(text: TranscriptText): Promise<unknown[]> {
+	const lines: unknown[] = [];
+	while (lines.length < (text.byLines?.count ?? 0)) {
+		const loaded = await text.byLines?.load(lines.length, 1000);
+		for (const line of loaded?.lines ?? []) lines.push(JSON.parse(line ?? 'null'));
+	}
+	return lines;
+}
+
+const temporary = async () => (await readdir(tmpdir())).filter((name) => name.startsWith('reasoning-lab-transcript-'));
+
+test('a long sample is read in parts as it is when it is read completely, with every compression method', async (t) => {
+	const whole = readTranscript(`{"eval":{},"samples":[${longSample('long', count)}]}`, 'log').transcripts[0];
+	assert.ok(whole);
+	for (const method of [0, 8, 93] as const) {
+		const text = await opened(t, await written(t, longArchive(count, method)), 1);
+		assert.deepEqual(text.samples, {
+			titles: ['Sample a', 'Sample long', 'Sample b, epoch 2', 'Sample failed', 'Sample empty'],
+			index: 1,
+		});
+		const first = text.byLines?.count ?? 0;
+		assert.ok(first > 0 && first < count, 'the first messages are shown before the others have been read');
+		await text.byLines?.ready;
+		assert.equal(text.byLines?.count, count);
+		if (method !== 93) {
+			const last = await text.byLines?.load(count - 1, 1);
+			assert.match(last?.lines[0] ?? '', new RegExp(`"id":"m${count - 1}"`));
+			continue;
+		}
+		const read = readTranscript((await linesOf(text)).map((line) => JSON.stringify(line)).join('\n'), 'log');
+		const plain = (messages: readonly object[] = []) => messages.map((message) => ({ ...message, place: null }));
+		assert.deepEqual(plain(read.transcripts[0]?.messages), plain(whole.messages));
+		assert.equal(read.transcripts[0]?.messages[2]?.text, 'A long text');
+		const { file } = text.byLines as { file: Parameters<typeof inspectInThread>[0] };
+		const found = await inspectInThread(file).result;
+		assert.equal(found.messages, count);
+		assert.deepEqual(found.totals, tokenTotals(whole));
+		assert.equal(found.calls, whole.links.length);
+		assert.deepEqual(found.faults, []);
+	}
+});
+
+test('the last copy of a sample counts, and failed, empty and damaged samples are described', async (t) => {
+	const file = await written(t, longArchive(count));
+	const faults = async (text: TranscriptText) => {
+		await text.byLines?.ready;
+		return text.byLines?.file.context?.faults.map(({ message }) => message);
+	};
+	assert.equal((await opened(t, file, 2)).byLines?.count, 4);
+	const failed = await opened(t, file, 3);
+	assert.deepEqual([await faults(failed), failed.byLines?.count], [['Sample failed failed: sandbox lost'], count]);
+	assert.deepEqual(await linesOf(await opened(t, file, 4)), [{ role: 'user', content: 'q' }]);
+	assert.equal((await opened(t, file, 99)).samples?.index, 4);
+
+	const long = longSample('x', count);
+	const cases: [string, Buffer, RegExp][] = [
+		['ends early', zipFile([{ name: 'samples/x_epoch_1.json', text: long.slice(0, 5e6) }]), /ends too early/],
+		['no object', zipFile([{ name: 'samples/x_epoch_1.json', text: `[${' '.repeat(5e6)}]` }]), /not an object/],
+		['wrong size', zipFile([{ name: 'samples/x_epoch_1.json', text: long, size: 6e6 }]), /size or checksum/],
+		['method', zipFile([{ name: 'samples/x_epoch_1.json', text: long, method: 12 }]), /method 12/],
+		['truncated', zipFile([{ name: 'samples/x_epoch_1.json', text: long, method: 0 }]).subarray(0, 5e6), /damaged/],
+	];
+	for (const [name, bytes, words] of cases) {
+		const text = await opened(t, await written(t, bytes), 0);
+		assert.match((await faults(text))?.join() ?? '', words, name);
+		assert.ok((text.byLines?.count ?? 0) > 0, name);
+	}
+});
+
+test('a rollout with thousands of messages is read in parts', async (t) => {
+	const folder = dirname(await written(t, Buffer.alloc(0)));
+	const messages = Array.from({ length: 6000 }, (_, i) => ({
+		role: i % 2 ? 'assistant' : 'user',
+		content: `Turn ${i}`,
+	}));
+	await writeFile(join(folder, 'chat.jsonl'), `${JSON.stringify({ messages })}\n`);
+	const text = await openTranscriptText({ kind: 'rollout', run: folder, split: 'train', step: 0, group: 0, index: 0 });
+	t.after(() => text.close());
+	assert.equal(text.samples, undefined);
+	await text.byLines?.ready;
+	const lines = (await linesOf(text)) as { content: unknown }[];
+	assert.deepEqual(
+		lines.map(({ content }) => content),
+		messages.map(({ content }) => content),
+	);
+});
+
+test('a session shows the lines of a sample as they are read, and another sample on request', async (t) => {
+	const before = await temporary();
+	const file = await written(t, longArchive(count));
+	const events: TranscriptEvent[] = [];
+	const post = (event: TranscriptEvent) => events.push(event);
+	const session = new TranscriptSession({ place: { kind: 'file', file }, label: 'log.eval', post });
+	t.after(() => session.dispose());
+	await session.begin();
+	const snapshots = () => events.filter((event) => event.type === 'snapshot');
+	assert.deepEqual(snapshots()[0]?.sample, { title: 'Sample a', index: 0, count: 5 });
+	await session.choose(1);
+	await soon(() => assert.equal(snapshots().at(-1)?.lines, count));
+	const grown = snapshots().filter(({ sample }) => sample?.index === 1);
+	assert.deepEqual(
+		grown.map((event) => event.grown),
+		[false, ...grown.slice(1).map(() => true)],
+	);
+	assert.ok(grown.length > 1);
+	await soon(() => assert.equal(events.findLast((event) => event.type === 'inspected')?.inspection?.messages, count));
+	const { length } = events;
+	await session.choose(77);
+	await session.refresh();
+	assert.equal(events.length, length, 'nothing has changed');
+	session.dispose();
+	await soon(async () => assert.deepEqual(await temporary(), before, 'temporary files are removed'));
+});
