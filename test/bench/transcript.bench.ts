@@ -89,6 +89,9 @@ async function withHost<T>(file: string, work: (url: string) => Promise<T>): Pro
 	}
 }
 
+/** Maximum time until all messages have been checked, in milliseconds. */
+const checkMs = 240_000;
+
 type Measure = (name: string, unit: string, value: number) => void;
 
 /** Opens a file in the page, scrolls through it, and jumps to its end. */
@@ -99,7 +102,8 @@ async function measurePage(browser: Browser, file: string, messages: number, mea
 		await watch(page);
 		const start = performance.timeOrigin + performance.now();
 		await page.goto(url);
-		await page.waitForFunction(() => (window as unknown as { times: { checked?: number } }).times.checked);
+		const checked = () => (window as unknown as { times: { checked?: number } }).times.checked;
+		await page.waitForFunction(checked, undefined, { timeout: checkMs });
 		const times = await page.evaluate(() => (window as unknown as { times: { first: number; checked: number } }).times);
 		measure('open to first messages', 'ms', times.first - start);
 		measure('open to findings of all messages', 'ms', times.checked - start);

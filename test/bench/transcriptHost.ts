@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { bundles } from '../../esbuild.mjs';
+import { Failure } from '../../src/base/failure.ts';
 import { TranscriptSession } from '../../src/extension/panels/transcript/transcriptSession.ts';
 import { decodeOrThrow } from '../../src/protocol/decode.ts';
 import { transcriptRequests } from '../../src/protocol/transcriptMessages.ts';
@@ -49,7 +50,8 @@ async function main(file: string): Promise<void> {
 			const { id, method, params } = decoded;
 			answer(method, params).then(
 				(result) => page?.post({ kind: 'response', id, ok: true, result }),
-				(error: unknown) => console.error(String(error)),
+				// A sample that is still being read has grown since the request.
+				(error: unknown) => page?.post({ kind: 'response', id, ok: false, error: Failure.from(error).toJSON() }),
 			);
 		},
 		stats: () => null,
