@@ -84,6 +84,7 @@ export class ForeignRun implements RunContent {
 			facts,
 			times: {
 				recorded: this.#metrics.recordedTimes(),
+				latest: this.#metrics.latestTime,
 				written,
 				steps: stepTimes,
 				flushSeconds: this.runFormat.metrics.some(({ form }) => form === 'events') ? eventFlushSeconds : 0,

@@ -150,6 +150,19 @@ export class MetricSources {
 		return first < (newest.at(-timedRows) ?? first) ? [first, ...newest.slice(-timedRows)] : newest.slice(-timedRows);
 	}
 
+	/** Time recorded in the row with the greatest step, in seconds since the epoch; null if there is none. */
+	get latestTime(): number | null {
+		let latest: { readonly step: number; readonly time: number } | null = null;
+		for (const { table } of this.#sources.values()) {
+			const step = table.step.at(-1);
+			const time = table.time.at(-1);
+			if (step === undefined || time === undefined || Number.isNaN(time)) continue;
+			if (latest === null || step > latest.step || (step === latest.step && time > latest.time))
+				latest = { step, time };
+		}
+		return latest?.time ?? null;
+	}
+
 	/** Number of metric names that are not stored because they exceed the maximum. */
 	get dropped(): number {
 		return [...this.#sources.values()].reduce((sum, { table }) => sum + table.droppedNames, 0);

@@ -2,6 +2,8 @@
 export interface TimeSigns {
 	/** Times recorded in metrics rows, ascending. */
 	readonly recorded: readonly number[];
+	/** Time recorded in the row of the latest step, which is not the latest time if the clock was set back; null if none. */
+	readonly latest: number | null;
 	/** Write times of the metrics files and of the files of the first and latest steps. */
 	readonly written: readonly number[];
 	/** For consecutive steps, the write time of each step's last file. */
@@ -29,7 +31,7 @@ const copiedSeconds = 0.5;
  * precedence over file times, because copying resets file times. A copy therefore counts as active only if its original
  * is active.
  */
-export function runTimes({ recorded, written, steps, flushSeconds, now }: TimeSigns): RunTimes {
+export function runTimes({ recorded, latest, written, steps, flushSeconds, now }: TimeSigns): RunTimes {
 	const gaps = (times: readonly number[]) => times.slice(1).map((time, i) => time - (times[i] as number));
 	const working = (last: number | undefined, step: number | null, slack: number) =>
 		last !== undefined && step !== null && Math.abs(now - last) < Math.max(stallSteps * step, slack);
@@ -37,7 +39,8 @@ export function runTimes({ recorded, written, steps, flushSeconds, now }: TimeSi
 	const last = recorded.at(-1);
 	if (first !== undefined && last !== undefined && last > first) {
 		const step = medianOf(gaps(recorded).filter((gap) => gap > 0));
-		return { created: first, updated: last, working: working(last, step, flushSeconds) };
+		const active = working(last, step, flushSeconds) || working(latest ?? last, step, flushSeconds);
+		return { created: first, updated: last, working: active };
 	}
 	const newest = written.length === 0 ? now : Math.max(...written);
 	const step = medianOf(gaps(steps).map((gap) => Math.max(0, gap)));

@@ -11,7 +11,7 @@ import { writeFiles } from './madeRun.ts';
 
 const every = (seconds: number, count: number, from = 1000) =>
 	Array.from({ length: count }, (_, i) => from + i * seconds);
-const none = { recorded: [], written: [], steps: [], flushSeconds: 0, now: 0 };
+const none = { recorded: [], latest: null, written: [], steps: [], flushSeconds: 0, now: 0 };
 
 async function folderOf(context: TestContext): Promise<string> {
 	const folder = await mkdtemp(join(tmpdir(), 'times-'));
