@@ -82,7 +82,6 @@ export class PageHeader {
 		if (sample !== null) {
 			const of = `${formatCount(sample.index + 1)} of ${formatCount(sample.count)}`;
 			setText(this.#sample, `${plainLabel(sample.title, 60)} (${of})`);
-			this.#sample.title = 'Select a Sample';
 		}
 		if (this.#model.count === 0) return;
 		const facts = [

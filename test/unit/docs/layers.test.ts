@@ -125,6 +125,7 @@ describe('import table in docs/architecture.md', () => {
 			'src/processes/inheritedDescriptors.ts': '/dev/null',
 			'src/files/atomicFile.ts': 'folders, which are flushed',
 			'src/files/openedFile.ts': 'flags that are made the line before',
+			'src/runs/transcript/spooledLines.ts': 'a new file in a new folder',
 			'src/search/tools/workspaceTool.ts': 'flags that are made the line before',
 		};
 		const opening = [
