@@ -53,7 +53,17 @@ export class DashboardPage {
 		const steps: number[] = [];
 		await rows.evaluate((element) => element.scrollTo({ top: 0 }));
 		for (;;) {
-			await this.frame.waitForTimeout(60);
+			// Rows are rendered some time after the table was scrolled.
+			await rows.evaluate(async (element) => {
+				for (;;) {
+					const boxes = [...element.querySelectorAll('[role=row]')].map((row) => row.getBoundingClientRect());
+					const { top, bottom } = element.getBoundingClientRect();
+					const end = Math.min(bottom, top + element.scrollHeight);
+					const covers = (y: number) => boxes.some((box) => box.top <= y && y <= box.bottom);
+					if (covers(top + 1) && covers(end - 1)) return;
+					await new Promise((resolve) => setTimeout(resolve, 20));
+				}
+			});
 			const { shown, atEnd } = await rows.evaluate((element) => {
 				const shown = [...element.querySelectorAll('[role=row]')].map((row) => ({
 					index: Number(row.getAttribute('aria-rowindex')),

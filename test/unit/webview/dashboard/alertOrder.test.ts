@@ -8,6 +8,7 @@ import type { DashboardAlert, DashboardAlerts } from '../../../../src/protocol/d
 import { countAlerts, whenOf } from '../../../../webview/dashboard/alertOrder.ts';
 import { explainMetric } from '../../../../webview/dashboard/explanations.ts';
 import { launchChromium, skip } from '../../../support/chromium.ts';
+import { soon } from '../lateness.ts';
 import { looksRight } from '../webviewLooks.ts';
 import { writeMetricsRun } from './dashboardFixture.ts';
 import { type DashboardHarnessOptions, type DashboardView, openDashboard } from './dashboardHarness.ts';
@@ -149,7 +150,7 @@ describe('dashboard alerts in a browser', { skip }, () => {
 		);
 	};
 	const asked = async (count: number) => {
-		for (let i = 0; i < 200 && view.asked.length < count; i++) await view.page.waitForTimeout(10);
+		await soon(() => assert.ok(view.asked.length >= count));
 		return view.asked;
 	};
 
@@ -237,10 +238,10 @@ describe('dashboard alerts in a browser', { skip }, () => {
 				if (!canvas || !context) return '';
 				return [...context.getImageData(0, 0, canvas.width, canvas.height).data].join();
 			});
-		/** Resolves with the picture once it is no longer `before`, or with the last one after two seconds. */
+		/** Resolves with the picture once it is no longer `before`, or with the last one after ten seconds. */
 		const changed = async (before: string) => {
 			let now = await pixels();
-			for (let i = 0; i < 40 && now === before; i++) {
+			for (let i = 0; i < 200 && now === before; i++) {
 				await page.waitForTimeout(50);
 				now = await pixels();
 			}

@@ -183,7 +183,7 @@ test('one page shows a file', options, async (t) => {
 		await page.locator('.columns vscode-button[aria-label="Use in Recipe…"]').click();
 		await page.locator('.columns vscode-button[aria-label="Copy Recipe Snippet"]').click();
 		const isLast = () => view.commands.at(-1)?.type === 'copyRecipe';
-		for (let i = 0; i < 500 && !isLast(); i++) await page.waitForTimeout(20);
+		await soon(() => assert.ok(isLast()));
 		assert.deepEqual(
 			view.commands.slice(-2).map(({ type }) => type),
 			['useInRecipe', 'copyRecipe'],

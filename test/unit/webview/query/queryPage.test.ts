@@ -4,6 +4,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Browser, Page } from 'playwright-core';
 import { Failure } from '../../../../src/base/failure.ts';
 import { launchChromium, skip } from '../../../support/chromium.ts';
+import { soon } from '../lateness.ts';
 import { fitsWidth, looksRight, looksRightNow } from '../webviewLooks.ts';
 import { openQuery, type QueryHarnessOptions, type QueryView } from './queryHarness.ts';
 import { indexed } from './queryIndex.ts';
@@ -131,7 +132,7 @@ describe('the query view in a browser', { skip }, () => {
 		await page.keyboard.press('Home');
 		await page.waitForFunction(() => document.activeElement?.getAttribute('aria-label') === 'Open row 1');
 		await page.locator('.data-rows [data-index="2"]').dblclick();
-		for (let i = 0; i < 100 && view.opened.length < 2; i++) await page.waitForTimeout(20);
+		await soon(() => assert.ok(view.opened.length >= 2));
 		assert.deepEqual(
 			view.opened.map(({ index, split }) => [index, split]),
 			[
@@ -384,7 +385,7 @@ describe('the query view in a browser', { skip }, () => {
 		const none = await open({ runs: [] });
 		assert.match(await none.page.locator('.empty').innerText(), /No runs yet/);
 		await button(none.page, 'Add Runs…').last().click();
-		for (let i = 0; i < 100 && none.addedRuns() === 0; i++) await none.page.waitForTimeout(20);
+		await soon(() => assert.ok(none.addedRuns() > 0));
 		assert.equal(none.addedRuns(), 1);
 		clean(none);
 

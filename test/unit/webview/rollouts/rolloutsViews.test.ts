@@ -125,7 +125,7 @@ test('the views of one run, one after another', options, async (t) => {
 		await page.waitForSelector('.card .block-text');
 		const exported = () => page.getByRole('button', { name: 'Export…' }).click();
 		const heard = async (count: number) => {
-			for (let i = 0; i < 100 && view.exports.length < count; i++) await page.waitForTimeout(20);
+			await soon(() => assert.ok(view.exports.length >= count));
 			return view.exports[count - 1] as { scope: string; step: number; rollouts: readonly unknown[] };
 		};
 		await exported();
@@ -209,7 +209,7 @@ test('the views of one run, one after another', options, async (t) => {
 			assert.equal(parting.length, 2);
 			assert.notEqual(parting[0], parting[1]);
 			await page.getByRole('button', { name: 'Open in Diff Editor' }).click();
-			for (let i = 0; i < 500 && view.diffs.length === 0; i++) await page.waitForTimeout(20);
+			await soon(() => assert.ok(view.diffs.length > 0));
 			assert.deepEqual(view.diffs, [
 				{
 					left: { split: 'train', step: 12, group: 0, index: 0 },
@@ -284,11 +284,7 @@ test('steps are labeled by keyboard, and each label is saved immediately', optio
 			: (JSON.parse(last) as { steps: { rating: number | null }[] }).steps.map(({ rating }) => rating);
 	};
 	const saved = async (wanted: readonly (number | null)[]) => {
-		for (let i = 0; i < 100; i++) {
-			if (JSON.stringify((await labels()).slice(0, wanted.length)) === JSON.stringify(wanted)) return;
-			await page.waitForTimeout(20);
-		}
-		assert.deepEqual(await labels(), wanted);
+		await soon(async () => assert.deepEqual((await labels()).slice(0, wanted.length), wanted));
 	};
 	await page.keyboard.press('+');
 	await page.keyboard.press('-');
@@ -327,7 +323,7 @@ test(
 			return lines.map((line) => JSON.parse(line) as { index: number; rating?: number | null; choice?: string | null });
 		};
 		const last = async (holds: (line: Awaited<ReturnType<typeof feedback>>[number] | undefined) => boolean) => {
-			for (let i = 0; i < 200 && !holds((await feedback()).at(-1)); i++) await page.waitForTimeout(20);
+			await soon(async () => assert.ok(holds((await feedback()).at(-1))));
 			const line = (await feedback()).at(-1);
 			assert.ok(holds(line), JSON.stringify(line));
 		};

@@ -6,6 +6,7 @@ import { after, before, type TestContext, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { launchChromium, skip } from '../../../support/chromium.ts';
 import { guessing } from '../../search/episodes/weakGuesser.ts';
+import { soon } from '../lateness.ts';
 import { looksRight, looksRightNow } from '../webviewLooks.ts';
 import { makeComparison, openStrategies } from './strategiesHarness.ts';
 
@@ -88,7 +89,7 @@ test('the plot and the table show the comparison results, and points open their 
 	assert.equal(await page.locator('.searches tbody tr').count(), 30);
 	assert.match(await page.locator('.searches h2').innerText(), /self-consistency, n=8/);
 	await page.getByRole('button', { name: 'Open tree for problem 3', exact: true }).click();
-	for (let i = 0; i < 500 && view.opened.length === 0; i++) await page.waitForTimeout(10);
+	await soon(() => assert.ok(view.opened.length > 0));
 	assert.deepEqual(view.opened, [join(folder, 'trees', 'samples', '2.jsonl')]);
 
 	await page.getByRole('button', { name: 'mcts by mean-logprob simulations=4', exact: true }).click();
@@ -156,7 +157,7 @@ test('a stopped comparison can be continued, and the view follows its progress',
 	assert.match(await page.locator('.legend').innerText(), /^No results yet\./);
 	await looksRightNow(view, 'strategies-stopped');
 	await page.getByRole('button', { name: 'Continue' }).click();
-	for (let i = 0; i < 500 && view.commands.length === 0; i++) await page.waitForTimeout(10);
+	await soon(() => assert.ok(view.commands.length > 0));
 	assert.deepEqual(view.commands, [{ type: 'goOn' }]);
 	await writeFile(path, JSON.stringify(summary));
 	await page.waitForSelector('.badge.state-ended');
@@ -269,6 +270,6 @@ test('a folder without a comparison is reported with an action', options, async 
 	assert.match(await view.page.locator('.empty').innerText(), /contains no comparison results/);
 	await looksRightNow(view, 'strategies-empty');
 	await view.page.getByRole('button', { name: 'Compare Strategies...' }).click();
-	for (let i = 0; i < 500 && view.commands.length === 0; i++) await view.page.waitForTimeout(10);
+	await soon(() => assert.ok(view.commands.length > 0));
 	assert.deepEqual(view.commands, [{ type: 'choose' }]);
 });

@@ -149,8 +149,7 @@ describe('node tokens in a browser', { skip }, () => {
 		await page.keyboard.press('ArrowUp');
 		await page.keyboard.press('Enter');
 		await page.locator('.token-alternatives button').last().click();
-		await page.waitForFunction(() => true);
-		for (let i = 0; i < 200 && view.commands.length < 2; i++) await page.waitForTimeout(20);
+		await soon(() => assert.ok(view.commands.length >= 2));
 		assert.deepEqual(view.commands, [
 			{ type: 'force', node: 1, token: 4, text: ' make' },
 			{ type: 'force', node: 1, token: 4, text: ' =' },
