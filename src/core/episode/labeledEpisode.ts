@@ -11,7 +11,7 @@ const callSchema = v.strictObject({ name: v.string(), arguments: v.optional(v.un
 const expectSchema = v.strictObject({
 	/** Reward of the episode. */
 	reward: v.exactOptional(expectationSchema),
-	/** Rewards of the turns, in order; null matches any, and turns without one. */
+	/** Rewards of the turns, in order; null matches any reward, or none. */
 	turnRewards: v.exactOptional(v.array(expectationSchema)),
 	/** Text that reset returns; null if it returns none. */
 	observation: v.exactOptional(v.nullable(v.string())),

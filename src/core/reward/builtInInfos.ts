@@ -153,7 +153,7 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 		sentence:
 			'Counts verification, backtracking, subgoal, backward-chaining and reflection phrases in the thinking section.',
 		formula:
-			'min(cap, marks) / cap; density: marks per thousand characters; each phrase counts at most perPhrase times',
+			'min(cap, markers) / cap; density: markers per thousand characters; each phrase counts at most perPhrase times',
 		source: 'Gandhi et al. 2025 (Cognitive behaviors that enable self-improving reasoners)',
 		range: '0 to 1',
 		nullRule: 'never',

@@ -328,7 +328,7 @@ const advantageKeys = {
 	credit_assignment: bareKey(
 		choice(
 			creditAssignments,
-			'With an environment: "episode": all tokens of an episode have its advantage. "turn": each turn has that of the reward from it on, compared with the same turn of the other episodes.',
+			'With an environment: "episode": all tokens of an episode have its advantage. "turn": each turn has the advantage of its return, which is the reward from that turn on, compared with the same turn of the other episodes.',
 		),
 		{
 			or: '`"episode"`',

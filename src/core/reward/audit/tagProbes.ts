@@ -265,7 +265,7 @@ export const tagProbes: readonly Probe[] = [
 		title: 'Tags only in the prompt',
 		severity: 'high',
 		attacks: 'form',
-		why: 'The policy did not write the prompt. If the prompt explains the format, every completion would earn the reward.',
+		why: 'The policy did not write the prompt. If the prompt explains the format, every completion earns the reward.',
 		fix: 'Score only the completion, never the prompt and completion together.',
 		build(row, { tags }) {
 			if (!tags.think && !tags.answer) return skip('The template has no tags.');

@@ -19,8 +19,8 @@ export function deviceFailure(provider: string, cause: unknown): Failure | null 
 		wanted !== undefined ||
 		/\[Invalid Buffer|out of memory|OUT_OF_(?:DEVICE|HOST)_MEMORY|CUDA failure 2:/i.test(text)
 	) {
-		const size = wanted === undefined ? '' : ` (${formatBytes(Number(wanted))} more were needed)`;
-		return new Failure('full', `The memory of the device ${provider} is full${size}.`, action, { cause });
+		const size = wanted === undefined ? '' : ` (${formatBytes(Number(wanted))} more needed)`;
+		return new Failure('full', `Device ${provider} is out of memory${size}.`, action, { cause });
 	}
 	if (/device (?:is|was) lost|DEVICE_LOST|DXGI_ERROR_DEVICE|CUDA failure (?:46|100|700|719|999):/i.test(text)) {
 		return new Failure(

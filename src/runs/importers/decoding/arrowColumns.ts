@@ -24,7 +24,7 @@ export interface ColumnSource {
 }
 
 /**
- * Reads row values from a batch, one list per field: null, booleans, numbers, strings (also for bytes, and for times as
+ * Reads row values from a batch, one list per field: null, booleans, numbers, strings (including for bytes, and for times as
  * in JSON), lists and objects. Nothing in the file is trusted: lengths and offsets are checked against the available
  * bytes.
  */

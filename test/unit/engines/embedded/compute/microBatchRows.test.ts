@@ -71,14 +71,14 @@ describe('errors of the runtime', () => {
 		[
 			'WebGPU validation failed. [Invalid Buffer (unlabeled)] is invalid due to a previous error.\n - While validating entries[2]',
 			'full',
-			/^The memory of the device webgpu is full\.$/,
+			/^Device webgpu is out of memory\.$/,
 		],
 		[
 			'Non-zero status code returned while running MatMul node. Status Message: Failed to allocate memory for requested buffer of size 1073741824',
 			'full',
-			/^The memory of the device webgpu is full \(1.1 GB more were needed\)\.$/,
+			/^Device webgpu is out of memory \(1.1 GB more needed\)\.$/,
 		],
-		['CUDA failure 2: out of memory ; GPU=0', 'full', /is full\.$/],
+		['CUDA failure 2: out of memory ; GPU=0', 'full', /out of memory\.$/],
 		['CUDA failure 719: unspecified launch failure ; GPU=0', 'unavailable', /^The device webgpu was lost/],
 		['vkQueueSubmit failed with VK_ERROR_DEVICE_LOST', 'unavailable', /was lost/],
 		['Invalid rank for input: x', null, /^$/],
