@@ -39,7 +39,7 @@ async function checkProgram(program: ProgramCase): Promise<void> {
 	}
 }
 
-/** Programs that differ for long contexts: heads in groups, and layers computed again. */
+/** Programs that differ for long contexts: heads in groups, and recomputed layers. */
 const longContextPrograms = ['prefill', 'logprobs', 'gradient grpo old kl', 'value gradient labels'];
 
 /** Declares the tests. @param seeds for random shapes, weights and inputs */

@@ -32,7 +32,7 @@ export class Typing<T extends object> implements IDisposable {
 		}, typingMs);
 	}
 
-	/** Discards what was typed and not delivered yet. */
+	/** Discards input that has not been delivered yet. */
 	dispose(): void {
 		clearTimeout(this.#timer);
 		this.#timer = undefined;

@@ -159,20 +159,20 @@ export const distillStageSchema = stageOf(
 		method: bareKey(
 			choice(
 				['minillm', ...selfTaught],
-				'pytorch: another way to learn from samples of the student. "minillm" is a policy gradient for the reverse KL of whole completions, with "teacher" (MiniLLM). With the others, the policy is its own teacher and reads more: with "sdft" a column of the problem (SDFT), with "sdpo" a completion of the same group whose reward is at least 1 (SDPO).',
+				'pytorch: a different way to learn from samples of the student. "minillm" is a policy gradient for the reverse KL of whole completions, with "teacher" (MiniLLM). With the others, the policy with a longer prompt is its own teacher: with "sdft", the prompt includes a column of the row (SDFT); with "sdpo", a completion of the same group whose reward is at least 1 (SDPO).',
 			),
 			{ or: 'divergence `beta` per token', lacking: { embedded: onlyTrl('method') } },
 		),
 		privileged_context: bareKey(
 			text(
-				'method "sdft": what the teacher reads besides the prompt: "solution", "answer", or a column of the rows. "teacher_prompt_template" in "trainer" combines both.',
+				'method "sdft": what the teacher sees in addition to the prompt: "solution", "answer", or a column of the rows. "teacher_prompt_template" in "trainer" combines both.',
 			),
 			{ or: '`"solution"`', lacking: { embedded: onlyTrl('privileged_context') } },
 		),
 		teacher_model_kind: bareKey(
 			choice(
 				['base', 'live', 'ema'],
-				'method "sdft" or "sdpo": which weights the teacher has: those from the start of the stage, the current ones, or a moving average.',
+				'method "sdft" or "sdpo": weights of the teacher: those from the start of the stage, the current ones, or a moving average.',
 			),
 			{ or: '`"base"` for sdft, `"ema"` for sdpo', lacking: { embedded: onlyTrl('teacher_model_kind') } },
 		),

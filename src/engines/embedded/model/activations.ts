@@ -5,7 +5,7 @@ export const safeTensorBytes = 128 << 20;
 
 export const floatBytes = 4;
 
-/** Values that a gradient may keep for one row of full length, in bytes, before layers are computed again instead. */
+/** Values that a gradient may keep for one row of full length, in bytes, before layers are recomputed instead. */
 const keptBytes = 1 << 30;
 
 /**
@@ -26,7 +26,7 @@ function layerBytes({ width, feedForward, heads }: ModelShape, tokens: number): 
 	return floatBytes * tokens * (13 * width + 3 * feedForward + heads * tokens);
 }
 
-/** Returns whether gradients compute the values of each layer again, because one row of full length has too many. */
+/** Returns whether gradients recompute the values of each layer, because one row of full length has too many. */
 export function recomputesLayers(shape: ModelShape): boolean {
 	return shape.layers * layerBytes(shape, shape.context) > keptBytes;
 }

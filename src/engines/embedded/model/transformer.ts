@@ -16,7 +16,7 @@ export type Attend = (layer: number, qkv: Value) => Value;
  * Decoder with pre-norm blocks of attention and a SiLU feed-forward layer over [rows, tokens, width]. The caller's
  * `attend` determines how tokens attend to each other (whole sequences, or one token and a cache). In the last layer,
  * `keep` and `attend` drop tokens whose outputs are not needed.
- * @param recomputes whether gradients compute each layer again instead of keeping its values
+ * @param recomputes whether gradients recompute each layer instead of keeping its values
  */
 export function decoder(
 	weights: TrunkWeights,
@@ -26,7 +26,7 @@ export function decoder(
 ): Value {
 	const last = weights.blocks.length - 1;
 	return weights.blocks.reduce((x, block, layer) => {
-		// The gradient starts with the last layer, so computing that again would not save memory.
+		// The gradient starts with the last layer, so recomputing it would not save memory.
 		if (recomputes && layer < last) {
 			const names = Object.keys(block) as (keyof BlockWeights)[];
 			const parameters = names.map((name) => block[name]);

@@ -171,7 +171,7 @@ export class Graph {
 		}
 	}
 
-	/** Records the steps of `build` on a tape of their own, so that only the caller can differentiate them. */
+	/** Records the steps of `build` on a separate tape, so that only the caller can differentiate them. */
 	taped<T>(build: () => T): { readonly result: T; readonly tape: readonly TapeEntry[] } {
 		const [recording, tape] = [this.#recording, this.#tape];
 		this.#recording = true;

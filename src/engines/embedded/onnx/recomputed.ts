@@ -4,7 +4,7 @@ import { Value } from './graph.ts';
 import { slice } from './layout.ts';
 
 /**
- * Applies `build` to `x` and `weights`. Its intermediate values are computed again for the gradient instead of being
+ * Applies `build` to `x` and `weights`. Its intermediate values are recomputed for the gradient instead of being
  * kept until then (Chen et al. 2016, "Training Deep Nets with Sublinear Memory Cost", section 4).
  */
 export function recomputed(
@@ -41,7 +41,7 @@ function gradientsOf(
 
 /**
  * Returns x, available only after d: without this dependency, the runtime would merge the repeated operators with the
- * first ones, and keep their results. If d is not finite, neither is the result, and no gradient is.
+ * first ones, and keep their results. If d is not finite, neither the result nor any gradient is.
  */
 function after(x: Value, d: Value): Value {
 	const first = d.shape.reduce<Value>((part, _, axis) => slice(part, axis, 0, 1), d);

@@ -1,5 +1,5 @@
-"""Self-distillation: the teacher is the policy itself, which reads more than the student does. With `sdft` it reads a
-column of the problem (Shenfeld et al. 2026, arXiv:2601.19897), with `sdpo` a correct completion of the same group
+"""Self-distillation: the teacher is the policy itself with a longer prompt. With `sdft`, it includes a column of the
+problem (Shenfeld et al. 2026, arXiv:2601.19897); with `sdpo`, a correct completion of the same group
 (Huebotter et al. 2026, arXiv:2601.20802). Trains with TRL's SDFTTrainer and SDPOTrainer.
 """
 
@@ -108,7 +108,7 @@ def run_stage(context: Context, stage: Stage) -> None:
     if settings.get("teacher_model_kind") == "ema" and context.policy.adapted:
         raise Failure(
             "unsupported",
-            f'{where}: with "lora", the moving average of the adapters could not be resumed.',
+            f'{where}: with "lora", the moving average of the adapters cannot be resumed.',
             'Set "teacher_model_kind" to "base" or "live", or remove "lora".',
         )
     trainer_class, config_class = find_trainer(trainer_of(settings))
