@@ -49,7 +49,7 @@ export interface ProblemSet {
 /** Default number of problems from a generator if no limit is set. */
 const defaultTaskProblems = 500;
 
-/** Returns what is equal for problems that are the same. */
+/** Returns a key that is equal for identical problems. */
 type Identity = (problem: Problem) => string;
 
 /**

@@ -33,10 +33,7 @@ export interface RewardBaseline {
 	readonly remarks: readonly string[];
 }
 
-/**
- * Minimum fraction of rows, among those that have a value, on which a reward must make a distinction to be judged on
- * it.
- */
+/** A reward is judged on a distinction only if it makes it on at least this fraction of the rows that have a value. */
 const fewest = 0.25;
 
 function valuesOf(row: readonly BaselineValue[], ...roles: BaselineRole[]): (number | null)[] {

@@ -47,7 +47,7 @@ def pass_at_k(rewards: torch.Tensor, k: int) -> torch.Tensor:
 
 
 class Advantages:
-    """Mixin for GRPOTrainer, which it must come before. Replaces the advantages if the stage has its own estimator."""
+    """Mixin for GRPOTrainer. Must come before it. Replaces the advantages if the stage has its own estimator."""
 
     def _calculate_rewards(self, *args: Any, **kwargs: Any) -> torch.Tensor:
         self._scored: torch.Tensor = super()._calculate_rewards(*args, **kwargs)  # type: ignore[misc]

@@ -35,7 +35,7 @@ def allowed(
 
 
 class Dppo:
-    """Mixin for GRPOTrainer with `loss_type` "cispo", which it must come before."""
+    """Mixin for GRPOTrainer with `loss_type` "cispo". Must come before the trainer class."""
 
     _dppo_inputs: dict[str, Any] | None = None
 

@@ -104,7 +104,7 @@ def tokens_of_turns(mask: list[int], turns: list[float]) -> list[float]:
 def rewarded_turns(mask: list[int], episode: dict[str, Any], reward: float | None, weight: float) -> RewardedTurns:
     """
     :param episode: as recorded in rollouts. A turn without calls, the last one, has no reward of its own
-    :param weight: of the environment's reward, which those of turns are part of
+    :param weight: weight of the environment's reward, which includes the rewards of turns
     """
     earned = [turn.get("reward") for turn in episode["turns"]]
     earned += [None] * (len(turn_lengths(mask)) - len(earned))
@@ -112,8 +112,8 @@ def rewarded_turns(mask: list[int], episode: dict[str, Any], reward: float | Non
 
 
 class TurnCredit:
-    """Mixin for GRPOTrainer, which it must come before; `Sampling` must come before it. Replaces the advantages of a
-    batch, shape (rows,), by those of its tokens, shape (rows, tokens). Environments are played by one process, so a
+    """Mixin for GRPOTrainer. Must come before the trainer class and after `Sampling`. Replaces the advantages of a
+    batch, shape (rows,), with those of its tokens, shape (rows, tokens). Environments are played by one process, so a
     batch has whole groups.
     """
 
