@@ -75,7 +75,7 @@ create view calls as
 		)
 	);
 create view metrics as
-	select r.label as run, case when has_steps then step end as step, stage, m.name, value from metric m join run r on r.key = m.run_key;
+	select r.label as run, step, stage, m.name, value from metric m join run r on r.key = m.run_key;
 create view evaluations as
 	select r.label as run, case when has_steps then step end as step, e.name, problems, samples, accuracy, low, high
 	from evaluation e join run r on r.key = e.run_key;

@@ -1,21 +1,39 @@
 /**
- * `npm run acceptance -- formatLooks`: takes a screenshot of the rollouts in every fixture from another trainer,
- * alternating between dark and light themes, with the timeline expanded. The screenshots are in
- * test/artifacts/formatLooks, or in the folder specified by TEST_PICTURES. `--only NAME` takes one.
+ * `npm run acceptance -- formatLooks`: takes a screenshot of the rollouts in every fixture from another trainer, and in
+ * small runs of the formats that have none: in the page, alternating between dark and light themes, with the timeline
+ * expanded, and in the workbench. The screenshots are in test/artifacts/formatLooks, or in the folder specified by
+ * TEST_PICTURES. `--only NAME` takes those of one format; `--only workbench` only those in the workbench.
  */
 import assert from 'node:assert/strict';
-import { mkdir } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { openRun } from '../../src/runs/openRun.ts';
+import { overflow } from '../e2e/accessibility.ts';
+import { HostDriver } from '../e2e/hostDriver.ts';
+import { inOrder, Laboratory } from '../e2e/laboratory.ts';
+import { RolloutsPage } from '../e2e/pages/rolloutsPage.ts';
 import { artifacts, pictures } from '../scripts/paths.ts';
+import { builtFormats } from '../support/builtFormats.ts';
 import { launchChromium, skip } from '../support/chromium.ts';
 import { fixtureFolder, fixtures } from '../unit/runs/importers/foreignFixtures.ts';
+import { writeFiles } from '../unit/runs/importers/madeRun.ts';
 import { openRollouts } from '../unit/webview/rollouts/rolloutsHarness.ts';
 
 const folder = pictures ?? join(artifacts, 'formatLooks');
 const only = process.env.CHECK_ONLY;
+
+/** Run folders by name. The workbench opens copies, because their tab shows the name of the folder. */
+const runs = new Map<string, string>(fixtures.map(({ name }) => [name, fixtureFolder(name)]));
+const built = await mkdtemp(join(tmpdir(), 'formats-'));
+after(() => rm(built, { recursive: true, force: true }));
+for (const [name, files] of Object.entries(builtFormats)) {
+	const path = join(built, name);
+	await writeFiles(path, files);
+	runs.set(`${name}, built`, path);
+}
 
 let browser: Browser;
 before(async () => {
@@ -24,16 +42,18 @@ before(async () => {
 });
 after(() => browser?.close());
 
-for (const [i, { name }] of fixtures.entries()) {
+const fileName = (name: string) => name.replaceAll(/\W+/g, '-');
+
+for (const [i, [name, path]] of [...runs].entries()) {
 	if (only !== undefined && name !== only) continue;
 	test(name, { skip }, async (context) => {
-		const run = await openRun(fixtureFolder(name));
+		const run = await openRun(path);
 		if ((await run.steps()).length === 0) {
 			context.skip('no rollouts');
 			return;
 		}
 		const theme = i % 2 === 0 ? 'dark' : 'light';
-		const view = await openRollouts(browser, fixtureFolder(name), { theme, width: 1280, height: 860 });
+		const view = await openRollouts(browser, path, { theme, width: 1280, height: 860 });
 		context.after(() => view.close());
 		const { page } = view;
 		await page.waitForSelector('.group-view:not(.loading) .card .card-head');
@@ -43,8 +63,35 @@ for (const [i, { name }] of fixtures.entries()) {
 			await timeline.click();
 			await page.waitForSelector('.activity');
 		}
-		await page.screenshot({ path: join(folder, `${name.replaceAll(' ', '-')}-${theme}.png`) });
+		await page.screenshot({ path: join(folder, `${fileName(name)}-${theme}.png`) });
 		assert.deepEqual([view.errors, view.faults], [[], []], 'errors of the page');
 		assert.deepEqual(await view.violations('names'), []);
 	});
 }
+
+test('rollouts of every format in the workbench', { skip, timeout: 1_800_000 }, async (t) => {
+	const driver = new HostDriver();
+	t.after(() => driver.dispose());
+	const lab = await Laboratory.open(t, 'format-looks', { extensions: [driver.folder] });
+	const workbench = await lab.workbench();
+	await workbench.openSideBar();
+	const step = inOrder(t);
+	for (const [name, path] of runs) {
+		if (only !== undefined && only !== 'workbench' && name !== only) continue;
+		const run = await openRun(path);
+		if ((await run.steps()).length === 0) continue;
+		await step(name, async () => {
+			const copy = join(lab.workspace, fileName(name));
+			await cp(path, copy, { recursive: true });
+			await driver.run(async (vscode, folder) => {
+				await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+				await vscode.commands.executeCommand('reasoningLab.openRollouts', folder);
+			}, copy);
+			const rollouts = new RolloutsPage(await workbench.app('rollouts'));
+			await rollouts.cards().first().waitFor();
+			await rollouts.frame.locator('.card .card-body > *').first().waitFor();
+			await workbench.page.screenshot({ path: join(folder, `workbench-${fileName(name)}.png`) });
+			assert.ok((await overflow(rollouts.frame)) <= 0, 'the page is not wider than its panel');
+		});
+	}
+});

@@ -50,7 +50,7 @@ export class ForeignRun implements RunContent {
 	constructor(folder: string, format: RunFormat, { live = false }: ForeignOptions = {}) {
 		this.folder = folder;
 		this.format = format.name;
-		this.hasSteps = format.hasSteps;
+		this.hasSteps = format.hasSteps && format.rolloutsHaveSteps !== false;
 		this.runFormat = format;
 		this.#live = live;
 		this.disk = new DiskFolder(folder);
@@ -77,7 +77,7 @@ export class ForeignRun implements RunContent {
 		const facts = (await this.runFormat.describe?.(this.disk, learned).catch(() => undefined)) ?? {};
 		const { written, stepTimes } = await this.#signs(steps, learned);
 		const newest = this.#metrics.lastStep ?? (await this.newest()).at(-1)?.step ?? null;
-		const step = Math.max(newest ?? -1, steps.at(-1) ?? -1);
+		const step = Math.max(newest ?? -1, this.hasSteps ? (steps.at(-1) ?? -1) : -1);
 		return foreignRecordOf({
 			folder: this.folder,
 			format: this.runFormat,

@@ -184,6 +184,8 @@ export interface RunFormat {
 	readonly looksFor: string;
 	/** false if the format has no steps (an evaluation), in which case all rollouts are at `noStep`. */
 	readonly hasSteps: boolean;
+	/** false if only the metrics have steps, in which case all rollouts are at `noStep`. */
+	readonly rolloutsHaveSteps?: false;
 	/**
 	 * Whether data files that are not runs can match too, such as datasets. Such a format is used for a folder that the
 	 * user chose, but not for the folders found below it.

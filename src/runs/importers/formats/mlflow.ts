@@ -169,6 +169,7 @@ export const mlflow: RunFormat = {
 	title: 'MLflow',
 	looksFor: 'mlflow.db',
 	hasSteps: true,
+	rolloutsHaveSteps: false,
 	rollouts: databases.map((pattern) => ({ pattern, form: 'sqlite', table: 'spans', split: 'train', rollouts: spanOf })),
 	metrics: databases.map((pattern) => ({
 		pattern,

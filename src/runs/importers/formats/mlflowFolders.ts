@@ -76,6 +76,7 @@ export const mlflowFolders: RunFormat = {
 	title: 'MLflow (folders)',
 	looksFor: 'meta.yaml with run_id next to a metrics folder (mlruns/{experiment}/{run}), or a folder of traces',
 	hasSteps: true,
+	rolloutsHaveSteps: false,
 	rollouts: [
 		{
 			pattern: traceFiles,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { MetricsLine } from '../../../../src/protocol/metricsLine.ts';
+import { inspectRun, type RolloutCounts } from '../../../../src/runs/inspectRun.ts';
 import { openRun } from '../../../../src/runs/openRun.ts';
 import {
 	answerText,
@@ -23,6 +24,11 @@ function equalNumbers(actual: Numbers, wanted: Numbers, of: string): void {
 		Math.abs(actual.mean_reward - wanted.mean_reward) <= tolerance,
 		`mean reward of ${of}: ${actual.mean_reward} is not ${wanted.mean_reward}`,
 	);
+}
+
+/** Returns counts of `inspect` in the form of the expected numbers. */
+function countedBy({ rollouts, nulls, meanReward }: RolloutCounts): Numbers {
+	return { rollouts, null_rewards: nulls, mean_reward: meanReward ?? Number.NaN };
 }
 
 async function metricsOf(name: FixtureName): Promise<MetricsLine[]> {
@@ -64,6 +70,17 @@ describe('fixture numbers', () => {
 			for (const [step, numbers] of Object.entries(wanted.per_step ?? {})) {
 				const of = rollouts.filter(({ line }) => line.step === Number(step));
 				equalNumbers(numbersOf(of), numbers, `${name} at step ${step}`);
+			}
+			// `inspect --json` counts like the readers of rollouts.
+			const counts = await inspectRun(run);
+			equalNumbers(countedBy(counts), wanted, `inspect of ${name}`);
+			assert.equal(counts.groups, wanted.groups, `groups by inspect of ${name}`);
+			assert.deepEqual(counts.steps, wanted.steps ?? null);
+			assert.deepEqual(counts.byStep?.map(({ step }) => step) ?? null, wanted.steps ?? null);
+			for (const [step, numbers] of Object.entries(wanted.per_step ?? {})) {
+				const of = counts.byStep?.find((one) => one.step === Number(step));
+				assert.ok(of, `${name} has step ${step}`);
+				equalNumbers(countedBy(of), numbers, `inspect of ${name} at step ${step}`);
 			}
 			const groups = groupsOf(rollouts);
 			assert.equal(groups.length, wanted.groups);
@@ -114,6 +131,12 @@ describe('fixture numbers', () => {
 		const { gsm8k } = expected('tinker').eval as unknown as { gsm8k: Numbers };
 		equalNumbers(numbersOf(await of('tinker')), gsm8k, 'Tinker');
 		assert.equal((await of('rllm')).length, expected('rllm').validation_episodes);
+		const inspected = async (name: FixtureName) => (await inspectRun(await openRun(fixtureFolder(name)))).validation;
+		const evaluation = (await inspected('prime-rl')) ?? assert.fail('prime-rl has evaluations');
+		equalNumbers(countedBy(evaluation), expected('prime-rl').eval as Numbers, 'inspect of prime-rl');
+		assert.deepEqual((await inspected('verl'))?.steps, expected('verl').validation_steps);
+		assert.equal((await inspected('rllm'))?.rollouts, expected('rllm').validation_episodes);
+		assert.equal(await inspected('skyrl'), null, 'evaluations without training are the rollouts of the run');
 		const nemo = numbersOf(await of('nemo-rl'));
 		assert.equal(nemo.rollouts, expected('nemo-rl').validation_rollouts);
 		assert.ok(Math.abs(nemo.mean_reward - (expected('nemo-rl').validation_mean_reward as number)) <= tolerance);

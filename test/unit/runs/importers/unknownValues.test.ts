@@ -80,6 +80,25 @@ describe('information that a trainer does not record', () => {
 		}
 	});
 
+	it('traces of MLflow have no step, even if metrics have', async (context) => {
+		const lab = await labFor(context);
+		await lab.index(fixtureFolder('mlflow'));
+		const rows = async (sql: string) => (await lab.sql({ sql, limit: 5 })).rows;
+		assert.deepEqual(await rows('select distinct step from rollouts'), [[null]]);
+		assert.deepEqual(await rows('select distinct step from metrics order by step'), [[1], [2], [3], [4]]);
+		for (const [name, last] of [
+			['mlflow', 4],
+			['mlflow traces', null],
+		] as const) {
+			const run = await openRun(fixtureFolder(name));
+			assert.equal(run.hasSteps, false);
+			assert.equal((await run.record()).step, last, name);
+			const { steps, byStep, rollouts } = await inspectRun(run);
+			assert.deepEqual([steps, byStep, rollouts], [null, null, 2]);
+			assert.deepEqual([...new Set((await readAll(run)).rollouts.map(({ line }) => line.step))], [null], name);
+		}
+	});
+
 	it('is a null step in rollouts, index, search and exports, and outside every range of steps', async (context) => {
 		for (const name of ['verifiers-v1', 'verifiers-legacy'] as const) {
 			const run = fixtureFolder(name);
