@@ -5,7 +5,10 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { environmentData } from '../../src/episodes/environmentData.ts';
 import { EnvironmentRunner } from '../../src/episodes/environmentRunner.ts';
+import { verifyEnvironment } from '../../src/episodes/verifyEnvironment.ts';
+import { EpisodeViewSession } from '../../src/extension/panels/episode/episodeViewSession.ts';
 import { decodeOrThrow } from '../../src/protocol/decode.ts';
 import { rolloutEpisode } from '../../src/protocol/rolloutEpisode.ts';
 import { type Message, type RolloutLine, rolloutLineSchema } from '../../src/protocol/rolloutLine.ts';
@@ -255,6 +258,60 @@ describe('an environment in a recipe', { skip, timeout: 280_000 }, async () => {
 		}
 		const { equal, differences } = await rescoreRun(run, { hosts });
 		assert.ok(equal, JSON.stringify(differences));
+	});
+
+	it('is a verifiers package, which is verified and stepped through', async () => {
+		const hosts = await openRewardHosts({ python });
+		const file = join(root, 'test/fixtures/exchange/lab_guess');
+		const source = { kind: 'verifiers' } as const;
+		const runner = new EnvironmentRunner(hosts, file, { source, limits: { loadMs: 120_000 } });
+		const guess = (number: number) => [{ name: 'game_guess', arguments: { number } }];
+		// The numbers of the taskset's games.
+		const solved = (row: Record<string, unknown>) => ({ ...row, calls: guess(row.number as number) });
+		const data = (signal?: AbortSignal) =>
+			environmentData({
+				...{ file, rows: 3, seed: 1, ...(signal === undefined ? {} : { signal }) },
+				own: async (count) => (await runner.rows(count)).map(solved),
+			});
+		const session = new EpisodeViewSession(
+			{
+				...{ file, runFolder: null, debugs: false, saves: false },
+				open: async () => runner,
+				data: (signal) => data(signal),
+				post: () => undefined,
+				forbidden: () => null,
+			},
+			{ branches: [], show: null },
+		);
+		try {
+			const { findings, environment, policies } = await verifyEnvironment(runner, await data(), { turns: 6, seed: 1 });
+			// The taskset stops lost games only.
+			assert.deepEqual(
+				findings.map(({ kind }) => kind),
+				['endless'],
+			);
+			assert.match(environment.library ?? '', /^verifiers 0\.4/);
+			assert.deepEqual(policies.find(({ policy }) => policy === 'gold')?.mean, 1);
+			session.reset({ type: 'reset', index: 0, columns: null, seed: 1 });
+			await session.settled;
+			const id = session.branches[0]?.id as number;
+			for (const [turn, number] of [1, 4].entries()) {
+				session.call({ type: 'call', branch: id, turn, calls: guess(number) });
+				await session.settled;
+			}
+			session.reward(id);
+			await session.settled;
+			const { turns, reward } = session.branch(id);
+			assert.deepEqual(
+				turns.map(({ results }) => results[0]?.content),
+				['Higher.', 'Correct!'],
+			);
+			assert.deepEqual(reward, { value: 1 });
+		} finally {
+			session.dispose();
+			runner.dispose();
+			hosts.dispose();
+		}
 	});
 
 	it('is exported as a verifiers package with the same episodes', async () => {

@@ -21,7 +21,7 @@ export function originText({ origin, row }: EpisodeBranch, find: (id: number) =>
 		const other = find(id);
 		return other === undefined ? 'an episode that was closed' : branchName(other);
 	};
-	const onRow = row === null ? 'Custom row' : `Row ${row}`;
+	const onRow = row === null ? 'Custom row' : `Row ${row + 1}`;
 	switch (origin.kind) {
 		case 'stepped':
 			return onRow;

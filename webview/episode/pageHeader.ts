@@ -89,7 +89,7 @@ export class PageHeader {
 		const rows = status?.rows ?? [];
 		const index = this.#model.rowIndex(form.row);
 		this.#row.set(
-			rows.map(({ row, label }) => ({ value: String(row), label: `${row}: ${plainLabel(label, 80)}` })),
+			rows.map(({ row, label }) => ({ value: String(row), label: `${row + 1}: ${plainLabel(label, 80)}` })),
 			index === null ? '' : String(rows[index]?.row),
 		);
 		this.#rowField.hidden = status?.dataset == null;

@@ -185,7 +185,7 @@ suite('environments in the editor', () => {
 
 		await vscode.commands.executeCommand(commandIds.openEpisode, uri, { row: 0, policy: 'gold' });
 		const recorded = session.branches.at(-1);
-		assert.deepEqual(recorded?.origin, { kind: 'recorded', label: 'gold, row 0' });
+		assert.deepEqual(recorded?.origin, { kind: 'recorded', label: 'gold, row 1' });
 		await vscode.commands.executeCommand('workbench.action.closeAllEditors');
 	});
 

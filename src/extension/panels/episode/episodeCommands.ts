@@ -59,7 +59,11 @@ async function verifiedEpisode(
 	const [row] = rows;
 	// Row numbers are not unique in files too large for rows to be numbered.
 	if (row === undefined || rows.length > 1) {
-		throw new Failure('missing', `Row ${episode.row} is no longer in the dataset.`, 'Verify the environment again.');
+		throw new Failure(
+			'missing',
+			`Row ${episode.row + 1} is no longer in the dataset.`,
+			'Verify the environment again.',
+		);
 	}
 	return recordedEpisode(episode, row.columns, verification.environment.ownsReward);
 }
@@ -80,7 +84,7 @@ function itemOf({ policy, row, turns, reward, error }: Episode): {
 } {
 	const outcome = error !== undefined ? 'failed' : reward === null ? 'no reward' : `reward ${formatNumber(reward)}`;
 	return {
-		label: `Row ${row}, ${policy}`,
+		label: `Row ${row + 1}, ${policy}`,
 		description: `${formatCounted(turns.length, 'turn')}, ${outcome}`,
 		...(error === undefined ? {} : { detail: displayText(error.message, 200) }),
 	};

@@ -48,7 +48,7 @@ export function recordedEpisode(
 ): RecordedEpisode {
 	const started = error?.during !== 'reset';
 	return {
-		label: `${policy}, row ${row}`,
+		label: `${policy}, row ${row + 1}`,
 		row,
 		columns,
 		reset: started ? { ...shownObservation(observation), done: null, durationMs: null, ...shownState(state) } : null,
