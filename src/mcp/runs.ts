@@ -11,6 +11,7 @@ import type { RunContent } from '../runs/runContent.ts';
 import { findRuns } from '../runs/runFolders.ts';
 import { RunRegistry } from '../runs/runRegistry.ts';
 import { runsBelow } from '../runs/runsBelow.ts';
+import { StepFactsCache } from '../runs/stepFactsCache.ts';
 import type { Progress } from './progress.ts';
 
 export interface KnownRun {
@@ -27,6 +28,8 @@ export interface KnownRun {
  */
 const indexMb = 100;
 const indexThreads = 2;
+/** Limit of the facts for diagnoses: 200 steps of 1,000 rollouts need 10 MB. */
+const factsBytes = 48 << 20;
 
 /** How long a run list is cached. */
 const listedMs = 5000;
@@ -46,6 +49,8 @@ function earlierNamed(runs: readonly KnownRun[], named: string): KnownRun | unde
 
 /** Runs that the server exposes: those in its folders, plus those the user has registered. */
 export class Runs {
+	/** Facts of steps from earlier diagnoses. */
+	readonly facts = new StepFactsCache(factsBytes);
 	readonly #folders: readonly string[];
 	/** Real paths of the folders resolved so far. */
 	readonly #roots = new Set<string>();

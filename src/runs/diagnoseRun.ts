@@ -8,12 +8,15 @@ import type { MetricsLine } from '../protocol/metricsLine.ts';
 import { diagnosisRunOf } from './diagnosisRunOf.ts';
 import { firstLook } from './lookAtRun.ts';
 import type { RunContent } from './runContent.ts';
+import type { StepFactsCache } from './stepFactsCache.ts';
 import { sampledSteps, stepFactsOf } from './stepFactsOf.ts';
 
 export interface DiagnoseOptions {
 	readonly signal?: AbortSignalLike;
 	/** Number of steps whose rollouts are checked; default 200. */
 	readonly steps?: number;
+	/** Facts from earlier diagnoses, and where this one leaves its own. Without it, all rollouts are read. */
+	readonly cache?: StepFactsCache;
 	/** Receives the number of steps whose rollouts were checked, and how many there are. */
 	readonly onProgress?: (done: number, total: number) => void;
 }
@@ -43,7 +46,8 @@ export async function diagnoseRun(content: RunContent, options: DiagnoseOptions 
 
 /** Same as diagnoseRun, but returns the state needed to continue with new data. */
 export async function goThrough(content: RunContent, options: DiagnoseOptions = {}): Promise<Diagnosed> {
-	const { signal } = options;
+	const { signal, cache } = options;
+	const read: typeof stepFactsOf = cache === undefined ? stepFactsOf : (...step) => cache.of(...step);
 	const record = await content.record().catch(() => null);
 	const { run, tags } = await diagnosisRunOf(content.folder, content.format, record);
 	const diagnosis = new Diagnosis(run);
@@ -53,7 +57,7 @@ export async function goThrough(content: RunContent, options: DiagnoseOptions = 
 	let next = 0;
 	const lookUpTo = async (step: number): Promise<void> => {
 		for (; next < steps.length && (steps[next] as number) <= step; next++) {
-			const facts = await stepFactsOf(content, steps[next] as number, tags, signal).catch(orNull);
+			const facts = await read(content, steps[next] as number, tags, signal).catch(orNull);
 			if (facts !== null) diagnosis.addStep(facts);
 			options.onProgress?.(next + 1, steps.length);
 		}

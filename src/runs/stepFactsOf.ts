@@ -3,7 +3,7 @@ import { type AbortSignalLike, checkAborted } from '../base/async.ts';
 import { FactsOfRollouts } from '../core/diagnosis/factsOfRollouts.ts';
 import type { StepFacts } from '../core/diagnosis/stepFacts.ts';
 import type { TraceTags } from '../core/trace/trace.ts';
-import type { RunContent } from './runContent.ts';
+import type { RunContent, StepRollouts } from './runContent.ts';
 
 /** Maximum number of rollouts to read per step, and the time after which to yield to other work. */
 const maxRollouts = 2048;
@@ -16,23 +16,33 @@ export async function stepFactsOf(
 	tags: TraceTags | null,
 	signal?: AbortSignalLike,
 ): Promise<StepFacts | null> {
-	const facts = new FactsOfRollouts(tags);
-	let rollouts = 0;
-	let turn = performance.now();
 	const opened = await content.open(step).catch(() => null);
 	if (opened === null) return null;
 	try {
-		for await (const { rollout } of opened.rollouts(signal)) {
-			if (rollout === null) continue;
-			facts.add(rollout);
-			if (++rollouts >= maxRollouts) break;
-			if (performance.now() - turn < turnMillis) continue;
-			await setImmediate();
-			checkAborted(signal);
-			turn = performance.now();
-		}
+		return await factsOf(opened, step, tags, signal);
 	} finally {
 		await opened.close();
+	}
+}
+
+/** Same as `stepFactsOf`, for a step that is open. */
+export async function factsOf(
+	opened: StepRollouts,
+	step: number,
+	tags: TraceTags | null,
+	signal?: AbortSignalLike,
+): Promise<StepFacts | null> {
+	const facts = new FactsOfRollouts(tags);
+	let rollouts = 0;
+	let turn = performance.now();
+	for await (const { rollout } of opened.rollouts(signal)) {
+		if (rollout === null) continue;
+		facts.add(rollout);
+		if (++rollouts >= maxRollouts) break;
+		if (performance.now() - turn < turnMillis) continue;
+		await setImmediate();
+		checkAborted(signal);
+		turn = performance.now();
 	}
 	return rollouts === 0 ? null : facts.of(step);
 }

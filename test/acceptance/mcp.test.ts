@@ -45,6 +45,7 @@ function anyCall(random: Random): Call {
 	const [tool, input] = random.pick<Call>([
 		['list_runs', {}],
 		['describe_run', { run }],
+		['diagnose_run', { run }],
 		['read_metrics', { run, names: ['reward', 'completions/mean_length'] }],
 		['read_metrics', { run, names: ['reward'], as: 'table', points: 50 }],
 		['read_step', { run, step, limit: 20 }],

@@ -104,7 +104,7 @@ export const diagnose = defineTool({
 		const { run, content } = await runs.open(named);
 		const onProgress = (done: number, total: number) =>
 			progress(done, total, `Checking rollouts (${formatCount(done)} of ${formatCounted(total, 'step')})`);
-		const { kind, summary, alerts } = await diagnoseRun(content, { signal, onProgress });
+		const { kind, summary, alerts } = await diagnoseRun(content, { signal, onProgress, cache: runs.facts });
 		const recipe = await readRunRecipe(run.folder).catch(() => null);
 		const lineOf = (path: readonly (string | number)[]) => {
 			const line = recipe === null ? null : recipeLine(recipe, path);

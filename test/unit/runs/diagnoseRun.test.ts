@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { appendFile, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { annotationFolder } from '../../../src/runs/annotationFolder.ts';
 import { diagnoseRun } from '../../../src/runs/diagnoseRun.ts';
 import { openRun } from '../../../src/runs/openRun.ts';
-import { sampledSteps } from '../../../src/runs/stepFactsOf.ts';
+import type { RunContent } from '../../../src/runs/runContent.ts';
+import { StepFactsCache } from '../../../src/runs/stepFactsCache.ts';
+import { sampledSteps, stepFactsOf } from '../../../src/runs/stepFactsOf.ts';
 import { root } from '../../scripts/paths.ts';
 
 const folders: string[] = [];
@@ -62,6 +64,63 @@ describe('run diagnosis', () => {
 		assert.equal(alerts[0]?.evidence.length, 5);
 		assert.equal(alerts[0]?.recipe, null);
 		assert.doesNotMatch(await annotationFolder(content), new RegExp(folder));
+	});
+
+	it('reads steps again only if their files have changed, with a limit on memory', async () => {
+		const folder = await temporary();
+		await cp(join(root, 'test/fixtures/verl'), folder, { recursive: true });
+		const run = await openRun(folder);
+		const steps = await run.steps();
+		assert.ok(steps.length > 1);
+		const reads: number[] = [];
+		const counted = Object.create(run) as RunContent;
+		for (const name of ['steps', 'record', 'evaluations', 'metrics'] as const) {
+			Object.assign(counted, { [name]: run[name].bind(run) });
+		}
+		for (const name of ['folder', 'format', 'hasSteps'] as const) {
+			Object.defineProperty(counted, name, { value: run[name] });
+		}
+		counted.open = async (step) => {
+			const opened = await run.open(step);
+			const read = opened.rollouts.bind(opened);
+			opened.rollouts = (signal) => {
+				reads.push(step);
+				return read(signal);
+			};
+			return opened;
+		};
+		const cache = new StepFactsCache(1 << 20);
+		const all = async () => {
+			const facts: unknown[] = [];
+			for (const step of steps) facts.push(await cache.of(counted, step, null));
+			return facts;
+		};
+		const plain = () => Promise.all(steps.map((step) => stepFactsOf(run, step, null)));
+		assert.deepEqual(await all(), await plain());
+		assert.deepEqual(await diagnoseRun(counted, { cache }), await diagnoseRun(run));
+		assert.deepEqual(reads, steps);
+		const [first = 0, second = 0] = steps;
+		const file = join(folder, 'rollouts', `${first}.jsonl`);
+		const [line = ''] = (await readFile(file, 'utf8')).split('\n');
+		await appendFile(file, `${line}\n`);
+		assert.deepEqual(await all(), await plain());
+		assert.deepEqual(reads, [...steps, first]);
+		// Answers are read with the run's tags.
+		const tags = { think: ['<think>', '</think>'], answer: ['<answer>', '</answer>'] } as never;
+		assert.deepEqual(await cache.of(counted, first, tags), await stepFactsOf(run, first, tags));
+		assert.equal(reads.length, steps.length + 2);
+		await rm(file);
+		assert.equal(await cache.of(counted, first, null), null);
+
+		const size = Buffer.byteLength(JSON.stringify(await stepFactsOf(run, second, null)));
+		const small = new StepFactsCache(size);
+		await small.of(counted, second, null);
+		assert.equal(small.bytes, size);
+		for (const step of steps.slice(2)) await small.of(counted, step, null);
+		assert.ok(small.bytes <= size);
+		reads.length = 0;
+		await small.of(counted, second, null);
+		assert.deepEqual(reads, [second]);
 	});
 
 	it('stops when canceled', async () => {
