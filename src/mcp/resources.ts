@@ -11,6 +11,7 @@ import { Failure } from '../base/failure.ts';
 import { formatAddress, parseAddress } from '../core/address/dataAddress.ts';
 import { listFolder } from '../files/safeFile.ts';
 import { runFiles } from '../runs/runFiles.ts';
+import { reportFolder } from '../runs/runReports.ts';
 import { readPart } from './filePart.ts';
 import type { Runs } from './runs.ts';
 
@@ -27,7 +28,7 @@ const mimeTypes: Readonly<Record<string, string>> = {
 const mimeType = (path: string) => mimeTypes[/\.(\w+)$/.exec(path)?.[1] ?? ''] ?? 'text/plain';
 
 /**
- * Registers the files of known runs and the pages of the documentation as resources. A resource is read in parts: the
+ * Registers the files of known runs, the reports on them and the pages of the documentation as resources. A resource is read in parts: the
  * response contains the address of the next part in `_meta`.
  * @param docs documentation folder; null if it is not installed
  */
@@ -45,6 +46,16 @@ export function registerResources(server: McpServer, runs: Runs, docs: string | 
 			description: 'A file in a run folder, by its percent-encoded relative path. Add ?offset=BYTES to continue.',
 		},
 		(uri) => answering(() => readRunFile(uri.toString(), runs)),
+	);
+	server.registerResource(
+		'report',
+		new ResourceTemplate('rl://{run}/report/{name}', { list: undefined }),
+		{
+			title: 'Report',
+			description: 'A report that an agent wrote on a run, by its name. Add ?offset=BYTES to continue.',
+			mimeType: mimeTypes.md as string,
+		},
+		(uri) => answering(() => readReport(uri.toString(), runs)),
 	);
 	if (docs === null) return;
 	server.registerResource(
@@ -92,6 +103,16 @@ async function readRunFile(uri: string, runs: Runs): Promise<ReadResourceResult>
 	const part = await readPart(folder, path, offset);
 	const next = part.next === null ? null : formatAddress({ kind: 'file', run: name, path, offset: part.next });
 	return resource(uri, path, part, next);
+}
+
+async function readReport(uri: string, runs: Runs): Promise<ReadResourceResult> {
+	const address = parseAddress(uri);
+	if (address.kind !== 'report') throw new Failure('invalid', `${uri} is not the address of a report.`);
+	const { run, content } = await runs.open(address.run);
+	const file = `${address.name}.md`;
+	const part = await readPart(await reportFolder(content), file, address.offset);
+	const next = part.next === null ? null : formatAddress({ ...address, run: run.name, offset: part.next });
+	return resource(uri, file, part, next);
 }
 
 async function pagesIn(docs: string): Promise<string[]> {

@@ -25,6 +25,8 @@ export type DataAddress =
 	  }
 	/** An evaluation during training at a step; without a step, an evaluation of a checkpoint, by its folder name. */
 	| { readonly kind: 'evaluation'; readonly run: string; readonly name: string; readonly step: number | null }
+	/** A report by an agent, by its name without the extension, wherever it is stored, from a byte offset. */
+	| { readonly kind: 'report'; readonly run: string; readonly name: string; readonly offset: number }
 	/** A file in the run's folder, by relative path, from a byte offset. */
 	| { readonly kind: 'file'; readonly run: string; readonly path: string; readonly offset: number }
 	| {
@@ -41,6 +43,9 @@ export type DataAddress =
 
 const longest = 2000;
 
+/** Names of reports by agents, without the extension. */
+export const reportName = /^[A-Za-z0-9][\w-]{0,80}$/;
+
 /**
  * Formats `rl://RUN/step/12/group/3/completion/5#tokens=40-60`; evaluation rollouts add `?split=validation`. A tree
  * node is `rl://RUN/search/LOG/node/5`.
@@ -48,9 +53,10 @@ const longest = 2000;
 export function formatAddress(address: DataAddress): string {
 	const run = `rl://${encodeURIComponent(address.run ?? '')}`;
 	if (address.kind === 'run') return run;
-	if (address.kind === 'file') {
+	if (address.kind === 'file' || address.kind === 'report') {
+		const name = address.kind === 'file' ? address.path : address.name;
 		const offset = address.offset === 0 ? '' : `?offset=${address.offset}`;
-		return `${run}/file/${encodeURIComponent(address.path)}${offset}`;
+		return `${run}/${address.kind}/${encodeURIComponent(name)}${offset}`;
 	}
 	if (address.kind === 'search') {
 		const node = address.node === null ? '' : `/node/${address.node}`;
@@ -98,6 +104,12 @@ export function parseAddress(text: string): DataAddress {
 		case 'evaluation': {
 			reader.only('step');
 			return { kind: 'evaluation', run, name: reader.name(0), step: reader.parameter('step') };
+		}
+		case 'report': {
+			reader.only('offset');
+			const name = reader.name(0);
+			if (!reportName.test(name)) throw wrong('the report does not have a valid name');
+			return { kind: 'report', run, name, offset: reader.parameter('offset') ?? 0 };
 		}
 		case 'file': {
 			reader.only('offset');

@@ -23,6 +23,7 @@ export class AgentFeatures extends Disposable {
 	readonly addresses: Addresses;
 
 	readonly chatModels: ChatModels;
+	readonly reportNotices: ReportNotices;
 	readonly #views: AgentViews;
 	readonly #notices: Notices;
 
@@ -48,7 +49,7 @@ export class AgentFeatures extends Disposable {
 		this.servers = this.register(new McpServers(extensionUri, version, folder));
 		this.addresses = this.register(new Addresses());
 		this.chatModels = this.register(new ChatModels({ ...needs, notices, extension: extensionUri }));
-		this.register(new ReportNotices(notices));
+		this.reportNotices = this.register(new ReportNotices(notices, log));
 		this.register(new LanguageModelTools(extensionUri, folder, contributes?.languageModelTools ?? []));
 	}
 	/** Undoes the view that an agent opened last. */

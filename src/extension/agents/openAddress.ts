@@ -6,8 +6,11 @@ import { type DataAddress, parseAddress } from '../../core/address/dataAddress.t
 import { addressOfLink } from '../../core/address/openLink.ts';
 import { openRegular } from '../../files/safeFile.ts';
 import { evaluationFiles } from '../../protocol/evaluationFolder.ts';
+import { ownFormat } from '../../runs/annotationFolder.ts';
 import { distinctRunName } from '../../runs/distinctRunName.ts';
 import { runFiles } from '../../runs/runFiles.ts';
+import { isRunFolder } from '../../runs/runFolders.ts';
+import { reportFolder } from '../../runs/runReports.ts';
 import { commandIds } from '../ids.ts';
 import { showQuickPick } from '../quickInput.ts';
 import { presentRun } from '../runPresentation.ts';
@@ -37,6 +40,9 @@ export async function openAddress(text: string, store: RunStore): Promise<void> 
 		case 'evaluation':
 			if (address.step === null) await openFile(folder, evaluationReport(address.name));
 			else await openDashboard(folder, address.step, `eval/${address.name}/accuracy`);
+			break;
+		case 'report':
+			await openReport(folder, address.name);
 			break;
 		case 'file':
 			await openFile(folder, address.path);
@@ -113,6 +119,13 @@ async function workspaceFile(path: string): Promise<string> {
 		`No workspace folder contains ${path.slice(0, 200)}.`,
 		'Open the folder that contains the search.',
 	);
+}
+
+async function openReport(folder: string, name: string): Promise<void> {
+	const format = (await isRunFolder(folder)) ? ownFormat : 'foreign';
+	const reports = await reportFolder({ folder, format });
+	await (await openRegular(reports, `${name}.md`)).close();
+	await vscode.commands.executeCommand(commandIds.openReport, join(reports, `${name}.md`));
 }
 
 async function openFile(folder: string, path: string): Promise<void> {

@@ -5,6 +5,7 @@ import { estimateAccuracy } from '../../core/evaluation/meanInterval.ts';
 import type { RolloutLine } from '../../protocol/rolloutLine.ts';
 import { listEvaluations, readQuestions } from '../../runs/evaluationFiles.ts';
 import type { RunContent } from '../../runs/runContent.ts';
+import { reportFolder } from '../../runs/runReports.ts';
 import { readPart } from '../filePart.ts';
 import { readColumns } from '../metricColumns.ts';
 import { summarize } from '../metricSummary.ts';
@@ -31,6 +32,9 @@ export async function addressFacts(address: DataAddress, context: FactContext): 
 	switch (address.kind) {
 		case 'run':
 			return runFacts(content);
+		case 'report':
+			await readPart(await reportFolder(content), `${address.name}.md`, address.offset);
+			return [];
 		case 'file':
 			await readPart(run.folder, address.path, address.offset);
 			return [];

@@ -1,19 +1,17 @@
-import { lstat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { lstat, realpath } from 'node:fs/promises';
+import { isAbsolute, join, relative } from 'node:path';
 import * as v from 'valibot';
 import { Failure } from '../../base/failure.ts';
 import { formatCounted } from '../../base/format.ts';
-import { formatAddress } from '../../core/address/dataAddress.ts';
+import { formatAddress, reportName } from '../../core/address/dataAddress.ts';
 import { withAddresses } from '../../core/address/findAddresses.ts';
 import { ensureFolder, writeFileAtomic } from '../../files/atomicFile.ts';
-import { requireInside } from '../../files/ownFolder.ts';
-import { annotationFolder, ownFormat } from '../../runs/annotationFolder.ts';
-import { runFiles } from '../../runs/runFiles.ts';
+import { reportFolder } from '../../runs/runReports.ts';
+import { noticeReport, type WrittenReport } from '../../runs/writtenReports.ts';
 import { type CheckedCitation, checkCitations, citationProblem } from '../citations/checkCitations.ts';
 import * as input from '../inputs.ts';
 import { defineAction } from '../tool.ts';
 
-const folderName = 'reports';
 const maxProblems = 10;
 
 export const writeReportTool = defineAction({
@@ -25,7 +23,7 @@ export const writeReportTool = defineAction({
 	input: v.object({
 		run: input.run,
 		name: input.described(
-			v.pipe(v.string(), v.regex(/^[A-Za-z0-9][\w-]{0,80}$/)),
+			v.pipe(v.string(), v.regex(reportName)),
 			'File name without an extension: letters, digits, "-" and "_".',
 		),
 		text: input.text('Markdown text.', 500_000),
@@ -47,10 +45,7 @@ export const writeReportTool = defineAction({
 			throw new Failure('full', `The report has more than ${citations.length} citations.`, 'Split it into several.');
 		}
 		if (!sound) throw unsound(citations);
-		const own = content.format === ownFormat;
-		const base = await annotationFolder({ folder: content.folder, format: content.format });
-		// A run folder can come from someone else and contain links. The user's own data folder cannot.
-		const folder = own ? await requireInside(content.folder, runFiles.annotations, folderName) : join(base, folderName);
+		const folder = await reportFolder(content);
 		const path = join(folder, `${name}.md`);
 		if (!replace && (await lstat(path).catch(() => null)) !== null) {
 			throw new Failure(
@@ -61,16 +56,25 @@ export const writeReportTool = defineAction({
 		}
 		await ensureFolder(folder);
 		await writeFileAtomic(path, text.endsWith('\n') ? text : `${text}\n`);
-		const file = `${runFiles.annotations}/${folderName}/${name}.md`;
+		await noticed({ run: run.folder, path, folders: context.runs.folders });
 		return {
 			run: run.name,
 			path,
-			...(own ? { address: formatAddress({ kind: 'file', run: run.name, path: file, offset: 0 }) } : {}),
+			address: formatAddress({ kind: 'report', run: run.name, name, offset: 0 }),
 			citations: citations.length,
 			checked_numbers: citations.reduce((sum, { status, quoted }) => sum + (status === 'ok' ? quoted.length : 0), 0),
 		};
 	},
 });
+
+/** Leaves a notice for the editor about a report outside the server's folders, whose files it does not see. */
+async function noticed(report: { run: string; path: string; folders: readonly string[] }): Promise<void> {
+	const folders = await Promise.all(report.folders.map((folder) => realpath(folder).catch(() => folder)));
+	const path = await realpath(report.path);
+	if (folders.some((folder) => !relative(folder, path).startsWith('..') && !isAbsolute(relative(folder, path)))) return;
+	// The report is written, with or without a notice.
+	await noticeReport({ ...report, folders: [...report.folders] } satisfies WrittenReport).catch(() => undefined);
+}
 
 function unsound(citations: readonly CheckedCitation[]): Failure {
 	const problems = citations.flatMap((citation) => {

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import * as vscode from 'vscode';
 import { openLink } from '../../../src/core/address/openLink.ts';
 import { chatVendor } from '../../../src/extension/agents/chatModels.ts';
 import { commandIds, settingIds } from '../../../src/extension/ids.ts';
+import { RunRegistry } from '../../../src/runs/runRegistry.ts';
 import { mctsEvents } from '../../support/treeEvents.ts';
 import { makeBatch } from '../../unit/webview/rollouts/rolloutsFixture.ts';
 import { activated, notices, until, untilListed, workspaceFolder, writeRun } from '../support/laboratory.ts';
@@ -114,15 +116,27 @@ suite('agents in the editor', () => {
 		await assert.rejects(call('write_report', report), /does not allow agents to act/);
 		const allow = (value?: true) =>
 			vscode.workspace.getConfiguration().update(settingIds.mcpActions, value, vscode.ConfigurationTarget.Global);
+		// A run outside the workspace, which the user has opened before.
+		const outside = join(await realpath(await mkdtemp(join(tmpdir(), 'rl-outside-'))), 'outside');
+		await writeRun(outside);
+		await new RunRegistry().add(outside);
+		await (await api.background.get()).agents.reportNotices.ready;
 		await allow(true);
 		try {
 			const { path, checked_numbers } = await call('write_report', report);
 			assert.equal(path, join(run, 'annotations', 'reports', 'summary.md'));
 			assert.equal(checked_numbers, 1);
 			assert.match(await readFile(path as string, 'utf8'), /0\.75/);
+			const words = 'Reward rises to [0.75](rl://outside/metric/reward?step=3).';
+			const { address } = await call('write_report', { run: 'outside', name: 'other', text: words });
+			assert.equal(address, 'rl://outside/report/other');
+			await until('the report is offered', () =>
+				notices.some(({ text }) => text === 'New report on outside: other.md.'),
+			);
 			await assert.rejects(call('stop_run', { run: 'told' }), /not running/);
 			assert.deepEqual((await call('list_jobs', {})).items, []);
 		} finally {
+			await rm(dirname(outside), { recursive: true, force: true });
 			await allow();
 		}
 		await assert.rejects(call('pause_run', { run: 'told' }), /does not allow agents to act/);
