@@ -239,7 +239,10 @@ export const panelTypes = {
 	episode: 'reasoningLab.episode',
 } as const;
 
-/** Custom editor view types. */
+/** Custom editor view type of files that open the run that they belong to. */
+export const runFileType = 'reasoningLab.runFile';
+
+/** View types of custom editors for datasets. */
 export const viewTypes = {
 	/** Optional editor for files that can also be opened as text. */
 	dataset: 'reasoningLab.dataset',

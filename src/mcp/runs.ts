@@ -33,6 +33,8 @@ const factsBytes = 48 << 20;
 
 /** How long a run list is cached. */
 const listedMs = 5000;
+/** The same when a run is named that is not in the list, because it can be new. */
+const unknownMs = 250;
 
 /**
  * Finds a run by its name in an old address: with a hash that is no longer needed, without a hash that is needed now,
@@ -72,7 +74,8 @@ export class Runs {
 
 	/** Lists runs in the folders, nearest first, then registered runs, newest first. */
 	list(): Promise<readonly KnownRun[]> {
-		if (this.#listed === null || performance.now() - this.#listed.at > listedMs) {
+		this.#expire(listedMs);
+		if (this.#listed === null) {
 			const runs = this.#look();
 			this.#listed = { at: performance.now(), runs };
 			runs.catch(() => {
@@ -105,10 +108,18 @@ export class Runs {
 	 * Finds a known run by name or folder. Fails with `missing` for any path that is not a known run, without opening it.
 	 */
 	async find(named: string): Promise<KnownRun> {
-		const runs = await this.list();
-		const found = runs.find(({ name, folder }) => name === named || folder === named) ?? earlierNamed(runs, named);
+		const look = (runs: readonly KnownRun[]) =>
+			runs.find(({ name, folder }) => name === named || folder === named) ?? earlierNamed(runs, named);
+		const found = look(await this.list()) ?? (this.#expire(unknownMs) ? look(await this.list()) : undefined);
 		if (found !== undefined) return found;
 		throw new Failure('missing', `Unknown run "${named.slice(0, 200)}".`, 'Call list_runs to list run names.');
+	}
+
+	/** Discards the run list if it is older than this. @returns whether it was */
+	#expire(ms: number): boolean {
+		const isOld = this.#listed === null || performance.now() - this.#listed.at > ms;
+		if (isOld) this.#listed = null;
+		return isOld;
 	}
 
 	/** Returns a newly created run. */

@@ -154,6 +154,8 @@ export const datasetSnapshotSchema = v.object({
 	difficulty: v.nullable(v.object({ name: v.string(), rows: count, questions: count })),
 	works: v.array(v.object({ what: v.picklist(datasetWorks), done: v.number(), total: v.number() })),
 	notice: v.nullable(v.object({ text: v.string(), isError: v.boolean() })),
+	/** Row that an address or an agent opened last. `number` changes each time. */
+	revealed: v.nullable(v.object({ number: count, row: count })),
 });
 export type DatasetSnapshot = v.InferOutput<typeof datasetSnapshotSchema>;
 

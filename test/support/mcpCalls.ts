@@ -208,7 +208,10 @@ export const mcpCalls: Readonly<Record<string, McpCall>> = {
 	},
 	profile_dataset: {
 		arguments: { path: 'profiled.jsonl' },
-		check: ({ rows, distinct_rows }) => assert.deepEqual([rows, distinct_rows], [3, 2]),
+		check: ({ rows, distinct_rows, exact_duplicates }) => {
+			assert.deepEqual([rows, distinct_rows], [3, 2]);
+			assert.match(JSON.stringify(exact_duplicates), /rl:\/\/\/dataset\/profiled\.jsonl\/row\/0/);
+		},
 	},
 	list_environments: {
 		arguments: {},
@@ -243,6 +246,7 @@ export const mcpCalls: Readonly<Record<string, McpCall>> = {
 		limit: 10,
 		check: ({ items, pages }) => {
 			assert.deepEqual([items.length, pages], [mcpRows + 1, 3]);
+			assert.equal(items[3]?.address, 'rl:///dataset/train.jsonl/row/3');
 			assert.match(JSON.stringify(items[3]?.values), /3\+1=/);
 		},
 	},

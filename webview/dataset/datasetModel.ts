@@ -19,8 +19,8 @@ type Requests = typeof datasetRequests;
 /** Extension interface used by the model. */
 export type DatasetPort = Panel<DatasetCommand, Requests>;
 
-/** Type of change: snapshot from the extension, loaded rows, open row, or view settings. */
-export type DatasetChange = 'snapshot' | 'rows' | 'detail' | 'shown';
+/** Type of change: snapshot from the extension, loaded rows, open row, view settings, or row that was opened for the user. */
+export type DatasetChange = 'snapshot' | 'rows' | 'detail' | 'shown' | 'revealed';
 
 /**
  * The open row. `detail` is null while it is loading or if loading failed, in which case `failure` contains the reason.
@@ -58,6 +58,8 @@ export class DatasetModel extends Disposable {
 	#restores: boolean;
 	/** Saved row to reopen after the saved column mapping has been applied. */
 	#reopens: number | null = null;
+	/** Number of the last row that was opened for the user. */
+	#revealed = 0;
 
 	constructor(port: DatasetPort, saved: SavedState = firstState) {
 		super();
@@ -108,6 +110,17 @@ export class DatasetModel extends Disposable {
 		if (this.#restores && snapshot.version > 0) this.#restore(snapshot);
 		this.#changed.fire('snapshot');
 		if (other && this.#open === null) this.#changed.fire('detail');
+		this.#reveal(snapshot);
+	}
+
+	/** Opens the row that an address names, once it has been found in the file. */
+	#reveal({ revealed, version, rows, complete, view }: DatasetSnapshot): void {
+		if (revealed === null || revealed.number === this.#revealed || version === 0) return;
+		if (revealed.row >= rows && !complete) return;
+		this.#revealed = revealed.number;
+		this.setSide('row');
+		void this.openRow(revealed.row, view.all ? revealed.row : null);
+		this.#changed.fire('revealed');
 	}
 
 	/** Applies the saved state after a window reload. */

@@ -42,6 +42,7 @@ export class RowTable extends Disposable {
 					this.#table.refresh();
 					this.#openPending();
 				} else if (change === 'detail') this.#table.refresh();
+				else if (change === 'revealed' && typeof model.open?.index === 'number') this.reveal(model.open.index);
 			}),
 		);
 	}

@@ -23,8 +23,9 @@ export type DataAddress =
 			/** Zero-based indices of the first and last tokens, or null for the whole completion. */
 			readonly tokens: readonly [number, number] | null;
 	  }
-	/** An evaluation during training at a step; without a step, an evaluation of a checkpoint, by its folder name. */
-	| { readonly kind: 'evaluation'; readonly run: string; readonly name: string; readonly step: number | null }
+	| ({ readonly kind: 'evaluation' } & EvaluationPlace)
+	/** A paired test of an evaluation and another one on the same problems. */
+	| ({ readonly kind: 'comparison'; readonly other: EvaluationPlace } & EvaluationPlace)
 	/** A report by an agent, by its name without the extension, wherever it is stored, from a byte offset. */
 	| { readonly kind: 'report'; readonly run: string; readonly name: string; readonly offset: number }
 	/** A file in the run's folder, by relative path, from a byte offset. */
@@ -39,7 +40,22 @@ export type DataAddress =
 			readonly tree: number;
 			/** null for the whole tree. */
 			readonly node: number | null;
+	  }
+	| {
+			readonly kind: 'dataset';
+			readonly run: null;
+			/** Path relative to the project folder. */
+			readonly path: string;
+			/** Position of the row in the file, starting from 0; null for the whole file. */
+			readonly row: number | null;
 	  };
+
+/** An evaluation during training at a step; without a step, an evaluation of a checkpoint, by its folder name. */
+export interface EvaluationPlace {
+	readonly run: string;
+	readonly name: string;
+	readonly step: number | null;
+}
 
 const longest = 2000;
 
@@ -48,7 +64,7 @@ export const reportName = /^[A-Za-z0-9][\w-]{0,80}$/;
 
 /**
  * Formats `rl://RUN/step/12/group/3/completion/5#tokens=40-60`; evaluation rollouts add `?split=validation`. A tree
- * node is `rl://RUN/search/LOG/node/5`.
+ * node is `rl://RUN/search/LOG/node/5`, and a dataset row `rl:///dataset/PATH/row/3`.
  */
 export function formatAddress(address: DataAddress): string {
 	const run = `rl://${encodeURIComponent(address.run ?? '')}`;
@@ -62,6 +78,14 @@ export function formatAddress(address: DataAddress): string {
 		const node = address.node === null ? '' : `/node/${address.node}`;
 		const tree = address.tree === 1 ? '' : `?tree=${address.tree}`;
 		return `${run}/search/${encodeURIComponent(address.search)}${node}${tree}`;
+	}
+	if (address.kind === 'dataset') {
+		return `${run}/dataset/${encodeURIComponent(address.path)}${address.row === null ? '' : `/row/${address.row}`}`;
+	}
+	if (address.kind === 'comparison') {
+		const { other, ...first } = address;
+		const query = `with=${encodeURIComponent(formatAddress({ kind: 'evaluation', ...other }))}`;
+		return `${formatAddress({ ...first, kind: 'evaluation' })}${first.step === null ? '?' : '&'}${query}`;
 	}
 	if (address.kind === 'metric' || address.kind === 'evaluation') {
 		const name = address.kind === 'metric' ? address.metric : address.name;
@@ -87,7 +111,8 @@ export function parseAddress(text: string): DataAddress {
 	const [, rawRun = '', path = '', query, fragment] = match;
 	const reader = new AddressReader(path, query, wrong);
 	const { kinds } = reader;
-	if (rawRun === '' && !kinds.startsWith('search')) throw wrong('it does not start with rl:// followed by a run name');
+	if (rawRun === '' && !/^(?:search|dataset)\b/.test(kinds))
+		throw wrong('it does not start with rl:// followed by a run name');
 	const run = reader.decoded(rawRun);
 	if ((rawRun !== '' && run === '') || run === '.' || run === '..' || /[/\\\0]/.test(run))
 		throw wrong('the run name is not a valid folder name');
@@ -102,8 +127,21 @@ export function parseAddress(text: string): DataAddress {
 			return { kind: 'metric', run, metric: reader.name(0), step: reader.parameter('step') };
 		}
 		case 'evaluation': {
-			reader.only('step');
-			return { kind: 'evaluation', run, name: reader.name(0), step: reader.parameter('step') };
+			reader.only('step', 'with');
+			const first = { run, name: reader.name(0), step: reader.parameter('step') };
+			const second = reader.text('with');
+			if (second === null) return { kind: 'evaluation', ...first };
+			const { kind, ...other } = parseAddress(second);
+			if (kind !== 'evaluation') throw wrong('"with" is not the address of an evaluation');
+			return { kind: 'comparison', ...first, other: other as EvaluationPlace };
+		}
+		case 'dataset':
+		case 'dataset/row': {
+			reader.only();
+			const path = reader.name(0);
+			if (run !== '') throw wrong('a dataset does not belong to a run');
+			if (!isRelative(path)) throw wrong('the path is not inside the project folder');
+			return { kind: 'dataset', run: null, path, row: kinds === 'dataset' ? null : reader.whole(1, 'the row') };
 		}
 		case 'report': {
 			reader.only('offset');
@@ -196,6 +234,12 @@ class AddressReader {
 	parameter(name: string): number | null {
 		const value = this.#parameters.get(name);
 		return value === undefined ? null : this.#wholeOf(value, `the ${name}`);
+	}
+
+	/** Returns the decoded text of a parameter, or null if it is missing. */
+	text(name: string): string | null {
+		const value = this.#parameters.get(name);
+		return value === undefined ? null : this.decoded(value);
 	}
 
 	split(): RolloutSplit {

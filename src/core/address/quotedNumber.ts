@@ -1,3 +1,6 @@
+/** Relation of a p-value to the number next to it. */
+type Relation = '=' | '<' | '<=' | '>' | '>=';
+
 /** A number as written in the text. */
 export interface QuotedNumber {
 	readonly text: string;
@@ -6,12 +9,31 @@ export interface QuotedNumber {
 	readonly percent: boolean;
 	/** Maximum difference from the exact value that rounding to the written digits can cause. */
 	readonly tolerance: number;
+	/** For a p-value, how the text relates it to the number: `=` in "p = 0.03", `<` in "p < 0.05"; null otherwise. */
+	readonly p: Relation | null;
 	/** Offset in the text, in UTF-16 code units. */
 	readonly offset: number;
 }
 
+/** Number of characters before a number in which a p-value is recognized. */
+const longestRelation = 40;
+
 const number =
 	/(?<![\w.,]|\w[-/])[-+\u2212]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?(?:e[-+\u2212]?\d+)?(?:\s?%)?(?![\w.,]*\w|[-/]\d)/giu;
+
+/** Relations in the order of the groups below. */
+const relations: readonly Relation[] = ['=', '<=', '<', '>=', '>'];
+
+/** What precedes the number of a p-value. Names such as "top-p" are not p-values. */
+const pValue =
+	/(?<![\w-])p(?:(?:[\s-]?values?)?\s*(?:is|was|of)?\s*(?:(=|≈)|(<=|≤)|(<|below|less than)|(>=|≥)|(>|above|greater than))|[\s-]?values?(?:\s+(?:is|was|of))?:?)\s*$/i;
+
+function relationOf(before: string): QuotedNumber['p'] {
+	const match = pValue.exec(before);
+	if (match === null) return null;
+	const at = match.slice(1).findIndex((part) => part !== undefined);
+	return at < 0 ? '=' : (relations[at] as Relation);
+}
 
 /** Finds the numbers in a text: `0.62`, `-1.5e-4`, `1,896`, `62.5%`. Digits that are part of a word,
  * a date, or a version number do not count. */
@@ -27,7 +49,8 @@ export function quotedNumbers(text: string): QuotedNumber[] {
 		const [mantissa = '', exponent = '0'] = plain.toLowerCase().split('e');
 		const decimals = mantissa.split('.')[1]?.length ?? 0;
 		const tolerance = 0.5 * 10 ** (Number(exponent) - decimals);
-		found.push({ text: written, value, percent, tolerance, offset: match.index });
+		const p = relationOf(text.slice(Math.max(0, match.index - longestRelation), match.index));
+		found.push({ text: written, value, percent, tolerance, p, offset: match.index });
 	}
 	return found;
 }
@@ -38,4 +61,22 @@ export function isRounded(quoted: QuotedNumber, exact: number): boolean {
 		// The last term allows for rounding error in the binary representation of the value.
 		Math.abs(value - quoted.value) <= quoted.tolerance + Math.abs(value) * 1e-12;
 	return near(exact) || (quoted.percent && near(100 * exact));
+}
+
+/** Whether a value in the data, by its name there, supports a quoted number. P-values are only supported by p-values. */
+export function supports(quoted: QuotedNumber, name: string, exact: number): boolean {
+	if (quoted.p === null) return isRounded(quoted, exact);
+	if (name !== 'p') return false;
+	switch (quoted.p) {
+		case '=':
+			return isRounded(quoted, exact);
+		case '<':
+			return exact < quoted.value;
+		case '<=':
+			return exact <= quoted.value;
+		case '>':
+			return exact > quoted.value;
+		default:
+			return exact >= quoted.value;
+	}
 }

@@ -2,7 +2,7 @@ import { lstat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
-import { type DataAddress, parseAddress } from '../../core/address/dataAddress.ts';
+import { type DataAddress, type EvaluationPlace, parseAddress } from '../../core/address/dataAddress.ts';
 import { addressOfLink } from '../../core/address/openLink.ts';
 import { openRegular } from '../../files/safeFile.ts';
 import { evaluationFiles } from '../../protocol/evaluationFolder.ts';
@@ -27,6 +27,11 @@ export async function openAddress(text: string, store: RunStore): Promise<void> 
 		await openTree(await workspaceFile(address.search), address);
 		return;
 	}
+	if (address.kind === 'dataset') {
+		const file = await workspaceFile(address.path);
+		await vscode.commands.executeCommand(commandIds.openDataset, { file, row: address.row });
+		return;
+	}
 	const view = await runOf(address.run as string, store);
 	if (view === undefined) return;
 	const { folder } = view;
@@ -38,9 +43,15 @@ export async function openAddress(text: string, store: RunStore): Promise<void> 
 			await openDashboard(folder, address.step, address.metric);
 			break;
 		case 'evaluation':
-			if (address.step === null) await openFile(folder, evaluationReport(address.name));
-			else await openDashboard(folder, address.step, `eval/${address.name}/accuracy`);
+			await openEvaluation(folder, address);
 			break;
+		case 'comparison': {
+			const other = await runOf(address.other.run, store);
+			if (other === undefined) return;
+			if (other.folder === folder) await openEvaluation(folder, address.other);
+			else await compareRuns(folder, other.folder);
+			break;
+		}
 		case 'report':
 			await openReport(folder, address.name);
 			break;
@@ -60,6 +71,16 @@ const reportPath = new RegExp(`^${runFiles.annotations}/reports/[^/]+\\.md$`);
 
 /** Path of the results of a checkpoint's evaluation, relative to its run. */
 const evaluationReport = (name: string) => `${runFiles.annotations}/evaluations/${name}/${evaluationFiles.report}`;
+
+function compareRuns(...paths: [string, string]): PromiseLike<unknown> {
+	const folders = paths.map((path) => vscode.Uri.file(path));
+	return vscode.commands.executeCommand(commandIds.compareRuns, folders[0], folders);
+}
+
+function openEvaluation(folder: string, { name, step }: EvaluationPlace): PromiseLike<unknown> {
+	if (step === null) return openFile(folder, evaluationReport(name));
+	return openDashboard(folder, step, `eval/${name}/accuracy`);
+}
 
 function openDashboard(folder: string, step: number | null, metric: string): PromiseLike<unknown> {
 	return vscode.commands.executeCommand(commandIds.openDashboard, folder, { step, metric });
@@ -107,25 +128,27 @@ async function runOf(name: string, store: RunStore): Promise<RunView | undefined
 	return (await showQuickPick(items, { title: 'Open address', placeHolder: `Select a run named ${name}` }))?.view;
 }
 
-/** Returns the file at a path relative to a workspace folder. */
+/** Returns the file or folder at a path relative to a workspace folder. */
 async function workspaceFile(path: string): Promise<string> {
 	for (const { uri } of vscode.workspace.workspaceFolders ?? []) {
 		if (uri.scheme !== 'file') continue;
 		const file = join(uri.fsPath, path);
-		if ((await lstat(file).catch(() => null))?.isFile()) return file;
+		const found = await lstat(file).catch(() => null);
+		if (found?.isFile() || found?.isDirectory()) return file;
 	}
 	throw new Failure(
 		'missing',
 		`No workspace folder contains ${path.slice(0, 200)}.`,
-		'Open the folder that contains the search.',
+		'Open the folder that contains it.',
 	);
 }
 
 async function openReport(folder: string, name: string): Promise<void> {
 	const format = (await isRunFolder(folder)) ? ownFormat : 'foreign';
 	const reports = await reportFolder({ folder, format });
-	await (await openRegular(reports, `${name}.md`)).close();
-	await vscode.commands.executeCommand(commandIds.openReport, join(reports, `${name}.md`));
+	const file = `${name}.md`;
+	await (await openRegular(reports, file)).close();
+	await vscode.commands.executeCommand(commandIds.openReport, join(reports, file));
 }
 
 async function openFile(folder: string, path: string): Promise<void> {

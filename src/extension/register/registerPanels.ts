@@ -1,8 +1,9 @@
+import * as vscode from 'vscode';
 import type { RolloutLine } from '../../protocol/rolloutLine.ts';
 import type { TranscriptPlace } from '../../protocol/transcriptMessages.ts';
 import { addIndexCommands } from '../commands/indexCommands.ts';
 import type { DiagnosisWatch } from '../diagnosis/diagnosisWatch.ts';
-import { commandIds, panelTypes } from '../ids.ts';
+import { commandIds, panelTypes, runFileType } from '../ids.ts';
 import { Lazy } from '../lazy.ts';
 import { LazyPanels } from '../lazyPanels.ts';
 import { DatasetEditors } from '../panels/dataset/datasetEditors.ts';
@@ -78,12 +79,21 @@ export function registerPanels(
 			return transcriptPanels(panels);
 		}),
 	);
-	const datasets = keep(
+	const datasets: DatasetEditors = keep(
 		new DatasetEditors(async (panel, uri) => {
 			const { DatasetPanel } = await import('../panels/dataset/datasetPanel.ts');
 			const environment = () => pytorch.ifThere();
 			const needs = { extension, storage, store, policies: () => policies.get(), environment };
-			return new DatasetPanel(panel, panels, uri, needs);
+			return new DatasetPanel(panel, panels, uri, { ...needs, rows: datasets.rows });
+		}),
+	);
+	keep(
+		vscode.window.registerCustomEditorProvider(runFileType, {
+			openCustomDocument: (uri) => ({ uri, dispose() {} }),
+			async resolveCustomEditor({ uri }, panel) {
+				const { openRunOf } = await import('../runFileEditor.ts');
+				await openRunOf(uri, panel);
+			},
 		}),
 	);
 	table.addLater(
@@ -104,7 +114,7 @@ export function registerPanels(
 	});
 	table.addLater([commandIds.openDataset], async () => {
 		const { datasetCommands } = await import('../commands/datasetCommands.ts');
-		return datasetCommands({ storage, python: async () => (await pytorch.get()).python.find() });
+		return datasetCommands({ storage, python: async () => (await pytorch.get()).python.find() }, datasets);
 	});
 	table.addLater([commandIds.queryRollouts], async () => {
 		const { queryCommands } = await import('../commands/queryCommands.ts');

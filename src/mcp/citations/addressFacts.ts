@@ -9,17 +9,10 @@ import { reportFolder } from '../../runs/runReports.ts';
 import { readPart } from '../filePart.ts';
 import { readColumns } from '../metricColumns.ts';
 import { summarize } from '../metricSummary.ts';
+import { pairEvaluations } from '../pairedEvaluations.ts';
 import type { KnownRun } from '../runs.ts';
-import type { ToolContext } from '../tool.ts';
-
-/** A number in the data at an address. */
-export interface Fact {
-	/** Name in tool results: `reward`, `mean_reward`, `rewards.accuracy`, `tokens.entropy`. */
-	readonly name: string;
-	readonly value: number;
-}
-
-export type FactContext = Pick<ToolContext, 'runs' | 'searches' | 'signal'>;
+import { datasetFacts } from './datasetFacts.ts';
+import type { Fact, FactContext } from './fact.ts';
 
 /**
  * Returns the numbers in the data at an address. Values that are not recorded are absent. Fails like the tools that
@@ -27,6 +20,8 @@ export type FactContext = Pick<ToolContext, 'runs' | 'searches' | 'signal'>;
  */
 export async function addressFacts(address: DataAddress, context: FactContext): Promise<Fact[]> {
 	if (address.kind === 'search') return searchFacts(address, context);
+	if (address.kind === 'dataset') return datasetFacts(address, context);
+	if (address.kind === 'comparison') return comparisonFacts(address, context);
 	const { runs, signal } = context;
 	const { run, content } = await runs.open(address.run);
 	switch (address.kind) {
@@ -50,6 +45,16 @@ export async function addressFacts(address: DataAddress, context: FactContext): 
 		default:
 			return rolloutFacts(content, address, signal);
 	}
+}
+
+/** Returns the numbers of a paired test, such as `p` and `difference.low`. */
+async function comparisonFacts(
+	{ other, run, name, step }: Extract<DataAddress, { kind: 'comparison' }>,
+	{ runs, signal }: FactContext,
+): Promise<Fact[]> {
+	const { compared } = await pairEvaluations({ run, name, step }, other, runs, signal);
+	if (compared.test === 'none') throw new Failure('invalid', compared.reason);
+	return numbersIn(compared);
 }
 
 /** Returns the numbers of an evaluation of a checkpoint, counted from its samples. */

@@ -1,8 +1,9 @@
 import { Failure } from '../../base/failure.ts';
 import { findCitations, maxCitations } from '../../core/address/citations.ts';
 import { parseAddress } from '../../core/address/dataAddress.ts';
-import { isRounded } from '../../core/address/quotedNumber.ts';
-import { addressFacts, type Fact, type FactContext } from './addressFacts.ts';
+import { supports } from '../../core/address/quotedNumber.ts';
+import { addressFacts } from './addressFacts.ts';
+import type { Fact, FactContext } from './fact.ts';
 
 /**
  * - `ok`: the address resolves, and the data contains every quoted number
@@ -74,8 +75,8 @@ export async function checkCitations(text: string, context: FactContext): Promis
 		const where = { address, line, column, quoted: numbers.map((number) => number.text.trim()) };
 		try {
 			const facts = await factsAt(address);
-			const wrong = numbers.filter((number) => !facts.some(({ value }) => isRounded(number, value)));
-			const matching = facts.filter(({ value }) => numbers.some((number) => isRounded(number, value)));
+			const wrong = numbers.filter((number) => !facts.some(({ name, value }) => supports(number, name, value)));
+			const matching = facts.filter(({ name, value }) => numbers.some((number) => supports(number, name, value)));
 			const status = statusOf(numbers.length, wrong.length, facts.length);
 			const shown = status === 'ok' ? matching : facts;
 			const data = shown.slice(0, maxFacts);

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { formatAddress } from '../../core/address/dataAddress.ts';
 import { checkDataset } from '../../runs/dataset/checkDataset.ts';
 import { openTable } from '../../runs/dataset/openTable.ts';
 import { quote } from '../answer.ts';
@@ -18,6 +19,7 @@ export const readDataset = defineTool({
 	}),
 	async run({ path, characters, limit, cursor }, { runs, signal }) {
 		const file = await runs.fileWithin(path);
+		const address = datasetAddress(runs.relativePath(file));
 		const table = await openTable(file);
 		try {
 			await table.index(signal);
@@ -25,11 +27,13 @@ export const readDataset = defineTool({
 			const end = cursor + rows.length;
 			return {
 				path: file,
+				address: address(null),
 				format: table.format,
 				rows: table.rowCount,
 				items: rows.map(({ row, line, value, fault }) => ({
 					row,
 					line,
+					address: address(row),
 					...(fault === null ? { values: quote(JSON.stringify(value), characters) } : { error: fault }),
 				})),
 				...(end < table.rowCount ? { next_cursor: end } : {}),
@@ -39,6 +43,10 @@ export const readDataset = defineTool({
 		}
 	},
 });
+
+/** Returns the addresses of a dataset file and of its rows. */
+const datasetAddress = (path: string) => (row: number | null) =>
+	formatAddress({ kind: 'dataset', run: null, path, row });
 
 /** Maximum number of duplicate groups and of contaminated rows per response. */
 const maxListed = 20;
@@ -64,6 +72,7 @@ export const profileDataset = defineTool({
 	async run({ path, against, prompt, answer, solution }, { runs, signal }) {
 		const file = await runs.fileWithin(path);
 		const tests = await Promise.all(against.map((test) => runs.fileWithin(test)));
+		const address = datasetAddress(runs.relativePath(file));
 		const named = { prompt, answer, solution };
 		const { facts, duplicates, compared, distinct, contaminated, ...report } = await checkDataset(file, named, tests, {
 			signal,
@@ -73,12 +82,14 @@ export const profileDataset = defineTool({
 			groups: groups.length,
 			first_groups: groups.slice(0, maxListed).map((rows) => ({
 				rows: rows.slice(0, maxListed),
+				addresses: rows.slice(0, maxListed).map(address),
 				...(rows.length > maxListed ? { more_rows: rows.length - maxListed } : {}),
 				prompt: quote(report.prompts.get(rows[0] ?? -1) ?? '', 200),
 			})),
 		});
 		return {
 			path: file,
+			address: address(null),
 			rows: facts.rows,
 			distinct_rows: distinct,
 			columns: report.columns,
@@ -92,7 +103,10 @@ export const profileDataset = defineTool({
 			near_duplicates: first(near),
 			near_duplicates_complete: compared.complete,
 			against: report.against,
-			overlaps: contaminated.slice(0, maxListed).map(({ words, ...place }) => ({ ...place, words: quote(words, 400) })),
+			overlaps: contaminated.slice(0, maxListed).map(({ words, ...place }) => ({
+				...{ ...place, address: address(place.row) },
+				words: quote(words, 400),
+			})),
 		};
 	},
 });

@@ -11,7 +11,7 @@ export const showInEditor = defineShowing({
 	name: 'show_in_editor',
 	title: 'Show in the editor',
 	description:
-		'Show data to the user in the editor immediately: an address (a metric in the dashboard at a step, a step, group, completion or token range in the rollouts, a tree node, a report), or a comparison of two to eight runs. Pass either address or compare. The user can go back.',
+		'Show data to the user in the editor immediately: an address (a metric in the dashboard at a step, a step, group, completion or token range in the rollouts, a tree node, a dataset row, a report), or a comparison of two to eight runs. Pass either address or compare. The user can go back.',
 	input: v.object({
 		address: v.optional(input.text('rl:// address, as in other responses.')),
 		compare: v.optional(

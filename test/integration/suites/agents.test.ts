@@ -71,7 +71,7 @@ suite('agents in the editor', () => {
 			const [part, note] = content;
 			assert.ok(part instanceof vscode.LanguageModelTextPart);
 			const answer = JSON.parse(part.value) as Record<string, unknown>;
-			assert.equal(note instanceof vscode.LanguageModelTextPart, part.value.includes(linkTo('rl://told')), tool);
+			assert.equal(note instanceof vscode.LanguageModelTextPart, part.value.includes(linkTo('rl://')), tool);
 			return answer;
 		};
 		const { metrics } = await call('read_metrics', { run, names: ['reward'] });

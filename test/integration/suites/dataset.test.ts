@@ -53,6 +53,22 @@ suite('datasets', () => {
 		assert.deepEqual(api.datasets.panels, []);
 	});
 
+	test('an address opens a row, in a new or an open editor', async () => {
+		const file = join(folder, 'addressed.jsonl');
+		const rows = [1, 2, 3].map((i) => JSON.stringify({ question: `What is ${i}?`, answer: i }));
+		await writeFile(file, `${rows.join('\n')}\n`);
+		const open = (row: number) =>
+			vscode.commands.executeCommand(commandIds.openAddress, `rl:///dataset/datasets%2Faddressed.jsonl/row/${row}`);
+		await open(2);
+		assert.equal(typeOfTab(), viewTypes.dataset);
+		const { session } = await panel();
+		assert.deepEqual(session.revealed, { number: 1, row: 2 });
+		await open(0);
+		assert.equal(api.datasets.panels.length, 1);
+		assert.deepEqual(session.revealed, { number: 2, row: 0 });
+		await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+	});
+
 	test('Parquet opens as a dataset', async () => {
 		const fixture = 'test/fixtures/trl-quirks/completions/completions_00010.parquet';
 		const file = join(folder, 'rows.parquet');

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { realpath } from 'node:fs/promises';
-import { join } from 'node:path';
+import { cp, mkdir, realpath, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import * as vscode from 'vscode';
-import { commandIds } from '../../../src/extension/ids.ts';
+import { commandIds, panelTypes } from '../../../src/extension/ids.ts';
 import { otherFoldersRow } from '../../../src/extension/runsTree.ts';
 import type { ExtensionApi } from '../../../src/extension.ts';
 import { RunRegistry } from '../../../src/runs/runRegistry.ts';
@@ -36,6 +36,27 @@ suite('runs tree', () => {
 		assert.match(String(row(crashed).description), /^crashed · 3\/3 · reward 0.75/);
 		assert.equal(row(crashed).contextValue, 'run ended resumable');
 		assert.match(row(crashed).accessibilityInformation?.label ?? '', /^lost, crashed, step 3 of 3/);
+	});
+
+	test('an event file opens the dashboard of the run that it belongs to', async () => {
+		const { extensionPath } = vscode.extensions.getExtension('reasoning-lab.reasoning-lab') as {
+			extensionPath: string;
+		};
+		const folder = join(runs, '../events');
+		await cp(join(extensionPath, 'test/fixtures/trl-run'), folder, { recursive: true });
+		const file = join(folder, 'runs/host/events.out.tfevents.1763640000.host.1.0');
+		await mkdir(dirname(file), { recursive: true });
+		await writeFile(file, '');
+		// What a click in the Explorer does.
+		await vscode.commands.executeCommand('vscode.open', vscode.Uri.file(file));
+		const inputs = () => vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs.map(({ input }) => input));
+		const isDashboard = (input: unknown) =>
+			input instanceof vscode.TabInputWebview && input.viewType.endsWith(panelTypes.dashboard);
+		await until('only the dashboard is open', () => {
+			return inputs().some(isDashboard) && !inputs().some((input) => input instanceof vscode.TabInputCustom);
+		});
+		assert.ok(api.runStore.runs.some((view) => view.folder === folder && view.record?.foreign?.title === 'TRL'));
+		await vscode.commands.executeCommand('workbench.action.closeAllEditors');
 	});
 
 	test('shows a damaged run and continues', async () => {

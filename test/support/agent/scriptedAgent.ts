@@ -159,7 +159,7 @@ export class ScriptedAgent {
 			chosen === null || chosen === undefined ? 'the difference is not significant' : `step ${chosen.step} is better`;
 		return {
 			...{ p, step: (chosen?.step as number | undefined) ?? null },
-			text: `Of the checkpoints, ${shown.join(' and ')}; ${verdict}.`,
+			text: `Of the checkpoints, ${shown.join(' and ')}; ${verdict} ([p = ${p.toPrecision(2)}](${compared.address})).`,
 		};
 	}
 

@@ -53,6 +53,20 @@ test('cite-check lists citations that do not resolve and numbers that the data d
 		],
 	);
 
+	await place.write('rows.jsonl', '{"prompt":"1 + 1","answer":"2"}\n{"prompt":"2 + 3","answer":5,"weight":0.125}\n');
+	const cited = [
+		'Row 1 expects [5](rl:///dataset/rows.jsonl/row/1) at weight [0.13](rl:///dataset/rows.jsonl/row/1),',
+		'and the first [2](rl:///dataset/rows.jsonl/row/0), of [2 rows](rl:///dataset/rows.jsonl).',
+	];
+	await place.write('rows.md', cited.join('\n'));
+	assert.equal((await place.call('cite-check', 'rows.md')).stdout, '4 citations, 0 problems\n');
+	const outside = 'rl:///dataset/rows.jsonl/row/2, rl:///dataset/gone.jsonl and [4](rl:///dataset/rows.jsonl/row/1)';
+	await place.write('rows.md', outside);
+	const { stdout } = await place.call('cite-check', 'rows.md');
+	assert.match(stdout, /has no row 2, because it has 2 rows/);
+	assert.match(stdout, /gone\.jsonl was not found/);
+	assert.match(stdout, /4 does not match the data: answer 5, weight 0\.125/);
+
 	// Runs are found only below the given folders.
 	const elsewhere = await place.call('cite-check', 'sound.md', '--folder', 'reports');
 	assert.deepEqual([elsewhere.status, /Unknown run "sums"/.test(elsewhere.stdout)], [1, true]);

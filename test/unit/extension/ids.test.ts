@@ -8,6 +8,7 @@ import {
 	extensionId,
 	itemFlags,
 	panelTypes,
+	runFileType,
 	settingIds,
 	viewIds,
 	viewTypes,
@@ -74,13 +75,13 @@ test('package.json and ids.ts declare the same commands, settings, views and con
 	);
 	assert.deepEqual(
 		contributes.customEditors.map(({ viewType }) => viewType),
-		Object.values(viewTypes),
+		[...Object.values(viewTypes), runFileType],
 	);
-	// Text files open as text unless the user chooses otherwise.
+	// Text files open as text unless the user chooses otherwise. These files are binary.
 	const unasked = contributes.customEditors.filter(({ priority }) => priority !== 'option');
 	assert.deepEqual(
 		unasked.flatMap(({ selector }) => selector.map(({ filenamePattern }) => filenamePattern)),
-		['*.parquet', '*.arrow'],
+		['*.parquet', '*.arrow', 'events.out.tfevents.*'],
 	);
 	assert.deepEqual(Object.keys(contributes.views), [containerId]);
 	assert.deepEqual(

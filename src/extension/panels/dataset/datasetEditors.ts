@@ -10,6 +10,8 @@ export type MakeDatasetPanel = (panel: vscode.WebviewPanel, uri: vscode.Uri) => 
 export class DatasetEditors extends Disposable implements vscode.CustomReadonlyEditorProvider {
 	readonly #make: MakeDatasetPanel;
 	readonly #open = new Set<DatasetPanel>();
+	/** Rows to show in editors that are about to open, by URI. */
+	readonly rows = new Map<string, number>();
 
 	constructor(make: MakeDatasetPanel) {
 		super();

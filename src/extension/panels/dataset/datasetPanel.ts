@@ -29,6 +29,11 @@ const app = {
 	requests: datasetRequests,
 } as const;
 
+interface DatasetNeeds extends DifficultyNeeds {
+	/** Rows to show in new editors, by URI. Each is taken by the first of them. */
+	readonly rows: Map<string, number>;
+}
+
 /**
  * An editor for the rows of a file, a folder of files, or a generated task. Only writes files that the user exports.
  */
@@ -37,7 +42,7 @@ export class DatasetPanel extends AppPanel<DatasetEvent, DatasetCommand, typeof 
 	readonly session: DatasetSession;
 	readonly #needs: DifficultyNeeds;
 
-	constructor(panel: vscode.WebviewPanel, context: PanelContext, uri: vscode.Uri, needs: DifficultyNeeds) {
+	constructor(panel: vscode.WebviewPanel, context: PanelContext, uri: vscode.Uri, needs: DatasetNeeds) {
 		super(panel, context, app);
 		this.#needs = needs;
 		this.uri = uri;
@@ -53,6 +58,9 @@ export class DatasetPanel extends AppPanel<DatasetEvent, DatasetCommand, typeof 
 			}),
 		);
 		const { session } = this;
+		const row = needs.rows.get(uri.toString());
+		needs.rows.delete(uri.toString());
+		if (row !== undefined) session.revealRow(row);
 		this.handlers = {
 			rows: ({ version, view, from, to }) => session.rows(version, view, from, to),
 			row: ({ version, row }) => session.row(version, row),

@@ -74,6 +74,7 @@ export class DatasetSession extends Disposable {
 	/** Visible rows in order; null for all rows in file order. */
 	#shown: readonly number[] | null = null;
 	#notice: { text: string; isError: boolean } | null = null;
+	#revealed: { readonly number: number; readonly row: number } | null = null;
 	#awake = false;
 	#timer: NodeJS.Timeout | null = null;
 
@@ -276,6 +277,17 @@ export class DatasetSession extends Disposable {
 		this.#soon();
 	}
 
+	/** Row that was opened for the user last, counted by `number`; null if there is none. */
+	get revealed(): { readonly number: number; readonly row: number } | null {
+		return this.#revealed;
+	}
+
+	/** Opens a row in the webview, as soon as it is known. */
+	revealRow(row: number): void {
+		this.#revealed = { number: (this.#revealed?.number ?? 0) + 1, row };
+		this.#soon();
+	}
+
 	forgetNotice(): void {
 		this.#notice = null;
 	}
@@ -458,6 +470,7 @@ export class DatasetSession extends Disposable {
 			},
 			works: this.#works.progress,
 			notice: this.#notice,
+			revealed: this.#revealed,
 		});
 	}
 }

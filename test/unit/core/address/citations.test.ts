@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { findCitations } from '../../../../src/core/address/citations.ts';
 import { withAddresses } from '../../../../src/core/address/findAddresses.ts';
 import { addressOfLink, openLink } from '../../../../src/core/address/openLink.ts';
-import { isRounded, quotedNumbers } from '../../../../src/core/address/quotedNumber.ts';
+import { isRounded, quotedNumbers, supports } from '../../../../src/core/address/quotedNumber.ts';
 
 const numbersOf = (text: string) => findCitations(text).map(({ numbers }) => numbers.map((number) => number.text));
 
@@ -57,6 +57,46 @@ describe('quoted numbers', () => {
 		] as const) {
 			assert.ok(!matches(text, exact), `${text} is not ${exact}`);
 		}
+	});
+});
+
+describe('p-values', () => {
+	const relations = (text: string) => quotedNumbers(text).map(({ value, p }) => [value, p]);
+
+	it('are recognized by what precedes them', () => {
+		assert.deepEqual(
+			relations('p = 0.03, p<.001, P-value of 0.2, p ≤ 0.05, p value: 1e-4, p > 0.5, p-value below 0.1'),
+			[
+				[0.03, '='],
+				[0.001, '<'],
+				[0.2, '='],
+				[0.05, '<='],
+				[1e-4, '='],
+				[0.5, '>'],
+				[0.1, '<'],
+			],
+		);
+		assert.deepEqual(relations('top-p = 0.9, top_p = 0.8, p 3, step = 4, pass@1 = 0.5, a gap < 0.2'), [
+			[0.9, null],
+			[0.8, null],
+			[3, null],
+			[4, null],
+			[1, null],
+			[0.5, null],
+			[0.2, null],
+		]);
+	});
+
+	it('are only supported by p-values of the data', () => {
+		const holds = (text: string, name: string, exact: number) => supports(quotedNumbers(text)[0] as never, name, exact);
+		assert.ok(holds('p = 0.03', 'p', 0.0284));
+		assert.ok(!holds('p = 0.030', 'p', 0.0284));
+		assert.ok(!holds('p = 0.03', 'difference.low', 0.03));
+		assert.ok(holds('p < 0.05', 'p', 0.0284));
+		assert.ok(!holds('p < 0.05', 'p', 0.05));
+		assert.ok(holds('p <= 0.05', 'p', 0.05));
+		assert.ok(!holds('p < 0.05', 'lost', 0));
+		assert.ok(holds('p > 0.05', 'p', 0.6) && !holds('p > 0.05', 'p', 0.01));
 	});
 });
 

@@ -16,6 +16,11 @@ function anyAddress(random: Random): DataAddress {
 		{ kind: 'metric', run, metric: 'eval/pass@1', step },
 		{ kind: 'step', run, split, step },
 		{ kind: 'evaluation', run, name: random.pick(['held-out', 'a/b?c']), step: random.pick([step, null]) },
+		{
+			...{ kind: 'comparison', run, name: 'a/b?c', step: random.pick([step, null]) },
+			other: { run: random.pick(names), name: 'held-out', step: random.pick([step, null]) },
+		},
+		{ kind: 'dataset', run: null, path: 'data/a b#1.jsonl', row: random.pick([null, step]) },
 		{ kind: 'report', run, name: random.pick(['why-fell', 'A_1']), offset: random.pick([0, 7]) },
 		{ kind: 'file', run, path: random.pick(['metrics.jsonl', 'rollouts/a b.jsonl']), offset: random.pick([0, 9]) },
 		{ kind: 'search', run, search: random.pick(['a.jsonl', 'x y#1.json']), tree: 1 + at(), node: group },
@@ -82,6 +87,13 @@ describe('run data addresses', () => {
 		['rl://r/search/a/node/x', /node must be a whole number/],
 		['rl://r/search/a?tree=0', /numbered from 1/],
 		['rl:///step/1', /start with rl:/],
+		['rl://r/evaluation/a?with=rl%3A%2F%2Fr%2Fstep%2F1', /"with" is not the address of an evaluation/],
+		['rl://r/evaluation/a?with=b', /start with rl:/],
+		['rl://r/dataset/a.jsonl', /does not belong to a run/],
+		['rl:///dataset/..%2Fa.jsonl', /not inside the project folder/],
+		['rl:///dataset/%2Fetc%2Fpasswd', /not inside the project folder/],
+		['rl:///dataset/a.jsonl/row/-1', /row must be a whole number/],
+		['rl:///dataset/a.jsonl?row=1', /"row" is not a supported parameter/],
 		[`rl://${'r'.repeat(3000)}`, /exceeds/],
 	] as const) {
 		it(`refuse ${text.slice(0, 60)}`, () => {

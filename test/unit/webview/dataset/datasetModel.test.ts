@@ -15,7 +15,11 @@ test('clicks on a column header count even if the host has not applied the previ
 	const model = new DatasetModel(port);
 	let number = 0;
 	const snapshot = (version: number, sort: RowSort | null) =>
-		({ version, view: { number: ++number, filter: noFilter, sort, all: true } }) as unknown as DatasetSnapshot;
+		({
+			version,
+			revealed: null,
+			view: { number: ++number, filter: noFilter, sort, all: true },
+		}) as unknown as DatasetSnapshot;
 	const sorts = () => posted.map((command) => (command.type === 'show' ? command.sort : undefined));
 	const down = { column: 'id', descending: true };
 	const up = { column: 'id', descending: false };
@@ -50,8 +54,44 @@ test('after a reload, the first redraw already shows the restored filter', () =>
 		if (change === 'snapshot') seen.push(model.wanted?.filter);
 	});
 	const view = { number: 1, filter: noFilter, sort: null, all: true };
-	model.receive({ version: 1, columns: [], overlaps: null, view } as unknown as DatasetSnapshot);
+	model.receive({ version: 1, revealed: null, columns: [], overlaps: null, view } as unknown as DatasetSnapshot);
 	assert.deepEqual(seen, [filter]);
 	assert.deepEqual(posted, [{ type: 'show', filter, sort: null }]);
+	model.dispose();
+});
+
+test('a row that an address names opens once it has been found, and only once', async () => {
+	const asked: unknown[] = [];
+	const port = {
+		post() {},
+		save() {},
+		request: async (method: string, params: { row: number }) => {
+			asked.push([method, params.row]);
+			return { row: params.row };
+		},
+	} as unknown as DatasetPort;
+	const model = new DatasetModel(port);
+	const changes: unknown[] = [];
+	model.onChange((change) => {
+		if (change === 'revealed') changes.push(model.open?.index);
+	});
+	const view = { number: 1, filter: noFilter, sort: null, all: true };
+	const receive = (more: object) => model.receive({ version: 1, view, ...more } as unknown as DatasetSnapshot);
+	const revealed = { number: 1, row: 7 };
+	receive({ rows: 5, complete: false, revealed });
+	assert.deepEqual([asked, changes], [[], []]);
+	receive({ rows: 9, complete: false, revealed });
+	assert.deepEqual([asked, changes, model.saved.side], [[['row', 7]], [7], 'row']);
+	receive({ rows: 12, complete: true, revealed });
+	assert.equal(asked.length, 1);
+	// The place of the row among filtered rows is unknown. A row past the end shows why it cannot be opened.
+	receive({ rows: 12, complete: true, revealed: { number: 2, row: 40 }, view: { ...view, all: false } });
+	assert.deepEqual(
+		[asked.at(-1), changes],
+		[
+			['row', 40],
+			[7, null],
+		],
+	);
 	model.dispose();
 });

@@ -1,0 +1,31 @@
+import { dirname, relative } from 'node:path';
+import { formatOf } from '../runs/openRun.ts';
+
+/** Number of folders above a file that are searched. Trainers write event files up to three folders below a run. */
+const maxLevels = 4;
+
+/** Format of folders that only have event files. */
+const eventsOnly = 'tensorboard';
+
+/**
+ * Returns the folder of the run that a file belongs to: the nearest one of a known trainer, otherwise the
+ * outermost one with event files. Returns null if there is none.
+ * @param root folder above which is not searched; null to search only the file's own folder
+ */
+export async function runOfFile(file: string, root: string | null): Promise<string | null> {
+	let events: string | null = null;
+	let folder = dirname(file);
+	for (let level = 0; level < maxLevels; level++) {
+		const format = await formatOf(folder).then(
+			(found) => found?.name ?? '',
+			() => null,
+		);
+		if (format !== null && format !== eventsOnly) return folder;
+		// Some trainers create a folder for each writer of a run.
+		if (format === eventsOnly) events = folder;
+		const isBelow = root !== null && relative(root, folder) !== '' && !relative(root, folder).startsWith('..');
+		if (!isBelow) break;
+		folder = dirname(folder);
+	}
+	return events;
+}
