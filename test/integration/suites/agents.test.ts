@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -200,6 +200,36 @@ suite('agents in the editor', () => {
 		);
 		await vscode.commands.executeCommand(commandIds.removePolicy, chosen.id);
 		assert.ok(!(await chatModels.provideLanguageModelChatInformation()).some(({ id }) => id === chosen.id));
+	});
+
+	test('a checkpoint of a run is a chat model that answers with its own tokens', async () => {
+		const api = await activated();
+		const { agents } = await api.background.get();
+		const { extensionPath } = vscode.extensions.getExtension('reasoning-lab.reasoning-lab') as {
+			extensionPath: string;
+		};
+		const run = join(workspaceFolder(), 'agents', 'runs', 'talks');
+		await writeRun(run, { name: 'talks' });
+		// Trained by the embedded engine to add numbers.
+		const checkpoint = join(run, 'checkpoints', 'step_000040');
+		await cp(join(extensionPath, 'test/fixtures/trainer/lab'), checkpoint, { recursive: true });
+		await untilListed(api, run);
+		const listed = await agents.chatModels.provideLanguageModelChatInformation();
+		const offered = listed.find(({ name }) => name === 'talks, step 40');
+		assert.ok(offered, JSON.stringify(listed.map(({ name }) => name)));
+		const [model] = await vscode.lm.selectChatModels({ vendor: chatVendor, id: offered.id });
+		assert.ok(model);
+		const ask = async () => {
+			const reply = await model.sendRequest([vscode.LanguageModelChatMessage.User('3+4=')], {
+				modelOptions: { temperature: 0, max_tokens: 8 },
+			});
+			let text = '';
+			for await (const part of reply.text) text += part;
+			return text;
+		};
+		const text = await ask();
+		assert.match(text, /^(?:<\/?(?:think|answer)>|[-+=*;\d ])+$/);
+		assert.equal(await ask(), text);
 	});
 
 	test('addresses in Markdown are links, and every kind of address opens at its place as a URI', async () => {
