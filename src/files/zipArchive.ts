@@ -1,4 +1,4 @@
-import { Readable, type Transform } from 'node:stream';
+import { pipeline, Readable, type Transform } from 'node:stream';
 import { promisify } from 'node:util';
 import * as zlib from 'node:zlib';
 import { Failure } from '../base/failure.ts';
@@ -97,11 +97,12 @@ export class ZipArchive {
 
 const pieceBytes = 1 << 20;
 const decodedPieceBytes = 256 << 10;
+const truncated = 'is truncated';
 
 async function* bytesOf(read: ReadAt, from: number, to: number): AsyncGenerator<Buffer> {
 	for (let at = from; at < to; ) {
 		const piece = await read(at, Math.min(pieceBytes, to - at));
-		if (piece.length === 0) throw new Error('is truncated');
+		if (piece.length === 0) throw new Error(truncated);
 		at += piece.length;
 		yield piece;
 	}
@@ -114,7 +115,7 @@ async function* piecesOf(read: ReadAt, packed: number, method: number): AsyncGen
 	} else if (method === methods.zstd) {
 		for (let at = 0; at < packed; ) {
 			const frame = await zstdFrameAt(read, at, packed);
-			if (frame === null) throw new Error('is truncated');
+			if (frame === null) throw new Error(truncated);
 			at += frame.length;
 			if (!frame.skippable) yield* decompressed(bytesOf(read, frame.offset, at), zstdStream(decodedPieceBytes));
 		}
@@ -122,10 +123,12 @@ async function* piecesOf(read: ReadAt, packed: number, method: number): AsyncGen
 }
 
 async function* decompressed(body: AsyncIterable<Buffer>, through: Transform): AsyncGenerator<Buffer> {
+	// Passes errors on, in both directions, also if the caller stops reading. They are thrown where the bytes are read.
+	pipeline(Readable.from(body), through, () => undefined);
 	try {
-		yield* Readable.from(body).compose(through) as AsyncIterable<Buffer>;
+		yield* through as AsyncIterable<Buffer>;
 	} catch (error) {
-		if (error instanceof Failure) throw error;
+		if (error instanceof Failure || (error as Error).message === truncated) throw error;
 		throw new Error(`cannot be decompressed: ${(error as Error).message.slice(0, 200)}`);
 	}
 }

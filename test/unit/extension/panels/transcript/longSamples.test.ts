@@ -102,6 +102,24 @@ test('the last copy of a sample counts, and failed, empty and damaged samples ar
 	}
 });
 
+test('damaged compressed data neither ends the process nor blocks, also if the panel is closed first', async (t) => {
+	for (const method of [8, 93] as const) {
+		const archive = longArchive(count, method);
+		const third = Math.floor(archive.length / 3);
+		for (const [name, bytes] of [
+			['bytes', Buffer.from(archive).fill(0x55, third, third + 20_000)],
+			['end', archive.subarray(0, third)],
+		] as const) {
+			const file = await written(t, bytes);
+			await (await openTranscriptText({ kind: 'file', file }, null, 1)).close();
+			const text = await openTranscriptText({ kind: 'file', file }, null, 1);
+			await text.byLines?.ready;
+			assert.ok((text.byLines?.file.context?.faults.length ?? 0) > 0, `${method}, ${name}`);
+			await text.close();
+		}
+	}
+});
+
 test('a rollout with thousands of messages is read in parts', async (t) => {
 	const folder = dirname(await written(t, Buffer.alloc(0)));
 	const messages = Array.from({ length: 6000 }, (_, i) => ({
