@@ -5,6 +5,7 @@ import { formatAddress } from '../../core/address/dataAddress.ts';
 import { diagnoseRun } from '../../runs/diagnoseRun.ts';
 import type { RunContent } from '../../runs/runContent.ts';
 import { pageOf, quote, quoteAll } from '../answer.ts';
+import { evidenceAddress } from '../evidenceAddress.ts';
 import * as input from '../inputs.ts';
 import { readRunRecipe, recipeAddress, recipeLine } from '../recipeLines.ts';
 import { defineTool } from '../tool.ts';
@@ -116,6 +117,7 @@ export const diagnose = defineTool({
 			summary,
 			findings: alerts.map((alert) => ({
 				...alert,
+				evidence: alert.evidence.map((place) => ({ ...place, address: evidenceAddress(run.name, place) })),
 				address: formatAddress({ kind: 'step', run: run.name, split: 'train', step: alert.step }),
 				...(alert.recipe === null ? {} : lineOf(alert.recipe.path)),
 			})),
