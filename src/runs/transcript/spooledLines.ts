@@ -263,8 +263,9 @@ class SampleReading {
 /**
  * Writes the messages of a sample to a temporary file, so that only those shown are read. Memory does not grow with the
  * sample, apart from the tokens of its answers. Returns once the first messages have been read; the other messages, and
- * the events and attachments that follow them, are read afterwards. If the sample is damaged or too large, its faults say so, and what comes before the
- * damage is read. Fails with `unsupported` if this Node.js lacks the compression method.
+ * the events and attachments that follow them, are read by `rest`. If the sample is damaged or too large, its faults
+ * say so, and what comes before the damage is read. Fails with `unsupported` if this Node.js lacks the compression
+ * method.
  * @param problems with the file that contains the sample
  */
 export async function spoolSample(sample: LoggedSample, problems: readonly string[] = []): Promise<SpooledLines> {
