@@ -86,6 +86,9 @@ export async function createBuiltIn(given: BuiltInEntry, context: RewardContext)
 			return { score: certaintyReward };
 		case 'self-certainty':
 			return { score: selfCertaintyReward };
+		case 'self-judge':
+			// Only the engine can ask the policy.
+			return { score: () => null };
 		case 'environment':
 			return { score: environmentReward };
 		case 'repetition':

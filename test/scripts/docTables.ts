@@ -218,6 +218,7 @@ export function recipeTables(): Record<string, string> {
 			own(process).filter((key) => key !== 'type' && !ofHeads.includes(key)),
 		),
 		split: keyTable(option(pick(process.properties?.split, 'split'), 'text')),
+		active: keyTable(pick(process.properties?.active, 'active')),
 		labels: keyTable(orStage(value, 'labels')),
 		until: keyTable(pick(sft.properties?.until, 'until')),
 		pretrain: keyTable(kind('pretrain'), own(kind('pretrain'))),

@@ -36,39 +36,67 @@ export interface AdditionSettings {
 	readonly digits: number;
 	/** Whether half of the problems subtract the smaller operand from the larger one. */
 	readonly subtraction: boolean;
+	/** Fraction of problems that ask whether a sum is correct. */
+	readonly judged: number;
 }
 
-export function additionTask({ digits, subtraction }: AdditionSettings): Task {
+/** Returns the problem as a question whether a sum is correct, which it is in half of them. */
+function judgedSum({ prompt, answer, solution, key, row }: TaskProblem, random: Random): TaskProblem {
+	const shown = random.int(2) === 1 ? answer : wrongSum(answer, random);
+	return {
+		prompt: `${prompt}${shown}?`,
+		answer: shown === answer ? '1' : '0',
+		solution: `${solution};${answer}`,
+		// The key of the sum, so that sums for evaluation are not judged in training either.
+		key,
+		row: { ...row, shown },
+	};
+}
+
+/** Returns another number with as many digits, of which one differs, mostly by 1, as after a wrong carry. */
+function wrongSum(sum: string, random: Random): string {
+	const place = random.int(sum.length);
+	const digit = Number(sum[place]);
+	const next = random.int(2) === 1 ? (digit + (random.int(2) === 1 ? 1 : 9)) % 10 : (digit + random.between(1, 9)) % 10;
+	return `${sum.slice(0, place)}${next}${sum.slice(place + 1)}`;
+}
+
+export function additionTask({ digits, subtraction, judged }: AdditionSettings): Task {
 	const low = digits === 1 ? 0 : 10 ** (digits - 1);
 	const high = 10 ** digits - 1;
 	return {
 		name: 'addition',
-		symbols: [...digitSymbols, '+', '=', ';', ...(subtraction ? ['-'] : [])],
-		maxPromptLength: 2 * digits + 2,
+		symbols: [...digitSymbols, '+', '=', ';', ...(subtraction ? ['-'] : []), ...(judged > 0 ? ['?'] : [])],
+		maxPromptLength: 2 * digits + 2 + (judged > 0 ? digits + 2 : 0),
 		// The first column is at most 9+9=18 or 19-9=10, the others 1+9+9=19 or 19-1-9=9.
-		maxSolutionLength: 6 + (digits - 1) * 9,
+		maxSolutionLength: 6 + (digits - 1) * 9 + (judged > 0 ? digits + 2 : 0),
 		maxAnswerLength: digits + 1,
 		sample(random: Random): TaskProblem {
-			let a = random.between(low, high);
-			let b = random.between(low, high);
-			if (subtraction && random.int(2) === 1) {
-				if (a < b) [a, b] = [b, a];
-				return {
-					prompt: `${a}-${b}=`,
-					answer: String(a - b),
-					solution: subtractColumns(a, b, digits),
-					key: `${a}-${b}`,
-					row: { a, b, operation: '-' },
-				};
-			}
-			return {
-				prompt: `${a}+${b}=`,
-				answer: String(a + b),
-				solution: addColumns(a, b, digits),
-				key: a < b ? `${a}+${b}` : `${b}+${a}`,
-				row: { a, b, operation: '+' },
-			};
+			const problem = sum(random);
+			return judged > 0 && random.next() < judged ? judgedSum(problem, random) : problem;
 		},
 		verify: (question, answer) => question.answer !== null && answersEqual(question.answer, answer),
 	};
+
+	function sum(random: Random): TaskProblem {
+		let a = random.between(low, high);
+		let b = random.between(low, high);
+		if (subtraction && random.int(2) === 1) {
+			if (a < b) [a, b] = [b, a];
+			return {
+				prompt: `${a}-${b}=`,
+				answer: String(a - b),
+				solution: subtractColumns(a, b, digits),
+				key: `${a}-${b}`,
+				row: { a, b, operation: '-' },
+			};
+		}
+		return {
+			prompt: `${a}+${b}=`,
+			answer: String(a + b),
+			solution: addColumns(a, b, digits),
+			key: a < b ? `${a}+${b}` : `${b}+${a}`,
+			row: { a, b, operation: '+' },
+		};
+	}
 }

@@ -73,6 +73,16 @@ export function checkRewards(recipe: Recipe, template: Template | null, report: 
 				['rewards', i],
 				`The reward "${reward.use}" requires the embedded engine, because TRL does not pass token distributions to rewards. Remove it, or set "engine": "embedded".`,
 			);
+		} else if (reward.use === 'self-judge' && recipe.engine !== 'embedded') {
+			report(
+				['rewards', i],
+				'The reward "self-judge" requires the embedded engine, which samples the verdicts. Remove it, or set "engine": "embedded".',
+			);
+		} else if (reward.use === 'self-judge' && recipe.environment !== undefined) {
+			report(
+				['rewards', i],
+				'The reward "self-judge" is not available for episodes. Remove it, or remove "environment".',
+			);
 		} else if (reward.use === 'self-certainty' && recipe.environment !== undefined) {
 			report(
 				['rewards', i],

@@ -42,6 +42,9 @@ function checkHead(stage: HeadStage, index: number, report: Report): void {
 				`"${key}" applies to completions from the policy, but "labels" specifies a file. Remove one of them.`,
 			);
 		}
+		if (stage.type === 'process-reward-model' && stage.active !== undefined) {
+			report(place('active'), '"active" chooses steps to label, but "labels" specifies a file. Remove one of them.');
+		}
 		return;
 	}
 	if (stage.batch_size !== undefined) {

@@ -222,6 +222,17 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 		file: 'core/reward/selfCertaintyReward.ts',
 	},
 	{
+		name: 'self-judge',
+		title: 'Self-judge',
+		sentence: 'What the policy itself says about the answer when it is asked for a verdict. Needs no labels.',
+		formula: 'verdicts equal to "accept" / verdicts sampled; 0 if the completion has no answer',
+		source:
+			'Self-Rewarding Language Models (Yuan et al. 2024), section 2; the verdicts are those of the current policy',
+		range: '0 to 1',
+		nullRule: 'the policy is not at hand, for example when a recorded rollout is scored again',
+		file: 'core/reward/selfJudgeReward.ts',
+	},
+	{
 		name: 'environment',
 		title: 'Environment',
 		sentence: "The reward that the recipe's environment returns for the episode.",

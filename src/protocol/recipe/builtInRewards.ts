@@ -77,6 +77,18 @@ export type StepSplit = (typeof stepSplits)[number];
 export const stepAggregates = ['mean', 'min', 'last', 'product'] as const;
 export type StepAggregate = (typeof stepAggregates)[number];
 
+const selfJudgeOptions = {
+	prompt: v.optional(
+		described(
+			v.pipe(v.string('must be a string'), v.regex(/\{response\}/, 'must contain {response}')),
+			'Problem that asks for a verdict, with {problem} and {response}, the answer.',
+		),
+		'{problem}{response}?',
+	),
+	accept: v.optional(text('Answer that accepts.'), '1'),
+	votes: v.optional(count('Verdicts to sample for each completion.', 1, 256), 4),
+};
+
 const address = (words: string) =>
 	described(
 		v.pipe(
@@ -391,6 +403,11 @@ const schemas = [
 		'self-certainty',
 		'Mean KL divergence from the uniform distribution to the distribution of each completion token. Uses no labels, and requires the embedded engine.',
 		{},
+	),
+	reward(
+		'self-judge',
+		'Fraction of verdicts of the policy itself that accept the answer. Uses no labels, and requires the embedded engine.',
+		selfJudgeOptions,
 	),
 	reward('environment', "The reward that the recipe's environment returns for the episode.", {}),
 ] as const;

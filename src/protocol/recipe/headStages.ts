@@ -52,6 +52,30 @@ export const processStageSchema = stageOf(
 			choice(estimationNames, 'Step label: the fraction of correct completions, or whether any completion is correct.'),
 			'soft',
 		),
+		active: key(
+			described(
+				group({
+					steps: key(
+						count('Steps to label in a generation batch, besides the ends of their solutions.', 1, 1_000_000),
+						32,
+					),
+					by: key(
+						choice(
+							['uncertainty', 'surprise', 'random'],
+							'How steps are drawn: more often those whose values are near 0.5 ("uncertainty"), more often those of solutions whose known outcome differs from the value of the head ("surprise"), or all alike ("random", the control).',
+						),
+						'uncertainty',
+					),
+				}),
+				'Label only some steps of a batch, chosen by the head. Solutions without a chosen step are not trained on.',
+			),
+			null,
+			{
+				late: true,
+				or: 'all steps are labeled',
+				lacking: { pytorch: { when: (value) => value !== null, say: 'TRL labels no steps. Remove "active".' } },
+			},
+		),
 		split: key(
 			described(
 				v.union(

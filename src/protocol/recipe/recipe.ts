@@ -46,6 +46,13 @@ export const taskDatasetSchema = v.strictObject({
 	),
 	digits: v.optional(count('Digits per operand (addition) or of the number (base-conversion).', 1, 9)),
 	subtraction: v.optional(flag('addition: include subtraction.')),
+	judged: v.optional(
+		real(
+			'addition: fraction of problems that show a sum, correct in half of them, and ask for a verdict: `12+34=46?` has the answer 1 or 0.',
+			0,
+			1,
+		),
+	),
 	terms: v.optional(
 		count('Operands per expression (arithmetic), numbers (countdown), or steps per chain (modular).', 2, 8),
 	),

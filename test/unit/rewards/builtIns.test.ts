@@ -22,8 +22,8 @@ const needed: Readonly<Partial<Record<BuiltInRewardName, object>>> = {
 /** Rewards that depend on an external service or program, or on the episode. */
 const asking: readonly BuiltInRewardName[] = [
 	...(['judge', 'process', 'reward-model', 'code-tests', 'environment'] as const),
-	// Need the other completions of the prompt, or the distributions of the tokens.
-	...(['majority', 'certainty', 'self-certainty'] as const),
+	// Need the other completions of the prompt, the distributions of the tokens, or the policy.
+	...(['majority', 'certainty', 'self-certainty', 'self-judge'] as const),
 ];
 const own = builtInRewardNames.filter((name) => !asking.includes(name));
 const make = (use: BuiltInRewardName, options: object = {}, where = context) =>

@@ -10,6 +10,7 @@ import type { PosedProblem } from './problemFeed.ts';
 import { type Completion, type Rollout, type SamplingStage, type ScoredGroups, ScoringFailed } from './rollout.ts';
 import { samplingDetail } from './samplingDetail.ts';
 import { scoreCompletions } from './scoreCompletions.ts';
+import { selfVerdicts } from './selfVerdicts.ts';
 import type { SamplingHost, StageHost, Verdict } from './stageHost.ts';
 import { trainedLength } from './trainedTokens.ts';
 
@@ -64,7 +65,8 @@ async function scoredSamples(
 		sample,
 		completion: tokenizer.decode(sample.tokens.slice(sample.promptLength)),
 	}));
-	const { rows, failures, metrics } = await scoreCompletions(host, completions);
+	const verdicts = await host.watch.measure('reward', () => selfVerdicts(host, stage, completions, seeds));
+	const { rows, failures, metrics } = await scoreCompletions(host, completions, verdicts);
 	return { failures, metrics, rows: rows.map((score, i) => ({ ...score, ...(completions[i] as Completion) })) };
 }
 

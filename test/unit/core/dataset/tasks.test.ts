@@ -12,6 +12,7 @@ const variants: TaskDataset[] = [
 	{ task: 'addition' },
 	{ task: 'addition', digits: 1 },
 	{ task: 'addition', digits: 5, subtraction: true },
+	{ task: 'addition', digits: 2, judged: 0.5 },
 	{ task: 'arithmetic' },
 	{ task: 'arithmetic', terms: 2, largest: 2 },
 	{ task: 'arithmetic', terms: 6, largest: 30 },
@@ -45,6 +46,21 @@ function calculates(step: string): boolean {
 function wrongAnswers({ answer }: TaskProblem): string[] {
 	return [`${answer}1`, `${answer}${answer}9`, '', '?', `-1${answer}`, `${answer},`, `${answer} ${answer}`];
 }
+
+describe('sums to judge', () => {
+	it('are as often correct as not, and the answer says which', () => {
+		const task = createTask({ task: 'addition', digits: 2, judged: 1 });
+		const problems = Array.from({ length: 1000 }, (_, i) => task.sample(Random.of('judged', i)));
+		for (const { prompt, answer, row, key } of problems) {
+			const [, a = '', b = '', shown] = /^(\d+)\+(\d+)=(\d+)\?$/.exec(prompt) ?? [];
+			assert.equal(answer, Number(shown) === Number(a) + Number(b) ? '1' : '0', prompt);
+			assert.equal(row.shown, shown);
+			assert.match(key, /^\d+\+\d+$/);
+		}
+		const correct = problems.filter(({ answer }) => answer === '1').length;
+		assert.ok(correct > 450 && correct < 550, `${correct} of 1000`);
+	});
+});
 
 for (const dataset of variants) {
 	describe(`task ${JSON.stringify(dataset)}`, () => {
@@ -115,7 +131,12 @@ describe('worked thinking', () => {
 			const task = createTask(dataset);
 			for (let i = 0; i < 300; i++) {
 				const problem = task.sample(Random.of('steps', i));
-				for (const step of problem.solution.split(';')) assert.ok(calculates(step), `${problem.prompt} ${step}`);
+				const steps = problem.solution.split(';');
+				// Before a verdict, the solution states the sum.
+				if (dataset.judged !== undefined && problem.prompt.endsWith('?')) {
+					steps.push(`${problem.prompt.replace(/=.*/, '')}=${steps.pop()}`);
+				}
+				for (const step of steps) assert.ok(calculates(step), `${problem.prompt} ${step}`);
 			}
 		});
 	}

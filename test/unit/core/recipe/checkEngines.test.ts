@@ -67,6 +67,7 @@ describe('environments in the embedded engine', () => {
 			{ environment, rewards: [{ use: 'self-certainty' }] },
 			/^rewards\[0\]: The reward "self-certainty" is not available for episodes/,
 		],
+		[{ environment, rewards: [{ use: 'self-judge' }] }, /^rewards\[0\]: The reward "self-judge" is not available/],
 		[{ rewards }, /^rewards\[0\]: The reward "environment" requires an "environment"/],
 		[{ environment: {}, rewards }, /^environment: The environment has no source\. Set "file", "package", or "server"/],
 		[{ environment: { ...environment, package: 'a' }, rewards }, /^environment\.package: .* both "file" and "package"/],
@@ -266,6 +267,10 @@ describe('features missing from the pytorch engine', () => {
 		[
 			{ ...hub, rewards: [{ use: 'self-certainty' }] },
 			/^rewards\[0\]: The reward "self-certainty" requires the embedded engine/,
+		],
+		[
+			{ ...hub, rewards: [{ use: 'self-judge' }] },
+			/^rewards\[0\]: The reward "self-judge" requires the embedded engine/,
 		],
 		[stage({ curriculum: {} }), /^stages\[0\]\.curriculum: TRL reads prompts in the order of the data/],
 		[stage({ importance_sampling_level: 'sequence_token' }), /^stages\[0\]\.importance_sampling_level: .*"sequence"/],

@@ -24,7 +24,7 @@ const recipe = {
 	stages: [
 		{ type: 'sft', steps: 10, learning_rate: 1e-2, batch_size: 16 },
 		{ type: 'value-model', steps: 14, steps_per_generation: 2, num_iterations: 2, ...head },
-		{ type: 'process-reward-model', steps: 9, split: { text: ';' }, completions: 2, ...head },
+		{ type: 'process-reward-model', steps: 9, split: { text: ';' }, completions: 2, active: { steps: 3 }, ...head },
 	],
 	evaluate: { every: 5, problems: 8 },
 	checkpoint: { every: 4, keep: 100 },

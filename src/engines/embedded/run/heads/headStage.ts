@@ -94,6 +94,7 @@ async function nextBatch(host: StageHost, stage: ResolvedHeadStage, labels: Labe
 		updates: updates.slice(0, left),
 		metrics: {
 			'head/outcome': batch.accuracy,
+			...batch.choice,
 			'throughput/completions': batch.sampled / seconds,
 			'throughput/tokens': batch.tokens / seconds,
 		},

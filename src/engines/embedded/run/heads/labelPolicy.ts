@@ -1,12 +1,14 @@
+import type { Metrics } from '../../../../core/grpo/stepMetrics.ts';
 import type { ResolvedHeadStage, ResolvedProcessStage } from '../../../../core/recipe/resolvedRecipe.ts';
 import type { StepSplit } from '../../../../core/search/search.ts';
 import { type StepRule, stepRuleOf } from '../../../../core/search/stepRule.ts';
 import { eosToken } from '../../../../core/text/tokenizer.ts';
 import type { ScoreRow } from '../../../../protocol/scorer.ts';
 import { judgeOutcomes } from '../../../shared/judgeOutcomes.ts';
-import type { Sample } from '../../learner.ts';
+import type { PerToken, Sample } from '../../learner.ts';
 import type { PosedProblem } from '../problemFeed.ts';
 import type { TrainingParts } from '../stageHost.ts';
+import { chooseSteps } from './chooseSteps.ts';
 import type { LabeledRow } from './labeledRow.ts';
 import { stepEnds } from './stepEnds.ts';
 
@@ -25,6 +27,8 @@ export interface LabeledBatch {
 	readonly tokens: number;
 	/** Mean outcome of the completions sampled from the prompt (not from a step), or null if there are none. */
 	readonly accuracy: number | null;
+	/** Metrics of the choice of steps; empty if all were labeled. */
+	readonly choice: Metrics;
 }
 
 /** Returns completions with their outcomes. Skips completions to which accuracy does not apply. */
@@ -107,7 +111,7 @@ export async function labelPolicy(
 		tokens: samples.reduce((sum, { tokens }) => sum + tokens.length, 0),
 		accuracy: judged.length === 0 ? null : judged.reduce((sum, { outcome }) => sum + outcome, 0) / judged.length,
 	};
-	if (stage.type === 'value-model') return { ...common, rows: judged.map(outcomeLabels) };
+	if (stage.type === 'value-model') return { ...common, rows: judged.map(outcomeLabels), choice: {} };
 	const steps = await labelSteps(parts, stage, judged, generation, step);
 	return { ...common, ...steps, sampled: common.sampled + steps.sampled, tokens: common.tokens + steps.tokens };
 }
@@ -130,10 +134,11 @@ async function labelSteps(
 	judged: readonly JudgedSample[],
 	generation: number,
 	step: number,
-): Promise<{ rows: LabeledRow[]; sampled: number; tokens: number }> {
+): Promise<Pick<LabeledBatch, 'rows' | 'sampled' | 'tokens' | 'choice'>> {
 	const rule = ruleOf(stage);
 	const ends = judged.map(({ sample }) => stepEnds(sample.tokens.slice(sample.promptLength), parts.tokenizer, rule));
-	const prefixes: LabelPrefix[] = ends.flatMap((list, of) => list.slice(0, -1).map((end) => ({ of, end })));
+	const all: LabelPrefix[] = ends.flatMap((list, of) => list.slice(0, -1).map((end) => ({ of, end })));
+	const { prefixes, choice } = await chosenSteps(parts, stage, judged, all, generation);
 	const asked = prefixes.flatMap((prefix) => Array.from({ length: stage.completions }, (_, k) => ({ ...prefix, k })));
 	const going = asked.map(({ of }) => judged[of] as JudgedSample);
 	const samples =
@@ -176,5 +181,41 @@ async function labelSteps(
 		const kept = labels.filter((label) => label !== null);
 		return { tokens: sample.tokens, promptLength: sample.promptLength, labels: kept, whole: kept.length - 1 };
 	});
-	return { rows, sampled: samples.length, tokens: samples.reduce((sum, { tokens }) => sum + tokens.length, 0) };
+	// With a choice, the ends of other solutions are left out: their many outcomes would outweigh the chosen steps.
+	const withSteps = rows.filter(({ labels }) => labels.length > 1);
+	const used = stage.active === null || withSteps.length === 0 ? rows : withSteps;
+	const tokens = samples.reduce((sum, sample) => sum + sample.tokens.length, 0);
+	return { rows: used, sampled: samples.length, tokens, choice };
+}
+
+/** Returns the steps to label, out of all, with metrics of the choice. */
+async function chosenSteps(
+	parts: TrainingParts,
+	{ active }: ResolvedProcessStage,
+	judged: readonly JudgedSample[],
+	all: readonly LabelPrefix[],
+	generation: number,
+): Promise<{ prefixes: readonly LabelPrefix[]; choice: Metrics }> {
+	if (active === null || all.length === 0) return { prefixes: all, choice: {} };
+	const perToken = await parts.learner.values(
+		judged.map(({ sample }) => sample),
+		'process',
+	);
+	const candidates = all.map(({ of, end }) => {
+		const { sample, outcome } = judged[of] as JudgedSample;
+		const values = perToken[of] as PerToken;
+		return { value: values[end] as number, wholeValue: values[textLength(sample)] as number, outcome };
+	});
+	const values = candidates.map(({ value }) => value);
+	const chosen = chooseSteps(active, candidates, parts.recipe.seed, 'active', generation);
+	const uncertainty = (value: number) => 4 * value * (1 - value);
+	const mean = (list: readonly number[]) => list.reduce((sum, one) => sum + one, 0) / list.length;
+	return {
+		prefixes: chosen.map((place) => all[place] as LabelPrefix),
+		choice: {
+			'head/steps_labeled': chosen.length,
+			'head/uncertainty': mean(values.map(uncertainty)),
+			'head/uncertainty_labeled': mean(chosen.map((place) => uncertainty(values[place] as number))),
+		},
+	};
 }
