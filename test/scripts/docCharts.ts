@@ -109,7 +109,7 @@ function standalone(chart: ReportChart): string {
 		'<svg y="20" width="420" height="220"',
 	);
 	return (
-		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 420 ${height}" width="420" height="${height}"><style>${style}</style>` +
+		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 420 ${height}" width="420" height="${height}" role="img" aria-label="${htmlText(chart.title)}"><title>${htmlText(chart.title)}</title><style>${style}</style>` +
 		`<text class="title" x="16" y="14">${htmlText(chart.title)}</text>${inner}${keys.join('')}</svg>\n`
 	);
 }
