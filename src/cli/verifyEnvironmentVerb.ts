@@ -2,8 +2,13 @@ import { formatCounted } from '../base/format.ts';
 import { environmentLine, isSoundEnvironment } from '../core/episode/environmentSummary.ts';
 import { verifyEnvironment } from '../episodes/verifyEnvironment.ts';
 import type { EnvironmentVerification } from '../protocol/environmentVerification.ts';
+import type { PolicySpec } from '../protocol/policySpec.ts';
+import type { SearchEnvironment } from '../protocol/searchSpec.ts';
 import { printable } from './cliOutput.ts';
+import { cliSearchContext } from './cliSearchContext.ts';
 import { environmentOptions, environmentPlace, withEnvironment } from './environmentArguments.ts';
+import { environmentOf } from './episodeSearchArguments.ts';
+import { policyOf, policyOptions } from './searchArguments.ts';
 import { defineVerb } from './verb.ts';
 
 export const verifyEnvironmentVerb = defineVerb({
@@ -11,11 +16,27 @@ export const verifyEnvironmentVerb = defineVerb({
 	group: 'Environments',
 	arguments: [{ name: 'environment', phrase: 'an environment file, folder, package, or server address', type: 'path' }],
 	summary:
-		'Play episodes with solutions, random calls, no calls, and invalid calls. Exits with status 1 if an error is found.',
-	options: environmentOptions,
-	async run({ values, positionals, output }) {
-		return await withEnvironment(positionals[0] as string, values, output, async ({ runner, data, ...options }) => {
-			const verification = await verifyEnvironment(runner, data, options);
+		'Play episodes with solutions, random calls, no calls, invalid calls, and a policy, if given. Exits with status 1 if an error is found.',
+	options: { ...environmentOptions, ...policyOptions },
+	async run({ values, positionals, output, engine, args }) {
+		const written = positionals[0] as string;
+		const policy = values.policy === undefined ? null : await policyOf(values);
+		return await withEnvironment(written, values, output, async ({ runner, data, ...options }) => {
+			const trained = async (rows: typeof data.rows) => {
+				const context = cliSearchContext(engine, args);
+				try {
+					const environment = (await environmentOf({ ...values, environment: written })) as SearchEnvironment;
+					const { policyEpisodes } = await import('../search/episodes/policyEpisodes.ts');
+					const asked = { policy: policy as PolicySpec, environment, seed: options.seed };
+					const { name, episodes } = await policyEpisodes(asked, rows, context, options.signal);
+					output.line(printable(`policy: ${name}`));
+					return episodes;
+				} finally {
+					context.pool.dispose();
+				}
+			};
+			const more = policy === null ? options : { ...options, trained };
+			const verification = await verifyEnvironment(runner, data, more);
 			output.object(verification);
 			for (const line of reportOf(verification)) output.line(printable(line));
 			return isSoundEnvironment(verification) ? 0 : 1;

@@ -6,6 +6,7 @@ import {
 	episodePolicies,
 	randomPolicy,
 	scriptPolicy,
+	trainedPolicy,
 	wrongScript,
 } from '../core/episode/episodePolicies.ts';
 import { episodeStatistics } from '../core/episode/episodeStatistics.ts';
@@ -25,6 +26,8 @@ export interface VerifyOptions {
 	readonly turns: number;
 	readonly seed: number;
 	readonly signal?: AbortSignal;
+	/** Plays one episode per row with a trained policy, under the policy name `policy`. */
+	readonly trained?: (rows: EnvironmentData['rows']) => Promise<readonly Episode[]>;
 }
 
 /**
@@ -64,6 +67,7 @@ export async function verifyEnvironment(
 		episodes.push(episode);
 		if (endsProcess(episode)) lost++;
 	}
+	if (options.trained !== undefined && lost < maxLost) episodes.push(...(await options.trained(data.rows)));
 	const labeled = lost > 0 ? [] : await playLabeled(runner, environment, data.labeled, options.signal);
 	const repeated = lost > 0 ? [] : await repeatEpisodes(runner, environment, data.rows, episodes, options);
 	const { gold, policies } = statisticsOf(environment, episodes);
@@ -169,7 +173,7 @@ function statisticsOf(environment: EnvironmentDescription, episodes: readonly Ep
 	const gold = new Map<number, number>();
 	for (const { policy, row, reward } of episodes) if (policy === 'gold' && reward !== null) gold.set(row, reward);
 	const best = environment.rewardRange?.[1] ?? null;
-	const policies = episodePolicies.flatMap((policy) => {
+	const policies = [...episodePolicies, trainedPolicy].flatMap((policy) => {
 		const played = episodes.filter((episode) => episode.policy === policy);
 		return played.length === 0 ? [] : [episodeStatistics(policy, played, gold, best)];
 	});

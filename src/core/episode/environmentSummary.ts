@@ -1,6 +1,7 @@
 import { formatCounted, formatDuration } from '../../base/format.ts';
 import type { EnvironmentVerification, PolicyStatistics } from '../../protocol/environmentVerification.ts';
 import { formatValue, type SummaryLevel } from '../reward/verification/verificationSummary.ts';
+import { trainedPolicy } from './episodePolicies.ts';
 import { turnRewardSum } from './turnRewards.ts';
 
 export interface EnvironmentSummaryPart {
@@ -27,12 +28,11 @@ export function environmentSummary(verification: EnvironmentVerification): Envir
 	if (earned !== null) add(`turn rewards ${formatValue(earned)}`);
 	const effortless = findings.some(({ kind }) => kind === 'no-effort');
 	const random = of('random');
-	if (random !== undefined) {
-		const success = random.judged === 0 ? '' : ` (${random.successes} / ${random.judged} solved)`;
-		add(`${rewardText('random', random)}${success}`, effortless ? 'notice' : 'plain');
-	}
+	if (random !== undefined) add(withSuccess('random', random), effortless ? 'notice' : 'plain');
 	const idle = of('idle');
 	if (idle !== undefined) add(rewardText('idle', idle), effortless ? 'notice' : 'plain');
+	const trained = of(trainedPolicy);
+	if (trained !== undefined) add(withSuccess(trainedPolicy, trained));
 	const { labeled } = verification;
 	if (labeled.length > 0) {
 		const passed = labeled.filter(({ difference }) => difference === null).length;
@@ -52,6 +52,11 @@ function meanTurnReward({ episodes }: EnvironmentVerification): number | null {
 	const gold = episodes.filter(({ policy }) => policy === 'gold');
 	const sums = (gold.length > 0 ? gold : episodes).flatMap(({ turns }) => turnRewardSum(turns) ?? []);
 	return sums.length === 0 ? null : sums.reduce((a, b) => a + b, 0) / sums.length;
+}
+
+function withSuccess(name: string, policy: PolicyStatistics): string {
+	const success = policy.judged === 0 ? '' : ` (${policy.successes} / ${policy.judged} solved)`;
+	return `${rewardText(name, policy)}${success}`;
 }
 
 function rewardText(name: string, { mean }: PolicyStatistics): string {

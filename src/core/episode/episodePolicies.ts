@@ -5,6 +5,8 @@ import { randomArguments, seenValues } from './randomArguments.ts';
 
 /** Policies that do not need a model. */
 export const episodePolicies = ['gold', 'random', 'idle', 'wrong'] as const;
+/** Name of a policy with a model, in the same lists. */
+export const trainedPolicy = 'policy';
 export type EpisodePolicyName = (typeof episodePolicies)[number];
 
 /** The part of an episode that a policy sees. */

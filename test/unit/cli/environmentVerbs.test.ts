@@ -39,6 +39,33 @@ test('verify-environment reports a sound environment, and what is wrong with a b
 	assert.equal(verification.findings[0]?.kind, 'no-effort');
 });
 
+test('verify-environment also plays episodes with a policy, whose tool results it reads', limit, async (context) => {
+	const place = await Workplace.make(context);
+	await place.write('rows.jsonl', rows);
+	await place.write('guess.env.py', guessing);
+	// Guesses 9 in every episode, then gives up.
+	const say = [{ after: '*</result>', say: 'I give up.' }, { say: '<call>guess 9</call>' }];
+	await place.write('nine.json', JSON.stringify({ rules: say }));
+	const given = ['verify-environment', 'guess.env.py', '--dataset', 'rows.jsonl', '--policy', 'nine.json'];
+	const ended = await place.call(...given);
+	assert.equal(ended.status, 0, ended.stderr);
+	assert.match(ended.stdout, / · policy 0\.33 \(1 \/ 3 solved\) · /);
+	const [found] = objects((await place.call(...given, '--json')).stdout);
+	const { episodes } = decodeOrThrow(environmentVerificationSchema, found, 'output');
+	const played = episodes.filter(({ policy }) => policy === 'policy');
+	assert.deepEqual(
+		played.map(({ reward, turns }) => [reward, turns.map(({ results }) => results[0]?.content)]),
+		[
+			[0, ['lower']],
+			[1, ['correct']],
+			[0, ['higher']],
+		],
+	);
+	const silent = await place.call(...given.slice(0, -1), 'missing.json');
+	assert.equal(silent.status, 2);
+	assert.match(silent.stderr, /missing\.json does not exist/);
+});
+
 test(
 	'verify-environment plays labeled episodes, and reports those that are not as expected at their line',
 	limit,
