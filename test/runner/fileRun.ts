@@ -11,6 +11,7 @@ const folder = process.cwd();
 let idleResources: readonly string[] = [];
 let closingMs = 0;
 let usageBefore: Usage = { own: 0, children: 0 };
+let finished = true;
 
 /**
  * Gives the file a separate temporary folder. The name is random: process ids are reused during a run, and the folder
@@ -19,6 +20,7 @@ let usageBefore: Usage = { own: 0, children: 0 };
  */
 export function startFile(closing: number): void {
 	closingMs = closing;
+	finished = false;
 	process.env.TMPDIR = mkdtempSync(join(tmpdir(), 'f-'));
 	// Keep user data out of the developer's own home folder.
 	process.env.XDG_DATA_HOME = join(process.env.TMPDIR, 'share');
@@ -26,8 +28,12 @@ export function startFile(closing: number): void {
 	idleResources = process.getActiveResourcesInfo();
 }
 
+/** Whether `finishFile` was called for the file that was started last. */
+export const isFinished = (): boolean => finished;
+
 /** @returns the file's CPU time, and a failure if it leaves resources open */
 export async function finishFile(): Promise<{ readonly usage: Usage; readonly leak?: Outcome }> {
+	finished = true;
 	const open = await stillOpen();
 	restoreProcess();
 	const usage = usageSince(usageBefore);

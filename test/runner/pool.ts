@@ -88,10 +88,12 @@ export class WorkerPool {
 		clearTimeout(timer);
 		const seconds = (performance.now() - startTime) / 1000;
 		if (end === 'finished') {
-			if (outcomes.length === 0) outcomes.push(fileFailure('The file has no test', seconds));
+			const chosen = this.#options.namePattern !== undefined;
+			if (outcomes.length === 0 && !chosen) outcomes.push(fileFailure('The file has no test', seconds));
 			// Processes that a failed test left running must not affect the next file.
 			const failed = outcomes.some(({ status }) => status === 'failed');
-			if (!alone && !failed && memory < maxMemoryBytes) this.#idle.push(worker);
+			// After a file without matching tests, node:test reports nothing about later files in the same process.
+			if (!alone && !chosen && !failed && memory < maxMemoryBytes) this.#idle.push(worker);
 			else await this.#retire(worker);
 		} else {
 			const why =

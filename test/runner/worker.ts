@@ -6,8 +6,12 @@ import { registerHooks } from 'node:module';
 import { join, sep } from 'node:path';
 import { describe } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { startFile } from './fileRun.ts';
+import { isFinished, startFile } from './fileRun.ts';
 import type { FileRequest, WorkerMessage } from './outcome.ts';
+import { reportEnd } from './workerReporter.ts';
+
+/** Time for events to arrive, in milliseconds. */
+const eventsMs = 1000;
 
 // Processes started by tests must not inherit this process's options.
 process.execArgv.length = 0;
@@ -36,6 +40,19 @@ process.on('message', ({ file, timeoutMs, closingMs }: FileRequest) => {
 	const url = `${pathToFileURL(file).href}?file=${++fileNumber}`;
 	void describe(file, { timeout: timeoutMs }, async () => {
 		await import(url);
-	});
+	}).then(reportUnmatched);
 });
+
+/**
+ * Events of a file arrive at the reporter soon after its suite ended. A file without a test that matches the name pattern
+ * has none.
+ */
+async function reportUnmatched(): Promise<void> {
+	if (process.env.TEST_NAME_PATTERN === undefined) return;
+	for (let waited = 0; waited < eventsMs && !isFinished(); waited += 50) {
+		await new Promise((resolve) => setTimeout(resolve, 50));
+	}
+	if (!isFinished()) await reportEnd();
+}
+
 process.send?.({ type: 'ready' } satisfies WorkerMessage);

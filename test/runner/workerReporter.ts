@@ -30,11 +30,16 @@ export default async function* workerReporter(source: AsyncIterable<TestEvent>):
 			if (nesting > 1) continue;
 			for (const ready of pending.splice(0)) send({ type: 'outcome', outcome: ready });
 			if (nesting > 0) continue;
-			const { usage, leak } = await finishFile();
-			if (leak !== undefined) send({ type: 'outcome', outcome: leak });
-			send({ type: 'file', usage, memory: process.memoryUsage.rss() });
+			await reportEnd();
 		}
 	}
+}
+
+/** Reports that the file ended, and what it left open. */
+export async function reportEnd(): Promise<void> {
+	const { usage, leak } = await finishFile();
+	if (leak !== undefined) send({ type: 'outcome', outcome: leak });
+	send({ type: 'file', usage, memory: process.memoryUsage.rss() });
 }
 
 type Result = Extract<TestEvent, { type: 'test:pass' | 'test:fail' }>;

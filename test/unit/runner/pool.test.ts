@@ -56,6 +56,18 @@ test('results have full names and the pattern that selects them', async () => {
 	assert.ok((usage?.own ?? 0) > 0);
 });
 
+test('a file without a test that matches the pattern ends without outcomes, and does not affect the next file', async () => {
+	const pool = open('wanted');
+	const other = write('other.test.mjs', "describe('other', () => { test('one', () => {}); });");
+	const wanted = write('chosen.test.mjs', "test('a wanted one', () => {});", "test('another', () => {});");
+	const results = [await pool.runFile(other, 20, false), await pool.runFile(wanted, 20, false)];
+	await pool.dispose();
+	assert.deepEqual(
+		results.map(({ outcomes }) => outcomes.map(({ name, status }) => [name, status])),
+		[[], [['a wanted one', 'passed']]],
+	);
+});
+
 test('files in one worker have their own hooks and helpers, and get the same environment', async () => {
 	const pool = open();
 	writeFileSync(join(folder, 'helper.mjs'), 'export const state = { uses: 0 };\n');

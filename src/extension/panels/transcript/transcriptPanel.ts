@@ -14,6 +14,7 @@ import {
 } from '../../../protocol/transcriptMessages.ts';
 import { commandIds, panelTypes } from '../../ids.ts';
 import { showError } from '../../plainMessages.ts';
+import { showQuickPick } from '../../quickInput.ts';
 import { displayText } from '../../runView.ts';
 import { AppPanel, type PanelContext, type RequestHandlers } from '../panelBase.ts';
 import { PanelSet } from '../panelSet.ts';
@@ -109,7 +110,7 @@ export class TranscriptPanel extends AppPanel<TranscriptEvent, TranscriptCommand
 		const items = () =>
 			this.#session.samples.map((title, at) => ({ label: displayText(title, 200), description: `${at + 1}`, at }));
 		const options = { placeHolder: 'Select a sample', matchOnDescription: true };
-		const sample = index ?? (await vscode.window.showQuickPick(items(), options))?.at;
+		const sample = index ?? (await showQuickPick(items(), options))?.at;
 		if (sample !== undefined) await this.#session.choose(sample);
 	}
 
