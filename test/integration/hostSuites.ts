@@ -21,7 +21,8 @@ export async function declareSuites(
 	const workspace = join(folder, 'workspace');
 	mkdirSync(workspace);
 	const path = join(folder, 'results.json');
-	const { TEST_NAME_PATTERN: pattern } = process.env;
+	// Failures are reported with the name of the enclosing suite, which mocha does not know.
+	const pattern = process.env.TEST_NAME_PATTERN?.replace(/^\w+ workbench /, '');
 	try {
 		await run(path, workspace, {
 			REASONING_LAB_TEST_RESULTS: path,

@@ -23,6 +23,8 @@ export interface PoolOptions {
 	readonly env: () => Readonly<Record<string, string | undefined>>;
 	/** Runs only tests whose full name matches. */
 	readonly namePattern: string | undefined;
+	/** Whether files apply the pattern themselves. Default: false. */
+	readonly filtersTests?: boolean;
 	/** Whether workers print to this terminal instead of a log. */
 	readonly showOutput: boolean;
 	/**
@@ -124,13 +126,13 @@ export class WorkerPool {
 	}
 
 	async #start(): Promise<Worker> {
-		const { namePattern, env, logs, name, showOutput } = this.#options;
+		const { namePattern, filtersTests = false, env, logs, name, showOutput } = this.#options;
 		const log = join(logs, `${name}-${++this.#started}.log`);
 		const descriptor = openSync(log, 'w');
 		const child = fork(join(import.meta.dirname, 'worker.ts'), [], {
 			execArgv: [
 				`--test-reporter=${join(import.meta.dirname, 'workerReporter.ts')}`,
-				...(namePattern === undefined ? [] : [`--test-name-pattern=${namePattern}`]),
+				...(namePattern === undefined || filtersTests ? [] : [`--test-name-pattern=${namePattern}`]),
 			],
 			// Under `node --test`, the worker's reporter would otherwise be replaced by the parent process's.
 			env: { ...process.env, ...env(), TEST_NAME_PATTERN: namePattern, NODE_TEST_CONTEXT: undefined },

@@ -169,6 +169,7 @@ class TestRun {
 					...suite.environment?.(this.#resources),
 				}),
 				namePattern: this.#options.namePattern,
+				filtersTests: suite.filtersTests ?? false,
 				showOutput: suite.showOutput ?? false,
 			});
 			this.#pools.set(suite, pool);

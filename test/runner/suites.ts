@@ -19,6 +19,8 @@ export interface Suite {
 	readonly alone: boolean;
 	/** Number of processor cores that a file keeps busy; the default leaves room for three files on two cores. */
 	readonly cores?: number;
+	/** Whether its files apply TEST_NAME_PATTERN themselves, because their tests are declared late. */
+	readonly filtersTests?: boolean;
 	/** Whether its files drive whole programs. See changed.ts for how this affects which files a change reaches. */
 	readonly byProgram?: boolean;
 	/** Whether its files print to this terminal while they run. */
@@ -92,6 +94,7 @@ export function findSuites(root = ownRoot): Suite[] {
 			seconds: 150,
 			alone: true,
 			byProgram: true,
+			filtersTests: true,
 		},
 		{
 			name: 'e2e',
