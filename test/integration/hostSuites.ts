@@ -22,7 +22,7 @@ export async function declareSuites(
 	mkdirSync(workspace);
 	const path = join(folder, 'results.json');
 	// Failures are reported with the name of the enclosing suite, which mocha does not know.
-	const pattern = process.env.TEST_NAME_PATTERN?.replace(/^\w+ workbench /, '');
+	const pattern = process.env.TEST_NAME_PATTERN?.replace(/^(browser workbench|desktop VS Code) /, '');
 	try {
 		await run(path, workspace, {
 			REASONING_LAB_TEST_RESULTS: path,
