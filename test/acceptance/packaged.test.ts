@@ -20,7 +20,7 @@ test('activates in less than 50 ms when there are no runs', { skip }, async (t) 
 	lab.write('some.recipe.json', '{}');
 	const workbench = await lab.workbench({ installed: true });
 	const times: number[] = [];
-	for (let i = 0; i < 5; i++) {
+	for (let i = 0; i < 7; i++) {
 		if (i > 0) await workbench.reload();
 		await workbench.openSideBar();
 		await workbench.command('Developer: Show Running Extensions');
@@ -32,7 +32,7 @@ test('activates in less than 50 ms when there are no runs', { skip }, async (t) 
 		times.push(Number(/Activation: (\d+)ms/.exec(await result.innerText())?.[1]));
 	}
 	console.error(`activation: ${times.join(', ')} ms`);
-	const median = times.sort((a, b) => a - b)[2] ?? Number.NaN;
+	const median = times.sort((a, b) => a - b)[3] ?? Number.NaN;
 	assert.ok(median < 50, `${median} ms`);
 });
 
