@@ -2,7 +2,7 @@ import type { AbortSignalLike } from '../base/async.ts';
 import type { StepFacts } from '../core/diagnosis/stepFacts.ts';
 import type { TraceTags } from '../core/trace/trace.ts';
 import type { RunContent } from './runContent.ts';
-import { factsOf } from './stepFactsOf.ts';
+import { factsOf, withStep } from './stepFactsOf.ts';
 
 interface Kept {
 	/** Identity of the step's files when they were read. */
@@ -40,9 +40,7 @@ export class StepFactsCache {
 		tags: TraceTags | null,
 		signal?: AbortSignalLike,
 	): Promise<StepFacts | null> {
-		const opened = await content.open(step).catch(() => null);
-		if (opened === null) return null;
-		try {
+		return await withStep(content, step, async (opened) => {
 			const key = JSON.stringify([content.folder, content.format, step]);
 			const { identity } = opened;
 			const readWith = JSON.stringify(tags);
@@ -56,9 +54,7 @@ export class StepFactsCache {
 			if (facts === null) this.#drop(key);
 			else this.#keep(key, { identity, tags: readWith, facts: Buffer.from(JSON.stringify(facts)) });
 			return facts;
-		} finally {
-			await opened.close();
-		}
+		});
 	}
 
 	#keep(key: string, kept: Kept): void {

@@ -16,10 +16,19 @@ export async function stepFactsOf(
 	tags: TraceTags | null,
 	signal?: AbortSignalLike,
 ): Promise<StepFacts | null> {
+	return await withStep(content, step, (opened) => factsOf(opened, step, tags, signal));
+}
+
+/** Opens a step's rollouts for one piece of work; null if they cannot be opened. */
+export async function withStep<T>(
+	content: RunContent,
+	step: number,
+	work: (opened: StepRollouts) => Promise<T>,
+): Promise<T | null> {
 	const opened = await content.open(step).catch(() => null);
 	if (opened === null) return null;
 	try {
-		return await factsOf(opened, step, tags, signal);
+		return await work(opened);
 	} finally {
 		await opened.close();
 	}
