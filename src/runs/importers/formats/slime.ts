@@ -19,6 +19,7 @@ import {
 } from '../foreignValues.ts';
 import type { AnnotationFiles, CompanionFile, RecordContext, RolloutFiles, RunFormat } from '../runFormat.ts';
 import { type TimedActivity, timelineOf } from '../timeline.ts';
+import { columnOf } from './contextParallel.ts';
 import { conversationOf } from './loggedTraces.ts';
 
 /*
@@ -28,8 +29,8 @@ import { conversationOf } from './loggedTraces.ts';
  * data that slime trained on is in FOLDER/train_data (slime/observability/train_data_utils.py): a list of the same
  * samples, with the values of each token of the response. miles (miles/utils/train_dump_utils.py) writes one file per
  * rank with the samples by column. Ranks of the same data-parallel group repeat each other, and those of earlier
- * pipeline stages have no log-probabilities. With context parallelism, a rank has only some of the tokens of a
- * response, so their values are not read.
+ * pipeline stages have no log-probabilities. With context parallelism, a rank has the values of some tokens of a
+ * response (contextParallel.ts).
  */
 
 const names = ['rollout_data/{step}.pt', '{step}.pt', '{name}_{step}.pt'];
@@ -59,27 +60,18 @@ const trainedColumns = [
 /** Training data of a sample, as recorded by one or more ranks. */
 type Trained = readonly Fields[];
 
-/** Returns the first column that has a value for each token of a response. */
-function trainedColumn(trained: Trained, column: string, length: number | null): (number | null)[] | null {
-	for (const record of trained) {
-		const values = numbersOf(record[column]);
-		if (values.length > 0 && values.length === length) return values;
-	}
-	return null;
-}
-
-/** Returns the columns that have a value for each token of a response. */
+/** Returns the columns that have values for the tokens of a response. */
 function trainedTokens(trained: Trained, length: number): Partial<NonNullable<RolloutLine['tokens']>> {
 	const columns = trainedColumns.flatMap(([name, column]) => {
-		const values = trainedColumn(trained, column, length);
+		const values = columnOf(trained, column, length);
 		return values === null ? [] : [[name, values] as const];
 	});
 	return Object.fromEntries(columns);
 }
 
-/** Returns the advantage that all tokens share, or null. */
+/** Returns the advantage that all tokens share, or null if they do not, or if that of a token is not known. */
 function advantageOf(trained: Trained, length: number | null): number | null {
-	const [first = null, ...others] = trainedColumn(trained, 'advantages', length) ?? [];
+	const [first = null, ...others] = (length === null ? null : columnOf(trained, 'advantages', length)) ?? [];
 	return others.every((value) => value === first) ? first : null;
 }
 
@@ -245,7 +237,7 @@ export const slime: RunFormat = {
 	notes: [
 		'The files are pickles. They are read as data: code that they refer to is never run, and objects of unknown classes are shown by class name.',
 		'If the reward has several values, the total is "score", "reward" or the only number; otherwise it is not known.',
-		'Tokens are recorded as ids. Advantages and the trainer’s log-probabilities are read from train_data (--dump-details). With context parallelism in miles, they are not known.',
+		'Tokens are recorded as ids. Advantages and the trainer’s log-probabilities are read from train_data (--dump-details). With context parallelism in miles, each rank has those of some tokens; tokens whose rank is missing have none.',
 		'Metrics are not in these files; open the TensorBoard or W&B folder for them.',
 	],
 	async recognize(folder) {
