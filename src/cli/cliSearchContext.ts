@@ -4,10 +4,12 @@ import type { SearchContext } from '../search/searchContext.ts';
 /**
  * Creates the search context for the CLI process. The pool is disposed when the verb finishes.
  * @param args arguments as typed by the user; only environment variables named in them are read as API keys
+ * @param python interpreter for environments, if the user chose one
  */
-export function cliSearchContext(engine: string, args: readonly string[]): SearchContext {
+export function cliSearchContext(engine: string, args: readonly string[], python?: string): SearchContext {
 	const keyVariables = typedKeyVariables(args);
-	return ownSearchContext({ engine, client: 'reasoning-lab', folder: process.cwd(), keyVariables });
+	const own = ownSearchContext({ engine, client: 'reasoning-lab', folder: process.cwd(), keyVariables });
+	return python === undefined ? own : { ...own, python };
 }
 
 const option = '--key-variable';

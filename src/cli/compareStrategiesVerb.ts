@@ -64,7 +64,7 @@ export const compareStrategiesVerb = defineVerb({
 		const folder =
 			values.out === undefined ? await requireInside(process.cwd(), 'comparisons', own) : resolve(values.out);
 		const { compareStrategies } = await import('../search/compare/compareStrategies.ts');
-		const context = cliSearchContext(engine, args);
+		const context = cliSearchContext(engine, args, values.python);
 		const interrupt = new AbortController();
 		const release = onInterrupt(() => interrupt.abort());
 		const display = new WorkProgress<ComparisonProgress>(

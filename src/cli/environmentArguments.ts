@@ -3,12 +3,19 @@ import { parseBoundedJson } from '../base/boundedJson.ts';
 import { Failure } from '../base/failure.ts';
 import type { EnvironmentData } from '../episodes/environmentData.ts';
 import type { EnvironmentRunner } from '../episodes/environmentRunner.ts';
-import { environmentSource } from '../episodes/environmentSource.ts';
+import { type EnvironmentSource, environmentSource } from '../episodes/environmentSource.ts';
 import { withOpenEnvironment } from '../episodes/openEnvironment.ts';
 import { LoadFailure } from '../rewards/loadFailure.ts';
 import type { CliOutput } from './cliOutput.ts';
 import { onInterrupt } from './interrupts.ts';
 import { integer, number, type Options, type OptionValues, path, text } from './options.ts';
+
+/** Options for the process of an environment. */
+export const hostOptions = {
+	timeout: number('SECONDS', 'Time limit for each reset, turn, and reward of the environment (default 10).'),
+	arguments: text('JSON', 'Arguments of a package or server, as an object.'),
+	python: path('PATH', 'Python interpreter of the environment (default: REASONING_LAB_PYTHON, or python3).'),
+} as const satisfies Options;
 
 /** Options shared by all commands that run an environment. */
 export const environmentOptions = {
@@ -16,14 +23,13 @@ export const environmentOptions = {
 	rows: integer('N', 'Number of rows (default 50).', 1),
 	turns: integer('N', 'Maximum number of turns for the random policy (default 20).', 1),
 	seed: integer('S', 'Seed for selecting rows and for random calls (default 1).'),
-	timeout: number('SECONDS', 'Time limit for each reset, turn, and reward (default 10).'),
-	arguments: text('JSON', 'Arguments of a package or server, as an object.'),
-	python: path('PATH', 'Python interpreter (default: REASONING_LAB_PYTHON, or python3).'),
+	...hostOptions,
 } as const satisfies Options;
 
 type Values = OptionValues<typeof environmentOptions>;
 
 export interface EnvironmentCall {
+	readonly source: EnvironmentSource;
 	readonly runner: EnvironmentRunner;
 	readonly data: EnvironmentData;
 	readonly turns: number;
@@ -43,7 +49,7 @@ export async function withEnvironment(
 ): Promise<number> {
 	const source = await environmentSource(written, { arguments: argumentsOf(values.arguments) });
 	const { seed = 1, rows = 50, turns = 20, timeout } = values;
-	if (timeout !== undefined && !(timeout > 0)) throw new Failure('invalid', '--timeout must be greater than 0.');
+	requireTimeout(timeout);
 	const interrupt = new AbortController();
 	const release = onInterrupt(() => interrupt.abort());
 	const { signal } = interrupt;
@@ -51,7 +57,7 @@ export async function withEnvironment(
 	const { python } = values;
 	try {
 		return await withOpenEnvironment(source, { dataset, rows, seed, timeout, python, signal }, (runner, data) =>
-			work({ runner, data, turns, seed, signal }),
+			work({ source, runner, data, turns, seed, signal }),
 		);
 	} catch (error) {
 		if (!(error instanceof LoadFailure)) throw error;
@@ -60,6 +66,11 @@ export async function withEnvironment(
 	} finally {
 		release();
 	}
+}
+
+/** Fails with `invalid` if `--timeout` is not a time. */
+export function requireTimeout(timeout: number | undefined): void {
+	if (timeout !== undefined && !(timeout > 0)) throw new Failure('invalid', '--timeout must be greater than 0.');
 }
 
 /** Parses `--arguments`. Fails with `invalid`. */

@@ -1,12 +1,13 @@
 import { resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { environmentData } from '../episodes/environmentData.ts';
-import { environmentSource } from '../episodes/environmentSource.ts';
+import { environmentSource, sourcePlace } from '../episodes/environmentSource.ts';
+import { decodeOrThrow } from '../protocol/decode.ts';
 import { type SearchEnvironment, type SearchSpec, searchEnvironmentSchema } from '../protocol/searchSpec.ts';
 import type { SearchProblem } from '../protocol/treeLog.ts';
 import { OpenEpisodes } from '../search/episodes/openEpisodes.ts';
-import { argumentsOf } from './environmentArguments.ts';
-import { group, integer, type OptionValues, path, text } from './options.ts';
+import { argumentsOf, hostOptions, requireTimeout } from './environmentArguments.ts';
+import { group, integer, type OptionValues, path } from './options.ts';
 
 /** Options for searches over episodes. */
 export const episodeOptions = group('Environment', {
@@ -15,10 +16,12 @@ export const episodeOptions = group('Environment', {
 		'Environment file, folder, package, or server address. Each step of the search is then a turn.',
 	),
 	turns: integer('N', 'Max number of turns with calls per episode (default 20).', 1),
-	arguments: text('JSON', 'Arguments of a package or server, as an object.'),
+	...hostOptions,
 });
 
 type EpisodeValues = OptionValues<typeof episodeOptions>;
+
+const episodeOnly = ['turns', 'timeout', 'arguments', 'python'] as const;
 
 /** Number of rows to read to find the requested one. */
 const maxRows = 100_000;
@@ -31,31 +34,38 @@ export async function environmentOf(
 	values: EpisodeValues,
 	spec: Pick<SearchSpec, 'environment'> = {},
 ): Promise<SearchEnvironment | null> {
-	const { environment: written, turns, arguments: given } = values;
-	const more = turns === undefined ? {} : { maxTurns: turns };
+	const { environment: written, turns, timeout, arguments: given } = values;
+	requireTimeout(timeout);
+	const more = {
+		...(turns === undefined ? {} : { maxTurns: turns }),
+		...(timeout === undefined ? {} : { turnSeconds: timeout }),
+	};
 	if (written === undefined) {
 		if (spec.environment !== undefined) return { ...spec.environment, ...more };
-		if (turns === undefined && given === undefined) return null;
-		throw new Failure('invalid', '--turns and --arguments require an environment.', 'Add --environment.');
+		const spare = episodeOnly.filter((name) => values[name] !== undefined);
+		if (spare.length === 0) return null;
+		const names = spare.map((name) => `--${name}`).join(' and ');
+		throw new Failure('invalid', `${names} cannot be used without an environment.`, 'Add --environment.');
 	}
 	const parsed = argumentsOf(given);
 	const own = parsed === undefined ? {} : { arguments: parsed };
-	const { kind, file } = await environmentSource(written, own);
-	const place = kind === 'file' ? { file } : /^https?:/.test(file) ? { server: file } : { package: file };
-	const { maxTurns, turnSeconds } = searchEnvironmentSchema.entries;
-	const defaults = { maxTurns: maxTurns.default as number, turnSeconds: turnSeconds.default as number };
-	return { ...defaults, ...place, ...own, ...more };
+	const place = sourcePlace(await environmentSource(written, own));
+	return decodeOrThrow(searchEnvironmentSchema, { ...place, ...own, ...more }, 'The environment');
 }
 
 /** Returns a dataset row as the problem of a search over episodes. Fails with `missing` or like `environmentData`. */
 export async function environmentProblem(
 	environment: SearchEnvironment,
-	{ dataset, row = 1 }: { readonly dataset?: string | undefined; readonly row?: number | undefined },
+	{
+		dataset,
+		row = 1,
+		python,
+	}: { readonly dataset?: string | undefined; readonly row?: number | undefined; readonly python?: string | undefined },
 ): Promise<SearchProblem> {
 	const { file } = environment;
 	const given = dataset === undefined ? {} : { dataset: resolve(dataset) };
 	const own =
-		file === undefined && dataset === undefined ? { own: (count: number) => ownRows(environment, count) } : {};
+		file === undefined && dataset === undefined ? { own: (count: number) => ownRows(environment, count, python) } : {};
 	const place = file ?? environment.package ?? environment.server ?? '';
 	const wanted = 'own' in own ? row : maxRows;
 	const data = await environmentData({ file: place, rows: wanted, seed: 1, ...given, ...own });
@@ -67,8 +77,8 @@ export async function environmentProblem(
 	return { prompt: '', answer: null, row: { ...found.columns } };
 }
 
-async function ownRows(environment: SearchEnvironment, count: number) {
-	const episodes = await OpenEpisodes.open(environment, { seed: 1 });
+async function ownRows(environment: SearchEnvironment, count: number, python: string | undefined) {
+	const episodes = await OpenEpisodes.open(environment, { python, seed: 1 });
 	try {
 		return await episodes.rows(count);
 	} finally {

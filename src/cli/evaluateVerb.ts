@@ -77,7 +77,7 @@ export const evaluateVerb = defineVerb({
 		const baseline = values.baseline === undefined ? null : await readBaseline(resolve(values.baseline));
 		const other = values.against === undefined ? null : await otherOf(values.against, values, spec);
 		const training = await trainingFiles(values.train ?? [], spec);
-		const context = cliSearchContext(engine, args);
+		const context = cliSearchContext(engine, args, values.python);
 		const interrupt = new AbortController();
 		const release = onInterrupt(() => interrupt.abort());
 		const measure = async (one: EvaluationSpec, path: string): Promise<Evaluation> => {

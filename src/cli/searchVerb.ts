@@ -43,7 +43,7 @@ const options = {
 type Values = OptionValues<typeof options>;
 
 /** Options allowed with --continue. Any other option requires a new policy or spec. */
-const continueOptions: readonly string[] = ['continue', 'budget', 'policy', 'spec'];
+const continueOptions: readonly string[] = ['continue', 'budget', 'policy', 'spec', 'python'];
 
 /** Redraw interval of the live line, in milliseconds. */
 export const drawMs = 200;
@@ -69,7 +69,7 @@ async function started(
 ): Promise<number> {
 	const { spec, problem } = await wanted(values, text);
 	const log = values.log === undefined ? await logFor(spec) : resolve(values.log);
-	return followed(output, cliSearchContext(engine, args), (context, signal) =>
+	return followed(output, cliSearchContext(engine, args, values.python), (context, signal) =>
 		startSearch({ spec, problem, log, context, signal }),
 	);
 }
@@ -109,13 +109,13 @@ function requireNoProblem(values: Values, text: string | undefined): void {
 }
 
 async function wentOn(
-	values: SearchValues & { readonly continue?: string },
+	values: SearchValues & Pick<Values, 'continue' | 'python'>,
 	{ output, engine, args }: VerbContext,
 ): Promise<number> {
 	const log = resolve(values.continue as string);
 	const budget = values.budget === undefined ? {} : budgetOf(values.budget);
 	const spec = values.policy === undefined && values.spec === undefined ? undefined : await searchSpecOf(values);
-	return followed(output, cliSearchContext(engine, args), (context, signal) =>
+	return followed(output, cliSearchContext(engine, args, values.python), (context, signal) =>
 		continueSearch({
 			log,
 			budget,

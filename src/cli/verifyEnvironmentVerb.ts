@@ -1,15 +1,16 @@
 import { formatCounted } from '../base/format.ts';
 import { environmentLine, isSoundEnvironment } from '../core/episode/environmentSummary.ts';
-import { verifyEnvironment } from '../episodes/verifyEnvironment.ts';
+import { sourcePlace } from '../episodes/environmentSource.ts';
+import { type VerifyOptions, verifyEnvironment } from '../episodes/verifyEnvironment.ts';
+import { decodeOrThrow } from '../protocol/decode.ts';
 import type { EnvironmentVerification } from '../protocol/environmentVerification.ts';
 import type { PolicySpec } from '../protocol/policySpec.ts';
-import type { SearchEnvironment } from '../protocol/searchSpec.ts';
+import { searchEnvironmentSchema } from '../protocol/searchSpec.ts';
 import { printable } from './cliOutput.ts';
 import { cliSearchContext } from './cliSearchContext.ts';
-import { environmentOptions, environmentPlace, withEnvironment } from './environmentArguments.ts';
-import { environmentOf } from './episodeSearchArguments.ts';
+import { type EnvironmentCall, environmentOptions, environmentPlace, withEnvironment } from './environmentArguments.ts';
 import { policyOf, policyOptions } from './searchArguments.ts';
-import { defineVerb } from './verb.ts';
+import { defineVerb, type VerbContext } from './verb.ts';
 
 export const verifyEnvironmentVerb = defineVerb({
 	name: 'verify-environment',
@@ -21,28 +22,44 @@ export const verifyEnvironmentVerb = defineVerb({
 	async run({ values, positionals, output, engine, args }) {
 		const written = positionals[0] as string;
 		const policy = values.policy === undefined ? null : await policyOf(values);
-		return await withEnvironment(written, values, output, async ({ runner, data, ...options }) => {
-			const trained = async (rows: typeof data.rows) => {
-				const context = cliSearchContext(engine, args);
-				try {
-					const environment = (await environmentOf({ ...values, environment: written })) as SearchEnvironment;
-					const { policyEpisodes } = await import('../search/episodes/policyEpisodes.ts');
-					const asked = { policy: policy as PolicySpec, environment, seed: options.seed };
-					const { name, episodes } = await policyEpisodes(asked, rows, context, options.signal);
-					output.line(printable(`policy: ${name}`));
-					return episodes;
-				} finally {
-					context.pool.dispose();
-				}
-			};
-			const more = policy === null ? options : { ...options, trained };
-			const verification = await verifyEnvironment(runner, data, more);
+		return await withEnvironment(written, values, output, async (call) => {
+			const { runner, data, turns, seed, signal } = call;
+			const trained = policy === null ? {} : { trained: policyPlayer(policy, call, { output, engine, args }) };
+			const verification = await verifyEnvironment(runner, data, { turns, seed, signal, ...trained });
 			output.object(verification);
 			for (const line of reportOf(verification)) output.line(printable(line));
 			return isSoundEnvironment(verification) ? 0 : 1;
 		});
 	},
 });
+
+/** Lets a policy play in the process that verifies, with its Python and limits. */
+function policyPlayer(
+	policy: PolicySpec,
+	{ source, runner, turns, seed, signal }: EnvironmentCall,
+	{ output, engine, args }: Pick<VerbContext, 'output' | 'engine' | 'args'>,
+): NonNullable<VerifyOptions['trained']> {
+	return async (rows) => {
+		const context = cliSearchContext(engine, args);
+		try {
+			const [{ policyEpisodes }, { OpenEpisodes }] = await Promise.all([
+				import('../search/episodes/policyEpisodes.ts'),
+				import('../search/episodes/openEpisodes.ts'),
+			]);
+			const environment = decodeOrThrow(
+				searchEnvironmentSchema,
+				{ ...sourcePlace(source), maxTurns: turns },
+				'The environment',
+			);
+			const opened = await OpenEpisodes.in(runner, { maxTurns: turns, seed });
+			const played = await policyEpisodes({ policy, environment, episodes: opened, rows, seed, context, signal });
+			output.line(printable(`policy: ${played.name}`));
+			return played.episodes;
+		} finally {
+			context.pool.dispose();
+		}
+	};
+}
 
 function reportOf(verification: EnvironmentVerification): string[] {
 	const { environment, findings, file, dataset, rows, solvable, remarks, episodes, labeled } = verification;

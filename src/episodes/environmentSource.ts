@@ -5,6 +5,7 @@ import { Failure } from '../base/failure.ts';
 import { isEnvironmentFile } from '../core/episode/environmentLanguage.ts';
 import { isServerAddress } from '../core/episode/serverAddress.ts';
 import type { EnvironmentKind } from '../protocol/environmentHost.ts';
+import type { SearchEnvironment } from '../protocol/searchSpec.ts';
 import { readHead } from '../rewards/rewardData.ts';
 
 /** Where an environment comes from. */
@@ -24,6 +25,15 @@ export function sentSource({
 	arguments: given,
 }: EnvironmentSource): Pick<EnvironmentSource, 'kind' | 'arguments'> {
 	return given === undefined ? { kind } : { kind, arguments: given };
+}
+
+/** Returns the part of a search's environment that says where it comes from. */
+export function sourcePlace({
+	kind,
+	file,
+}: Pick<EnvironmentSource, 'kind' | 'file'>): Pick<SearchEnvironment, 'file' | 'package' | 'server'> {
+	if (kind === 'file') return { file };
+	return isServerAddress(file) ? { server: file } : { package: file };
 }
 
 const packageName = /^[A-Za-z0-9][\w-]*$/;

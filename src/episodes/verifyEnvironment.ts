@@ -67,7 +67,11 @@ export async function verifyEnvironment(
 		episodes.push(episode);
 		if (endsProcess(episode)) lost++;
 	}
-	if (options.trained !== undefined && lost < maxLost) episodes.push(...(await options.trained(data.rows)));
+	if (options.trained !== undefined) {
+		const why = unplayable(environment, lost);
+		if (why === null) episodes.push(...(await options.trained(data.rows)));
+		else remarks.push(`The policy played no episodes, because ${why}.`);
+	}
 	const labeled = lost > 0 ? [] : await playLabeled(runner, environment, data.labeled, options.signal);
 	const repeated = lost > 0 ? [] : await repeatEpisodes(runner, environment, data.rows, episodes, options);
 	const { gold, policies } = statisticsOf(environment, episodes);
@@ -167,6 +171,13 @@ export function policiesOf(
 		scripted('idle', []),
 		scripted('wrong', wrongScript(tools)),
 	];
+}
+
+/** Returns why a policy cannot play; null if it can. */
+function unplayable({ tools }: EnvironmentDescription, lost: number): string | null {
+	if (lost >= maxLost) return `${lost} episodes ended their process`;
+	const unknown = tools.find(({ schema }) => schema === null);
+	return unknown === undefined ? null : `the tool ${unknown.name} cannot be described to it`;
 }
 
 function statisticsOf(environment: EnvironmentDescription, episodes: readonly Episode[]) {

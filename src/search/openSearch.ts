@@ -127,7 +127,7 @@ export class OpenSearch extends Disposable {
 			return one;
 		};
 		try {
-			episodes = await SearchEpisodes.open(spec, lease.policy, context.environment, shared);
+			episodes = await SearchEpisodes.open(spec, lease.policy, context, shared);
 			if (episodes !== null) opened.push(episodes);
 			const guide = await open(spec.guide);
 			return new OpenSearch(spec, lease, guide, await open(spec.judge), tools, episodes);

@@ -14,6 +14,8 @@ export interface SearchContext {
 	 * environment.
 	 */
 	readonly environment?: Readonly<Record<string, string | undefined>>;
+	/** Python interpreter for environments. Default: that of the source, or the one in the variables. */
+	readonly python?: string;
 }
 
 /** Returns a specification with absolute paths, as stored in logs. */

@@ -1,13 +1,13 @@
 import * as vscode from 'vscode';
 import { Disposable, toDisposable } from '../../base/disposable.ts';
 import { Emitter } from '../../base/event.ts';
-import type { EnvironmentLimits } from '../../episodes/environmentRunner.ts';
 import { isInRun } from '../../runs/insideRun.ts';
 import { exists } from '../exists.ts';
 import type { RewardLog } from '../rewards/rewardLog.ts';
 import { rewardSettings } from '../rewards/rewardSettings.ts';
 import type { VerifierPool } from '../rewards/verifierPool.ts';
 import { environmentFilePattern, isEnvironmentUri } from './environmentFiles.ts';
+import { environmentLimits } from './environmentLimits.ts';
 import { type EnvironmentNeeds, EnvironmentSession } from './environmentSession.ts';
 import type { EnvironmentState } from './environmentState.ts';
 import { isManifest } from './manifestFiles.ts';
@@ -120,12 +120,6 @@ export class EnvironmentVerifications extends Disposable {
 		session.dispose();
 		this.#changed.fire(uri.fsPath);
 	}
-}
-
-/** Returns the limits from the settings for a file. */
-export function environmentLimits(file: string): Partial<EnvironmentLimits> {
-	const { rowMs, memoryMb } = rewardSettings.limits(vscode.Uri.file(file));
-	return { ...(rowMs === undefined ? {} : { turnMs: rowMs }), ...(memoryMb === undefined ? {} : { memoryMb }) };
 }
 
 function openDocument(file: string): vscode.TextDocument | undefined {

@@ -9,9 +9,10 @@ import { VerifierPool } from '../rewards/verifierPool.ts';
 import { HostDebugger } from '../rewardTests/debugSession.ts';
 import { isEnvironmentUri } from './environmentFiles.ts';
 import { EnvironmentLenses } from './environmentLenses.ts';
+import { environmentLimits } from './environmentLimits.ts';
 import { chooseEnvironment, chooseSteppedEnvironment } from './environmentManifests.ts';
 import { EnvironmentMarks } from './environmentMarks.ts';
-import { EnvironmentVerifications, environmentLimits } from './environmentVerifications.ts';
+import { EnvironmentVerifications } from './environmentVerifications.ts';
 import { isEnvironmentManifest } from './manifestFiles.ts';
 import { newEnvironment, newEnvironmentAnswers } from './newEnvironment.ts';
 

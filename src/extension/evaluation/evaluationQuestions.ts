@@ -65,9 +65,9 @@ export async function evaluationChoice(
 /** Returns the arguments that play episodes; none without an environment. */
 function episodeArguments(environment: SearchEnvironment | null): string[] {
 	if (environment === null) return [];
-	const { file, package: named, server, arguments: given, maxTurns } = environment;
+	const { file, package: named, server, arguments: given, maxTurns, turnSeconds } = environment;
 	return [
-		...['--environment', file ?? named ?? server ?? '', '--turns', String(maxTurns)],
+		...['--environment', file ?? named ?? server ?? '', '--turns', String(maxTurns), '--timeout', String(turnSeconds)],
 		...(given === undefined ? [] : ['--arguments', JSON.stringify(given)]),
 	];
 }

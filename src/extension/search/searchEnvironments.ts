@@ -9,10 +9,12 @@ import { isServerAddress } from '../../core/episode/serverAddress.ts';
 import { environmentData } from '../../episodes/environmentData.ts';
 import { EnvironmentRunner } from '../../episodes/environmentRunner.ts';
 import { environmentSource, sentSource } from '../../episodes/environmentSource.ts';
+import { decodeOrThrow } from '../../protocol/decode.ts';
 import { longestProblem, type OfferedEnvironment, type OfferedRows } from '../../protocol/newSearchMessages.ts';
 import type { PolicySpec } from '../../protocol/policySpec.ts';
 import { type SearchEnvironment, searchEnvironmentSchema } from '../../protocol/searchSpec.ts';
 import { heldOutRows, requireTrainedEnvironment, trainedEnvironment } from '../../runs/trainedEnvironment.ts';
+import { environmentLimits } from '../environments/environmentLimits.ts';
 import { environmentLabel, findEnvironments } from '../environments/environmentManifests.ts';
 import type { EnvironmentWorkbench } from '../environments/environmentWorkbench.ts';
 import { agreeForeignCode, agreeServer } from '../foreignCodeQuestion.ts';
@@ -140,7 +142,9 @@ function placeOf(uri: vscode.Uri): Pick<SearchEnvironment, 'file' | 'package'> {
 	return isEnvironmentFile(uri.fsPath) ? { file: uri.fsPath } : { package: dirname(uri.fsPath) };
 }
 
+/** Adds the limits that verification has. */
 function withDefaults(place: Pick<SearchEnvironment, 'file' | 'package' | 'server'>): SearchEnvironment {
-	const { maxTurns, turnSeconds } = searchEnvironmentSchema.entries;
-	return { ...place, maxTurns: maxTurns.default as number, turnSeconds: turnSeconds.default as number };
+	const { turnMs } = environmentLimits(place.file ?? place.package ?? place.server ?? '');
+	const limit = turnMs === undefined ? {} : { turnSeconds: turnMs / 1000 };
+	return decodeOrThrow(searchEnvironmentSchema, { ...place, ...limit }, 'The environment');
 }

@@ -20,7 +20,7 @@ export async function openComparedEpisodes(spec: Spec, context: SearchContext): 
 	const { problems, seed } = spec;
 	const environment = absoluteEnvironment(spec.environment, folder);
 	const name = environmentName(environment);
-	const episodes = await OpenEpisodes.open(environment, { environment: context.environment, seed });
+	const episodes = await OpenEpisodes.open(environment, { ...context, seed });
 	const { ownsReward, rewardRange } = episodes.description;
 	if (!ownsReward) {
 		episodes.dispose();

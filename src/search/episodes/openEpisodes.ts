@@ -17,11 +17,13 @@ import { ReplayedEpisode } from './replayedEpisode.ts';
 export interface EpisodesContext {
 	/** Environment variables for the host process. */
 	readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
+	/** Python interpreter. Default: that of the source, or the one in the variables. */
+	readonly python?: string | undefined;
 	/** Seed for the host's random number generator at each reset. */
 	readonly seed: number;
 }
 
-/** The environment of a search, in a separate process that is stopped on disposal. */
+/** The environment of a search, in a separate process. */
 export class OpenEpisodes extends Disposable {
 	readonly description: EnvironmentDescription;
 	readonly tools: readonly ToolSchema[];
@@ -34,14 +36,11 @@ export class OpenEpisodes extends Disposable {
 
 	private constructor(
 		runner: EnvironmentRunner,
-		hosts: RewardHosts,
 		description: EnvironmentDescription,
-		{ maxTurns }: SearchEnvironment,
-		seed: number,
+		{ maxTurns, seed }: { readonly maxTurns: number; readonly seed: number },
 	) {
 		super();
-		this.#runner = this.register(runner);
-		this.register(hosts);
+		this.#runner = runner;
 		this.description = description;
 		this.maxTurns = maxTurns;
 		this.#seed = seed;
@@ -54,14 +53,17 @@ export class OpenEpisodes extends Disposable {
 	}
 
 	/**
-	 * Loads an environment. Fails with the same errors as `environmentSource` and `EnvironmentRunner.describe`, or with
-	 * `invalid` if a tool cannot be described.
+	 * Loads an environment, whose process is stopped on disposal. Fails with the same errors as `environmentSource` and
+	 * `EnvironmentRunner.describe`, or with `invalid` if a tool cannot be described.
 	 */
-	static async open(spec: SearchEnvironment, { environment, seed }: EpisodesContext): Promise<OpenEpisodes> {
+	static async open(
+		spec: SearchEnvironment,
+		{ environment, python: given, seed }: EpisodesContext,
+	): Promise<OpenEpisodes> {
 		const source = await sourceOf(spec);
 		const variables = { ...(environment ?? process.env) } as NodeJS.ProcessEnv;
 		const needsPython = source.kind !== 'file' || source.file.endsWith('.py');
-		const python = source.python ?? variables.REASONING_LAB_PYTHON ?? null;
+		const python = given ?? source.python ?? variables.REASONING_LAB_PYTHON ?? null;
 		const programs = needsPython
 			? await findRewardPrograms({ python })
 			: { node: process.execPath, nodeEnvironment: {}, python: 'python3' };
@@ -69,12 +71,28 @@ export class OpenEpisodes extends Disposable {
 		const limits = { turnMs: spec.turnSeconds * 1000 };
 		const runner = new EnvironmentRunner(hosts, source.file, { seed, limits, source: sentSource(source) });
 		try {
-			return new OpenEpisodes(runner, hosts, await runner.describe(), spec, seed);
+			const { maxTurns } = spec;
+			const opened = await OpenEpisodes.in(runner, { maxTurns, seed });
+			opened.register(runner);
+			opened.register(hosts);
+			return opened;
 		} catch (error) {
 			runner.dispose();
 			hosts.dispose();
 			throw error;
 		}
+	}
+
+	/**
+	 * Uses the process of a runner, with the runner's Python and limits. The caller disposes of the runner. Fails with the
+	 * same errors as `EnvironmentRunner.describe`, or with `invalid` if a tool cannot be described.
+	 * @param seed seed for the host's random number generator at each reset
+	 */
+	static async in(
+		runner: EnvironmentRunner,
+		limits: { readonly maxTurns: number; readonly seed: number },
+	): Promise<OpenEpisodes> {
+		return new OpenEpisodes(runner, await runner.describe(), limits);
 	}
 
 	/**

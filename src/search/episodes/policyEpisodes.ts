@@ -8,12 +8,13 @@ import { SearchStop } from '../../core/search/searchStop.ts';
 import type { SearchTree } from '../../core/search/searchTree.ts';
 import type { TreeNode } from '../../core/search/treeNode.ts';
 import type { EnvironmentData } from '../../episodes/environmentData.ts';
-import type { Episode } from '../../protocol/episode.ts';
+import { type Episode, type EpisodeError, episodeErrorKinds } from '../../protocol/episode.ts';
 import type { PolicySpec } from '../../protocol/policySpec.ts';
 import { type SearchEnvironment, searchSpecSchema } from '../../protocol/searchSpec.ts';
 import { samplingStrategy } from '../compare/sampling.ts';
 import { OpenSearch } from '../openSearch.ts';
 import type { SearchContext } from '../searchContext.ts';
+import type { OpenEpisodes } from './openEpisodes.ts';
 
 type Row = EnvironmentData['rows'][number];
 
@@ -27,30 +28,39 @@ export interface PolicyEpisodes {
 	readonly episodes: readonly Episode[];
 }
 
+export interface PolicyEpisodesOptions {
+	readonly policy: PolicySpec;
+	readonly environment: SearchEnvironment;
+	/** The open environment. The caller disposes of it. */
+	readonly episodes: OpenEpisodes;
+	readonly rows: readonly Row[];
+	readonly seed: number;
+	readonly context: SearchContext;
+	readonly signal: AbortSignal;
+	/** Called when an episode has ended. */
+	readonly onPlayed?: () => void;
+}
+
 /**
- * Lets a policy play one episode per row, in a separate process. Fails with the same errors as `OpenSearch.open`, with
- * `unavailable` if the policy fails, and with `cancelled`.
+ * Lets a policy play one episode per row. Fails with the same errors as `OpenSearch.open`, with `unavailable` if the
+ * policy fails, and with `cancelled`.
  */
-export async function policyEpisodes(
-	{
-		policy,
-		environment,
-		seed,
-	}: { readonly policy: PolicySpec; readonly environment: SearchEnvironment; readonly seed: number },
-	rows: readonly Row[],
-	context: SearchContext,
-	signal: AbortSignal,
-): Promise<PolicyEpisodes> {
+export async function policyEpisodes(options: PolicyEpisodesOptions): Promise<PolicyEpisodes> {
+	const { policy, environment, rows, seed, context, signal, onPlayed } = options;
 	const spec = v.parse(searchSpecSchema, {
 		...{ policy, environment, seed, concurrency: atOnce, split: 'completion', judge: { use: 'environment' } },
 		...{ strategy: 'self-consistency', params: { n: 1 } },
 	});
-	const search = await OpenSearch.open(spec, context, signal);
+	const search = await OpenSearch.open(spec, context, signal, options.episodes);
 	try {
 		const episodes: Episode[] = [];
+		const play = async (row: Row) => {
+			const episode = await playRow(search, row, seed, signal);
+			onPlayed?.();
+			return episode;
+		};
 		for (let from = 0; from < rows.length; from += atOnce) {
-			const batch = rows.slice(from, from + atOnce);
-			episodes.push(...(await Promise.all(batch.map((row) => playRow(search, row, seed, signal)))));
+			episodes.push(...(await Promise.all(rows.slice(from, from + atOnce).map(play))));
 		}
 		return { name: search.policy.name, episodes };
 	} finally {
@@ -65,8 +75,7 @@ async function playRow(search: OpenSearch, { row, columns }: Row, seed: number, 
 		...played,
 	});
 	const failed = (during: 'reset' | 'call', message: string): Episode => {
-		const error = { during, kind: 'invalid' as const, message };
-		return ended({ turns: [], reward: null, stop: 'failed', error });
+		return ended({ turns: [], reward: null, stop: 'failed', error: { during, ...faultOf(message) } });
 	};
 	let problem: Awaited<ReturnType<OpenSearch['pose']>>;
 	try {
@@ -93,6 +102,13 @@ async function playRow(search: OpenSearch, { row, columns }: Row, seed: number, 
 	if (node === undefined) return failed('call', message ?? 'The environment failed.');
 	if (fault !== null) return { ...failed('call', fault), ...playedTurns(tree, node, Infinity), stop: 'failed' };
 	return ended({ ...playedTurns(tree, node, search.spec.environment?.maxTurns ?? Infinity), reward: node.score });
+}
+
+/** Splits a fault of a search, such as "timeout: It took longer than 5 s.", into its kind and message. */
+function faultOf(text: string): Pick<EpisodeError, 'kind' | 'message'> {
+	const [, written, message = ''] = /^([a-z]+): ([\s\S]*)$/.exec(text) ?? [];
+	const kind = episodeErrorKinds.find((one) => one === written);
+	return kind === undefined ? { kind: 'invalid', message: text } : { kind, message };
 }
 
 function playedTurns(tree: SearchTree, node: TreeNode, maxTurns: number): Pick<Episode, 'turns' | 'stop'> {

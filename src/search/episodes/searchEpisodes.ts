@@ -8,9 +8,10 @@ import type { EnvironmentDescription } from '../../protocol/environmentHost.ts';
 import type { ScorerSpec, SearchSpec } from '../../protocol/searchSpec.ts';
 import type { SearchProblem } from '../../protocol/treeLog.ts';
 import type { OpenScorer } from '../scorers/scorerContext.ts';
+import type { SearchContext } from '../searchContext.ts';
 import { openEnvironmentScorer } from './environmentScorer.ts';
 import { episodePolicy } from './episodePolicy.ts';
-import { type EpisodesContext, OpenEpisodes } from './openEpisodes.ts';
+import { OpenEpisodes } from './openEpisodes.ts';
 import { textWriter } from './textWriter.ts';
 import { toolWriter } from './toolWriter.ts';
 import type { TurnWriter } from './turnWriter.ts';
@@ -38,7 +39,7 @@ export class SearchEpisodes extends Disposable {
 	static async open(
 		{ environment, guide, judge, split, strategy, seed }: SearchSpec,
 		policy: OpenPolicy,
-		variables: EpisodesContext['environment'],
+		context: Pick<SearchContext, 'environment' | 'python'>,
 		shared: OpenEpisodes | null = null,
 	): Promise<SearchEpisodes | null> {
 		if (environment === undefined) {
@@ -64,7 +65,7 @@ export class SearchEpisodes extends Disposable {
 			throw new Failure('invalid', `The scorer ${wrong.use} cannot score episodes.`, 'Use the scorer "environment".');
 		}
 		if (shared !== null) return new SearchEpisodes(shared, policy);
-		const episodes = await OpenEpisodes.open(environment, { environment: variables, seed });
+		const episodes = await OpenEpisodes.open(environment, { ...context, seed });
 		const own = new SearchEpisodes(episodes, policy);
 		own.register(episodes);
 		return own;

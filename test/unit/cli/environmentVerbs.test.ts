@@ -1,8 +1,10 @@
 // @reaches cli rewardHost rewardPython
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { promisify } from 'node:util';
 import { decodeOrThrow } from '../../../src/protocol/decode.ts';
 import { environmentVerificationSchema } from '../../../src/protocol/environmentVerification.ts';
 import { episodeSchema } from '../../../src/protocol/episode.ts';
@@ -65,6 +67,49 @@ test('verify-environment also plays episodes with a policy, whose tool results i
 	assert.equal(silent.status, 2);
 	assert.match(silent.stderr, /missing\.json does not exist/);
 });
+
+test(
+	'a policy plays with the Python and the time limit that were given for the environment',
+	limit,
+	async (context) => {
+		const place = await Workplace.make(context);
+		const python = join(place.folder, 'venv', process.platform === 'win32' ? 'Scripts/python.exe' : 'bin/python');
+		await promisify(execFile)('python3', ['-m', 'venv', '--without-pip', join(place.folder, 'venv')]);
+		await place.write('rows.jsonl', '{"number": 3, "calls": [{"name": "guess", "arguments": {"value": 3}}]}');
+		const asked = guessing
+			.replace('self.tries += 1', 'time.sleep(0.6 * (value == 4321))')
+			.replace('"correct"', '("venv" if sys.prefix != sys.base_prefix else "base")');
+		await place.write('guess.env.py', `import sys, time\n${asked}`);
+		const policyOf = (value: number) => ({
+			rules: [{ after: '*</result>', say: 'I give up.' }, { say: `<call>guess ${value}</call>` }],
+		});
+		await place.write('right.json', policyOf(3));
+		await place.write('slow.json', policyOf(4321));
+		const given = ['--dataset', 'rows.jsonl', '--python', python, '--json'];
+		const played = async (...more: string[]) => {
+			const ended = await place.call('verify-environment', 'guess.env.py', ...given, ...more);
+			const [found] = objects(ended.stdout);
+			const { episodes, findings } = decodeOrThrow(environmentVerificationSchema, found, ended.stderr);
+			return { ...episodes.find(({ policy }) => policy === 'policy'), findings, status: ended.status };
+		};
+		const right = await played('--policy', 'right.json');
+		assert.deepEqual(
+			right.turns?.map(({ results }) => results[0]?.content),
+			['venv'],
+		);
+		const slow = await played('--policy', 'slow.json', '--timeout', '0.3');
+		assert.deepEqual([slow.error?.kind, slow.status], ['timeout', 1]);
+		assert.match(slow.findings[0]?.message ?? '', /^guess blocks: .* \(row 1, 1 episode of the policy policy\)\.$/);
+
+		const evaluate = ['evaluate', '--policy', 'slow.json', '--environment', 'guess.env.py', '--dataset', 'rows.jsonl'];
+		const limited = await place.call(...evaluate, '--timeout', '0.3');
+		assert.match(limited.stderr, /The only question failed: All episodes failed\./);
+		const absent = await place.call(...evaluate, '--python', join(place.folder, 'absent'));
+		assert.match(absent.stderr, /guess\.env\.py needs Python 3\.10 or newer/);
+		const spare = await place.call(...evaluate.slice(0, 3), ...evaluate.slice(5), '--timeout', '1');
+		assert.match(spare.stderr, /--timeout cannot be used without an environment/);
+	},
+);
 
 test(
 	'verify-environment plays labeled episodes, and reports those that are not as expected at their line',

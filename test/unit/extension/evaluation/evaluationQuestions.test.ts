@@ -23,7 +23,7 @@ test('a policy that was trained on episodes is evaluated on them, with the limit
 	);
 	const recipe = {
 		...{ name: 'guess', dataset: { path: 'rows.jsonl' }, model: { layers: 1, width: 16, heads: 2 } },
-		...{ environment: { file: 'made.env.py', maxTurns: 3 }, rewards: [{ use: 'environment' }] },
+		...{ environment: { file: 'made.env.py', maxTurns: 3, turnSeconds: 25 }, rewards: [{ use: 'environment' }] },
 		stages: [{ type: 'grpo', steps: 1, learning_rate: 1e-3 }],
 	};
 	await writeFile(join(folder, 'guess.recipe.json'), JSON.stringify(recipe));
@@ -36,7 +36,7 @@ test('a policy that was trained on episodes is evaluated on them, with the limit
 	await writeFile(join(checkpoint, 'checkpoint.json'), JSON.stringify(manifest));
 	const view = viewOf(run, 'finished', 1);
 	const file = join(run, 'rewards/made.env.py');
-	const episodes = ['--environment', file, '--turns', '3'];
+	const episodes = ['--environment', file, '--turns', '3', '--timeout', '25'];
 
 	const choice = (argument: unknown) => evaluationChoice(view, answersOf(argument));
 	const own = await choice({ step: 1, samples: 2 });

@@ -48,8 +48,8 @@ test('the environments of the workspace and of the run are offered, with rows: t
 	assert.deepEqual(
 		offered.map(({ description, spec }) => [description, spec]),
 		[
-			['', { file, maxTurns: 20, turnSeconds: 10 }],
-			['verifiers', { package: join(folder, 'own'), maxTurns: 20, turnSeconds: 10 }],
+			['', { file, maxTurns: 20, turnSeconds: 5 }],
+			['verifiers', { package: join(folder, 'own'), maxTurns: 20, turnSeconds: 5 }],
 		],
 	);
 	const own = await episodes.trained(policy);
