@@ -131,6 +131,11 @@ export const indexViews: readonly IndexView[] = [
 			c('failures', 'INTEGER', 'number of failed calls'),
 			c('reward', 'DOUBLE', 'reward of the turn; null if not recorded'),
 			c('seconds', 'DOUBLE', 'time in the environment; null if not recorded'),
+			c(
+				'state',
+				'VARCHAR',
+				"the environment's state after the turn, as JSON in its short form: `try_cast(state as json) ->> '$.tries'`; null if not recorded",
+			),
 		],
 	},
 	{

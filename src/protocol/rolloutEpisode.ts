@@ -2,6 +2,8 @@ import * as v from 'valibot';
 import { decode } from './decode.ts';
 import { episodeErrorSchema, toolCallSchema } from './episode.ts';
 
+const state = v.record(v.string(), v.unknown());
+
 /**
  * `extra.episode` of a rollout in an environment. Every engine uses this format; any part can be missing in runs of
  * older versions. Tokens that came from the environment are in `extra.observed`, as ranges of completion tokens (start,
@@ -19,6 +21,8 @@ export const rolloutEpisodeSchema = v.looseObject({
 	seconds: v.optional(v.number()),
 	/** Text that `reset` added to the prompt. */
 	observation: v.optional(v.nullable(v.string())),
+	/** Short form of the state after `reset` (`shortState`). */
+	state: v.optional(state),
 	turns: v.optional(
 		v.array(
 			v.looseObject({
@@ -28,6 +32,8 @@ export const rolloutEpisodeSchema = v.looseObject({
 				/** Reward of the turn, if the environment gives one. */
 				reward: v.optional(v.nullable(v.number())),
 				seconds: v.optional(v.number()),
+				/** Short form of the state after the turn; absent if the turn failed. */
+				state: v.optional(state),
 			}),
 		),
 	),

@@ -119,6 +119,8 @@ export const madeTurnSchema = v.object({
 	message: nullableNumber,
 	reward: nullableNumber,
 	seconds: nullableNumber,
+	/** State of the environment after the turn, as JSON; null if not recorded. */
+	state: v.nullable(v.string()),
 	/** One entry per call in the message. */
 	calls: v.array(
 		v.object({

@@ -310,7 +310,12 @@ export const trainerLinkMethods = {
 	/** Starts an episode in an instance, which is created on first use. If `error` is set, the episode is over. */
 	'environment/reset': {
 		params: v.object({ instance: whole, row: unknownRecord }),
-		result: v.object({ observation: v.optional(v.nullable(v.string())), error: v.optional(episodeErrorSchema) }),
+		result: v.object({
+			observation: v.optional(v.nullable(v.string())),
+			/** State that the rollout records; absent if it does not. */
+			state: v.optional(unknownRecord),
+			error: v.optional(episodeErrorSchema),
+		}),
 	},
 	/** Calls a tool. A call that fails has `failed` and the exception's `message`; the episode continues. */
 	'environment/call': {
@@ -322,6 +327,8 @@ export const trainerLinkMethods = {
 			done: v.optional(v.nullable(v.boolean())),
 			/** What the call added to the reward of its turn; absent if nothing. */
 			reward: v.optional(v.number()),
+			/** State that the rollout records; absent if it does not. */
+			state: v.optional(unknownRecord),
 			error: v.optional(episodeErrorSchema),
 		}),
 	},

@@ -57,7 +57,7 @@ create view reward_components as
 	from rollouts;
 create view turns as
 	select run, split, step, group_id, "index", turn, t.message as message, len(t.calls)::INTEGER as calls, t.failures as failures,
-		t.reward as reward, t.seconds as seconds
+		t.reward as reward, t.seconds as seconds, t.state as state
 	from (
 		select r.label as run, split, case when has_step then step end as step, group_id, "index",
 			unnest(range(1, len(turn_list) + 1)) as turn, unnest(turn_list) as t

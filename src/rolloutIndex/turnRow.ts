@@ -8,6 +8,8 @@ const maxCalls = 200;
 /** Maximum length of indexed names and arguments. */
 const longestName = 200;
 export const longestArguments = 500;
+/** Maximum length of an indexed state, which is that of the states that runs record. */
+export const longestState = 1100;
 
 export interface IndexedCall {
 	readonly name: string;
@@ -22,19 +24,20 @@ export interface IndexedTurn {
 	readonly message: number | null;
 	readonly reward: number | null;
 	readonly seconds: number | null;
+	readonly state: string | null;
 	readonly calls: readonly IndexedCall[];
 }
 
 /** Type of the column with a rollout's turns. */
 export const turnsType =
-	'STRUCT(message INTEGER, reward DOUBLE, seconds DOUBLE, failures INTEGER, calls STRUCT("name" VARCHAR, arguments VARCHAR, failed BOOLEAN, characters INTEGER)[])[]';
+	'STRUCT(message INTEGER, reward DOUBLE, seconds DOUBLE, state VARCHAR, failures INTEGER, calls STRUCT("name" VARCHAR, arguments VARCHAR, failed BOOLEAN, characters INTEGER)[])[]';
 
 /** Returns the data to index for a rollout's turns, or null if it has none. */
 export function indexedTurns(line: RolloutLine): IndexedTurn[] | null {
 	const turns = turnsOfRollout(line);
 	if (turns.length === 0) return null;
-	return turns.slice(0, maxTurns).map(({ message, reward, seconds, calls }) => ({
-		...{ message, reward, seconds },
+	return turns.slice(0, maxTurns).map(({ message, reward, seconds, state, calls }) => ({
+		...{ message, reward, seconds, state: state === null ? null : JSON.stringify(state).slice(0, longestState) },
 		calls: calls.slice(0, maxCalls).map(({ name, arguments: given, result }) => ({
 			name: name.slice(0, longestName),
 			arguments: given.slice(0, longestArguments),
@@ -48,9 +51,9 @@ export function indexedTurns(line: RolloutLine): IndexedTurn[] | null {
 export function turnsValue(turns: readonly IndexedTurn[] | null): SqlValue {
 	if (turns === null) return null;
 	return listOf(
-		turns.map(({ message, reward, seconds, calls }) =>
+		turns.map(({ message, reward, seconds, state, calls }) =>
 			structOf({
-				...{ message, reward, seconds },
+				...{ message, reward, seconds, state },
 				failures: calls.filter(({ failed }) => failed === true).length,
 				calls: listOf(calls.map((call) => structOf({ ...call }))),
 			}),

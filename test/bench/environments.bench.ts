@@ -24,15 +24,19 @@ async function made(folder: string, name: string, ending: 'py' | 'ts' = 'py'): P
 	return file;
 }
 
-/**
- * Number-guessing episodes per second, played with the solutions. `together`: each episode in one request; otherwise,
- * turn by turn.
- */
+/** Ways to play an episode: in one request, or turn by turn as in training, without or with the states that rollouts record. */
+const ways = {
+	'in one request': { together: true, state: false },
+	'turn by turn': { together: false, state: false },
+	'turn by turn with states': { together: false, state: true },
+};
+
+/** Number-guessing episodes per second, played with the solutions. */
 async function episodesPerSecond(
 	hosts: RewardHosts,
 	file: string,
 	seconds: number,
-	together: boolean,
+	{ together, state }: (typeof ways)[keyof typeof ways],
 ): Promise<number> {
 	const runner = new EnvironmentRunner(hosts, file);
 	const { rows } = await environmentData({ file, rows: 24, seed: 1 });
@@ -41,7 +45,7 @@ async function episodesPerSecond(
 	let count = 0;
 	for (; performance.now() - start < 1000 * seconds; count++) {
 		const { row, columns } = rows[count % rows.length] as (typeof rows)[number];
-		const session = runner.start(columns);
+		const session = runner.start(columns, { state });
 		const script = solutionOf(columns).turns ?? [];
 		const { reward } = await runEpisode({
 			...{ session, row, columns, policy: 'gold', act: scriptPolicy(script), maxTurns: 100, ownsReward: true },
@@ -84,12 +88,9 @@ export const bench: Bench = {
 			const calculator = await made(folder, 'calculator');
 			const measurements: Measurement[] = [];
 			for (const [language, file] of Object.entries(guess)) {
-				for (const [how, together] of [
-					['in one request', true],
-					['turn by turn', false],
-				] as const) {
+				for (const [how, way] of Object.entries(ways)) {
 					const samples: number[] = [];
-					for (let i = 0; i < rounds; i++) samples.push(await episodesPerSecond(hosts, file, tiny ? 0.1 : 2, together));
+					for (let i = 0; i < rounds; i++) samples.push(await episodesPerSecond(hosts, file, tiny ? 0.1 : 2, way));
 					measurements.push({ name: `number guessing in ${language}, episodes ${how}`, unit: 'episodes/s', samples });
 				}
 			}

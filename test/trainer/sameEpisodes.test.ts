@@ -8,6 +8,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { shortState } from '../../src/core/episode/shortState.ts';
 import { decodeResolvedRecipe } from '../../src/core/recipe/resolve.ts';
 import { templateTags } from '../../src/core/text/template.ts';
 import { createTokenizer } from '../../src/core/text/tokenizer.ts';
@@ -20,7 +21,7 @@ import { EpisodeViewSession } from '../../src/extension/panels/episode/episodeVi
 import type { ToolSchema } from '../../src/protocol/environmentHost.ts';
 import type { EpisodeTurn, ToolCall } from '../../src/protocol/episode.ts';
 import type { EvaluationLine } from '../../src/protocol/evaluation.ts';
-import { rolloutEpisode } from '../../src/protocol/rolloutEpisode.ts';
+import { type RolloutEpisode, rolloutEpisode } from '../../src/protocol/rolloutEpisode.ts';
 import type { Message, RolloutLine } from '../../src/protocol/rolloutLine.ts';
 import { openRewardHosts } from '../../src/rewards/openRewardHosts.ts';
 import { openDataset } from '../../src/runs/openDataset.ts';
@@ -108,6 +109,8 @@ const rows = numbers.map((number, i) => ({
 
 interface Episode {
 	readonly observation: string | null;
+	/** State after the reset and after each turn, in the short form; plain TRL does not record any. */
+	readonly states: readonly unknown[];
 	readonly turns: readonly {
 		readonly calls: readonly ToolCall[];
 		readonly results: readonly Result[];
@@ -125,6 +128,7 @@ const shownTurn = ({ calls, results, reward = null }: PlayedTurn) => ({
 	reward,
 	results: results.map(({ name, content, failed }) => ({ name, content, failed })),
 });
+const statesOf = ({ state, turns = [] }: RolloutEpisode) => [state, ...turns.map((turn) => turn.state)];
 const asMessages = (turns: Episode['turns']): Shown =>
 	turns.map(({ calls, results }) => ({ calls, results: results.map(({ failed: _, ...result }) => result) }));
 const rounded = (reward: number | null) => (reward === null ? null : Math.fround(reward));
@@ -196,7 +200,7 @@ describe('the same calls in the same environment file', { skip, timeout: 280_000
 			const { template } = await resolvedRecipe(run);
 			const printable = Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i));
 			const text = new EpisodeText(createTokenizer(templateTags(template), printable), template, opened.tools);
-			const player = new EpisodePlayer(opened, text, { maxTurns: null, context: 10_000 }, 7);
+			const player = new EpisodePlayer(opened, text, { maxTurns: null, context: 10_000 }, { seed: 7, states: true });
 			const problems = [...Array.from({ length: 8 }, (_, i) => source.training(7, i)), ...source.heldOut(2)];
 			assert.equal(new Set(problems.map(({ row }) => row.lock)).size, rows.length);
 			const played = await player.play({
@@ -216,7 +220,8 @@ describe('the same calls in the same environment file', { skip, timeout: 280_000
 			for (const [i, { episode, reward, messages }] of played.entries()) {
 				const own = expected[problems[i]?.row.lock as number] as Episode;
 				const { observation = null, turns = [] } = episode;
-				assert.deepEqual({ observation, turns: turns.map(shownTurn), reward: rounded(reward) }, own);
+				const states = statesOf(episode);
+				assert.deepEqual({ observation, states, turns: turns.map(shownTurn), reward: rounded(reward) }, own);
 				assert.deepEqual(turnsOf(messages), asMessages(own.turns));
 			}
 		} finally {
@@ -259,10 +264,11 @@ describe('the same calls in the same environment file', { skip, timeout: 280_000
 			assert.equal(asked?.[0], like.prompt.at(-1)?.content);
 			assert.deepEqual(completion, like.completion);
 			const own = expected[like.lock] as Episode;
-			const { observation = null, turns = [] } = rolloutEpisode(extra) ?? {};
+			const episode = rolloutEpisode(extra) ?? {};
+			const { observation = null, turns = [] } = episode;
 			assert.deepEqual(
-				{ observation, turns: turns.map(shownTurn) },
-				{ observation: own.observation, turns: own.turns },
+				{ observation, states: statesOf(episode), turns: turns.map(shownTurn) },
+				{ observation: own.observation, states: own.states, turns: own.turns },
 			);
 			if ('rewards' in line) {
 				const { rewards, tokens } = line as Pick<RolloutLine, 'rewards' | 'tokens'>;
@@ -319,6 +325,7 @@ async function viewedEpisodes(file: string): Promise<{ tools: readonly ToolSchem
 			const { reset, turns, reward } = session.branch(id);
 			expected.push({
 				observation: reset?.observation ?? null,
+				states: [reset?.state, ...turns.map(({ state }) => state)].map((state) => shortState(state ?? {})),
 				turns: turns.map(shownTurn),
 				reward: rounded(reward?.value ?? null),
 			});

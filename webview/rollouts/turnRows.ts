@@ -41,6 +41,14 @@ export type TurnRow =
 			readonly result: number | null;
 			readonly made: MadeCallContent | null;
 	  }
+	/** The state of the environment after a turn that starts with the message. */
+	| {
+			readonly kind: 'state';
+			readonly message: number;
+			readonly number: number;
+			readonly text: string;
+			readonly folded: boolean;
+	  }
 	/** A branch: `next` are the first messages of each branch, `chosen` the one shown. */
 	| {
 			readonly kind: 'branch';
@@ -179,9 +187,17 @@ function answeredOf(tree: TurnTree, path: readonly number[]): Answered {
 	return { calls, results };
 }
 
+/** Returns the rows for the state after a turn, if it is recorded. They follow the results. */
+function stateRows({ state }: MadeContent, message: number, number: number, shown: boolean): TurnRow[] {
+	if (state === null) return [];
+	const head: TurnRow = { kind: 'state', message, number, text: state, folded: !shown };
+	return shown ? [head, ...blocksOf(readableArguments(state), [], message, 'given', null)] : [head];
+}
+
 /**
  * Returns the rows for one path through the tree. Parses tags in assistant messages only.
  * @param isFolded whether the content of a result is hidden
+ * @param showsState whether the state after the turn that starts with a message is expanded
  */
 export function turnRows(
 	tree: TurnTree,
@@ -189,6 +205,7 @@ export function turnRows(
 	tags: TraceTags,
 	search: string,
 	isFolded: (message: number) => boolean = () => false,
+	showsState: (message: number) => boolean = () => false,
 ): TurnRow[] {
 	const path = tree.path(leaf);
 	const answered = answeredOf(tree, path);
@@ -198,11 +215,13 @@ export function turnRows(
 		const next = tree.next(message);
 		if (next.length > 1 && chosen !== undefined) rows.push({ kind: 'branch', message, next, chosen });
 	};
+	let state: TurnRow[] = [];
 	branch(null, path[0]);
 	for (const [at, message] of path.entries()) {
 		const turn = tree.turns[message] as TurnContent;
 		const answers = answered.calls.get(message) ?? null;
 		const made = tree.made.get(message);
+		if (!isResult(turn)) rows.push(...state.splice(0));
 		const folded = turn.content !== '' && isResult(turn) ? isFolded(message) : null;
 		rows.push({
 			...{ kind: 'head', message, turn, answers, folded },
@@ -243,7 +262,9 @@ export function turnRows(
 			rows.push(...blocksOf(text, found(text, search), message, 'call', null));
 			if (known?.content) rows.push(...blocksOf(known.content, found(known.content, search), message, 'given', null));
 		}
+		if (made !== undefined) state = stateRows(made, message, turns, showsState(message));
 		branch(message, path[at + 1]);
 	}
+	rows.push(...state);
 	return rows;
 }

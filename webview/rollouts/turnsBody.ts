@@ -40,6 +40,8 @@ export class TurnsBody implements IDisposable {
 	readonly #folds = element('div', { class: 'turn-folds' });
 	/** Folded results. */
 	readonly #folded: Set<number>;
+	/** Messages whose turns have an expanded state. */
+	readonly #states = new Set<number>();
 	#leaf: number;
 	#rows: TurnRow[] = [];
 	#list: VirtualList | null = null;
@@ -63,7 +65,12 @@ export class TurnsBody implements IDisposable {
 		const { label, tags, search } = this.#options;
 		this.#list?.dispose();
 		this.#list = null;
-		this.#rows = turnRows(this.#tree, this.#leaf, tags, search, (message) => this.#folded.has(message));
+		const [folded, states] = [this.#folded, this.#states];
+		this.#rows = turnRows(
+			...([this.#tree, this.#leaf, tags, search] as const),
+			(message) => folded.has(message),
+			(message) => states.has(message),
+		);
 		if (this.#rows.length <= drawnWhole) {
 			this.#surface = element('div', { class: 'text-body', tabIndex: 0, role: 'group', aria: { label } });
 			this.#surface.append(...this.#rows.map((row) => this.#row(row)));
@@ -207,6 +214,8 @@ export class TurnsBody implements IDisposable {
 					made?.failed === true && element('span', { class: 'badge warning' }, 'failed'),
 				);
 			}
+			case 'state':
+				return this.#state(row);
 			case 'branch':
 				return element(
 					'div',
@@ -254,20 +263,30 @@ export class TurnsBody implements IDisposable {
 		);
 	}
 
+	#state({ message, number, text, folded }: Extract<TurnRow, { kind: 'state' }>): HTMLElement {
+		const toggle = () => {
+			if (!this.#states.delete(message)) this.#states.add(message);
+			this.#draw();
+			this.#reveal((row) => row.kind === 'state' && row.message === message, false);
+			this.element.querySelector<HTMLElement>(`[data-state="${message}"]`)?.focus();
+		};
+		const control = foldButton(`state after turn ${number}`, folded, toggle);
+		control.dataset.state = String(message);
+		return element(
+			'div',
+			{ class: 'turn-head turn-state' },
+			element('span', { class: 'quiet' }, `State after turn ${number}`),
+			control,
+			folded && element('span', { class: 'quiet turn-preview' }, plainLabel(text, 200)),
+		);
+	}
+
 	#fold(message: number, folded: boolean): HTMLElement {
 		const { name } = this.#turn(message);
 		const of = name === null ? 'result' : `result of ${plainLabel(name, 60)}`;
-		return element(
-			'button',
-			{
-				class: 'link',
-				attributes: { type: 'button', 'aria-expanded': String(!folded) },
-				aria: { label: `${folded ? 'Expand' : 'Collapse'} ${of}` },
-				data: { fold: String(message) },
-				on: { click: () => this.#toggle(message) },
-			},
-			folded ? '▸ expand' : '▾ collapse',
-		);
+		const control = foldButton(of, folded, () => this.#toggle(message));
+		control.dataset.fold = String(message);
+		return control;
 	}
 
 	#link(text: string, label: string, matches: (row: TurnRow) => boolean): HTMLElement {
@@ -279,6 +298,19 @@ export class TurnsBody implements IDisposable {
 		node.addEventListener('click', () => this.#reveal(matches));
 		return node;
 	}
+}
+
+function foldButton(of: string, folded: boolean, click: () => void): HTMLElement {
+	return element(
+		'button',
+		{
+			class: 'link',
+			attributes: { type: 'button', 'aria-expanded': String(!folded) },
+			aria: { label: `${folded ? 'Expand' : 'Collapse'} ${of}` },
+			on: { click },
+		},
+		folded ? '▸ expand' : '▾ collapse',
+	);
 }
 
 function missingResult(id: string | null, made: { readonly content: string | null } | null): string {

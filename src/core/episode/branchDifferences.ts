@@ -2,6 +2,7 @@ import { formatCounted } from '../../base/format.ts';
 import type { Episode, EpisodeTurn } from '../../protocol/episode.ts';
 import type { EpisodeBranch, ShownTurn } from '../../protocol/episodeMessages.ts';
 import { episodeDifference } from './episodeDifference.ts';
+import { comparableStates } from './shortState.ts';
 import { type StateChange, stateChanges } from './stateChanges.ts';
 
 /** Differences between a turn and the same turn of another episode. */
@@ -39,7 +40,7 @@ export interface BranchDifference {
 /** Compares an episode with the one that it repeats or follows. */
 export function branchDifference(branch: EpisodeBranch, other: EpisodeBranch): BranchDifference {
 	const observation = branch.reset?.observation !== other.reset?.observation || restOf(branch) !== restOf(other);
-	const reset = { observation, state: stateChanges(other.reset?.state, branch.reset?.state) };
+	const reset = { observation, state: stateDifference(other.reset?.state, branch.reset?.state) };
 	const length = Math.max(branch.turns.length, other.turns.length);
 	const turns = Array.from({ length }, (_, i) => turnDifference(branch.turns[i], other.turns[i]));
 	const known = branch.reward !== null && other.reward !== null;
@@ -72,7 +73,7 @@ function turnDifference(turn: ShownTurn | undefined, other: ShownTurn | undefine
 	const none = { results: [], done: false, reward: false, state: [] };
 	if (turn === undefined) return { kind: 'missing', ...none };
 	if (other === undefined) return { kind: 'only', ...none };
-	const state = stateChanges(other.state, turn.state);
+	const state = stateDifference(other.state, turn.state);
 	if (JSON.stringify(turn.calls) !== JSON.stringify(other.calls)) return { kind: 'calls', ...none, state };
 	const results = differingResults(turn, other);
 	// Recorded episodes do not always include the observation.
@@ -81,6 +82,15 @@ function turnDifference(turn: ShownTurn | undefined, other: ShownTurn | undefine
 	const answers = results.includes(true) || turn.results.length !== other.results.length;
 	const differs = answers || done || reward || state.length > 0;
 	return { kind: differs ? 'differs' : 'same', results, done, reward, state };
+}
+
+type State = ShownTurn['state'];
+
+/** Returns the changes between two states, of which one can be in the short form of rollouts. */
+function stateDifference(before: State, after: State): StateChange[] {
+	if (before === undefined || after === undefined) return [];
+	const changes = stateChanges(before, after);
+	return changes.length === 0 ? changes : stateChanges(...comparableStates(before, after));
 }
 
 function differingResults(turn: ShownTurn, other: ShownTurn): boolean[] {

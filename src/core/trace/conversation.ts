@@ -26,6 +26,8 @@ export interface ConversationTurn {
 	/** null if not recorded. */
 	readonly reward: number | null;
 	readonly seconds: number | null;
+	/** State of the environment after the turn; null if not recorded. */
+	readonly state: Readonly<Record<string, unknown>> | null;
 }
 
 type Conversing = Pick<RolloutLine, 'completion' | 'tokens' | 'parents' | 'extra'>;
@@ -140,7 +142,7 @@ function turnsOfMessages(messages: readonly Message[], parents: RolloutLine['par
 			const result = messages[at] as Message;
 			return { ...call, result: { message: at, content: result.content ?? '', failed: failedResult(result) } };
 		});
-		turns.push({ message, calls: answeredCalls, reward: null, seconds: null });
+		turns.push({ message, calls: answeredCalls, reward: null, seconds: null, state: null });
 	}
 	return turns;
 }
@@ -170,7 +172,7 @@ type RecordedTurn = NonNullable<RolloutEpisode['turns']>[number];
 
 function withRecorded(
 	turn: ConversationTurn | null,
-	{ calls, results, reward, seconds }: RecordedTurn,
+	{ calls, results, reward, seconds, state }: RecordedTurn,
 ): ConversationTurn {
 	const given: readonly ToolCall[] =
 		turn?.calls ??
@@ -189,7 +191,10 @@ function withRecorded(
 		const { content, failed } = result;
 		return { ...call, result: { message: inMessage?.message ?? null, content, failed } };
 	});
-	return { message: turn?.message ?? null, calls: answered, reward: finite(reward), seconds: finite(seconds) };
+	return {
+		...{ message: turn?.message ?? null, calls: answered },
+		...{ reward: finite(reward), seconds: finite(seconds), state: state ?? null },
+	};
 }
 
 /** Returns the turns of a rollout from any trainer: from its messages, its text, and its episode. */

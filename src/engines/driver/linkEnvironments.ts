@@ -1,5 +1,6 @@
 import { Disposable } from '../../base/disposable.ts';
 import { Failure } from '../../base/failure.ts';
+import { shortState } from '../../core/episode/shortState.ts';
 import type { ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
 import type { EnvironmentRunner } from '../../episodes/environmentRunner.ts';
 import { EpisodeFault, type EpisodeSession } from '../../episodes/episodeSession.ts';
@@ -31,20 +32,27 @@ export class LinkEnvironments extends Disposable {
 	async reset({ instance, row }: LinkParams<'environment/reset'>): Promise<LinkResult<'environment/reset'>> {
 		const runner = await this.#open();
 		await this.#sessions.get(instance)?.end();
-		const session = runner.start(row, { instance });
+		const session = runner.start(row, { instance, state: this.#recipe.log.states });
 		this.#sessions.set(instance, session);
-		return await orFault(async () => ({ observation: (await session.reset()).observation }));
+		return await orFault(async () => {
+			const { observation, state } = await session.reset();
+			return { observation, ...(state === undefined ? {} : { state: shortState(state) }) };
+		});
 	}
 
 	async call(params: LinkParams<'environment/call'>): Promise<LinkResult<'environment/call'>> {
 		const session = this.#session(params.instance);
 		return await orFault(async () => {
-			const { results, done, reward } = await session.call([{ name: params.name, arguments: params.arguments }]);
+			const { results, done, reward, state } = await session.call([{ name: params.name, arguments: params.arguments }]);
 			const [result] = results;
 			if (result === undefined) throw new Failure('internal', 'The environment host did not respond to a call.');
 			const { content, failed, message } = result;
-			const more = { ...(message === undefined ? {} : { message }), ...(reward === undefined ? {} : { reward }) };
-			return { content, failed, done, ...more };
+			return {
+				...{ content, failed, done },
+				...(message === undefined ? {} : { message }),
+				...(reward === undefined ? {} : { reward }),
+				...(state === undefined ? {} : { state: shortState(state) }),
+			};
 		});
 	}
 

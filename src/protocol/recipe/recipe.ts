@@ -233,6 +233,7 @@ export const checkpointSchema = group({
 export const logSchema = group({
 	rolloutsEvery: key(count('Save rollouts every N generation batches; 1 saves all.'), 1),
 	tokens: key(flag('Also log each token with its log-probability and entropy.'), true),
+	states: key(flag("Also log a short form of the environment's state after each turn."), true, { late: true }),
 });
 
 export const busyChoices = ['queue', 'share'] as const;

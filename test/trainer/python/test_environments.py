@@ -41,13 +41,13 @@ class EnvironmentDriver(ScriptedDriver):
         if method == "environment/describe":
             return {"environment": self.described}
         if method == "environment/reset":
-            return self.host.reset({**place, "row": params["row"]})
+            return self.host.reset({**place, "row": params["row"], "state": True})
         if method == "environment/call":
             call = {"name": params["name"], "arguments": params["arguments"]}
-            reply = self.host.call({**place, "calls": [call]})
+            reply = self.host.call({**place, "calls": [call], "state": True})
             if "error" in reply:
                 return {"error": reply["error"]}
-            return {**reply["results"][0], "reward": reply.get("reward")}
+            return {**reply["results"][0], "reward": reply.get("reward"), "state": reply["state"]}
         if method == "environment/reward":
             return self.host.reward({**place, "messages": params.get("messages")})
         if method == "environment/failed":
@@ -188,6 +188,7 @@ def test_episodes_are_trained_on_and_recorded(model: str, tmp_path: Path, monkey
         assert (episode["calls"], episode["failures"], episode["stop"]) == (len(calls), 0, "policy")
         assert line["prompt"][-1]["content"].endswith(episode["observation"])
         assert [turn["calls"] for turn in episode["turns"]] == [[call] for call in calls]
+        assert [state["left"] for state in states(episode)] == [7 - made for made in range(len(calls) + 1)]
         answers = [(m["name"], m["content"]) for m in line["completion"] if m["role"] == "tool"]
         results = [result for turn in episode["turns"] for result in turn["results"]]
         assert [(result["name"], result["content"]) for result in results] == answers
@@ -271,6 +272,8 @@ def test_turns_and_their_ends(model: str, tmp_path: Path, monkeypatch: pytest.Mo
         assert (first["calls"], second["calls"]) == (CALLS, CALLS[:1])
         assert [result["failed"] for result in first["results"]] == [False, True, True, True]
         assert [result["failed"] for result in second["results"]] == [False]
+        # Only the first call of a turn reached the environment.
+        assert [state["left"] for state in states(episode)] == [7, 6, 5]
         assert (episode["calls"], episode["failures"]) == (5, 3)
         answers = [message["content"] for message in line["completion"] if message["role"] == "tool"]
         assert [result["content"] for turn in episode["turns"] for result in turn["results"]] == answers
@@ -282,6 +285,10 @@ def test_turns_and_their_ends(model: str, tmp_path: Path, monkeypatch: pytest.Mo
     metrics = driver.steps[0]["metrics"]
     assert (metrics["tools/call_frequency"], metrics["environment/turns"]) == (11 / 4, 5 / 4)
     assert metrics["tools/failure_frequency"] == pytest.approx(6 / 11)
+
+
+def states(episode: Json) -> list[Json]:
+    return [episode["state"], *(turn["state"] for turn in episode["turns"])]
 
 
 def test_a_failed_episode_is_recorded_and_excluded(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -142,7 +142,7 @@ describe('the rollout index', () => {
 			{ role: 'tool', content: '4' },
 			{ role: 'assistant', content: 'It is 4.' },
 		];
-		const turn = { calls: [{ name: 'add', arguments: { x: 1 } }], reward: 0.5, seconds: 0.25 };
+		const turn = { calls: [{ name: 'add', arguments: { x: 1 } }], reward: 0.5, seconds: 0.25, state: { sum: 4 } };
 		const episode = { episode: { turns: [{ ...turn, results: [{ name: 'add', content: '4', failed: true }] }] } };
 		const long = { name: 'x'.repeat(999), content: 'ok', failed: false };
 		const unseen = {
@@ -183,8 +183,8 @@ describe('the rollout index', () => {
 		assert.deepEqual(
 			(await rolloutIndex.sql({ sql: 'select * exclude (run) from turns order by all', limit: 9 })).rows,
 			[
-				['train', 9, 1, 0, 1, 0, 2, 1, 0.5, 0.25],
-				['train', 9, 2, 1, 1, null, 1, 0, null, null],
+				['train', 9, 1, 0, 1, 0, 2, 1, 0.5, 0.25, '{"sum":4}'],
+				['train', 9, 2, 1, 1, null, 1, 0, null, null, null],
 			],
 		);
 		const sql = `select "index", turn, call, name, try_cast(arguments as json) ->> '$.x' as x, failed, characters from calls order by all`;

@@ -127,7 +127,7 @@ function labelsOf({ recipe, labels, onLeftOut }: StartOptions, model: ModelAndTo
 function playerFor(recipe: ResolvedRecipe, environment: OpenedEnvironment, model: ModelAndTokenizer): EpisodePlayer {
 	const text = new EpisodeText(model.tokenizer, recipe.template, environment.tools);
 	const limits = { maxTurns: recipe.environment?.maxTurns ?? null, context: model.shape.context };
-	return new EpisodePlayer(environment, text, limits, recipe.seed);
+	return new EpisodePlayer(environment, text, limits, { seed: recipe.seed, states: recipe.log.states });
 }
 
 /** Creates everything that training needs, and restores weights and counters when continuing. */

@@ -60,7 +60,7 @@ export function recordedEpisode(
 
 /** Returns the episode of a rollout. @param reward value of the reward `environment`; undefined if there is none */
 export function rolloutRecording(
-	{ observation, turns = [], error }: RolloutEpisode,
+	{ observation, state, turns = [], error }: RolloutEpisode,
 	label: string,
 	row: { readonly number: number | null; readonly columns: Readonly<Record<string, unknown>> },
 	reward: number | null | undefined,
@@ -69,13 +69,14 @@ export function rolloutRecording(
 		label,
 		row: row.number,
 		columns: row.columns,
-		reset: { ...shownObservation(observation ?? null), done: null, durationMs: null },
-		turns: turns.slice(0, maxTurns).map(({ calls, results, seconds, reward: ofTurn }) => ({
+		reset: { ...shownObservation(observation ?? null), done: null, durationMs: null, ...shownState(state) },
+		turns: turns.slice(0, maxTurns).map(({ calls, results, seconds, reward: ofTurn, state: after }) => ({
 			calls,
 			results: results.map(({ name, content, failed }) => ({ name, failed, ...shownText(content) })),
 			done: null,
 			durationMs: seconds === undefined ? null : seconds * 1000,
 			...(ofTurn === undefined ? {} : { reward: ofTurn }),
+			...shownState(after),
 		})),
 		reward: reward === undefined || error !== undefined || turns.length > maxTurns ? null : { value: reward },
 		...(error === undefined ? {} : { error }),

@@ -65,12 +65,12 @@ export function episodeSummary(line: RolloutLine): RolloutDetail['episode'] {
 	};
 }
 
-/** Maximum length of a result that is not part of a message. */
+/** Maximum length of a result that is not part of a message, and of a state. */
 const longestResult = 20_000;
 
 export function madeTurns(line: RolloutLine): MadeTurn[] {
-	return turnsOfRollout(line).map(({ message, reward, seconds, calls }) => ({
-		...{ message, reward, seconds },
+	return turnsOfRollout(line).map(({ message, reward, seconds, state, calls }) => ({
+		...{ message, reward, seconds, state: state === null ? null : JSON.stringify(state).slice(0, longestResult) },
 		calls: calls.map(({ name, arguments: given, result }) => ({
 			name,
 			arguments: given,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { branchDifference, samePrefix } from '../../../../src/core/episode/branchDifferences.ts';
+import { shortState } from '../../../../src/core/episode/shortState.ts';
 import { stateChanges } from '../../../../src/core/episode/stateChanges.ts';
 import type { EpisodeBranch, ShownTurn } from '../../../../src/protocol/episodeMessages.ts';
 
@@ -105,6 +106,15 @@ describe('two episodes', () => {
 			recorded,
 		);
 		assert.deepEqual([first, reward, turns[0]?.reward], [null, false, false]);
+	});
+
+	it('do not differ in what a rollout records of a long state', () => {
+		const text = 'x'.repeat(500);
+		const whole = branch([turn(1, 'higher', { state: { text, tries: 1 } })]);
+		const recorded = (tries: number) => branch([turn(1, 'higher', { state: shortState({ text, tries }) })]);
+		assert.equal(branchDifference(whole, recorded(1)).first, null);
+		const { turns } = branchDifference(whole, recorded(2));
+		assert.deepEqual(turns[0]?.state, [{ attribute: 'tries', path: '', before: 2, after: 1 }]);
 	});
 
 	it('differ in a part of a text that is not shown', () => {

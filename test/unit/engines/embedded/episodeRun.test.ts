@@ -193,10 +193,13 @@ test('the calls of a rollout get the same answers from the environment outside o
 	const runner = new EnvironmentRunner(hosts, join(place.folder, 'guess.env.py'));
 	after(() => runner.dispose());
 	for (const { line, episode } of (await episodesOf(whole.run)).slice(0, 12)) {
-		const session = runner.start(line.row as Record<string, unknown>);
-		assert.equal((await session.reset()).observation, episode.observation);
-		for (const { calls, results } of episode.turns ?? []) {
+		const session = runner.start(line.row as Record<string, unknown>, { state: true });
+		const { observation, state } = await session.reset();
+		assert.deepEqual([observation, state], [episode.observation, episode.state]);
+		for (const { calls, results, state: after } of episode.turns ?? []) {
 			const turn = await session.call(calls);
+			assert.deepEqual(Object.keys(after ?? {}), ['number', 'fault', 'done', 'turn_rewards']);
+			assert.deepEqual(turn.state, after);
 			assert.deepEqual(
 				turn.results.map(({ name, content, failed }) => ({ name, content, failed })),
 				results,

@@ -108,6 +108,7 @@ export const episodeExtra = {
 				calls: [{ name: 'guess', arguments: { number: 64 } }],
 				results: [{ name: 'guess', content: `Higher.\n${rules}`, failed: false }],
 				...{ reward: 0.25, seconds: 0.004 },
+				state: { tries: 1, board: '<b>bold</b>' },
 			},
 			{
 				calls: [

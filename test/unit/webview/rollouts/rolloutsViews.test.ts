@@ -183,6 +183,15 @@ test('the views of one run, one after another', options, async (t) => {
 			assert.match(await episode.locator('.region-given').first().innerText(), /^Higher\.\s+Guess a number/);
 			await episode.getByRole('button', { name: 'Collapse results' }).click();
 			assert.equal(await episode.locator('.region-given').count(), 0);
+			// The second turn has no state.
+			assert.match(
+				(await episode.locator('.turn-state').allInnerTexts()).join('|'),
+				/^State after turn 1\s+▸ expand\s+\{"tries":1,[^|]*$/,
+			);
+			await episode.getByRole('button', { name: 'Expand state after turn 1' }).click();
+			assert.match(await episode.locator('.region-given').innerText(), /^\{"tries":1,"board":"<b>bold<\/b>"\}$/);
+			await episode.getByRole('button', { name: 'Collapse state after turn 1' }).click();
+			assert.equal(await episode.locator('.region-given').count(), 0);
 			await page.keyboard.press('t');
 			await page.waitForSelector('.token.observed');
 			const observed = await episode.locator('.token.observed').allInnerTexts();

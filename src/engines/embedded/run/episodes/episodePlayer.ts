@@ -43,19 +43,22 @@ export class EpisodePlayer {
 	readonly text: EpisodeText;
 	readonly #limits: Omit<EpisodeLimits, 'completionTokens'>;
 	readonly #seed: number;
+	readonly #states: boolean;
 	/** Serializes batches: they share the environment's instances. */
 	readonly #batches = new Sequencer();
 
+	/** @param states whether to record the state after each turn */
 	constructor(
 		environment: OpenedEnvironment,
 		text: EpisodeText,
 		limits: Omit<EpisodeLimits, 'completionTokens'>,
-		seed: number,
+		{ seed, states }: { readonly seed: number; readonly states: boolean },
 	) {
 		this.environment = environment;
 		this.text = text;
 		this.#limits = limits;
 		this.#seed = seed;
+		this.#states = states;
 	}
 
 	/** Starts a new process for the next batch, so that fixes outside the environment file take effect. */
@@ -71,7 +74,9 @@ export class EpisodePlayer {
 	async #play(request: EpisodesRequest): Promise<PlayedEpisode[]> {
 		const { runner, columns, description } = this.environment;
 		const limits = { ...this.#limits, completionTokens: request.maxCompletionLength };
-		const sessions = request.problems.map((problem, instance) => runner.start(columns(problem), { instance }));
+		const sessions = request.problems.map((problem, instance) =>
+			runner.start(columns(problem), { instance, state: this.#states }),
+		);
 		const episodes = sessions.map(
 			(session, i) => new LiveEpisode(session, request.problems[i] as Problem, this.text, limits),
 		);

@@ -1,6 +1,7 @@
 import type { Problem } from '../../../../core/dataset/problem.ts';
+import { shortState } from '../../../../core/episode/shortState.ts';
 import { parseToolCalls, textWithoutCalls } from '../../../../core/episode/toolCallText.ts';
-import { EpisodeFault, type EpisodeSession } from '../../../../episodes/episodeSession.ts';
+import { EpisodeFault, type EpisodeSession, type ResetResult } from '../../../../episodes/episodeSession.ts';
 import type { EpisodeError, EpisodeTurn, ToolCall } from '../../../../protocol/episode.ts';
 import type { RolloutEpisode } from '../../../../protocol/rolloutEpisode.ts';
 import type { Message } from '../../../../protocol/rolloutLine.ts';
@@ -51,6 +52,7 @@ export class LiveEpisode {
 	#stop: NonNullable<RolloutEpisode['stop']> | null = null;
 	#error: EpisodeError | null = null;
 	#observation: string | null = null;
+	#state: ResetResult['state'];
 	#seconds = 0;
 	readonly #messages: Message[] = [];
 
@@ -86,8 +88,9 @@ export class LiveEpisode {
 
 	async reset(): Promise<void> {
 		await this.#attempt(async () => {
-			const { observation } = await this.#session.reset();
+			const { observation, state } = await this.#session.reset();
 			this.#observation = observation;
+			this.#state = state;
 			this.#posed = this.#text.pose(this.#posed.problem, observation);
 			this.#conversation = new Conversation(this.#posed.promptTokens);
 			if (this.room > 0) return;
@@ -149,11 +152,13 @@ export class LiveEpisode {
 				...(this.#error === null ? {} : { error: this.#error }),
 				seconds: rounded(this.#seconds),
 				observation: this.#observation === null ? null : recorded(this.#observation),
+				...recordedState(this.#state),
 				turns: this.#turns.map((turn) => ({
 					calls: turn.calls,
 					results: turn.results.map(({ name, content, failed }) => ({ name, content: recorded(content), failed })),
 					...(turn.reward === undefined ? {} : { reward: turn.reward }),
 					seconds: rounded(turn.durationMs / 1000),
+					...recordedState(turn.state),
 				})),
 			},
 		};
@@ -180,4 +185,5 @@ function policyMessage(content: string, calls: readonly ToolCall[]): Message {
 }
 
 const recorded = (text: string): string => (text.length <= maxRecorded ? text : `${text.slice(0, maxRecorded)}...`);
+const recordedState = (state: ResetResult['state']) => (state === undefined ? {} : { state: shortState(state) });
 const rounded = (seconds: number): number => Math.round(seconds * 1e6) / 1e6;

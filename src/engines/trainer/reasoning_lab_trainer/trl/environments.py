@@ -56,7 +56,8 @@ class RemoteEnvironment:
 
     def reset(self, row: dict[str, Any], **_: Any) -> str | None:
         self._begin()
-        self._played.observation = self._request("reset", {"row": row}).get("observation")
+        reply = self._request("reset", {"row": row})
+        self._played.observation, self._played.state = reply.get("observation"), reply.get("state")
         return self._played.observation
 
     def _request(self, what: str, params: dict[str, Any]) -> dict[str, Any]:
@@ -81,7 +82,8 @@ class RemoteEnvironment:
         plain = self._played.error is None and reply["content"] == message
         # TRL builds the tool result from the message.
         content = str({"error": str(message)}) if failed and not plain else str(reply["content"])
-        self._played.calls.append(MadeCall(name, content, failed, self._played.seconds - before, reply.get("reward")))
+        seconds = self._played.seconds - before
+        self._played.calls.append(MadeCall(name, content, failed, seconds, reply.get("reward"), reply.get("state")))
         if failed and not plain:
             raise RuntimeError(message)
         return content

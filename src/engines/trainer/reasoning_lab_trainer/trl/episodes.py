@@ -19,6 +19,8 @@ class MadeCall:
     seconds: float
     reward: float | None = None
     """What the call added to the reward of its turn."""
+    state: dict[str, Any] | None = None
+    """Short form of the state after the call; None if it is not recorded."""
 
 
 @dataclass
@@ -26,6 +28,8 @@ class Played:
     """Record of an environment's part in an episode."""
 
     observation: str | None = None
+    state: dict[str, Any] | None = None
+    """Short form of the state after the reset; None if it is not recorded."""
     calls: list[MadeCall] = field(default_factory=list)
     """Calls that reached the environment, in order."""
     error: dict[str, Any] | None = None
@@ -56,6 +60,7 @@ def recorded_episode(
     """TRL makes all calls of one message before it samples the next message, so a message with calls is a turn."""
     made = list(played.calls)
     turns: list[dict[str, Any]] = []
+    state = played.state
     stop = "length" if truncated else "policy"
     for place, message in enumerate(completion):
         calls = message.get("tool_calls")
@@ -67,12 +72,13 @@ def recorded_episode(
             stop = "turns"
             break
         if answers:
-            turns.append(turn_of(calls, answers, made))
+            turns.append(turn_of(calls, answers, made, state))
         else:
             # TRL removed the results because they did not fit in the completion.
             stop = "length"
             results = [{"name": one.name, "content": one.content, "failed": one.failed} for one in made]
-            turns.append(turn(calls, results, made))
+            turns.append(turn(calls, results, made, state))
+        state = turns[-1].get("state")
     error = played.error
     results = [result for one in turns for result in one["results"]]
     return {
@@ -82,6 +88,7 @@ def recorded_episode(
         **({} if error is None else {"error": error}),
         "seconds": round(played.seconds, 6),
         "observation": played.observation,
+        **({} if played.state is None else {"state": played.state}),
         "turns": turns,
     }
 
@@ -95,7 +102,9 @@ def answers_after(completion: list[dict[str, Any]], place: int) -> list[dict[str
     return answers
 
 
-def turn_of(calls: list[Any], answers: list[dict[str, Any]], made: list[MadeCall]) -> dict[str, Any]:
+def turn_of(
+    calls: list[Any], answers: list[dict[str, Any]], made: list[MadeCall], state: dict[str, Any] | None
+) -> dict[str, Any]:
     """Takes the turn's calls from `made`. TRL itself answers calls to unknown tools and calls that Python rejects, and
     these count as failed.
     """
@@ -107,10 +116,16 @@ def turn_of(calls: list[Any], answers: list[dict[str, Any]], made: list[MadeCall
         if own:
             own_calls.append(made.pop(0))
         results.append({"name": name, "content": content, "failed": own_calls[-1].failed if own else True})
-    return turn(calls, results, own_calls)
+    return turn(calls, results, own_calls, state)
 
 
-def turn(calls: list[Any], results: list[dict[str, Any]], made: list[MadeCall]) -> dict[str, Any]:
+def turn(
+    calls: list[Any], results: list[dict[str, Any]], made: list[MadeCall], before: dict[str, Any] | None
+) -> dict[str, Any]:
+    """
+    :param before: state before the turn, which calls that did not reach the environment leave unchanged
+    """
+    state = made[-1].state if made else before
     rewards = [one.reward for one in made if one.reward is not None]
     return {
         "calls": [call_of(call) for call in calls],
@@ -118,6 +133,7 @@ def turn(calls: list[Any], results: list[dict[str, Any]], made: list[MadeCall]) 
         # sum() in Python 3.12 rounds differently from the sum in the environment's process.
         **({"reward": reduce(add, rewards)} if rewards else {}),
         "seconds": round(sum(one.seconds for one in made), 6),
+        **({} if state is None else {"state": state}),
     }
 
 

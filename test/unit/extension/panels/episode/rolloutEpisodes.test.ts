@@ -10,16 +10,18 @@ import {
 	openedRollout,
 	requireRunEnvironment,
 } from '../../../../../src/extension/panels/episode/rolloutEpisodes.ts';
+import type { ShownTurn } from '../../../../../src/protocol/episodeMessages.ts';
 import type { RolloutLine } from '../../../../../src/protocol/rolloutLine.ts';
 import { prepareRun } from '../../../../../src/runs/prepareRun.ts';
 import { guessing } from '../../../episodes/guessingEnvironment.ts';
 import { rewardFolder } from '../../../rewards/hostFixtures.ts';
 import { openSession } from '../../../webview/episode/episodeHarness.ts';
 
-const turn = (value: number, content: string) => ({
+const turn = (value: number, content: string, tries: number) => ({
 	calls: [{ name: 'guess', arguments: { value } }],
 	results: [{ name: 'guess', content, failed: false }],
 	seconds: 0.002,
+	state: { number: 4, tries, done: value === 4 },
 });
 const line = (changes: Partial<RolloutLine> = {}): RolloutLine => ({
 	...{ step: 3, stage: 'grpo', group: 1, index: 0, prompt: 'Guess.', completion: '', advantage: 0, truncated: false },
@@ -29,7 +31,8 @@ const line = (changes: Partial<RolloutLine> = {}): RolloutLine => ({
 	extra: {
 		episode: {
 			observation: ' Guess my number from 1 to 8.',
-			turns: [turn(2, 'higher'), turn(4, 'correct')],
+			state: { number: 4, tries: 0, done: false },
+			turns: [turn(2, 'higher', 1), turn(4, 'correct', 2)],
 			stop: 'policy',
 		},
 	},
@@ -68,7 +71,12 @@ describe('the episode of a rollout', () => {
 		assert.ok(recorded && replay);
 		assert.deepEqual(recorded.origin, { kind: 'recorded', label: 'step 3, group 1, completion 0' });
 		assert.deepEqual([replay.reward, replay.turns[0]?.state], [{ value: 1 }, { number: 4, tries: 1, done: false }]);
+		// The recorded states are shown without a replay, and are those of the replay.
+		assert.deepEqual(recorded.turns[0]?.state, { number: 4, tries: 1, done: false });
 		assert.equal(branchDifference(replay, recorded).first, null);
+		const [first, ...rest] = recorded.turns;
+		const changed = { ...recorded, turns: [{ ...(first as ShownTurn), state: { number: 5, tries: 1 } }, ...rest] };
+		assert.equal(branchDifference(replay, changed).turns[0]?.state.length, 2);
 		// A recorded episode remains as recorded.
 		session.call({ type: 'call', branch: 1, turn: 2, calls: [{ name: 'guess', arguments: { value: 1 } }] });
 		await session.settled;
