@@ -30,6 +30,8 @@ export interface EngineRunOptions {
 	readonly workers?: number;
 	readonly environment?: Readonly<Record<string, string>>;
 	readonly onStart?: (pid: number) => void;
+	/** Kills the engine. */
+	readonly signal?: AbortSignal;
 }
 
 /** Long interval, because polling shares the machine with the program being measured. */
@@ -40,7 +42,7 @@ export async function runEngine(
 	folder: string,
 	name: string,
 	recipe: object,
-	{ engine = 'embedded', workers, environment = {}, onStart }: EngineRunOptions = {},
+	{ engine = 'embedded', workers, environment = {}, onStart, signal }: EngineRunOptions = {},
 ): Promise<EngineRun> {
 	const path = join(folder, `${name}.recipe.json`);
 	await writeFile(path, JSON.stringify({ format: 1, name, engine, ...recipe }));
@@ -50,6 +52,7 @@ export async function runEngine(
 	const child = spawn(process.execPath, [programs[engine], '--run', run], {
 		stdio: ['ignore', 'ignore', 'pipe'],
 		env: { ...process.env, ...environment },
+		...(signal === undefined ? {} : { signal, killSignal: 'SIGKILL' as const }),
 	});
 	if (child.pid !== undefined) onStart?.(child.pid);
 	let complaint = '';
@@ -67,10 +70,14 @@ export async function runEngine(
 		if (seconds !== null && lines > (processor.at(-1)?.lines ?? 0)) processor.push({ lines, seconds });
 	}, pollMs);
 	const code = await new Promise((resolve, reject) => {
-		child.on('error', reject);
+		// An aborted engine still has to end.
+		child.on('error', (error) => error.name === 'AbortError' || reject(error));
 		child.on('close', resolve);
-	});
-	clearInterval(timer);
+	}).finally(() => clearInterval(timer));
+	if (signal?.aborted) {
+		const rows = (await readFile(metrics, 'utf8').catch(() => '')).split('\n').length - 1;
+		throw new Error(`The engine was killed at the time limit, after ${rows} updates.`);
+	}
 	if (code !== 0) throw new Error(`The engine ended with status ${code} in ${run}: ${complaint}`);
 	const lines = (await readFile(metrics, 'utf8')).trim().split('\n');
 	return { folder: run, metrics: lines.map((line) => JSON.parse(line)), memory, processor };

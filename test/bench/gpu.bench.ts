@@ -102,7 +102,7 @@ function meanOf(lines: readonly Readonly<Record<string, unknown>>[], names: read
 async function measure(
 	program: Program,
 	cell: Cell,
-	{ folder, python, model, sizes }: { folder: string; python: string; model: string; sizes: Sizes },
+	{ folder, python, model, sizes }: { folder: string; python: string | null; model: string; sizes: Sizes },
 ): Promise<Result> {
 	const { steps, warmUp } = sizes;
 	const { tokens, beta } = cell;
@@ -116,14 +116,14 @@ async function measure(
 	});
 	const python3 = fileURLToPath(new URL('./trl/digit_rewards.py', import.meta.url));
 	const name = `${program}-${cell.model}-${tokens}-${beta}`;
-	if (program === 'trl') {
+	if (python !== null && program === 'trl') {
 		const same = await plainOf(folder, { ...recipe(python3, 'cuda'), pytorch: { precision: 'float32' } });
 		const rewards = 'digit_rewards.py:digits';
 		const run = await runPlain(folder, { ...same, python, model, rewards, threads: 0, attention: 'sdpa' });
 		const memory = run.steps.at(-1)?.memory_peak;
 		return { ...figuresOfPlain(run, rows, warmUp), ...(memory === undefined ? {} : { memory }) };
 	}
-	if (program === 'pytorch') {
+	if (python !== null && program === 'pytorch') {
 		const pytorch = { precision: 'float32', attention: 'sdpa' };
 		const environment = { [pythonVariable]: python };
 		const run = await runEngine(
@@ -166,6 +166,17 @@ function measurements(program: Program, { model, tokens, beta }: Cell, result: R
 	];
 }
 
+const ofPython = ['pytorch', 'trl'] as const;
+const isOfPython = (name: string) => ofPython.some((program) => program === name);
+
+/** Returns a Python with torch and TRL, or null if there is none, which is reported. */
+async function pythonHere(): Promise<string | null> {
+	const found = await findTestPython(console.log);
+	if ('python' in found) return found.python;
+	console.log(`  pytorch, trl: there is no Python with torch and TRL: ${found.missing}`);
+	return null;
+}
+
 /**
  * Providers of the embedded engine that work here. Without a graphics card, none, because the figures would be
  * meaningless.
@@ -183,19 +194,19 @@ async function run({ tiny: smallest }: BenchOptions): Promise<Measurement[]> {
 	if (!smallest && !hardware) {
 		throw new NotHere('Set TEST_GPU_HARDWARE=1 to measure the GPU of this machine, which must not be one in software.');
 	}
-	const found = await findTestPython(console.log);
-	if ('missing' in found) throw new NotHere(`There is no Python with torch and TRL: ${found.missing}.`);
-	const { python } = found;
 	const wanted = process.env.GPU_BENCH_PROGRAMS?.split(',');
-	const programs = [...embedded, 'cpu', 'pytorch', 'trl'].filter((name) => wanted?.includes(name) ?? name !== 'cpu');
+	const selected = [...embedded, 'cpu', ...ofPython].filter((name) => wanted?.includes(name) ?? name !== 'cpu');
+	const python = selected.some(isOfPython) ? await pythonHere() : null;
+	const programs = python === null ? selected.filter((name) => !isOfPython(name)) : selected;
+	if (programs.length === 0) throw new NotHere(`None of the programs works here: ${wanted?.join(', ')}.`);
 	const limit = Number(process.env.GPU_BENCH_SECONDS ?? Number.POSITIVE_INFINITY);
 	const start = performance.now();
 	const folder = await mkdtemp(join(tmpdir(), 'rl-bench-'));
 	const results: Measurement[] = [];
 	try {
-		const selected = process.env.GPU_BENCH_CELLS?.split(',');
+		const chosen = process.env.GPU_BENCH_CELLS?.split(',');
 		for (const cell of sizes.cells) {
-			if (selected?.includes(`${cell.model}/${cell.tokens}/${cell.beta}`) === false) continue;
+			if (chosen?.includes(`${cell.model}/${cell.tokens}/${cell.beta}`) === false) continue;
 			const first = embedded[0] as ProviderName;
 			let model: string | null = null;
 			const steps = new Map<string, number>();

@@ -8,16 +8,9 @@ import type { MicroBatch } from './compute/batching.ts';
 import { DeviceMemory } from './compute/deviceModel.ts';
 import { HostMemory } from './compute/hostModel.ts';
 import type { GradientJob, GradientTarget, OpenJob, OpenResult, PackedSequences, TeacherRef } from './compute/jobs.ts';
-import { MicroBatchRows, sizesOf } from './compute/microBatchRows.ts';
+import { cpuLimits, gpuLimits, MicroBatchRows, sizesOf } from './compute/microBatchRows.ts';
 import { pack, packedBatches, packPerToken, unpackPerToken } from './compute/packing.ts';
-import {
-	deviceRows,
-	loopCacheBytes,
-	loopProviders,
-	type ProviderName,
-	providerCandidates,
-	residentProviders,
-} from './compute/providers.ts';
+import { deviceRows, type ProviderName, providerCandidates, residentProviders } from './compute/providers.ts';
 import { prepareEnvironment } from './compute/runtime.ts';
 import { sampleJob, samplesOf } from './compute/sampleRequest.ts';
 import { SharedWeights } from './compute/sharedWeights.ts';
@@ -50,7 +43,6 @@ import type {
 	ValueRow,
 	ValueUpdateResult,
 } from './learner.ts';
-import { safeTensorBytes } from './model/activations.ts';
 import {
 	checkShape,
 	countOf,
@@ -79,8 +71,8 @@ export interface LearnerSizes {
 	 */
 	readonly sampleRows: number;
 	readonly trainRows: number;
-	/** Maximum size of a tensor on a GPU, in bytes; default: the size that every WebGPU device supports. */
-	readonly tensorBytes?: number;
+	/** Total memory of the GPU, in bytes; null or absent if unknown. */
+	readonly deviceBytes?: number | null;
 	/** Called with the reduced number of rows per micro-batch when GPU memory is full. */
 	readonly onFewerRows?: (rows: number) => void;
 }
@@ -116,7 +108,7 @@ export async function createLearner(options: LearnerOptions): Promise<Learner> {
 		const execution: ExecutionReport = { provider, workers, tried, measured };
 		const memory = await memoryOf(options, execution, pool, helpers);
 		const policy = await memory.create('policy', parameters);
-		return new OrtLearner(provider === 'cpu' ? options : enlarged(options, provider), {
+		return new OrtLearner(provider === 'cpu' ? options : enlarged(options), {
 			pools: [pool, helpers],
 			memory,
 			policy,
@@ -190,13 +182,11 @@ export async function checkDevices(): Promise<EngineDevice[]> {
 }
 
 /** Increases micro-batch sizes for a GPU, which has room for many rows and takes just as long for a few. */
-function enlarged(options: LearnerOptions, provider: ProviderName): LearnerOptions {
-	const { sampleRows, trainRows, shape } = options;
-	const cacheOfRow = 2 * 4 * shape.layers * shape.width * shape.context;
-	const most = loopProviders.includes(provider) ? Math.max(1, Math.floor(loopCacheBytes / cacheOfRow)) : Infinity;
+function enlarged(options: LearnerOptions): LearnerOptions {
+	const { sampleRows, trainRows } = options;
 	return {
 		...options,
-		sampleRows: Math.min(most, Math.max(sampleRows, deviceRows.sample)),
+		sampleRows: Math.max(sampleRows, deviceRows.sample),
 		trainRows: Math.max(trainRows, deviceRows.train),
 	};
 }
@@ -281,9 +271,10 @@ class OrtLearner implements Learner {
 		this.parameters = parameterSpecs(options.shape);
 		this.headParameters = valueParameterSpecs(options.shape);
 		this.execution = execution;
-		const tensorBytes = execution.provider === 'cpu' ? Infinity : (options.tensorBytes ?? safeTensorBytes);
+		const { provider } = execution;
+		const limits = provider === 'cpu' ? cpuLimits : gpuLimits(provider, options.deviceBytes ?? null);
 		const most = { sample: options.sampleRows, train: options.trainRows };
-		this.#rows = new MicroBatchRows(options.shape, most, tensorBytes, options.onFewerRows);
+		this.#rows = new MicroBatchRows(options.shape, most, limits, options.onFewerRows);
 		[this.#pool, this.#helpers] = pools;
 		this.#memory = memory;
 		this.#policy = policy;

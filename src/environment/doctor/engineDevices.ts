@@ -1,11 +1,11 @@
 import { Failure } from '../../base/failure.ts';
 import { formatBytes } from '../../base/format.ts';
+import type { NvidiaFacts } from '../../processes/nvidia.ts';
 import { runProgram } from '../../processes/runProgram.ts';
 import { decodeOrThrow } from '../../protocol/decode.ts';
 import { type EngineDevice, engineDevicesSchema } from '../../protocol/engineDevices.ts';
 import type { CheckRow } from '../../protocol/torchEnvironment.ts';
 import { usableGpu } from '../gpu/gpuSetup.ts';
-import type { NvidiaFacts } from '../machine/nvidia.ts';
 import { type DoctorFacts, row } from './doctorFacts.ts';
 
 /**

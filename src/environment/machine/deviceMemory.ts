@@ -1,6 +1,6 @@
 import { totalmem } from 'node:os';
 import type { MemoryDevice } from '../../core/memory/estimateRecipe.ts';
-import { findNvidia } from './nvidia.ts';
+import { findNvidia } from '../../processes/nvidia.ts';
 
 /** The device a recipe would use on this machine, and its memory. */
 export interface DeviceMemory {

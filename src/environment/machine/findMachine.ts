@@ -1,9 +1,9 @@
 import { stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { findNvidia } from '../../processes/nvidia.ts';
 import { runProgram } from '../../processes/runProgram.ts';
 import type { MachineFacts, UvFacts } from './machineFacts.ts';
-import { findNvidia } from './nvidia.ts';
 import { findRocm } from './rocm.ts';
 
 /** Collects facts about this machine. Missing or broken components do not cause failures. */

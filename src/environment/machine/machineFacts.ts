@@ -1,4 +1,4 @@
-import type { NvidiaFacts } from './nvidia.ts';
+import type { NvidiaFacts } from '../../processes/nvidia.ts';
 import type { RocmFacts } from './rocm.ts';
 
 /** A uv executable. */

@@ -22,7 +22,7 @@ export function deviceFailure(provider: string, cause: unknown): Failure | null 
 		const size = wanted === undefined ? '' : ` (${formatBytes(Number(wanted))} more needed)`;
 		return new Failure('full', `Device ${provider} is out of memory${size}.`, action, { cause });
 	}
-	if (/device (?:is|was) lost|DEVICE_LOST|DXGI_ERROR_DEVICE|CUDA failure (?:46|100|700|719|999):/i.test(text)) {
+	if (/\bdevice\]? (?:is|was) lost|DEVICE_LOST|DXGI_ERROR_DEVICE|CUDA failure (?:46|100|700|719|999):/i.test(text)) {
 		return new Failure(
 			'unavailable',
 			`The device ${provider} was lost: it was removed, or its driver was reset.`,

@@ -1,13 +1,52 @@
 import { Failure } from '../../../base/failure.ts';
 import type { ModelShape } from '../../shared/modelShape.ts';
 import type { Sequence } from '../learner.ts';
-import { floatBytes, gradientBytes, headGroups } from '../model/activations.ts';
+import {
+	cacheBytes as cacheBytesOf,
+	floatBytes,
+	gradientBytes as gradientBytesOf,
+	headGroups,
+	safeTensorBytes,
+} from '../model/activations.ts';
+import { loopProviders, type ProviderName } from './providers.ts';
 
 /** Purpose of a micro-batch: sampling, or log-probabilities, values and gradients. */
 export type BatchUse = 'sample' | 'train';
 
-/** Maximum size of the values that the gradient of a micro-batch with several rows keeps on the CPU, in bytes. */
-const gradientBytesOnCpu = 2 ** 31;
+/** Memory limits for micro-batches with several rows, in bytes. A micro-batch with a single row can exceed them. */
+export interface BatchLimits {
+	/** Size of a tensor. */
+	readonly tensorBytes: number;
+	/** Size of the values that a gradient keeps. */
+	readonly gradientBytes: number;
+	/** Size of the key-value cache. */
+	readonly cacheBytes: number;
+}
+
+/** Independent of the machine, because the sizes of micro-batches determine rounding. */
+export const cpuLimits: BatchLimits = { tensorBytes: Infinity, gradientBytes: 2 ** 31, cacheBytes: Infinity };
+
+/** Fractions of a device's memory. Programs do not share their memory, and temporary values need some as well. */
+const [tensorShare, gradientShare, cacheShare] = [1 / 16, 1 / 4, 1 / 16];
+/** CUDA kernels count elements in 32 bits. */
+const maxTensorBytes = 2 ** 31;
+/** Size of the cache that every GPU has room for. */
+const safeCacheBytes = 2 ** 30;
+
+/**
+ * Returns the limits on a GPU.
+ * @param bytes its total memory, or null if unknown
+ */
+export function gpuLimits(provider: ProviderName, bytes: number | null): BatchLimits {
+	const gradientBytes = bytes === null ? Infinity : bytes * gradientShare;
+	// Only CUDA has no limit of its own for the size of a tensor. It also keeps the whole cache for a single run.
+	if (!loopProviders.includes(provider)) return { tensorBytes: safeTensorBytes, gradientBytes, cacheBytes: Infinity };
+	return {
+		tensorBytes: Math.max(safeTensorBytes, Math.min(maxTensorBytes, (bytes ?? 0) * tensorShare)),
+		gradientBytes,
+		cacheBytes: Math.max(safeCacheBytes, (bytes ?? 0) * cacheShare),
+	};
+}
 
 /** Returns the number of rows and the length of the longest one. */
 export const sizesOf = (rows: readonly Sequence[]) => ({
@@ -15,30 +54,23 @@ export const sizesOf = (rows: readonly Sequence[]) => ({
 	tokens: rows.reduce((n, { tokens }) => Math.max(n, tokens.length), 1),
 });
 
-/**
- * Number of rows per micro-batch, which shrinks when the memory of a GPU is full. The largest tensor of a micro-batch has
- * at most `tensorBytes`, if a single row allows it. On the CPU, the values that a gradient keeps are limited in the same
- * way, but independently of the machine, because the sizes of micro-batches determine rounding.
- */
+/** Number of rows per micro-batch, which shrinks when the memory of a GPU is full. */
 export class MicroBatchRows {
 	readonly #shape: ModelShape;
-	readonly #tensorBytes: number;
+	readonly #limits: BatchLimits;
 	readonly #most: Record<BatchUse, number>;
 	readonly #onFewer: (rows: number) => void;
 
-	/**
-	 * @param tensorBytes infinite on the CPU, where micro-batches are small
-	 * @param onFewer called with the new number when it shrinks
-	 */
+	/** @param onFewer called with the new number when it shrinks */
 	constructor(
 		shape: ModelShape,
 		most: Readonly<Record<BatchUse, number>>,
-		tensorBytes: number,
+		limits: BatchLimits,
 		onFewer: (rows: number) => void = () => undefined,
 	) {
 		this.#shape = shape;
 		this.#most = { ...most };
-		this.#tensorBytes = tensorBytes;
+		this.#limits = limits;
 		this.#onFewer = onFewer;
 	}
 
@@ -51,12 +83,12 @@ export class MicroBatchRows {
 		const scores = (heads / headGroups(this.#shape)) * prompt ** 2;
 		const states =
 			use === 'sample' ? Math.max(width * tokens, feedForward * prompt) : tokens * Math.max(3 * width, feedForward);
-		const fitting =
-			this.#tensorBytes < Infinity
-				? Math.floor(this.#tensorBytes / (floatBytes * Math.max(scores, states)))
-				: use === 'train'
-					? Math.floor(gradientBytesOnCpu / gradientBytes(this.#shape, tokens))
-					: Infinity;
+		const { tensorBytes, gradientBytes, cacheBytes } = this.#limits;
+		const kept =
+			use === 'sample'
+				? cacheBytes / cacheBytesOf(this.#shape, tokens)
+				: gradientBytes / gradientBytesOf(this.#shape, tokens);
+		const fitting = Math.floor(Math.min(tensorBytes / (floatBytes * Math.max(scores, states)), kept));
 		return Math.max(1, Math.min(this.#most[use], fitting));
 	}
 

@@ -12,9 +12,6 @@ export const residentProviders: readonly ProviderName[] = ['webgpu'];
  */
 export const loopProviders: readonly ProviderName[] = ['cuda'];
 
-/** Maximum size of the key-value cache of one such run, in bytes. */
-export const loopCacheBytes = 1 << 30;
-
 /** Execution provider names used by the runtime. */
 export const runtimeNames: Readonly<Record<ProviderName, string>> = {
 	cpu: 'cpu',

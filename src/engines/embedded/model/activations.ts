@@ -37,3 +37,8 @@ export function gradientBytes(shape: ModelShape, tokens: number): number {
 	const layer = layerBytes(shape, tokens);
 	return recomputesLayers(shape) ? floatBytes * layers * width * tokens + layer : layers * layer;
 }
+
+/** Returns the size of the key-value cache for a row of `tokens`, in bytes. */
+export function cacheBytes({ layers, width }: ModelShape, tokens: number): number {
+	return 2 * floatBytes * layers * width * tokens;
+}

@@ -11,6 +11,7 @@ import { adopt, nothingBefore, recallAccuracy, takeUp } from '../../shared/runPa
 import { type ProviderName, runtimeNames } from '../compute/providers.ts';
 import { readCheckpoint } from './checkpointFolder.ts';
 import { type OpenedEnvironment, openEnvironment } from './episodes/openedEnvironment.ts';
+import { GpuMemoryWatch } from './gpuMemoryWatch.ts';
 import { openLabelFiles } from './heads/labelFile.ts';
 import { openImitationFiles } from './imitation/imitationFiles.ts';
 import { PolicyService, policyExtensions } from './policyService.ts';
@@ -38,6 +39,7 @@ class EmbeddedTraining implements Training {
 	#started: StartedTraining | null = null;
 	#policy: PolicyService | null = null;
 	#environment: OpenedEnvironment | null = null;
+	#memory: GpuMemoryWatch | null = null;
 
 	constructor(run: OpenedRun) {
 		this.#run = run;
@@ -68,9 +70,11 @@ class EmbeddedTraining implements Training {
 			void writer.appendEvent({ type: 'alert', level: 'warning', message }).catch(() => undefined);
 		};
 		this.#environment = await openEnvironment(run.folder, recipe, dataset.source);
+		this.#memory = recipe.device === 'cpu' ? null : await GpuMemoryWatch.start();
 		const started = await startTraining({
 			recipe,
 			lastDevice,
+			deviceBytes: this.#memory?.total ?? null,
 			dataset,
 			checkpoint,
 			rewards: run.rewards.loaded,
@@ -101,6 +105,7 @@ class EmbeddedTraining implements Training {
 			await adopt(writer, progress, { run: checkpoint.state.run.id, checkpoint: checkpoint.folder });
 		}
 		const { provider, workers, tried, measured } = parts.learner.execution;
+		if (provider === 'cpu') this.#stopWatch();
 		const device = deviceInWords(provider, workers);
 		await writer.updateRecord({ device });
 		const rejected = tried.map(({ provider, error }) => ({ provider, error }));
@@ -126,6 +131,7 @@ class EmbeddedTraining implements Training {
 			checkpointAt: start?.own ? (checkpoint?.state.step ?? null) : null,
 			vocabulary: started.vocabulary,
 			ahead: started.ahead,
+			memory: this.#memory,
 			onChanged: () => run.changed(),
 		});
 		// A run branched from another run keeps its own copy of the starting weights, so it can resume without the parent.
@@ -133,7 +139,13 @@ class EmbeddedTraining implements Training {
 		return training.run();
 	}
 
+	#stopWatch(): void {
+		this.#memory?.dispose();
+		this.#memory = null;
+	}
+
 	async dispose(): Promise<void> {
+		this.#stopWatch();
 		this.#environment?.dispose();
 		await this.#started?.parts.learner.dispose();
 	}

@@ -44,6 +44,8 @@ export interface StartOptions {
 	readonly recipe: ResolvedRecipe;
 	/** Device used in the last attempt, which `auto` reuses: a resumed run must use the same arithmetic. */
 	readonly lastDevice: ProviderName | null;
+	/** Total memory of the GPU, in bytes, or null if no tool reports it. */
+	readonly deviceBytes: number | null;
 	readonly dataset: OpenedDataset;
 	/** Checkpoint to continue from, or null to start with the recipe's model. */
 	readonly checkpoint: StoredCheckpoint | null;
@@ -78,13 +80,14 @@ function progressOf({ state }: StoredCheckpoint): Progress {
 }
 
 function makeLearner(
-	{ recipe, lastDevice, onFewerRows }: StartOptions,
+	{ recipe, lastDevice, deviceBytes, onFewerRows }: StartOptions,
 	model: ModelAndTokenizer,
 	weights: StoredCheckpoint | null,
 ): Promise<Learner> {
 	const { device, workers, sampleRows, trainRows } = recipe;
 	const preferred = lastDevice === null ? {} : { preferred: lastDevice };
-	const common = { shape: model.shape, device, ...preferred, workers, sampleRows, trainRows, onFewerRows };
+	const sizes = { shape: model.shape, workers, sampleRows, trainRows };
+	const common = { ...sizes, device, ...preferred, deviceBytes, onFewerRows };
 	if (weights === null) return createLearner({ ...common, seed: recipe.seed });
 	return createLearner({ ...common, parameters: storedParameters(weights, parameterSpecs(model.shape)) });
 }

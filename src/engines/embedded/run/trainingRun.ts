@@ -25,6 +25,7 @@ import { BatchesAhead } from './ahead/batchesAhead.ts';
 import type { BatchOrder } from './ahead/batchOrder.ts';
 import { type HeadContents, writeCheckpointFiles } from './checkpointFolder.ts';
 import { evaluate } from './evaluator.ts';
+import type { GpuMemoryWatch } from './gpuMemoryWatch.ts';
 import { runGrpoStage } from './grpoStage.ts';
 import { runHeadStage } from './heads/headStage.ts';
 import type { CompletionTexts } from './imitation/completionTexts.ts';
@@ -50,6 +51,8 @@ export interface TrainingRunOptions extends CourseOptions {
 	readonly vocabulary: string;
 	/** Generation batches that were in progress at the checkpoint from which the run continues. */
 	readonly ahead: readonly BatchOrder[];
+	/** Measures the memory of the GPU on which the run trains; null on the CPU, or if no tool reports it. */
+	readonly memory: GpuMemoryWatch | null;
 }
 
 /** Runs a recipe's stages on the embedded engine. */
@@ -57,11 +60,13 @@ export class TrainingRun extends RunCourse implements StageHost {
 	readonly parts: TrainingParts;
 	readonly #ahead: BatchesAhead;
 	readonly #vocabulary: string;
+	readonly #memory: GpuMemoryWatch | null;
 
 	constructor(parts: TrainingParts, options: TrainingRunOptions) {
 		super(options);
 		this.parts = parts;
 		this.#vocabulary = options.vocabulary;
+		this.#memory = options.memory;
 		this.#ahead = new BatchesAhead(options.ahead);
 	}
 
@@ -142,13 +147,18 @@ export class TrainingRun extends RunCourse implements StageHost {
 		return this.parts.imitation.completions.get(this.progress.stageIndex) ?? null;
 	}
 
-	/** Adds metrics for host-device traffic since the previous update, including traffic from generating the batch. */
+	/**
+	 * Adds metrics for host-device traffic and device memory since the previous update, including those from generating
+	 * the batch.
+	 */
 	override endUpdate(report: UpdateReport): Promise<Verdict> {
 		const traffic = this.parts.learner.takeTraffic();
 		if (traffic === null) return super.endUpdate(report);
 		const { bytesUp, bytesDown, dispatches } = traffic;
 		const counts = { 'gpu/bytes_up': bytesUp, 'gpu/bytes_down': bytesDown, 'gpu/dispatches': dispatches };
-		return super.endUpdate({ ...report, metrics: { ...report.metrics, ...counts } });
+		const memory = this.#memory?.take();
+		const sizes = memory === undefined ? {} : { 'gpu/0/memory_used': memory.used, 'gpu/0/memory_total': memory.total };
+		return super.endUpdate({ ...report, metrics: { ...report.metrics, ...counts, ...sizes } });
 	}
 
 	event(event: { readonly type: string; readonly [key: string]: unknown }): void {

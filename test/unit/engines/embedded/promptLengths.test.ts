@@ -38,6 +38,7 @@ async function untrained(
 	return startTraining({
 		recipe,
 		lastDevice: null,
+		deviceBytes: null,
 		dataset: await openDataset(recipe.dataset),
 		checkpoint: null,
 		rewards: new RunRewards(run, recipe).loaded,

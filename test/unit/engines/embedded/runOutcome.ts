@@ -17,9 +17,9 @@ export interface RunOutcome {
 	readonly checkpoints: readonly number[];
 }
 
-/** Times, and counts of an attempt: a resumed one uploads the weights once more. */
+/** Times, memory, and counts of an attempt: a resumed one uploads the weights once more. */
 const isTime = (name: string) =>
-	/^(step_time$|time\/|throughput\/|environment\/seconds$|gpu\/(bytes_|dispatches))/.test(name);
+	/^(step_time$|time\/|throughput\/|environment\/seconds$|gpu\/(bytes_|dispatches|0\/memory_))/.test(name);
 
 const hashOf = (content: Buffer) => createHash('sha256').update(content).digest('hex');
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { parseNvidiaSmi } from '../../../../src/environment/machine/nvidia.ts';
 import { parseRocmInfo } from '../../../../src/environment/machine/rocm.ts';
 import { chooseTorchBuild } from '../../../../src/environment/setup/torchBuild.ts';
+import { parseNvidiaSmi } from '../../../../src/processes/nvidia.ts';
 import { machine, withNvidia } from '../machines.ts';
 
 describe('the torch build', () => {

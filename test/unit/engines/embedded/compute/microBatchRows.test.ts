@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Failure } from '../../../../../src/base/failure.ts';
 import { deviceFailure } from '../../../../../src/engines/embedded/compute/deviceFailure.ts';
-import { MicroBatchRows } from '../../../../../src/engines/embedded/compute/microBatchRows.ts';
-import { gradientBytes, safeTensorBytes } from '../../../../../src/engines/embedded/model/activations.ts';
+import { cpuLimits, gpuLimits, MicroBatchRows } from '../../../../../src/engines/embedded/compute/microBatchRows.ts';
+import { cacheBytes, gradientBytes, safeTensorBytes } from '../../../../../src/engines/embedded/model/activations.ts';
 
 const shape = { vocabulary: 24, context: 2048, width: 512, heads: 8, layers: 8, feedForward: 2048 };
 const most = { sample: 256, train: 64 };
 
 describe('rows per micro-batch', () => {
 	test('are as many as the largest tensor permits, and at least one', () => {
-		const rows = new MicroBatchRows(shape, most, safeTensorBytes);
+		const rows = new MicroBatchRows(shape, most, gpuLimits('webgpu', null));
 		assert.equal(rows.size('train', 64), 64);
 		// Feed-forward states: 268 x 2048 numbers per row; scores: 8 x 268².
 		assert.equal(rows.size('train', 268), Math.floor(safeTensorBytes / (4 * Math.max(8 * 268 ** 2, 268 * 2048))));
@@ -20,7 +20,7 @@ describe('rows per micro-batch', () => {
 		assert.equal(rows.size('sample', 2048, 16), Math.floor(safeTensorBytes / (4 * 512 * 2048)));
 		assert.equal(rows.size('sample', 64, 16), 256);
 		// On the CPU, the limit is the memory for a gradient.
-		const onCpu = new MicroBatchRows(shape, most, Infinity);
+		const onCpu = new MicroBatchRows(shape, most, cpuLimits);
 		assert.deepEqual(
 			[64, 2048, 100_000].map((tokens) => onCpu.size('train', tokens)),
 			[64, Math.floor(2 ** 31 / gradientBytes(shape, 2048)), 1],
@@ -28,9 +28,27 @@ describe('rows per micro-batch', () => {
 		assert.equal(onCpu.size('sample', 2048), 256);
 	});
 
+	test('on a GPU of known size, leave memory for everything else', () => {
+		const large = gpuLimits('cuda', 80e9);
+		const many = { sample: 1000, train: 1000 };
+		const rows = new MicroBatchRows(shape, many, large);
+		// A tensor can be larger than WebGPU allows.
+		assert.equal(rows.size('train', 1024), 2 ** 31 / (4 * 8 * 1024 ** 2));
+		assert.equal(new MicroBatchRows(shape, many, gpuLimits('cuda', null)).size('train', 1024), 4);
+		const medium = new MicroBatchRows(shape, many, gpuLimits('cuda', 16e9));
+		assert.equal(medium.size('train', 512), Math.floor(4e9 / gradientBytes(shape, 512)));
+		// The whole cache exists at once, for the tokens of the request rather than the context.
+		assert.equal(rows.size('sample', 2048, 16), Math.floor(5e9 / cacheBytes(shape, 2048)));
+		assert.equal(rows.size('sample', 64, 16), 1000);
+		const small = new MicroBatchRows(shape, many, gpuLimits('webgpu', 4e9));
+		assert.equal(small.size('train', 128), Math.floor(1e9 / gradientBytes(shape, 128)));
+		assert.equal(gpuLimits('webgpu', 80e9).tensorBytes, safeTensorBytes);
+		assert.equal(gpuLimits('cuda', 200e9).tensorBytes, 2 ** 31);
+	});
+
 	test('are halved while the memory of the device is full, for this use, and stay so', async () => {
 		const told: number[] = [];
-		const rows = new MicroBatchRows(shape, most, safeTensorBytes, (count) => told.push(count));
+		const rows = new MicroBatchRows(shape, most, gpuLimits('webgpu', null), (count) => told.push(count));
 		const sizes: number[] = [];
 		const run = async (size: number) => {
 			sizes.push(size);
@@ -51,7 +69,7 @@ describe('rows per micro-batch', () => {
 	});
 
 	test('do not hide other failures, or a single row that does not fit', async () => {
-		const rows = new MicroBatchRows(shape, most, safeTensorBytes);
+		const rows = new MicroBatchRows(shape, most, gpuLimits('webgpu', null));
 		const failing = (reason: Failure['reason']) => () => Promise.reject(new Failure(reason, 'No.'));
 		await assert.rejects(rows.fitting('train', { count: 9, tokens: 9 }, failing('internal')), /No/);
 		assert.equal(rows.size('train', 9), 64);
@@ -80,6 +98,11 @@ describe('errors of the runtime', () => {
 		],
 		['CUDA failure 2: out of memory ; GPU=0', 'full', /out of memory\.$/],
 		['CUDA failure 719: unspecified launch failure ; GPU=0', 'unavailable', /^The device webgpu was lost/],
+		[
+			'Failed to download data from buffer. wgpu::MapAsyncStatus value: 4, message: [Device] is lost.',
+			'unavailable',
+			/was lost/,
+		],
 		['vkQueueSubmit failed with VK_ERROR_DEVICE_LOST', 'unavailable', /was lost/],
 		['Invalid rank for input: x', null, /^$/],
 	];

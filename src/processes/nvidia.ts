@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { runProgram } from '../../processes/runProgram.ts';
+import { runProgram } from './runProgram.ts';
 
 export interface NvidiaGpu {
 	readonly name: string;

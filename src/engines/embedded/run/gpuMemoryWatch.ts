@@ -1,0 +1,69 @@
+import { findNvidia } from '../../../processes/nvidia.ts';
+
+/** Memory of a GPU, in bytes. */
+export interface GpuMemory {
+	/** Memory used by all processes. */
+	readonly used: number;
+	readonly total: number;
+}
+
+/** Time between two readings. Each starts nvidia-smi, which takes tens of milliseconds. */
+const pauseMs = 2000;
+
+/** Reads the memory of the first NVIDIA GPU, which is the one that the engine uses. */
+async function readNvidia(signal: AbortSignal): Promise<GpuMemory | null> {
+	const { total, free } = (await findNvidia(signal))?.gpus[0] ?? { total: null, free: null };
+	return total === null || free === null ? null : { used: total - free, total };
+}
+
+/** Measures the memory of the GPU while a run trains. */
+export class GpuMemoryWatch {
+	readonly total: number;
+	readonly #read: typeof readNvidia;
+	readonly #end = new AbortController();
+	#timer: NodeJS.Timeout | undefined;
+	#newest: number;
+	#peak: number;
+
+	private constructor(first: GpuMemory, read: typeof readNvidia, paused: number) {
+		this.total = first.total;
+		this.#newest = first.used;
+		this.#peak = first.used;
+		this.#read = read;
+		this.#wait(paused);
+	}
+
+	/** Returns null where no tool reports the memory of a GPU. */
+	static async start(read = readNvidia, paused = pauseMs): Promise<GpuMemoryWatch | null> {
+		const first = await read(new AbortController().signal).catch(() => null);
+		return first === null ? null : new GpuMemoryWatch(first, read, paused);
+	}
+
+	/** Returns the maximum of the readings since the last call, or the newest one if there was none. */
+	take(): GpuMemory {
+		const used = this.#peak;
+		this.#peak = this.#newest;
+		return { used, total: this.total };
+	}
+
+	dispose(): void {
+		clearTimeout(this.#timer);
+		this.#end.abort();
+	}
+
+	#wait(paused: number): void {
+		this.#timer = setTimeout(() => {
+			void this.#measure().finally(() => {
+				if (!this.#end.signal.aborted) this.#wait(paused);
+			});
+		}, paused).unref();
+	}
+
+	/** A reading that fails is skipped: the run does not depend on it. */
+	async #measure(): Promise<void> {
+		const memory = await this.#read(this.#end.signal).catch(() => null);
+		if (memory === null) return;
+		this.#newest = memory.used;
+		this.#peak = Math.max(this.#peak, memory.used);
+	}
+}
