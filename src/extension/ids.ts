@@ -66,6 +66,7 @@ export const commandIds = {
 	showRewardLog: 'reasoningLab.showRewardLog',
 	newEnvironment: 'reasoningLab.newEnvironment',
 	verifyEnvironment: 'reasoningLab.verifyEnvironment',
+	verifyEnvironmentWithPolicy: 'reasoningLab.verifyEnvironmentWithPolicy',
 	stepEnvironment: 'reasoningLab.stepEnvironment',
 	openEpisode: 'reasoningLab.openEpisode',
 	setApiKey: 'reasoningLab.setApiKey',

@@ -10,7 +10,7 @@ export const trustedCommands: ReadonlySet<CommandId> = new Set([
 	...[id.resumePipeline, id.startPipelineAgain],
 	...[id.exportReport, id.evaluateCheckpoint, id.showEvaluations],
 	...[id.verifyReward, id.verifyOnRollouts, id.verifySelection, id.compareReward, id.auditReward],
-	...[id.verifyEnvironment, id.openEpisode],
+	...[id.verifyEnvironment, id.verifyEnvironmentWithPolicy, id.openEpisode],
 	...[id.debugRow, id.exportReward, id.checkSandbox],
 	...[id.newSearch, id.searchAgain, id.searchRow, id.searchFromCheckpoint, id.runMoreOfSearch, id.research],
 	...[id.tryInPlayground, id.testPolicy, id.searchWithPolicy],

@@ -1,7 +1,8 @@
 import * as v from 'valibot';
 import { headNames } from './control.ts';
+import { episodeSchema } from './episode.ts';
 import { policySpecSchema } from './policySpec.ts';
-import { searchSpecSchema } from './searchSpec.ts';
+import { searchEnvironmentSchema, searchSpecSchema } from './searchSpec.ts';
 import { comparisonSpecSchema } from './strategyComparison.ts';
 import { searchBudgetSchema, treeEventSchema } from './treeLog.ts';
 
@@ -75,6 +76,28 @@ export const searchRequests = {
 	compare: { params: v.object({ spec: comparisonSpecSchema, folder: path, keys, environment }), result: empty },
 	/** Stops a comparison; resolves when its summary reports that it has stopped. */
 	stopComparing: { params: v.object({ folder: path }), result: empty },
+	/** Lets a policy play one episode per row; reports progress with `played`. */
+	playEpisodes: {
+		params: v.object({
+			/** Identifies the request in `played`. */
+			job: v.string(),
+			policy: policySpecSchema,
+			episodes: v.object({
+				environment: searchEnvironmentSchema,
+				rows: v.array(v.object({ row: id, columns: v.record(v.string(), v.unknown()) })),
+				seed: v.number(),
+				/** Memory limit of the environment's process, in MB. */
+				memoryMb: v.exactOptional(v.pipe(v.number(), v.minValue(1))),
+			}),
+			keys,
+			environment,
+		}),
+		result: v.object({
+			/** Name of the policy. */
+			name: v.string(),
+			episodes: v.array(episodeSchema),
+		}),
+	},
 	running: { params: empty, result: v.object({ searches: v.array(runningSearchSchema) }) },
 	/** Returns the trees in another program's file; reading does not require a trusted workspace. */
 	trees: {
@@ -129,6 +152,8 @@ export const searchNotifications = {
 	changed: v.object({ log: path, state: v.picklist(['running', 'ended']), failure: v.nullable(v.string()) }),
 	/** A strategy comparison has started, continued or ended; `failure` explains why it failed, if it did. */
 	compared: v.object({ folder: path, state: v.picklist(['running', 'ended']), failure: v.nullable(v.string()) }),
+	/** Number of episodes of a `playEpisodes` request that have ended. */
+	played: v.object({ job: v.string(), done: v.number() }),
 	log: v.object({ message: v.string() }),
 } as const;
 export type SearchNotification = keyof typeof searchNotifications;

@@ -12,6 +12,7 @@ import {
 } from '../protocol/searchWorker.ts';
 import { toResponseError } from '../rpc/failureCodec.ts';
 import { RunningComparisons } from './compare/runningComparisons.ts';
+import { playEpisodes } from './episodes/playEpisodes.ts';
 import { researchReportOf } from './researchReportOf.ts';
 import { RunningSearches } from './runningSearches.ts';
 import { TreeFiles } from './treeFiles.ts';
@@ -100,6 +101,11 @@ export class SearchServer extends Disposable {
 			stopComparing: async ({ folder }) => {
 				await this.#comparisons.stop(folder);
 				return {};
+			},
+			playEpisodes: async ({ job, policy, episodes, keys, environment }, signal) => {
+				let done = 0;
+				const onPlayed = () => this.notify('played', { job, done: ++done });
+				return await playEpisodes({ policy, ...episodes, onPlayed }, searches.context(keys, environment), signal);
 			},
 			running: async () => ({ searches: searches.list() }),
 			trees: ({ path }) => files.trees(path),

@@ -9,8 +9,14 @@ export interface EnvironmentSummaryPart {
 	readonly level: SummaryLevel;
 }
 
-/** Returns the parts of the summary shown after the class, omitting unknown ones. */
-export function environmentSummary(verification: EnvironmentVerification): EnvironmentSummaryPart[] {
+/**
+ * Returns the parts of the summary shown after the class, omitting unknown ones.
+ * @param earlier statistics of a policy that an earlier verification played
+ */
+export function environmentSummary(
+	verification: EnvironmentVerification,
+	earlier: PolicyStatistics | null = null,
+): EnvironmentSummaryPart[] {
 	const { policies, turnMs, findings } = verification;
 	const of = (name: string) => policies.find(({ policy }) => policy === name);
 	const parts: EnvironmentSummaryPart[] = [];
@@ -33,6 +39,7 @@ export function environmentSummary(verification: EnvironmentVerification): Envir
 	if (idle !== undefined) add(rewardText('idle', idle), effortless ? 'notice' : 'plain');
 	const trained = of(trainedPolicy);
 	if (trained !== undefined) add(withSuccess(trainedPolicy, trained));
+	else if (earlier !== null) add(withSuccess(trainedPolicy, earlier, 'earlier'));
 	const { labeled } = verification;
 	if (labeled.length > 0) {
 		const passed = labeled.filter(({ difference }) => difference === null).length;
@@ -54,9 +61,10 @@ function meanTurnReward({ episodes }: EnvironmentVerification): number | null {
 	return sums.length === 0 ? null : sums.reduce((a, b) => a + b, 0) / sums.length;
 }
 
-function withSuccess(name: string, policy: PolicyStatistics): string {
-	const success = policy.judged === 0 ? '' : ` (${policy.successes} / ${policy.judged} solved)`;
-	return `${rewardText(name, policy)}${success}`;
+function withSuccess(name: string, policy: PolicyStatistics, ...notes: string[]): string {
+	const { judged, successes } = policy;
+	const all = [...(judged === 0 ? [] : [`${successes} / ${judged} solved`]), ...notes];
+	return `${rewardText(name, policy)}${all.length === 0 ? '' : ` (${all.join(', ')})`}`;
 }
 
 function rewardText(name: string, { mean }: PolicyStatistics): string {

@@ -6,6 +6,7 @@ import type { EnvironmentVerifications } from './environmentVerifications.ts';
 
 const actions = [
 	['Verify', commandIds.verifyEnvironment, 'Play episodes with the built-in policies'],
+	['Verify with Policy', commandIds.verifyEnvironmentWithPolicy, 'Also play episodes with a checkpoint or a server'],
 	['Step Through', commandIds.stepEnvironment, 'Play an episode by hand, turn by turn'],
 	['Episodes', commandIds.openEpisode, 'Open an episode from the verification'],
 ] as const;

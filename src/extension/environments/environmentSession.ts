@@ -1,14 +1,18 @@
 import { Disposable, toDisposable } from '../../base/disposable.ts';
 import { Emitter } from '../../base/event.ts';
 import { Failure } from '../../base/failure.ts';
-import { environmentData } from '../../episodes/environmentData.ts';
+import { trainedPolicy } from '../../core/episode/episodePolicies.ts';
+import { type EnvironmentData, environmentData } from '../../episodes/environmentData.ts';
 import {
 	type EnvironmentLimits,
 	EnvironmentRunner,
 	environmentHostLanguage,
 } from '../../episodes/environmentRunner.ts';
-import { sentSource } from '../../episodes/environmentSource.ts';
+import { sentSource, sourcePlace } from '../../episodes/environmentSource.ts';
 import { verifyEnvironment } from '../../episodes/verifyEnvironment.ts';
+import type { EnvironmentVerification, PolicyStatistics } from '../../protocol/environmentVerification.ts';
+import type { Episode } from '../../protocol/episode.ts';
+import type { SearchEnvironment } from '../../protocol/searchSpec.ts';
 import type { HostLease, RewardHosts } from '../../rewards/rewardHosts.ts';
 import { type EnvironmentState, unverifiedEnvironment } from './environmentState.ts';
 import { sessionSource } from './manifestFiles.ts';
@@ -28,6 +32,16 @@ export interface EnvironmentNeeds {
 export const verifiedRows = { rows: 12, seed: 1 } as const;
 /** Maximum turns of the random policy. */
 const maxTurns = 20;
+
+/** Lets a policy play one episode per row of an environment. */
+export type PlayPolicy = (
+	asked: {
+		readonly environment: Pick<SearchEnvironment, 'file' | 'package' | 'server' | 'maxTurns'>;
+		readonly rows: EnvironmentData['rows'];
+		readonly seed: number;
+	},
+	signal: AbortSignal,
+) => Promise<readonly Episode[]>;
 
 /** Verifies one environment file. Only one verification runs at a time; a new one cancels the current one. */
 export class EnvironmentSession extends Disposable {
@@ -66,16 +80,26 @@ export class EnvironmentSession extends Disposable {
 		this.#lease = null;
 	}
 
-	/** Resolves when the verification has finished, failed, or been superseded. */
-	verify(): Promise<void> {
+	/**
+	 * Resolves when the verification has finished, failed, or been canceled or superseded.
+	 * @param play lets a policy play, too
+	 */
+	verify(play: PlayPolicy | null = null, canceled?: AbortSignal): Promise<void> {
 		if (this.disposed) return Promise.resolve();
 		this.#abort?.abort();
 		const abort = new AbortController();
 		this.#abort = abort;
+		const cancel = () => abort.abort();
+		canceled?.addEventListener('abort', cancel, { once: true });
+		if (canceled?.aborted) cancel();
 		this.#set({ phase: 'running' });
-		this.#settled = this.#verify(abort.signal).catch((error: unknown) => {
-			if (!abort.signal.aborted) this.#set({ phase: 'failed', failure: Failure.from(error) });
-		});
+		this.#settled = this.#verify(play, abort.signal)
+			.catch((error: unknown) => {
+				if (!abort.signal.aborted) this.#set({ phase: 'failed', failure: Failure.from(error) });
+				// The earlier result stays, unless a new verification has started.
+				else if (this.#abort === abort) this.#set({ phase: settledPhase(this.#state) });
+			})
+			.finally(() => canceled?.removeEventListener('abort', cancel));
 		return this.#settled;
 	}
 
@@ -87,7 +111,7 @@ export class EnvironmentSession extends Disposable {
 		}
 	}
 
-	async #verify(signal: AbortSignal): Promise<void> {
+	async #verify(play: PlayPolicy | null, signal: AbortSignal): Promise<void> {
 		const { file } = this.#state;
 		const source = await sessionSource(file);
 		const hosts = await this.#needs.hosts(file, source.python);
@@ -117,14 +141,24 @@ export class EnvironmentSession extends Disposable {
 				...(text === undefined ? {} : { text }),
 				...own,
 			});
-			const verification = await verifyEnvironment(runner, data, { turns: maxTurns, seed, signal });
+			const environment = { ...sourcePlace(source), maxTurns };
+			const trained =
+				play === null ? {} : { trained: (rows: EnvironmentData['rows']) => play({ environment, rows, seed }, signal) };
+			const verification = await verifyEnvironment(runner, data, { turns: maxTurns, seed, signal, ...trained });
 			signal.throwIfAborted();
 			this.#needs.log(file, [...runner.takeLogs(), ...verification.episodes.flatMap(({ logs }) => logs)]);
-			this.#set({ phase: 'done', verification, failure: null });
+			const earlierPolicy = trainedStatistics(verification) === null ? this.#lastPolicy() : null;
+			this.#set({ phase: 'done', verification, earlierPolicy, failure: null });
 		} finally {
 			signal.removeEventListener('abort', stop);
 			runner.dispose();
 		}
+	}
+
+	/** Returns the statistics of the last policy that played; null if none has. */
+	#lastPolicy(): PolicyStatistics | null {
+		const { verification, earlierPolicy } = this.#state;
+		return (verification === null ? null : trainedStatistics(verification)) ?? earlierPolicy;
 	}
 
 	#set(change: Partial<EnvironmentState>): void {
@@ -132,4 +166,14 @@ export class EnvironmentSession extends Disposable {
 		this.#state = { ...this.#state, ...change };
 		this.#changed.fire();
 	}
+}
+
+/** Returns the statistics of the policy that played in a verification; null if none did. */
+export function trainedStatistics({ policies }: EnvironmentVerification): PolicyStatistics | null {
+	return policies.find(({ policy }) => policy === trainedPolicy) ?? null;
+}
+
+function settledPhase({ verification, failure }: EnvironmentState): EnvironmentState['phase'] {
+	if (failure !== null) return 'failed';
+	return verification === null ? 'idle' : 'done';
 }

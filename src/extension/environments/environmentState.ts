@@ -1,5 +1,5 @@
 import type { Failure } from '../../base/failure.ts';
-import type { EnvironmentVerification } from '../../protocol/environmentVerification.ts';
+import type { EnvironmentVerification, PolicyStatistics } from '../../protocol/environmentVerification.ts';
 
 /** Verification state of one environment file. */
 export interface EnvironmentState {
@@ -7,6 +7,8 @@ export interface EnvironmentState {
 	readonly phase: 'idle' | 'running' | 'done' | 'failed';
 	/** Latest result, which may be older than the text. */
 	readonly verification: EnvironmentVerification | null;
+	/** Statistics of the last policy that played, if the latest result has none. */
+	readonly earlierPolicy: PolicyStatistics | null;
 	/** Why the latest verification did not produce a result. */
 	readonly failure: Failure | null;
 	/** Whether the text has unsaved changes. */
@@ -17,6 +19,7 @@ export const unverifiedEnvironment = (file: string): EnvironmentState => ({
 	file,
 	phase: 'idle',
 	verification: null,
+	earlierPolicy: null,
 	failure: null,
 	stale: false,
 });

@@ -48,14 +48,22 @@ export class EnvironmentWorkbench extends Disposable {
 
 	/** Verifies the given environment, the one in the active editor, or one selected by the user. */
 	async verify(...args: unknown[]): Promise<void> {
-		const active = args[0] instanceof vscode.Uri ? args[0] : vscode.window.activeTextEditor?.document.uri;
-		const known = active !== undefined && (isEnvironmentUri(active) || (await isEnvironmentManifest(active.fsPath)));
-		const uri = known ? active : await chooseEnvironment();
-		if (uri === undefined) return;
-		// The result is shown in the file.
-		if (!known) await vscode.window.showTextDocument(uri);
-		await this.verifications.session(uri.fsPath).verify();
+		const uri = await verifiedEnvironment(args[0]);
+		if (uri !== null) await this.verifications.session(uri.fsPath).verify();
 	}
+}
+
+/**
+ * Returns the environment to verify: the given one, the one in the active editor, or one selected by the user, whose file
+ * is then shown with the result. Returns null if the user canceled.
+ */
+export async function verifiedEnvironment(given: unknown): Promise<vscode.Uri | null> {
+	const active = given instanceof vscode.Uri ? given : vscode.window.activeTextEditor?.document.uri;
+	if (active !== undefined && (isEnvironmentUri(active) || (await isEnvironmentManifest(active.fsPath)))) return active;
+	const uri = await chooseEnvironment();
+	if (uri === undefined) return null;
+	await vscode.window.showTextDocument(uri);
+	return uri;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { panelTypes } from '../ids.ts';
+import { commandIds, panelTypes } from '../ids.ts';
 import { Lazy } from '../lazy.ts';
 import { LazyPanels } from '../lazyPanels.ts';
 import { addPlaygroundCommands } from '../panels/playground/playgroundCommands.ts';
@@ -88,6 +88,10 @@ export function registerSearches(
 		}),
 	);
 	addSearchCommands(table, searches);
+	table.addLater([commandIds.verifyEnvironmentWithPolicy], async () => {
+		const { policyVerificationCommands } = await import('../environments/policyVerification.ts');
+		return policyVerificationCommands({ ...services, policies, searches });
+	});
 	addPolicyCommands(table, policies);
 	addPlaygroundCommands(table, { playgrounds, picker, policies });
 	return { policies, searches };

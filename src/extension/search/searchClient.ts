@@ -22,6 +22,9 @@ export class SearchClient extends Disposable {
 	readonly #compared = this.register(new Emitter<SearchNews<'compared'>>());
 	/** Fires when a strategy comparison starts, continues or ends. */
 	readonly onCompared = this.#compared.event;
+	readonly #played = this.register(new Emitter<SearchNews<'played'>>());
+	/** Fires when an episode of a `playEpisodes` request has ended. */
+	readonly onPlayed = this.#played.event;
 	/** Fires when the worker exits, which ends all searches. */
 	readonly onEnded: WorkerClient['onEnded'];
 
@@ -40,6 +43,7 @@ export class SearchClient extends Disposable {
 		this.onEnded = this.#worker.onEnded;
 		this.#worker.onNews(({ name, params }) => {
 			if (name === 'changed') this.#changed.fire(params as SearchNews<'changed'>);
+			else if (name === 'played') this.#played.fire(params as SearchNews<'played'>);
 			else if (name === 'compared') this.#compared.fire(params as SearchNews<'compared'>);
 		});
 	}

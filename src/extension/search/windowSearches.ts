@@ -49,6 +49,7 @@ export class WindowSearches extends Disposable {
 	readonly #client: SearchClient;
 	readonly #running = new Set<string>();
 	readonly #comparing = new Set<string>();
+	#jobs = 0;
 	readonly #compared = this.register(new Emitter<SearchNews<'compared'>>());
 	/** Fires when a strategy comparison in this window starts, continues or ends. */
 	readonly onCompared = this.#compared.event;
@@ -142,6 +143,37 @@ export class WindowSearches extends Disposable {
 		this.#requireTrust();
 		const [keys, environment] = await this.#secrets();
 		await this.request('compare', { spec, folder, keys, environment }, signal);
+	}
+
+	/**
+	 * Lets a policy play one episode per row of an environment, in the search worker.
+	 * @param variables environment variables of the environment's process, in addition to those of searches
+	 * @param onPlayed called with the number of episodes that have ended
+	 */
+	async playEpisodes(
+		{
+			policy,
+			episodes,
+			variables,
+			onPlayed,
+		}: Pick<SearchParams<'playEpisodes'>, 'policy' | 'episodes'> & {
+			readonly variables: Readonly<Record<string, string>>;
+			readonly onPlayed: (done: number) => void;
+		},
+		signal: AbortSignal,
+	): Promise<SearchResult<'playEpisodes'>> {
+		this.#requireTrust();
+		const [keys, environment] = await this.#secrets();
+		const job = `episodes-${++this.#jobs}`;
+		const listener = this.#client.onPlayed((news) => {
+			if (news.job === job) onPlayed(news.done);
+		});
+		const params = { job, policy, episodes, keys, environment: { ...environment, ...variables } };
+		try {
+			return await this.request('playEpisodes', params, signal);
+		} finally {
+			listener.dispose();
+		}
 	}
 
 	/** Tests a policy. */

@@ -19,6 +19,8 @@ export interface EpisodesContext {
 	readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
 	/** Python interpreter. Default: that of the source, or the one in the variables. */
 	readonly python?: string | undefined;
+	/** Memory limit of the host process, in MB. Default: that of {@link EnvironmentRunner}. */
+	readonly memoryMb?: number | undefined;
 	/** Seed for the host's random number generator at each reset. */
 	readonly seed: number;
 }
@@ -58,7 +60,7 @@ export class OpenEpisodes extends Disposable {
 	 */
 	static async open(
 		spec: SearchEnvironment,
-		{ environment, python: given, seed }: EpisodesContext,
+		{ environment, python: given, memoryMb, seed }: EpisodesContext,
 	): Promise<OpenEpisodes> {
 		const source = await sourceOf(spec);
 		const variables = { ...(environment ?? process.env) } as NodeJS.ProcessEnv;
@@ -68,7 +70,7 @@ export class OpenEpisodes extends Disposable {
 			? await findRewardPrograms({ python })
 			: { node: process.execPath, nodeEnvironment: {}, python: 'python3' };
 		const hosts = new RewardHosts(programs, { folder: rewardHostFolder(), environment: variables });
-		const limits = { turnMs: spec.turnSeconds * 1000 };
+		const limits = { turnMs: spec.turnSeconds * 1000, ...(memoryMb === undefined ? {} : { memoryMb }) };
 		const runner = new EnvironmentRunner(hosts, source.file, { seed, limits, source: sentSource(source) });
 		try {
 			const { maxTurns } = spec;

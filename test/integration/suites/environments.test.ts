@@ -189,6 +189,40 @@ suite('environments in the editor', () => {
 		await vscode.commands.executeCommand('workbench.action.closeAllEditors');
 	});
 
+	test('a policy plays in the search worker, and the line shows its result until it plays again', async function () {
+		this.timeout(240_000);
+		const answers = { template: 'guess', language: 'typescript', name: 'policy_game', folder: vscode.Uri.file(folder) };
+		const uri = await vscode.commands.executeCommand<vscode.Uri>(commandIds.newEnvironment, answers);
+		await untilState(uri, 'it is verified', ({ phase }) => phase === 'done');
+		const script = join(folder, 'fifty.json');
+		// Guesses 50 in every episode, then gives up.
+		const rules = [{ after: '*</result>', say: 'I give up.' }, { say: '<call>guess 50</call>' }];
+		await writeFile(script, JSON.stringify({ rules }));
+		const lenses = await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', uri);
+		const lens = lenses.find(({ command }) => command?.title === 'Verify with Policy')?.command;
+		assert.ok(lens);
+		const play = (file: string) => {
+			const policy = { kind: 'scripted', file };
+			return vscode.commands.executeCommand(lens.command, ...(lens.arguments ?? []), policy);
+		};
+		await play(script);
+		const { verifications } = await api.environments.get();
+		const line = () => environmentInlineLine(verifications.get(uri.fsPath))?.text ?? '';
+		assert.match(line(), / · random 0\.\d+ \(\d+ \/ 12 solved\) · idle 0\.00 · policy 0\.\d+ \(\d+ \/ 12 solved\) · /);
+		const episodes = verifications.get(uri.fsPath)?.verification?.episodes ?? [];
+		const played = episodes.filter(({ policy }) => policy === 'policy');
+		assert.deepEqual(
+			played.map(({ turns }) => turns.map(({ calls }) => calls[0]?.arguments)),
+			played.map(() => [{ number: 50 }]),
+		);
+		const before = notices.length;
+		await play(join(folder, 'missing.json'));
+		assert.match(notices[before]?.text ?? '', /missing\.json: no such file or directory/);
+		assert.match(line(), / · policy 0\.\d+ \(\d+ \/ 12 solved, earlier\) · /, 'the environment itself is verified');
+		assert.deepEqual(vscode.languages.getDiagnostics(uri), []);
+		await vscode.commands.executeCommand('workbench.action.closeActiveEditor');
+	});
+
 	test('setup, gold, idle and labeled episodes are tests', async function () {
 		this.timeout(240_000);
 		const answers = { template: 'guess', language: 'python', name: 'tested_game', folder: vscode.Uri.file(folder) };
