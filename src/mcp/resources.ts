@@ -11,13 +11,15 @@ import { Failure } from '../base/failure.ts';
 import { formatAddress, parseAddress } from '../core/address/dataAddress.ts';
 import { listFolder } from '../files/safeFile.ts';
 import { runFiles } from '../runs/runFiles.ts';
-import { reportFolder } from '../runs/runReports.ts';
+import { reportFolder, reportNames } from '../runs/runReports.ts';
 import { readPart } from './filePart.ts';
 import type { Runs } from './runs.ts';
 
 /** Files listed for each run. Other files can be read by path. */
 const listedFiles = [runFiles.record, runFiles.recipe, runFiles.metrics, runFiles.events, runFiles.log];
 const maxListedRuns = 100;
+/** Maximum number of reports listed for each run. */
+const maxListedReports = 100;
 const docsAddress = 'docs://reasoning-lab/';
 
 const mimeTypes: Readonly<Record<string, string>> = {
@@ -28,8 +30,8 @@ const mimeTypes: Readonly<Record<string, string>> = {
 const mimeType = (path: string) => mimeTypes[/\.(\w+)$/.exec(path)?.[1] ?? ''] ?? 'text/plain';
 
 /**
- * Registers the files of known runs, the reports on them and the pages of the documentation as resources. A resource is read in parts: the
- * response contains the address of the next part in `_meta`.
+ * Registers the files of known runs, the reports on them and the pages of the documentation as resources. A resource is
+ * read in parts: the response contains the address of the next part in `_meta`.
  * @param docs documentation folder; null if it is not installed
  */
 export function registerResources(server: McpServer, runs: Runs, docs: string | null): void {
@@ -49,7 +51,9 @@ export function registerResources(server: McpServer, runs: Runs, docs: string | 
 	);
 	server.registerResource(
 		'report',
-		new ResourceTemplate('rl://{run}/report/{name}', { list: undefined }),
+		new ResourceTemplate('rl://{run}/report/{name}', {
+			list: async () => ({ resources: await listedReports(runs) }),
+		}),
 		{
 			title: 'Report',
 			description: 'A report that an agent wrote on a run, by its name. Add ?offset=BYTES to continue.',
@@ -90,6 +94,17 @@ async function listedRunFiles(runs: Runs) {
 			if (!present.has(path)) continue;
 			const uri = formatAddress({ kind: 'file', run: name, path, offset: 0 });
 			listed.push({ uri, name: `${name}/${path}`, mimeType: mimeType(path) });
+		}
+	}
+	return listed;
+}
+
+async function listedReports(runs: Runs) {
+	const listed = [];
+	for (const { name: run, folder } of (await runs.list()).slice(0, maxListedRuns)) {
+		for (const name of (await reportNames(folder)).slice(0, maxListedReports)) {
+			const uri = formatAddress({ kind: 'report', run, name, offset: 0 });
+			listed.push({ uri, name: `${run}/reports/${name}`, mimeType: mimeTypes.md as string });
 		}
 	}
 	return listed;

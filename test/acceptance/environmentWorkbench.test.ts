@@ -1,77 +1,38 @@
 /**
  * Environments in the workbench: a new one is verified and broken, an episode is played by hand and replayed, a policy
- * is trained on turns with rewards, and its episodes are opened, searched and compared. Set TEST_PICTURES to keep
+ * is trained on turns with rewards and plays in a verification, and its episodes are opened, searched and compared. Set TEST_PICTURES to keep
  * pictures in dark, light and narrow.
  */
 // @reaches engine dashboard rollouts search newSearch strategies episode
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Frame } from 'playwright-core';
 import { bodyKinds, overflow, violations } from '../e2e/accessibility.ts';
-import { inOrder, Laboratory, recordOf, waitUntil } from '../e2e/laboratory.ts';
+import { inOrder, Laboratory } from '../e2e/laboratory.ts';
 import { DashboardPage } from '../e2e/pages/dashboardPage.ts';
 import { RewardPage } from '../e2e/pages/rewardPage.ts';
 import { RolloutsPage } from '../e2e/pages/rolloutsPage.ts';
 import type { AppName } from '../e2e/pages/workbenchPage.ts';
 import { skip } from '../support/chromium.ts';
+import { type LightsGame, lightsEnvironment, lightsRecipe, lightsRow } from './lights.ts';
 
-const lights = 3;
-
-/** Each turn shows a light, and earns a reward if the button is right. */
-const environment = `// @dataset lights.rows.jsonl
-export class Lights {
-	static readonly rewardRange = [0, ${lights}];
-	turnRewards: number[] = [];
-	done = false;
-	private lights = '';
-
-	reset({ lights }: { lights: string }): string {
-		this.lights = lights;
-		this.turnRewards = [];
-		this.done = false;
-		return lights.charAt(0);
-	}
-
-	/**
-	 * Presses a button.
-	 *
-	 * @param button The button with the color of the light.
-	 * @returns The next light.
-	 */
-	press(button: 'a' | 'b' | 'c'): string {
-		if (this.done) throw new Error('The game is over.');
-		const turn = this.turnRewards.length;
-		this.turnRewards.push(this.lights.charAt(turn) === button ? 1 : 0);
-		this.done = turn + 1 === this.lights.length;
-		return this.done ? 'The end.' : this.lights.charAt(turn + 1);
-	}
-
-	getReward(): number {
-		return this.turnRewards.reduce((sum, reward) => sum + reward, 0);
-	}
-}
-`;
+const game: LightsGame = { turns: 3, right: { a: 'a', b: 'b', c: 'c' }, end: 'The end.' };
 
 const rows = Array.from({ length: 27 }, (_, i) => {
-	const shown = [i % 3, Math.floor(i / 3) % 3, Math.floor(i / 9)].map((place) => 'abc'.charAt(place));
-	const calls = shown.map((button) => ({ name: 'press', arguments: { button } }));
-	return { prompt: `${i + 1}: `, answer: null, lights: shown.join(''), calls };
+	const lights = [i % 3, Math.floor(i / 3) % 3, Math.floor(i / 9)].map((place) => 'abc'.charAt(place));
+	return lightsRow(game, `${i + 1}`, lights.join(''));
 });
 
 const recipe = {
-	...{ name: 'lights', seed: 1, workers: 1, device: 'cpu', whenBusy: 'share' },
-	dataset: { path: 'lights.rows.jsonl', heldOutShare: 0.2 },
-	template: { prompt: '{prompt}', think: null, answer: null },
-	environment: { file: 'lights.env.ts', maxTurns: lights },
-	rewards: [{ use: 'environment' }],
+	...{ name: 'lights', seed: 1, ...lightsRecipe(game, 0.2) },
 	model: { layers: 1, width: 32, heads: 2 },
 	checkpoint: { every: 10 },
 	stages: [
 		{
 			...{ type: 'sft', steps: 150, learning_rate: 5e-3, batch_size: 16 },
-			demonstrations: { gold: 0.3, maxTurns: lights },
+			demonstrations: { gold: 0.3, maxTurns: game.turns },
 		},
 		{
 			...{ type: 'grpo', steps: 10, learning_rate: 2e-3, prompts_per_step: 2, num_generations: 4 },
@@ -82,7 +43,7 @@ const recipe = {
 
 test('environments in the workbench', { skip, timeout: 1_200_000 }, async (t) => {
 	const lab = await Laboratory.open(t, 'environments');
-	lab.write('lights.env.ts', environment);
+	lab.write('lights.env.ts', lightsEnvironment(game));
 	lab.write('lights.rows.jsonl', rows.map((row) => JSON.stringify(row)).join('\n'));
 	lab.write('lights.recipe.json', recipe);
 	const workbench = await lab.workbench();
@@ -154,18 +115,9 @@ test('environments in the workbench', { skip, timeout: 1_200_000 }, async (t) =>
 		await looks('episode', 'episode', (shown) => shown.locator('.turn-reward').first().waitFor());
 	});
 
-	let run = '';
 	await step('a policy is trained on the rewards of turns, and its rollouts show them', async () => {
 		await workbench.openFile('lights.recipe.json');
-		await page
-			.locator('.editor-actions')
-			.getByRole('button', { name: /Start Run/ })
-			.first()
-			.click();
-		await waitUntil(() => lab.runs().length === 1, 'the run is there');
-		[run = ''] = lab.runs();
-		const finished = () => existsSync(join(run, 'run.json')) && recordOf(run).status === 'finished';
-		await waitUntil(finished, 'the run finishes', 240);
+		await lab.startRun(workbench, 240);
 		const dashboard = new DashboardPage(await workbench.app('dashboard'));
 		await dashboard.status(/finished/);
 		await dashboard.action('Rollouts').click();
@@ -179,6 +131,15 @@ test('environments in the workbench', { skip, timeout: 1_200_000 }, async (t) =>
 		const frame = await workbench.app('episode');
 		await frame.locator('.turn-reward').first().waitFor();
 		await workbench.screenshot('episode-of-rollout');
+	});
+
+	await step('the environment is verified with the policy', async () => {
+		const file = new RewardPage(workbench, 'lights.env.ts');
+		await file.open();
+		await file.lens('Verify with Policy').click();
+		await workbench.pick(/lights.*best/);
+		await file.untilInline(/gold 12 \/ 12 · policy \d\.\d+ \(\d+ \/ 12 solved\)/);
+		await workbench.screenshot('environment-policy');
 	});
 
 	await step('the form of a search plays the episodes of the policy, and the tree shows their turns', async () => {
@@ -199,7 +160,15 @@ test('environments in the workbench', { skip, timeout: 1_200_000 }, async (t) =>
 
 	await step('strategies are compared over the episodes', async () => {
 		const { code, stderr } = await lab.cli(
-			...['compare-strategies', '--policy', 'lights@best', '--environment', 'lights.env.ts', '--turns', String(lights)],
+			...[
+				'compare-strategies',
+				'--policy',
+				'lights@best',
+				'--environment',
+				'lights.env.ts',
+				'--turns',
+				String(game.turns),
+			],
 			...[
 				'--limit',
 				'4',

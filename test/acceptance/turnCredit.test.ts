@@ -12,10 +12,15 @@ import { Random } from '../../src/base/random.ts';
 import { readMetrics } from '../../src/runs/runReader.ts';
 import { artifacts } from '../scripts/paths.ts';
 import { lab } from './commandLine.ts';
+import { type LightsGame, lightsEnvironment, lightsRecipe, lightsRow } from './lights.ts';
 
 const seeds = (process.env.SEEDS ?? '1,2,3').split(',').map(Number);
 const steps = 200;
-const lights = 12;
+const game: LightsGame = {
+	turns: 12,
+	right: { a: 'd', b: 'f', c: 'a', d: 'c', e: 'b', f: 'e' },
+	end: '.',
+};
 const arms = {
 	episode: {},
 	turn: { credit_assignment: 'turn' },
@@ -23,67 +28,24 @@ const arms = {
 } as const;
 type Arm = keyof typeof arms;
 
-const environment = `// @dataset lights.rows.jsonl
-const right: Readonly<Record<string, string>> = { a: 'd', b: 'f', c: 'a', d: 'c', e: 'b', f: 'e' };
-
-export class Lights {
-	static readonly rewardRange = [0, ${lights}];
-	turnRewards: number[] = [];
-	done = false;
-	private lights = '';
-
-	reset({ lights }: { lights: string }): string {
-		this.lights = lights;
-		this.turnRewards = [];
-		this.done = false;
-		return lights.charAt(0);
-	}
-
-	/**
-	 * Presses a button.
-	 *
-	 * @param button The button.
-	 * @returns The next light.
-	 */
-	press(button: 'a' | 'b' | 'c' | 'd' | 'e' | 'f'): string {
-		if (this.done) throw new Error('over');
-		const light = this.lights.charAt(this.turnRewards.length);
-		this.turnRewards.push(right[light] === button ? 1 : 0);
-		this.done = this.turnRewards.length === this.lights.length;
-		return this.done ? '.' : this.lights.charAt(this.turnRewards.length);
-	}
-
-	getReward(): number {
-		return this.turnRewards.reduce((sum, reward) => sum + reward, 0);
-	}
-}
-`;
-
 const random = Random.of('lights');
-const right: Readonly<Record<string, string>> = { a: 'd', b: 'f', c: 'a', d: 'c', e: 'b', f: 'e' };
-const rows = Array.from({ length: 400 }, (_, i) => {
-	const shown = Array.from({ length: lights }, () => 'abcdef'.charAt(random.int(6)));
-	const calls = shown.map((light) => ({ name: 'press', arguments: { button: right[light] } }));
-	return { prompt: `${i}: `, answer: null, lights: shown.join(''), calls };
-});
+const rows = Array.from({ length: 400 }, (_, i) =>
+	lightsRow(game, `${i}`, Array.from({ length: game.turns }, () => 'abcdef'.charAt(random.int(6))).join('')),
+);
 
 const recipe = (arm: Arm, seed: number) => ({
-	...{ name: `${arm}-${seed}`, seed, workers: 1, device: 'cpu', whenBusy: 'share' },
-	dataset: { path: 'lights.rows.jsonl', heldOutShare: 0.1 },
-	template: { prompt: '{prompt}', think: null, answer: null },
-	environment: { file: 'lights.env.ts', maxTurns: lights },
-	rewards: [{ use: 'environment' }],
+	...{ name: `${arm}-${seed}`, seed, ...lightsRecipe(game, 0.1) },
 	model: { layers: 1, width: 32, heads: 2 },
 	checkpoint: { every: 1000 },
 	log: { rolloutsEvery: 1000 },
 	stages: [
 		{
 			...{ type: 'sft', steps: 400, learning_rate: 5e-3, batch_size: 16 },
-			demonstrations: { gold: 0.5, maxTurns: lights },
+			demonstrations: { gold: 0.5, maxTurns: game.turns },
 		},
 		{
 			...{ type: 'grpo', steps, learning_rate: 2e-3, prompts_per_step: 1, num_generations: 4 },
-			...{ max_completion_length: 20 * lights, ...arms[arm] },
+			...{ max_completion_length: 20 * game.turns, ...arms[arm] },
 		},
 	],
 });
@@ -98,7 +60,7 @@ const mean = (values: readonly number[]) => values.reduce((a, b) => a + b, 0) / 
 async function trained(arm: Arm, seed: number): Promise<readonly number[]> {
 	const project = join(folder, `${arm}-${seed}`);
 	await mkdir(project);
-	await writeFile(join(project, 'lights.env.ts'), environment);
+	await writeFile(join(project, 'lights.env.ts'), lightsEnvironment(game));
 	await writeFile(join(project, 'lights.rows.jsonl'), rows.map((row) => JSON.stringify(row)).join('\n'));
 	await writeFile(join(project, 'lights.recipe.json'), JSON.stringify(recipe(arm, seed)));
 	await lab(project, folder, 'run', 'lights.recipe.json', '--json');

@@ -3,7 +3,16 @@
  * complete cleanup, including engines and folders. A failing test leaves a screenshot.
  */
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+	existsSync,
+	mkdirSync,
+	mkdtempSync,
+	readdirSync,
+	readFileSync,
+	rmSync,
+	statSync,
+	writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -125,6 +134,23 @@ export class Laboratory {
 			const { code, stdout = '', stderr = '' } = error as { code?: number; stdout?: string; stderr?: string };
 			return { code: typeof code === 'number' ? code : 1, stdout, stderr };
 		}
+	}
+
+	/**
+	 * Starts the recipe in the active editor as the workspace's first run, and waits until it has finished. Returns its
+	 * folder.
+	 */
+	async startRun(workbench: WorkbenchPage, seconds: number): Promise<string> {
+		const actions = workbench.page.locator('.editor-actions');
+		await actions
+			.getByRole('button', { name: /Start Run/ })
+			.first()
+			.click();
+		await waitUntil(() => this.runs().length === 1, 'the run is there');
+		const [run = ''] = this.runs();
+		const finished = () => existsSync(join(run, 'run.json')) && recordOf(run).status === 'finished';
+		await waitUntil(finished, 'the run finishes', seconds);
+		return run;
 	}
 
 	/** Returns the folders of the workspace's runs, oldest first. */

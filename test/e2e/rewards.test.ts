@@ -1,11 +1,11 @@
 // @reaches extension rewardHost rewardPython verification
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Frame, Locator } from 'playwright-core';
 import { skip } from '../support/chromium.ts';
-import { inOrder, Laboratory, readLines, recordOf, waitUntil } from './laboratory.ts';
+import { inOrder, Laboratory, readLines, waitUntil } from './laboratory.ts';
 import { DashboardPage } from './pages/dashboardPage.ts';
 import { RewardPage } from './pages/rewardPage.ts';
 import { RolloutsPage } from './pages/rolloutsPage.ts';
@@ -244,18 +244,7 @@ test('writes rewards whose results appear next to their signatures, and trains w
 
 	let run = '';
 	await step('a run scores with it, and its values are in the rollouts', async () => {
-		await page
-			.locator('.editor-actions')
-			.getByRole('button', { name: /Start Run/ })
-			.first()
-			.click();
-		await waitUntil(() => lab.runs().length === 1, 'the run is there');
-		[run = ''] = lab.runs();
-		await waitUntil(
-			() => existsSync(join(run, 'run.json')) && recordOf(run).status === 'finished',
-			'the run finishes',
-			120,
-		);
+		run = await lab.startRun(workbench, 120);
 		const dashboard = new DashboardPage(await workbench.app('dashboard'));
 		await dashboard.status(/finished/);
 		await dashboard.action('Rollouts').click();

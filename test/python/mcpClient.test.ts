@@ -15,6 +15,7 @@ import { mcpActionCalls, writeActionFiles } from '../support/mcpActionCalls.ts';
 import { type Answer, mcpCalls } from '../support/mcpCalls.ts';
 import { makeMcpFolder, mcpEnvironment } from '../support/mcpFolder.ts';
 import { builtProgram } from '../support/programs.ts';
+import { endEngines } from '../unit/cli/cliFixtures.ts';
 
 const found = await findTestPython(console.log);
 const python = 'python' in found ? found.python : '';
@@ -28,6 +29,7 @@ interface Said {
 		readonly server: string;
 		readonly tools: readonly { readonly name: string; readonly read_only: boolean }[];
 		readonly prompts: readonly string[];
+		readonly resources: readonly string[];
 		readonly answers: readonly Answer[];
 	}[];
 }
@@ -37,7 +39,10 @@ describe('official Python client', { skip }, () => {
 	before(async () => {
 		folder = await makeMcpFolder();
 	});
-	after(() => rm(folder, { recursive: true, force: true }));
+	after(async () => {
+		await endEngines(join(folder, 'work/runs'));
+		await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
+	});
 
 	test('lists, calls and pages every tool, in both protocol generations and over HTTP', {
 		timeout: 120_000,
@@ -92,25 +97,70 @@ describe('official Python client', { skip }, () => {
 		}
 	});
 
-	test('calls and pages the tools that run code', { timeout: 120_000 }, async () => {
+	test('calls and pages the tools that act', { timeout: 180_000 }, async () => {
 		await writeActionFiles(folder);
 		const args = [builtProgram('dist/cli.js'), 'mcp', '--folder', join(folder, 'work'), '--allow-actions'];
 		const server = { mode: 'auto', command: process.execPath, args, env: mcpEnvironment(folder) };
 		const listed = Object.entries(mcpActionCalls).map(([tool, { check: _, ...call }]) => ({ tool, ...call }));
-		const calls = [...listed, { tool: 'list_jobs', arguments: {}, limit: 2 }];
+		const first = listed.length;
+		const run = { of: first, key: 'run' };
+		const pipeline = { of: first + 11, key: 'pipeline' };
+		const of = (call: number) => ({ of: first + call, key: 'job' });
+		const sampled = { run, max_tokens: 4 };
+		const text = 'The run has [77](rl://sums/metric/reward).';
+		const acting: [tool: string, args: Record<string, unknown>, expected: Record<string, unknown>][] = [
+			['start_run', { recipe: 'long.recipe.json' }, {}],
+			['pause_run', { run }, { status: 'paused' }],
+			['resume_run', { run }, { status: 'running' }],
+			['stop_run', { run }, { status: 'stopped' }],
+			['start_search', { ...sampled, problem: '1+2=', params: { n: 2 }, tokens: 100 }, {}],
+			['read_job', { job: of(4), wait_seconds: 60 }, { state: 'finished' }],
+			['start_evaluation', { ...sampled, dataset: 'many.jsonl' }, {}],
+			['stop_job', { job: of(6) }, { state: 'stopped' }],
+			['write_report', { run: 'sums', name: 'wrong', text }, {}],
+			['write_report', { run: 'sums', name: 'found', text: text.replace('[77]', '[a reward]') }, { run: 'sums' }],
+			['list_jobs', {}, { total: 2 }],
+			['start_pipeline', { recipe: 'story.recipe.json' }, { status: 'running' }],
+			['stop_pipeline', { pipeline }, { status: 'stopped' }],
+			['resume_pipeline', { pipeline }, { attempt: 2 }],
+			['stop_pipeline', { pipeline }, { status: 'stopped' }],
+		];
+		const calls = [
+			...listed,
+			...acting.map(([tool, args]) => ({ tool, arguments: args })),
+			{ tool: 'list_jobs', arguments: {}, limit: 1 },
+		];
 		const script = join(root, 'test/python/mcp_client.py');
 		const stdout = await runPython({ python, script, input: JSON.stringify({ servers: [server], calls }) });
 		const { servers } = JSON.parse(stdout.trim().split('\n').at(-1) as string) as Said;
 		const answers = (servers[0]?.answers ?? []) as (Answer & { items: Answer[] })[];
+		const tools = toolsFor(true, false).map(({ name }) => name);
 		assert.deepEqual(
 			servers[0]?.tools.map(({ name }) => name),
-			toolsFor(true, false).map(({ name }) => name),
+			tools,
+		);
+		const called = new Set([...Object.keys(mcpCalls), ...calls.map(({ tool }) => tool)]);
+		assert.deepEqual(
+			tools.filter((name) => !called.has(name)),
+			[],
 		);
 		for (const [i, [name, { check }]] of Object.entries(mcpActionCalls).entries()) {
 			const answer = answers[i] as Answer & { items: Answer[] };
 			assert.equal(answer.error, undefined, `${name}: ${JSON.stringify(answer)}`);
 			check(answer);
 		}
-		assert.deepEqual(answers.at(-1), { items: [], pages: 1 });
+		for (const [i, [tool, args, expected]] of acting.entries()) {
+			const answer: Answer = answers[first + i] ?? {};
+			// A job that is stopped before its first answer has no result but an error.
+			const fails = args.name === 'wrong' || (tool === 'stop_job' && answer.error !== undefined);
+			assert.equal(answer.error !== undefined, fails, `${tool}: ${JSON.stringify(answer)}`);
+			for (const [key, value] of Object.entries(expected)) assert.deepEqual(answer[key], value, `${tool}: ${key}`);
+		}
+		const jobs = answers.at(-1);
+		assert.deepEqual([jobs?.pages, jobs?.items.map(({ state }) => state)], [2, ['stopped', 'finished']]);
+		assert.deepEqual(
+			servers[0]?.resources.filter((uri) => uri.includes('/report/')),
+			['rl://sums/report/found'],
+		);
 	});
 });

@@ -1,7 +1,9 @@
 """Lists and calls tools of an MCP server with the official client.
 
 Reads a JSON object from standard input: `servers`, each with `mode` and either `command`, `args` and `env` or `url` and
-`token`; and `calls`, each with `tool`, `arguments` and, for paged tools, `limit`. Prints what each server answers.
+`token`; and `calls`, each with `tool`, `arguments` and, for paged tools, `limit`. A value in `arguments` that is an object
+{"of": INDEX, "key": KEY} stands for a value of an earlier answer. Prints what each server answers, and the resources that
+it lists afterwards.
 """
 
 import asyncio
@@ -41,6 +43,14 @@ async def paged(client, tool, arguments, limit):
     return {"items": items, "pages": pages}
 
 
+def filled(arguments, answers):
+    """Returns arguments with the values of earlier answers."""
+    taken = lambda value: isinstance(value, dict) and set(value) == {"of", "key"}
+    return {
+        name: answers[value["of"]][value["key"]] if taken(value) else value for name, value in arguments.items()
+    }
+
+
 async def transport(stack, server):
     if "url" in server:
         headers = {"Authorization": f"Bearer {server['token']}"}
@@ -54,20 +64,21 @@ async def talk(server, calls):
         opened = await transport(stack, server)
         client = await stack.enter_async_context(Client(opened, mode=server["mode"], read_timeout_seconds=60))
         tools = (await client.list_tools()).tools
-        answers = [
-            await (
-                paged(client, each["tool"], each["arguments"], each["limit"])
-                if "limit" in each
-                else call(client, each["tool"], each["arguments"])
-            )
-            for each in calls
-        ]
+        answers = []
+        for each in calls:
+            arguments = filled(each["arguments"], answers)
+            if "limit" in each:
+                answers.append(await paged(client, each["tool"], arguments, each["limit"]))
+            else:
+                answers.append(await call(client, each["tool"], arguments))
+        resources = [str(resource.uri) for resource in (await client.list_resources()).resources]
         prompts = (await client.list_prompts()).prompts
         return {
             "protocol": client.protocol_version,
             "server": client.server_info.name,
             "tools": [{"name": tool.name, "read_only": tool.annotations.read_only_hint} for tool in tools],
             "prompts": [prompt.name for prompt in prompts],
+            "resources": resources,
             "answers": answers,
         }
 

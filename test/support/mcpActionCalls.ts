@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { tinyRecipe } from '../unit/cli/cliFixtures.ts';
 import { guessingScript } from '../unit/episodes/guessingScript.ts';
 import type { McpCall } from './mcpCalls.ts';
 
@@ -9,6 +10,7 @@ const reward = (wrong: number) => `// @dataset train.jsonl
 export const stated = ({ trace, answer }) => (trace.answer === null ? null : trace.answer.trim() === answer ? 1 : ${wrong});
 `;
 const rows = Array.from({ length: 12 }, (_, i) => ({ prompt: `${i}+1=`, answer: `${i + 1}` }));
+const many = Array.from({ length: 400 }, (_, i) => ({ prompt: `${i}+1=`, answer: `${i + 1}` }));
 const cases = [
 	{ completion: '<answer>2</answer>', row: { answer: '2' }, expect: 1 },
 	{ completion: '<answer>3</answer>', row: { answer: '2' }, expect: 1, name: 'mistaken' },
@@ -21,10 +23,18 @@ const labeled = [
 ];
 const jsonl = (values: readonly unknown[]) => values.map((value) => `${JSON.stringify(value)}\n`).join('');
 
-/** Writes rewards and an environment in `work` and one reward next to it. */
+/** Writes rewards, an environment and recipes in `work`, and a reward and an environment next to it. */
 export async function writeActionFiles(folder: string): Promise<void> {
 	const work = join(folder, 'work');
+	const stages = [{ type: 'sft', steps: 1_000_000, learning_rate: 0.003, batch_size: 4 }];
+	const named = [
+		{ ...stages[0], name: 'cold' },
+		{ name: 'measure', type: 'evaluate', from: 'cold', problems: 4 },
+	];
 	const files = {
+		'many.jsonl': jsonl(many),
+		'long.recipe.json': JSON.stringify({ ...tinyRecipe, name: 'long', stages }),
+		'story.recipe.json': JSON.stringify({ ...tinyRecipe, name: 'story', stages: named }),
 		'train.jsonl': jsonl(rows),
 		'stated.reward.ts': reward(0),
 		'lenient.reward.ts': reward(0.5),

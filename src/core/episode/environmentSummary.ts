@@ -30,6 +30,10 @@ export function environmentSummary(
 		const all = gold.successes === gold.judged;
 		add(`gold ${gold.successes} / ${gold.judged}`, all ? 'plain' : 'bad');
 	}
+	// Early in the line, because the end can be outside of the window.
+	const trained = of(trainedPolicy);
+	if (trained !== undefined) add(withSuccess(trainedPolicy, trained));
+	else if (earlier !== null) add(withSuccess(trainedPolicy, earlier, 'earlier'));
 	const earned = meanTurnReward(verification);
 	if (earned !== null) add(`turn rewards ${formatValue(earned)}`);
 	const effortless = findings.some(({ kind }) => kind === 'no-effort');
@@ -37,9 +41,6 @@ export function environmentSummary(
 	if (random !== undefined) add(withSuccess('random', random), effortless ? 'notice' : 'plain');
 	const idle = of('idle');
 	if (idle !== undefined) add(rewardText('idle', idle), effortless ? 'notice' : 'plain');
-	const trained = of(trainedPolicy);
-	if (trained !== undefined) add(withSuccess(trainedPolicy, trained));
-	else if (earlier !== null) add(withSuccess(trainedPolicy, earlier, 'earlier'));
 	const { labeled } = verification;
 	if (labeled.length > 0) {
 		const passed = labeled.filter(({ difference }) => difference === null).length;

@@ -208,7 +208,10 @@ suite('environments in the editor', () => {
 		await play(script);
 		const { verifications } = await api.environments.get();
 		const line = () => environmentInlineLine(verifications.get(uri.fsPath))?.text ?? '';
-		assert.match(line(), / · random 0\.\d+ \(\d+ \/ 12 solved\) · idle 0\.00 · policy 0\.\d+ \(\d+ \/ 12 solved\) · /);
+		assert.match(
+			line(),
+			/ · gold 12 \/ 12 · policy 0\.\d+ \(\d+ \/ 12 solved\) · random 0\.\d+ \(\d+ \/ 12 solved\) · idle 0\.00 · /,
+		);
 		const episodes = verifications.get(uri.fsPath)?.verification?.episodes ?? [];
 		const played = episodes.filter(({ policy }) => policy === 'policy');
 		assert.deepEqual(

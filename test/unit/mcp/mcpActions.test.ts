@@ -11,7 +11,7 @@ import { resolveRecipeFile } from '../../../src/runs/prepareRun.ts';
 import { mcpActionCalls, writeActionFiles } from '../../support/mcpActionCalls.ts';
 import { makeMcpFolder, mcpEnvironment } from '../../support/mcpFolder.ts';
 import { builtProgram } from '../../support/programs.ts';
-import { endEngines, tinyRecipe } from '../cli/cliFixtures.ts';
+import { endEngines } from '../cli/cliFixtures.ts';
 import { runRecord, writeRecord, writeRun } from '../webview/rollouts/rolloutsFixture.ts';
 
 const program = builtProgram('dist/cli.js');
@@ -20,22 +20,10 @@ let folder = '';
 let trained = '';
 let client: Client;
 
-const jsonl = (values: readonly unknown[]) => values.map((value) => `${JSON.stringify(value)}\n`).join('');
-
 before(async () => {
 	folder = await makeMcpFolder();
 	const work = join(folder, 'work');
 	await writeActionFiles(folder);
-	const many = Array.from({ length: 400 }, (_, i) => ({ prompt: `${i}+1=`, answer: `${i + 1}` }));
-	await writeFile(join(work, 'many.jsonl'), jsonl(many));
-	const stages = [{ type: 'sft', steps: 1_000_000, learning_rate: 0.003, batch_size: 4 }];
-	await writeFile(join(work, 'long.recipe.json'), JSON.stringify({ ...tinyRecipe, name: 'long', stages }));
-	const named = [
-		{ ...stages[0], name: 'cold' },
-		{ name: 'measure', type: 'evaluate', from: 'cold', problems: 4 },
-	];
-	const story = { ...tinyRecipe, name: 'story', stages: named };
-	await writeFile(join(work, 'story.recipe.json'), JSON.stringify(story));
 	const path = join(folder, 'work/runs/foreign');
 	await writeRun(path, [1], { groups: 1, size: 2 });
 	await writeRecord(path, runRecord({ status: 'stopped', step: 1 }));

@@ -1,6 +1,6 @@
 /** Tests the MCP server as a separate process with the official client. */
 import assert from 'node:assert/strict';
-import { readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Client } from '@modelcontextprotocol/client';
@@ -333,7 +333,17 @@ describe('MCP server', () => {
 	});
 
 	it('reads run files and documentation as resources, in parts', async () => {
+		const reports = join(folder, 'work/runs/sums/annotations/reports');
+		await mkdir(reports, { recursive: true });
+		for (const name of ['findings.md', 'not a name.md', 'notes.txt'])
+			await writeFile(join(reports, name), 'Rewards rise.');
+		await symlink(join(folder, 'secret.jsonl'), join(reports, 'linked.md'));
 		const { resources } = await client.listResources();
+		const listed = resources.filter(({ uri }) => uri.includes('/report/'));
+		assert.deepEqual(
+			listed.map(({ uri, name, mimeType }) => [uri, name, mimeType]),
+			[['rl://sums/report/findings', 'sums/reports/findings', 'text/markdown']],
+		);
 		const uris = resources.map(({ uri }) => uri);
 		assert.ok(uris.includes('rl://sums/file/metrics.jsonl'));
 		assert.ok(uris.includes('docs://reasoning-lab/recipe.md'));
@@ -348,6 +358,7 @@ describe('MCP server', () => {
 			}
 			return text;
 		};
+		assert.equal(await whole('rl://sums/report/findings'), 'Rewards rise.');
 		const large = `${'ä'.repeat(50_000)}\n${'{"a": 1}\n'.repeat(20_000)}`;
 		await writeFile(join(folder, 'work/runs/sums/notes.txt'), large);
 		assert.equal(await whole('rl://sums/file/notes.txt'), large);

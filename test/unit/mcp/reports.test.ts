@@ -11,6 +11,7 @@ import { Runs } from '../../../src/mcp/runs.ts';
 import { Searches } from '../../../src/mcp/searches.ts';
 import { writeReportTool } from '../../../src/mcp/tools/reportTools.ts';
 import { RunRegistry } from '../../../src/runs/runRegistry.ts';
+import { reportNames } from '../../../src/runs/runReports.ts';
 import { readWrittenReport } from '../../../src/runs/writtenReports.ts';
 import { root } from '../../scripts/paths.ts';
 import { writeRun } from '../webview/rollouts/rolloutsFixture.ts';
@@ -70,5 +71,8 @@ test('a report outside the project has an address, and the editor is notified', 
 		);
 	}
 	assert.ok((await readdir(notices)).includes('other'), 'other files are left alone');
+	for (const run of ['project/runs/inside', 'elsewhere/outside', 'elsewhere/trl']) {
+		assert.deepEqual(await reportNames(join(folder, run)), ['why']);
+	}
 	await assert.rejects(addressFacts(parseAddress('rl://trl/report/other'), context), { reason: 'missing' });
 });
