@@ -1,8 +1,8 @@
 import { dirname, relative } from 'node:path';
 import { formatOf } from '../runs/openRun.ts';
 
-/** Number of folders above a file that are searched. Trainers write event files up to three folders below a run. */
-const maxLevels = 4;
+/** Number of folders above a file that are searched. Trainers write such files up to four folders below a run. */
+const maxLevels = 5;
 
 /** Format of folders that only have event files. */
 const eventsOnly = 'tensorboard';

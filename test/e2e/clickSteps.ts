@@ -24,12 +24,13 @@ class Clicks {
  * @param run name of a finished run
  * @param other name of another run
  * @param foreign name of a folder in the workspace with a run of another trainer
+ * @param offline name of a folder in the workspace with an offline run of W&B
  */
 export async function countClicks(
 	t: TestContext,
 	lab: Laboratory,
 	workbench: WorkbenchPage,
-	{ run, other, foreign }: { readonly run: string; readonly other: string; readonly foreign: string },
+	{ run, other, foreign, offline }: Readonly<Record<'run' | 'other' | 'foreign' | 'offline', string>>,
 ): Promise<void> {
 	const { page } = workbench;
 	const inTurn = inOrder(t);
@@ -107,12 +108,22 @@ export async function countClicks(
 	});
 
 	await page.keyboard.press('Control+Shift+E');
-	await task("another trainer's run from the context menu of its folder", 1, async (clicks) => {
-		const row = page.locator('.explorer-folders-view').getByRole('treeitem', { name: foreign, exact: true });
+	const files = page.locator('.explorer-folders-view');
+	await task("another trainer's run from one of its files", 1, async (clicks) => {
+		await files.getByRole('treeitem', { name: offline, exact: true }).click();
+		await clicks.click(files.getByRole('treeitem', { name: /\.wandb/ }));
+		const dashboard = new DashboardPage(await workbench.app('dashboard'));
+		await dashboard.frame.getByText('W&B').first().waitFor();
+	});
+	await workbench.command('View: Close All Editors');
+	await page.keyboard.press('Control+Shift+E');
+	await task("another trainer's run from the context menu of its folder", 2, async (clicks) => {
+		const row = files.getByRole('treeitem', { name: foreign, exact: true });
 		const entry = page.getByRole('menuitem', { name: 'Open as Run', exact: true });
 		// Retry, because the rows move while the Explorer lists the files that were deleted above.
 		await waitUntil(async () => {
 			await row.click({ button: 'right' });
+			clicks.count = 1;
 			// A menu ignores clicks just after it opens.
 			await page.waitForTimeout(500);
 			if ((await entry.count()) > 0) return true;

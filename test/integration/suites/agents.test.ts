@@ -8,6 +8,7 @@ import * as vscode from 'vscode';
 import { openLink } from '../../../src/core/address/openLink.ts';
 import { chatVendor } from '../../../src/extension/agents/chatModels.ts';
 import { commandIds, settingIds } from '../../../src/extension/ids.ts';
+import type { ExtensionApi } from '../../../src/extension.ts';
 import { RunRegistry } from '../../../src/runs/runRegistry.ts';
 import { mctsEvents } from '../../support/treeEvents.ts';
 import { makeBatch } from '../../unit/webview/rollouts/rolloutsFixture.ts';
@@ -110,6 +111,7 @@ suite('agents in the editor', () => {
 		await assert.rejects(call('show_in_editor', { address: 'rl://told/search/tree.jsonl/node/99' }), /no node 99/);
 		assert.equal(tabs().length, before, 'nothing was opened');
 		await closeAll();
+		await rowsAreRestored(api, (address) => call('show_in_editor', { address }));
 		// Tools that act are declared, but rejected unless the user allows them. The test workbench confirms every
 		// dialog.
 		const report = { run: 'told', name: 'summary', text: 'Reward rises to [0.75](rl://told/metric/reward?step=3).' };
@@ -295,3 +297,30 @@ suite('agents in the editor', () => {
 		await closeAll();
 	});
 });
+
+/** Shows a row in an open dataset editor, and restores the row that was open before. */
+async function rowsAreRestored(api: ExtensionApi, show: (address: string) => Promise<unknown>): Promise<void> {
+	const file = join(workspaceFolder(), 'agents', 'sums.jsonl');
+	await writeFile(file, [0, 1, 2].map((i) => `{"prompt":"${i}+1=","answer":"${i + 1}"}`).join('\n'));
+	const open = async (place: { readonly file: string; readonly row: number }) => {
+		await vscode.commands.executeCommand(commandIds.openDataset, place);
+	};
+	const rows: number[] = [];
+	await open({ file, row: 0 });
+	const [panel] = api.datasets.panels;
+	assert.ok(panel);
+	const { session } = panel;
+	const read = session.row.bind(session);
+	session.row = (version, row) => {
+		rows.push(row);
+		return read(version, row);
+	};
+	await open({ file, row: 1 });
+	await until('the page opens the row of the user', () => rows.at(-1) === 1);
+	await show(`rl:///dataset/${encodeURIComponent('agents/sums.jsonl')}/row/2`);
+	await until('the page opens the row of the agent', () => rows.at(-1) === 2);
+	await vscode.commands.executeCommand(commandIds.backFromAgent);
+	await until('the page opens the row of the user again', () => rows.at(-1) === 1);
+	assert.equal(session.revealed, null);
+	await closeAll();
+}

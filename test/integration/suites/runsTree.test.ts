@@ -38,7 +38,7 @@ suite('runs tree', () => {
 		assert.match(row(crashed).accessibilityInformation?.label ?? '', /^lost, crashed, step 3 of 3/);
 	});
 
-	test('an event file opens the dashboard of the run that it belongs to', async () => {
+	test('an event file, and one with rollouts, opens the dashboard of the run that it belongs to', async () => {
 		const { extensionPath } = vscode.extensions.getExtension('reasoning-lab.reasoning-lab') as {
 			extensionPath: string;
 		};
@@ -56,6 +56,14 @@ suite('runs tree', () => {
 			return inputs().some(isDashboard) && !inputs().some((input) => input instanceof vscode.TabInputCustom);
 		});
 		assert.ok(api.runStore.runs.some((view) => view.folder === folder && view.record?.foreign?.title === 'TRL'));
+		const slime = join(runs, '../slime');
+		await cp(join(extensionPath, 'test/fixtures/slime'), slime, { recursive: true });
+		await vscode.commands.executeCommand('vscode.open', vscode.Uri.file(join(slime, 'rollout_data/0.pt')));
+		await until('its run is open', () =>
+			api.runStore.runs.some(
+				({ folder: run, record }) => run.startsWith(slime) && record?.foreign?.title.startsWith('slime'),
+			),
+		);
 		await vscode.commands.executeCommand('workbench.action.closeAllEditors');
 	});
 

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { runOfFile } from '../../../src/extension/runOfFile.ts';
 import { root } from '../../scripts/paths.ts';
 
-test('an event file belongs to the nearest run of a trainer, or to the folder of its writers', async (t) => {
+test('a file belongs to the nearest run of a trainer, and event files to the folder of their writers', async (t) => {
 	const folder = await mkdtemp(join(tmpdir(), 'rl-events-'));
 	t.after(() => rm(folder, { recursive: true, force: true }));
 	const name = 'events.out.tfevents.1763640000.host.1.0';
@@ -23,6 +23,14 @@ test('an event file belongs to the nearest run of a trainer, or to the folder of
 	// Folders above the root belong to other projects.
 	assert.equal(await runOfFile(inRun, join(folder, 'trl/runs')), join(folder, 'trl/runs/Nov27_host'));
 	assert.equal(await runOfFile(inRun, null), join(folder, 'trl/runs/Nov27_host'));
+	for (const [run, ...path] of [
+		['wandb-offline', 'run-fixture1.wandb'],
+		['slime', 'rollout_data', '0.pt'],
+	] as const) {
+		await cp(join(root, 'test/fixtures', run), join(folder, run), { recursive: true });
+		const found = await runOfFile(join(folder, run, ...path), folder);
+		assert.ok(found === join(folder, run) || found === join(folder, run, 'rollout_data'), `${found}`);
+	}
 	const text = join(folder, 'empty/notes.txt');
 	await mkdir(dirname(text));
 	await writeFile(text, '');

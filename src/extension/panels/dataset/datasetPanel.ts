@@ -71,6 +71,12 @@ export class DatasetPanel extends AppPanel<DatasetEvent, DatasetCommand, typeof 
 
 	protected readonly handlers: RequestHandlers<typeof datasetRequests>;
 
+	override restoreState(): void {
+		// Otherwise, the page would open the row again after its start.
+		this.session.forgetRevealed();
+		super.restoreState();
+	}
+
 	protected override onCommand(command: DatasetCommand): void {
 		const { session } = this;
 		switch (command.type) {

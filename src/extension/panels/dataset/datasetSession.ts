@@ -288,6 +288,11 @@ export class DatasetSession extends Disposable {
 		this.#soon();
 	}
 
+	/** Keeps a page that starts again from opening the row that was opened for the user last. */
+	forgetRevealed(): void {
+		this.#revealed = null;
+	}
+
 	forgetNotice(): void {
 		this.#notice = null;
 	}
