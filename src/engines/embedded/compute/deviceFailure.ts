@@ -26,7 +26,7 @@ export function deviceFailure(provider: string, cause: unknown): Failure | null 
 		return new Failure(
 			'unavailable',
 			`The device ${provider} was lost: it was removed, or its driver was reset.`,
-			'Resume the run: it continues from its last checkpoint, if necessary on another device.',
+			'Resume the run to continue from its last checkpoint. To use another device, start a new run from it with another "device".',
 			{ cause },
 		);
 	}
