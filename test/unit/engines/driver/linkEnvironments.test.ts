@@ -51,16 +51,21 @@ describe('the environment of a run', async () => {
 	it('plays episodes in instances that the trainer numbers', async () => {
 		assert.deepEqual(await link.reset({ instance: 0, row: { number: 4 } }), {
 			observation: ' Guess my number from 1 to 8.',
+			state: { number: 4, tries: 0, done: false },
 		});
 		await link.reset({ instance: 1, row: { number: 5 } });
 		const call = (instance: number, given: unknown) => link.call({ instance, name: 'guess', arguments: given });
-		assert.deepEqual(await call(0, { value: 4 }), { content: 'correct', failed: false, done: true });
-		assert.deepEqual(await call(1, { value: 4 }), { content: 'higher', failed: false, done: false });
+		const won = { number: 4, tries: 1, done: true };
+		assert.deepEqual(await call(0, { value: 4 }), { content: 'correct', failed: false, done: true, state: won });
+		const { state, ...wrong } = await call(1, { value: 4 });
+		assert.deepEqual(wrong, { content: 'higher', failed: false, done: false });
+		assert.deepEqual(state, { number: 5, tries: 1, done: false });
 		assert.deepEqual(await call(0, { value: 4 }), {
 			content: "{'error': 'The game is over.'}",
 			failed: true,
 			done: true,
 			message: 'The game is over.',
+			state: won,
 		});
 		assert.deepEqual(await link.reward({ instance: 0 }), { value: 1 });
 		assert.deepEqual(await link.reward({ instance: 1 }), { value: 0 });
@@ -91,7 +96,7 @@ describe('the environment of a run in TypeScript', () => {
 			resolved.rewardFiles?.map(({ path }) => path),
 			['rewards/guess.env.ts', 'rewards/limits.ts'],
 		);
-		const link = new LinkEnvironments(run, resolved);
+		const link = new LinkEnvironments(run, { ...resolved, log: { ...resolved.log, states: false } });
 		after(() => link.dispose());
 		const { environment } = await link.describe();
 		assert.deepEqual(environment.tools[0]?.schema?.parameters.required, ['value']);
