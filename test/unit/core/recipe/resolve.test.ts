@@ -81,7 +81,7 @@ describe('resolving a recipe', () => {
 			scoring: { pauseAbove: 0.1, batchSeconds: 60, rowSeconds: 5, loadSeconds: 60, memoryMb: 2048 },
 			evaluate: { every: 20, problems: 256, samples: 1, temperature: 1 },
 			checkpoint: { every: 50, keep: 3 },
-			log: { rolloutsEvery: 1, tokens: true },
+			log: { rolloutsEvery: 1, tokens: true, states: true },
 		});
 	});
 
