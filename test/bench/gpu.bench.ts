@@ -55,7 +55,12 @@ interface Sizes {
 const full: Sizes = { cells, steps: 14, warmUp: 6, coldStart: 30 };
 const tiny: Sizes = { cells: [{ model: '0.8M', tokens: 8, beta: 0.02 }], steps: 4, warmUp: 1, coldStart: 2 };
 
-type Program = ProviderName | 'pytorch' | 'trl';
+/** Provider of the embedded engine with a lower precision. Measured only if GPU_BENCH_PROGRAMS lists it. */
+type ReducedProvider = 'cuda:bfloat16' | 'cuda:float16' | 'webgpu:float16';
+type Program = ProviderName | ReducedProvider | 'pytorch' | 'pytorch:bfloat16' | 'trl' | 'trl:bfloat16';
+const reducedProviders: readonly ReducedProvider[] = ['cuda:bfloat16', 'cuda:float16', 'webgpu:float16'];
+const ofPython = ['pytorch', 'pytorch:bfloat16', 'trl', 'trl:bfloat16'] as const;
+const unlessListed: readonly string[] = ['cpu', ...reducedProviders, 'pytorch:bfloat16', 'trl:bfloat16'];
 
 const common = {
 	whenBusy: 'share',
@@ -111,20 +116,21 @@ async function measure(
 		max_completion_length: tokens,
 		mask_truncated_completions: false,
 	};
+	const [kind, precision = 'float32'] = program.split(':') as [string, string | undefined];
 	const recipe = (reward: string, device: string) => ({
-		...{ ...common, device, seed: 1, model: { path: model }, rewards: [{ file: reward }], stages: [stage] },
+		...{ ...common, device, precision, seed: 1, model: { path: model }, rewards: [{ file: reward }], stages: [stage] },
 	});
 	const python3 = fileURLToPath(new URL('./trl/digit_rewards.py', import.meta.url));
-	const name = `${program}-${cell.model}-${tokens}-${beta}`;
-	if (python !== null && program === 'trl') {
-		const same = await plainOf(folder, { ...recipe(python3, 'cuda'), pytorch: { precision: 'float32' } });
+	const name = `${program.replace(':', '-')}-${cell.model}-${tokens}-${beta}`;
+	if (python !== null && kind === 'trl') {
+		const same = await plainOf(folder, recipe(python3, 'cuda'));
 		const rewards = 'digit_rewards.py:digits';
 		const run = await runPlain(folder, { ...same, python, model, rewards, threads: 0, attention: 'sdpa' });
 		const memory = run.steps.at(-1)?.memory_peak;
 		return { ...figuresOfPlain(run, rows, warmUp), ...(memory === undefined ? {} : { memory }) };
 	}
-	if (python !== null && program === 'pytorch') {
-		const pytorch = { precision: 'float32', attention: 'sdpa' };
+	if (python !== null && kind === 'pytorch') {
+		const pytorch = { attention: 'sdpa' };
 		const environment = { [pythonVariable]: python };
 		const run = await runEngine(
 			folder,
@@ -137,7 +143,7 @@ async function measure(
 	}
 	const reward = fileURLToPath(new URL('./digits.reward.ts', import.meta.url));
 	const run = await runEngine(folder, name, {
-		...recipe(reward, program),
+		...recipe(reward, kind),
 		stages: [{ ...stage, skip_dead_groups: false }],
 	});
 	const lines = run.metrics.filter((line) => typeof line.loss === 'number').slice(warmUp);
@@ -166,7 +172,6 @@ function measurements(program: Program, { model, tokens, beta }: Cell, result: R
 	];
 }
 
-const ofPython = ['pytorch', 'trl'] as const;
 const isOfPython = (name: string) => ofPython.some((program) => program === name);
 
 /** Returns a Python with torch and TRL, or null if there is none, which is reported. */
@@ -195,7 +200,9 @@ async function run({ tiny: smallest }: BenchOptions): Promise<Measurement[]> {
 		throw new NotHere('Set TEST_GPU_HARDWARE=1 to measure the GPU of this machine, which must not be one in software.');
 	}
 	const wanted = process.env.GPU_BENCH_PROGRAMS?.split(',');
-	const selected = [...embedded, 'cpu', ...ofPython].filter((name) => wanted?.includes(name) ?? name !== 'cpu');
+	const reduced = reducedProviders.filter((name) => embedded.some((provider) => name.startsWith(`${provider}:`)));
+	const all: Program[] = [...embedded, ...reduced, 'cpu', ...ofPython];
+	const selected = all.filter((name) => wanted?.includes(name) ?? !unlessListed.includes(name));
 	const python = selected.some(isOfPython) ? await pythonHere() : null;
 	const programs = python === null ? selected.filter((name) => !isOfPython(name)) : selected;
 	if (programs.length === 0) throw new NotHere(`None of the programs works here: ${wanted?.join(', ')}.`);
@@ -210,7 +217,7 @@ async function run({ tiny: smallest }: BenchOptions): Promise<Measurement[]> {
 			const first = embedded[0] as ProviderName;
 			let model: string | null = null;
 			const steps = new Map<string, number>();
-			for (const program of programs as Program[]) {
+			for (const program of programs) {
 				const title = `${cell.model}, ${cell.tokens} tokens, beta ${cell.beta}, ${program}`;
 				if ((performance.now() - start) / 1000 > limit) {
 					console.log(`  ${title}: not measured, the time is up`);
@@ -250,7 +257,7 @@ async function run({ tiny: smallest }: BenchOptions): Promise<Measurement[]> {
 
 export const bench: Bench = {
 	title:
-		'a GRPO step of 16 prompts x 8 completions on a GPU, in float32: the embedded engine on each provider that works ' +
+		'a GRPO step of 16 prompts x 8 completions on a GPU, in float32 unless another precision is listed: the embedded engine on each provider that works ' +
 		'here, the pytorch engine and plain TRL',
 	run,
 };

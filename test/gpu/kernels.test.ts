@@ -3,14 +3,23 @@ import { test } from 'node:test';
 import { Random } from '../../src/base/random.ts';
 import { firstDifference } from '../../src/engines/embedded/compute/firstDifference.ts';
 import { releaseDevice } from '../../src/engines/embedded/compute/heldDevice.ts';
-import { checkResults } from '../../src/engines/embedded/compute/probe.ts';
+import type { OpenJob } from '../../src/engines/embedded/compute/jobs.ts';
+import { checkResults, probeProviders } from '../../src/engines/embedded/compute/probe.ts';
 import { Tensors } from '../../src/engines/embedded/compute/runtime.ts';
 import { rmsNorm } from '../../src/engines/embedded/model/rmsNorm.ts';
 import { cpuDialect } from '../../src/engines/embedded/onnx/dialect.ts';
 import { gradients } from '../../src/engines/embedded/onnx/gradient.ts';
 import { Graph } from '../../src/engines/embedded/onnx/graph.ts';
 import { reduceSum } from '../../src/engines/embedded/onnx/reduction.ts';
-import { skip } from '../support/softwareGpu.ts';
+import { hardware, skip } from '../support/softwareGpu.ts';
+
+const tinyJob: OpenJob = {
+	kind: 'open',
+	shape: { vocabulary: 5, context: 6, width: 8, heads: 2, layers: 1, feedForward: 16 },
+	providers: ['webgpu'],
+	precision: 'float16',
+	rival: null,
+};
 
 /**
  * Kernels that `webgpuDialect` avoids. A test fails once the runtime has fixed one, so that the workaround can be
@@ -26,7 +35,7 @@ test('the second output of SimplifiedLayerNormalization is still wrong', { skip 
 	const random = Random.of('kernels');
 	const normals = (count: number) => Float32Array.from({ length: count }, () => random.normal());
 	const feeds = { x: tensors.float(normals(24), [3, 8]), weight: tensors.float(normals(8), [8]) };
-	const found = await firstDifference(graph, feeds, ['cpu', 'webgpu'], 1e-3);
+	const found = await firstDifference({ provider: 'cpu', graph }, { provider: 'webgpu', graph }, feeds, 1e-3);
 	assert.equal(
 		found?.operator,
 		'SimplifiedLayerNormalization',
@@ -44,4 +53,13 @@ test('the check at the start accepts the provider, and rejects a wrong kernel by
 		checkResults('webgpu', tensors, { ...cpuDialect, logSoftmax: false }),
 		/incorrect gradient for a small model; the first incorrect result comes from the operator SimplifiedLayerNormalization$/,
 	);
+});
+
+test('a device without 16-bit numbers is an error that names the precision', {
+	skip: skip || (hardware && 'the GPU of this machine has them'),
+}, async () => {
+	await assert.rejects(probeProviders(tinyJob), {
+		message: 'Cannot compute in float16 on webgpu: its driver has no 16-bit numbers.',
+		action: 'Set "precision" to "float32".',
+	});
 });

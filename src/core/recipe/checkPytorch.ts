@@ -40,8 +40,16 @@ function checkModel(recipe: Recipe, report: Report): void {
 
 function checkSettings(recipe: Recipe, report: Report): void {
 	const { pytorch, device, rewards } = recipe;
-	if (pytorch === undefined) return;
 	const place = (...path: string[]) => ['pytorch', ...path];
+	const precision = pytorch?.precision ?? recipe.precision;
+	const precisionPlace = pytorch?.precision === undefined ? ['precision'] : place('precision');
+	if (device === 'cpu' && precision === 'float16') {
+		report(precisionPlace, '"float16" requires a GPU, but "device" is "cpu". Use float32 or bfloat16.');
+	}
+	if (pytorch === undefined) return;
+	if (recipe.precision !== undefined && precision !== recipe.precision) {
+		report(place('precision'), `"precision" is also "${recipe.precision}" outside of "pytorch". Remove one of them.`);
+	}
 	if (pytorch.strategy === 'fsdp' && processesOf(recipe) === 1) {
 		const where = recipe.engine === 'ray' ? '"workers" of "ray"' : '"processes"';
 		report(
@@ -52,13 +60,10 @@ function checkSettings(recipe: Recipe, report: Report): void {
 	if (pytorch.strategy === 'fsdp' && pytorch.lora?.quantize !== undefined && pytorch.lora.quantize !== 'none') {
 		report(place('strategy'), '"fsdp" does not support quantized weights. Remove "quantize", or use "ddp".');
 	}
-	if (device === 'cpu' && pytorch.precision === 'float16') {
-		report(place('precision'), '"float16" requires a GPU, but "device" is "cpu". Use float32 or bfloat16.');
-	}
 	if (pytorch.attention === 'flash_attention_2') {
 		if (device === 'cpu') {
 			report(place('attention'), '"flash_attention_2" requires a GPU, but "device" is "cpu". Use sdpa or auto.');
-		} else if (pytorch.precision === 'float32') {
+		} else if (precision === 'float32') {
 			report(
 				place('attention'),
 				'"flash_attention_2" supports only bfloat16 and float16. Change "precision", or use sdpa.',

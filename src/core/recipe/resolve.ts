@@ -25,6 +25,7 @@ import type { Machine } from './machine.ts';
 import { resolveDataset } from './resolveDataset.ts';
 import {
 	type ResolvedModel,
+	type ResolvedPytorch,
 	type ResolvedRecipe,
 	type ResolvedReward,
 	type ResolvedStage,
@@ -91,6 +92,11 @@ function resolveModel(
 	return { ...resolveKeys(newModelSchema, model, context), context: model.context ?? needed };
 }
 
+/** Returns the settings for the pytorch engine, which include the recipe's precision. */
+function resolvePytorch({ precision, pytorch }: Recipe, context: KeyContext): ResolvedPytorch {
+	return resolveKeys(pytorchSchema, { precision, ...pytorch }, context);
+}
+
 /** Returns the recipe's template, with tags for tool calls where the engine needs them. */
 function templateOf(recipe: Recipe): ResolvedRecipe['template'] {
 	const own = resolveTemplate(recipe.template);
@@ -134,6 +140,7 @@ export function resolveChecked(recipe: Recipe, machine: Machine): ResolvedRecipe
 		name: recipe.name,
 		engine: recipe.engine,
 		device: recipe.device,
+		...(embedded && recipe.precision !== undefined ? { precision: recipe.precision } : {}),
 		whenBusy: recipe.whenBusy ?? 'queue',
 		seed: recipe.seed,
 		workers,
@@ -147,7 +154,7 @@ export function resolveChecked(recipe: Recipe, machine: Machine): ResolvedRecipe
 			: { environment: resolveKeys(environmentSchema, recipe.environment, context) }),
 		scoring: resolveKeys(scoringSchema, recipe.scoring, context),
 		stages,
-		...(embedded ? {} : { pytorch: resolveKeys(pytorchSchema, recipe.pytorch, context) }),
+		...(embedded ? {} : { pytorch: resolvePytorch(recipe, context) }),
 		...(recipe.engine === 'ray' ? { ray: resolveKeys(raySchema, recipe.ray, context) } : {}),
 		evaluate: resolveKeys(evaluationSchema, recipe.evaluate, context),
 		checkpoint: resolveKeys(checkpointSchema, recipe.checkpoint, context),
@@ -160,7 +167,8 @@ export function withEngineSettings(recipe: ResolvedRecipe): ResolvedRecipe {
 	if (recipe.engine === 'embedded' || recipe.pytorch !== undefined) return recipe;
 	// None of these settings are paths.
 	const context = keyContext({ cores: 1, resolvePath: (path) => path }, false, null);
-	return { ...recipe, pytorch: resolveKeys(pytorchSchema, {}, context) };
+	const { precision, ...rest } = recipe;
+	return { ...rest, pytorch: resolveKeys(pytorchSchema, { precision }, context) };
 }
 
 /** Decodes the recipe.json of a run. Throws `invalid`, naming the location of the error. */

@@ -19,7 +19,7 @@ import type { Keys } from '../../protocol/recipe/recipeKey.ts';
 import { type ResolvedValue, resolvedSchema } from '../../protocol/recipe/resolvedKeys.ts';
 import { scoringSchema } from '../../protocol/recipe/scoringSettings.ts';
 import { learnsFromRewards } from '../../protocol/recipe/stageKinds.ts';
-import { pytorchSchema, raySchema } from '../../protocol/recipe/torchRecipe.ts';
+import { precisionNames, pytorchSchema, raySchema } from '../../protocol/recipe/torchRecipe.ts';
 import { trainingEngines } from '../../protocol/runRecord.ts';
 
 const whole = v.pipe(v.number(), v.integer(), v.minValue(0));
@@ -39,6 +39,8 @@ export const resolvedRecipeSchema = v.strictObject({
 	name: v.string(),
 	engine: v.picklist(trainingEngines),
 	device: v.picklist(deviceNames),
+	/** Embedded engine: the precision of products. The pytorch engine's is in `pytorch`. */
+	precision: v.optional(v.picklist(precisionNames)),
 	whenBusy: v.picklist(busyChoices),
 	seed: whole,
 	/** Number of threads that share a batch. Frozen at the start, so that resuming elsewhere computes the same result. */

@@ -3,6 +3,7 @@ import { Failure } from '../../base/failure.ts';
 import type { HeadName } from '../../protocol/control.ts';
 import type { EngineDevice } from '../../protocol/engineDevices.ts';
 import type { DeviceName } from '../../protocol/recipe/recipe.ts';
+import type { PrecisionName } from '../../protocol/recipe/torchRecipe.ts';
 import type { ModelShape } from '../shared/modelShape.ts';
 import type { MicroBatch } from './compute/batching.ts';
 import { DeviceMemory } from './compute/deviceModel.ts';
@@ -10,7 +11,13 @@ import { HostMemory } from './compute/hostModel.ts';
 import type { GradientJob, GradientTarget, OpenJob, OpenResult, PackedSequences, TeacherRef } from './compute/jobs.ts';
 import { cpuLimits, gpuLimits, MicroBatchRows, sizesOf } from './compute/microBatchRows.ts';
 import { pack, packedBatches, packPerToken, unpackPerToken } from './compute/packing.ts';
-import { deviceRows, type ProviderName, providerCandidates, residentProviders } from './compute/providers.ts';
+import {
+	deviceRows,
+	hasPrecision,
+	type ProviderName,
+	providerCandidates,
+	residentProviders,
+} from './compute/providers.ts';
 import { prepareEnvironment } from './compute/runtime.ts';
 import { sampleJob, samplesOf } from './compute/sampleRequest.ts';
 import { SharedWeights } from './compute/sharedWeights.ts';
@@ -61,6 +68,8 @@ export type LearnerOptions = LearnerSizes & ({ readonly seed: number } | { reado
 export interface LearnerSizes {
 	readonly shape: ModelShape;
 	readonly device: DeviceName;
+	/** Type to which layers round the factors of their products; default: float32. Requires a GPU, unless float32. */
+	readonly precision?: PrecisionName;
 	/** Device used in an earlier attempt, which `auto` reuses if it can. */
 	readonly preferred?: ProviderName;
 	/** Number of worker threads. A GPU needs only one. */
@@ -104,7 +113,8 @@ export async function createLearner(options: LearnerOptions): Promise<Learner> {
 		const { provider, tried, measured } = await open(pool, options, threads);
 		const workers = provider === 'cpu' ? threads : 1;
 		while (pool.size < workers) pool.add();
-		await pool.broadcast({ kind: 'open', shape: options.shape, providers: [provider], rival: null });
+		const { shape, precision = 'float32' } = options;
+		await pool.broadcast({ kind: 'open', shape, providers: [provider], precision, rival: null });
 		const execution: ExecutionReport = { provider, workers, tried, measured };
 		const memory = await memoryOf(options, execution, pool, helpers);
 		const policy = await memory.create('policy', parameters);
@@ -137,7 +147,7 @@ async function memoryOf(
 	if (residentProviders.includes(provider)) return new DeviceMemory(pool);
 	const count = Math.min(maxHelpers, workers, Math.floor(parameterCount(shape) / helperParameters));
 	if (provider === 'cpu' || count < 2) return new HostMemory(pool);
-	const job: OpenJob = { kind: 'open', shape, providers: ['cpu'], rival: null };
+	const job: OpenJob = { kind: 'open', shape, providers: ['cpu'], precision: 'float32', rival: null };
 	await Promise.all(
 		Array.from({ length: count }, () => {
 			helpers.add();
@@ -150,14 +160,17 @@ async function memoryOf(
 
 /** Chooses the execution provider. Uses the preferred one without comparing times if it computes correctly. */
 async function open(pool: WorkerPool, options: LearnerOptions, threads: number): Promise<OpenResult> {
-	const { shape, device, preferred, trainRows } = options;
+	const { shape, device, precision = 'float32', preferred, trainRows } = options;
 	const run = (providers: readonly ProviderName[], rival: OpenJob['rival']): Promise<OpenResult> =>
-		pool.run(() => ({ job: { kind: 'open', shape, providers, rival }, transfer: [] }));
-	if (preferred !== undefined && device === 'auto') {
-		const opened = await run([preferred, 'cpu'], null);
+		pool.run(() => ({ job: { kind: 'open', shape, providers, precision, rival }, transfer: [] }));
+	const candidates = providerCandidates(device, process.platform, process.arch);
+	// The CPU computes only in float32, and a requested precision is never replaced by another.
+	const providers = precision === 'float32' ? candidates : candidates.filter((provider) => provider !== 'cpu');
+	if (preferred !== undefined && device === 'auto' && hasPrecision(preferred, precision)) {
+		const others = providers.filter((provider) => provider !== preferred);
+		const opened = await run([preferred, ...(precision === 'float32' ? (['cpu'] as const) : others)], null);
 		if (opened.provider === preferred) return opened;
 	}
-	const providers = providerCandidates(device, process.platform, process.arch);
 	return run(providers, device === 'auto' ? { workers: threads, rows: trainRows } : null);
 }
 
@@ -171,7 +184,7 @@ export async function checkDevices(): Promise<EngineDevice[]> {
 		const checks: EngineDevice[] = [];
 		for (const provider of providerCandidates('auto', process.platform, process.arch)) {
 			if (provider === 'cpu') continue;
-			const job: OpenJob = { kind: 'open', shape, providers: [provider, 'cpu'], rival: null };
+			const job: OpenJob = { kind: 'open', shape, providers: [provider, 'cpu'], precision: 'float32', rival: null };
 			const { tried } = await pool.run(() => ({ job, transfer: [] }));
 			checks.push(tried[0] ?? { provider, error: null, faulty: false });
 		}

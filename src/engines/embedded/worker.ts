@@ -1,9 +1,11 @@
 import { parentPort } from 'node:worker_threads';
 import { Failure } from '../../base/failure.ts';
+import type { PrecisionName } from '../../protocol/recipe/torchRecipe.ts';
+import type { ModelShape } from '../shared/modelShape.ts';
 import { Executor } from './compute/executor.ts';
 import type { GradientJob, Job, JobResults, Reply, TeacherRef } from './compute/jobs.ts';
 import { probeProviders } from './compute/probe.ts';
-import type { ProviderName } from './compute/providers.ts';
+import { dialectOf, type ProviderName } from './compute/providers.ts';
 import { Tensors } from './compute/runtime.ts';
 import type { DeviceTraffic } from './learner.ts';
 
@@ -11,14 +13,19 @@ import type { DeviceTraffic } from './learner.ts';
 
 let executor: Executor | undefined;
 let provider: ProviderName | undefined;
+let precision: PrecisionName = 'float32';
 /** A second model, with different sizes, created on first use. */
 let teacher: { readonly sizes: string; readonly executor: Executor } | undefined;
+
+async function executorFor(shape: ModelShape, device: ProviderName): Promise<Executor> {
+	return new Executor(shape, device, await Tensors.load(), dialectOf(device, precision));
+}
 
 async function teacherOf({ shape }: TeacherRef): Promise<Executor> {
 	const sizes = JSON.stringify(shape);
 	if (teacher?.sizes !== sizes) {
 		await teacher?.executor.release();
-		teacher = { sizes, executor: new Executor(shape, provider as ProviderName, await Tensors.load()) };
+		teacher = { sizes, executor: await executorFor(shape, provider as ProviderName) };
 	}
 	return teacher.executor;
 }
@@ -36,7 +43,8 @@ async function perform(job: Job): Promise<JobResults[Job['kind']]> {
 	if (job.kind === 'open') {
 		const opened = await probeProviders(job);
 		provider = opened.provider;
-		executor = new Executor(job.shape, provider, await Tensors.load());
+		precision = job.precision;
+		executor = await executorFor(job.shape, provider);
 		return opened;
 	}
 	if (executor === undefined)

@@ -16,7 +16,7 @@ import { dpoStageSchema, rewardModelStageSchema } from './preferenceStages.ts';
 import { choice, count, described, flag, real, text } from './recipeFields.ts';
 import { bareKey, group, key, place, withFacts } from './recipeKey.ts';
 import { scoringSchema } from './scoringSettings.ts';
-import { pytorchSchema, raySchema } from './torchRecipe.ts';
+import { type PrecisionName, precisionNames, pytorchSchema, raySchema } from './torchRecipe.ts';
 
 export { type SchedulerName, schedulerNames } from './stageFields.ts';
 
@@ -218,6 +218,19 @@ const forEngine = (name: string) => ({
 	},
 });
 
+/** Devices that the embedded engine can use with a precision; with `auto`, it tries these. */
+const devicesWith: Readonly<Record<PrecisionName, readonly DeviceName[]>> = {
+	float32: deviceNames,
+	bfloat16: ['auto', 'cuda'],
+	float16: ['auto', 'cuda', 'webgpu'],
+};
+const lacksPrecision = (value: unknown, { device }: Readonly<Record<string, unknown>>) =>
+	!devicesWith[value as PrecisionName].some((name) => name === device);
+const saysPrecision = (value: unknown) => {
+	const names = devicesWith[value as PrecisionName].map((name) => `"${name}"`).join(', ');
+	return `The embedded engine has "${value}" only with these devices: ${names}. Change "device", or set "precision" to "float32".`;
+};
+
 export const evaluationSchema = group({
 	every: key(count('Steps between evaluations.'), 20),
 	problems: key(count('Held-out problems per evaluation.', 1, 100_000), 256),
@@ -256,6 +269,16 @@ export const recipeSchema = v.strictObject({
 						`PyTorch does not support the device "${value}": choose auto, cpu or cuda, or set "engine": "embedded".`,
 				},
 			},
+		},
+	),
+	precision: bareKey(
+		choice(
+			precisionNames,
+			'Type to which matrix products round their factors. Weights, optimizer state and checkpoints are float32. The embedded engine uses bfloat16 with cuda, and float16 with cuda and webgpu.',
+		),
+		{
+			or: 'float32 with the embedded engine; with pytorch, bfloat16 on GPUs that support it, otherwise float32',
+			lacking: { embedded: { when: lacksPrecision, say: saysPrecision } },
 		},
 	),
 	workers: bareKey(count('Worker threads that share each batch.', 1, 256), {

@@ -6,6 +6,7 @@ import type { ResolvedValue } from './resolvedKeys.ts';
 /** Recipe keys that only the pytorch and ray engines read. */
 
 export const precisionNames = ['float32', 'bfloat16', 'float16'] as const;
+export type PrecisionName = (typeof precisionNames)[number];
 export const attentionNames = ['auto', 'eager', 'sdpa', 'flash_attention_2'] as const;
 export const strategyNames = ['ddp', 'fsdp'] as const;
 export const rewardPlaces = ['hosts', 'in-process'] as const;
@@ -41,7 +42,7 @@ export const pytorchSchema = group({
 	),
 	strategy: key(choice(strategyNames, 'How the processes share the model.'), 'ddp'),
 	precision: key(choice(precisionNames, 'Training precision.'), null, {
-		or: 'bfloat16 on GPUs that support it, otherwise float32',
+		or: 'as set for the recipe, or bfloat16 on GPUs that support it, otherwise float32',
 	}),
 	attention: key(choice(attentionNames, 'Attention implementation.'), 'auto'),
 	gradientCheckpointing: key(flag('Recompute activations instead of storing them.'), false, {

@@ -44,20 +44,25 @@ export function differs({ largest, deviation }: Deviation, tolerance: number): b
 	return !(deviation <= tolerance * largest + Number.MIN_VALUE);
 }
 
+/** A program on an execution provider, named as the runtime names it. */
+export interface PlacedProgram {
+	readonly provider: string;
+	readonly graph: Graph;
+}
+
 /**
  * Runs a program on two execution providers with every intermediate value as an output. Returns the first value, in
- * program order, that differs by more than `tolerance` times its largest element; null if there is none. Operator
- * fusion is disabled, so that each value belongs to a single operator.
+ * program order, that differs by more than `tolerance` times its largest element; null if there is none. The programs
+ * may differ in how products are rounded. Operator fusion is disabled, so that each value belongs to a single operator.
  */
 export async function firstDifference(
-	graph: Graph,
+	expected: PlacedProgram,
+	actual: PlacedProgram,
 	feeds: Feeds,
-	[expected, actual]: readonly [string, string],
 	tolerance: number,
 ): Promise<ValueDifference | null> {
-	const model = graph.observed();
-	const program = encodeOnnxModel(model);
-	const run = async (provider: string): Promise<Record<string, Tensor>> => {
+	const run = async ({ graph, provider }: PlacedProgram): Promise<Record<string, Tensor>> => {
+		const program = encodeOnnxModel(graph.observed());
 		const session = await Session.create(program, { provider, threads: 1, optimize: false });
 		try {
 			return await session.run(feeds);
@@ -66,7 +71,7 @@ export async function firstDifference(
 		}
 	};
 	const [before, after] = [await run(expected), await run(actual)];
-	for (const [index, { op, outputs }] of model.nodes.entries()) {
+	for (const [index, { op, outputs }] of expected.graph.model().nodes.entries()) {
 		for (const value of outputs) {
 			const [x, y] = [before[value], after[value]];
 			if (x === undefined || y === undefined) continue;

@@ -1,5 +1,6 @@
 import type { FailureData } from '../../../base/failure.ts';
 import type { HeadName } from '../../../protocol/control.ts';
+import type { PrecisionName } from '../../../protocol/recipe/torchRecipe.ts';
 import type { ModelShape } from '../../shared/modelShape.ts';
 import type { DeviceTraffic, OptimizerSettings, ProviderTiming, ScoredBy, TriedProvider } from '../learner.ts';
 import type { ModelKind } from '../model/parameters.ts';
@@ -80,6 +81,7 @@ export interface OpenJob {
 	 * does.
 	 */
 	readonly providers: readonly ProviderName[];
+	readonly precision: PrecisionName;
 	/** If set, also rejects a provider that is slower than this many CPU threads on micro-batches with this many rows. */
 	readonly rival: { readonly workers: number; readonly rows: number } | null;
 }

@@ -1,10 +1,11 @@
 import { Failure } from '../../../base/failure.ts';
 import { timingText } from '../../../protocol/deviceEvent.ts';
+import { type PrecisionName, precisionNames } from '../../../protocol/recipe/torchRecipe.ts';
 import type { ModelShape } from '../../shared/modelShape.ts';
 import type { OptimizerSettings, ProviderTiming, TriedProvider } from '../learner.ts';
 import { initialParameters, parameterSpecs } from '../model/parameters.ts';
 import { gradientProgram } from '../model/programs.ts';
-import type { Dialect } from '../onnx/dialect.ts';
+import { type Dialect, withProducts } from '../onnx/dialect.ts';
 import { adamW, clipScale } from './adamW.ts';
 import { Executor } from './executor.ts';
 import { deviationOf, differs, firstDifference } from './firstDifference.ts';
@@ -13,7 +14,16 @@ import type { GradientJob, OpenJob, OpenResult, SampleJob } from './jobs.ts';
 import { pack, unpackPerToken } from './packing.ts';
 import { ParameterStore } from './parameterStore.ts';
 import { ProgramFeeds } from './programFeeds.ts';
-import { deviceRows, dialects, type ProviderName, reasonOf, remedies, runtimeNames } from './providers.ts';
+import {
+	deviceRows,
+	dialectOf,
+	dialects,
+	hasPrecision,
+	type ProviderName,
+	reasonOf,
+	remedies,
+	runtimeNames,
+} from './providers.ts';
 import { supportedProviders, Tensors } from './runtime.ts';
 
 const probeShape: ModelShape = { vocabulary: 5, context: 6, width: 8, heads: 2, layers: 1, feedForward: 16 };
@@ -21,19 +31,26 @@ const probeShape: ModelShape = { vocabulary: 5, context: 6, width: 8, heads: 2, 
 /** Thrown if a provider's results differ from the CPU's. */
 class WrongResult extends Error {}
 
-/** Relative tolerance. GPUs can round products to fewer bits. */
-const tolerance = 0.02;
+/** Thrown if a device computes correctly in float32, but not with the recipe's precision. */
+class NoPrecision extends Error {}
+
+/**
+ * Tolerance of the results, relative to the largest element. GPUs can round products to fewer bits. Gradients of the
+ * small model deviate by 1% if products are rounded to bfloat16, and by a tenth of that for float16.
+ */
+const toleranceOf = ({ products }: Dialect): number => (products === 'bfloat16' ? 0.05 : 0.02);
 
 /**
  * Tries execution providers in order. Uses the first one whose results match the CPU's or, if `rival` is set, the one that
  * is fastest for the model. `cpu` is not checked. Throws `unsupported` if no candidate can be used.
  */
-export async function probeProviders({ shape, providers, rival }: OpenJob): Promise<OpenResult> {
+export async function probeProviders({ shape, providers, precision, rival }: OpenJob): Promise<OpenResult> {
 	const tensors = await Tensors.load();
 	const tried: TriedProvider[] = [];
 	const measured: ProviderTiming[] = [];
-	/** Providers worth comparing with the CPU. */
+	/** Providers worth comparing with each other and the CPU. */
 	const candidates: ProviderTiming[] = [];
+	const lacking: ProviderName[] = [];
 	for (const provider of providers) {
 		if (provider === 'cpu') {
 			if (candidates.length === 0 || rival === null) return { provider, tried, measured };
@@ -41,20 +58,64 @@ export async function probeProviders({ shape, providers, rival }: OpenJob): Prom
 			return { ...(await fastest(tried, [...candidates, own])), measured: [...measured, own] };
 		}
 		try {
-			await checkResults(provider, tensors);
-			if (rival === null) return { provider, tried, measured: [] };
-			const timing = await timingOfDevice(provider, tensors, shape, rival);
+			await checkPrecision(provider, tensors, precision);
+			const only = candidates.length === 0 && provider === providers.at(-1);
+			if (rival === null || only) return { provider, tried, measured };
+			// A slow device is better than none, if the CPU is no alternative.
+			const most = providers.includes('cpu') ? maxFewMs : Infinity;
+			const timing = await timingOfDevice(provider, tensors, { shape, precision, rival, most });
 			measured.push(timing);
 			candidates.push(timing);
 		} catch (error) {
 			await releaseDevice(provider);
 			if (error instanceof TooSlow) measured.push(error.timing);
+			if (error instanceof NoPrecision) lacking.push(provider);
 			tried.push({ provider, error: reasonOf(error), faulty: error instanceof WrongResult });
 		}
 	}
+	if (candidates.length > 0) return { ...(await fastest(tried, candidates)), measured };
+	throw noDevice(tried, lacking, precision);
+}
+
+/** Returns why no device can be used. @param lacking devices that only lack the precision */
+function noDevice(
+	tried: readonly TriedProvider[],
+	lacking: readonly ProviderName[],
+	precision: PrecisionName,
+): Failure {
 	const [only] = tried;
-	if (only === undefined) throw new Failure('internal', 'No execution provider was given.');
-	throw new Failure('unsupported', `Cannot use the device ${only.provider}: ${only.error}.`, remedies[only.provider]);
+	if (only === undefined) return new Failure('internal', 'No execution provider was given.');
+	if (tried.length > 1) {
+		const reasons = tried.map(({ provider, error }) => `${provider}: ${error}`).join('; ');
+		const message = `No device here can compute in ${precision} (${reasons}).`;
+		return new Failure('unsupported', message, 'Set "precision" to "float32".');
+	}
+	const { provider, error } = only;
+	if (lacking.includes(provider)) {
+		const action = `Set "precision" to ${alternatives(provider, precision)}.`;
+		return new Failure('unsupported', `Cannot compute in ${precision} on ${provider}: ${error}.`, action);
+	}
+	const what = precision === 'float32' ? provider : `${provider} with the precision ${precision}`;
+	return new Failure('unsupported', `Cannot use the device ${what}: ${error}.`, remedies[provider]);
+}
+
+/** Returns the other precisions that a provider may have. */
+function alternatives(provider: ProviderName, precision: PrecisionName): string {
+	const others = precisionNames.filter((name) => name !== precision && hasPrecision(provider, name));
+	return others.map((name) => `"${name}"`).join(' or ');
+}
+
+/** Throws unless a provider's results match the CPU's with the given precision. */
+async function checkPrecision(provider: ProviderName, tensors: Tensors, precision: PrecisionName): Promise<void> {
+	if (!hasPrecision(provider, precision)) throw new NoPrecision('the provider has no kernels for it');
+	try {
+		await checkResults(provider, tensors, dialectOf(provider, precision));
+	} catch (error) {
+		if (precision === 'float32' || error instanceof WrongResult) throw error;
+		// If float32 fails for the same reason, the precision is not the problem.
+		await checkResults(provider, tensors);
+		throw new NoPrecision(reasonOf(error));
+	}
 }
 
 /** Chooses the fastest provider, and releases the others. */
@@ -90,6 +151,7 @@ export async function checkResults(
 		throw new Error(`onnxruntime-node for ${process.platform} ${process.arch} does not include it`);
 	}
 	await holdDevice(provider);
+	const tolerance = toleranceOf(dialect);
 	const executor = new Executor(probeShape, provider, tensors, dialect);
 	const cpu = new Executor(probeShape, 'cpu', tensors);
 	try {
@@ -117,8 +179,10 @@ async function wrongOperator(provider: ProviderName, tensors: Tensors, dialect: 
 		...(await new ParameterStore(probeShape, tensors).feeds(job.weights)),
 		...new ProgramFeeds(probeShape, tensors, dialect).gradient(job, null),
 	};
-	const program = gradientProgram(probeShape, job.variant, 'float32', dialect);
-	const found = await firstDifference(program, feeds, [runtimeNames.cpu, runtimeNames[provider]], tolerance);
+	const graphFor = (dialect: Dialect) => gradientProgram(probeShape, job.variant, 'float32', dialect);
+	const expected = { provider: runtimeNames.cpu, graph: graphFor(withProducts(dialect, null)) };
+	const actual = { provider: runtimeNames[provider], graph: graphFor(dialect) };
+	const found = await firstDifference(expected, actual, feeds, toleranceOf(dialect));
 	return found === null ? '' : `; the first incorrect result comes from the operator ${found.operator}`;
 }
 
@@ -207,12 +271,21 @@ const measuredSize = ({ rows }: Rival) => ({ rows: Math.max(rows, deviceRows.tra
 async function timingOfDevice(
 	provider: ProviderName,
 	tensors: Tensors,
-	shape: ModelShape,
-	rival: Rival,
+	{
+		shape,
+		precision,
+		rival,
+		most,
+	}: Pick<OpenJob, 'shape' | 'precision'> & {
+		readonly rival: Rival;
+		/** Maximum time for `fewTokens`. */
+		readonly most: number;
+	},
 ): Promise<ProviderTiming> {
-	const few = await timingOf(provider, tensors, shape, fewTokens);
-	if (few.samplingMs + few.updateMs > maxFewMs) throw new TooSlow(few);
-	return timingOf(provider, tensors, shape, measuredSize(rival));
+	const dialect = dialectOf(provider, precision);
+	const few = await timingOf(provider, tensors, shape, fewTokens, dialect);
+	if (few.samplingMs + few.updateMs > most) throw new TooSlow(few);
+	return timingOf(provider, tensors, shape, measuredSize(rival), dialect);
 }
 
 /** Estimates the time for all CPU workers together from the time of one worker. */
@@ -238,8 +311,9 @@ async function timingOf(
 	tensors: Tensors,
 	shape: ModelShape,
 	{ rows, tokens: most }: { readonly rows: number; readonly tokens: number },
+	dialect: Dialect = dialects[provider],
 ): Promise<ProviderTiming> {
-	const executor = new Executor(shape, provider, tensors);
+	const executor = new Executor(shape, provider, tensors, dialect);
 	const tokens = Math.min(shape.context - 1, most);
 	const few = Math.min(sampledTokens, tokens);
 	const job = gradientJob(shape, rows, tokens + 1);

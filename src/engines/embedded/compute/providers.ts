@@ -1,6 +1,7 @@
 import type { DeviceName } from '../../../protocol/recipe/recipe.ts';
+import type { PrecisionName } from '../../../protocol/recipe/torchRecipe.ts';
 import type { ExecutionReport } from '../learner.ts';
-import { cpuDialect, cudaDialect, type Dialect, webgpuDialect } from '../onnx/dialect.ts';
+import { cpuDialect, cudaDialect, type Dialect, webgpuDialect, withProducts } from '../onnx/dialect.ts';
 
 export type ProviderName = ExecutionReport['provider'];
 
@@ -30,6 +31,20 @@ export const dialects: Readonly<Record<ProviderName, Dialect>> = {
 	coreml: cpuDialect,
 };
 
+export function dialectOf(provider: ProviderName, precision: PrecisionName): Dialect {
+	return withProducts(dialects[provider], precision === 'float32' ? null : precision);
+}
+
+/** Providers that may have kernels for a precision. Whether a device computes correctly with them is checked. */
+const precisionProviders: Readonly<Record<Exclude<PrecisionName, 'float32'>, readonly ProviderName[]>> = {
+	bfloat16: ['cuda'],
+	float16: ['cuda', 'webgpu'],
+};
+
+export function hasPrecision(provider: ProviderName, precision: PrecisionName): boolean {
+	return precision === 'float32' || precisionProviders[precision].includes(provider);
+}
+
 /**
  * Minimum number of rows per micro-batch on a GPU. Each call takes about the same time for any smaller number of rows.
  */
@@ -50,6 +65,7 @@ export function reasonOf(error: unknown): string {
 	const line = text.trim().split('\n', 1)[0] as string;
 	if (/Failed to get a WebGPU adapter/.test(text)) return 'no WebGPU adapter was found';
 	if (/Failed to load shared library/.test(text)) return 'its libraries or its driver are not installed';
+	if (/requires f16 but the device does not support it/.test(text)) return 'its driver has no 16-bit numbers';
 	return line.replace(/^.* was false\. /, '').replace(/[.\s]+$/, '');
 }
 

@@ -1,5 +1,5 @@
 import type { ModelShape } from '../../shared/modelShape.ts';
-import type { Dialect } from '../onnx/dialect.ts';
+import { type Dialect, decodeDialect } from '../onnx/dialect.ts';
 import { cast, compare } from '../onnx/elementwise.ts';
 import { Graph, Value } from '../onnx/graph.ts';
 import { take } from '../onnx/indexing.ts';
@@ -62,7 +62,7 @@ export function loopProgram(shape: ModelShape, dialect: Dialect, choice: Exclude
 	const ended = (tokens: Value) => isOneOf(tokens, new Value(tokens.graph, stop.name, stop.shape, stop.type));
 	const finished = ended(first.tokens);
 
-	const body = new Graph('float32', dialect, 'step ');
+	const body = new Graph('float32', decodeDialect(dialect), 'step ');
 	const outer = ({ name, shape, type }: Value) => new Value(body, name, shape, type);
 	const number = body.input('step number', [], 'int64');
 	body.input('step running', [], 'bool');

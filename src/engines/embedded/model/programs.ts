@@ -1,6 +1,6 @@
 import type { ModelShape } from '../../shared/modelShape.ts';
 import type { ParameterSpec } from '../learner.ts';
-import { cpuDialect, type Dialect } from '../onnx/dialect.ts';
+import { cpuDialect, type Dialect, decodeDialect } from '../onnx/dialect.ts';
 import { add, exp, multiply, negate, sigmoid, subtract } from '../onnx/elementwise.ts';
 import { gradients } from '../onnx/gradient.ts';
 import { Graph, type Value } from '../onnx/graph.ts';
@@ -265,7 +265,7 @@ export function prefill(
  * [rows, 1, 1, slots] to logits [rows, vocabulary] and the new cache entries [rows, heads, 1, headWidth].
  */
 export function decodeProgram(shape: ModelShape, dialect = cpuDialect): Graph {
-	const graph = new Graph('float32', dialect);
+	const graph = new Graph('float32', decodeDialect(dialect));
 	const weights = inputWeights(graph, shape);
 	const tokens = graph.input('tokens', ['rows', 1], 'int32');
 	const positions = graph.input('positions', ['rows', 1], 'int32');

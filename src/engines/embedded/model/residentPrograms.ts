@@ -1,6 +1,6 @@
 import type { ModelShape } from '../../shared/modelShape.ts';
 import type { ParameterSpec } from '../learner.ts';
-import type { Dialect } from '../onnx/dialect.ts';
+import { type Dialect, decodeDialect } from '../onnx/dialect.ts';
 import { add, cast, compare, log, multiply, negate, where } from '../onnx/elementwise.ts';
 import { attentionOfOne } from '../onnx/fused.ts';
 import { Graph, type Value } from '../onnx/graph.ts';
@@ -44,7 +44,7 @@ export const chosenOutputs = ['tokens', 'logprobs', 'entropies'] as const;
  * host but noise.
  */
 export function residentDecodeProgram(shape: ModelShape, dialect: Dialect, choice: Choice = 'host'): Graph {
-	const graph = new Graph('float32', dialect);
+	const graph = new Graph('float32', decodeDialect(dialect));
 	const weights = inputWeights(graph, shape);
 	const tokens = graph.input('tokens', ['rows', 1], 'int32');
 	const positions = graph.input('positions', ['rows', 1], 'int32');

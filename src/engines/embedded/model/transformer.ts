@@ -1,7 +1,7 @@
 import { add, silu } from '../onnx/elementwise.ts';
 import { addAndNorm, fusedSilu } from '../onnx/fused.ts';
 import type { Value } from '../onnx/graph.ts';
-import { linear } from '../onnx/matmul.ts';
+import { layerLinear, linear } from '../onnx/matmul.ts';
 import { recomputed } from '../onnx/recomputed.ts';
 import { reduceSum } from '../onnx/reduction.ts';
 import { normEpsilon, rmsNorm } from './rmsNorm.ts';
@@ -45,9 +45,9 @@ function decoderBlock(
 	attend: (qkv: Value) => Value,
 	keep: (x: Value) => Value = (all) => all,
 ): Value {
-	const read = attend(linear(rmsNorm(x, block.attentionNorm), block.qkv));
-	const attended = add(keep(x), linear(read, block.attentionOutput));
-	const processed = linear(silu(linear(rmsNorm(attended, block.feedForwardNorm), block.up)), block.down);
+	const read = attend(layerLinear(rmsNorm(x, block.attentionNorm), block.qkv));
+	const attended = add(keep(x), layerLinear(read, block.attentionOutput));
+	const processed = layerLinear(silu(layerLinear(rmsNorm(attended, block.feedForwardNorm), block.up)), block.down);
 	return add(attended, processed);
 }
 

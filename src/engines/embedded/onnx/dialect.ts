@@ -1,5 +1,8 @@
+import type { HalfType } from './onnxModel.ts';
+
 /**
- * Operators that a program may use. Execution providers lack kernels for some operators and compute others incorrectly.
+ * Operators that a program may use, and how it rounds. Execution providers lack kernels for some operators and compute
+ * others incorrectly.
  */
 export interface Dialect {
 	/** Whether to use onnxruntime's SimplifiedLayerNormalization: RMSNorm in one pass. */
@@ -12,6 +15,10 @@ export interface Dialect {
 	readonly fusedDecode: boolean;
 	/** Whether programs compute the large inputs of a micro-batch from small ones, so that less is transferred. */
 	readonly expandsBatches: boolean;
+	/** Type to which products with the weights of layers round their factors, or null if they do not. */
+	readonly products: HalfType | null;
+	/** The same for the gradients of these products. */
+	readonly gradientProducts: HalfType | null;
 }
 
 /** onnxruntime's CPU provider. */
@@ -21,6 +28,8 @@ export const cpuDialect: Dialect = {
 	logSoftmax: true,
 	fusedDecode: false,
 	expandsBatches: false,
+	products: null,
+	gradientProducts: null,
 };
 
 /** onnxruntime's CUDA provider. */
@@ -35,3 +44,17 @@ export const standardDialect: Dialect = { ...cpuDialect, fusedNorm: false, normS
  * one of these workarounds.
  */
 export const webgpuDialect: Dialect = { ...cudaDialect, normScale: false, logSoftmax: false };
+
+/**
+ * Returns the dialect for decode steps. They multiply few rows, so they take the time to start their operators, and
+ * conversions would only add to it.
+ */
+export function decodeDialect(dialect: Dialect): Dialect {
+	return withProducts(dialect, null);
+}
+
+/** Returns a dialect with products of the given type. */
+export function withProducts(dialect: Dialect, type: HalfType | null): Dialect {
+	// Gradients can be smaller than the smallest float16. A bfloat16 has the range of a float32.
+	return { ...dialect, products: type, gradientProducts: type === 'float16' ? null : type };
+}

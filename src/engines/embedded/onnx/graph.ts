@@ -4,7 +4,9 @@ import {
 	type Attribute,
 	type Dim,
 	type ElementType,
+	elementTypeCodes,
 	encodeOnnxModel,
+	isHalf,
 	type OnnxModel,
 	type OnnxNode,
 } from './onnxModel.ts';
@@ -77,6 +79,7 @@ export class Graph {
 	#outputs: OnnxPort[] = [];
 	#cache = new Map<string, Value>();
 	#next = 0;
+	#nextHalf = 0;
 	readonly #prefix: string;
 
 	/** @param prefix of generated names, which must be unique among a program and its loop bodies */
@@ -124,7 +127,9 @@ export class Graph {
 		const type = options.type ?? inputs[0]?.type ?? this.floatType;
 		const given = inputs.filter((v) => v !== null);
 		const tracked = this.#recording && options.backward !== undefined && given.some((v) => v.tracked);
-		const outputs = shapes.map((shape) => new Value(this, `${this.#prefix}t${this.#next++}`, shape, type, tracked));
+		// 16-bit values have their own numbers, so that all others have the same names in programs that differ only in these.
+		const number = () => (isHalf(type) ? `h${this.#nextHalf++}` : `t${this.#next++}`);
+		const outputs = shapes.map((shape) => new Value(this, `${this.#prefix}${number()}`, shape, type, tracked));
 		this.#values.push(...outputs);
 		this.#nodes.push({
 			op,
@@ -185,6 +190,7 @@ export class Graph {
 	}
 
 	constant(type: ElementType, shape: readonly number[], values: ArrayLike<number>, name?: string): Value {
+		if (isHalf(type)) throw new TypeError(`A constant cannot be a ${type}`);
 		const data = { float32: Float32Array, float64: Float64Array, int32: Int32Array, bool: Uint8Array } as const;
 		const array = type === 'int64' ? BigInt64Array.from(Array.from(values, (x) => BigInt(x))) : data[type].from(values);
 		return this.initializer(name ?? `${this.#prefix}c${this.#next++}`, type, shape, array);
@@ -205,6 +211,12 @@ export class Graph {
 	/** Adds a vector of 64-bit integers, for shapes and axes. */
 	integers(xs: readonly number[]): Value {
 		return this.#cached(`integers ${xs.join(' ')}`, () => this.constant('int64', [xs.length], xs));
+	}
+
+	/** Returns a value as another type, without a gradient. Converts each value only once. */
+	converted(x: Value, type: ElementType): Value {
+		const convert = () => this.node('Cast', [x], x.shape, { attributes: { to: elementTypeCodes[type] }, type });
+		return this.#cached(`${type} ${x.name}`, convert);
 	}
 
 	#cached(key: string, make: () => Value): Value {
@@ -234,12 +246,15 @@ export class Graph {
 		};
 	}
 
-	/** Returns the program with every intermediate value as an additional output, for comparing execution providers. */
+	/**
+	 * Returns the program with every intermediate value that the host can read as an additional output, for comparing
+	 * execution providers.
+	 */
 	observed(): OnnxModel {
 		const model = this.model();
 		const made = new Set(model.nodes.flatMap(({ outputs }) => outputs));
 		const intermediates = this.#values
-			.filter(({ name }) => made.has(name))
+			.filter(({ name, type }) => made.has(name) && !isHalf(type))
 			.map(({ name, shape, type }): OnnxPort => ({ name, shape, type }));
 		return { ...model, outputs: [...model.outputs, ...intermediates] };
 	}

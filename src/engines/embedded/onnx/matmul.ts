@@ -1,14 +1,32 @@
 import type { Value } from './graph.ts';
 import { asMatrix, broadcastShape, reshapeLike, sumTo, transposeLast } from './layout.ts';
+import type { HalfType, Shape } from './onnxModel.ts';
 
 /** Matrix multiplication. */
 
+type Attributes = Readonly<Record<string, number>>;
+
+/**
+ * Returns a product in the type of its factors, after rounding them to `type`, if it is given. The device sums in
+ * float32, and rounds the sums to `type`. Not differentiable.
+ */
+function product(
+	op: 'MatMul' | 'Gemm',
+	[a, b]: readonly [Value, Value],
+	shape: Shape,
+	type: HalfType | null,
+	attributes: Attributes = {},
+): Value {
+	const { graph } = a;
+	if (type === null) return graph.node(op, [a, b], shape, { attributes });
+	const rounded = [a, b].map((x) => graph.converted(x, type));
+	return graph.converted(graph.node(op, rounded, shape, { attributes }), a.type);
+}
+
 /** Returns op(a) op(b) for two matrices, where op optionally transposes. Not differentiable; used by gradients. */
-function gemm(a: Value, b: Value, transposeA: boolean, transposeB: boolean): Value {
+function gemm(a: Value, b: Value, transposeA: boolean, transposeB: boolean, type: HalfType | null = null): Value {
 	const shape = [a.dim(transposeA ? 1 : 0), b.dim(transposeB ? 0 : 1)];
-	return a.graph.node('Gemm', [a, b], shape, {
-		attributes: { transA: transposeA ? 1 : 0, transB: transposeB ? 1 : 0 },
-	});
+	return product('Gemm', [a, b], shape, type, { transA: transposeA ? 1 : 0, transB: transposeB ? 1 : 0 });
 }
 
 /** Returns aᵀ b for two matrices. Not differentiable. */
@@ -18,14 +36,23 @@ export function transposedProduct(a: Value, b: Value): Value {
 
 /** Multiplies [..., m, k] by [k, n], using the same matrix for all batch elements. */
 export function linear(x: Value, weight: Value): Value {
+	return roundedLinear(x, weight, null, null);
+}
+
+/** Like `linear`, for the weights of a layer: factors are rounded to the dialect's types. */
+export function layerLinear(x: Value, weight: Value): Value {
+	const { products, gradientProducts } = x.graph.dialect;
+	return roundedLinear(x, weight, products, gradientProducts);
+}
+
+function roundedLinear(x: Value, weight: Value, forward: HalfType | null, backward: HalfType | null): Value {
 	if (x.dim(-1) !== weight.dim(0))
 		throw new TypeError(`Cannot multiply [${x.shape.join()}] by [${weight.shape.join()}]`);
-	return x.graph.node('MatMul', [x, weight], [...x.shape.slice(0, -1), weight.dim(1)], {
-		backward: [
-			(d) => reshapeLike(gemm(asMatrix(d), weight, false, true), x),
-			(d) => transposedProduct(asMatrix(x), asMatrix(d)),
-		],
-	});
+	const shape = [...x.shape.slice(0, -1), weight.dim(1)];
+	return x.graph.composite([x, weight], () => product('MatMul', [x, weight], shape, forward), [
+		(d) => reshapeLike(gemm(asMatrix(d), weight, false, true, backward), x),
+		(d) => gemm(asMatrix(x), asMatrix(d), true, false, backward),
+	]);
 }
 
 /** Multiplies [..., m, k] by [..., k, n], broadcasting batch axes. */

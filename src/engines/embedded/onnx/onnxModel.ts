@@ -1,6 +1,8 @@
 import { ProtoWriter } from './protobuf.ts';
 
-export type ElementType = 'float32' | 'float64' | 'int32' | 'int64' | 'bool';
+/** 16-bit floating-point types, which the host cannot read or write. */
+export type HalfType = 'float16' | 'bfloat16';
+export type ElementType = 'float32' | 'float64' | 'int32' | 'int64' | 'bool' | HalfType;
 
 /** TensorProto.DataType values from onnx.proto. */
 export const elementTypeCodes: Readonly<Record<ElementType, number>> = {
@@ -8,8 +10,14 @@ export const elementTypeCodes: Readonly<Record<ElementType, number>> = {
 	int32: 6,
 	int64: 7,
 	bool: 9,
+	float16: 10,
 	float64: 11,
+	bfloat16: 16,
 };
+
+export function isHalf(type: ElementType): type is HalfType {
+	return type === 'float16' || type === 'bfloat16';
+}
 
 /** A known size, or the name of a size that is only known at run time. */
 export type Dim = number | string;

@@ -1,6 +1,7 @@
 import { Failure } from '../../../base/failure.ts';
 import { formatCounted } from '../../../base/format.ts';
 import { sha256 } from '../../../files/sha256.ts';
+import type { PrecisionName } from '../../../protocol/recipe/torchRecipe.ts';
 import type { OrderlyEnd } from '../../../protocol/runRecord.ts';
 import { openDataset } from '../../../runs/openDataset.ts';
 import { readEvents } from '../../../runs/runReader.ts';
@@ -106,10 +107,18 @@ class EmbeddedTraining implements Training {
 		}
 		const { provider, workers, tried, measured } = parts.learner.execution;
 		if (provider === 'cpu') this.#stopWatch();
-		const device = deviceInWords(provider, workers);
+		const { precision = 'float32' } = recipe;
+		const device = deviceInWords(provider, workers, precision);
 		await writer.updateRecord({ device });
 		const rejected = tried.map(({ provider, error }) => ({ provider, error }));
-		await writer.appendEvent({ type: 'device', took: provider, tried: rejected, measured, asked: recipe.device });
+		await writer.appendEvent({
+			type: 'device',
+			took: provider,
+			tried: rejected,
+			measured,
+			asked: recipe.device,
+			precision,
+		});
 		if (lastDevice !== null && lastDevice !== provider) {
 			const message = `This attempt runs on ${provider}, but the last one ran on ${lastDevice}, so its results are rounded differently.`;
 			await writer.appendEvent({ type: 'alert', level: 'warning', message });
@@ -157,6 +166,7 @@ async function lastDeviceOf(run: string): Promise<ProviderName | null> {
 	return typeof took === 'string' && Object.hasOwn(runtimeNames, took) ? (took as ProviderName) : null;
 }
 
-function deviceInWords(provider: string, workers: number): string {
-	return provider === 'cpu' ? `cpu (${formatCounted(workers, 'worker')})` : provider;
+function deviceInWords(provider: string, workers: number, precision: PrecisionName): string {
+	if (provider === 'cpu') return `cpu (${formatCounted(workers, 'worker')})`;
+	return precision === 'float32' ? provider : `${provider} (${precision})`;
 }

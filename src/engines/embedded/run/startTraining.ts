@@ -84,10 +84,10 @@ function makeLearner(
 	model: ModelAndTokenizer,
 	weights: StoredCheckpoint | null,
 ): Promise<Learner> {
-	const { device, workers, sampleRows, trainRows } = recipe;
+	const { device, precision = 'float32', workers, sampleRows, trainRows } = recipe;
 	const preferred = lastDevice === null ? {} : { preferred: lastDevice };
 	const sizes = { shape: model.shape, workers, sampleRows, trainRows };
-	const common = { ...sizes, device, ...preferred, deviceBytes, onFewerRows };
+	const common = { ...sizes, device, precision, ...preferred, deviceBytes, onFewerRows };
 	if (weights === null) return createLearner({ ...common, seed: recipe.seed });
 	return createLearner({ ...common, parameters: storedParameters(weights, parameterSpecs(model.shape)) });
 }
