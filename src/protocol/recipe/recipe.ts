@@ -274,7 +274,7 @@ export const recipeSchema = v.strictObject({
 	precision: bareKey(
 		choice(
 			precisionNames,
-			'Type to which matrix products round their factors. Weights, optimizer state and checkpoints are float32. The embedded engine uses bfloat16 with cuda, and float16 with cuda and webgpu.',
+			'Type to which matrix products round their factors; trained weights and optimizer state stay float32. The embedded engine supports bfloat16 on cuda, and float16 on cuda and webgpu.',
 		),
 		{
 			or: 'float32 with the embedded engine; with pytorch, bfloat16 on GPUs that support it, otherwise float32',

@@ -124,6 +124,9 @@ describe('environments in the embedded engine', () => {
 describe('features missing from the embedded engine', () => {
 	const stage = (more: object) => ({ stages: [{ ...grpo, ...more }] });
 	each('embedded', [
+		[{ device: 'cpu', precision: 'bfloat16' }, /^precision: .* "bfloat16" only with these devices: "auto", "cuda"\. /],
+		[{ device: 'webgpu', precision: 'bfloat16' }, /^precision: .* or set "precision" to "float32"/],
+		[{ device: 'coreml', precision: 'float16' }, /^precision: .* "auto", "cuda", "webgpu"\. Change "device"/],
 		[
 			stage({ type: 'rloo', prompts_per_step: 6, steps_per_generation: 4 }),
 			/^stages\[0\]\.steps_per_generation: .* does not divide the 6 groups/,
@@ -279,7 +282,7 @@ describe('features missing from the pytorch engine', () => {
 			/^stages\[0\]\.trainer\.delta: "delta" is a stage key\. Move it out of "trainer"/,
 		],
 		[stage({ trainer: { beta: 0.1 } }), /^stages\[0\]\.trainer\.beta: "beta" is a stage key/],
-		[stage({ trainer: { bf16: true } }), /^stages\[0\]\.trainer\.bf16: .*use "precision" in "pytorch"/],
+		[stage({ trainer: { bf16: true } }), /^stages\[0\]\.trainer\.bf16: .*use "precision" in the recipe/],
 		[stage({ trainer: { output_dir: '/tmp' } }), /^stages\[0\]\.trainer\.output_dir: .* run directories/],
 		[{ template: { ...tags, chat: true } }, /^template\.chat: .* which a new model does not have/],
 		[{ ...hub, template: { ...tags, system: 'x' } }, /^template\.system: .* Add "chat": true/],
@@ -288,6 +291,15 @@ describe('features missing from the pytorch engine', () => {
 		[{ ray: {} }, /^ray: "ray" applies to the ray engine\. Set "engine": "ray"/],
 		[pytorch({ strategy: 'fsdp' }), /^pytorch\.strategy: .* Raise "processes"/],
 		[pytorch({ precision: 'float16' }, { ...hub, device: 'cpu' }), /^pytorch\.precision: "float16" requires a GPU/],
+		[{ ...hub, device: 'cpu', precision: 'float16' }, /^precision: "float16" requires a GPU/],
+		[
+			pytorch({ precision: 'float16' }, { ...hub, precision: 'bfloat16' }),
+			/^pytorch\.precision: "precision" is also "bfloat16" outside of "pytorch"\. Remove one/,
+		],
+		[
+			pytorch({ attention: 'flash_attention_2' }, { ...hub, precision: 'float32' }),
+			/^pytorch\.attention: .* bfloat16 and float16/,
+		],
 		[pytorch({ attention: 'flash_attention_2' }, { ...hub, device: 'cpu' }), /^pytorch\.attention: .* Use sdpa/],
 		[pytorch({ attention: 'flash_attention_2', precision: 'float32' }), /^pytorch\.attention: .* bfloat16 and float16/],
 		[pytorch({ lora: { quantize: '4bit' } }, { ...hub, device: 'cpu' }), /^pytorch\.lora\.quantize: .* requires a GPU/],

@@ -304,6 +304,19 @@ describe('resolving a recipe', () => {
 		assert.equal('call' in resolveRecipe(recipe(), machine).template, false);
 	});
 
+	it('keeps the precision where the engine reads it', () => {
+		const embedded = resolveRecipe(recipe({ device: 'cuda', precision: 'bfloat16' }), machine);
+		assert.deepEqual([embedded.precision, embedded.pytorch], ['bfloat16', undefined]);
+		assert.deepEqual(decodeResolvedRecipe(JSON.parse(JSON.stringify(embedded))), embedded);
+		assert.equal('precision' in resolveRecipe(recipe({}), machine), false);
+		const torch = resolveRecipe(recipe({ engine: 'pytorch', precision: 'float16' }), machine);
+		assert.deepEqual(['precision' in torch, torch.pytorch?.precision], [false, 'float16']);
+		const own = resolveRecipe(recipe({ engine: 'pytorch', pytorch: { precision: 'bfloat16' } }), machine);
+		assert.equal(own.pytorch?.precision, 'bfloat16');
+		const moved = withEngineSettings({ ...embedded, engine: 'pytorch' });
+		assert.deepEqual(['precision' in moved, moved.pytorch?.precision], [false, 'bfloat16']);
+	});
+
 	it('fills in engine settings for a run that continues on another engine', () => {
 		const embedded = resolveRecipe(recipe(), machine);
 		assert.equal(withEngineSettings(embedded), embedded);
