@@ -83,6 +83,11 @@ export class Searches {
 		return { name: read.name, tree, file: kept.file, address };
 	}
 
+	/** Returns the path of a search log of a run, which does not have to exist. Fails like `open`. */
+	async pathOf(run: string, search: string): Promise<string> {
+		return (await this.#find(run, search)).path;
+	}
+
 	async #find(run: string | null, search: string) {
 		if (run === null) {
 			const path = await this.#runs.fileWithin(search);

@@ -1,5 +1,6 @@
 import type { Tool } from './tool.ts';
 import { checkCitationsTool } from './tools/citationTools.ts';
+import { continueSearchTool } from './tools/continueTool.ts';
 import { pauseRunTool, resumeRunTool, startRunTool, stopRunTool } from './tools/controlTools.ts';
 import { profileDataset, readDataset } from './tools/datasetTools.ts';
 import { listEnvironments, runEpisodesTool, verifyEnvironmentTool } from './tools/environmentTools.ts';
@@ -65,6 +66,7 @@ export const tools: readonly Tool[] = [
 	resumePipelineTool,
 	stopPipelineTool,
 	startSearchTool,
+	continueSearchTool,
 	startEvaluationTool,
 	listJobs,
 	readJob,

@@ -124,6 +124,8 @@ describe('official Python client', { skip }, () => {
 			['stop_pipeline', { pipeline }, { status: 'stopped' }],
 			['resume_pipeline', { pipeline }, { attempt: 2 }],
 			['stop_pipeline', { pipeline }, { status: 'stopped' }],
+			['continue_search', { run, search: { of: first + 4, key: 'search' }, tokens: 50 }, {}],
+			['read_job', { job: of(15), wait_seconds: 60 }, { state: 'finished' }],
 		];
 		const calls = [
 			...listed,
@@ -157,7 +159,7 @@ describe('official Python client', { skip }, () => {
 			for (const [key, value] of Object.entries(expected)) assert.deepEqual(answer[key], value, `${tool}: ${key}`);
 		}
 		const jobs = answers.at(-1);
-		assert.deepEqual([jobs?.pages, jobs?.items.map(({ state }) => state)], [2, ['stopped', 'finished']]);
+		assert.deepEqual([jobs?.pages, jobs?.items.map(({ state }) => state)], [3, ['finished', 'stopped', 'finished']]);
 		assert.deepEqual(
 			servers[0]?.resources.filter((uri) => uri.includes('/report/')),
 			['rl://sums/report/found'],

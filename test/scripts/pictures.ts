@@ -1,7 +1,8 @@
 /**
  * `npm run pictures [-- NAME...] [--again]`: takes the README screenshots in media/pictures during a live training run
  * in a real workbench, and those of the walkthrough in media/walkthrough. `--again` uses the runs from the previous time,
- * and `--run FOLDER` another demo run for the walkthrough. If names are given, only those are saved (`walkthrough`: all of
+ * and `--run FOLDER` another demo run for the walkthrough, which also trains a small model with the Python of the tests
+ * unless `--pytorch FOLDER` is such a run. If names are given, only those are saved (`walkthrough`: all of
  * the walkthrough).
  */
 import { execFile } from 'node:child_process';
@@ -9,6 +10,7 @@ import { cpSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 
 import { join, relative } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
 import { chromium, type Page } from 'playwright-core';
+import { torchPythonVariable } from '../../src/runs/servedCheckpoint.ts';
 import { readLines, waitUntil } from '../e2e/laboratory.ts';
 import { DashboardPage } from '../e2e/pages/dashboardPage.ts';
 import { RolloutsPage } from '../e2e/pages/rolloutsPage.ts';
@@ -17,6 +19,7 @@ import { WorkbenchPage } from '../e2e/pages/workbenchPage.ts';
 import { buildIfStale } from './build.ts';
 import { makePackage } from './package.ts';
 import { artifacts, cache, node, root } from './paths.ts';
+import { findTestPython } from './pythonEnvironment.ts';
 import { walkthroughPictures } from './walkthroughPictures.ts';
 import { findChromium } from './workbench/chromium.ts';
 import { installCodeServer } from './workbench/install.ts';
@@ -24,7 +27,7 @@ import { Server } from './workbench/server.ts';
 
 const { values, positionals } = parseArgs({
 	allowPositionals: true,
-	options: { again: { type: 'boolean', default: false }, run: { type: 'string' } },
+	options: { again: { type: 'boolean', default: false }, run: { type: 'string' }, pytorch: { type: 'string' } },
 });
 
 const pictures = join(root, 'media/pictures');
@@ -251,6 +254,21 @@ async function search(): Promise<void> {
 	}
 }
 
+/** Trains the small recipe of the PyTorch template, with fewer steps, which takes minutes. Returns the folder of the run. */
+async function pytorchRun(): Promise<string> {
+	const found = await findTestPython(console.log);
+	if ('missing' in found) throw new Error(found.missing);
+	const folder = join(cache, 'walkthrough-pytorch');
+	rmSync(folder, { recursive: true, force: true });
+	cpSync(join(root, 'media/templates/pytorch'), folder, { recursive: true });
+	const args = ['run', 'small.recipe.json', ...options(['stages.1.steps=60'])];
+	const env = { ...process.env, [torchPythonVariable]: found.python };
+	await promisify(execFile)(node, [join(root, 'dist/cli.js'), ...args], { cwd: folder, env, maxBuffer: 1 << 26 });
+	const [run] = readdirSync(join(folder, 'runs')).filter((name) => !name.startsWith('.'));
+	if (run === undefined) throw new Error('The recipe was not run.');
+	return join(folder, 'runs', run);
+}
+
 const wanted = (name: string) => positionals.length === 0 || positionals.includes(name);
 const others = positionals.filter((name) => name !== 'search-tree' && name !== 'walkthrough');
 if (positionals.length === 0 || others.length > 0) await main();
@@ -259,5 +277,5 @@ if (wanted('walkthrough')) {
 	await buildIfStale();
 	const run = values.run ?? runFolders().at(-1);
 	if (run === undefined) throw new Error('There is no run of the demo. Take the other pictures first.');
-	await walkthroughPictures(run);
+	await walkthroughPictures(run, values.pytorch ?? (await pytorchRun()));
 }

@@ -25,8 +25,11 @@ const folder = join(root, 'media/walkthrough');
 const size = { width: 960, height: 640 };
 const themes = { dark: 'dark', light: 'light' } as const;
 
-/** @param demo folder of a finished run of the demo */
-export async function walkthroughPictures(demo: string): Promise<void> {
+/**
+ * @param demo folder of a finished run of the demo
+ * @param pytorch folder of a run of the small recipe in the template *Pretrained model (PyTorch)*
+ */
+export async function walkthroughPictures(demo: string, pytorch: string): Promise<void> {
 	const found = await findChromium(console.log);
 	if ('missing' in found) throw new Error(found.missing);
 	mkdirSync(folder, { recursive: true });
@@ -48,11 +51,16 @@ export async function walkthroughPictures(demo: string): Promise<void> {
 		await reward(browser, context);
 		const trl = join(root, 'test/fixtures/trl-run');
 		await take('other-trainer', (theme) => openDashboard(browser, trl, { ...size, ...theme }), 'canvas');
+		await pretrained(browser, pytorch);
 		await search(browser, made);
 	} finally {
 		await browser.close();
 		for (const end of ends.toReversed()) await end();
 	}
+}
+
+export async function pretrained(browser: Browser, run: string): Promise<void> {
+	await take('pretrained', (theme) => openDashboard(browser, run, { ...size, ...theme }), 'canvas');
 }
 
 async function reward(browser: Browser, context: TestContext): Promise<void> {

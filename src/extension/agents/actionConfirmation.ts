@@ -43,6 +43,8 @@ const effects: Readonly<Record<string, (given: Arguments) => string>> = {
 		`Searches for the answer to ${dataset === undefined ? 'one problem' : `row ${code(row)} of ${code(dataset)}`} with the checkpoint ${code(checkpoint)} of the run ${code(run)}, for at most ${code(tokens)} tokens and ${code(seconds)} seconds. Uses the device${
 			reward === undefined ? '' : `, runs the code of the reward ${code(reward)} with your permissions if it is a file`
 		}, and stores a log in the run folder.`,
+	continue_search: ({ run, search, node, tokens, seconds }) =>
+		`Continues the search ${code(search)} of the run ${code(run)}${node === undefined ? '' : ` below node ${code(node)}`} for at most ${code(tokens)} tokens and ${code(seconds)} seconds. Uses the device, runs the code of the search's reward file or environment, if it has one, with your permissions, and appends to the log.`,
 	start_evaluation: ({ run, checkpoint, dataset, limit, samples }) =>
 		`Evaluates the checkpoint ${code(checkpoint)} of the run ${code(run)} on ${
 			limit === undefined ? 'all' : `at most ${code(limit)}`

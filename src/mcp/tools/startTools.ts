@@ -1,9 +1,7 @@
 import { basename, extname, join } from 'node:path';
 import * as v from 'valibot';
-import { deferred, unlessAborted } from '../../base/async.ts';
 import { Failure } from '../../base/failure.ts';
 import { formatAddress } from '../../core/address/dataAddress.ts';
-import type { SearchResult } from '../../core/search/searchRun.ts';
 import { strategies } from '../../core/search/strategies.ts';
 import { requireInside } from '../../files/ownFolder.ts';
 import { decodeOrThrow } from '../../protocol/decode.ts';
@@ -11,19 +9,16 @@ import { evaluationSpecSchema } from '../../protocol/evaluationFolder.ts';
 import { plainScorers, type SearchSpec, searchSpecSchema } from '../../protocol/searchSpec.ts';
 import { isRewardFileName } from '../../rewards/rewardFileName.ts';
 import { runFiles } from '../../runs/runFiles.ts';
-import { isRunFolder } from '../../runs/runFolders.ts';
 import { searchLogName } from '../../runs/searchLog.ts';
 import { evaluatePolicy } from '../../search/evaluate/evaluatePolicy.ts';
-import { ownSearchContext } from '../../search/ownSearchContext.ts';
 import { readProblemRow } from '../../search/problemSet.ts';
-import type { SearchContext } from '../../search/searchContext.ts';
-import { type SearchSession, startSearch } from '../../search/searchSession.ts';
-import { quote } from '../answer.ts';
+import { startSearch } from '../../search/searchSession.ts';
 import { checkpointPolicy } from '../checkpointPolicy.ts';
 import * as input from '../inputs.ts';
 import { heldOutProblems } from '../runProblems.ts';
 import type { KnownRun, Runs } from '../runs.ts';
-import { type ActionContext, defineAction } from '../tool.ts';
+import { requireOwn, searchBudget, startSearchJob, withPolicies } from '../searchJob.ts';
+import { defineAction } from '../tool.ts';
 import { shownJob } from './jobTools.ts';
 
 const checkpoint = v.optional(
@@ -46,39 +41,6 @@ const samplingOf = (temperature: number, max_tokens: number | undefined) => ({
 	...(max_tokens === undefined ? {} : { maxTokens: max_tokens }),
 });
 const dataset = v.optional(input.text('Dataset file: absolute path, or relative to a server folder.'));
-
-/** Default search limits, which clients can raise. */
-const defaultSeconds = 300;
-const defaultTokens = 200_000;
-/** Interval between progress reports of a search, in milliseconds. */
-const reportMs = 500;
-
-/** Runs a task with its own policies, which are closed afterward. */
-async function withPolicies<T>(
-	{ engine }: ActionContext,
-	run: KnownRun,
-	work: (context: SearchContext) => Promise<T>,
-): Promise<T> {
-	const context = ownSearchContext({ engine, client: 'reasoning-lab mcp', folder: run.folder });
-	try {
-		return await work(context);
-	} finally {
-		context.pool.dispose();
-	}
-}
-
-/**
- * Fails with `unsupported` for runs from other trainers, because their checkpoints cannot be read and their folders are
- * not modified.
- */
-async function requireOwn({ name, folder }: KnownRun): Promise<void> {
-	if (await isRunFolder(folder)) return;
-	throw new Failure(
-		'unsupported',
-		`${name} was written by another trainer.`,
-		'Use a run with Reasoning Lab checkpoints.',
-	);
-}
 
 export const startSearchTool = defineAction({
 	name: 'start_search',
@@ -112,8 +74,7 @@ export const startSearchTool = defineAction({
 			false,
 		),
 		...sampling,
-		tokens: v.optional(input.described(input.whole(1, 1e9), 'Token budget.'), defaultTokens),
-		seconds: v.optional(input.described(input.whole(1, 86_400), 'Time limit in seconds.'), defaultSeconds),
+		...searchBudget,
 	}),
 	async run(given, { runs, actions, signal }) {
 		const run = await runs.find(given.run);
@@ -140,43 +101,11 @@ export const startSearchTool = defineAction({
 		const search = basename(log);
 		const address = formatAddress({ kind: 'search', run: run.name, search, tree: 1, node: null });
 		const subject = { run: run.name, checkpoint: step ?? name, search, address, strategy: spec.strategy };
-		const started = deferred<void>();
-		const job = actions.jobs.start('search', subject, ({ signal: stop, report }) =>
-			withPolicies(actions, run, async (context) => {
-				const session = await startSearch({ spec, problem, log, context, signal: stop });
-				started.resolve();
-				const timer = setInterval(() => {
-					const { nodes, tokens, simulations, seconds } = session.progress;
-					report({ done: nodes, total: nodes, nodes, tokens, simulations, seconds });
-				}, reportMs);
-				try {
-					return searchAnswer(session, await session.result, given.sees_answer);
-				} finally {
-					clearInterval(timer);
-				}
-			}).catch((error: unknown) => {
-				started.reject(error);
-				throw error;
-			}),
+		return await startSearchJob({ actions, run, subject, upperBound: given.sees_answer, signal }, (context, stop) =>
+			startSearch({ spec, problem, log, context, signal: stop }),
 		);
-		// The call fails if the search cannot start. If canceled before then, it stops the search.
-		await unlessAborted(started.promise, signal).catch((error: unknown) => {
-			void actions.jobs.stop(job.id);
-			throw error;
-		});
-		return shownJob(job);
 	},
 });
-
-function searchAnswer(session: SearchSession, { outcome, totals, message }: SearchResult, upper_bound: boolean) {
-	return {
-		answer: outcome.answer === null ? null : quote(outcome.answer),
-		correct: session.correct,
-		upper_bound,
-		...{ value: outcome.value, stop: outcome.stop, message, ...totals },
-		best_node: outcome.best?.at(-1) ?? null,
-	};
-}
 
 async function problemOf(
 	{

@@ -81,7 +81,10 @@ test('package.json and ids.ts declare the same commands, settings, views and con
 	const unasked = contributes.customEditors.filter(({ priority }) => priority !== 'option');
 	assert.deepEqual(
 		unasked.flatMap(({ selector }) => selector.map(({ filenamePattern }) => filenamePattern)),
-		['*.parquet', '*.arrow', 'events.out.tfevents.*'],
+		[
+			...['*.parquet', '*.arrow', 'events.out.tfevents.*'],
+			...['run-*.wandb', '**/rollout_data/*.pt', '**/traces/stream/*.jsonl.zst'],
+		],
 	);
 	assert.deepEqual(Object.keys(contributes.views), [containerId]);
 	assert.deepEqual(

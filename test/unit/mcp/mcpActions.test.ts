@@ -1,7 +1,7 @@
 /** Tests the tools of the MCP server that act: on rewards as real programs and on runs of the real engine. */
 // @reaches engine pipeline rewardHost
 import assert from 'node:assert/strict';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Client } from '@modelcontextprotocol/client';
@@ -61,7 +61,7 @@ describe('MCP tools that act', () => {
 	it('are marked as such', async () => {
 		const { tools } = await client.listTools();
 		const acting = toolsFor(true, false).filter(({ effect }) => effect !== 'none');
-		assert.equal(acting.length, 18);
+		assert.equal(acting.length, 19);
 		for (const { name, annotations } of tools) {
 			const act = acting.find((tool) => tool.name === name);
 			assert.equal(annotations?.readOnlyHint, act === undefined || act.effect === 'watch', name);
@@ -183,6 +183,57 @@ describe('MCP tools that act', () => {
 		await assert.rejects(call('start_search', outside), /"denied"/);
 		const invalid = { run: trained, problem: 'x', params: { n: 'many' } };
 		await assert.rejects(call('start_search', invalid), /"invalid"/);
+	});
+
+	it('continue a search, also below a node, and only with what start_search offers', { timeout: 180_000 }, async () => {
+		const { items } = await call('list_searches', {});
+		const { search } = (items as Items).find(({ run }) => run === trained) as { search: string };
+		const before = (await call('read_tree', { run: trained, search })).nodes as number;
+		// All samples exist, so there is nothing more to do; below a node, others are drawn.
+		const more = await call('continue_search', { run: trained, search, tokens: 100 });
+		assert.equal((await call('read_job', { job: more.job, wait_seconds: 120 })).state, 'finished');
+		const below = await call('continue_search', { run: trained, search, node: 0, tokens: 100 });
+		assert.equal(below.address, `rl://${trained}/search/${search}/node/0`);
+		const ended = await call('read_job', { job: below.job, wait_seconds: 120 });
+		assert.equal(ended.state, 'finished', JSON.stringify(ended));
+		assert.ok(((await call('read_tree', { run: trained, search })).nodes as number) > before);
+		await assert.rejects(
+			call('continue_search', { run: trained, search, node: 9999 }),
+			/node 9999|"missing"|"invalid"/,
+		);
+
+		const searches = join(folder, 'work/runs', trained, 'searches');
+		const log = await readFile(join(searches, search), 'utf8');
+		const variant = async (name: string, change: (spec: Record<string, unknown>) => object) => {
+			const [first = '', ...lines] = log.split('\n');
+			const start = JSON.parse(first) as { spec: Record<string, unknown> };
+			await writeFile(
+				join(searches, name),
+				[JSON.stringify({ ...start, spec: change(start.spec) }), ...lines].join('\n'),
+			);
+			return call('continue_search', { run: trained, search: name });
+		};
+		const server = { kind: 'openai', name: 'other', baseUrl: 'http://127.0.0.1:1', model: 'm', api: 'chat' };
+		const outside = { use: 'reward', reward: { file: join(folder, 'outside.reward.ts') } };
+		const other = join(folder, 'work/runs/sums/checkpoints/step_000001');
+		for (const [change, why] of [
+			[{ policy: server }, /not a checkpoint of/],
+			[{ policy: { kind: 'checkpoint', folder: other } }, /not a checkpoint of/],
+			[{ guide: outside }, /"denied"/],
+			[{ guide: { use: 'reward', reward: { use: 'judge' } } }, /reward has options/],
+			[{ guide: { use: 'judge', policy: server } }, /scorer judge/],
+			[{ environment: { server: 'http://127.0.0.1:1' } }, /environment is not a file/],
+			[{ tools: [{ use: 'calculator' }] }, /uses tools/],
+			[{ seed: 7 }, /"denied".*did not start/],
+		] as const) {
+			await assert.rejects(
+				variant('changed.jsonl', (spec) => ({ ...spec, ...change })),
+				why,
+			);
+		}
+		await assert.rejects(call('continue_search', { run: trained, search: '../run.json' }), /not a file name/);
+		await assert.rejects(call('continue_search', { run: trained, search: 'gone.jsonl' }), /gone\.jsonl/);
+		await assert.rejects(call('continue_search', { run: 'trl', search }), /"unsupported"/);
 	});
 
 	it('start evaluations, stop one and continue it', { timeout: 180_000 }, async () => {
