@@ -134,7 +134,13 @@ function gpuRows(torch: TorchFacts, { nvidia, rocm }: MachineFacts): CheckRow[] 
 function bf16Row(torch: TorchFacts): CheckRow {
 	if (torch.bf16 === null) return row('bf16', 'bf16', 'unknown', 'not reported by torch');
 	if (!torch.bf16) {
-		return row('bf16', 'bf16', 'warning', 'not supported by this GPU', 'Set "precision": "f32" or "f16" in recipes.');
+		return row(
+			'bf16',
+			'bf16',
+			'warning',
+			'not supported by this GPU',
+			'Set "precision": "float32" or "float16" in recipes.',
+		);
 	}
 	const slow = torch.gpus.length === 0 && !torch.mpsAvailable;
 	return row('bf16', 'bf16', 'ok', slow ? 'supported, but slower than f32 on most CPUs' : 'computed');

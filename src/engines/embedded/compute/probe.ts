@@ -95,8 +95,11 @@ function noDevice(
 		const action = `Set "precision" to ${alternatives(provider, precision)}.`;
 		return new Failure('unsupported', `Cannot compute in ${precision} on ${provider}: ${error}.`, action);
 	}
-	const what = precision === 'float32' ? provider : `${provider} with the precision ${precision}`;
-	return new Failure('unsupported', `Cannot use the device ${what}: ${error}.`, remedies[provider]);
+	if (precision === 'float32') {
+		return new Failure('unsupported', `Cannot use the device ${provider}: ${error}.`, remedies[provider]);
+	}
+	const action = `${remedies[provider]} Other devices may also need "precision": "float32".`;
+	return new Failure('unsupported', `Cannot use the device ${provider} in ${precision}: ${error}.`, action);
 }
 
 /** Returns the other precisions that a provider may have. */

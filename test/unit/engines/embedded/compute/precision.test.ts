@@ -199,6 +199,13 @@ describe('a precision that a device does not have', () => {
 		assert.doesNotMatch(action ?? '', /precision/);
 	});
 
+	test('is mentioned where another device may not have it', async (context) => {
+		const { message, action } = await opening(['cuda'], 'bfloat16').catch(() => ({ message: '', action: '' }));
+		if (message === '') return context.skip('this machine has CUDA');
+		assert.match(message, /^Cannot use the device cuda in bfloat16: /);
+		assert.match(action ?? '', /Set Up GPU.* Other devices may also need "precision": "float32"\.$/);
+	});
+
 	test('names every device that was tried if no particular one was asked for', async () => {
 		const { message, action } = await opening(['directml', 'webgpu'], 'bfloat16', true);
 		assert.equal(
