@@ -82,6 +82,16 @@ export const indexViews: readonly IndexView[] = [
 				'DOUBLE',
 				'fraction of word 4-grams that are repeated, 0 to 1; null if there are fewer than four words',
 			),
+			c(
+				'weights',
+				'BIGINT',
+				'version of the oldest weights that generated the completion, in updates or as the trainer counts; null if not recorded',
+			),
+			c(
+				'staleness',
+				'BIGINT',
+				'number of updates between these weights and those that were trained with the completion; null if one of the two is not recorded',
+			),
 			c('has_tokens', 'BOOLEAN', 'whether token text and log-probabilities are recorded'),
 			c('file', 'VARCHAR', 'file that contains the text, relative to the run'),
 			c('byte_offset', 'BIGINT', 'offset of the record in a line-based file; otherwise 0'),

@@ -100,7 +100,7 @@ export const stepFaultsSchema = v.object({
 });
 
 /** Values by which tokens can be colored. */
-export const tokenValues = ['logprob', 'entropy', 'ratio', 'kl', 'advantage'] as const;
+export const tokenValues = ['logprob', 'entropy', 'ratio', 'kl', 'advantage', 'weights'] as const;
 export type TokenValue = (typeof tokenValues)[number];
 
 /** A prompt or completion message, split into its parts. */
@@ -137,6 +137,8 @@ export const madeTurnSchema = v.object({
 });
 export type MadeTurn = v.InferOutput<typeof madeTurnSchema>;
 
+const weightsSchema = v.object({ oldest: v.number(), newest: v.number(), trained: nullableNumber });
+
 export const rolloutDetailSchema = v.object({
 	index: v.number(),
 	/** null if it is too large to include; request it with `loadCompletion`. */
@@ -161,6 +163,8 @@ export const rolloutDetailSchema = v.object({
 	activities: v.optional(count),
 	/** Number of tokens that came from an environment; absent if not recorded. */
 	observed: v.optional(count),
+	/** Versions of the weights that generated the completion (weightVersions.ts); absent if not recorded. */
+	weights: v.optional(weightsSchema),
 	/** Summary of an episode: a completion with tool calls or answers from an environment. */
 	episode: v.optional(
 		v.nullable(
@@ -194,6 +198,9 @@ export const tokenColumnsSchema = v.object({
 	refLogprob: v.nullable(v.array(nullableNumber)),
 	entropy: v.nullable(v.array(nullableNumber)),
 	advantage: v.optional(v.nullable(v.array(nullableNumber))),
+	/** Versions of the weights that generated the tokens. */
+	version: v.optional(v.nullable(v.array(nullableNumber))),
+	weights: v.optional(v.nullable(weightsSchema)),
 	/** Ranges of tokens (start, end; end exclusive) that came from the environment and are not trained on; ascending. */
 	observed: v.optional(v.array(v.tuple([count, count]))),
 });

@@ -184,7 +184,7 @@ function isTokens(value: unknown): boolean {
 	if (!isObject(value) || !Array.isArray(value.text)) return false;
 	for (const text of value.text) if (typeof text !== 'string') return false;
 	if (!isNumbers(value.logprob)) return false;
-	for (const name of ['oldLogprob', 'refLogprob', 'entropy', 'advantage']) {
+	for (const name of ['oldLogprob', 'refLogprob', 'entropy', 'advantage', 'version']) {
 		if (value[name] !== undefined && !isNumbers(value[name])) return false;
 	}
 	return true;

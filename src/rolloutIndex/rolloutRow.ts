@@ -3,6 +3,7 @@ import { messageText } from '../core/trace/messageText.ts';
 import { parseTrace } from '../core/trace/parseTrace.ts';
 import { promptHash } from '../core/trace/promptHash.ts';
 import { type TraceCounter, thinkingSpan } from '../core/trace/traceCounter.ts';
+import { stalenessOf, weightsOf } from '../core/trace/weightVersions.ts';
 import { hasText, type RolloutLine } from '../protocol/rolloutLine.ts';
 import type { RolloutPlace } from '../runs/runContent.ts';
 import { type IndexedTurn, indexedTurns } from './turnRow.ts';
@@ -24,6 +25,8 @@ export const numberColumns = [
 	'backward_chaining',
 	'reflection',
 	'repetition',
+	'weights',
+	'staleness',
 	'has_tokens',
 	'has_step',
 	'byte_offset',
@@ -93,6 +96,7 @@ export class RowBatchBuilder {
 		const known = hasText(rollout);
 		const { behaviors, repetition } = this.#counter.count(text, thinkingSpan(parseTrace(text), text.length));
 		const correct = correctness(rollout.rewards);
+		const weights = weightsOf(rollout);
 		const values = [
 			place.group,
 			place.index,
@@ -105,6 +109,8 @@ export class RowBatchBuilder {
 			known ? turnsOf(rollout) : Number.NaN,
 			...(known ? behaviors : behaviors.map(() => Number.NaN)),
 			number(repetition),
+			number(weights?.oldest),
+			number(weights && stalenessOf(weights)),
 			Number(rollout.tokens !== undefined),
 			Number(rollout.step !== null),
 			place.offset,

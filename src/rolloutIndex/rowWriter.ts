@@ -7,7 +7,15 @@ type Column = (typeof numberColumns)[number];
 
 const booleans: ReadonlySet<Column> = new Set(['correct', 'truncated', 'has_tokens', 'has_step'] as const);
 const doubles: ReadonlySet<Column> = new Set(['reward', 'advantage', 'repetition'] as const);
-const bigints: ReadonlySet<Column> = new Set(['group_id', 'index', 'byte_offset', 'byte_length', 'item'] as const);
+const bigints: ReadonlySet<Column> = new Set([
+	'group_id',
+	'index',
+	'weights',
+	'staleness',
+	'byte_offset',
+	'byte_length',
+	'item',
+] as const);
 
 const largestInteger = 2 ** 31 - 1;
 

@@ -20,7 +20,7 @@ create table rollout (
 	run_key INTEGER, split VARCHAR, step BIGINT, group_id BIGINT, "index" BIGINT, reward DOUBLE, advantage DOUBLE,
 	correct BOOLEAN, truncated BOOLEAN, tokens INTEGER, characters INTEGER, turns INTEGER, verification INTEGER,
 	backtracking INTEGER, subgoal_setting INTEGER, backward_chaining INTEGER, reflection INTEGER, repetition DOUBLE,
-	has_tokens BOOLEAN, has_step BOOLEAN, byte_offset BIGINT, byte_length BIGINT, item BIGINT, stage VARCHAR, prompt_hash VARCHAR,
+	weights BIGINT, staleness BIGINT, has_tokens BOOLEAN, has_step BOOLEAN, byte_offset BIGINT, byte_length BIGINT, item BIGINT, stage VARCHAR, prompt_hash VARCHAR,
 	file VARCHAR, rewards MAP(VARCHAR, DOUBLE), turn_list ${turnsType}
 );
 create table metric (run_key INTEGER, step BIGINT, stage VARCHAR, name VARCHAR, value DOUBLE);
@@ -42,7 +42,7 @@ create view runs as
 create view rollouts as
 	select r.label as run, split, stage, case when has_step then step end as step, group_id, "index", prompt_hash, reward, rewards, advantage, correct,
 		truncated, tokens, characters, turns, verification, backtracking, subgoal_setting, backward_chaining, reflection,
-		repetition, has_tokens, file, byte_offset, byte_length, item
+		repetition, weights, staleness, has_tokens, file, byte_offset, byte_length, item
 	from rollout join run r on r.key = rollout.run_key;
 create view groups as
 	select run, split, step, group_id, first(prompt_hash) as prompt_hash, count(*) as rollouts, avg(reward) as reward_mean,

@@ -22,6 +22,7 @@ import { timelineSection } from './timelineSection.ts';
 import { TokenBody } from './tokenBody.ts';
 import { tokenViewNames } from './tokenScale.ts';
 import { TurnsBody } from './turnsBody.ts';
+import { weightsTerms } from './weightsTerms.ts';
 
 const faultsShown = 4;
 
@@ -209,6 +210,7 @@ export class CompletionCard implements IDisposable {
 				(rollout.observed ?? 0) > 0 && ` (${formatCount(rollout.observed)} from the environment)`,
 				(rollout.turns ?? null) !== null && `, ${formatCounted(rollout.turns, 'message')}`,
 			),
+			...weightsTerms(rollout.weights),
 			...episodeTerms(rollout.episode ?? null),
 		);
 	}

@@ -8,6 +8,8 @@ const explanations: Readonly<Record<TokenValue, string>> = {
 	ratio: 'Importance ratio: trainer probability divided by sampler probability (1 if equal)',
 	kl: 'k3 estimate of KL(policy || reference) at the token',
 	advantage: 'Token advantage',
+	weights:
+		'Age of the weights that generated the token (darker means older), counted from those that the step trained or, if they are not recorded, from the newest in the completion',
 };
 
 /**

@@ -1,5 +1,6 @@
-import { formatNumber } from '../../src/base/format.ts';
+import { formatCount, formatCounted, formatNumber } from '../../src/base/format.ts';
 import { tokenKl, tokenRatios } from '../../src/core/trace/tokenColumns.ts';
+import { tokenAges } from '../../src/core/trace/weightVersions.ts';
 import type { TokenColumns, TokenValue } from '../../src/protocol/rolloutsMessages.ts';
 import { fullAt, highestLevel, statisticNames } from '../lib/tokens/statisticScale.ts';
 import type { TokenView } from './savedState.ts';
@@ -11,6 +12,7 @@ export const tokenViewNames: Readonly<Record<TokenView, string>> = {
 	ratio: 'Ratio',
 	kl: 'KL to reference',
 	advantage: 'Advantage',
+	weights: 'Weights',
 };
 
 /**
@@ -37,7 +39,13 @@ export function valuesOf(view: TokenValue, tokens: TokenColumns): readonly (numb
 			return tokenKl(tokens);
 		case 'advantage':
 			return tokens.advantage ?? null;
+		case 'weights':
+			return agesOf(tokens);
 	}
+}
+
+function agesOf({ version, weights }: TokenColumns): readonly (number | null)[] | null {
+	return version && weights ? tokenAges(version, weights) : null;
 }
 
 /** Recorded and derived token columns. */
@@ -45,10 +53,11 @@ export interface TokenTable {
 	readonly tokens: TokenColumns;
 	readonly ratio: readonly (number | null)[] | null;
 	readonly kl: readonly (number | null)[] | null;
+	readonly age: readonly (number | null)[] | null;
 }
 
 export function tokenTable(tokens: TokenColumns): TokenTable {
-	return { tokens, ratio: tokenRatios(tokens), kl: tokenKl(tokens) };
+	return { tokens, ratio: tokenRatios(tokens), kl: tokenKl(tokens), age: agesOf(tokens) };
 }
 
 /** Returns a token's color level, negative below the center, or null if it was not recorded. */
@@ -63,6 +72,8 @@ export function tokenLevel(view: TokenValue, value: number | null | undefined, l
 			return Math.max(0, clamp(value / levelSize[view]));
 		case 'ratio':
 			return value <= 0 ? -highestLevel : clamp(Math.log(value) / levelSize.ratio);
+		case 'weights':
+			return Math.max(0, clamp(value));
 		case 'advantage': {
 			const largest = largestAdvantage > 0 ? largestAdvantage : 1;
 			if (value === 0) return 0;
@@ -135,6 +146,8 @@ export function tokenScale(view: TokenValue, largestAdvantage = 1): TokenScale {
 			};
 		case 'kl':
 			return { levels: up, low: '0', middle: null, high: `≥ ${formatNumber(levelSize.kl * highestLevel, 2)} nats` };
+		case 'weights':
+			return { levels: up, low: 'newest', middle: null, high: `≥ ${highestLevel} updates older` };
 		case 'ratio': {
 			const end = Math.exp(levelSize.ratio * highestLevel);
 			return { levels: both, low: `≤ ${formatNumber(1 / end, 2)}`, middle: '1', high: `≥ ${formatNumber(end, 3)}` };
@@ -144,6 +157,12 @@ export function tokenScale(view: TokenValue, largestAdvantage = 1): TokenScale {
 			return { levels: both, low: `−${end}`, middle: '0', high: `+${end}` };
 		}
 	}
+}
+
+/** Describes the weights that generated a token: "weights version 12 (2 updates old)". */
+function weightsText(version: number, age: number | null, trained: number | null): string {
+	const known = trained === null ? null : age;
+	return `weights version ${formatCount(version)}${known === null ? '' : ` (${formatCounted(known, 'update')} old)`}`;
 }
 
 /** Formats the recorded values of one token. */
@@ -165,5 +184,7 @@ export function tokenFacts({ tokens, ...derived }: TokenTable, i: number): strin
 	if (entropy !== null) parts.push(`entropy ${formatNumber(entropy, 3)} nats`);
 	const advantage = tokens.advantage?.[i] ?? null;
 	if (advantage !== null) parts.push(`advantage ${formatNumber(advantage, 3)}`);
+	const version = tokens.version?.[i] ?? null;
+	if (version !== null) parts.push(weightsText(version, derived.age?.[i] ?? null, tokens.weights?.trained ?? null));
 	return parts.length === 0 ? 'nothing recorded' : parts.join(' · ');
 }

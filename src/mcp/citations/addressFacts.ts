@@ -152,8 +152,14 @@ function completionFacts(line: RolloutLine, range: readonly [number, number] | n
 			`The completion has only ${tokens.text.length} tokens, so token ${last} does not exist.`,
 		);
 	}
-	const { logprob, oldLogprob, refLogprob, entropy } = tokens;
-	const series = { logprob, old_logprob: oldLogprob, ref_logprob: refLogprob, entropy };
+	const { logprob, oldLogprob, refLogprob, entropy, version } = tokens;
+	const series = {
+		logprob,
+		old_logprob: oldLogprob,
+		ref_logprob: refLogprob,
+		entropy,
+		weights_version: version,
+	};
 	return Object.entries(series).flatMap(([name, values]) =>
 		(values ?? [])
 			.slice(first, last + 1)

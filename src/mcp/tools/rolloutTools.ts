@@ -210,5 +210,6 @@ function tokensOf({ tokens }: RolloutLine, from: number | undefined, to: number 
 		old_logprob: part(tokens.oldLogprob),
 		ref_logprob: part(tokens.refLogprob),
 		entropy: part(tokens.entropy),
+		weights_version: part(tokens.version),
 	};
 }

@@ -108,6 +108,21 @@ export function extraOf(facts: Fields): Record<string, unknown> | undefined {
 	return Object.fromEntries(said.map(([key, value]) => [key, boundedValue(value)]));
 }
 
+/** Reads a version of weights, which some trainers write as text; null if it is not a number. */
+export function versionOf(value: unknown): number | null {
+	return typeof value === 'string' ? (/^\d{1,15}$/.test(value) ? Number(value) : null) : integerOf(value);
+}
+
+/**
+ * Returns `extra.weights` (weightVersions.ts): the versions of the weights with which a completion began and ended, and
+ * the one that was trained with it; null if the former are not recorded.
+ */
+export function weightsSpan(start: unknown, end: unknown, trained: number | null = null): Fields | null {
+	const [oldest, newest] = [versionOf(start), versionOf(end)];
+	if (oldest === null || newest === null || newest < oldest) return null;
+	return { oldest, newest, ...given('trained', trained) };
+}
+
 /** Returns `{ [name]: value }`, or an empty object if there is no value. For optional fields. */
 export function given<K extends string, V>(name: K, value: V | null | undefined): { [P in K]?: V } {
 	return value === null || value === undefined ? {} : ({ [name]: value } as { [P in K]: V });

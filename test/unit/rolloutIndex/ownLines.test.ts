@@ -115,6 +115,9 @@ describe('parsing a rollout line', () => {
 					text: ['a'],
 					logprob: [-1, null],
 					entropy: random.int(2) === 0 ? [0] : values[random.int(values.length)],
+					...(random.int(2) === 0
+						? {}
+						: { version: random.int(2) === 0 ? [3, null] : values[random.int(values.length)] }),
 				};
 			for (let i = random.int(3); i > 0; i--)
 				line[fields[random.int(fields.length)] as string] = values[random.int(values.length)];

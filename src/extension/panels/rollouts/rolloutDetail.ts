@@ -1,4 +1,5 @@
 import { completionMessages, observedRanges, turnsOfRollout } from '../../../core/trace/conversation.ts';
+import { weightsOf } from '../../../core/trace/weightVersions.ts';
 import { rolloutEpisode } from '../../../protocol/rolloutEpisode.ts';
 import { type RolloutLine, textNotRecorded } from '../../../protocol/rolloutLine.ts';
 import type { MadeTurn, RolloutDetail, TokenValue } from '../../../protocol/rolloutsMessages.ts';
@@ -17,6 +18,7 @@ export function recordedValues({ tokens }: Pick<RolloutLine, 'tokens'>): TokenVa
 	if (logprob && old) values.push('ratio');
 	if ((logprob || old) && holds(tokens.refLogprob)) values.push('kl');
 	if (holds(tokens.advantage)) values.push('advantage');
+	if (holds(tokens.version)) values.push('weights');
 	return values;
 }
 
@@ -101,6 +103,7 @@ export function shownTimeline(extra: RolloutLine['extra']): RolloutTimeline {
 /** @param sent whether to include the completion; if false, it is loaded only when it is opened */
 export function rolloutDetail(line: RolloutLine, completion: string, sent: boolean): RolloutDetail {
 	const activities = shownTimeline(line.extra).length;
+	const weights = weightsOf(line);
 	return {
 		index: line.index,
 		completion: sent ? completion : null,
@@ -117,6 +120,7 @@ export function rolloutDetail(line: RolloutLine, completion: string, sent: boole
 		turns: completionMessages(line)?.length ?? null,
 		episode: episodeSummary(line),
 		...(activities === 0 ? {} : { activities }),
+		...(weights === null ? {} : { weights }),
 		...(line.extra?.observed === undefined ? {} : { observed: observedTokens(line) }),
 		extra: line.extra && Object.keys(line.extra).length > 0 ? valueText(line.extra, 4000) : null,
 	};

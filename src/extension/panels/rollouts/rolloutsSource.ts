@@ -3,6 +3,7 @@ import { Failure } from '../../../base/failure.ts';
 import { observedRanges } from '../../../core/trace/conversation.ts';
 import { findText } from '../../../core/trace/findText.ts';
 import { messageText, turnsOf } from '../../../core/trace/messageText.ts';
+import { weightsOf } from '../../../core/trace/weightVersions.ts';
 import type { RolloutLine } from '../../../protocol/rolloutLine.ts';
 import type {
 	FoundColumns,
@@ -97,7 +98,8 @@ export class RolloutsSource {
 	}
 
 	async tokens(step: number, group: number, index: number, split: RolloutSplit = 'train'): Promise<TokenColumns> {
-		const { tokens, extra } = await this.rollout(step, group, index, split);
+		const line = await this.rollout(step, group, index, split);
+		const { tokens, extra } = line;
 		if (!tokens) throw missing('The tokens of this rollout were not logged.');
 		const column = (values: readonly (number | null)[] | undefined) =>
 			values === undefined ? null : tokens.text.map((_, i) => finite(values[i]));
@@ -108,6 +110,8 @@ export class RolloutsSource {
 			refLogprob: column(tokens.refLogprob),
 			entropy: column(tokens.entropy),
 			advantage: column(tokens.advantage),
+			version: column(tokens.version),
+			weights: weightsOf(line),
 			observed: observedRanges(extra, tokens.text.length),
 		};
 	}

@@ -14,6 +14,7 @@ import {
 	scoresOf,
 	textOf,
 	truncatedBy,
+	weightsSpan,
 } from '../foreignValues.ts';
 import type { RecordContext, RolloutFiles, RunFormat } from '../runFormat.ts';
 import { topKeys } from '../topKeys.ts';
@@ -55,9 +56,16 @@ interface Trajectory {
 	readonly metrics: unknown;
 	readonly metadata: unknown;
 	readonly logs: unknown;
+	/** Versions of the policy at the start and at the end, if they are stored. */
+	readonly versions: readonly [initial: unknown, final: unknown];
 	readonly groupKey: string;
 	readonly groupMetadata: unknown;
 }
+
+const versionsIn = (trajectory: Fields | null): Trajectory['versions'] => [
+	trajectory?.initial_policy_version,
+	trajectory?.final_policy_version,
+];
 
 function trajectoryRollout(from: Trajectory, context: RecordContext): ForeignRollout | string {
 	const values = opened(from.turns);
@@ -87,6 +95,7 @@ function trajectoryRollout(from: Trajectory, context: RecordContext): ForeignRol
 				metrics,
 				metadata: { ...fieldsOf(opened(from.groupMetadata)), ...fieldsOf(opened(from.metadata)) },
 				logs: from.logs,
+				weights: weightsSpan(...from.versions),
 			}),
 		),
 	};
@@ -110,6 +119,7 @@ export function artRow(record: unknown, context: RecordContext): readonly Foreig
 			metrics: row.metrics,
 			metadata: row.metadata,
 			logs: row.logs,
+			versions: versionsIn(whole),
 			groupKey: String(group),
 			groupMetadata: row.group_metadata,
 		},
@@ -130,6 +140,7 @@ function groupRollouts(group: Fields, key: string, context: RecordContext): read
 				metrics: trajectory.metrics,
 				metadata: trajectory.metadata,
 				logs: trajectory.logs,
+				versions: versionsIn(trajectory),
 				groupKey: key,
 				groupMetadata: group.metadata,
 			},

@@ -35,11 +35,11 @@ const credit: CompanionFile = {
 };
 
 const episodes = (record: unknown, context: RecordContext) =>
-	episodeRollouts(record, (id) => (context.companion?.(id) as TraceCredit | undefined) ?? null);
+	episodeRollouts(record, (id) => (context.companion?.(id) as TraceCredit | undefined) ?? null, context.step);
 
 /** Reads a row or a single trace, because the file name stayed the same when the content changed. */
-const rollouts = (record: unknown) =>
-	Array.isArray(fieldsOf(record)?.nodes) ? episodeRollouts(record) : evaluationRow(record);
+const rollouts = (record: unknown, { step }: RecordContext) =>
+	Array.isArray(fieldsOf(record)?.nodes) ? episodeRollouts(record, undefined, step) : evaluationRow(record);
 
 const perStep = (['train', 'eval'] as const).flatMap((work): RolloutFiles[] => {
 	const split = work === 'train' ? 'train' : 'validation';

@@ -16,6 +16,8 @@ import {
 	numberOf,
 	scoresOf,
 	textOf,
+	versionOf,
+	weightsSpan,
 } from '../foreignValues.ts';
 import { type GraphNode, splitGraph } from '../messageGraph.ts';
 import type { RecordContext, RolloutFiles, RunEvidence, RunFormat } from '../runFormat.ts';
@@ -139,6 +141,13 @@ function judged(metrics: Record<string, number | null>, correct: boolean | null)
 	return { ...metrics, is_correct: Number(correct) };
 }
 
+/** Returns the versions of the weights that generated the steps; null if one of them is not recorded. */
+function weightsOfSteps(steps: readonly (Fields | null)[]): Fields | null {
+	const versions = steps.map((step) => versionOf(step?.weight_version));
+	const known = versions.filter((version) => version !== null).sort((a, b) => a - b);
+	return known.length < versions.length ? null : weightsSpan(known[0], known.at(-1));
+}
+
 export function rllmEpisode(record: unknown, context: RecordContext): readonly ForeignRollout[] | string {
 	const episode = fieldsOf(record);
 	if (!episode) return 'is not an object';
@@ -183,7 +192,7 @@ export function rllmEpisode(record: unknown, context: RecordContext): readonly F
 			completion,
 			reward: numberOf(trajectory.reward),
 			...given('parents', parents),
-			...given('extra', extraOf({ ...facts, agent: trajectory.name })),
+			...given('extra', extraOf({ ...facts, agent: trajectory.name, weights: weightsOfSteps(steps) })),
 		});
 	}
 	return rollouts;

@@ -16,6 +16,8 @@ import {
 	scoreOf,
 	scoresOf,
 	textOf,
+	versionOf,
+	weightsSpan,
 } from '../foreignValues.ts';
 import type { AnnotationFiles, CompanionFile, RecordContext, RolloutFiles, RunFormat } from '../runFormat.ts';
 import { type TimedActivity, timelineOf } from '../timeline.ts';
@@ -76,6 +78,30 @@ function advantageOf(trained: Trained, length: number | null): number | null {
 }
 
 /**
+ * Returns the version of the weights that generated each token, or null if it is not certain. Each call of the model
+ * records a version, and tokens between calls are masked. Calls that follow each other without a token in between, as
+ * after an abort, cannot be separated unless they have the same version.
+ */
+function versionsOfTokens(versions: readonly (number | null)[], trained: readonly boolean[]): (number | null)[] | null {
+	const [first = null] = versions;
+	if (first === null || versions.includes(null)) return null;
+	const calls = trained.filter((own, i) => own && trained[i - 1] !== true).length;
+	if (versions.every((version) => version === first)) return trained.map((own) => (own ? first : null));
+	if (calls !== versions.length) return null;
+	let call = -1;
+	return trained.map((own, i) => {
+		if (own && trained[i - 1] !== true) call++;
+		return own ? (versions[call] ?? null) : null;
+	});
+}
+
+/** Returns the versions of the weights with which a sample was generated, oldest and newest. */
+function weightsOf(versions: readonly (number | null)[]): Fields | null {
+	const known = versions.filter((version) => version !== null).sort((a, b) => a - b);
+	return known.length < versions.length ? null : weightsSpan(known[0], known.at(-1));
+}
+
+/**
  * Tokens of the response with the sampler's log-probabilities and the values computed by the trainer. The text of
  * individual tokens is not recorded.
  */
@@ -86,11 +112,13 @@ function tokensOf(sample: Fields, length: number | null, trained: Trained): Roll
 	const logprobs = numbersOf(sample.rollout_log_probs);
 	const mask = listOf(sample.loss_mask);
 	// Tokens from tools have the log-probability 0.
-	const isTrained = (i: number) => mask.length !== length || mask[i] !== 0;
+	const isTrained = own.map((_, i) => mask.length !== length || mask[i] !== 0);
+	const version = versionsOfTokens(listOf(sample.weight_versions).map(versionOf), isTrained);
 	return {
 		...trainedTokens(trained, length),
 		text: own.map((id) => `#${String(integerOf(id) ?? '?')}`),
-		logprob: own.map((_, i) => (logprobs.length === length && isTrained(i) ? (logprobs[i] ?? null) : null)),
+		...given('version', version),
+		logprob: own.map((_, i) => (logprobs.length === length && isTrained[i] ? (logprobs[i] ?? null) : null)),
 	};
 }
 
@@ -156,7 +184,7 @@ function rollout(
 				status: status === 'completed' || status === 'truncated' ? null : status,
 				error: status === null ? null : (errors[status] ?? null),
 				excluded: sample.remove_sample === true ? 'removed from training' : null,
-				weightVersions: sample.weight_versions,
+				weights: weightsOf(listOf(sample.weight_versions).map(versionOf)),
 				waited: numberOf(sample.non_generation_time) || null,
 				metadata,
 				timeline: timelineOf(activitiesIn(sample.trace)),

@@ -12,6 +12,7 @@ import {
 	scoresOf,
 	sumOf,
 	textOf,
+	weightsSpan,
 } from '../foreignValues.ts';
 import type { RecordContext, RolloutFiles, RunFormat } from '../runFormat.ts';
 import { topKeys } from '../topKeys.ts';
@@ -55,6 +56,8 @@ export function tinkerSummary(record: unknown, context: RecordContext): readonly
 	const key = turnKey(trajectory, numberOf(first?.ob_len), numberOf(first?.ac_len));
 	const text = steps.length === 1 ? textOfTurn(context.companion?.(key), group, numberOf(first?.reward)) : null;
 	const { source } = context.parts;
+	// Samples of iteration N train the weights after N updates. Those of other sources are not trained on.
+	const trained = source === undefined || source === 'train' ? (context.step ?? integerOf(summary.iteration)) : null;
 	const logs = steps.map((step) => step.logs).filter((entry) => Object.keys(fieldsOf(entry) ?? {}).length > 0);
 	return [
 		{
@@ -73,7 +76,7 @@ export function tinkerSummary(record: unknown, context: RecordContext): readonly
 					turns: steps.length === 1 ? null : steps.length,
 					groupReward: numberOf(summary.final_reward) || null,
 					tags: summary.tags,
-					samplerStep: integerOf(summary.sampling_client_step),
+					weights: weightsSpan(summary.sampling_client_step, summary.sampling_client_step, trained),
 					logs,
 					text: text ? null : textNotRecorded,
 				}),

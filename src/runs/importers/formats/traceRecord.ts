@@ -16,6 +16,7 @@ import {
 	sumOf,
 	textOf,
 	truncatedBy,
+	weightsSpan,
 } from '../foreignValues.ts';
 import { type GraphNode, splitGraph } from '../messageGraph.ts';
 import { timelineOf } from '../timeline.ts';
@@ -201,6 +202,8 @@ interface EpisodeFacts {
 	readonly others: readonly Fields[];
 	/** Whether several agents are trained, in which case their rollouts do not form one group. */
 	readonly severalAgents: boolean;
+	/** Step of the file, if it has the rollouts of one batch. */
+	readonly batch: number | null;
 }
 
 function groupKey(trace: Fields, episode: EpisodeFacts, prompt: unknown): string {
@@ -217,13 +220,37 @@ function groupKey(trace: Fields, episode: EpisodeFacts, prompt: unknown): string
 	return episode.severalAgents ? `${textOf(agentOf(trace)?.name) ?? ''} ${id}` : id;
 }
 
+const arrivalOf = (trace: Fields) => integerOf(fieldsOf(fieldsOf(trace.info)?.arrival)?.step);
+
+/** Returns what is recorded about the work that dispatched an episode, in the places of all versions. */
+function workIn(trace: Fields, episode: Fields): Fields[] {
+	const runs = [fieldsOf(episode.run), fieldsOf(trace.run), fieldsOf(fieldsOf(trace.info)?.run)];
+	return runs.flatMap((run) => [fieldsOf(run?.work), run]).filter((work) => work !== null);
+}
+
 /** Returns the step at which a rollout arrived or, if that is not recorded, was dispatched. */
 function stepOf(trace: Fields, episode: Fields): number | null {
-	const arrival = integerOf(fieldsOf(fieldsOf(trace.info)?.arrival)?.step);
+	const arrival = arrivalOf(trace);
 	if (arrival !== null) return arrival;
-	for (const run of [fieldsOf(episode.run), fieldsOf(trace.run), fieldsOf(fieldsOf(trace.info)?.run)]) {
-		const step = integerOf(fieldsOf(run?.work)?.step) ?? integerOf(run?.step);
+	for (const work of workIn(trace, episode)) {
+		const step = integerOf(work.step);
 		if (step !== null) return step;
+	}
+	return null;
+}
+
+/**
+ * Returns the versions of the policy when an episode was dispatched and when it ended. The batch of step N trains
+ * version N - 1 (episode_staleness in prime_rl/orchestrator/utils.py), if it is the batch that the episode arrived in.
+ *
+ * @param batch step of the file, if it has the rollouts of one batch
+ */
+function policyOf(trace: Fields, episode: Fields, batch: number | null): Fields | null {
+	for (const work of workIn(trace, episode)) {
+		const policy = fieldsOf(work.policy);
+		if (policy === null) continue;
+		const step = work.type === 'train' ? (batch ?? arrivalOf(trace)) : null;
+		return weightsSpan(policy.start, policy.end, step === null ? null : step - 1);
 	}
 	return null;
 }
@@ -267,7 +294,9 @@ function traceRollout(trace: Fields, episode: EpisodeFacts, credit: TraceCredit 
 				nodes.map((node) => node.fields),
 			)
 		: null;
+	const weights = policyOf(trace, episode.fields, episode.batch);
 	const tokens = tokensOf(nodes, kept, credit, updates);
+	const version = tokens && weights !== null && weights.oldest === weights.newest ? numberOf(weights.oldest) : null;
 	const errors = [...errorsOf(episode.fields), ...errorsOf(trace)];
 	const env = fieldsOf(episode.fields.env);
 	return {
@@ -285,7 +314,10 @@ function traceRollout(trace: Fields, episode: EpisodeFacts, credit: TraceCredit 
 		truncated: truncatedOf(trace),
 		...given('answer', boundedValue(data?.answer ?? null)),
 		...given('row', integerOf(data?.idx) ?? textOf(data?.name) ?? textOf(data?.idx)),
-		...given('tokens', tokens),
+		...given(
+			'tokens',
+			tokens && { ...tokens, ...given('version', version === null ? null : tokens.text.map(() => version)) },
+		),
 		...given('parents', parents),
 		...given(
 			'extra',
@@ -297,6 +329,7 @@ function traceRollout(trace: Fields, episode: EpisodeFacts, credit: TraceCredit 
 				stop: trace.stop_condition,
 				errors,
 				others: episode.others.map(shortly),
+				weights,
 				timeline: timelineOf(traceActivities(trace), traceStart(trace)),
 			}),
 		),
@@ -310,7 +343,7 @@ function traceRollout(trace: Fields, episode: EpisodeFacts, credit: TraceCredit 
 function failedEpisode(fields: Fields): ForeignRollout {
 	const data = fieldsOf(fieldsOf(fields.task)?.data);
 	const prompt = textOf(data?.prompt) ?? '';
-	const episode = { fields, others: [], severalAgents: false };
+	const episode = { fields, others: [], severalAgents: false, batch: null };
 	return {
 		groupKey: groupKey({}, episode, prompt),
 		step: stepOf({}, fields),
@@ -328,10 +361,12 @@ function failedEpisode(fields: Fields): ForeignRollout {
  * work is summarized in `extra`. A line can also be a single trace, as written by earlier versions.
  *
  * @param creditOf credit by trace id
+ * @param batch step of the file, if it has the rollouts of one batch
  */
 export function episodeRollouts(
 	record: unknown,
 	creditOf: (trace: string) => TraceCredit | null = () => null,
+	batch: number | null = null,
 ): readonly ForeignRollout[] | string {
 	const fields = fieldsOf(record);
 	if (!fields) return 'is not an object';
@@ -348,6 +383,7 @@ export function episodeRollouts(
 		fields: bare ? {} : fields,
 		others: traces.filter((trace) => !shown.includes(trace)),
 		severalAgents: names.size > 1,
+		batch,
 	};
 	const rollouts: ForeignRollout[] = [];
 	for (const trace of shown) {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { stalenessOf, weightsOf } from '../../../../src/core/trace/weightVersions.ts';
 import { readMetrics, readRollouts } from '../../../../src/runs/runReader.ts';
 import { tinyRecipe, Workplace } from './engineProcess.ts';
 import { checkKillResume, type KillReport, uninterrupted } from './killResume.ts';
@@ -43,6 +44,8 @@ test('batches are sampled up to max_staleness updates ahead, whatever the number
 		const rollouts = await readRollouts(whole.run, step as number);
 		const versions = new Set(rollouts.flatMap(({ tokens }) => tokens?.version ?? []));
 		assert.deepEqual([...versions], [(step as number) - 1 - (value as number)]);
+		const ages = rollouts.map((line) => stalenessOf(weightsOf(line) ?? assert.fail('versions are recorded')));
+		assert.deepEqual([...new Set(ages)], [value]);
 	}
 	const ratios = lines.map(({ values }) => values['sampling/importance_sampling_ratio/max']);
 	assert.ok(ratios.some((ratio) => typeof ratio === 'number' && Math.abs(ratio - 1) > 1e-3));
