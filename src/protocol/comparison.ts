@@ -3,7 +3,8 @@ import * as v from 'valibot';
 const value = v.nullable(v.number());
 
 export const comparedRowSchema = v.object({
-	step: v.number(),
+	/** null if the trainer records no steps. */
+	step: value,
 	group: v.number(),
 	/** Index of the completion in its group. */
 	index: v.number(),
@@ -23,7 +24,7 @@ export const comparedRowSchema = v.object({
 export type ComparedRow = v.InferOutput<typeof comparedRowSchema>;
 
 export const comparedGroupSchema = v.object({
-	step: v.number(),
+	step: value,
 	group: v.number(),
 	stdBefore: v.number(),
 	stdAfter: v.number(),
@@ -45,6 +46,7 @@ export const comparisonSchema = v.object({
 	after: v.string(),
 	/** Folder of the run whose rollouts were scored. */
 	run: v.string(),
+	/** Ascending; empty if the trainer records no steps. */
 	steps: v.array(v.number()),
 	rows: v.array(comparedRowSchema),
 	groups: v.array(comparedGroupSchema),

@@ -147,7 +147,8 @@ export const auditContentSchema = v.object({
 export type AuditContent = v.InferOutput<typeof auditContentSchema>;
 
 export const comparedSummarySchema = v.object({
-	step: v.number(),
+	/** null if the trainer records no steps. */
+	step: v.nullable(v.number()),
 	group: v.number(),
 	index: v.number(),
 	prompt: v.string(),

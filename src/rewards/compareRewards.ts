@@ -8,7 +8,6 @@ import type { ResolvedRecipe } from '../core/recipe/resolvedRecipe.ts';
 import { combineRewards } from '../core/reward/combineRewards.ts';
 import { compareRows } from '../core/reward/comparison.ts';
 import type { Comparison } from '../protocol/comparison.ts';
-import { noStep } from '../protocol/rolloutLine.ts';
 import type { ScoreRow } from '../protocol/scorer.ts';
 import { type RecordedRollouts, readRecordedRollouts } from './recordedRollouts.ts';
 import type { RewardRunner } from './rewardRunner.ts';
@@ -168,7 +167,7 @@ export async function compareRewards(request: CompareRequest): Promise<Compariso
 				errors[i] === undefined ? [] : [`${label}: ${errors[i]}`],
 			);
 			return {
-				step: line.step ?? noStep,
+				step: line.step,
 				group: line.group,
 				index: line.index,
 				prompt: row.prompt,

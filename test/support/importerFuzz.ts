@@ -88,6 +88,11 @@ function filesOf(format: string): Map<string, Buffer> {
 	if (format === 'tensorboard') {
 		const name = 'events.out.tfevents.1795187451.trainer0.4242.0';
 		files.set(name, fixture(`${folderOf.openrlhf}/${name}`));
+	} else if (format === 'skyrl-eval') {
+		files.set(
+			'dumped_evals/eval_only/gsm8k.jsonl',
+			fixture('skyrl/dumped_evals/global_step_5_evals/openai_gsm8k.jsonl'),
+		);
 	} else if (format === 'prime-rl') {
 		files.set('rollouts/step_9/train_rollouts.jsonl', fixture(`${folderOf['verifiers-legacy']}/results.jsonl`));
 		files.set('rollouts/step_8/eval_rollouts.jsonl', fixture(traces));
@@ -401,6 +406,8 @@ function checkCounts(
 	}
 	const total = totalOf(target, bytes);
 	if (target.use === 'companion') {
+		// A change in a tensor that is not needed is not noticed.
+		if (target.form === 'torch') return null;
 		// The file refers to rollouts stored elsewhere; lines that are not JSON must be reported.
 		const broken = bytes
 			.toString('utf8')

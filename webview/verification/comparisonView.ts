@@ -1,6 +1,7 @@
 import { Disposable } from '../../src/base/disposable.ts';
 import { formatCounted, formatNumber } from '../../src/base/format.ts';
 import type { ComparedGroup } from '../../src/protocol/comparison.ts';
+import { stepText } from '../../src/protocol/rolloutLine.ts';
 import { button } from '../lib/controls.ts';
 import { element, setText, unseen } from '../lib/dom.ts';
 import { SelectionList } from '../lib/selectionList.ts';
@@ -108,14 +109,14 @@ export class ComparisonView extends Disposable {
 	}
 }
 
-const keyOf = ({ step, group }: { readonly step: number; readonly group: number }) => groupKey(group, step);
+const keyOf = ({ step, group }: Pick<ComparedGroup, 'step' | 'group'>) => groupKey(group, step);
 
 function drawGroup(
 	node: HTMLElement,
 	{ step, group, stdBefore, stdAfter, variance, rankCorrelation }: ComparedGroup,
 ): void {
 	node.append(
-		element('span', null, `step ${step}, group ${group}`),
+		element('span', null, `${stepText({ step })}group ${group}`),
 		element('span', { class: 'number' }, unseen(', before '), `± ${formatNumber(stdBefore, 2)}`),
 		element('span', { class: 'number' }, unseen(', after '), `± ${formatNumber(stdAfter, 2)}`),
 		element('span', { class: 'number' }, unseen(', rank correlation '), formatNumber(rankCorrelation, 2)),

@@ -144,6 +144,6 @@ export class PageHeader extends Disposable {
 
 function stepWords(steps: readonly number[]): string {
 	const [first] = steps;
-	if (first === undefined) return 'no steps';
+	if (first === undefined) return 'steps not recorded';
 	return steps.length === 1 ? `step ${first}` : `${steps.length} steps from ${first} to ${steps.at(-1)}`;
 }

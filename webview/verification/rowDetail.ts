@@ -1,7 +1,8 @@
 import { Disposable, type IDisposable } from '../../src/base/disposable.ts';
 import { Failure } from '../../src/base/failure.ts';
-import { formatCounted, formatNumber } from '../../src/base/format.ts';
+import { firstUpper, formatCounted, formatNumber } from '../../src/base/format.ts';
 import { findText } from '../../src/core/trace/findText.ts';
+import { stepText } from '../../src/protocol/rolloutLine.ts';
 import type { ComparedSummary, RowSummary, RowTexts } from '../../src/protocol/verificationMessages.ts';
 import { button } from '../lib/controls.ts';
 import { element, fill } from '../lib/dom.ts';
@@ -105,7 +106,7 @@ export class RowDetail extends Disposable {
 				element('span', { class: 'advantage-value' }, signedNumber(value)),
 				signedBar(value, largest),
 			);
-		const title = `Step ${row.step}, group ${row.group}, completion ${row.index}`;
+		const title = firstUpper(`${stepText(row)}group ${row.group}, completion ${row.index}`);
 		return head(title, [formatCounted(row.size, 'character'), ...truncationWords(row.truncated)].join(' · '), [
 			['Before', element('strong', null, formatNumber(row.before, 4))],
 			['After', element('strong', null, formatNumber(row.after, 4), ` (${changeText(row)})`)],

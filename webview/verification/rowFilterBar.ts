@@ -156,7 +156,7 @@ export class RowFilterBar extends Disposable {
 		const row = verified.find(({ group }) => String(group) === filters.group);
 		if (row !== undefined) return `group with prompt ${plainLabel(row.prompt, 30) || '(empty prompt)'}`;
 		const [step, group] = (filters.group ?? '').split('/');
-		return `step ${step}, group ${group}`;
+		return step === 'null' ? `group ${group}` : `step ${step}, group ${group}`;
 	}
 }
 

@@ -26,7 +26,7 @@ export function activeFilters(filters: RowFilters): number {
 }
 
 /** Returns a group key: the group number, qualified by its step if there is one. */
-export const groupKey = (group: number | null, step?: number): string | null =>
+export const groupKey = (group: number | null, step?: number | null): string | null =>
 	group === null ? null : step === undefined ? String(group) : `${step}/${group}`;
 
 /** Values closer than this count as equal. */

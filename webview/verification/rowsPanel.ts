@@ -1,5 +1,6 @@
 import { Disposable } from '../../src/base/disposable.ts';
-import { formatNumber } from '../../src/base/format.ts';
+import { firstUpper, formatNumber } from '../../src/base/format.ts';
+import { stepText } from '../../src/protocol/rolloutLine.ts';
 import type { ComparedSummary, ResultsView, RowSummary } from '../../src/protocol/verificationMessages.ts';
 import { element, unseen } from '../lib/dom.ts';
 import { emptyState } from '../lib/emptyState.ts';
@@ -115,7 +116,7 @@ function drawVerified(node: HTMLElement, row: RowSummary): void {
 }
 
 function drawCompared(node: HTMLElement, row: ComparedSummary, largest: number): void {
-	const label = `Step ${row.step}, group ${row.group}, #${row.index}`;
+	const label = firstUpper(`${stepText(row)}group ${row.group}, #${row.index}`);
 	const [before, after] = [formatNumber(row.before, 3), formatNumber(row.after, 3)];
 	const [was, is] = [signedNumber(row.advantageBefore), signedNumber(row.advantageAfter)];
 	node.append(

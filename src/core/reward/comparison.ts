@@ -49,8 +49,8 @@ export function rankCorrelation(a: readonly (number | null)[], b: readonly (numb
 }
 
 /** Returns the row indices of each group, by step, with groups in order of first occurrence. */
-function groupsOf(rows: readonly Pick<RowToCompare, 'step' | 'group'>[]): Map<number, number[][]> {
-	const steps = new Map<number, Map<number, number[]>>();
+function groupsOf(rows: readonly Pick<RowToCompare, 'step' | 'group'>[]): Map<number | null, number[][]> {
+	const steps = new Map<number | null, Map<number, number[]>>();
 	for (const [i, { step, group }] of rows.entries()) {
 		const groups = steps.get(step) ?? new Map<number, number[]>();
 		steps.set(step, groups);
@@ -139,7 +139,7 @@ export function compareRows(
 	);
 	const correlations = valued(groups.map((group) => group.rankCorrelation));
 	return {
-		steps: [...new Set(rows.map(({ step }) => step))].sort((a, b) => a - b),
+		steps: [...new Set(rows.flatMap(({ step }) => step ?? []))].sort((a, b) => a - b),
 		rows: compared,
 		groups,
 		summary: {

@@ -2,6 +2,7 @@ import { dirname } from 'node:path';
 import * as v from 'valibot';
 import { Failure } from '../../base/failure.ts';
 import { formatAddress } from '../../core/address/dataAddress.ts';
+import { noStep } from '../../protocol/rolloutLine.ts';
 import type { VerifiedRow } from '../../protocol/verification.ts';
 import { auditReward, defaultAuditRows } from '../../rewards/auditReward.ts';
 import { compareFiles } from '../../rewards/compareFiles.ts';
@@ -256,7 +257,8 @@ export const compareRewardsTool = defineAction({
 				...page,
 				items: page.items.map(({ step, group, index, before, after, completion, prompt }) => ({
 					address: formatAddress({
-						...{ kind: 'completion', run: run.name, split: 'train', step, group, completion: index, tokens: null },
+						...{ kind: 'completion', run: run.name, split: 'train', step: step ?? noStep },
+						...{ group, completion: index, tokens: null },
 					}),
 					...{ before, after, prompt: quote(prompt, characters), completion: quote(completion, characters) },
 				})),

@@ -10,7 +10,7 @@ import { openRlhf } from './formats/openRlhf.ts';
 import { openTelemetry } from './formats/openTelemetry.ts';
 import { primeRl } from './formats/primeRl.ts';
 import { rllm } from './formats/rllm.ts';
-import { skyRl } from './formats/skyRl.ts';
+import { skyRl, skyRlEvaluation } from './formats/skyRl.ts';
 import { slime } from './formats/slime.ts';
 import { tensorboard } from './formats/tensorboard.ts';
 import { tinker } from './formats/tinker.ts';
@@ -34,6 +34,7 @@ export const formats: readonly RunFormat[] = [
 	nemoGym,
 	nemoRl,
 	skyRl,
+	skyRlEvaluation,
 	art,
 	rllm,
 	tinker,

@@ -14,6 +14,7 @@ import { recipeSchema } from '../../../src/protocol/recipe/recipe.ts';
 import type { RolloutLine } from '../../../src/protocol/rolloutLine.ts';
 import { compareRewards } from '../../../src/rewards/compareRewards.ts';
 import { copyRevision } from '../../../src/rewards/gitRevision.ts';
+import { fixtureFolder } from '../runs/importers/foreignFixtures.ts';
 import { contextOf, openHosts } from './audit/auditHosts.ts';
 import { recipe, VerifyProject } from './verifyProject.ts';
 
@@ -134,6 +135,13 @@ describe('reward comparison on recorded rollouts', () => {
 		assert.equal(rows[0]?.error, undefined);
 		assert.match(remarks.join(), /fails on 4 rows/);
 		assert.equal(summary.flipped, 8);
+	});
+
+	test('does not count the steps of a run whose trainer records none', async () => {
+		const run = fixtureFolder('verifiers-0.4');
+		const { rows, groups, steps } = await compareRewards({ run, before: { weights: {} }, after: { weights: {} } });
+		assert.ok(rows.length > 0 && groups.length > 0);
+		assert.deepEqual([...new Set([...rows, ...groups].map(({ step }) => step)), ...steps], [null]);
 	});
 
 	test('compares weights without scoring anything', async (testContext) => {

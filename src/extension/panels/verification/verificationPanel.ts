@@ -2,6 +2,7 @@ import { basename, isAbsolute } from 'node:path';
 import * as vscode from 'vscode';
 import { Failure } from '../../../base/failure.ts';
 import { decodeOrThrow } from '../../../protocol/decode.ts';
+import { stepText } from '../../../protocol/rolloutLine.ts';
 import {
 	type ResultCommand,
 	type ResultEvent,
@@ -76,7 +77,7 @@ export class VerificationPanel extends AppPanel<ResultEvent, ResultCommand, type
 			},
 			openText: async ({ result, index }) => {
 				const row = session.row(result, index);
-				const name = 'label' in row ? row.label : `step ${row.step}, group ${row.group}, completion ${row.index}`;
+				const name = 'label' in row ? row.label : `${stepText(row)}group ${row.group}, completion ${row.index}`;
 				await context.documents.show(`${name}.trace`, row.completion);
 				return {};
 			},

@@ -6,6 +6,7 @@ import { findingCase } from '../../../core/reward/audit/findingCase.ts';
 import { textPattern } from '../../../core/trace/findText.ts';
 import type { AuditReport } from '../../../protocol/audit.ts';
 import type { ComparedRow, Comparison } from '../../../protocol/comparison.ts';
+import { noStep } from '../../../protocol/rolloutLine.ts';
 import type { Verification, VerifiedRow } from '../../../protocol/verification.ts';
 import type {
 	ComparedSummary,
@@ -127,7 +128,7 @@ export class VerificationSession extends Disposable {
 		const row = this.row(result, index);
 		if (shown.view === 'comparison') {
 			const { step, group } = row as ComparedRow;
-			return { run: shown.comparison.run, step, group };
+			return { run: shown.comparison.run, step: step ?? noStep, group };
 		}
 		const { rollout, place } = row as VerifiedRow;
 		if (rollout === undefined || place === undefined) return null;

@@ -1,3 +1,4 @@
+import type { FolderView } from '../folderView.ts';
 import { textOrMessages } from '../foreignMessages.ts';
 import type { ForeignMetrics, ForeignRollout } from '../foreignRecord.ts';
 import {
@@ -18,16 +19,12 @@ import { topKeys } from '../topKeys.ts';
 
 /*
  * skyrl/train/utils/trainer_utils.py: `dump_per_dataset_eval_results` writes one file per data source, plus the means
- * over all sources.
+ * over all sources. A standalone evaluation has no step. It is a separate run, even if it is in the folder of a training
+ * run, which often is the default one.
  */
 
-const folders = [
-	'dumped_evals/global_step_{step}_evals/',
-	'global_step_{step}_evals/',
-	// A standalone evaluation has no step.
-	'dumped_evals/eval_only/',
-	'eval_only/',
-];
+const stepFolders = ['dumped_evals/global_step_{step}_evals/', 'global_step_{step}_evals/'];
+const standaloneFolders = ['dumped_evals/eval_only/', 'eval_only/'];
 const means = 'aggregated_results';
 
 /** Returns the total reward, given as one number or as per-token rewards to add up. */
@@ -48,8 +45,7 @@ export function skyRlRollout(record: unknown, context: RecordContext): readonly 
 	const info = fieldsOf(extras?.extra_info);
 	return [
 		{
-			// At step 0, an evaluation during training and a standalone one can coexist.
-			groupKey: JSON.stringify([source, prompt, ...(context.step === null ? ['eval_only'] : [])]),
+			groupKey: JSON.stringify([source, prompt]),
 			prompt,
 			completion,
 			reward: rewardOf(row.score),
@@ -72,16 +68,12 @@ export function skyRlRollout(record: unknown, context: RecordContext): readonly 
 
 export function skyRlMeans(record: unknown, context: RecordContext): readonly ForeignMetrics[] | string {
 	if (!fieldsOf(record)) return 'is not an object';
-	return [{ step: context.step ?? 0, time: null, values: scoresOf(record) }];
+	if (context.step === null) return 'has no step';
+	return [{ step: context.step, time: null, values: scoresOf(record) }];
 }
 
-export const skyRl: RunFormat = {
-	name: 'skyrl',
-	title: 'SkyRL',
-	looksFor:
-		'dumped_evals/global_step_{N}_evals/{source}.jsonl or dumped_evals/eval_only/{source}.jsonl with input_prompt and output_response in its rows',
-	hasSteps: true,
-	rollouts: folders.map(
+const rolloutsIn = (folders: readonly string[]) =>
+	folders.map(
 		(folder): RolloutFiles => ({
 			pattern: `${folder}{source}.jsonl`,
 			form: 'jsonl',
@@ -90,21 +82,60 @@ export const skyRl: RunFormat = {
 			verbatim: 'messages',
 			rollouts: skyRlRollout,
 		}),
-	),
-	metrics: folders.map((folder) => ({ pattern: `${folder}${means}.jsonl`, form: 'jsonl', metrics: skyRlMeans })),
-	notes: [
-		'SkyRL writes only evaluation rollouts, which are shown at each step.',
-		'A standalone evaluation (eval_only) has no step.',
-		'There are no group ids: rollouts with the same step, data source and prompt form a group.',
-		'A per-token score is shown as the sum of its parts. Advantages and tokens are not recorded.',
-	],
-	async recognize(folder) {
-		for (const place of folders) {
-			for (const file of await folder.some(`${place}{source}.jsonl`, 4)) {
-				const keys = topKeys((await folder.head(file.path)) ?? '');
-				if (keys.has('input_prompt') && keys.has('output_response')) return true;
-			}
+	);
+
+async function hasEvaluation(folder: FolderView, places: readonly string[]): Promise<boolean> {
+	for (const place of places) {
+		for (const file of await folder.some(`${place}{source}.jsonl`, 4)) {
+			const keys = topKeys((await folder.head(file.path)) ?? '');
+			if (keys.has('input_prompt') && keys.has('output_response')) return true;
 		}
-		return false;
+	}
+	return false;
+}
+
+const shared = [
+	'There are no group ids: rollouts with the same step, data source and prompt form a group.',
+	'A per-token score is shown as the sum of its parts. Advantages and tokens are not recorded.',
+] as const;
+
+export const skyRl: RunFormat = {
+	name: 'skyrl',
+	title: 'SkyRL',
+	looksFor: 'dumped_evals/global_step_{N}_evals/{source}.jsonl with input_prompt and output_response in its rows',
+	hasSteps: true,
+	rollouts: rolloutsIn(stepFolders),
+	metrics: stepFolders.map((folder) => ({ pattern: `${folder}${means}.jsonl`, form: 'jsonl', metrics: skyRlMeans })),
+	notes: ['SkyRL writes only evaluation rollouts, which are shown at each step.', ...shared],
+	recognize: (folder) => hasEvaluation(folder, stepFolders),
+	async describe(folder) {
+		if (!(await hasEvaluation(folder, standaloneFolders))) return {};
+		return {
+			notes: [
+				`The folder also contains a standalone evaluation (eval_only), which has no step: open it as "${skyRlEvaluation.title}".`,
+			],
+		};
+	},
+};
+
+/** Maximum number of means to list. */
+const maxMeans = 20;
+
+export const skyRlEvaluation: RunFormat = {
+	name: 'skyrl-eval',
+	title: 'SkyRL, standalone evaluation',
+	looksFor: 'dumped_evals/eval_only/{source}.jsonl with input_prompt and output_response in its rows',
+	hasSteps: false,
+	rollouts: rolloutsIn(standaloneFolders),
+	metrics: [],
+	notes: ['A standalone evaluation (eval_only) has no step. The means that SkyRL computed are notes.', ...shared],
+	recognize: (folder) => hasEvaluation(folder, standaloneFolders),
+	async describe(folder) {
+		for (const place of standaloneFolders) {
+			const computed = Object.entries(scoresOf(await folder.json(`${place}${means}.jsonl`)));
+			const known = computed.flatMap(([name, value]) => (value === null ? [] : [`${name} ${value}`]));
+			if (known.length > 0) return { notes: [`SkyRL's means: ${known.slice(0, maxMeans).join(', ')}.`] };
+		}
+		return {};
 	},
 };

@@ -92,6 +92,7 @@ describe('format recognition', () => {
 		]);
 		const sky = { input_prompt: 'a', output_response: 'b', score: 0 };
 		assert.deepEqual(await names(await folderOf({ 'global_step_5_evals/gsm8k.jsonl': sky })), ['skyrl']);
+		assert.deepEqual(await names(await folderOf({ 'dumped_evals/eval_only/gsm8k.jsonl': sky })), ['skyrl-eval']);
 		const episode = { id: 'e', traces: [] };
 		assert.deepEqual(await names(await folderOf({ 'monitors/file/traces/stream.jsonl': episode })), ['prime-rl']);
 		assert.deepEqual(await names(await folderOf({ 'monitors/file/traces/stream/0.jsonl': episode })), ['prime-rl']);

@@ -26,23 +26,30 @@ describe('SkyRL', () => {
 			'dumped_evals/eval_only/aggregated_results.jsonl': [{ 'eval/gsm8k/avg_score': 1 }],
 		};
 		const one = await madeRun(alone);
-		assert.equal(one.run.format, 'skyrl');
+		assert.equal(one.run.format, 'skyrl-eval');
 		assert.deepEqual(
 			one.train.map(({ step, stage, group }) => [step, stage, group]),
 			[null, null].map((step) => [step, 'validation', 0]),
 		);
-		assert.deepEqual(
-			one.metrics.map(({ step, values }) => [step, Object.values(values)]),
-			[[0, [1]]],
-		);
-		const both = await madeRun({
+		assert.deepEqual(one.metrics, []);
+		assert.ok(one.record.foreign?.notes.includes("SkyRL's means: eval/gsm8k/avg_score 1."));
+		assert.equal(one.record.step, null);
+		const files = {
 			...alone,
 			[`${place}/gsm8k.jsonl`]: [row({})],
 			'dumped_evals/global_step_0_evals/gsm8k.jsonl': [row({})],
-		});
-		const steps = both.train.map(({ step }) => step);
-		assert.deepEqual(steps.map(String).sort(), ['0', '5', 'null', 'null']);
-		assert.equal(new Set(both.train.filter(({ step }) => step !== 5).map(({ group }) => group)).size, 2);
+		};
+		const during = await madeRun(files);
+		assert.deepEqual(
+			during.train.map(({ step }) => step),
+			[0, 5],
+		);
+		assert.equal(during.record.foreign?.notes.filter((note) => /SkyRL, standalone evaluation/.test(note)).length, 1);
+		const standalone = await madeRun(files, 'skyrl-eval');
+		assert.deepEqual(
+			standalone.train.map(({ step }) => step),
+			[null, null],
+		);
 	});
 
 	it('groups by equal prompts from one data source', async () => {
