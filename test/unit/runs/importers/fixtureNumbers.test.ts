@@ -44,6 +44,7 @@ describe('fixture numbers', () => {
 		'verifiers-v1',
 		'verifiers-legacy',
 		'verifiers-0.4',
+		'verifiers-tools',
 		'inspect',
 		'inspect-tools',
 		'lm-eval',
@@ -179,13 +180,6 @@ describe('fixture numbers', () => {
 				[4, 0.5, undefined],
 			]);
 		}
-		const mlflow = (await metricsOf('mlflow run')).map(({ step, time, values }) => [step, time > 1.7e9, values.reward]);
-		assert.deepEqual(mlflow, [
-			[1, true, 0.125],
-			[2, true, 0.25],
-			[3, true, 0.375],
-			[4, true, 0.5],
-		]);
 		const wandb = (await metricsOf('wandb')).map(({ step, values }) => [step, values.reward, values['nested.a']]);
 		assert.deepEqual(wandb, [
 			[10, 0.125, 1],
@@ -193,6 +187,28 @@ describe('fixture numbers', () => {
 			[30, 0.375, 3],
 			[40, 0.5, 4],
 		]);
+	});
+
+	it('match for MLflow, whose traces have no rewards', async () => {
+		for (const name of ['mlflow', 'mlflow run', 'mlflow traces'] as const) {
+			const wanted = expected(name);
+			const run = await openRun(fixtureFolder(name));
+			const { rollouts, nulls, meanReward, groups, errored, metricRows, byStep } = await inspectRun(run);
+			assert.deepEqual(
+				{ rollouts, nulls, meanReward, groups, errored, metricRows, byStep },
+				{
+					...{ rollouts: wanted.rollouts, nulls: wanted.null_rewards, meanReward: wanted.mean_reward },
+					...{ groups: wanted.groups, errored: wanted.failed, metricRows: wanted.metric_rows, byStep: null },
+				},
+				name,
+			);
+			const metrics = await metricsOf(name);
+			assert.deepEqual(
+				metrics.map(({ step, values }) => [step, values.reward ?? null, values.loss ?? null]),
+				wanted.metrics,
+			);
+			assert.ok(metrics.every(({ time }) => time > 1.7e9));
+		}
 	});
 
 	it('match for canonical metrics, which equal those of the rollouts', async () => {
