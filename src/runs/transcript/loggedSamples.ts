@@ -1,4 +1,7 @@
 import { sampleTitle } from '../../core/transcript/agentLogs.ts';
+import type { ByteSource } from '../../files/byteSource.ts';
+import { JsonCutter } from '../../files/jsonCutter.ts';
+import { Turns } from '../../files/turns.ts';
 import type { ZipArchive } from '../../files/zipArchive.ts';
 import type { ZipMember } from '../../files/zipMember.ts';
 
@@ -32,4 +35,90 @@ export function archivedSamples(archive: ZipArchive): LoggedSample[] {
 			pieces: () => archive.pieces(member),
 		};
 	});
+}
+
+/** Limits on a JSON log: its size in bytes, the number of its samples, and the start of a sample that has its id. */
+export const logLimits = { bytes: 2 ** 33, samples: 100_000, head: 4096 } as const;
+const pieceBytes = 1 << 20;
+
+/** Bytes of a log. */
+type Log = Pick<ByteSource, 'size' | 'read'>;
+
+/** Part of a JSON log. */
+export interface WrittenSample {
+	readonly title: string;
+	readonly start: number;
+	readonly end: number;
+}
+
+/** Samples of a JSON log. */
+export interface WrittenSamples {
+	readonly samples: readonly WrittenSample[];
+	/** What is wrong with the log, as a sentence fragment; null if nothing is. */
+	readonly damage: string | null;
+}
+
+async function* bytesOf(source: Log, start: number, end: number): AsyncGenerator<Buffer> {
+	for (let at = start; at < end; ) {
+		const piece = await source.read(at, Math.min(pieceBytes, end - at));
+		if (piece.length === 0) throw new Error('ends too early: the file has become shorter');
+		yield piece;
+		at += piece.length;
+	}
+}
+
+export function writtenSample(source: Log, { title, start, end }: WrittenSample): LoggedSample {
+	return { title, stamp: `${start}:${end}`, size: end - start, pieces: () => bytesOf(source, start, end) };
+}
+
+/** Returns the title of a sample from the start of its JSON text. */
+function titleOf(head: Buffer, number: number): string {
+	const found: { id?: unknown; epoch?: unknown } = {};
+	const shape = { id: { into: 'value', bytes: 1024 }, epoch: { into: 'value', bytes: 32 } } as const;
+	const cutter = new JsonCutter(shape, ({ field, bytes }) => {
+		try {
+			found[field as 'id' | 'epoch'] = JSON.parse(bytes.toString('utf8'));
+		} catch {
+			// The title is then the number of the sample.
+		}
+	});
+	try {
+		cutter.push(head);
+	} catch {
+		return sampleTitle(number, 1);
+	}
+	const { id, epoch } = found;
+	return sampleTitle(
+		typeof id === 'string' || typeof id === 'number' ? id : number,
+		typeof epoch === 'number' && Number.isSafeInteger(epoch) ? epoch : 1,
+	);
+}
+
+/**
+ * Lists the samples of a log that Inspect wrote as one JSON object, of which none is kept in memory. The text is read once.
+ * If it is damaged or ends too early, the samples before that are listed. Fails only because of the system.
+ */
+export async function writtenSamples(source: Log): Promise<WrittenSamples> {
+	const samples: WrittenSample[] = [];
+	let more = 0;
+	const cutter = new JsonCutter({ samples: { into: 'entries', bytes: logLimits.head } }, ({ bytes, start, end }) => {
+		if (samples.length >= logLimits.samples) {
+			more++;
+			return;
+		}
+		samples.push({ title: titleOf(bytes, samples.length + 1), start, end });
+	});
+	const turns = new Turns();
+	try {
+		for await (const piece of bytesOf(source, 0, source.size)) {
+			cutter.push(piece);
+			if (cutter.ended) break;
+			if (turns.due) await turns.pass();
+		}
+	} catch (error) {
+		if (!(error instanceof SyntaxError)) throw error;
+		return { samples, damage: `is not valid JSON: ${error.message}` };
+	}
+	if (!cutter.ended) return { samples, damage: 'ends too early: samples are missing' };
+	return { samples, damage: more === 0 ? null : `has ${more} more samples than can be listed` };
 }

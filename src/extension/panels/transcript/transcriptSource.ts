@@ -10,10 +10,18 @@ import { readTools, transcriptLimits } from '../../../core/transcript/readTransc
 import { readAt } from '../../../files/readAt.ts';
 import { isZip, ZipArchive } from '../../../files/zipArchive.ts';
 import type { TranscriptPlace } from '../../../protocol/transcriptMessages.ts';
+import { topKeys } from '../../../runs/importers/topKeys.ts';
 import { inspectArchiveText } from '../../../runs/inspectArchive.ts';
 import type { RolloutPlace, StepRollouts } from '../../../runs/runContent.ts';
 import type { InspectedFile } from '../../../runs/transcript/inspectLines.ts';
-import { archivedSamples, type LoggedSample } from '../../../runs/transcript/loggedSamples.ts';
+import {
+	archivedSamples,
+	type LoggedSample,
+	logLimits,
+	type WrittenSamples,
+	writtenSample,
+	writtenSamples,
+} from '../../../runs/transcript/loggedSamples.ts';
 import { type LoadedLines, MessageLines, pagedBytes } from '../../../runs/transcript/messageLines.ts';
 import { type SpooledLines, spoolMessages, spoolSample } from '../../../runs/transcript/spooledLines.ts';
 
@@ -98,6 +106,9 @@ async function openFile(path: string, before: TranscriptText | null, sample: num
 			const lines = await LinesText.open(path, handle, identity, before);
 			if (lines !== null) return lines;
 		}
+		if (stat.size > transcriptLimits.characters && stat.size <= logLimits.bytes && isInspectLog(head)) {
+			return await openLog(handle, stat, name, { before, sample, identity });
+		}
 		if (stat.size > transcriptLimits.characters) {
 			throw new Failure(
 				'unsupported',
@@ -142,18 +153,63 @@ async function openArchive(
 		await handle.close();
 		return textInMemory(identity, text);
 	}
+	const problems = archive.damage === null ? [] : [`${name} is damaged: ${archive.damage}`];
+	return openSample(handle, `${dev}:${ino}`, { samples, sample, before, problems });
+}
+
+/** Returns whether a file starts like a log that Inspect wrote as JSON. */
+function isInspectLog(head: Buffer): boolean {
+	const keys = topKeys(head.toString('utf8'));
+	return keys.has('version') && keys.has('status') && keys.has('eval');
+}
+
+/** Samples of the logs that are open, so that the log is read again only when it has changed. */
+const listed = new WeakMap<TranscriptText, { readonly identity: string; readonly found: WrittenSamples }>();
+
+/** Reads one sample of a JSON log. Closes the handle unless it fails. */
+async function openLog(
+	handle: FileHandle,
+	{ dev, ino, size }: Stats,
+	name: string,
+	{ before, sample, identity }: ArchiveRequest,
+): Promise<TranscriptText> {
+	const source = { size, read: (offset: number, length: number) => readAt(handle, offset, length) };
+	const known = before === null ? undefined : listed.get(before);
+	const { samples, damage } = known?.identity === identity ? known.found : await writtenSamples(source);
+	if (samples.length === 0) {
+		const why = damage === null ? 'it has no samples' : `it ${damage}`;
+		throw new Failure('invalid', `Cannot read the samples of ${name}: ${why}.`, 'Copy the log again.');
+	}
+	const own = samples.map((one) => writtenSample(source, one));
+	const problems = damage === null ? [] : [`${name} ${damage}`];
+	const text = await openSample(handle, `${dev}:${ino}`, { samples: own, sample, before, problems });
+	listed.set(text, { identity, found: { samples, damage } });
+	return text;
+}
+
+interface SampleRequest {
+	readonly samples: readonly LoggedSample[];
+	readonly sample: number;
+	readonly before: TranscriptText | null;
+	readonly problems: readonly string[];
+}
+
+/** Reads one sample of a log. Closes the handle unless it fails. */
+async function openSample(
+	handle: FileHandle,
+	file: string,
+	{ samples, sample, before, problems }: SampleRequest,
+): Promise<TranscriptText> {
 	const index = Math.min(sample, samples.length - 1);
 	const chosen = samples[index] as LoggedSample;
 	// While a log is being written, the other samples change.
-	const own = `${dev}:${ino}:${chosen.stamp}:${index}/${samples.length}`;
+	const own = `${file}:${chosen.stamp}:${index}/${samples.length}`;
 	if (own === before?.identity) {
 		await handle.close();
 		return textInMemory(own, '');
 	}
 	const titles = samples.map(({ title }) => title);
-	const { damage } = archive;
-	const spooled = await spoolSample(chosen, damage === null ? [] : [`${name} is damaged: ${damage}`]);
-	const text = await spooledText(own, spooled, { titles, index });
+	const text = await spooledText(own, await spoolSample(chosen, problems), { titles, index });
 	void text.byLines?.ready?.finally(() => handle.close()).catch(() => undefined);
 	return text;
 }

@@ -164,3 +164,57 @@ test('a session shows the lines of a sample as they are read, and another sample
 	session.dispose();
 	await soon(async () => assert.deepEqual(await temporary(), before, 'temporary files are removed'));
 });
+
+/** JSON log with the given samples. Spaces make it too long to be read at once. */
+function longLog(samples: readonly string[]): Buffer {
+	const spaces = ' '.repeat(33 << 20);
+	const text = `{"version":2,"status":"success","eval":{"task":"t"},"samples":[${samples.join(',')}],${spaces}"reductions":[]}`;
+	return Buffer.from(text);
+}
+
+test('samples of a long JSON log are read one at a time', async (t) => {
+	const whole = readTranscript(`{"eval":{},"samples":[${longSample('long', count)}]}`, 'log').transcripts[0];
+	const small = JSON.stringify({ id: 7, epoch: 2, messages: [{ role: 'user', content: '"samples":[{"id":1}' }] });
+	const file = await written(t, longLog([small, longSample('long', count), '{"messages":[]}', '5']));
+	const text = await opened(t, file, 1);
+	assert.deepEqual(text.samples, { titles: ['Sample 7, epoch 2', 'Sample long', 'Sample 3', 'Sample 4'], index: 1 });
+	await text.byLines?.ready;
+	assert.equal(text.byLines?.count, count);
+	const read = readTranscript((await linesOf(text)).map((line) => JSON.stringify(line)).join('\n'), 'log');
+	const plain = (messages: readonly object[] = []) => messages.map((message) => ({ ...message, place: null }));
+	assert.deepEqual(plain(read.transcripts[0]?.messages), plain(whole?.messages));
+	const first = await openTranscriptText({ kind: 'file', file }, text, 0);
+	t.after(() => first.close());
+	assert.deepEqual(await linesOf(first), [{ role: 'user', content: '"samples":[{"id":1}' }]);
+	// An unchanged sample is not read again.
+	const again = await openTranscriptText({ kind: 'file', file }, first, 0);
+	assert.equal(again.identity, first.identity);
+	assert.equal(again.byLines, undefined);
+	await again.close();
+	for (const sample of [2, 3]) assert.equal((await opened(t, file, sample)).byLines?.count, 1);
+});
+
+test('a truncated or damaged JSON log is read up to there, and named', async (t) => {
+	const faults = async (bytes: Buffer, sample = 0) => {
+		const text = await opened(t, await written(t, bytes), sample);
+		await text.byLines?.ready;
+		return { titles: text.samples?.titles, faults: text.byLines?.file.context?.faults.map(({ message }) => message) };
+	};
+	const samples = ['a', 'b', 'c'].map((id) => JSON.stringify({ id, messages: [{ role: 'user', content: 'q' }] }));
+	const long = longLog(samples);
+	assert.deepEqual(await faults(long), { titles: ['Sample a', 'Sample b', 'Sample c'], faults: [] });
+	assert.deepEqual(await faults(long.subarray(0, -3)), {
+		titles: ['Sample a', 'Sample b', 'Sample c'],
+		faults: ['log.eval ends too early: samples are missing'],
+	});
+	const inside = Buffer.from(samples.join(',')).length;
+	const cut = Buffer.concat([long.subarray(0, 60 + inside - 5), Buffer.alloc(33 << 20, ' ')]);
+	assert.deepEqual((await faults(cut)).titles, ['Sample a', 'Sample b']);
+	const none = Buffer.concat([Buffer.from('{"version":2,"status":"error","eval":{}'), Buffer.alloc(33 << 20, ' ')]);
+	await assert.rejects(faults(none), /Cannot read the samples of log\.eval: it ends too early/);
+	const deep = Buffer.concat([
+		Buffer.from('{"version":2,"status":"error","eval":{},"samples":'),
+		Buffer.alloc(33 << 20, '['),
+	]);
+	await assert.rejects(faults(deep), /is not valid JSON: values are nested more than/);
+});
