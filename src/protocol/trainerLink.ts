@@ -42,6 +42,11 @@ export type JoinAnnouncement = v.InferOutput<typeof joinAnnouncementSchema>;
 const whole = v.pipe(v.number(), v.integer(), v.minValue(0));
 const scalars = v.record(v.string(), v.nullable(v.number()));
 const unknownRecord = v.record(v.string(), v.unknown());
+const instance = {
+	instance: whole,
+	/** Training process that the instance belongs to. Default 0. */
+	process: v.optional(whole),
+};
 
 /** One problem as sent to a trainer, before any template is applied. */
 export const linkProblemSchema = v.object({
@@ -309,7 +314,7 @@ export const trainerLinkMethods = {
 	},
 	/** Starts an episode in an instance, which is created on first use. If `error` is set, the episode is over. */
 	'environment/reset': {
-		params: v.object({ instance: whole, row: unknownRecord }),
+		params: v.object({ ...instance, row: unknownRecord }),
 		result: v.object({
 			observation: v.optional(v.nullable(v.string())),
 			/** State that the rollout records; absent if it does not. */
@@ -319,7 +324,7 @@ export const trainerLinkMethods = {
 	},
 	/** Calls a tool. A call that fails has `failed` and the exception's `message`; the episode continues. */
 	'environment/call': {
-		params: v.object({ instance: whole, name: v.string(), arguments: v.unknown() }),
+		params: v.object({ ...instance, name: v.string(), arguments: v.unknown() }),
 		result: v.object({
 			content: v.optional(v.string()),
 			failed: v.optional(v.boolean()),
@@ -335,7 +340,7 @@ export const trainerLinkMethods = {
 	/** Returns the reward of an episode; null if it does not apply. */
 	'environment/reward': {
 		params: v.object({
-			instance: whole,
+			...instance,
 			/** The completion. Environments of other libraries can score its text. */
 			messages: v.optional(v.array(unknownRecord)),
 		}),

@@ -2,16 +2,25 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isFinal, JobsApi } from '../../src/engines/driver/ray/jobsApi.ts';
-import { listCheckpoints, readEvents, readRecord } from '../../src/runs/runReader.ts';
+import { rolloutEpisode } from '../../src/protocol/rolloutEpisode.ts';
+import {
+	listCheckpoints,
+	readEvaluationLines,
+	readEvents,
+	readRecord,
+	readRollouts,
+} from '../../src/runs/runReader.ts';
 import {
 	cluster,
 	connected,
+	ended,
 	follow,
 	launch,
 	log,
 	moreSteps,
 	paused,
 	prepare,
+	prepareEpisodes,
 	range,
 	skip,
 	steps,
@@ -71,6 +80,28 @@ test('a run with two workers can be controlled, survives the loss of its local d
 	assert.equal(ending.status, 'SUCCEEDED');
 	assert.match(stopped.device, /^ray: cpu/);
 	assert.match(stopped.versions.ray ?? '', /^2\./);
+});
+
+test('each worker plays the episodes of its own completions, in a process of its own', { skip }, async () => {
+	const run = await prepareEpisodes('episodes');
+	await launch(run);
+	const record = await ended(run);
+	assert.equal(record.status, 'finished', `${record.error?.message}\n${await log(run)}`);
+	const lines = await readRollouts(run, 1);
+	assert.deepEqual(
+		lines.map(({ group, index }) => [group, index]),
+		[0, 1, 2].flatMap((group) => [0, 1].map((index) => [group, index])),
+	);
+	const states = lines.map(({ extra }) => rolloutEpisode(extra)?.state);
+	for (const [i, { row, rewards }] of lines.entries()) {
+		const { number } = row as { number: number };
+		assert.deepEqual([states[i]?.number, rewards.environment], [number, number]);
+	}
+	const processes = states.map((state) => state?.process);
+	assert.deepEqual([new Set(processes.slice(0, 3)).size, new Set(processes.slice(3)).size], [1, 1]);
+	assert.notEqual(processes[0], processes[3]);
+	// The episodes of held-out problems are recorded once.
+	assert.equal((await readEvaluationLines(run, 0, 'heldout')).length, 2);
 });
 
 test('unsupported requests are rejected with one message, and losing the head node ends the run with advice', {

@@ -12,7 +12,9 @@ import { launchEngine } from '../../src/runs/launchEngine.ts';
 import { prepareRun } from '../../src/runs/prepareRun.ts';
 import { connectRun } from '../../src/runs/runControl.ts';
 import { readRecord } from '../../src/runs/runReader.ts';
+import { root } from '../scripts/paths.ts';
 import { findTestPython } from '../scripts/pythonEnvironment.ts';
+import { runPython } from '../support/loadedPython.ts';
 import { type RayCluster, startRayCluster } from '../support/rayCluster.ts';
 
 /** GRPO with two workers (gloo, CPU) on a local cluster, using the driver as a process and Ray's Jobs API. */
@@ -117,6 +119,50 @@ export async function launch(run: string, resume = false): Promise<void> {
 		throw new Error(`${error}\n${cluster.output()}`);
 	});
 }
+
+/** Prepares a run with one step on an environment, for a model in a folder. The reward of each row is its number. */
+export async function prepareEpisodes(name: string): Promise<string> {
+	const at = (file: string) => join(folder, file);
+	const rows = Array.from({ length: 8 }, (_, i) => ({ prompt: `Task ${i}.`, answer: null, number: i }));
+	await writeFile(at('echo.rows.jsonl'), rows.map((row) => JSON.stringify(row)).join('\n'));
+	await writeFile(at('echo.env.py'), echo);
+	await runPython({ python, script: join(root, 'test/trainer/python/tool_model.py'), args: [at('model')] });
+	return prepare(name, {
+		dataset: { path: 'echo.rows.jsonl', heldOutShare: 0.25 },
+		model: { path: 'model' },
+		template: { prompt: '{prompt}', think: null, answer: null, chat: true },
+		environment: { file: 'echo.env.py' },
+		rewards: [{ use: 'environment' }],
+		evaluate: { every: 8, problems: 2 },
+		stages: [
+			{
+				...{ type: 'grpo', steps: 1, learning_rate: 1e-3, num_generations: 2, prompts_per_step: 3 },
+				max_completion_length: 8,
+			},
+		],
+	});
+}
+
+const echo = `import os
+
+class Echo:
+    def reset(self, number, **row):
+        self.number = number
+        self.process = os.getpid()
+        return f" Number {number}."
+
+    def say(self, text: str) -> str:
+        """
+        Says something.
+
+        Args:
+            text: What to say.
+        """
+        return text
+
+    def get_reward(self):
+        return self.number
+`;
 
 /** Runs a driver in this process. */
 export function follow(run: string) {

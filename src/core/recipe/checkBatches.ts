@@ -30,7 +30,11 @@ function gcd(a: number, b: number): number {
 }
 
 /** Returns the number of training processes in a recipe for the pytorch or ray engine. */
-export function processesOf(recipe: Recipe): number {
+export function processesOf(recipe: {
+	readonly engine: Recipe['engine'];
+	readonly pytorch?: { readonly processes?: number | undefined } | undefined;
+	readonly ray?: { readonly workers?: number | undefined } | undefined;
+}): number {
 	return recipe.engine === 'ray'
 		? (recipe.ray?.workers ?? defaultsOf(raySchema).workers)
 		: (recipe.pytorch?.processes ?? defaultsOf(pytorchSchema).processes);

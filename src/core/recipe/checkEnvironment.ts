@@ -38,12 +38,7 @@ export function checkEnvironment(recipe: Recipe, report: Report): void {
 		checkEpisodes(recipe, report);
 		return;
 	}
-	if (engine === 'ray' || processesOf(recipe) > 1) {
-		report(
-			['environment'],
-			'Environments require the engine "pytorch" with one process. Set "engine": "pytorch", and use one process.',
-		);
-	}
+	checkSampling(recipe, report);
 	if (typeof template !== 'object' || template.chat !== true) {
 		report(
 			['environment'],
@@ -52,6 +47,30 @@ export function checkEnvironment(recipe: Recipe, report: Report): void {
 	}
 	for (const [i, { type }] of stages.entries()) {
 		if (type === 'rloo') report(['stages', i], 'Only grpo stages train on environments. Use "grpo".');
+	}
+}
+
+/** TRL samples further turns only in processes whose episodes continue, so sampling a turn cannot involve the others. */
+function checkSampling(recipe: Recipe, report: Report): void {
+	const { vllm, strategy } = recipe.pytorch ?? {};
+	if (vllm?.mode === 'server') {
+		report(
+			['pytorch', 'vllm', 'mode'],
+			'TRL asks a vLLM server for one prompt per group, but the episodes of a group have different turns. Use "colocate".',
+		);
+	}
+	if (processesOf(recipe) === 1) return;
+	if (strategy === 'fsdp') {
+		report(
+			['pytorch', 'strategy'],
+			'Processes that share the model with "fsdp" must sample together, but their episodes have different numbers of turns. Use "ddp".',
+		);
+	}
+	if ((vllm?.tensorParallel ?? 1) > 1) {
+		report(
+			['pytorch', 'vllm', 'tensorParallel'],
+			'Processes that share vLLM must sample together, but their episodes have different numbers of turns. Set it to 1.',
+		);
 	}
 }
 

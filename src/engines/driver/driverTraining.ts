@@ -1,6 +1,7 @@
 import { deferred } from '../../base/async.ts';
 import { Failure } from '../../base/failure.ts';
 import { formatCounted } from '../../base/format.ts';
+import { processesOf } from '../../core/recipe/checkBatches.ts';
 import { sha256 } from '../../files/sha256.ts';
 import type { OrderlyEnd } from '../../protocol/runRecord.ts';
 import type { JoinAnnouncement } from '../../protocol/trainerLink.ts';
@@ -71,7 +72,7 @@ export class DriverTraining implements Training {
 
 	constructor(run: OpenedRun, options: DriverOptions) {
 		this.#run = run;
-		this.#environments = new LinkEnvironments(run.folder, run.recipe);
+		this.#environments = new LinkEnvironments(run.folder, run.recipe, processesOf(run.recipe));
 		this.#options = options;
 		this.#outcome.promise.catch(() => undefined);
 	}

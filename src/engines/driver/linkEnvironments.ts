@@ -8,17 +8,29 @@ import { openRunEnvironment } from '../../episodes/openRunEnvironment.ts';
 import { rewardCopyPath } from '../../runs/rewardCopies.ts';
 import { contract, type LinkParams, type LinkResult } from './trainerServer.ts';
 
-/** The run's environment: instances in a supervised host process, which a trainer uses over its link. */
+/** A training process's instances, which run in a host process of their own. */
+interface OwnInstances {
+	readonly seed: number;
+	readonly runner: Promise<EnvironmentRunner>;
+	readonly sessions: Map<number, EpisodeSession>;
+}
+
+/**
+ * The run's environment, which a trainer uses over its link: instances in supervised host processes, one for each training
+ * process.
+ */
 export class LinkEnvironments extends Disposable {
 	readonly #folder: string;
 	readonly #recipe: ResolvedRecipe;
-	readonly #sessions = new Map<number, EpisodeSession>();
-	#runner: Promise<EnvironmentRunner> | null = null;
+	readonly #processes: number;
+	readonly #instances = new Map<number, OwnInstances>();
 
-	constructor(folder: string, recipe: ResolvedRecipe) {
+	/** @param processes number of training processes */
+	constructor(folder: string, recipe: ResolvedRecipe, processes = 1) {
 		super();
 		this.#folder = folder;
 		this.#recipe = recipe;
+		this.#processes = processes;
 	}
 
 	/**
@@ -26,14 +38,19 @@ export class LinkEnvironments extends Disposable {
 	 * recipe has none.
 	 */
 	async describe(): Promise<LinkResult<'environment/describe'>> {
-		return { environment: await (await this.#open()).describe() };
+		return { environment: await (await this.#open(0).runner).describe() };
 	}
 
-	async reset({ instance, row }: LinkParams<'environment/reset'>): Promise<LinkResult<'environment/reset'>> {
-		const runner = await this.#open();
-		await this.#sessions.get(instance)?.end();
+	async reset({
+		process = 0,
+		instance,
+		row,
+	}: LinkParams<'environment/reset'>): Promise<LinkResult<'environment/reset'>> {
+		const { sessions, ...own } = this.#open(process);
+		const runner = await own.runner;
+		await sessions.get(instance)?.end();
 		const session = runner.start(row, { instance, state: this.#recipe.log.states });
-		this.#sessions.set(instance, session);
+		sessions.set(instance, session);
 		return await orFault(async () => {
 			const { observation, state } = await session.reset();
 			return { observation, ...(state === undefined ? {} : { state: shortState(state) }) };
@@ -41,7 +58,7 @@ export class LinkEnvironments extends Disposable {
 	}
 
 	async call(params: LinkParams<'environment/call'>): Promise<LinkResult<'environment/call'>> {
-		const session = this.#session(params.instance);
+		const session = this.#session(params);
 		return await orFault(async () => {
 			const { results, done, reward, state } = await session.call([{ name: params.name, arguments: params.arguments }]);
 			const [result] = results;
@@ -56,33 +73,44 @@ export class LinkEnvironments extends Disposable {
 		});
 	}
 
-	async reward({ instance, messages }: LinkParams<'environment/reward'>): Promise<LinkResult<'environment/reward'>> {
-		const session = this.#session(instance);
-		const { ownsReward } = await (await this.#open()).describe();
+	async reward(params: LinkParams<'environment/reward'>): Promise<LinkResult<'environment/reward'>> {
+		const { process = 0, messages } = params;
+		const session = this.#session(params);
+		const { ownsReward } = await (await this.#open(process).runner).describe();
 		return await orFault(async () => ({ value: ownsReward ? await session.reward(messages) : null }));
 	}
 
-	/** Starts a new process for the next batch, so that fixes outside the environment file take effect. */
+	/** Starts new processes for the next batch, so that fixes outside the environment file take effect. */
 	async reload(): Promise<void> {
-		await (await this.#open()).restart(this.#recipe.seed);
+		await Promise.all([...this.#instances.values()].map(async ({ runner, seed }) => (await runner).restart(seed)));
 	}
 
-	#session(instance: number): EpisodeSession {
-		const session = this.#sessions.get(instance);
+	#session({ process = 0, instance }: Pick<LinkParams<'environment/reset'>, 'process' | 'instance'>): EpisodeSession {
+		const session = this.#instances.get(process)?.sessions.get(instance);
 		if (session !== undefined) return session;
 		throw contract(new Failure('invalid', `The trainer used the environment instance ${instance} before a reset.`));
 	}
 
-	#open(): Promise<EnvironmentRunner> {
-		this.#runner ??= this.#start();
-		return this.#runner;
+	#open(process: number): OwnInstances {
+		if (process >= this.#processes) {
+			const message = `Process ${process} of ${this.#processes} used the environment.`;
+			throw contract(new Failure('invalid', message));
+		}
+		let own = this.#instances.get(process);
+		if (own === undefined) {
+			// Random numbers that do not come from the row must differ between processes.
+			const seed = this.#recipe.seed + process;
+			own = { seed, runner: this.#start(seed), sessions: new Map() };
+			this.#instances.set(process, own);
+		}
+		return own;
 	}
 
-	async #start(): Promise<EnvironmentRunner> {
+	async #start(seed: number): Promise<EnvironmentRunner> {
 		if (this.#recipe.environment === undefined)
 			throw contract(new Failure('invalid', 'The recipe has no environment.'));
 		const copyOf = (file: string) => rewardCopyPath(this.#folder, this.#recipe, file);
-		const opened = await openRunEnvironment(this.#recipe, copyOf);
+		const opened = await openRunEnvironment({ ...this.#recipe, seed }, copyOf);
 		if (this.disposed) opened.dispose();
 		else this.register(opened);
 		return opened.runner;

@@ -37,7 +37,8 @@ class EnvironmentDriver(ScriptedDriver):
         self.weight = asked["rewards"][0]["weight"]
 
     def _answer(self, method: str, params: Json) -> Json:
-        place = {"instance": params.get("instance")}
+        # Each process numbers its own instances.
+        place = {"instance": (params.get("process", 0), params.get("instance"))}
         if method == "environment/describe":
             return {"environment": self.described}
         if method == "environment/reset":
@@ -112,8 +113,12 @@ def said(calls: list[Json]) -> str:
     return "\n".join(f"<tool_call>\n{json.dumps(call)}\n</tool_call>" for call in calls) + "<|im_end|>"
 
 
-def scripted(rows: list[Json]) -> Any:
-    """Writes the row's solution for the first completion of a group, and no call for the second."""
+def scripted(rows: list[Json], per_process: int = 0) -> Any:
+    """
+    Writes the row's solution for the first completion of a group, and no call for the second.
+
+    :param per_process: completions of each process
+    """
 
     def generate(self: Any, prompt_ids: Any, *_: Any, **__: Any) -> Any:
         written = []
@@ -121,7 +126,8 @@ def scripted(rows: list[Json]) -> Any:
             text = self.processing_class.decode(ids)
             turn = text.count("<|im_start|>assistant") - 1
             calls = rows[int(re.search(r"Task (\d+)", text)[1]) - 1]["calls"]
-            idle = turn >= len(calls) or (turn == 0 and place % 2 == 1)
+            number = per_process * self.accelerator.process_index + place
+            idle = turn >= len(calls) or (turn == 0 and number % 2 == 1)
             said = "I stop." if idle else f"<tool_call>\n{json.dumps(calls[turn])}\n</tool_call>"
             written.append(self.processing_class(said + "<|im_end|>")["input_ids"])
         return written, None

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import socket
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from conftest import fails
 from reasoning_lab_trainer.link.client import Link
+from reasoning_lab_trainer.link.forwarding import Forwarder, forwarded_link
 from reasoning_lab_trainer.link.framing import HEADER_BYTES, MessageReader, Written, as_json, encode
 
 
@@ -95,3 +97,41 @@ def test_carries_a_large_batch() -> None:
     thread.start()
     assert Link(SocketOfPair(here)).call("echo", big) == big
     thread.join()
+
+
+def test_requests_of_several_threads_and_processes_do_not_wait_for_each_other() -> None:
+    here, there = socket.socketpair()
+    from scripted_driver import SocketOfPair
+
+    link = Link(SocketOfPair(here))
+    stream = SocketOfPair(there)
+    reader = MessageReader(stream)
+    forwarder = Forwarder(link, frozenset({"play"}))
+    host, port, _ = forwarder.address
+    with ThreadPoolExecutor(4) as threads:
+        # The replies come in the opposite order.
+        own = threads.submit(link.call, "score", {"rows": 1})
+        asked = [reader.read() or {}]
+        others = [forwarded_link(forwarder.address, rank) for rank in (1, 2)]
+        played = [threads.submit(other.call, "play", {"instance": 7}) for other in others]
+        asked += [reader.read() or {} for _ in others]
+        assert sorted(one["params"].get("process", 0) for one in asked) == [0, 1, 2]
+        for message in reversed(asked):
+            stream.write(encode({"id": [1], "result": {}}) + encode({"id": message["id"], "result": message["params"]}))
+        assert own.result(10) == {"rows": 1}
+        assert [one.result(10) for one in played] == [{"instance": 7, "process": rank} for rank in (1, 2)]
+        with fails("unsupported", "Processes do not send finished to the driver."):
+            others[0].call("finished", {})
+        stranger = forwarded_link((host, port, "0" * 64), 1)
+        with fails("unavailable", "connection to the driver was lost"):
+            stranger.call("play", {"instance": 7})
+        # All of them learn that the driver is gone.
+        waiting = [threads.submit(link.call, "score", {}), threads.submit(others[0].call, "play", {})]
+        assert {(reader.read() or {})["method"] for _ in waiting} == {"score", "play"}
+        there.close()
+        for each in waiting:
+            with fails("unavailable", "connection to the driver was lost"):
+                each.result(10)
+    forwarder.close()
+    with fails("unavailable", "connection to the driver was lost"):
+        others[1].call("play", {})

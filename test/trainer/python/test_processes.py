@@ -14,8 +14,13 @@ from accelerate.utils import DistributedType
 from reasoning_lab_trainer.course import training  # noqa: F401  Needed by the copies of this process.
 from reasoning_lab_trainer.course.environment import joined_world
 from reasoning_lab_trainer.course.run import run
-from scripted_driver import ScriptedDriver
+from reasoning_lab_trainer.course.world import World
+from reasoning_lab_trainer.trl.grpo import LabGRPOTrainer
+from scripted_driver import CONTINUE, ScriptedDriver
+from test_environment_contract import load
+from test_environments import EnvironmentDriver, plain, recipe_with, scripted
 from tiny_model import grpo_stage, make_model, recipe, rloo_stage
+from tool_model import write_model
 
 PATIENCE = 240
 
@@ -132,3 +137,80 @@ def train_and_resume(strategy: str, tmp_path: Path, *, resumes: bool) -> None:
     train_by_two(resumed, strategy == "fsdp")
     assert [step["rollouts"] for step in resumed.steps] == [step["rollouts"] for step in whole.steps[1:]]
     assert [step["metrics"]["loss"] for step in resumed.steps] == [step["metrics"]["loss"] for step in whole.steps[1:]]
+
+
+def test_processes_play_their_own_episodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Same rollouts as with one process, although a group is split, a process has more failures than the other, and all
+    episodes of a batch fail before it is played again.
+    """
+    model = write_model(tmp_path / "model")
+    file, rows = load("guess", tmp_path)
+    down = tmp_path / "down"
+    gone = f"number == {rows[5]['number']} or __import__('os').path.exists({str(down)!r})"
+    fault = f"        if {gone}: raise KeyError('gone')"
+    place = "        # Everything comes from the row"
+    file.write_text(file.read_text().replace(place, f"{fault}\n{place}"))
+    monkeypatch.setattr(LabGRPOTrainer, "_generate_single_turn", scripted(rows, 3))
+    reports: list[dict[str, Any]] = []
+
+    def failed(self: EnvironmentDriver, params: dict[str, Any]) -> dict[str, Any]:
+        reports.append(params)
+        down.unlink()
+        return {"orders": CONTINUE}
+
+    def orders(method: str, params: dict[str, Any]) -> list[dict[str, Any]] | None:
+        order = {"do": "evaluate", "id": 1, "name": "heldout", "problems": 3, "samples": 2}
+        return [{**order, "temperature": 1, "maxTokens": 4}] if method == "stage" else None
+
+    monkeypatch.setattr(EnvironmentDriver, "failed", failed, raising=False)
+
+    def driver_for(processes: int) -> EnvironmentDriver:
+        asked = recipe_with(model, 0.4)
+        # The second of three groups is split between two processes.
+        asked["stages"][0].update(prompts_per_step=3, credit_assignment="turn")
+        asked["pytorch"] = {"processes": processes, "strategy": "ddp"}
+        driver = EnvironmentDriver(asked, file)
+        driver.orders = orders
+        driver.problem = lambda index: {
+            "index": index,
+            "prompt": rows[index % len(rows)]["prompt"][0]["content"],
+            "answer": rows[index % len(rows)]["answer"],
+            "solution": None,
+            "row": rows[index % len(rows)],
+        }
+        down.touch()
+        return driver
+
+    one, two = driver_for(1), driver_for(2)
+    assert run(one.link, "token", World()) == 0, one.of("fault")
+    down.touch()
+    train_by_two(two, False)
+    assert [(report["failed"], report["rows"], report["index"]) for report in reports] == [(6, 6, 0)] * 2
+    for driver in (one, two):
+        [samples] = [answer["value"]["samples"] for answer in driver.answers]
+        assert [(sample["problem"], sample["sample"]) for sample in samples] == [
+            (p, k) for p in range(3) for k in range(2)
+        ]
+        assert "2 of 6 episodes failed" in driver.of("alert")[0]["message"]
+        assert driver.steps[1]["metrics"]["rewards/environment/errors"] == 2
+    assert [(line["group"], line["index"]) for line in two.steps[0]["rollouts"]] == [
+        (g, i) for g in range(3) for i in (0, 1)
+    ]
+    for ours, theirs in zip(two.steps, one.steps, strict=True):
+        for line, other in zip(ours["rollouts"], theirs["rollouts"], strict=True):
+            assert without_values(line) == without_values(other)
+            assert line["tokens"]["advantage"] == pytest.approx(other["tokens"]["advantage"], abs=1e-6)
+        for name in ("environment/turns", "environment/failed", "tools/call_frequency", "groups/dead"):
+            assert ours["metrics"][name] == theirs["metrics"][name], name
+        assert ours["metrics"]["grad_norm"] == pytest.approx(theirs["metrics"]["grad_norm"], rel=1e-4)
+    # Three batches of six and the samples of three held-out problems. The other process answers for its own instances.
+    played = [params.get("process", 0) for params in two.of("environment/reset")]
+    assert [played.count(rank) for rank in range(2)] == [3 * 3 + 2 * 2, 3 * 3 + 2]
+    assert {params.get("process", 0) for params in two.of("environment/reward")} == {0, 1}
+    # An episode that failed has no reward.
+    assert {line["rewards"]["environment"] for step in two.steps for line in step["rollouts"]} == {0.0, 1.0, None}
+
+
+def without_values(line: dict[str, Any]) -> dict[str, Any]:
+    """Returns a rollout without times and token values."""
+    return {**plain(line), "tokens": line["tokens"]["text"], "advantage": round(line["advantage"], 5)}

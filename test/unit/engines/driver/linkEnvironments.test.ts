@@ -73,6 +73,24 @@ describe('the environment of a run', async () => {
 		assert.deepEqual(await link.reward({ instance: 0 }), { value: 0 });
 	});
 
+	it('has a process for each training process, with instances of its own', async (t) => {
+		const two = new LinkEnvironments(run, resolved, 2);
+		t.after(() => two.dispose());
+		await two.reset({ instance: 0, row: { number: 4 } });
+		await two.reset({ process: 1, instance: 0, row: { number: 5 } });
+		const call = { instance: 0, name: 'guess', arguments: { value: 4 } };
+		assert.deepEqual(
+			[(await two.call(call)).content, (await two.call({ ...call, process: 1 })).content],
+			['correct', 'higher'],
+		);
+		await two.reload();
+		assert.deepEqual(
+			[(await two.reward({ instance: 0 })).value, (await two.reward({ process: 1, instance: 0 })).value],
+			[1, 0],
+		);
+		await assert.rejects(two.reset({ process: 2, instance: 0, row: {} }), /Process 2 of 2 used the environment/);
+	});
+
 	it('reports why an episode is over', async () => {
 		const failed = await link.reset({ instance: 0, row: { number: null } });
 		assert.equal(failed.error?.kind, 'threw');
@@ -117,11 +135,27 @@ describe('a recipe with an environment', () => {
 		['with a chat template on the embedded engine', { engine: 'embedded' }, /"chat" needs a chat template/],
 		['in another file', { environment: { file: 'x.py' } }, /"x\.py" is not an environment file/],
 		['without a chat template', { template: 'plain' }, /Tool calls are part of a conversation/],
-		['in several processes', { pytorch: { processes: 2 } }, /one process/],
+		[
+			'in processes that share the model',
+			{ pytorch: { processes: 2, strategy: 'fsdp' } },
+			/different numbers of turns/,
+		],
+		[
+			'in processes that share vLLM',
+			{ pytorch: { processes: 2, vllm: { tensorParallel: 2 } } },
+			/different numbers of turns/,
+		],
+		[
+			'with a vLLM server',
+			{ pytorch: { vllm: { mode: 'server', server: 'http://localhost:8000' } } },
+			/one prompt per group/,
+		],
 		['in an rloo stage', { stages: [{ type: 'rloo', steps: 2, learning_rate: 1e-3 }] }, /Only grpo stages/],
 		['that is missing', { environment: undefined }, /The reward "environment" requires an "environment"/],
 	];
-	it('is valid', () => assert.deepEqual(faults({}), []));
+	for (const changes of [{}, { pytorch: { processes: 2 } }, { engine: 'ray', ray: { workers: 2 } }]) {
+		it(`is valid ${JSON.stringify(changes)}`, () => assert.deepEqual(faults(changes), []));
+	}
 	for (const [what, changes, message] of cases) {
 		it(`${what} is rejected`, () => {
 			assert.ok(

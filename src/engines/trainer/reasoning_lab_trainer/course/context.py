@@ -14,6 +14,7 @@ from ..failure import Failure
 from ..gpu.metrics import device_metrics
 from ..gpu.sampler import DeviceSampler
 from ..link.client import Link
+from ..link.forwarding import Forwarder
 from ..link.messages import Assignment, Order, ScoredRow, ScoreRow
 from .gate import Gate
 from .stage import RunStopped, Stage, StageEnded
@@ -66,6 +67,8 @@ class Context:
         self.in_process_rewards: InProcessRewards | None = None
         self.environment: Any = None
         """The recipe's environment (`OpenedEnvironment`), once a stage or an evaluation has opened it."""
+        self.forwarder: Forwarder | None = None
+        """Gives the other processes access to the driver."""
         self._device_sampler: DeviceSampler | None = None
         self._told: set[str] = set()
         self.gate = Gate(link, world, self._perform)
@@ -92,12 +95,14 @@ class Context:
         step: int,
         known: dict[str, list[float | None]] | None = None,
     ) -> list[ScoredRow]:
-        """Scores rows in a single request to the driver. Every rank passes the same number of rows and receives the
-        scores for its own rows. Blocks while the run is paused because of a failing reward. Raises RunStopped if the
+        """Scores rows in a single request to the driver. Every rank calls it, and receives the scores for its own rows.
+        Blocks while the run is paused because of a failing reward. Raises RunStopped if the
         run must end.
         """
         gathered = self.world.gather((list(rows), known or {}))
         all_rows = [row for of_rank, _ in gathered for row in of_rank]
+        # Failed episodes are not scored, so ranks can have different numbers of rows.
+        counts = self.world.broadcast([len(of_rank) for of_rank, _ in gathered])
         all_known = {name: [value for _, values in gathered for value in values[name]] for name in (known or {})}
         while True:
             params: dict[str, Any] = {"step": step, "rows": all_rows}
@@ -111,12 +116,12 @@ class Context:
             if verdict.decision != "continue":
                 raise RunStopped if verdict.decision == "stop" else StageEnded
         scored: list[ScoredRow] = answer.get("rows") or []
-        expected = len(rows) * self.world.size
+        expected = sum(counts)
         if len(scored) != expected:
             raise Failure("internal", f"The driver returned scores for {len(scored)} of {expected} rows.")
         self.score_metrics = dict(answer.get("metrics") or {})
-        own = self.world.rank * len(rows)
-        return scored[own : own + len(rows)]
+        first = sum(counts[: self.world.rank])
+        return scored[first : first + len(rows)]
 
     @property
     def steps_done(self) -> int:
@@ -130,6 +135,8 @@ class Context:
     def close(self) -> None:
         if self._device_sampler is not None:
             self._device_sampler.close()
+        if self.forwarder is not None:
+            self.forwarder.close()
 
     def add_device_metrics(self, metrics: dict[str, float | None]) -> None:
         """Adds device metrics recorded since the previous step. Called on every rank."""

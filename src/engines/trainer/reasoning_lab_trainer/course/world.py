@@ -50,6 +50,10 @@ class World:
         dist.gather_object(value, box, dst=0, group=self._group)
         return box or []
 
+    def share(self, value: T) -> list[T]:
+        """Returns the values from all ranks on every rank, in rank order."""
+        return self.broadcast(self.gather(value))
+
     def barrier(self) -> None:
         """Blocks until every rank has arrived."""
         self.gather(None)

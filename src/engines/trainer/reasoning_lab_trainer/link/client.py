@@ -1,8 +1,8 @@
-"""Sends requests to the driver, one at a time."""
+"""Sends requests to the driver."""
 
 from __future__ import annotations
 
-from threading import Lock
+from threading import Condition, Lock
 from typing import Any
 
 from ..failure import Failure, reasons
@@ -12,29 +12,70 @@ GONE = "The connection to the driver was lost."
 
 
 class Link:
-    """The trainer's connection to the driver. `call` returns when the driver has completed the request."""
+    """The trainer's connection to the driver. `call` returns when the driver has completed the request. Several threads
+    can have one request each: while one of them reads, it keeps the replies to the others.
+    """
 
     def __init__(self, stream: ByteStream) -> None:
         self._stream = stream
         self._reader = MessageReader(stream)
         self._last = 0
         self._writing = Lock()
+        self._state = Condition()
+        self._reading = False
+        self._replies: dict[int, dict[str, Any] | None] = {}
+        """Requests without a reply, and replies that their thread has not seen."""
+        self._broken: Failure | None = None
 
     def call(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Returns the driver's result. Raises the Failure in its reply, or `unavailable` if the connection was lost."""
-        self._last += 1
-        self._write({"jsonrpc": "2.0", "id": self._last, "method": method, "params": params})
+        with self._state:
+            self._last += 1
+            number = self._last
+            self._replies[number] = None
+        try:
+            self._write({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+            answer = self._reply(number)
+        finally:
+            with self._state:
+                del self._replies[number]
+        if answer.get("error") is not None:
+            raise failure_of(answer["error"], method)
+        result = answer.get("result")
+        return result if isinstance(result, dict) else {}
+
+    def _reply(self, number: int) -> dict[str, Any]:
         while True:
-            answer = self._reader.read()
-            if answer is None:
-                raise Failure("unavailable", GONE)
-            if answer.get("id") != self._last or "method" in answer:
+            with self._state:
+                while self._reading and self._replies[number] is None and self._broken is None:
+                    self._state.wait()
+                reply = self._replies[number]
+                if reply is not None:
+                    return reply
+                if self._broken is not None:
+                    raise self._broken
+                self._reading = True
+            self._read()
+
+    def _read(self) -> None:
+        """Reads one message, and wakes the threads that wait for it."""
+        message: dict[str, Any] | None = None
+        broken: Failure | None = None
+        try:
+            message = self._reader.read()
+            if message is None:
+                broken = Failure("unavailable", GONE)
+        except Failure as failure:
+            broken = failure
+        finally:
+            with self._state:
+                self._reading = False
+                self._broken = broken
+                number = None if message is None or "method" in message else message.get("id")
                 # Ignore notifications and unexpected replies.
-                continue
-            if answer.get("error") is not None:
-                raise failure_of(answer["error"], method)
-            result = answer.get("result")
-            return result if isinstance(result, dict) else {}
+                if isinstance(number, int) and number in self._replies:
+                    self._replies[number] = message
+                self._state.notify_all()
 
     def tell(self, method: str, params: dict[str, Any]) -> None:
         """Sends a notification from any thread. Raises Failure `unavailable` if the connection was lost."""

@@ -30,6 +30,26 @@ class SocketStream:
         self._socket.close()
 
 
+class TcpStream:
+    """A connection between processes of the run."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._socket = connection
+
+    def read(self, most: int) -> bytes:
+        try:
+            return self._socket.recv(most)
+        except OSError:
+            # The connection was reset, or closed by another thread.
+            return b""
+
+    def write(self, data: bytes) -> None:
+        self._socket.sendall(data)
+
+    def close(self) -> None:
+        self._socket.close()
+
+
 class PipeStream:
     """A Windows named pipe, opened like a file."""
 

@@ -19,6 +19,7 @@ from transformers.utils import get_json_schema
 from trl.chat_template_utils import supports_tool_calling
 
 from ..failure import Failure
+from ..link.forwarding import Forwarder, forwarded_link
 from .episodes import MadeCall, Played
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 Schema = dict[str, Any]
 Ask = Callable[[str, dict[str, Any]], dict[str, Any]]
+
+INSTANCE_REQUESTS = frozenset({"environment/reset", "environment/call", "environment/reward"})
 
 TYPES: dict[str, Any] = {
     "integer": int,
@@ -254,7 +257,28 @@ def describe_environment(context: Context) -> OpenedEnvironment:
             f"The server of {description['name']} accepts one episode at a time.",
             "Raise max_concurrent_envs in its app to the number of completions per step.",
         )
-    return OpenedEnvironment(description, context.gate.ask)
+    return OpenedEnvironment(description, asks_of_process(context))
+
+
+def asks_of_process(context: Context) -> Ask:
+    """Returns the function that sends the requests of this process's instances to the driver, independently of the
+    other processes. Called on every rank.
+    """
+    world, link = context.world, context.link
+    if world.size == 1:
+        return context.gate.ask
+    if world.main and link is not None:
+        try:
+            context.forwarder = Forwarder(link, INSTANCE_REQUESTS)
+        except Failure as failure:
+            world.broadcast(failure)
+            raise
+        world.broadcast(context.forwarder.address)
+        return link.call
+    address = world.broadcast()
+    if isinstance(address, Failure):
+        raise address
+    return forwarded_link(address, world.rank).call
 
 
 def environment_options(context: Context) -> dict[str, Any]:
@@ -276,20 +300,25 @@ class EpisodesFailed(Exception):
         self.report = {"failed": failed, "rows": rows, "index": index, "error": error}
 
 
-def check_failures(context: Context, environments: list[RemoteEnvironment]) -> int:
-    """Returns how many episodes failed, and reports each new reason once. Raises EpisodesFailed."""
-    errors = [(i, one._played.error) for i, one in enumerate(environments) if one._played.error is not None]
+def check_failures(context: Context, environments: list[RemoteEnvironment]) -> tuple[int, int]:
+    """Returns how many episodes of the batch failed, and how many it has, in all processes. Reports each new reason
+    once. Called on every rank. Raises EpisodesFailed on all of them.
+    """
+    played = [
+        error for of_rank in context.world.share([one._played.error for one in environments]) for error in of_rank
+    ]
+    errors = [(i, error) for i, error in enumerate(played) if error is not None]
     if not errors:
-        return 0
+        return 0, len(played)
     index, first = errors[0]
     tolerated = (context.recipe.get("scoring") or {}).get("pauseAbove", 1)
-    if len(errors) > tolerated * len(environments):
-        raise EpisodesFailed(len(errors), len(environments), index, first)
+    if len(errors) > tolerated * len(played):
+        raise EpisodesFailed(len(errors), len(played), index, first)
     if context.report_once(f"environment: {first['kind']} {first['message']}"):
         line = f", line {first['line']}" if first.get("line") is not None else ""
-        told = f"{len(errors)} of {len(environments)} episodes failed: {first['message']} ({first['kind']}{line})."
+        told = f"{len(errors)} of {len(played)} episodes failed: {first['message']} ({first['kind']}{line})."
         context.alert("warning", told)
-    return len(errors)
+    return len(errors), len(played)
 
 
 def observed(mask: list[int]) -> list[list[int]]:

@@ -18,7 +18,7 @@ from trl.trainer.utils import shutdown_event_loop_in_daemon, start_event_loop_in
 
 from ..policy.access import asked
 from ..policy.sampler import Manner, Sampler, Wish
-from .environments import RemoteEnvironment, environment_options, opened_environment
+from .environments import OpenedEnvironment, RemoteEnvironment, environment_options, opened_environment
 from .episodes import recorded_episodes
 from .rewards import text_of_prompt
 
@@ -29,17 +29,39 @@ Ids = list[list[int]]
 
 
 def evaluate_episodes(context: Context, order: dict[str, Any]) -> list[dict[str, Any]]:
-    """Plays `samples` episodes for each held-out problem. Random streams depend only on seed, step, problem, sample and
-    turn, so training is not affected and a resumed run measures the same values. Skips episodes whose prompt fills the
-    context.
+    """Plays `samples` episodes for each held-out problem, split across all ranks, which call it together. Random
+    streams depend only on seed, step, problem, sample and turn, so training is not affected and a resumed run measures
+    the same values. Skips episodes whose prompt fills the context.
     """
     opened = opened_environment(context)
-    policy, ask = context.policy, context.policy.template.ask
+    policy, world = context.policy, context.world
+    problems = context.problems.held_out(order["problems"])
     places = [
-        (place, sample, problem)
-        for place, problem in enumerate(context.problems.held_out(order["problems"]))
+        (place, sample, problems[place])
+        for place in range(world.rank, len(problems), world.size)
         for sample in range(order["samples"])
     ]
+    own = own_episodes(context, order, opened, places)
+    counts = world.gather((len(own), len(places)))
+    played, total = (sum(each) for each in zip(*counts, strict=True)) if counts else (0, 0)
+    if played < total and context.report_once("held-out episodes"):
+        context.alert(
+            "warning",
+            f"{total - played} of {total} held-out episodes were skipped because their prompts have "
+            f"{policy.context} tokens or more, which fills the model's context.",
+        )
+    samples = [sample for of_rank in world.gather(own) for sample in of_rank]
+    return sorted(samples, key=lambda one: (one["problem"], one["sample"]))
+
+
+def own_episodes(
+    context: Context, order: dict[str, Any], opened: OpenedEnvironment, places: list[tuple[int, int, dict[str, Any]]]
+) -> list[dict[str, Any]]:
+    """Plays this process's episodes. All ranks call it together.
+
+    :param places: number, sample and data of the problems
+    """
+    policy, ask = context.policy, context.policy.template.ask
     environments = [opened.make(nullcontext)() for _ in places]
     name = f"{context.recipe['seed']}/{order['name']}/{context.steps_done}"
     with asked(context) as model, EpisodeLoop(context, model, environments, order) as loop:
@@ -49,12 +71,6 @@ def evaluate_episodes(context: Context, order: dict[str, Any]) -> list[dict[str,
         ]
         prompt_ids = [loop.prompt_tokens(prompt) for prompt in prompts]
         kept = [i for i, ids in enumerate(prompt_ids) if len(ids) < policy.context]
-        if len(kept) < len(places) and context.report_once("held-out episodes"):
-            context.alert(
-                "warning",
-                f"{len(places) - len(kept)} of {len(places)} held-out episodes were skipped because their prompts have "
-                f"{policy.context} tokens or more, which fills the model's context.",
-            )
         if not kept:
             return []
         loop.keep(kept)

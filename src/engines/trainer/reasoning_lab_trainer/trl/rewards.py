@@ -95,10 +95,11 @@ class RewardColumns:
     ) -> None:
         """Scores the episodes that did not fail; the others have no rewards. Raises EpisodesFailed."""
         earned = [one._reward(completion) for one, completion in zip(environments, completions, strict=True)]
-        failed = check_failures(self._context, environments)
+        failed, played = check_failures(self._context, environments)
         errors = [one._played.error for one in environments]
         whole = [i for i, error in enumerate(errors) if error is None]
-        if whole:
+        # All processes take part, even those whose episodes all failed.
+        if failed < played:
             scored = iter(self._score_rows([rows[i] for i in whole], step, [earned[i] for i in whole]))
         else:
             self._context.score_metrics = {}

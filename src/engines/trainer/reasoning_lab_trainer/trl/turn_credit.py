@@ -113,8 +113,8 @@ def rewarded_turns(mask: list[int], episode: dict[str, Any], reward: float | Non
 
 class TurnCredit:
     """Mixin for GRPOTrainer. Must come before the trainer class and after `Sampling`. Replaces the advantages of a
-    batch, shape (rows,), with those of its tokens, shape (rows, tokens). Environments are played by one process, so a
-    batch has whole groups.
+    batch, shape (rows,), with those of its tokens, shape (rows, tokens). Processes share the rewards of their turns,
+    because a group can be split between them.
     """
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
@@ -132,7 +132,10 @@ class TurnCredit:
             rewarded_turns(mask, episode, row["reward"], weight)
             for mask, episode, row in zip(masks, episodes, scored, strict=True)
         ]
-        turns = turn_advantages(rows, size, settings["scale_rewards"])
+        shared = self.lab.world.share(rows)  # type: ignore[attr-defined]
+        every = turn_advantages([row for of_rank in shared for row in of_rank], size, settings["scale_rewards"])
+        first_row = sum(map(len, shared[: self.lab.world.rank]))  # type: ignore[attr-defined]
+        turns = every[first_row : first_row + len(rows)]
         own = output["advantages"]
         values = torch.zeros(output["completion_ids"].shape, dtype=own.dtype)
         means = []
@@ -141,7 +144,7 @@ class TurnCredit:
             values[row, : len(mask)] = tokens
             means.append(float(tokens.sum()) / max(1, sum(mask)))
         output["advantages"] = values.to(own.device)
-        relog(self, means)
-        dead = [not any(map(any, turns[first : first + size])) for first in range(0, len(turns), size)]
+        relog(self, [mean for of_rank in self.lab.world.share(means) for mean in of_rank])  # type: ignore[attr-defined]
+        dead = [not any(map(any, every[first : first + size])) for first in range(0, len(every), size)]
         self._report["groups/dead"] = sum(dead) / len(dead)  # type: ignore[attr-defined]
         return output
