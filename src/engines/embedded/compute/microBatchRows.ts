@@ -1,4 +1,5 @@
 import { Failure } from '../../../base/failure.ts';
+import { formatBytes, formatCounted } from '../../../base/format.ts';
 import type { ModelShape } from '../../shared/modelShape.ts';
 import type { Sequence } from '../learner.ts';
 import {
@@ -109,10 +110,19 @@ export class MicroBatchRows {
 				return await run(size);
 			} catch (error) {
 				const used = Math.min(size, count);
-				if (!(error instanceof Failure) || error.reason !== 'full' || used <= 1) throw error;
+				if (!(error instanceof Failure) || error.reason !== 'full') throw error;
+				if (used <= 1) throw this.#withSize(error, use, tokens);
 				this.#most[use] = Math.ceil(used / 2);
 				this.#onFewer(this.#most[use]);
 			}
 		}
+	}
+
+	/** Returns the error for a single row that does not fit, with its size. */
+	#withSize({ message, action }: Failure, use: BatchUse, tokens: number): Failure {
+		const bytes = (use === 'sample' ? cacheBytesOf : gradientBytesOf)(this.#shape, tokens);
+		const what = use === 'sample' ? 'the key-value cache' : 'a gradient';
+		const size = `${what} for one row of ${formatCounted(tokens, 'token')} takes about ${formatBytes(bytes)}`;
+		return new Failure('full', `${message.replace(/\.$/, '')}; ${size}, in addition to the weights.`, action);
 	}
 }

@@ -73,7 +73,14 @@ describe('rows per micro-batch', () => {
 		const failing = (reason: Failure['reason']) => () => Promise.reject(new Failure(reason, 'No.'));
 		await assert.rejects(rows.fitting('train', { count: 9, tokens: 9 }, failing('internal')), /No/);
 		assert.equal(rows.size('train', 9), 64);
-		await assert.rejects(rows.fitting('train', { count: 9, tokens: 9 }, failing('full')), /No/);
+		await assert.rejects(rows.fitting('train', { count: 9, tokens: 64 }, failing('full')), (error: Failure) => {
+			assert.equal(error.reason, 'full');
+			assert.match(
+				error.message,
+				/^No; a gradient for one row of 64 tokens takes about [\d.]+ MB, in addition to the weights\.$/,
+			);
+			return true;
+		});
 		assert.equal(rows.size('train', 9), 1);
 	});
 });
