@@ -5,6 +5,7 @@ import { LineFile } from '../../files/lineFile.ts';
 import { OpenedFile } from '../../files/openedFile.ts';
 import { ZstdBytes } from '../../files/zstdBytes.ts';
 import { EventFile } from './eventFile.ts';
+import { JsonListFile } from './jsonListFile.ts';
 import { ParquetFile } from './parquetFile.ts';
 import type { FileForm, FileShape } from './runFormat.ts';
 import { SqliteRows } from './sqliteRows.ts';
@@ -18,7 +19,7 @@ const largestWhole = { json: 64 << 20, yaml: 8 << 20, zip: 64 << 20 } as const;
 
 /** Opens a run file for reading. Fails with `missing`, or with `invalid` if it is not a regular file. */
 export async function openFrames(folder: string, path: string, shape: FileShape): Promise<FrameFile> {
-	const { form, largest, members = '**', table = '', list = '', lastOf, parts, together } = shape;
+	const { form, largest, members = '**', table = '', list = '', lastOf, parts, together, inParts } = shape;
 	if (form === 'sqlite') return openedTable(folder, path, { table, lastOf });
 	const { file, compressed } = await openedFile(folder, path, form);
 	switch (form) {
@@ -37,8 +38,13 @@ export async function openFrames(folder: string, path: string, shape: FileShape)
 		case 'wandb':
 			return new WandbFile(file);
 		case 'json':
-		case 'yaml':
-			return new WholeFile(file, form, largest ?? largestWhole[form]);
+		case 'yaml': {
+			const whole = largest ?? largestWhole[form];
+			if (inParts !== undefined && file.size > whole) {
+				return new JsonListFile(file, inParts.list, inParts.beside, largestWhole.json);
+			}
+			return new WholeFile(file, form, whole);
+		}
 	}
 }
 

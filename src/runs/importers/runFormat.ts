@@ -44,6 +44,11 @@ export interface FileShape {
 	 * column has entries; several alternatives are separated by "|".
 	 */
 	readonly list?: string;
+	/**
+	 * For JSON, the list whose entries are read one at a time if the file is larger than `largest`, and the fields of the
+	 * object that each of these records has, too, if they come before the list.
+	 */
+	readonly inParts?: { readonly list: string; readonly beside: readonly string[] };
 	/** Table in an SQLite database. */
 	readonly table?: string;
 	/** Column whose value in the newest (last) row of the table is added to each record, as `newest`. */

@@ -75,13 +75,19 @@ async function learn(folder: FolderView, evidence: RunEvidence): Promise<Learned
 		const [start] = header === undefined ? await evidence.records(path, started, 1) : [header];
 		headers.push({ ...headerOf(start), ...(header === undefined && start !== undefined ? { status: 'started' } : {}) });
 	}
-	// JSON logs are read whole, so only a few are read.
+	// JSON logs are read whole, or up to their first sample, so only a few are read.
 	for (const path of plain.slice(0, Math.min(3, describedLogs - headers.length))) {
-		const [record] = await evidence.records(path, { form: 'json' }, 1);
+		const [record] = await evidence.records(path, textLog, 1);
 		headers.push(headerOf(record));
 	}
 	return { logs: packed.length + plain.length, plain, headers };
 }
+
+/** Samples of a large log are read one at a time. */
+const textLog = {
+	form: 'json',
+	inParts: { list: 'samples', beside: ['version', 'status', 'eval', 'results'] },
+} as const;
 
 const started = { form: 'zip', members: '_journal/start.json' } as const;
 
@@ -107,15 +113,15 @@ const rollouts: readonly RolloutFiles[] = [
 	},
 	{
 		pattern: texts,
-		form: 'json',
+		...textLog,
 		split: 'train',
 		holds: (path, learned) => (learned as Learned | undefined)?.plain.includes(path) !== false,
-		rollouts(record, { file, learned }) {
+		rollouts(record, { file, learned, record: first }) {
 			const log = fieldsOf(record);
 			if (!log || !Array.isArray(log.samples)) return 'has no samples';
 			return log.samples.flatMap((sample, i) => {
 				const read = inspectSample(sample, file, several(learned));
-				return typeof read === 'string' ? [unreadable(`sample ${i + 1} ${read}`)] : read;
+				return typeof read === 'string' ? [unreadable(`sample ${first + i + 1} ${read}`)] : read;
 			});
 		},
 	},
@@ -162,7 +168,7 @@ export const inspect: RunFormat = {
 	notes: [
 		'Each epoch of a sample is a rollout; the epochs of one sample form a group.',
 		'The reward is the value of the first scorer: C counts as 1, P as 0.5, I and N as 0, and values that are not numbers as null.',
-		'Samples larger than 64 MiB, and JSON logs larger than 64 MiB, are skipped.',
+		'Samples larger than 64 MiB are skipped.',
 		'The samples of .eval files larger than 64 MiB are listed from their summaries, which record truncation only if a limit caused it.',
 	],
 	async recognize(folder) {

@@ -183,6 +183,31 @@ describe('Inspect', () => {
 		);
 	});
 
+	it('reads the samples of a JSON log that is too large to be read at once', async () => {
+		const entries = [
+			sample(),
+			5,
+			sample({ epoch: 2, id: 'a"]},{' }),
+			sample({ epoch: 3, scores: { match: { value: 'I' } } }),
+		];
+		const short = JSON.stringify(log(entries));
+		const at = short.indexOf('{"id":"a');
+		const long = (text: string) => Buffer.from(`${text.slice(0, at)}${' '.repeat(65 << 20)}${text.slice(at)}`);
+		const small = await madeRun({ 'a.json': short });
+		const large = await madeRun({ 'a.json': long(short) });
+		assert.equal(small.train.length, 3);
+		assert.deepEqual(large.train, small.train);
+		assert.deepEqual(large.record.foreign?.notes, small.record.foreign?.notes);
+		assert.deepEqual(large.record.versions, small.record.versions);
+		const messages = ({ faults }: typeof small) => faults.map(({ message }) => message);
+		assert.deepEqual(messages(large), ['sample 2 is not an object']);
+		assert.deepEqual(messages(large), messages(small));
+		// A log that is cut within its last sample has the others.
+		const cut = await madeRun({ 'a.json': long(short.slice(0, -20)) });
+		assert.deepEqual(cut.train, small.train.slice(0, 2));
+		assert.deepEqual(messages(cut), ['sample 2 is not an object', 'invalid JSON: it ends too early']);
+	});
+
 	it('states what Inspect computed, or that it did not finish', async () => {
 		const results = { scores: [{ name: 'match', metrics: { accuracy: { value: 0.5 }, stderr: { value: 0.1 } } }] };
 		const start: Member = { name: '_journal/start.json', text: JSON.stringify({ eval: { task: 'open' } }) };
