@@ -89,6 +89,9 @@ export async function createBuiltIn(given: BuiltInEntry, context: RewardContext)
 		case 'self-judge':
 			// Only the engine can ask the policy.
 			return { score: () => null };
+		case 'learnability':
+			// Only the engine knows which attempts belong to a proposal.
+			return { score: () => null };
 		case 'environment':
 			return { score: environmentReward };
 		case 'repetition':

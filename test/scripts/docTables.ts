@@ -226,6 +226,7 @@ export function recipeTables(): Record<string, string> {
 		sft: keyTable(sft, own(sft)),
 		grpo: keyTable(grpo, own(grpo)),
 		curriculum: keyTable(pick(grpo.properties?.curriculum, 'curriculum')),
+		proposals: keyTable(pick(grpo.properties?.proposals, 'proposals')),
 		ppo: keyTable(kind('ppo'), own(kind('ppo'))),
 		rloo: keyTable(kind('rloo'), own(kind('rloo'))),
 		dpo: keyTable(kind('dpo'), own(kind('dpo'))),

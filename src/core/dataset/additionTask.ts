@@ -1,6 +1,6 @@
 import type { Random } from '../../base/random.ts';
 import { answersEqual } from './answer.ts';
-import type { Task, TaskProblem } from './problem.ts';
+import type { Problem, Proposals, Task, TaskProblem } from './problem.ts';
 import { digitSymbols } from './settings.ts';
 
 /** Adds column by column from the right, with carries: `285+149=` gives `5+9=14;1+8+4=13;1+2+1=4`. */
@@ -38,6 +38,45 @@ export interface AdditionSettings {
 	readonly subtraction: boolean;
 	/** Fraction of problems that ask whether a sum is correct. */
 	readonly judged: number;
+	/** Fraction of problems that ask for the second operand of a problem. */
+	readonly proposed: number;
+}
+
+function sumOf(a: number, b: number, digits: number): TaskProblem {
+	return {
+		prompt: `${a}+${b}=`,
+		answer: String(a + b),
+		solution: addColumns(a, b, digits),
+		key: a < b ? `${a}+${b}` : `${b}+${a}`,
+		row: { a, b, operation: '+' },
+	};
+}
+
+/** @param b at most a */
+function differenceOf(a: number, b: number, digits: number): TaskProblem {
+	return {
+		prompt: `${a}-${b}=`,
+		answer: String(a - b),
+		solution: subtractColumns(a, b, digits),
+		key: `${a}-${b}`,
+		row: { a, b, operation: '-' },
+	};
+}
+
+/** Returns the problem without its second operand, which is the answer. */
+function withoutOperand({ key, row }: TaskProblem): TaskProblem {
+	const { a, b, operation } = row;
+	return {
+		...askedFor(Number(a), operation === '-' ? '-' : '+'),
+		answer: String(b),
+		solution: `${a}${operation}${b}`,
+		key,
+	};
+}
+
+function askedFor(a: number, operation: '+' | '-'): Problem {
+	const prompt = `${a}${operation}?`;
+	return { prompt, answer: null, solution: null, key: prompt, row: { a, operation, proposes: true } };
 }
 
 /** Returns the problem as a question whether a sum is correct, which it is in half of them. */
@@ -61,21 +100,42 @@ function wrongSum(sum: string, random: Random): string {
 	return `${sum.slice(0, place)}${next}${sum.slice(place + 1)}`;
 }
 
-export function additionTask({ digits, subtraction, judged }: AdditionSettings): Task {
+export function additionTask({ digits, subtraction, judged, proposed }: AdditionSettings): Task {
 	const low = digits === 1 ? 0 : 10 ** (digits - 1);
 	const high = 10 ** digits - 1;
+	const operand = new RegExp(`^(?:0|[1-9][0-9]{0,${digits - 1}})$`);
+	const proposals: Proposals = {
+		ask(random) {
+			const { row } = sum(random);
+			return askedFor(Number(row.a), row.operation === '-' ? '-' : '+');
+		},
+		// Operands with fewer digits are problems, too, so the policy decides how hard they are.
+		read({ row }, answer) {
+			const a = Number(row.a);
+			const text = answer.trim();
+			if (!operand.test(text)) return null;
+			const b = Number(text);
+			if (row.operation !== '-') return sumOf(a, b, digits);
+			return b > a ? null : differenceOf(a, b, digits);
+		},
+	};
 	return {
 		name: 'addition',
-		symbols: [...digitSymbols, '+', '=', ';', ...(subtraction ? ['-'] : []), ...(judged > 0 ? ['?'] : [])],
+		symbols: [...digitSymbols, '+', '=', ';', ...(subtraction ? ['-'] : []), ...(judged + proposed > 0 ? ['?'] : [])],
 		maxPromptLength: 2 * digits + 2 + (judged > 0 ? digits + 2 : 0),
 		// The first column is at most 9+9=18 or 19-9=10, the others 1+9+9=19 or 19-1-9=9.
 		maxSolutionLength: 6 + (digits - 1) * 9 + (judged > 0 ? digits + 2 : 0),
 		maxAnswerLength: digits + 1,
 		sample(random: Random): TaskProblem {
 			const problem = sum(random);
-			return judged > 0 && random.next() < judged ? judgedSum(problem, random) : problem;
+			if (judged > 0 && random.next() < judged) return judgedSum(problem, random);
+			return proposed > 0 && random.next() < proposed ? withoutOperand(problem) : problem;
 		},
-		verify: (question, answer) => question.answer !== null && answersEqual(question.answer, answer),
+		proposals,
+		verify: (question, answer) =>
+			question.row.proposes === true
+				? proposals.read(question, answer) !== null
+				: question.answer !== null && answersEqual(question.answer, answer),
 	};
 
 	function sum(random: Random): TaskProblem {
@@ -83,20 +143,8 @@ export function additionTask({ digits, subtraction, judged }: AdditionSettings):
 		let b = random.between(low, high);
 		if (subtraction && random.int(2) === 1) {
 			if (a < b) [a, b] = [b, a];
-			return {
-				prompt: `${a}-${b}=`,
-				answer: String(a - b),
-				solution: subtractColumns(a, b, digits),
-				key: `${a}-${b}`,
-				row: { a, b, operation: '-' },
-			};
+			return differenceOf(a, b, digits);
 		}
-		return {
-			prompt: `${a}+${b}=`,
-			answer: String(a + b),
-			solution: addColumns(a, b, digits),
-			key: a < b ? `${a}+${b}` : `${b}+${a}`,
-			row: { a, b, operation: '+' },
-		};
+		return sumOf(a, b, digits);
 	}
 }

@@ -23,6 +23,20 @@ export interface Question {
 	readonly row: Readonly<Record<string, unknown>>;
 }
 
+/**
+ * Problems that the policy poses. A prompt asks for a problem, of which it may show a part, and the task works out the
+ * answer to whatever it gets.
+ */
+export interface Proposals {
+	/** Samples a prompt that asks for a problem. It has no answer, because many problems will do. */
+	ask(random: Random): Problem;
+	/**
+	 * Returns the problem that is posed by an answer to such a prompt, or null if it is not a problem of the task.
+	 * @param answer without tags
+	 */
+	read(asked: Question, answer: string): Problem | null;
+}
+
 /** A seeded problem generator with a rule-based verifier. */
 export interface Task {
 	readonly name: TaskDataset['task'];
@@ -36,6 +50,8 @@ export interface Task {
 	sample(random: Random): Required<Problem> & { readonly answer: string; readonly solution: string };
 	/** Generates plain text for pretraining: a sentence or two without a problem to solve. Absent if unsupported. */
 	text?(random: Random): string;
+	/** Absent if the policy cannot pose problems of this task. */
+	readonly proposals?: Proposals;
 	/** Returns whether the answer (without tags) is correct, ignoring surrounding whitespace. */
 	verify(question: Question, answer: string): boolean;
 }

@@ -1,5 +1,16 @@
 import type { Problem, Question } from './problem.ts';
 
+export interface PosedProblems {
+	/** Returns the prompt at the given index for the given seed that asks for a problem. It has no answer. */
+	ask(seed: number, index: number): Problem;
+	/**
+	 * Returns the problem that is posed by an answer to such a prompt, or null if the text is none. Held-out problems must
+	 * not be trained on.
+	 * @param answer without tags
+	 */
+	read(asked: Question, answer: string): Problem | 'held-out' | null;
+}
+
 /**
  * Problem source for a run: a task generator or the rows of a file. It is stateless: the nth training problem for a seed
  * is always the same, so a dataset cursor is a single integer.
@@ -24,6 +35,8 @@ export interface ProblemSource {
 	heldOut(n: number): readonly Problem[];
 	/** Returns the plain text at the given index for the given seed, for pretraining. Absent if unsupported. */
 	text?(seed: number, index: number): string;
+	/** Problems posed by the policy. Absent if unsupported. */
+	readonly proposals?: PosedProblems;
 	/** Returns whether the answer is correct, or null if accuracy does not apply because there is no gold answer. */
 	verify(question: Question, answer: string): boolean | null;
 }

@@ -3,7 +3,7 @@ import type { TaskDataset, TaskName } from '../../protocol/recipe/recipe.ts';
 
 /** Default settings for each task. Settings that are not listed do not apply to the task. */
 export const taskDefaults = {
-	addition: { digits: 3, subtraction: false, judged: 0 },
+	addition: { digits: 3, subtraction: false, judged: 0, proposed: 0 },
 	arithmetic: { terms: 3, largest: 9 },
 	countdown: { terms: 3, largest: 60 },
 	'base-conversion': { digits: 4, base: 2 },

@@ -1,7 +1,7 @@
 import { Random } from '../../base/random.ts';
 import type { Problem, Task } from './problem.ts';
 import type { ProblemSource } from './problemSource.ts';
-import { heldOutProblems, sampleTraining } from './split.ts';
+import { heldOutProblems, isHeldOut, sampleTraining, taskHeldOutShare } from './split.ts';
 
 /** Creates an unlimited source from a generator. Held-out problems are never used for training. */
 export function taskSource(task: Task): ProblemSource {
@@ -9,6 +9,7 @@ export function taskSource(task: Task): ProblemSource {
 	let longest: readonly Problem[] = [];
 	let asked = 0;
 	const text = task.text?.bind(task);
+	const { proposals } = task;
 	return {
 		name: task.name,
 		symbols: task.symbols,
@@ -25,6 +26,17 @@ export function taskSource(task: Task): ProblemSource {
 			return longest.slice(0, n);
 		},
 		...(text === undefined ? {} : { text: (seed: number, index: number) => text(Random.of(seed, 'text', index)) }),
+		...(proposals === undefined
+			? {}
+			: {
+					proposals: {
+						ask: (seed, index) => proposals.ask(Random.of(seed, 'proposal', index)),
+						read(asked, answer) {
+							const problem = proposals.read(asked, answer);
+							return problem !== null && isHeldOut(problem.key, taskHeldOutShare) ? 'held-out' : problem;
+						},
+					},
+				}),
 		verify: (question, answer) => task.verify(question, answer),
 	};
 }

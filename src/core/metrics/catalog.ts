@@ -9,6 +9,7 @@ import { lengthMetrics } from './groups/lengthMetrics.ts';
 import { optimizerMetrics } from './groups/optimizerMetrics.ts';
 import { policyMetrics } from './groups/policyMetrics.ts';
 import { preferenceMetrics } from './groups/preferenceMetrics.ts';
+import { proposalMetrics } from './groups/proposalMetrics.ts';
 import { rejectionMetrics } from './groups/rejectionMetrics.ts';
 import { rewardMetrics } from './groups/rewardMetrics.ts';
 import { speedMetrics } from './groups/speedMetrics.ts';
@@ -21,6 +22,7 @@ import { ownName } from './ownName.ts';
 const entries: Readonly<Record<string, MetricEntry>> = {
 	...rewardMetrics,
 	...curriculumMetrics,
+	...proposalMetrics,
 	...headMetrics,
 	...preferenceMetrics,
 	...policyMetrics,

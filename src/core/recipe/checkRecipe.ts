@@ -7,6 +7,7 @@ import { checkEngine } from './checkEngine.ts';
 import { checkEnvironment } from './checkEnvironment.ts';
 import { checkImitation } from './checkImitation.ts';
 import { checkModel } from './checkModel.ts';
+import { checkProposals } from './checkProposals.ts';
 import { checkPytorch } from './checkPytorch.ts';
 import { checkRewards } from './checkRewards.ts';
 import { checkStages } from './checkStages.ts';
@@ -28,6 +29,7 @@ export function checkRecipe(recipe: Recipe): PathFault[] {
 	checkRewards(recipe, template, report);
 	checkEnvironment(recipe, report);
 	checkStages(recipe, report);
+	checkProposals(recipe, task, report);
 	checkImitation(recipe, task, report);
 	checkModel(recipe, lengths, report);
 	checkEngine(recipe, report);

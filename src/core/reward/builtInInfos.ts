@@ -233,6 +233,17 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 		file: 'core/reward/selfJudgeReward.ts',
 	},
 	{
+		name: 'learnability',
+		title: 'Learnability',
+		sentence: 'How much can be learned from a problem that the policy has posed.',
+		formula:
+			'1 - (correct answers / answers) to the problem, but 0 if none or all are correct; "invalid_reward" if the completion poses no problem',
+		source: 'Absolute Zero (Zhao et al. 2025), equation 4',
+		range: '0 to 1, or "invalid_reward"',
+		nullRule: 'the completion answers a problem, or poses a held-out one',
+		file: 'core/reward/learnabilityReward.ts',
+	},
+	{
 		name: 'environment',
 		title: 'Environment',
 		sentence: "The reward that the recipe's environment returns for the episode.",

@@ -409,6 +409,11 @@ const schemas = [
 		'Fraction of verdicts of the policy itself that accept the answer. Uses no labels, and requires the embedded engine.',
 		selfJudgeOptions,
 	),
+	reward(
+		'learnability',
+		'How much can be learned from a problem that the policy has posed. Requires "proposals" in a stage of the embedded engine.',
+		{},
+	),
 	reward('environment', "The reward that the recipe's environment returns for the episode.", {}),
 ] as const;
 

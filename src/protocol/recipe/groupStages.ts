@@ -1,4 +1,5 @@
 import { curriculumKeys } from './curriculumKeys.ts';
+import { proposalKeys } from './proposalKeys.ts';
 import { choice, count, flag, real } from './recipeFields.ts';
 import { bareKey, type KeyFacts, key, type Lack, live, sameAs, stageOf } from './recipeKey.ts';
 import { samplerKeys } from './samplerKeys.ts';
@@ -49,6 +50,7 @@ const groups = {
 	...batches,
 	...scoredSampling,
 	...curriculumKeys,
+	...proposalKeys,
 };
 
 const beta = (words: string) =>

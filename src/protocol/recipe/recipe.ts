@@ -53,6 +53,13 @@ export const taskDatasetSchema = v.strictObject({
 			1,
 		),
 	),
+	proposed: v.optional(
+		real(
+			'addition: fraction of problems that show the first operand and ask for a second one (`12+?` has an answer such as 34), for stages with "proposals".',
+			0,
+			1,
+		),
+	),
 	terms: v.optional(
 		count('Operands per expression (arithmetic), numbers (countdown), or steps per chain (modular).', 2, 8),
 	),

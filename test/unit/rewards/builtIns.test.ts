@@ -23,7 +23,7 @@ const needed: Readonly<Partial<Record<BuiltInRewardName, object>>> = {
 const asking: readonly BuiltInRewardName[] = [
 	...(['judge', 'process', 'reward-model', 'code-tests', 'environment'] as const),
 	// Need the other completions of the prompt, the distributions of the tokens, or the policy.
-	...(['majority', 'certainty', 'self-certainty', 'self-judge'] as const),
+	...(['majority', 'certainty', 'self-certainty', 'self-judge', 'learnability'] as const),
 ];
 const own = builtInRewardNames.filter((name) => !asking.includes(name));
 const make = (use: BuiltInRewardName, options: object = {}, where = context) =>

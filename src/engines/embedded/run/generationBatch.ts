@@ -1,16 +1,12 @@
 import { Failure } from '../../../base/failure.ts';
 import type { Metrics } from '../../../core/grpo/stepMetrics.ts';
 import type { RolloutEpisode } from '../../../protocol/rolloutEpisode.ts';
-import type { BatchScore } from '../../shared/scoreBatch.ts';
 import { advantagesOf } from './advantagesOf.ts';
 import { chosenProblems } from './curriculum/chosenProblems.ts';
-import { scoredEpisodes } from './episodes/episodeBatch.ts';
 import { episodeMetrics } from './episodes/episodeMetrics.ts';
-import type { PosedProblem } from './problemFeed.ts';
-import { type Completion, type Rollout, type SamplingStage, type ScoredGroups, ScoringFailed } from './rollout.ts';
-import { samplingDetail } from './samplingDetail.ts';
-import { scoreCompletions } from './scoreCompletions.ts';
-import { selfVerdicts } from './selfVerdicts.ts';
+import { proposedGroups } from './proposals/proposedGroups.ts';
+import { type Rollout, type SamplingStage, ScoringFailed } from './rollout.ts';
+import { sampleGroups } from './sampleGroups.ts';
 import type { SamplingHost, StageHost, Verdict } from './stageHost.ts';
 import { trainedLength } from './trainedTokens.ts';
 
@@ -24,50 +20,10 @@ export interface GenerationBatch {
 	/** For each reward, the number of sampled rows on which it failed. Omits rewards without failures. */
 	readonly errors: ReadonlyMap<string, number>;
 	/**
-	 * Values that rewards passed to TRL's `log_metric`, and metrics of episodes and of the curriculum. With several rounds, contains only the
-	 * values that rewards logged in the last one.
+	 * Values that rewards passed to TRL's `log_metric`, and metrics of episodes, of the curriculum and of proposals. With
+	 * several rounds, contains only the values that rewards logged in the last one.
 	 */
 	readonly metrics: Metrics;
-}
-
-async function sampleGroups(
-	host: SamplingHost,
-	stage: SamplingStage,
-	posed: readonly PosedProblem[],
-	round: number,
-): Promise<ScoredGroups> {
-	const { parts, progress } = host;
-	const problems = posed.flatMap((problem) => new Array<PosedProblem>(stage.num_generations).fill(problem));
-	const seeds = problems.map((_, i) => `${parts.recipe.seed}/sample/${progress.generations}/${round}/${i}`);
-	return parts.episodes === null
-		? scoredSamples(host, stage, problems, seeds)
-		: scoredEpisodes(host, parts.episodes, stage, problems, seeds);
-}
-
-async function scoredSamples(
-	host: SamplingHost,
-	stage: SamplingStage,
-	problems: readonly PosedProblem[],
-	seeds: readonly string[],
-): Promise<ScoredGroups> {
-	const { tokenizer } = host.parts;
-	const samples = await host.watch.measure('generate', () =>
-		host.sample({
-			prompts: problems.map((problem) => problem.promptTokens),
-			seeds,
-			maxNewTokens: stage.max_completion_length,
-			temperature: stage.temperature,
-			...samplingDetail(host.parts.recipe),
-		}),
-	);
-	const completions = samples.map((sample, i) => ({
-		posed: problems[i] as PosedProblem,
-		sample,
-		completion: tokenizer.decode(sample.tokens.slice(sample.promptLength)),
-	}));
-	const verdicts = await host.watch.measure('reward', () => selfVerdicts(host, stage, completions, seeds));
-	const { rows, failures, metrics } = await scoreCompletions(host, completions, verdicts);
-	return { failures, metrics, rows: rows.map((score, i) => ({ ...score, ...(completions[i] as Completion) })) };
 }
 
 /**
@@ -127,14 +83,20 @@ async function takeBatch(host: SamplingHost, stage: SamplingStage): Promise<Gene
 	const dead: Rollout[] = [];
 	const wanted = stage.prompts_per_step * size;
 	const errors = new Map<string, number>();
-	let metrics: BatchScore['metrics'] = {};
+	let metrics: Metrics = {};
 	const episodes: RolloutEpisode[] = [];
 	let sampled = 0;
 	let sampledTokens = 0;
 	const chosen = chosenProblems(host, stage);
+	const nextPosed = () => host.parts.feed.nextPosed(stage.prompts_per_step, stage.max_completion_length);
 	for (let round = 0; ; round++) {
-		const posed = chosen?.next(round) ?? host.parts.feed.nextPosed(stage.prompts_per_step, stage.max_completion_length);
-		const { rows, failures, metrics: logged } = await sampleGroups(host, stage, posed, round);
+		const {
+			rows,
+			failures,
+			metrics: logged,
+		} = stage.proposals === undefined
+			? await sampleGroups(host, stage, chosen?.next(round) ?? nextPosed(), round)
+			: await proposedGroups(host, stage, stage.proposals);
 		metrics = { ...metrics, ...logged };
 		for (const failure of failures) {
 			if (failure.failed > host.parts.recipe.scoring.pauseAbove * failure.rows) throw new ScoringFailed(failure);

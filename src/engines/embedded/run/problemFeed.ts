@@ -49,7 +49,8 @@ export class ProblemFeed {
 	readonly #source: ProblemSource;
 	readonly #tokenizer: Tokenizer;
 	readonly #template: Template;
-	readonly #context: number;
+	/** Context length in tokens. */
+	readonly context: number;
 	readonly #seed: number;
 	readonly #onLeftOut: (count: number, why: string) => void;
 	/** Number of skipped rows, shared with copies. */
@@ -63,7 +64,7 @@ export class ProblemFeed {
 		this.#source = options.source;
 		this.#tokenizer = options.tokenizer;
 		this.#template = options.template;
-		this.#context = options.context;
+		this.context = options.context;
 		this.#seed = options.seed;
 		this.#onLeftOut = options.onLeftOut;
 	}
@@ -84,9 +85,9 @@ export class ProblemFeed {
 
 	#posable(problem: Problem, completionLength: number): PosedProblem | string {
 		const posed = this.pose(problem);
-		return posed.promptTokens.length + completionLength <= this.#context
+		return posed.promptTokens.length + completionLength <= this.context
 			? posed
-			: `longer than the context of ${this.#context} tokens`;
+			: `longer than the context of ${this.context} tokens`;
 	}
 
 	/**
@@ -129,16 +130,14 @@ export class ProblemFeed {
 			const posed = this.pose(problem);
 			const completion = this.#tokenizer.encode(renderCompletion(this.#template, { solution, answer }));
 			const tokens = [...posed.promptTokens, ...completion, eosToken];
-			return tokens.length <= this.#context
-				? { ...posed, tokens }
-				: `longer than the context of ${this.#context} tokens`;
+			return tokens.length <= this.context ? { ...posed, tokens } : `longer than the context of ${this.context} tokens`;
 		});
 	}
 
 	/** Returns held-out problems whose prompts leave room for an answer. */
 	heldOut(n: number): PosedProblem[] {
 		const posed = this.#source.heldOut(n).map((problem) => this.pose(problem));
-		return posed.filter((problem) => problem.promptTokens.length < this.#context);
+		return posed.filter((problem) => problem.promptTokens.length < this.context);
 	}
 
 	pose(problem: Problem): PosedProblem {

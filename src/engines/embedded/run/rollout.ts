@@ -1,8 +1,9 @@
 import type { CurriculumSettings } from '../../../core/curriculum/chooseProblems.ts';
 import type { AdvantageKeys } from '../../../core/grpo/advantages/advantageSettings.ts';
+import type { Metrics } from '../../../core/grpo/stepMetrics.ts';
 import type { RolloutEpisode } from '../../../protocol/rolloutEpisode.ts';
 import type { Message } from '../../../protocol/rolloutLine.ts';
-import type { BatchScore, RewardFailures, RowScore } from '../../shared/scoreBatch.ts';
+import type { RewardFailures, RowScore } from '../../shared/scoreBatch.ts';
 import type { Sample } from '../learner.ts';
 import type { PosedProblem } from './problemFeed.ts';
 
@@ -16,6 +17,7 @@ export interface SamplingStage extends AdvantageKeys {
 	readonly dynamic_sampling?: boolean;
 	readonly max_resamples?: number;
 	readonly curriculum?: CurriculumKeys | undefined;
+	readonly proposals?: ProposalKeys | undefined;
 }
 
 /** How a stage chooses its problems. */
@@ -23,6 +25,12 @@ export interface CurriculumKeys extends CurriculumSettings {
 	/** Number of problems to choose from; default: those of the data. */
 	readonly problems?: number | undefined;
 	readonly decay: number;
+}
+
+/** How the policy poses its own problems. */
+export interface ProposalKeys {
+	/** Reward of a proposal that is not a problem of the task. */
+	readonly invalid_reward: number;
 }
 
 /** A sampled completion. */
@@ -45,8 +53,8 @@ export interface Rollout extends RowScore, Completion {
 export interface ScoredGroups {
 	readonly rows: readonly Rollout[];
 	readonly failures: readonly RewardFailures[];
-	/** Values that rewards passed to TRL's `log_metric`. */
-	readonly metrics: BatchScore['metrics'];
+	/** Values that rewards passed to TRL's `log_metric`, and metrics of proposals. */
+	readonly metrics: Metrics;
 }
 
 /** Thrown if too many rows in a batch have no reward. The batch has had no effect at this point. */

@@ -13,6 +13,7 @@ const variants: TaskDataset[] = [
 	{ task: 'addition', digits: 1 },
 	{ task: 'addition', digits: 5, subtraction: true },
 	{ task: 'addition', digits: 2, judged: 0.5 },
+	{ task: 'addition', digits: 2, subtraction: true, proposed: 0.5 },
 	{ task: 'arithmetic' },
 	{ task: 'arithmetic', terms: 2, largest: 2 },
 	{ task: 'arithmetic', terms: 6, largest: 30 },
@@ -62,6 +63,51 @@ describe('sums to judge', () => {
 	});
 });
 
+describe('problems that the policy poses', () => {
+	const settings: TaskDataset = { task: 'addition', digits: 2, subtraction: true };
+	const { proposals = assert.fail() } = taskSource(createTask(settings));
+	const asked = (a: number, operation: string) => ({ answer: null, row: { a, operation, proposes: true } });
+
+	it('show the first operand, and are worked out by the task', () => {
+		const prompts = Array.from({ length: 200 }, (_, i) => proposals.ask(1, i).prompt);
+		assert.ok(prompts.every((prompt) => /^\d\d[-+]\?$/.test(prompt)));
+		assert.ok(new Set(prompts).size > 100);
+		for (const [question, answer, prompt, result] of [
+			[asked(34, '+'), '87', '34+87=', '121'],
+			[asked(34, '+'), ' 0 ', '34+0=', '34'],
+			[asked(87, '-'), '34', '87-34=', '53'],
+		] as const) {
+			const problem = proposals.read(question, answer);
+			assert.ok(problem !== null && problem !== 'held-out', prompt);
+			assert.deepEqual([problem.prompt, problem.answer], [prompt, result]);
+		}
+	});
+
+	it('are not whatever the policy writes', () => {
+		for (const text of ['', '034', '100', '-3', '+3', '3.0', '1e1', '34=68', '12+3', '３', 'x']) {
+			assert.equal(proposals.read(asked(34, '+'), text), null, text);
+		}
+		assert.equal(proposals.read(asked(34, '-'), '35'), null, 'a negative result');
+	});
+
+	it('are recognized when they are held out, in either order', () => {
+		const held = taskSource(createTask(settings)).heldOut(200);
+		for (const { row } of held) {
+			const { a, b, operation } = row as { a: number; b: number; operation: string };
+			assert.equal(proposals.read(asked(a, operation), String(b)), 'held-out');
+			if (operation === '+') assert.equal(proposals.read(asked(b, '+'), String(a)), 'held-out');
+		}
+	});
+
+	it('accept any second operand as an answer', () => {
+		const task = createTask({ ...settings, proposed: 1 });
+		const problem = task.sample(Random.of('proposed'));
+		assert.match(problem.prompt, /^\d\d[-+]\?$/);
+		assert.ok(task.verify(problem, problem.answer) && task.verify(problem, '7'));
+		assert.ok(!task.verify(problem, '123'));
+	});
+});
+
 for (const dataset of variants) {
 	describe(`task ${JSON.stringify(dataset)}`, () => {
 		const task = createTask(dataset);
@@ -100,7 +146,8 @@ for (const dataset of variants) {
 
 		it('has one answer per prompt', () => {
 			const answers = new Map<string, string>();
-			for (const { prompt, answer, key } of problems) {
+			for (const { prompt, answer, key, row } of problems) {
+				if (row.proposes === true) continue;
 				const known = answers.get(prompt);
 				if (known !== undefined && dataset.task !== 'countdown') assert.equal(known, answer);
 				answers.set(prompt, answer);
@@ -131,6 +178,8 @@ describe('worked thinking', () => {
 			const task = createTask(dataset);
 			for (let i = 0; i < 300; i++) {
 				const problem = task.sample(Random.of('steps', i));
+				// A problem that asks for an operand has nothing to work out.
+				if (problem.row.proposes === true) continue;
 				const steps = problem.solution.split(';');
 				// Before a verdict, the solution states the sum.
 				if (dataset.judged !== undefined && problem.prompt.endsWith('?')) {

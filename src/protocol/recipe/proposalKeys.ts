@@ -1,0 +1,21 @@
+import { described, real } from './recipeFields.ts';
+import { bareKey, group, key } from './recipeKey.ts';
+
+/** Key of stages in which the policy can pose its own problems. */
+export const proposalKeys = {
+	proposals: bareKey(
+		described(
+			group({
+				invalid_reward: key(real('Reward "learnability" of a proposal that is not a problem.', -100, 0), -0.5),
+			}),
+			'Let the policy pose the problems that it solves, and reward problems that it solves sometimes ("Absolute Zero"). Requires the reward "learnability", and "prompts_per_step" must be a multiple of 1 + "num_generations".',
+		),
+		{
+			lacking: {
+				pytorch: {
+					say: 'TRL reads prompts from the data and cannot train on problems that the policy poses. Remove "proposals", or set "engine": "embedded".',
+				},
+			},
+		},
+	),
+};
