@@ -2,6 +2,7 @@ import { basename, dirname, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { formatCount, formatCounted } from '../base/format.ts';
 import type { Comparison } from '../protocol/comparison.ts';
+import { stepText } from '../protocol/rolloutLine.ts';
 import { type CompareFilesRequest, compareFiles } from '../rewards/compareFiles.ts';
 import { compareRewards } from '../rewards/compareRewards.ts';
 import { LoadFailure } from '../rewards/loadFailure.ts';
@@ -123,7 +124,13 @@ function reportOf({ before, after, run, steps, rows, groups, summary, remarks }:
 		.sort((a, b) => Math.abs((b.after ?? 0) - (b.before ?? 0)) - Math.abs((a.after ?? 0) - (a.before ?? 0)))
 		.slice(0, 5);
 	const text = (value: number | null) => (value === null ? 'null' : formatNumber(value));
-	const batches = steps.length === 1 ? `step ${steps[0]}` : `steps ${steps[0]} to ${steps.at(-1)}`;
+	const [first] = steps;
+	const batches =
+		first === undefined
+			? 'steps not recorded'
+			: steps.length === 1
+				? `step ${first}`
+				: `steps ${first} to ${steps.at(-1)}`;
 	return [
 		`${before}  ->  ${after}`,
 		`${formatCounted(rows.length, 'rollout')} from ${basename(run)}, ${batches}`,
@@ -134,7 +141,7 @@ function reportOf({ before, after, run, steps, rows, groups, summary, remarks }:
 		`advantages        ${summary.advantageFlips} sign flips`,
 		...changed.map(
 			(row) =>
-				`  step ${row.step}, group ${row.group}, completion ${row.index}: ${text(row.before)} -> ${text(row.after)}: ${short(row.completion)}`,
+				`  ${stepText(row)}group ${row.group}, completion ${row.index}: ${text(row.before)} -> ${text(row.after)}: ${short(row.completion)}`,
 		),
 		...remarks,
 	];

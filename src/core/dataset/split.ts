@@ -33,7 +33,8 @@ export function heldOutProblems(task: Task, n: number, share = taskHeldOutShare)
 	for (let idle = 0; problems.length < n && idle < maxDraws; ) {
 		const problem = task.sample(random);
 		idle++;
-		if (!isHeldOut(problem.key, share) || seen.has(problem.key)) continue;
+		// Almost any answer to a prompt that asks for a problem is correct, so such prompts would measure nothing.
+		if (problem.row.proposes === true || !isHeldOut(problem.key, share) || seen.has(problem.key)) continue;
 		seen.add(problem.key);
 		problems.push(problem);
 		idle = 0;

@@ -4,7 +4,7 @@ type Device = Omit<MetricInfo, 'name' | 'known' | 'own'>;
 type Part = Pick<Device, 'title' | 'unit' | 'over' | 'explanation'> &
 	Partial<Pick<Device, 'healthy' | 'rises' | 'falls' | 'better'>>;
 
-const samples = 'samples taken about once per second since the previous row';
+const samples = 'samples taken every one or two seconds since the previous row';
 
 /** GPU metrics: `gpu/<number>/<part>`. */
 const parts: Readonly<Record<string, Part>> = {

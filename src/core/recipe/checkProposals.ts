@@ -22,6 +22,11 @@ export function checkProposals(recipe: Recipe, task: Task | null | undefined, re
 		} else if (recipe.rewards.length === 1) {
 			report(['rewards', own], '"learnability" requires another reward, which judges the answers. Add "accuracy".');
 		}
+		const { dataset, model } = recipe;
+		if (!('path' in model) && 'task' in dataset && !(Number(dataset.proposed) > 0)) {
+			const key = '"proposed" to "dataset", such as 0.3';
+			report(place('proposals'), `A new model has not learned to pose problems. Add ${key}, and an sft stage.`);
+		}
 		if (recipe.environment !== undefined) {
 			report(place('proposals'), '"proposals" is not available for episodes. Remove it, or remove "environment".');
 		} else if (task?.proposals === undefined && task !== undefined) {

@@ -99,6 +99,8 @@ async function verifyWith(uri: vscode.Uri, policy: PolicySpec, needs: PolicyVeri
 		},
 	);
 	if (failure !== null) throw failure;
+	// If the file was saved in the meantime, it is being verified again.
+	await session.settled();
 	const { phase, verification } = session.state;
 	// Otherwise, the file shows why there is no result.
 	if (canceled || phase !== 'done' || verification === null || trainedStatistics(verification) !== null) return;

@@ -1,5 +1,5 @@
 import { realpath } from 'node:fs/promises';
-import { basename, relative } from 'node:path';
+import { basename, isAbsolute, relative } from 'node:path';
 import * as v from 'valibot';
 import { Failure } from '../../base/failure.ts';
 import { formatAddress } from '../../core/address/dataAddress.ts';
@@ -73,7 +73,8 @@ async function belongsTo(policy: PolicySpec, run: KnownRun): Promise<boolean> {
 		real(run.folder),
 		real(policy.kind === 'engine' ? policy.run : policy.folder),
 	]);
-	return policy.kind === 'engine' ? place === folder : !relative(folder, place).startsWith('..');
+	const inside = relative(folder, place);
+	return policy.kind === 'engine' ? place === folder : !inside.startsWith('..') && !isAbsolute(inside);
 }
 
 async function requireScorer(scorer: ScorerSpec | null, runs: Runs): Promise<void> {

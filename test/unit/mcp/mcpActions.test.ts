@@ -219,7 +219,8 @@ describe('MCP tools that act', () => {
 		for (const [change, why] of [
 			[{ policy: server }, /not a checkpoint of/],
 			[{ policy: { kind: 'checkpoint', folder: other } }, /not a checkpoint of/],
-			[{ guide: outside }, /"denied"/],
+			[{ guide: outside }, /not inside a folder/],
+			[{ environment: { file: join(folder, 'outside.env.ts') } }, /not inside a folder/],
 			[{ guide: { use: 'reward', reward: { use: 'judge' } } }, /reward has options/],
 			[{ guide: { use: 'judge', policy: server } }, /scorer judge/],
 			[{ environment: { server: 'http://127.0.0.1:1' } }, /environment is not a file/],

@@ -77,7 +77,8 @@ describe('the data for a reward file', () => {
 		assert.equal(commented.template.name, 'r1-conversation', 'the recipe still says how prompts look');
 		const typed = await find(made, { text: '// @dataset {"task": "addition"}\n' });
 		assert.equal(typed.described, 'the addition task');
-		assert.deepEqual(typed.context.task, { task: 'addition', digits: 3, subtraction: false, judged: 0 });
+		const defaults = { subtraction: false, judged: 0, proposed: 0 };
+		assert.deepEqual(typed.context.task, { task: 'addition', digits: 3, ...defaults });
 
 		const given = await find(made, { dataset: made.path('data/other.jsonl') });
 		assert.equal(given.source, 'given');

@@ -37,6 +37,7 @@ const withoutNew = (key: string, value: unknown): unknown =>
 const newKeys: ReadonlyMap<string, unknown> = new Map<string, unknown>([
 	['use_bias_correction_kl', false],
 	['judged', 0],
+	['proposed', 0],
 	['active', null],
 ]);
 

@@ -41,7 +41,7 @@ export const proposalMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: 'up',
 		over: 'distinct proposals',
 		explanation:
-			'Proposals that some of the answers solve, but not all of them. Only their answers have nonzero advantages.',
+			'Proposals that some of the answers solve, but not all of them. With accuracy alone, only their answers have nonzero advantages.',
 		falls: 'Proposals are too easy or too hard to learn from; see the share that is solved.',
 	},
 };

@@ -7,7 +7,8 @@ import { type RolloutTimeline, rolloutTimeline } from '../../../protocol/rollout
 import { correctness, finite, tokenCount, valueText } from './rolloutText.ts';
 
 /** Returns the token values available for coloring: columns that contain at least one number. */
-export function recordedValues({ tokens }: Pick<RolloutLine, 'tokens'>): TokenValue[] {
+export function recordedValues(line: Pick<RolloutLine, 'tokens'> & Partial<Pick<RolloutLine, 'step' | 'extra'>>): TokenValue[] {
+	const { tokens } = line;
 	if (!tokens) return [];
 	const holds = (column: readonly (number | null)[] | undefined) => column?.some((value) => value !== null) ?? false;
 	const logprob = holds(tokens.logprob);
@@ -18,7 +19,7 @@ export function recordedValues({ tokens }: Pick<RolloutLine, 'tokens'>): TokenVa
 	if (logprob && old) values.push('ratio');
 	if ((logprob || old) && holds(tokens.refLogprob)) values.push('kl');
 	if (holds(tokens.advantage)) values.push('advantage');
-	if (holds(tokens.version)) values.push('weights');
+	if (holds(tokens.version) && weightsOf({ step: null, ...line }) !== null) values.push('weights');
 	return values;
 }
 

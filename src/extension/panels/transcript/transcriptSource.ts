@@ -180,7 +180,11 @@ async function openLog(
 		const why = damage === null ? 'it has no samples' : `it ${damage}`;
 		throw new Failure('invalid', `Cannot read the samples of ${name}: ${why}.`, 'Copy the log again.');
 	}
-	const own = samples.map((one) => writtenSample(source, one));
+	// A sample has no checksum, so it counts as changed whenever the file has changed.
+	const own = samples.map((one) => {
+		const written = writtenSample(source, one);
+		return { ...written, stamp: `${identity}:${written.stamp}` };
+	});
 	const problems = damage === null ? [] : [`${name} ${damage}`];
 	const text = await openSample(handle, `${dev}:${ino}`, { samples: own, sample, before, problems });
 	listed.set(text, { identity, found: { samples, damage } });

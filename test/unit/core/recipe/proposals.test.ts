@@ -4,7 +4,7 @@ import { parseRecipe } from '../../../../src/core/recipe/parseRecipe.ts';
 
 const own = { use: 'learnability' };
 const accuracy = { use: 'accuracy' };
-const addition = { task: 'addition' };
+const addition = { task: 'addition', proposed: 0.3 };
 
 /** Returns the faults of a recipe whose policy poses problems. */
 function faultsOf({
@@ -49,6 +49,7 @@ const faults: [what: string, recipe: Parameters<typeof faultsOf>[0], pattern: Re
 		{ dataset: { task: 'string' } },
 		/^stages\[0\]\.proposals: Problems of the task "string"/,
 	],
+	['a model that cannot propose', { dataset: { task: 'addition' } }, /^stages\[0\]\.proposals: A new model has not learned/],
 	['a file', { dataset: { path: 'a.jsonl' } }, /^stages\[0\]\.proposals: Problems from files/],
 	[
 		'a positive reward of nonsense',

@@ -43,7 +43,7 @@ describe('resolving a recipe', () => {
 			workers: 2,
 			sampleRows: 32,
 			trainRows: 16,
-			dataset: { task: 'addition', digits: 3, subtraction: false, judged: 0 },
+			dataset: { task: 'addition', digits: 3, subtraction: false, judged: 0, proposed: 0 },
 			// bos and 8 prompt tokens; 24 + 4 tokens for the worked completion with 4 tags and eos, plus a fifth for
 			// exploration.
 			model: { layers: 4, width: 128, heads: 4, feedForward: 512, context: 9 + 40 },

@@ -202,9 +202,20 @@ describe('reward completion', () => {
 			bodies.map((body: { use: string }) => body.use),
 			[...builtInRewardNames],
 		);
+		const stage = {
+			type: 'grpo',
+			steps: 1,
+			learning_rate: 0.1,
+			num_generations: 8,
+			prompts_per_step: 9,
+			proposals: {},
+		};
+		const posed = { stages: [stage], dataset: { task: 'addition', proposed: 0.3 } };
 		for (const body of bodies) {
 			const given = Object.fromEntries(Object.entries(body).map(([key, value]) => [key, value === '' ? 'x' : value]));
-			assert.deepEqual(faultsOf([given], body.use === 'environment' ? played : {}), [], JSON.stringify(body));
+			const [others, more] = body.use === 'learnability' ? [[{ use: 'accuracy' }], posed] : [[], {}];
+			const faults = faultsOf([given, ...others], body.use === 'environment' ? played : more);
+			assert.deepEqual(faults, [], JSON.stringify(body));
 		}
 	});
 });
