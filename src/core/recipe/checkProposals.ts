@@ -23,7 +23,8 @@ export function checkProposals(recipe: Recipe, task: Task | null | undefined, re
 			report(['rewards', own], '"learnability" requires another reward, which judges the answers. Add "accuracy".');
 		}
 		const { dataset, model } = recipe;
-		if (!('path' in model) && 'task' in dataset && !(Number(dataset.proposed) > 0)) {
+		// A single stage can also continue another one of its pipeline, which has its own data.
+		if (i > 0 && !('path' in model) && 'task' in dataset && !(Number(dataset.proposed) > 0)) {
 			const key = '"proposed" to "dataset", such as 0.3';
 			report(place('proposals'), `A new model has not learned to pose problems. Add ${key}, and an sft stage.`);
 		}

@@ -119,10 +119,11 @@ export class MicroBatchRows {
 	}
 
 	/** Returns the error for a single row that does not fit, with its size. */
-	#withSize({ message, action }: Failure, use: BatchUse, tokens: number): Failure {
+	#withSize(cause: Failure, use: BatchUse, tokens: number): Failure {
 		const bytes = (use === 'sample' ? cacheBytesOf : gradientBytesOf)(this.#shape, tokens);
 		const what = use === 'sample' ? 'the key-value cache' : 'a gradient';
 		const size = `${what} for one row of ${formatCounted(tokens, 'token')} takes about ${formatBytes(bytes)}`;
-		return new Failure('full', `${message.replace(/\.$/, '')}; ${size}, in addition to the weights.`, action);
+		const message = cause.message.replace(/\.$/, '');
+		return new Failure('full', `${message}; ${size}, in addition to the weights.`, cause.action, { cause });
 	}
 }

@@ -10,9 +10,15 @@ export interface GpuMemory {
 /** Time between two readings. Each starts nvidia-smi, which takes tens of milliseconds. */
 const pauseMs = 2000;
 
-/** Reads the memory of the first NVIDIA GPU, which is the one that the engine uses. */
+/**
+ * Reads the memory of the NVIDIA GPU that the engine uses. With several, it is not known which one that is, because CUDA
+ * and nvidia-smi number them differently.
+ */
 async function readNvidia(signal: AbortSignal): Promise<GpuMemory | null> {
-	const { total, free } = (await findNvidia(signal))?.gpus[0] ?? { total: null, free: null };
+	const { gpus = [] } = (await findNvidia(signal)) ?? {};
+	const [only] = gpus;
+	if (only === undefined || gpus.length > 1) return null;
+	const { total, free } = only;
 	return total === null || free === null ? null : { used: total - free, total };
 }
 
@@ -22,8 +28,9 @@ export class GpuMemoryWatch {
 	readonly #read: typeof readNvidia;
 	readonly #end = new AbortController();
 	#timer: NodeJS.Timeout | undefined;
-	#newest: number;
-	#peak: number;
+	/** The last reading, or null if it failed. */
+	#newest: number | null;
+	#peak: number | null;
 
 	private constructor(first: GpuMemory, read: typeof readNvidia, paused: number) {
 		this.total = first.total;
@@ -39,11 +46,11 @@ export class GpuMemoryWatch {
 		return first === null ? null : new GpuMemoryWatch(first, read, paused);
 	}
 
-	/** Returns the maximum of the readings since the last call, or the newest one if there was none. */
-	take(): GpuMemory {
+	/** Returns the maximum of the readings since the last call, or the newest one if there was none; null if it failed. */
+	take(): GpuMemory | null {
 		const used = this.#peak;
 		this.#peak = this.#newest;
-		return { used, total: this.total };
+		return used === null ? null : { used, total: this.total };
 	}
 
 	dispose(): void {
@@ -62,8 +69,7 @@ export class GpuMemoryWatch {
 	/** A reading that fails is skipped: the run does not depend on it. */
 	async #measure(): Promise<void> {
 		const memory = await this.#read(this.#end.signal).catch(() => null);
-		if (memory === null) return;
-		this.#newest = memory.used;
-		this.#peak = Math.max(this.#peak, memory.used);
+		this.#newest = memory?.used ?? null;
+		if (memory !== null) this.#peak = Math.max(this.#peak ?? 0, memory.used);
 	}
 }

@@ -156,8 +156,8 @@ export class TrainingRun extends RunCourse implements StageHost {
 		if (traffic === null) return super.endUpdate(report);
 		const { bytesUp, bytesDown, dispatches } = traffic;
 		const counts = { 'gpu/bytes_up': bytesUp, 'gpu/bytes_down': bytesDown, 'gpu/dispatches': dispatches };
-		const memory = this.#memory?.take();
-		const sizes = memory === undefined ? {} : { 'gpu/0/memory_used': memory.used, 'gpu/0/memory_total': memory.total };
+		const memory = this.#memory?.take() ?? null;
+		const sizes = memory === null ? {} : { 'gpu/0/memory_used': memory.used, 'gpu/0/memory_total': memory.total };
 		return super.endUpdate({ ...report, metrics: { ...report.metrics, ...counts, ...sizes } });
 	}
 

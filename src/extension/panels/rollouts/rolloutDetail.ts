@@ -7,7 +7,9 @@ import { type RolloutTimeline, rolloutTimeline } from '../../../protocol/rollout
 import { correctness, finite, tokenCount, valueText } from './rolloutText.ts';
 
 /** Returns the token values available for coloring: columns that contain at least one number. */
-export function recordedValues(line: Pick<RolloutLine, 'tokens'> & Partial<Pick<RolloutLine, 'step' | 'extra'>>): TokenValue[] {
+export function recordedValues(
+	line: Pick<RolloutLine, 'tokens'> & Partial<Pick<RolloutLine, 'step' | 'extra'>>,
+): TokenValue[] {
 	const { tokens } = line;
 	if (!tokens) return [];
 	const holds = (column: readonly (number | null)[] | undefined) => column?.some((value) => value !== null) ?? false;

@@ -11,17 +11,20 @@ function faultsOf({
 	rewards = [accuracy, own],
 	dataset = addition,
 	stage = {},
+	before = [],
 	...more
 }: {
 	rewards?: object[];
 	dataset?: object;
 	stage?: object;
+	/** Earlier stages. */
+	before?: object[];
 	engine?: string;
 }): string[] {
 	const common = { type: 'grpo', steps: 1, learning_rate: 0.1, num_generations: 4, prompts_per_step: 5, proposals: {} };
 	const recipe = {
 		...{ name: 'r', dataset, rewards, model: { layers: 1, width: 8, heads: 1 }, ...more },
-		stages: [{ ...common, ...stage }],
+		stages: [...before, { ...common, ...stage }],
 	};
 	const parsed = parseRecipe(JSON.stringify(recipe));
 	return parsed.ok ? [] : parsed.faults.map(({ path, message }) => `${path}: ${message}`);
@@ -29,6 +32,7 @@ function faultsOf({
 
 it('accepts problems that the policy poses', () => {
 	assert.deepEqual(faultsOf({}), []);
+	assert.deepEqual(faultsOf({ dataset: { task: 'addition' } }), [], 'the stage can continue another one');
 	assert.deepEqual(faultsOf({ stage: { type: 'rloo', prompts_per_step: 15 } }), []);
 });
 
@@ -49,7 +53,11 @@ const faults: [what: string, recipe: Parameters<typeof faultsOf>[0], pattern: Re
 		{ dataset: { task: 'string' } },
 		/^stages\[0\]\.proposals: Problems of the task "string"/,
 	],
-	['a model that cannot propose', { dataset: { task: 'addition' } }, /^stages\[0\]\.proposals: A new model has not learned/],
+	[
+		'a model that cannot propose',
+		{ dataset: { task: 'addition' }, before: [{ type: 'sft', steps: 1, learning_rate: 0.1, batch_size: 4 }] },
+		/^stages\[1\]\.proposals: A new model has not learned/,
+	],
 	['a file', { dataset: { path: 'a.jsonl' } }, /^stages\[0\]\.proposals: Problems from files/],
 	[
 		'a positive reward of nonsense',

@@ -60,7 +60,11 @@ class Forwarder:
         while True:
             try:
                 accepted, _ = self._listener.accept()
+            except ConnectionAbortedError:
+                continue
             except OSError:
+                # No further process can connect, and must not wait for an answer.
+                self._listener.close()
                 return
             self._sockets.append(accepted)
             Thread(target=self._serve, args=[accepted], daemon=True, name="Forwarder").start()
@@ -95,7 +99,7 @@ class Forwarder:
     def _answer(self, rank: int, message: dict[str, Any]) -> dict[str, Any]:
         method, params = message.get("method"), message.get("params")
         try:
-            if method not in self._methods or not isinstance(params, dict):
+            if not isinstance(method, str) or method not in self._methods or not isinstance(params, dict):
                 raise Failure("unsupported", f"Processes do not send {method} to the driver.")
             return {"result": self._link.call(str(method), {**params, "process": rank})}
         except Failure as failure:

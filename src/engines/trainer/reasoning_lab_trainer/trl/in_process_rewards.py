@@ -42,6 +42,9 @@ class InProcessRewards:
         """
         known: dict[str, list[float | None]] = {}
         metrics = self._trainer.Metrics()
+        if not rows:
+            # All episodes of this process failed. Rewards are not made for empty batches.
+            return {column["name"]: [] for column, _ in self._rewards}, {}
         for column, reward in self._rewards:
             given = self._scoring.arguments(reward, list(rows), step, metrics)
             try:
