@@ -110,8 +110,15 @@ export async function countClicks(
 	await page.keyboard.press('Control+Shift+E');
 	const files = page.locator('.explorer-folders-view');
 	await task("another trainer's run from one of its files", 1, async (clicks) => {
-		await files.getByRole('treeitem', { name: offline, exact: true }).click();
-		await clicks.click(files.getByRole('treeitem', { name: /\.wandb/ }));
+		const folder = files.getByRole('treeitem', { name: offline, exact: true });
+		const file = files.getByRole('treeitem', { name: /\.wandb/ });
+		// Retry, because the rows move while the Explorer lists the files that were deleted above.
+		await waitUntil(async () => {
+			if ((await file.count()) > 0) return true;
+			if ((await folder.getAttribute('aria-expanded')) !== 'true') await folder.click();
+			return false;
+		}, 'the folder lists its files');
+		await clicks.click(file);
 		const dashboard = new DashboardPage(await workbench.app('dashboard'));
 		await dashboard.frame.getByText('W&B').first().waitFor();
 	});
