@@ -6,6 +6,7 @@ import { poolMetrics } from '../../../../core/curriculum/poolMetrics.ts';
 import type { Metrics } from '../../../../core/grpo/stepMetrics.ts';
 import type { CurriculumProgress } from '../../../shared/progress.ts';
 import type { RowScore } from '../../../shared/scoreBatch.ts';
+import { type GroupPasses, groupPasses } from '../groupPasses.ts';
 import type { PosedProblem } from '../problemFeed.ts';
 import type { CurriculumKeys, SamplingStage } from '../rollout.ts';
 import type { SamplingHost } from '../stageHost.ts';
@@ -61,12 +62,10 @@ function after(
 	reward: string | null,
 ): CurriculumProgress {
 	if (reward === null) return rates;
-	const size = rows.length / chosen.length;
+	const passes = groupPasses(rows, chosen.length, reward);
 	const results = chosen.flatMap((problem, g) => {
-		const values = rows.slice(g * size, (g + 1) * size).flatMap(({ rewards }) => rewards[reward] ?? []);
-		if (values.length === 0) return [];
-		const successes = values.reduce((sum, value) => sum + Math.min(1, Math.max(0, value)), 0);
-		return [{ problem, successes, failures: values.length - successes }];
+		const { successes, count } = passes[g] as GroupPasses;
+		return count === 0 ? [] : [{ problem, successes, failures: count - successes }];
 	});
 	return { first: rates.first, ...withResults(rates, results, decay) };
 }

@@ -2,6 +2,7 @@ import { Failure } from '../../../../base/failure.ts';
 import { passReward } from '../../../../core/curriculum/passReward.ts';
 import type { Metrics } from '../../../../core/grpo/stepMetrics.ts';
 import { learnabilityReward } from '../../../../core/reward/learnabilityReward.ts';
+import { groupPasses } from '../groupPasses.ts';
 import type { PosedProblem } from '../problemFeed.ts';
 import type { Completion, ProposalKeys, Rollout, SamplingStage, ScoredGroups } from '../rollout.ts';
 import { sampleCompletions, sampleGroups } from '../sampleGroups.ts';
@@ -22,14 +23,13 @@ export async function proposedGroups(
 ): Promise<ScoredGroups> {
 	const { parts, progress } = host;
 	const { recipe, source, feed, template } = parts;
-	if (source.proposals === undefined) throw noProposals(source.name);
+	const { proposals } = source;
+	if (proposals === undefined) throw noProposals(source.name);
 	const size = stage.num_generations;
 	const groups = stage.prompts_per_step / (1 + size);
 	const asked = Array.from({ length: groups * size }, (_, i) => Math.floor(i / size));
 	const prompts = Array.from({ length: groups }, (_, g) =>
-		feed.pose(
-			(source.proposals as NonNullable<typeof source.proposals>).ask(recipe.seed, progress.generations * groups + g),
-		),
+		feed.pose(proposals.ask(recipe.seed, progress.generations * groups + g)),
 	);
 	const completions = await sampleCompletions(
 		host,
@@ -37,7 +37,7 @@ export async function proposedGroups(
 		asked.map((g) => prompts[g] as PosedProblem),
 		asked.map((_, i) => `${recipe.seed}/propose/${progress.generations}/${i}`),
 	);
-	const read = readProposals(completions, source.proposals, template, (problem) => {
+	const read = readProposals(completions, proposals, template, (problem) => {
 		const posed = feed.pose(problem);
 		return posed.promptTokens.length + stage.max_completion_length <= feed.context ? posed : null;
 	});
@@ -49,9 +49,9 @@ export async function proposedGroups(
 		const rate = rates[place];
 		return rate === null || rate === undefined ? null : learnabilityReward(rate);
 	});
-	const proposals = await scoredProposals(host, completions, rewards);
+	const proposed = await scoredProposals(host, completions, rewards);
 	return {
-		rows: [...proposals, ...solved.rows],
+		rows: [...proposed, ...solved.rows],
 		failures: solved.failures,
 		metrics: { ...solved.metrics, ...proposalMetrics(read, rates) },
 	};
@@ -66,12 +66,9 @@ function learnabilityColumn({ recipe }: SamplingHost['parts']): string | undefin
 function passRates({ parts }: SamplingHost, rows: readonly Rollout[], problems: number): (number | null)[] {
 	const own = learnabilityColumn(parts);
 	const reward = passReward(parts.rewards.scorers.map(({ column }) => column).filter(({ name }) => name !== own));
-	const size = rows.length / problems;
-	return Array.from({ length: problems }, (_, g) => {
-		const values = rows.slice(g * size, (g + 1) * size).flatMap(({ rewards }) => rewards[reward ?? ''] ?? []);
-		if (values.length === 0) return null;
-		return values.reduce((sum, value) => sum + Math.min(1, Math.max(0, value)), 0) / values.length;
-	});
+	return groupPasses(rows, problems, reward ?? '').map(({ successes, count }) =>
+		count === 0 ? null : successes / count,
+	);
 }
 
 /** Scores proposals with `learnability` only. Other rewards judge answers, so they do not apply. */
