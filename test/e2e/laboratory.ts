@@ -22,6 +22,7 @@ import { artifacts, node, root, screenshots } from '../scripts/paths.ts';
 import { installCodeServer } from '../scripts/workbench/install.ts';
 import { Server, type ServerOptions } from '../scripts/workbench/server.ts';
 import { launchChromium } from '../support/chromium.ts';
+import { withLimit } from './pages/timeLimit.ts';
 import { type ThemeKind, WorkbenchPage } from './pages/workbenchPage.ts';
 
 const themes: Record<ThemeKind, string> = {
@@ -169,7 +170,9 @@ export class Laboratory {
 	async dispose(failed = false): Promise<void> {
 		open.delete(this);
 		if (failed) await this.pictureFailure();
-		await this.chrome.close();
+		await withLimit(this.chrome.close(), answerTime, () =>
+			console.log('The browser does not answer: it was not closed.'),
+		);
 		await this.server.dispose();
 		await this.endEngines();
 		rmSync(this.workspace, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
@@ -184,7 +187,13 @@ export class Laboratory {
 		mkdirSync(screenshots, { recursive: true });
 		for (const [i, { page }] of this.pages.entries()) {
 			const path = join(screenshots, `${this.name}-failed${i > 0 ? `-${i}` : ''}.png`);
-			await page.screenshot({ path }).catch(() => undefined);
+			// Playwright's own limit does not help if the browser no longer answers.
+			const picture = page.screenshot({ path }).then(
+				() => '',
+				(error: unknown) => String(error),
+			);
+			const problem = await withLimit(picture, answerTime, () => 'the browser does not answer');
+			if (problem !== '') console.log(`No picture of page ${i}: ${problem}`);
 		}
 	}
 
@@ -197,13 +206,21 @@ export class Laboratory {
 	}
 }
 
+/** Longest wait, in milliseconds, for a browser that may no longer answer. */
+const answerTime = 30_000;
+
+/** Longest time, in milliseconds, that a step may take, below the limit of a test file, so that a step that hangs is named and pictured. */
+const longestStep = 400_000;
+
 /** Runs subtests that build on each other: if one fails, the rest are skipped. */
 export function inOrder(t: TestContext): (name: string, body: () => Promise<void>) => Promise<void> {
 	return async (name, body) => {
 		let failed = false;
 		await t.test(name, async () => {
 			try {
-				await body();
+				await withLimit(body(), longestStep, () => {
+					throw new Error(`"${name}" takes longer than ${longestStep / 1000} s`);
+				});
 			} catch (error) {
 				failed = true;
 				for (const lab of open) await lab.pictureFailure();

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import type { Frame, Locator, Page } from 'playwright-core';
 import { pictures } from '../../scripts/paths.ts';
+import { boundInput } from './boundedInput.ts';
 
 /** Generous timeout for a busy two-core machine. Nothing waits longer than necessary. */
 export const patience = 60_000;
@@ -31,6 +32,7 @@ export class WorkbenchPage {
 	constructor(page: Page) {
 		this.page = page;
 		page.setDefaultTimeout(patience);
+		boundInput(page);
 	}
 
 	async open(url: string): Promise<void> {
