@@ -1,4 +1,5 @@
-import { dirname, relative } from 'node:path';
+import { dirname } from 'node:path';
+import { isInside } from '../files/isInside.ts';
 import { formatOf } from '../runs/openRun.ts';
 
 /** Number of folders above a file that are searched. Trainers write such files up to four folders below a run. */
@@ -23,7 +24,7 @@ export async function runOfFile(file: string, root: string | null): Promise<stri
 		if (format !== null && format !== eventsOnly) return folder;
 		// Some trainers create a folder for each writer of a run.
 		if (format === eventsOnly) events = folder;
-		const isBelow = root !== null && relative(root, folder) !== '' && !relative(root, folder).startsWith('..');
+		const isBelow = root !== null && folder !== root && isInside(folder, root);
 		if (!isBelow) break;
 		folder = dirname(folder);
 	}

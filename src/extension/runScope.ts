@@ -1,8 +1,9 @@
 import { realpath } from 'node:fs/promises';
-import { isAbsolute, join, sep } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import * as vscode from 'vscode';
 import { Disposable } from '../base/disposable.ts';
 import { Emitter } from '../base/event.ts';
+import { isInside } from '../files/isInside.ts';
 
 const memoryKey = 'reasoningLab.ownRuns';
 /** Maximum number of remembered folders outside the workspace; the newest ones are kept. */
@@ -51,7 +52,7 @@ export class RunScope extends Disposable {
 	/** Whether a run, a pipeline, or a folder in one belongs to this window. */
 	includes(folder: string): boolean {
 		if (this.#roots.length === 0) return true;
-		return [...this.#roots, ...this.#adopted].some((root) => isInside(root, folder));
+		return [...this.#roots, ...this.#adopted].some((root) => isInside(folder, root));
 	}
 
 	/** Adds a folder outside the workspace, which stays in scope when the workspace is reopened. */
@@ -67,8 +68,4 @@ function workspaceRoots(): string[] {
 	return (vscode.workspace.workspaceFolders ?? [])
 		.filter(({ uri }) => uri.scheme === 'file')
 		.map(({ uri }) => uri.fsPath);
-}
-
-function isInside(root: string, folder: string): boolean {
-	return folder === root || folder.startsWith(root.endsWith(sep) ? root : join(root, sep));
 }

@@ -3,6 +3,7 @@ import { basename, isAbsolute, relative, resolve, sep } from 'node:path';
 import { unlessAborted } from '../base/async.ts';
 import { Failure } from '../base/failure.ts';
 import { formatCounted } from '../base/format.ts';
+import { isInside } from '../files/isInside.ts';
 import { indexFolder } from '../rolloutIndex/queryFolder.ts';
 import { RolloutIndex } from '../rolloutIndex/rolloutIndex.ts';
 import { distinctRunName } from '../runs/distinctRunName.ts';
@@ -219,8 +220,8 @@ export class Runs {
 
 	/** Returns a path resolved by `fileWithin` relative to its folder, with `/` as the separator. */
 	relativePath(path: string): string {
-		const near = [...this.#roots].map((root) => relative(root, path)).find((one) => !one.startsWith('..'));
-		return (near ?? path).replaceAll(sep, '/');
+		const near = [...this.#roots].find((root) => isInside(path, root));
+		return (near === undefined ? path : relative(near, path)).replaceAll(sep, '/');
 	}
 
 	async dispose(): Promise<void> {

@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, realpath, rm } from 'node:fs/promises';
-import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { formatPath } from '../core/recipe/parseRecipe.ts';
 import { recipeFiles } from '../core/recipe/recipeFiles.ts';
 import { decodeResolvedRecipe, resolveChecked, withEngineSettings } from '../core/recipe/resolve.ts';
 import type { ResolvedRecipe } from '../core/recipe/resolvedRecipe.ts';
 import { ensureFolder, writeFileAtomic } from '../files/atomicFile.ts';
+import { isInside } from '../files/isInside.ts';
 import { requireInside } from '../files/ownFolder.ts';
 import { readRunRecipe, requireFile } from './recipeFile.ts';
 import { machineOf } from './recipeMachine.ts';
@@ -124,11 +125,6 @@ export async function requireFiles(
 		const written = 'file' in reward && isAbsolute(reward.file) ? place(['rewards', i, 'file']) : null;
 		if ('file' in reward && written !== null) await requireFile(reward.file, formatPath(written), name);
 	}
-}
-
-function isInside(path: string, folder: string): boolean {
-	const near = relative(folder, path);
-	return near !== '' && !near.startsWith('..') && !isAbsolute(near);
 }
 
 async function makeRunFolder(runs: string, copies: RewardCopies): Promise<PreparedRun> {

@@ -1,8 +1,9 @@
 import { realpath } from 'node:fs/promises';
-import { basename, isAbsolute, relative } from 'node:path';
+import { basename } from 'node:path';
 import * as v from 'valibot';
 import { Failure } from '../../base/failure.ts';
 import { formatAddress } from '../../core/address/dataAddress.ts';
+import { isInside } from '../../files/isInside.ts';
 import { decodeOrThrow } from '../../protocol/decode.ts';
 import type { PolicySpec } from '../../protocol/policySpec.ts';
 import { plainScorers, type ScorerSpec, type SearchSpec, searchSpecSchema } from '../../protocol/searchSpec.ts';
@@ -73,8 +74,7 @@ async function belongsTo(policy: PolicySpec, run: KnownRun): Promise<boolean> {
 		real(run.folder),
 		real(policy.kind === 'engine' ? policy.run : policy.folder),
 	]);
-	const inside = relative(folder, place);
-	return policy.kind === 'engine' ? place === folder : !inside.startsWith('..') && !isAbsolute(inside);
+	return policy.kind === 'engine' ? place === folder : isInside(place, folder);
 }
 
 async function requireScorer(scorer: ScorerSpec | null, runs: Runs): Promise<void> {

@@ -1,11 +1,12 @@
 import { lstat, realpath } from 'node:fs/promises';
-import { isAbsolute, join, relative } from 'node:path';
+import { join } from 'node:path';
 import * as v from 'valibot';
 import { Failure } from '../../base/failure.ts';
 import { formatCounted } from '../../base/format.ts';
 import { formatAddress, reportName } from '../../core/address/dataAddress.ts';
 import { withAddresses } from '../../core/address/findAddresses.ts';
 import { ensureFolder, writeFileAtomic } from '../../files/atomicFile.ts';
+import { isInside } from '../../files/isInside.ts';
 import { reportFolder } from '../../runs/runReports.ts';
 import { noticeReport, type WrittenReport } from '../../runs/writtenReports.ts';
 import { type CheckedCitation, checkCitations, citationProblem } from '../citations/checkCitations.ts';
@@ -71,7 +72,7 @@ export const writeReportTool = defineAction({
 async function noticed(report: { run: string; path: string; folders: readonly string[] }): Promise<void> {
 	const folders = await Promise.all(report.folders.map((folder) => realpath(folder).catch(() => folder)));
 	const path = await realpath(report.path);
-	if (folders.some((folder) => !relative(folder, path).startsWith('..') && !isAbsolute(relative(folder, path)))) return;
+	if (folders.some((folder) => isInside(path, folder))) return;
 	// The report is written, with or without a notice.
 	await noticeReport({ ...report, folders: [...report.folders] } satisfies WrittenReport).catch(() => undefined);
 }

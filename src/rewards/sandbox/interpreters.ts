@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
 import { access, constants, lstat, realpath } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { delimiter, dirname, isAbsolute, join, relative, sep } from 'node:path';
+import { delimiter, dirname, isAbsolute, join, relative } from 'node:path';
 import { promisify } from 'node:util';
+import { isInside } from '../../files/isInside.ts';
 import type { SandboxProgram } from './sandbox.ts';
 
 /** An interpreter on this machine, as it appears in a sandbox. */
@@ -78,11 +79,6 @@ async function findNode(): Promise<Interpreter> {
 	}
 	if (isInside(path, '/usr')) return { path, mounts: [], environment: {} };
 	return { path: '/opt/node', mounts: [[path, '/opt/node']], environment: {} };
-}
-
-export function isInside(path: string, folder: string): boolean {
-	const way = relative(folder, path);
-	return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way));
 }
 
 /** Returns whether an unprivileged user can access a path. Root can read folders that other users cannot. */
