@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from conftest import fails
+from reasoning_lab_trainer.link import forwarding
 from reasoning_lab_trainer.link.client import Link
 from reasoning_lab_trainer.link.forwarding import Forwarder, forwarded_link
 from reasoning_lab_trainer.link.framing import HEADER_BYTES, MessageReader, Written, as_json, encode
@@ -135,3 +137,59 @@ def test_requests_of_several_threads_and_processes_do_not_wait_for_each_other() 
     forwarder.close()
     with fails("unavailable", "connection to the driver was lost"):
         others[1].call("play", {})
+
+
+def test_connections_without_the_token_do_not_keep_processes_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forwarding, "MOST_STRANGERS", 4)
+    here, there = socket.socketpair()
+    from scripted_driver import SocketOfPair
+
+    forwarder = Forwarder(Link(SocketOfPair(here)), frozenset({"play"}))
+    host, port, _ = forwarder.address
+    process = forwarded_link(forwarder.address, 1)
+    stream = SocketOfPair(there)
+    reader = MessageReader(stream)
+
+    def play() -> None:
+        with ThreadPoolExecutor(1) as threads:
+            played = threads.submit(process.call, "play", {})
+            message = reader.read() or {}
+            stream.write(encode({"id": message["id"], "result": message["params"]}))
+            assert played.result(10) == {"process": 1}
+
+    play()
+    silent = [socket.create_connection((host, port), timeout=10) for _ in range(20)]
+    # The oldest were ended; the last four may wait for a token.
+    assert all(one.recv(1) == b"" for one in silent[:16])
+    for one in silent[16:]:
+        one.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            one.recv(1)
+    play()
+    second = forwarded_link(forwarder.address, 2)
+    with ThreadPoolExecutor(1) as threads:
+        played = threads.submit(second.call, "play", {})
+        message = reader.read() or {}
+        stream.write(encode({"id": message["id"], "result": message["params"]}))
+        assert played.result(10) == {"process": 2}
+    forwarder.close()
+    for one in silent:
+        one.close()
+
+
+def test_a_connection_that_sends_its_token_slowly_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forwarding, "JOIN_SECONDS", 1.0)
+    here, there = socket.socketpair()
+    from scripted_driver import SocketOfPair
+
+    forwarder = Forwarder(Link(SocketOfPair(here)), frozenset({"play"}))
+    host, port, _ = forwarder.address
+    with socket.create_connection((host, port)) as slow, pytest.raises(OSError):
+        while True:
+            slow.sendall(b"0")
+            slow.settimeout(0.3)
+            with contextlib.suppress(TimeoutError):
+                if slow.recv(1) == b"":
+                    raise OSError("ended")
+    forwarder.close()
+    there.close()

@@ -8,6 +8,7 @@ import secrets
 import socket
 from contextlib import suppress
 from threading import Thread
+from time import monotonic
 from typing import Any
 
 from ..failure import Failure
@@ -17,6 +18,9 @@ from .transport import TcpStream
 
 JOIN_SECONDS = 60.0
 """How long a process may take to present the token."""
+MOST_STRANGERS = 64
+"""Maximum number of open connections that have not presented the token yet. A further one ends the oldest, because a
+process of the run presents it at once."""
 
 Address = tuple[str, int, str]
 """Host, port and token of a forwarder."""
@@ -46,15 +50,14 @@ class Forwarder:
                 "unavailable", f"Cannot listen on {host} (MASTER_ADDR) for the other processes: {error}."
             ) from error
         self.address: Address = (host, self._listener.getsockname()[1], self._token)
-        self._sockets: list[socket.socket] = []
+        # Oldest first.
+        self._strangers: dict[socket.socket, None] = {}
+        self._processes: set[socket.socket] = set()
         Thread(target=self._accept, daemon=True, name="Forwarder").start()
 
     def close(self) -> None:
-        for one in (self._listener, *self._sockets):
-            # Closing alone does not end a pending accept or recv.
-            with suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
-            one.close()
+        for one in (self._listener, *tuple(self._strangers), *tuple(self._processes)):
+            _end(one)
 
     def _accept(self) -> None:
         while True:
@@ -66,13 +69,19 @@ class Forwarder:
                 # No further process can connect, and must not wait for an answer.
                 self._listener.close()
                 return
-            self._sockets.append(accepted)
+            strangers = tuple(self._strangers)
+            for oldest in strangers[: len(strangers) + 1 - MOST_STRANGERS]:
+                _end(oldest)
+            self._strangers[accepted] = None
             Thread(target=self._serve, args=[accepted], daemon=True, name="Forwarder").start()
 
     def _serve(self, accepted: socket.socket) -> None:
         stream = TcpStream(accepted)
         try:
             rank = self._joined(accepted)
+            if rank is not None:
+                self._processes.add(accepted)
+                self._strangers.pop(accepted, None)
             reader = MessageReader(stream)
             while rank is not None and (message := reader.read()) is not None:
                 answer = self._answer(rank, message)
@@ -81,13 +90,17 @@ class Forwarder:
             # The process has ended, or it is not one of the run.
             pass
         finally:
+            self._strangers.pop(accepted, None)
+            self._processes.discard(accepted)
             stream.close()
 
     def _joined(self, accepted: socket.socket) -> int | None:
         """Returns the number of the process, or None if it does not know the token. Raises OSError after a timeout."""
-        accepted.settimeout(JOIN_SECONDS)
+        deadline = monotonic() + JOIN_SECONDS
         given = b""
         while len(given) < len(hello(self._token, 0)):
+            # A timeout of zero or less would mean something else.
+            accepted.settimeout(max(deadline - monotonic(), 0.001))
             part = accepted.recv(len(hello(self._token, 0)) - len(given))
             if not part:
                 return None
@@ -104,6 +117,13 @@ class Forwarder:
             return {"result": self._link.call(str(method), {**params, "process": rank})}
         except Failure as failure:
             return {"error": {"code": -32000, "message": failure.message, "data": failure.data()}}
+
+
+def _end(one: socket.socket) -> None:
+    # Closing alone does not end a pending accept or recv.
+    with suppress(OSError):
+        one.shutdown(socket.SHUT_RDWR)
+    one.close()
 
 
 def hello(token: str, rank: int) -> bytes:
