@@ -35,6 +35,7 @@ class EnvironmentDriver(ScriptedDriver):
         super().__init__(asked, rewards=lambda row: {"environment": None})
         self.judged: list[Json] = []
         self.weight = asked["rewards"][0]["weight"]
+        self.instances: set[int] = set()
 
     def _answer(self, method: str, params: Json) -> Json:
         # Each process numbers its own instances.
@@ -42,6 +43,7 @@ class EnvironmentDriver(ScriptedDriver):
         if method == "environment/describe":
             return {"environment": self.described}
         if method == "environment/reset":
+            self.instances.add(params["instance"])
             return self.host.reset({**place, "row": params["row"], "state": True})
         if method == "environment/call":
             call = {"name": params["name"], "arguments": params["arguments"]}
@@ -385,13 +387,17 @@ def test_held_out_problems_are_episodes(model: str, tmp_path: Path, monkeypatch:
 
     def orders(method: str, params: Json) -> Any:
         if method == "stage":
-            return [order]
+            return [order, {**order, "id": 2}]
         asked.extend(params.get("answers") or [])
         return None
 
-    train(model, tmp_path, monkeypatch, orders=orders)
-    [answer] = asked
-    samples = answer["value"]["samples"]
+    driver, _, _ = train(model, tmp_path, monkeypatch, orders=orders)
+    samples, again = (answer["value"]["samples"] for answer in asked)
+    # The second evaluation plays the same episodes in the instances of the first. Training has one for each completion.
+    assert [(one["problem"], one["sample"], one["completion"], one["reward"]) for one in again] == [
+        (one["problem"], one["sample"], one["completion"], one["reward"]) for one in samples
+    ]
+    assert len(driver.instances) == len(samples) + 4
     assert [(one["problem"], one["sample"]) for one in samples] == [(i, k) for i in range(3) for k in range(2)]
     for one in samples:
         solved = one["sample"] == 0

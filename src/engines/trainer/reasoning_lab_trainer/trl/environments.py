@@ -221,9 +221,18 @@ class OpenedEnvironment:
     description: dict[str, Any]
     ask: Ask
     numbers: itertools.count[int] = field(default_factory=itertools.count)
+    evaluated: list[RemoteEnvironment] = field(default_factory=list)
+    """Instances of evaluations. Each evaluation uses them again, because an episode is only ended when its instance is
+    reset.
+    """
 
     def make(self, phase: Callable[[], AbstractContextManager[None]]) -> type[RemoteEnvironment]:
         return environment_class(self.description, self.ask, phase, self.numbers)
+
+    def for_evaluation(self, count: int) -> list[RemoteEnvironment]:
+        made = self.make(nullcontext)
+        self.evaluated += [made() for _ in range(count - len(self.evaluated))]
+        return self.evaluated[:count]
 
 
 def open_environment(context: Context) -> type[RemoteEnvironment] | None:

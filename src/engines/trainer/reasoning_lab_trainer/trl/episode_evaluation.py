@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import sys
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from trl import GRPOTrainer
@@ -62,7 +61,7 @@ def own_episodes(
     :param places: number, sample and data of the problems
     """
     policy, ask = context.policy, context.policy.template.ask
-    environments = [opened.make(nullcontext)() for _ in places]
+    environments = opened.for_evaluation(len(places))
     name = f"{context.recipe['seed']}/{order['name']}/{context.steps_done}"
     with asked(context) as model, EpisodeLoop(context, model, environments, order) as loop:
         prompts = [
