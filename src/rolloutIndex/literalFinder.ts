@@ -45,28 +45,34 @@ function hasLetters(needle: Uint8Array): boolean {
 	return needle.some(isLetter);
 }
 
-/** Case-insensitive Horspool search for ASCII letters; `needle` is lowercase. */
+/**
+ * Case-insensitive Horspool search for ASCII letters; `needle` is lowercase. The shift of the last byte is 0, so that
+ * most positions need only one lookup.
+ */
 function foldedSearch(needle: Buffer): (bytes: Buffer, from: number) => number {
 	const length = needle.length;
 	const last = length - 1;
 	const fold = Uint8Array.from({ length: 256 }, (_, byte) => (byte >= 0x41 && byte <= 0x5a ? byte + 32 : byte));
 	const shift = new Int32Array(256).fill(length);
-	for (let i = 0; i < last; i++) {
-		const byte = needle[i] as number;
-		shift[byte] = last - i;
-		if (isLetter(byte)) shift[byte - 32] = last - i;
-	}
-	const end = needle[last] as number;
+	const setShift = (byte: number, by: number) => {
+		shift[byte] = by;
+		if (isLetter(byte)) shift[byte - 32] = by;
+	};
+	for (let i = 0; i < last; i++) setShift(needle[i] as number, last - i);
+	const afterLast = shift[needle[last] as number] as number;
+	setShift(needle[last] as number, 0);
 	return (bytes, from) => {
 		const size = bytes.length;
 		for (let i = from + last; i < size; ) {
-			const byte = bytes[i] as number;
-			if (fold[byte] === end) {
-				let k = last - 1;
-				for (let j = i - 1; k >= 0 && fold[bytes[j] as number] === needle[k]; j--) k--;
-				if (k < 0) return i - last;
+			const by = shift[bytes[i] as number] as number;
+			if (by !== 0) {
+				i += by;
+				continue;
 			}
-			i += shift[byte] as number;
+			let k = last - 1;
+			for (let j = i - 1; k >= 0 && fold[bytes[j] as number] === needle[k]; j--) k--;
+			if (k < 0) return i - last;
+			i += afterLast;
 		}
 		return -1;
 	};

@@ -17,7 +17,7 @@ import { IndexWriter } from './indexWriter.ts';
 import { closeIndex, fileSize, type OpenedIndex, openIndex } from './openIndex.ts';
 import { isWholeSteps } from './rolloutFilter.ts';
 import { RunIndexer } from './runIndexer.ts';
-import { listParts, quickStamp } from './runParts.ts';
+import { quickStamp, searchedParts } from './runParts.ts';
 import { type SearchedPart, searchTexts } from './textSearch.ts';
 import { ThreadPool } from './threadPool.ts';
 
@@ -203,7 +203,7 @@ export class RolloutIndex extends IndexQueries {
 	async #searched(folder: string, filter: RolloutFilter, signal?: AbortSignal): Promise<SearchedPart[]> {
 		const content = await openRun(folder);
 		const { split, steps } = filter;
-		const listed = await listParts(content, signal);
+		const listed = await searchedParts(content, signal);
 		const parts = listed.filter(
 			(part) =>
 				(split === undefined || part.split === split) &&

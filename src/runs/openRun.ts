@@ -2,6 +2,7 @@ import { realpath } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { ownFormat } from './annotationFolder.ts';
+import { DiskFolder } from './importers/diskFolder.ts';
 import { findFormats, firstFormat } from './importers/findFormats.ts';
 import { type ForeignOptions, ForeignRun } from './importers/foreignRun.ts';
 import { formats } from './importers/formats.ts';
@@ -11,7 +12,7 @@ import type { RunContent } from './runContent.ts';
 import { isRunFolder } from './runFolders.ts';
 import { RunRegistry } from './runRegistry.ts';
 
-export interface OpenOptions extends ForeignOptions {
+export interface OpenOptions extends Pick<ForeignOptions, 'live'> {
 	/** Name of the format; default: the one the user selected for the folder, otherwise the most likely one. */
 	readonly format?: string;
 }
@@ -24,16 +25,22 @@ export async function openRun(folder: string, options: OpenOptions = {}): Promis
 	const path = await realpath(folder).catch((error: unknown) => {
 		throw Failure.from(error, `Cannot open ${folder}`);
 	});
-	const format = await formatOf(path, options.format);
-	return format === null ? new OwnRun(path) : new ForeignRun(path, format, options);
+	// The run continues with the listings that its format was recognized by.
+	const disk = new DiskFolder(path);
+	const format = await formatIn(disk, path, options.format);
+	return format === null ? new OwnRun(path) : new ForeignRun(path, format, { ...options, disk });
 }
 
 /** Returns the format of a run, or null for our own. Fails with `invalid` if the folder is not a run. */
 export async function formatOf(folder: string, wanted?: string): Promise<RunFormat | null> {
+	const path = await realpath(folder).catch(() => resolve(folder));
+	return formatIn(new DiskFolder(path), folder, wanted);
+}
+
+async function formatIn(disk: DiskFolder, folder: string, wanted: string | undefined): Promise<RunFormat | null> {
 	if (wanted === ownFormat || (wanted === undefined && (await isRunFolder(folder)))) return null;
 	const chosen = wanted ?? (await new RunRegistry().readerOf(folder));
-	const path = await realpath(folder).catch(() => resolve(folder));
-	const format = await firstFormat(path, chosen);
+	const format = await firstFormat(disk, chosen);
 	if (format !== null && (wanted === undefined || format.name === wanted)) return format;
 	if (wanted !== undefined) throw noRunOf(wanted, resolve(folder), await findFormats(folder));
 	throw noRun(resolve(folder));

@@ -15,8 +15,7 @@ export async function findFormats(folder: string, of: readonly RunFormat[] = for
 }
 
 /** Returns the first format that matches a folder: `chosen` if it does, otherwise the most likely one; null if none does. */
-export async function firstFormat(folder: string, chosen: string | undefined): Promise<RunFormat | null> {
-	const view = new DiskFolder(folder);
+export async function firstFormat(view: DiskFolder, chosen: string | undefined): Promise<RunFormat | null> {
 	const preferred = formats.filter(({ name }) => name === chosen);
 	for (const format of [...preferred, ...formats]) if (await matches(format, view)) return format;
 	return null;

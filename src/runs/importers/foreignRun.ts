@@ -21,6 +21,8 @@ export interface ForeignOptions {
 	 * being a fault.
 	 */
 	readonly live?: boolean;
+	/** View of the run's folder; a new one by default. */
+	readonly disk?: DiskFolder;
 }
 
 /** Largest metrics file to read when only the latest values are needed. */
@@ -47,13 +49,13 @@ export class ForeignRun implements RunContent {
 	readonly #live: boolean;
 
 	/** @param folder real path */
-	constructor(folder: string, format: RunFormat, { live = false }: ForeignOptions = {}) {
+	constructor(folder: string, format: RunFormat, { live = false, disk = new DiskFolder(folder) }: ForeignOptions = {}) {
 		this.folder = folder;
 		this.format = format.name;
 		this.hasSteps = format.hasSteps && format.rolloutsHaveSteps !== false;
 		this.runFormat = format;
 		this.#live = live;
-		this.disk = new DiskFolder(folder);
+		this.disk = disk;
 		this.#steps = new RolloutSteps(this.disk, format, this.#faults);
 		this.#metrics = new MetricSources(this.disk, format, this.#faults, live);
 	}
