@@ -1,9 +1,10 @@
 /**
  * Fuzzes all importers with 90,000 damaged files from fixed seeds: no crashes, no hangs over 2 s, and no silent data
- * loss. `--count N` and `--from N` run a part.
+ * loss, on all processors. `--count N` and `--from N` run a part.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, it } from 'node:test';
@@ -58,12 +59,18 @@ describe('importers with damaged files', () => {
 	it(`read or report every record in ${cases} damaged files`, async (context) => {
 		const results: Awaited<ReturnType<typeof runChunk>> = [];
 		const end = first + cases;
-		for (let from = first; from < end; from += chunk) {
-			const part = await runChunk(from, Math.min(from + chunk, end));
-			results.push(...part);
-			for (const { seed, name, problem } of part) if (problem !== null) console.error(`${seed} ${name}: ${problem}`);
-			console.error(`${results.length} of ${cases} files`);
-		}
+		let next = first;
+		const runChunks = async () => {
+			while (next < end) {
+				const from = next;
+				next = Math.min(from + chunk, end);
+				const part = await runChunk(from, next);
+				results.push(...part);
+				for (const { seed, name, problem } of part) if (problem !== null) console.error(`${seed} ${name}: ${problem}`);
+				console.error(`${results.length} of ${cases} files`);
+			}
+		};
+		await Promise.all(Array.from({ length: availableParallelism() }, runChunks));
 		// Another process may have used the CPU, so rerun slow cases once on their own.
 		const slow: FuzzCase[] = [];
 		for (const { seed, millis } of results) if (millis > longestMs) slow.push(await fuzzCase(seed));

@@ -30,6 +30,8 @@ export class SqliteRows implements FrameFile {
 	#database: SqliteFile;
 	readonly stamp: string;
 	readonly modifiedMs: number;
+	/** When the file was last checked for changes, in milliseconds. */
+	#checkedMs = Number.NEGATIVE_INFINITY;
 	/** Row ids have no upper limit. */
 	readonly size = Number.MAX_SAFE_INTEGER;
 
@@ -108,14 +110,20 @@ export class SqliteRows implements FrameFile {
 		return row === null || row.fault !== null ? undefined : namedValues(table, row.rowid, row.values)[lastOf];
 	}
 
-	/** Opens the database again if it has changed, because a page can be read while it is being replaced. */
+	/**
+	 * Opens the database again if it has changed, because a page can be read while it is being replaced. Checks that at
+	 * most once per pause, because a damaged table can have a hundred thousand unreadable rows.
+	 */
 	async #reopened(): Promise<boolean> {
+		if (performance.now() - this.#checkedMs < restMs) return false;
+		this.#checkedMs = performance.now();
 		const now = await stampOf(this.#folder, this.#path);
 		if (now === null || now.stamp === this.stamp) return false;
 		const database = await SqliteFile.open(this.#folder, this.#path).catch(() => null);
 		if (database === null) return false;
 		await this.#database.close();
 		this.#database = database;
+		this.#checkedMs = Number.NEGATIVE_INFINITY;
 		return true;
 	}
 }

@@ -41,14 +41,28 @@ interface LineContent {
 	readonly moreFaults: number;
 }
 
+/** Conversation in a file with one message per line. */
+export interface LineConversation extends Omit<LineContent, 'messages'> {
+	readonly transcript: Transcript;
+	/** Whether the text of messages was read, which checks need. */
+	readonly checked: boolean;
+}
+
+/** Reads a chat log with one message per line. Fails if the file was replaced in the meantime. */
+export async function readConversation(file: InspectedFile): Promise<LineConversation> {
+	const checked = file.size <= checkedBytes;
+	const { messages, ...rest } = await readLines(file, checked);
+	const transcript = { title: '', messages, tools: file.context?.tools ?? [], ...linkCalls(messages) };
+	return { transcript, checked, ...rest };
+}
+
 /**
  * Inspects a chat log with one message per line: links, tokens, findings and references. Takes seconds, so it
  * runs in a separate thread. Fails if the file was replaced in the meantime.
  */
 export async function inspectLines(file: InspectedFile): Promise<LongInspection> {
-	const checked = file.size <= checkedBytes;
-	const { messages, lineOf, lines, faults, moreFaults } = await readLines(file, checked);
-	const transcript: Transcript = { title: '', messages, tools: file.context?.tools ?? [], ...linkCalls(messages) };
+	const { transcript, checked, lineOf, lines, faults, moreFaults } = await readConversation(file);
+	const { messages } = transcript;
 	const findings = checked ? checkTranscript(transcript) : [];
 	const points = contextPoints(transcript);
 	const severities = (severity: Finding['severity']) => findings.filter((one) => one.severity === severity).length;

@@ -1,9 +1,11 @@
+import type { AbortSignalLike } from '../../base/async.ts';
 import { sampleTitle } from '../../core/transcript/agentLogs.ts';
 import type { ByteSource } from '../../files/byteSource.ts';
 import { JsonCutter } from '../../files/jsonCutter.ts';
 import { Turns } from '../../files/turns.ts';
 import type { ZipArchive } from '../../files/zipArchive.ts';
 import type { ZipMember } from '../../files/zipMember.ts';
+import { topKeys } from '../importers/topKeys.ts';
 
 /** Sample in an Inspect log, which is read only when it is shown. */
 export interface LoggedSample {
@@ -35,6 +37,21 @@ export function archivedSamples(archive: ZipArchive): LoggedSample[] {
 			pieces: () => archive.pieces(member),
 		};
 	});
+}
+
+/** Returns whether a file starts like a log that Inspect wrote as JSON. */
+export function isInspectLog(head: Buffer): boolean {
+	const keys = topKeys(head.toString('utf8'));
+	return keys.has('version') && keys.has('status') && keys.has('eval');
+}
+
+/** Maximum size in bytes of an archive, and of its decoded samples, whose samples are all read at once. */
+const wholeArchiveBytes = 4 << 20;
+
+/** Returns whether all samples of an `.eval` file are read at once: a small one without damage. */
+export function isReadWhole({ damage }: ZipArchive, size: number, samples: readonly LoggedSample[]): boolean {
+	const total = samples.reduce((sum, one) => sum + one.size, 0);
+	return samples.length === 0 || (damage === null && size <= wholeArchiveBytes && total <= wholeArchiveBytes);
 }
 
 /** Limits on a JSON log: its size in bytes, the number of its samples, and the start of a sample that has its id. */
@@ -96,9 +113,10 @@ function titleOf(head: Buffer, number: number): string {
 
 /**
  * Lists the samples of a log that Inspect wrote as one JSON object, of which none is kept in memory. The text is read once.
- * If it is damaged or ends too early, the samples before that are listed. Fails only because of the system.
+ * If it is damaged or ends too early, the samples before that are listed. Fails with `cancelled` when the signal fires,
+ * and otherwise only because of the system.
  */
-export async function writtenSamples(source: Log): Promise<WrittenSamples> {
+export async function writtenSamples(source: Log, signal?: AbortSignalLike): Promise<WrittenSamples> {
 	const samples: WrittenSample[] = [];
 	let more = 0;
 	const cutter = new JsonCutter({ samples: { into: 'entries', bytes: logLimits.head } }, ({ bytes, start, end }) => {
@@ -108,7 +126,7 @@ export async function writtenSamples(source: Log): Promise<WrittenSamples> {
 		}
 		samples.push({ title: titleOf(bytes, samples.length + 1), start, end });
 	});
-	const turns = new Turns();
+	const turns = new Turns(signal);
 	try {
 		for await (const piece of bytesOf(source, 0, source.size)) {
 			cutter.push(piece);

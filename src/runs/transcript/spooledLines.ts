@@ -1,6 +1,7 @@
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type AbortSignalLike, checkAborted } from '../../base/async.ts';
 import { parseBoundedJson } from '../../base/boundedJson.ts';
 import { Failure } from '../../base/failure.ts';
 import { errorText, type LoggedAnswer, type LoggedContext, loggedAnswers } from '../../core/transcript/agentLogs.ts';
@@ -266,16 +267,24 @@ class SampleReading {
  * the events and attachments that follow them, are read by `rest`. If the sample is damaged or too large, its faults
  * say so, and what comes before the damage is read. Fails with `unsupported` if this Node.js lacks the compression
  * method.
- * @param problems with the file that contains the sample
+ * Fails with `cancelled` if the signal fires before then.
+ * @param options `problems`: what is wrong with the file that contains the sample
  */
-export async function spoolSample(sample: LoggedSample, problems: readonly string[] = []): Promise<SpooledLines> {
+export async function spoolSample(
+	sample: LoggedSample,
+	{ problems = [], signal }: { readonly problems?: readonly string[]; readonly signal?: AbortSignalLike } = {},
+): Promise<SpooledLines> {
 	const spool = await Spool.create();
 	try {
 		const reader = new SampleReader(spool);
 		const reading = new SampleReading(sample, reader, spool);
 		const large = sample.size > sampleLimits.bytes ? `has more than ${sampleLimits.bytes / 2 ** 30} GB` : null;
 		if (large !== null) await reading.stop();
-		await reading.read(() => reader.complete || spool.size >= firstBytes);
+		await reading.read(() => signal?.aborted === true || reader.complete || spool.size >= firstBytes);
+		if (signal?.aborted) {
+			await reading.stop();
+			checkAborted(signal);
+		}
 		if (reading.ended) reader.useInput();
 		if (reader.messages === 0) spool.line(Buffer.from('"The sample has no messages"'));
 		const lines = await spool.lines();

@@ -30,11 +30,14 @@ export class TranscriptSession extends Disposable {
 	#failure: Failure | null = null;
 	#looking: Promise<void> | null = null;
 	#awake = false;
+	/** Ends the reading of a long log when the panel is closed. */
+	readonly #closed = new AbortController();
 
 	constructor(options: TranscriptSessionOptions) {
 		super();
 		this.#options = options;
 		this.#open = options.open ?? openTranscriptText;
+		this.register(toDisposable(() => this.#closed.abort()));
 		this.register(toDisposable(() => this.#replace(null)));
 		this.#inspections = this.register(new LongInspections((outcome) => this.#inspected(outcome)));
 	}
@@ -98,7 +101,7 @@ export class TranscriptSession extends Disposable {
 
 	async #lookOnce(): Promise<void> {
 		try {
-			const text = await this.#open(this.#options.place, this.#text, this.#sample);
+			const text = await this.#open(this.#options.place, this.#text, this.#sample, this.#closed.signal);
 			if (this.disposed || (this.#text !== null && text.identity === this.#text.identity)) {
 				await text.close();
 			} else {

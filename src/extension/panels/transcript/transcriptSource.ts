@@ -10,12 +10,13 @@ import { readTools, transcriptLimits } from '../../../core/transcript/readTransc
 import { readAt } from '../../../files/readAt.ts';
 import { isZip, ZipArchive } from '../../../files/zipArchive.ts';
 import type { TranscriptPlace } from '../../../protocol/transcriptMessages.ts';
-import { topKeys } from '../../../runs/importers/topKeys.ts';
 import { inspectArchiveText } from '../../../runs/inspectArchive.ts';
 import type { RolloutPlace, StepRollouts } from '../../../runs/runContent.ts';
 import type { InspectedFile } from '../../../runs/transcript/inspectLines.ts';
 import {
 	archivedSamples,
+	isInspectLog,
+	isReadWhole,
 	type LoggedSample,
 	logLimits,
 	type WrittenSamples,
@@ -62,14 +63,13 @@ export interface TextLines {
 
 /** Maximum bytes per message to the webview. */
 const pieceBytes = 256 * 1024;
-/** Maximum decoded size of an archive whose samples are all read at once. */
-const wholeArchiveBytes = 4 << 20;
 /** Maximum number of messages of a rollout that are sent at once. */
 const wholeRollout = 5000;
 
 /**
  * Opens a transcript's text. Fails with `missing`, `invalid` (not a regular file or not text), or `unsupported` (too
  * long).
+ * Fails with `cancelled` if the signal fires while a long log is read.
  * @param before the previously opened text, whose lines are reused if the file has grown
  * @param sample index of the conversation to read from a file whose conversations are read one at a time
  */
@@ -77,11 +77,17 @@ export function openTranscriptText(
 	place: TranscriptPlace,
 	before: TranscriptText | null = null,
 	sample = 0,
+	signal?: AbortSignal,
 ): Promise<TranscriptText> {
-	return place.kind === 'file' ? openFile(place.file, before, sample) : openRollout(place);
+	return place.kind === 'file' ? openFile(place.file, before, sample, signal) : openRollout(place);
 }
 
-async function openFile(path: string, before: TranscriptText | null, sample: number): Promise<TranscriptText> {
+async function openFile(
+	path: string,
+	before: TranscriptText | null,
+	sample: number,
+	signal: AbortSignal | undefined,
+): Promise<TranscriptText> {
 	const name = basename(path);
 	let handle: FileHandle;
 	try {
@@ -100,14 +106,14 @@ async function openFile(path: string, before: TranscriptText | null, sample: num
 		if (identity === before?.identity) return new FileText(handle, identity, stat.size);
 		const head = await readAt(handle, 0, Math.min(stat.size, 8192));
 		if (isZip(head)) {
-			return await openArchive(handle, stat, name, { before, sample, identity });
+			return await openArchive(handle, stat, name, { before, sample, identity, signal });
 		}
 		if (stat.size >= pagedBytes) {
 			const lines = await LinesText.open(path, handle, identity, before);
 			if (lines !== null) return lines;
 		}
 		if (stat.size > transcriptLimits.characters && stat.size <= logLimits.bytes && isInspectLog(head)) {
-			return await openLog(handle, stat, name, { before, sample, identity });
+			return await openLog(handle, stat, name, { before, sample, identity, signal });
 		}
 		if (stat.size > transcriptLimits.characters) {
 			throw new Failure(
@@ -134,6 +140,7 @@ interface ArchiveRequest {
 	readonly before: TranscriptText | null;
 	readonly sample: number;
 	readonly identity: string;
+	readonly signal: AbortSignal | undefined;
 }
 
 /** Reads all samples of a small archive, and one sample of any other. Closes the handle unless it fails. */
@@ -141,26 +148,19 @@ async function openArchive(
 	handle: FileHandle,
 	{ dev, ino, size }: Stats,
 	name: string,
-	{ before, sample, identity }: ArchiveRequest,
+	{ before, sample, identity, signal }: ArchiveRequest,
 ): Promise<TranscriptText> {
 	const source = { size, read: (offset: number, length: number) => readAt(handle, offset, length) };
 	const archive = await ZipArchive.open(source);
 	const samples = archivedSamples(archive);
-	const total = samples.reduce((sum, one) => sum + one.size, 0);
-	if (samples.length === 0 || (archive.damage === null && size <= wholeArchiveBytes && total <= wholeArchiveBytes)) {
+	if (isReadWhole(archive, size, samples)) {
 		if (size > transcriptLimits.characters) throw new Failure('invalid', `${name} has no Inspect samples.`);
 		const text = await inspectArchiveText(await handle.readFile(), name);
 		await handle.close();
 		return textInMemory(identity, text);
 	}
 	const problems = archive.damage === null ? [] : [`${name} is damaged: ${archive.damage}`];
-	return openSample(handle, `${dev}:${ino}`, { samples, sample, before, problems });
-}
-
-/** Returns whether a file starts like a log that Inspect wrote as JSON. */
-function isInspectLog(head: Buffer): boolean {
-	const keys = topKeys(head.toString('utf8'));
-	return keys.has('version') && keys.has('status') && keys.has('eval');
+	return openSample(handle, `${dev}:${ino}`, { samples, sample, before, problems, signal });
 }
 
 /** Samples of the logs that are open, so that the log is read again only when it has changed. */
@@ -171,11 +171,11 @@ async function openLog(
 	handle: FileHandle,
 	{ dev, ino, size }: Stats,
 	name: string,
-	{ before, sample, identity }: ArchiveRequest,
+	{ before, sample, identity, signal }: ArchiveRequest,
 ): Promise<TranscriptText> {
 	const source = { size, read: (offset: number, length: number) => readAt(handle, offset, length) };
 	const known = before === null ? undefined : listed.get(before);
-	const { samples, damage } = known?.identity === identity ? known.found : await writtenSamples(source);
+	const { samples, damage } = known?.identity === identity ? known.found : await writtenSamples(source, signal);
 	if (samples.length === 0) {
 		const why = damage === null ? 'it has no samples' : `it ${damage}`;
 		throw new Failure('invalid', `Cannot read the samples of ${name}: ${why}.`, 'Copy the log again.');
@@ -186,7 +186,7 @@ async function openLog(
 		return { ...written, stamp: `${identity}:${written.stamp}` };
 	});
 	const problems = damage === null ? [] : [`${name} ${damage}`];
-	const text = await openSample(handle, `${dev}:${ino}`, { samples: own, sample, before, problems });
+	const text = await openSample(handle, `${dev}:${ino}`, { samples: own, sample, before, problems, signal });
 	listed.set(text, { identity, found: { samples, damage } });
 	return text;
 }
@@ -196,13 +196,14 @@ interface SampleRequest {
 	readonly sample: number;
 	readonly before: TranscriptText | null;
 	readonly problems: readonly string[];
+	readonly signal: AbortSignal | undefined;
 }
 
 /** Reads one sample of a log. Closes the handle unless it fails. */
 async function openSample(
 	handle: FileHandle,
 	file: string,
-	{ samples, sample, before, problems }: SampleRequest,
+	{ samples, sample, before, problems, signal }: SampleRequest,
 ): Promise<TranscriptText> {
 	const index = Math.min(sample, samples.length - 1);
 	const chosen = samples[index] as LoggedSample;
@@ -213,7 +214,10 @@ async function openSample(
 		return textInMemory(own, '');
 	}
 	const titles = samples.map(({ title }) => title);
-	const text = await spooledText(own, await spoolSample(chosen, problems), { titles, index });
+	const text = await spooledText(own, await spoolSample(chosen, { problems, ...(signal && { signal }) }), {
+		titles,
+		index,
+	});
 	void text.byLines?.ready?.finally(() => handle.close()).catch(() => undefined);
 	return text;
 }

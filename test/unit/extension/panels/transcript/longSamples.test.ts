@@ -10,8 +10,11 @@ import {
 	openTranscriptText,
 	type TranscriptText,
 } from '../../../../../src/extension/panels/transcript/transcriptSource.ts';
+import { ZipArchive } from '../../../../../src/files/zipArchive.ts';
 import type { TranscriptEvent } from '../../../../../src/protocol/transcriptMessages.ts';
 import { inspectInThread } from '../../../../../src/runs/transcript/inspectInThread.ts';
+import { archivedSamples, writtenSamples } from '../../../../../src/runs/transcript/loggedSamples.ts';
+import { spoolSample } from '../../../../../src/runs/transcript/spooledLines.ts';
 import { longArchive, longSample } from '../../../../support/longSample.ts';
 import { zipFile } from '../../../../support/zipFile.ts';
 import { soon } from '../../../webview/lateness.ts';
@@ -41,6 +44,11 @@ async function linesOf(text: TranscriptText): Promise<unknown[]> {
 	}
 	return lines;
 }
+
+const bytesSource = (bytes: Buffer) => ({
+	size: bytes.length,
+	read: async (offset: number, length: number) => bytes.subarray(offset, offset + length),
+});
 
 const temporary = async () => (await readdir(tmpdir())).filter((name) => name.startsWith('reasoning-lab-transcript-'));
 
@@ -192,6 +200,27 @@ test('samples of a long JSON log are read one at a time', async (t) => {
 	assert.equal(again.byLines, undefined);
 	await again.close();
 	for (const sample of [2, 3]) assert.equal((await opened(t, file, sample)).byLines?.count, 1);
+});
+
+test('a closed panel ends the search for the samples of a JSON log', async (t) => {
+	const stop = new AbortController();
+	let reads = 0;
+	const read = async (_: number, length: number) => {
+		if (++reads === 3) stop.abort();
+		return Buffer.alloc(length, ' ');
+	};
+	await assert.rejects(writtenSamples({ size: 2 ** 33, read }, stop.signal), { reason: 'cancelled' });
+	assert.ok(reads < 100, `${reads} reads`);
+	const file = await written(t, longLog([longSample('a', 1)]));
+	const session = new TranscriptSession({ place: { kind: 'file', file }, label: 'log.json', post: assert.fail });
+	const begun = session.begin();
+	session.dispose();
+	await begun;
+	const before = await temporary();
+	const long = archivedSamples(await ZipArchive.open(bytesSource(longArchive(count))))[1];
+	assert.ok(long);
+	await assert.rejects(spoolSample(long, { signal: AbortSignal.abort() }), { reason: 'cancelled' });
+	assert.deepEqual(await temporary(), before);
 });
 
 test('a truncated or damaged JSON log is read up to there, and named', async (t) => {
