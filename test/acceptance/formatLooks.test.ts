@@ -2,7 +2,8 @@
  * `npm run acceptance -- formatLooks`: takes a screenshot of the rollouts in every fixture from another trainer, and in
  * small runs of the formats that have none: in the page, alternating between dark and light themes, with the timeline
  * expanded, and in the workbench. The screenshots are in test/artifacts/formatLooks, or in the folder specified by
- * TEST_PICTURES. `--only NAME` takes those of one format; `--only workbench` only those in the workbench.
+ * TEST_PICTURES. `--only NAME` takes those of one format, `--only weights` those of tokens colored by the age of the
+ * weights that generated them, and `--only workbench` only those in the workbench.
  */
 import assert from 'node:assert/strict';
 import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
@@ -11,6 +12,8 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { openRun } from '../../src/runs/openRun.ts';
+import { stepName } from '../../src/runs/runFiles.ts';
+import { makeRolloutFolder } from '../bench/rolloutFolder.ts';
 import { overflow } from '../e2e/accessibility.ts';
 import { HostDriver } from '../e2e/hostDriver.ts';
 import { inOrder, Laboratory } from '../e2e/laboratory.ts';
@@ -18,6 +21,7 @@ import { RolloutsPage } from '../e2e/pages/rolloutsPage.ts';
 import { artifacts, pictures } from '../scripts/paths.ts';
 import { builtFormats } from '../support/builtFormats.ts';
 import { launchChromium, skip } from '../support/chromium.ts';
+import { rolloutLine } from '../unit/rolloutIndex/ownRun.ts';
 import { fixtureFolder, fixtures } from '../unit/runs/importers/foreignFixtures.ts';
 import { writeFiles } from '../unit/runs/importers/madeRun.ts';
 import { openRollouts } from '../unit/webview/rollouts/rolloutsHarness.ts';
@@ -64,6 +68,40 @@ for (const [i, [name, path]] of [...runs].entries()) {
 			await page.waitForSelector('.activity');
 		}
 		await page.screenshot({ path: join(folder, `${fileName(name)}-${theme}.png`) });
+		assert.deepEqual([view.errors, view.faults], [[], []], 'errors of the page');
+		assert.deepEqual(await view.violations('names'), []);
+	});
+}
+
+/** Versions of the weights that generated the parts of each completion in the picture of token colors. */
+const versions = [[12], [10, 11, 12], [4, 7, 9, 11], [3, 4, 5]];
+
+for (const theme of ['dark', 'light'] as const) {
+	if (only !== undefined && only !== 'weights') continue;
+	test(`tokens colored by the age of weights, ${theme}`, { skip }, async (context) => {
+		const run = await mkdtemp(join(tmpdir(), 'weights-'));
+		context.after(() => rm(run, { recursive: true, force: true }));
+		await makeRolloutFolder(run, { rollouts: 1 });
+		const lines = versions.map((ofTokens, index) => {
+			const text = Array.from({ length: 40 }, (_, i) => `word${(i * (index + 3)) % 41} `);
+			const version = text.map((_, i) => ofTokens[Math.floor((i * ofTokens.length) / text.length)] ?? null);
+			// What was trained with the last completion is not known.
+			const trained = index === 3 ? null : 12;
+			const weights = { oldest: Math.min(...ofTokens), newest: Math.max(...ofTokens), trained };
+			const tokens = { text, logprob: text.map(() => -0.1), version };
+			return rolloutLine({ step: 1, group: 0, index, completion: text.join(''), tokens, extra: { weights } });
+		});
+		await writeFiles(run, { [`rollouts/${stepName(1)}.jsonl`]: lines });
+		const view = await openRollouts(browser, run, { theme, width: 1280, height: 860 });
+		context.after(() => view.close());
+		const { page } = view;
+		await page.waitForSelector('.group-view:not(.loading) .card .card-body > *');
+		await page.locator('vscode-dropdown[aria-label="Tokens"]').evaluate((node: HTMLElement & { value: string }) => {
+			node.value = 'weights';
+			node.dispatchEvent(new Event('change'));
+		});
+		await page.waitForSelector('.card .level-6');
+		await page.screenshot({ path: join(folder, `weights-${theme}.png`) });
 		assert.deepEqual([view.errors, view.faults], [[], []], 'errors of the page');
 		assert.deepEqual(await view.violations('names'), []);
 	});

@@ -212,7 +212,11 @@ test('a closed panel ends the search for the samples of a JSON log', async (t) =
 	await assert.rejects(writtenSamples({ size: 2 ** 33, read }, stop.signal), { reason: 'cancelled' });
 	assert.ok(reads < 100, `${reads} reads`);
 	const file = await written(t, longLog([longSample('a', 1)]));
-	const session = new TranscriptSession({ place: { kind: 'file', file }, label: 'log.json', post: assert.fail });
+	const session = new TranscriptSession({
+		place: { kind: 'file', file },
+		label: 'log.json',
+		post: () => assert.fail(),
+	});
 	const begun = session.begin();
 	session.dispose();
 	await begun;
