@@ -4,6 +4,7 @@
  *   FAULTY_DRIVER_LIBRARY  path of the other driver
  *   FAULTY_DRIVER_LOST     path of a file; once it exists, the device is lost (VK_ERROR_DEVICE_LOST), as after a reset
  *   FAULTY_DRIVER_BYTES    device memory in bytes; allocations beyond it fail (VK_ERROR_OUT_OF_DEVICE_MEMORY)
+ *   FAULTY_DRIVER_PEAK     path of a file that contains the maximum of the memory in use, in bytes
  *
  * It implements the interface between Vulkan's loader and its drivers (LoaderDriverInterface.md of
  * KhronosGroup/Vulkan-Loader). Types of vulkan.h are replaced by ones of the same size, so that no header is needed.
@@ -11,6 +12,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -45,10 +47,19 @@ enum { places = 1 << 16 };
 static struct {
 	uint64_t handle, bytes;
 } allocations[places];
-static uint64_t used;
+static uint64_t used, peak;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static Function real_allocate, real_free, real_submit, real_submit2, real_wait, real_status, real_device_lookup;
+
+static void write_peak(void) {
+	const char *path = getenv("FAULTY_DRIVER_PEAK");
+	FILE *file = path == NULL || used <= peak ? NULL : fopen(path, "w");
+	if (used > peak) peak = used;
+	if (file == NULL) return;
+	fprintf(file, "%llu", (unsigned long long)peak);
+	fclose(file);
+}
 
 static Result allocate(void *device, const struct AllocateInfo *info, const void *allocator, uint64_t *memory) {
 	const char *limit = getenv("FAULTY_DRIVER_BYTES");
@@ -63,6 +74,7 @@ static Result allocate(void *device, const struct AllocateInfo *info, const void
 			allocations[place].handle = *memory;
 			allocations[place].bytes = info->bytes;
 			used += info->bytes;
+			write_peak();
 		}
 	}
 	pthread_mutex_unlock(&lock);

@@ -224,6 +224,7 @@ function outputGradients(
 	all: readonly Value[],
 	groups: readonly ParameterGroup[] | null,
 ): void {
+	graph.outputsEarly = true;
 	const byName = new Map(specs.map(({ name }, i) => [name, all[i] as Value]));
 	if (groups !== null) {
 		outputGroups(graph, 'gradient', groups, ({ name }) => byName.get(name) as Value);

@@ -1,4 +1,5 @@
 import { cpuDialect, type Dialect, standardDialect } from './dialect.ts';
+import { outputsEarly } from './nodeOrder.ts';
 import type { OnnxPort, OnnxTensor, Shape } from './onnxModel.ts';
 import {
 	type Attribute,
@@ -71,6 +72,8 @@ export class Graph {
 	readonly dialect: Dialect;
 	#tape: TapeEntry[] = [];
 	readonly metadata: Record<string, string> = {};
+	/** Whether the runtime should compute outputs as early as possible, so that fewer values exist at the same time. */
+	outputsEarly = false;
 	#recording = true;
 	#nodes: OnnxNode[] = [];
 	#values: Value[] = [];
@@ -237,8 +240,10 @@ export class Graph {
 			nodes.push(node);
 			for (const name of namesReadBy(node)) needed.add(name);
 		}
+		nodes.reverse();
+		const names = this.#outputs.map(({ name }) => name);
 		return {
-			nodes: nodes.reverse(),
+			nodes: this.outputsEarly ? outputsEarly(nodes, names) : nodes,
 			inputs: this.#inputs,
 			outputs: this.#outputs,
 			initializers: this.#constants.filter((c) => needed.has(c.name)),
