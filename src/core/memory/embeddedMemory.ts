@@ -2,6 +2,7 @@ import { Failure } from '../../base/failure.ts';
 import type { ResolvedRecipe, ResolvedStage } from '../recipe/resolvedRecipe.ts';
 import type { Arithmetic } from './activations.ts';
 import { assumedPromptTokens, batchPlan } from './batchPlan.ts';
+import { type EstimatedGpu, GpuStages, gpuFixedBytes, reservedShare } from './embeddedGpuMemory.ts';
 import type { MemoryEstimate, MemoryFacts, StageEstimate } from './estimateRecipe.ts';
 import { countParameters } from './parameterCounts.ts';
 import { stageMemory } from './stageMemory.ts';
@@ -28,29 +29,22 @@ const arithmetic: Arithmetic = { compute: 4, attention: 'eager', adapters: 0, pa
 const plainWeights = { frozenBits: null, shards: 1, replicas: 1 } as const;
 
 /**
- * Estimates the memory of the embedded engine on the CPU: one process in which each worker computes a micro-batch. Throws
- * `unsupported` on a GPU, whose memory is not estimated.
+ * Estimates the memory of the embedded engine on a device. Throws `unsupported` for GPU providers whose memory was never
+ * measured.
  */
 export function estimateEmbedded(recipe: ResolvedRecipe, facts: MemoryFacts): MemoryEstimate {
-	if (facts.device !== 'cpu') {
-		throw new Failure(
-			'unsupported',
-			'Memory of the embedded engine can be estimated only on the CPU.',
-			'Set "device": "cpu" to estimate it.',
-		);
-	}
+	const { tensors, overhead, stages, device, ...rest } =
+		facts.device === 'cpu' ? onCpu(recipe, facts) : onGpu(recipe, facts);
 	const { shape, family } = facts.model;
 	const parameters = countParameters(shape).total;
-	const stages = recipe.stages.map((stage, index) => stageOf(recipe, facts, stage, index));
-	const tensors = stages.length === 0 ? sampledBytes(recipe, facts) : Math.max(...stages.map(({ peak }) => peak));
-	const overhead = Math.round(fixedBytes + fragmentation * tensors);
 	const total = tensors + overhead;
 	const { deviceBytes } = facts;
+	const fits = deviceBytes === null ? null : total <= deviceBytes;
 	return {
 		parameters,
 		trained: stages.length === 0 ? 0 : parameters,
 		family,
-		device: 'cpu',
+		device,
 		processes: 1,
 		precision: 'float32',
 		attention: 'eager',
@@ -60,13 +54,63 @@ export function estimateEmbedded(recipe: ResolvedRecipe, facts: MemoryFacts): Me
 		vllm: 0,
 		total,
 		deviceBytes,
-		fits: deviceBytes === null ? null : total <= deviceBytes,
-		notes: ['Does not include reward processes.'],
-		advice:
-			deviceBytes === null || total <= deviceBytes
-				? null
-				: 'Use fewer workers, a smaller model, or shorter completions.',
+		fits,
+		notes: rest.notes,
+		advice: fits === false ? rest.advice : null,
 	};
+}
+
+interface DeviceEstimate extends Pick<MemoryEstimate, 'device' | 'tensors' | 'overhead' | 'stages' | 'notes'> {
+	/** What to do if it does not fit. */
+	readonly advice: string;
+}
+
+/** One process in which each worker computes a micro-batch. */
+function onCpu(recipe: ResolvedRecipe, facts: MemoryFacts): DeviceEstimate {
+	const stages = recipe.stages.map((stage, index) => stageOf(recipe, facts, stage, index));
+	const tensors = stages.length === 0 ? sampledBytes(recipe, facts) : Math.max(...stages.map(({ peak }) => peak));
+	return {
+		device: 'cpu',
+		stages,
+		tensors,
+		overhead: Math.round(fixedBytes + fragmentation * tensors),
+		notes: ['Does not include reward processes.'],
+		advice: 'Use fewer workers, a smaller model, or shorter completions.',
+	};
+}
+
+function onGpu(recipe: ResolvedRecipe, facts: MemoryFacts): DeviceEstimate {
+	const gpu = gpuOf(recipe);
+	const counted = new GpuStages(recipe, facts, gpu);
+	const stages = recipe.stages.map((stage, index) => counted.next(stage, index));
+	const tensors = stages.length === 0 ? counted.sampled : Math.max(...stages.map(({ peak }) => peak));
+	const notes = [
+		`Estimated for ${gpu === 'cuda' ? 'CUDA' : 'WebGPU'}. Memory that other programs use is not included.`,
+		'Micro-batches shrink if memory is full, so a run can also work with less.',
+	];
+	if (recipe.device === 'auto') notes.push('The engine measures at the start which device it uses.');
+	if (facts.deviceBytes === null)
+		notes.push('The memory of the GPU is unknown, so micro-batches have their full size.');
+	return {
+		device: gpu,
+		stages,
+		tensors,
+		overhead: Math.round(gpuFixedBytes[gpu] + reservedShare[gpu] * tensors),
+		notes,
+		advice: 'Use a smaller "context", a smaller model, or set "device" to "cpu".',
+	};
+}
+
+function gpuOf({ device }: ResolvedRecipe): EstimatedGpu {
+	if (device === 'directml' || device === 'coreml') {
+		throw new Failure(
+			'unsupported',
+			`Memory of the embedded engine on ${device} was never measured, so it is not estimated.`,
+			'Set "device" to "cpu", "cuda" or "webgpu" to estimate it there.',
+		);
+	}
+	// On a machine with an NVIDIA GPU, CUDA needs more than WebGPU.
+	return device === 'webgpu' ? 'webgpu' : 'cuda';
 }
 
 function stageOf(recipe: ResolvedRecipe, facts: MemoryFacts, stage: ResolvedStage, index: number): StageEstimate {

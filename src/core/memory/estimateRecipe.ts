@@ -35,7 +35,7 @@ export interface MemoryEstimate {
 	/** Number of trained parameters: all of them, or those of the adapters. */
 	readonly trained: number;
 	readonly family: string;
-	readonly device: MemoryDevice;
+	readonly device: MemoryDevice | 'webgpu';
 	readonly processes: number;
 	readonly precision: 'float32' | 'bfloat16' | 'float16';
 	readonly attention: Attention;

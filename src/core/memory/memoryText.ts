@@ -48,8 +48,8 @@ export function stageText({ stage, type, peak, moment, rows, length }: StageEsti
 
 /** Summarizes the total in one sentence. */
 export function totalText({ total, device, processes, deviceBytes, fits }: MemoryEstimate): string {
-	const where = device === 'cuda' ? 'the GPU' : 'this machine';
-	const who = device === 'cuda' && processes > 1 ? 'Each process needs' : 'The run needs';
+	const where = device === 'cpu' ? 'this machine' : 'the GPU';
+	const who = device !== 'cpu' && processes > 1 ? 'Each process needs' : 'The run needs';
 	const about = `${who} about ${bytesText(total)}`;
 	if (deviceBytes === null) return `${about}.`;
 	return fits

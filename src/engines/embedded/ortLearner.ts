@@ -1,5 +1,6 @@
 import { Sequencer } from '../../base/async.ts';
 import { Failure } from '../../base/failure.ts';
+import { cpuLimits, gpuLimits, gpuRows } from '../../core/memory/microBatchLimits.ts';
 import type { HeadName } from '../../protocol/control.ts';
 import type { EngineDevice } from '../../protocol/engineDevices.ts';
 import type { DeviceName } from '../../protocol/recipe/recipe.ts';
@@ -9,11 +10,11 @@ import type { MicroBatch } from './compute/batching.ts';
 import { DeviceMemory } from './compute/deviceModel.ts';
 import { HostMemory } from './compute/hostModel.ts';
 import type { GradientJob, GradientTarget, OpenJob, OpenResult, PackedSequences, TeacherRef } from './compute/jobs.ts';
-import { cpuLimits, gpuLimits, MicroBatchRows, sizesOf } from './compute/microBatchRows.ts';
+import { MicroBatchRows, sizesOf } from './compute/microBatchRows.ts';
 import { pack, packedBatches, packPerToken, unpackPerToken } from './compute/packing.ts';
 import {
-	deviceRows,
 	hasPrecision,
+	loopProviders,
 	type ProviderName,
 	providerCandidates,
 	residentProviders,
@@ -199,8 +200,8 @@ function enlarged(options: LearnerOptions): LearnerOptions {
 	const { sampleRows, trainRows } = options;
 	return {
 		...options,
-		sampleRows: Math.max(sampleRows, deviceRows.sample),
-		trainRows: Math.max(trainRows, deviceRows.train),
+		sampleRows: Math.max(sampleRows, gpuRows.sample),
+		trainRows: Math.max(trainRows, gpuRows.train),
 	};
 }
 
@@ -285,7 +286,8 @@ class OrtLearner implements Learner {
 		this.headParameters = valueParameterSpecs(options.shape);
 		this.execution = execution;
 		const { provider } = execution;
-		const limits = provider === 'cpu' ? cpuLimits : gpuLimits(provider, options.deviceBytes ?? null);
+		const limits =
+			provider === 'cpu' ? cpuLimits : gpuLimits(loopProviders.includes(provider), options.deviceBytes ?? null);
 		const most = { sample: options.sampleRows, train: options.trainRows };
 		this.#rows = new MicroBatchRows(options.shape, most, limits, options.onFewerRows);
 		[this.#pool, this.#helpers] = pools;

@@ -14,7 +14,8 @@ export async function deviceMemory(wanted: string, signal?: AbortSignal): Promis
 	if (wanted === 'cpu') return { device: 'cpu', bytes: machineMemory() };
 	const totals = ((await findNvidia(signal))?.gpus ?? []).flatMap(({ total }) => (total === null ? [] : [total]));
 	if (totals.length > 0) return { device: 'cuda', bytes: Math.min(...totals) };
-	return wanted === 'cuda' ? { device: 'cuda', bytes: null } : { device: 'cpu', bytes: machineMemory() };
+	// Only nvidia-smi reports the memory of a GPU.
+	return wanted === 'auto' ? { device: 'cpu', bytes: machineMemory() } : { device: 'cuda', bytes: null };
 }
 
 /** Returns the memory of this machine, or of the container if it is limited, in bytes. */

@@ -1,4 +1,5 @@
 import { Failure } from '../../../base/failure.ts';
+import { gpuRows } from '../../../core/memory/microBatchLimits.ts';
 import { timingText } from '../../../protocol/deviceEvent.ts';
 import { type PrecisionName, precisionNames } from '../../../protocol/recipe/torchRecipe.ts';
 import type { ModelShape } from '../../shared/modelShape.ts';
@@ -14,16 +15,7 @@ import type { GradientJob, OpenJob, OpenResult, SampleJob } from './jobs.ts';
 import { pack, unpackPerToken } from './packing.ts';
 import { ParameterStore } from './parameterStore.ts';
 import { ProgramFeeds } from './programFeeds.ts';
-import {
-	deviceRows,
-	dialectOf,
-	dialects,
-	hasPrecision,
-	type ProviderName,
-	reasonOf,
-	remedies,
-	runtimeNames,
-} from './providers.ts';
+import { dialectOf, dialects, hasPrecision, type ProviderName, reasonOf, remedies, runtimeNames } from './providers.ts';
 import { supportedProviders, Tensors } from './runtime.ts';
 
 const probeShape: ModelShape = { vocabulary: 5, context: 6, width: 8, heads: 2, layers: 1, feedForward: 16 };
@@ -268,7 +260,7 @@ class TooSlow extends Error {
 
 type Rival = NonNullable<OpenJob['rival']>;
 
-const measuredSize = ({ rows }: Rival) => ({ rows: Math.max(rows, deviceRows.train), tokens: trainedTokens });
+const measuredSize = ({ rows }: Rival) => ({ rows: Math.max(rows, gpuRows.train), tokens: trainedTokens });
 
 /** Measures speed, because with software drivers or small models, a working provider can still be slower than the CPU. */
 async function timingOfDevice(

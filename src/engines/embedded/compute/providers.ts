@@ -45,11 +45,6 @@ export function hasPrecision(provider: ProviderName, precision: PrecisionName): 
 	return precision === 'float32' || precisionProviders[precision].includes(provider);
 }
 
-/**
- * Minimum number of rows per micro-batch on a GPU. Each call takes about the same time for any smaller number of rows.
- */
-export const deviceRows = { sample: 256, train: 128 };
-
 /** Suggested action, by provider, if a device selected by name cannot be used. */
 export const remedies: Readonly<Record<ProviderName, string>> = {
 	cpu: 'Reinstall the extension.',

@@ -1,3 +1,4 @@
+import { headGroups } from '../../../core/memory/rowBytes.ts';
 import type { ModelShape } from '../../shared/modelShape.ts';
 import { add, multiply } from '../onnx/elementwise.ts';
 import type { Value } from '../onnx/graph.ts';
@@ -6,7 +7,6 @@ import { matmul, matmulTransposed } from '../onnx/matmul.ts';
 import type { Dim } from '../onnx/onnxModel.ts';
 import { reduceSum } from '../onnx/reduction.ts';
 import { softmax } from '../onnx/softmax.ts';
-import { headGroups } from './activations.ts';
 
 /** Added to scores at masked positions. */
 export const masked = -1e9;

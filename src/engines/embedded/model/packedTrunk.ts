@@ -1,3 +1,4 @@
+import { headGroups, recomputesLayers } from '../../../core/memory/rowBytes.ts';
 import type { ModelShape } from '../../shared/modelShape.ts';
 import { add, multiply } from '../onnx/elementwise.ts';
 import type { Graph, Value } from '../onnx/graph.ts';
@@ -6,7 +7,6 @@ import { concat, leading, padRows, reshape, reshapeLike, tail } from '../onnx/la
 import { matmul, transposedProduct } from '../onnx/matmul.ts';
 import type { ElementType, Shape } from '../onnx/onnxModel.ts';
 import { reduceSum } from '../onnx/reduction.ts';
-import { headGroups, recomputesLayers } from './activations.ts';
 import { attention } from './attention.ts';
 import { type ExpandedInput, expandBatch } from './expandBatch.ts';
 import { decoder } from './transformer.ts';

@@ -1,3 +1,4 @@
+import { recomputesLayers } from '../../../core/memory/rowBytes.ts';
 import type { ModelShape } from '../../shared/modelShape.ts';
 import type { ParameterSpec } from '../learner.ts';
 import { cpuDialect, type Dialect, decodeDialect } from '../onnx/dialect.ts';
@@ -8,7 +9,6 @@ import { gather, oneHot } from '../onnx/indexing.ts';
 import { leadingRows } from '../onnx/layout.ts';
 import { reduceSum } from '../onnx/reduction.ts';
 import { logSoftmax } from '../onnx/softmax.ts';
-import { recomputesLayers } from './activations.ts';
 import { cachedAttention, selfAttention, splitHeads, splitHeadsOfOne } from './attention.ts';
 import {
 	criticLoss,

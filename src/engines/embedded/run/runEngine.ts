@@ -1,5 +1,5 @@
 import { Failure } from '../../../base/failure.ts';
-import { formatCounted } from '../../../base/format.ts';
+import { formatBytes, formatCounted } from '../../../base/format.ts';
 import { sha256 } from '../../../files/sha256.ts';
 import type { PrecisionName } from '../../../protocol/recipe/torchRecipe.ts';
 import type { OrderlyEnd } from '../../../protocol/runRecord.ts';
@@ -9,8 +9,8 @@ import type { EngineProcess } from '../../shared/engineProcess.ts';
 import { type OpenedRun, type RunArguments, runWith, type Training } from '../../shared/engineRun.ts';
 import type { Progress } from '../../shared/progress.ts';
 import { adopt, nothingBefore, recallAccuracy, takeUp } from '../../shared/runPast.ts';
-import { type ProviderName, runtimeNames } from '../compute/providers.ts';
 import { readCheckpoint } from './checkpointFolder.ts';
+import { earlierDevice } from './earlierDevice.ts';
 import { type OpenedEnvironment, openEnvironment } from './episodes/openedEnvironment.ts';
 import { GpuMemoryWatch } from './gpuMemoryWatch.ts';
 import { openLabelFiles } from './heads/labelFile.ts';
@@ -66,16 +66,19 @@ class EmbeddedTraining implements Training {
 		const start = await run.startPoint();
 		const checkpoint = start === null ? null : await readCheckpoint(start.folder);
 		const branches = start !== null && !start.own;
-		const lastDevice = resume ? await lastDeviceOf(run.folder) : null;
+		const earlier = earlierDevice(resume ? await readEvents(run.folder) : []);
+		const lastDevice = earlier.provider;
 		const warn = (message: string) => {
 			void writer.appendEvent({ type: 'alert', level: 'warning', message }).catch(() => undefined);
 		};
 		this.#environment = await openEnvironment(run.folder, recipe, dataset.source);
 		this.#memory = recipe.device === 'cpu' ? null : await GpuMemoryWatch.start();
+		const total = this.#memory?.total ?? null;
+		const deviceBytes = earlier.memory === undefined ? total : earlier.memory;
 		const started = await startTraining({
 			recipe,
 			lastDevice,
-			deviceBytes: this.#memory?.total ?? null,
+			deviceBytes,
 			dataset,
 			checkpoint,
 			rewards: run.rewards.loaded,
@@ -118,9 +121,14 @@ class EmbeddedTraining implements Training {
 			measured,
 			asked: recipe.device,
 			precision,
+			...(provider === 'cpu' ? {} : { memory: deviceBytes }),
 		});
 		if (lastDevice !== null && lastDevice !== provider) {
 			const message = `This attempt runs on ${provider}, but the last one ran on ${lastDevice}, so its results are rounded differently.`;
+			await writer.appendEvent({ type: 'alert', level: 'warning', message });
+		}
+		if (provider !== 'cpu' && deviceBytes !== null && total !== null && total < deviceBytes) {
+			const message = `This GPU has ${formatBytes(total)} of memory. Micro-batches keep the sizes for the ${formatBytes(deviceBytes)} that the run started with, so that results are rounded in the same way.`;
 			await writer.appendEvent({ type: 'alert', level: 'warning', message });
 		}
 		if (await run.waitForDevice(provider, device)) return 'stopped';
@@ -158,12 +166,6 @@ class EmbeddedTraining implements Training {
 		this.#environment?.dispose();
 		await this.#started?.parts.learner.dispose();
 	}
-}
-
-/** Device used in a run's last attempt; null if none was recorded. */
-async function lastDeviceOf(run: string): Promise<ProviderName | null> {
-	const took = (await readEvents(run)).findLast((event) => event.type === 'device')?.took;
-	return typeof took === 'string' && Object.hasOwn(runtimeNames, took) ? (took as ProviderName) : null;
 }
 
 function deviceInWords(provider: string, workers: number, precision: PrecisionName): string {

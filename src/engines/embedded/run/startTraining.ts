@@ -44,7 +44,10 @@ export interface StartOptions {
 	readonly recipe: ResolvedRecipe;
 	/** Device used in the last attempt, which `auto` reuses: a resumed run must use the same arithmetic. */
 	readonly lastDevice: ProviderName | null;
-	/** Total memory of the GPU, in bytes, or null if no tool reports it. */
+	/**
+	 * Total memory of the GPU, in bytes, that micro-batches are sized for: that of the first attempt, or null if no tool
+	 * reported it.
+	 */
 	readonly deviceBytes: number | null;
 	readonly dataset: OpenedDataset;
 	/** Checkpoint to continue from, or null to start with the recipe's model. */

@@ -61,7 +61,7 @@ test('more workers, longer completions and a reference need more memory; an engi
 	);
 });
 
-test('memory that does not fit is reported, and that of a GPU is unknown', () => {
+test('memory that does not fit is reported', () => {
 	const recipe = recipeOf(sft);
 	const model = { shape: shapeOfSizes(sizes.large, 24), family: 'reasoning-lab', known: true };
 	const facts = { model, promptTokens: 8, textTokens: 42, device: 'cpu', deviceBytes: 2 ** 30 } as const;
@@ -69,5 +69,4 @@ test('memory that does not fit is reported, and that of a GPU is unknown', () =>
 	assert.equal(fits, false);
 	assert.match(advice ?? '', /fewer workers/);
 	assert.equal(estimateEmbedded(recipe, { ...facts, deviceBytes: null }).fits, null);
-	assert.throws(() => estimateEmbedded(recipe, { ...facts, device: 'cuda' }), { reason: 'unsupported' });
 });

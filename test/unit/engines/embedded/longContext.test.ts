@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Random } from '../../../../src/base/random.ts';
+import { gradientBytes, headGroups, recomputesLayers } from '../../../../src/core/memory/rowBytes.ts';
 import { causalMask } from '../../../../src/engines/embedded/compute/causalMask.ts';
 import type { ParameterSpec } from '../../../../src/engines/embedded/learner.ts';
-import { gradientBytes, headGroups, recomputesLayers } from '../../../../src/engines/embedded/model/activations.ts';
 import {
 	elementCount,
 	initialParameters,

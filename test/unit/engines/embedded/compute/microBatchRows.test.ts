@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Failure } from '../../../../../src/base/failure.ts';
+import { cpuLimits, gpuLimits } from '../../../../../src/core/memory/microBatchLimits.ts';
+import { cacheBytes, gradientBytes, safeTensorBytes } from '../../../../../src/core/memory/rowBytes.ts';
 import { deviceFailure } from '../../../../../src/engines/embedded/compute/deviceFailure.ts';
-import { cpuLimits, gpuLimits, MicroBatchRows } from '../../../../../src/engines/embedded/compute/microBatchRows.ts';
-import { cacheBytes, gradientBytes, safeTensorBytes } from '../../../../../src/engines/embedded/model/activations.ts';
+import { MicroBatchRows } from '../../../../../src/engines/embedded/compute/microBatchRows.ts';
 
 const shape = { vocabulary: 24, context: 2048, width: 512, heads: 8, layers: 8, feedForward: 2048 };
 const most = { sample: 256, train: 64 };
 
 describe('rows per micro-batch', () => {
 	test('are as many as the largest tensor permits, and at least one', () => {
-		const rows = new MicroBatchRows(shape, most, gpuLimits('webgpu', null));
+		const rows = new MicroBatchRows(shape, most, gpuLimits(false, null));
 		assert.equal(rows.size('train', 64), 64);
 		// Feed-forward states: 268 x 2048 numbers per row; scores: 8 x 268².
 		assert.equal(rows.size('train', 268), Math.floor(safeTensorBytes / (4 * Math.max(8 * 268 ** 2, 268 * 2048))));
@@ -29,26 +30,26 @@ describe('rows per micro-batch', () => {
 	});
 
 	test('on a GPU of known size, leave memory for everything else', () => {
-		const large = gpuLimits('cuda', 80e9);
+		const large = gpuLimits(true, 80e9);
 		const many = { sample: 1000, train: 1000 };
 		const rows = new MicroBatchRows(shape, many, large);
 		// A tensor can be larger than WebGPU allows.
 		assert.equal(rows.size('train', 1024), 2 ** 31 / (4 * 8 * 1024 ** 2));
-		assert.equal(new MicroBatchRows(shape, many, gpuLimits('cuda', null)).size('train', 1024), 4);
-		const medium = new MicroBatchRows(shape, many, gpuLimits('cuda', 16e9));
+		assert.equal(new MicroBatchRows(shape, many, gpuLimits(true, null)).size('train', 1024), 4);
+		const medium = new MicroBatchRows(shape, many, gpuLimits(true, 16e9));
 		assert.equal(medium.size('train', 512), Math.floor(4e9 / gradientBytes(shape, 512)));
 		// The whole cache exists at once, for the tokens of the request rather than the context.
 		assert.equal(rows.size('sample', 2048, 16), Math.floor(5e9 / cacheBytes(shape, 2048)));
 		assert.equal(rows.size('sample', 64, 16), 1000);
-		const small = new MicroBatchRows(shape, many, gpuLimits('webgpu', 4e9));
+		const small = new MicroBatchRows(shape, many, gpuLimits(false, 4e9));
 		assert.equal(small.size('train', 128), Math.floor(1e9 / gradientBytes(shape, 128)));
-		assert.equal(gpuLimits('webgpu', 80e9).tensorBytes, safeTensorBytes);
-		assert.equal(gpuLimits('cuda', 200e9).tensorBytes, 2 ** 31);
+		assert.equal(gpuLimits(false, 80e9).tensorBytes, safeTensorBytes);
+		assert.equal(gpuLimits(true, 200e9).tensorBytes, 2 ** 31);
 	});
 
 	test('are halved while the memory of the device is full, for this use, and stay so', async () => {
 		const told: number[] = [];
-		const rows = new MicroBatchRows(shape, most, gpuLimits('webgpu', null), (count) => told.push(count));
+		const rows = new MicroBatchRows(shape, most, gpuLimits(false, null), (count) => told.push(count));
 		const sizes: number[] = [];
 		const run = async (size: number) => {
 			sizes.push(size);
@@ -69,7 +70,7 @@ describe('rows per micro-batch', () => {
 	});
 
 	test('do not hide other failures, or a single row that does not fit', async () => {
-		const rows = new MicroBatchRows(shape, most, gpuLimits('webgpu', null));
+		const rows = new MicroBatchRows(shape, most, gpuLimits(false, null));
 		const failing = (reason: Failure['reason']) => () => Promise.reject(new Failure(reason, 'No.'));
 		await assert.rejects(rows.fitting('train', { count: 9, tokens: 9 }, failing('internal')), /No/);
 		assert.equal(rows.size('train', 9), 64);

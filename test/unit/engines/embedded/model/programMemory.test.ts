@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { gradientBytes } from '../../../../../src/engines/embedded/model/activations.ts';
+import { gradientBytes } from '../../../../../src/core/memory/rowBytes.ts';
 import { parameterGroups } from '../../../../../src/engines/embedded/model/parameterGroups.ts';
 import { parameterCount, parameterSpecs } from '../../../../../src/engines/embedded/model/parameters.ts';
 import { gradientProgram } from '../../../../../src/engines/embedded/model/programs.ts';

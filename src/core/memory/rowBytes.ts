@@ -1,4 +1,13 @@
-import type { ModelShape } from '../../shared/modelShape.ts';
+/** Memory of the embedded engine's programs for one row. */
+
+/** The dimensions on which it depends. `context`: maximum number of tokens of a row. */
+export interface RowShape {
+	readonly context: number;
+	readonly width: number;
+	readonly heads: number;
+	readonly layers: number;
+	readonly feedForward: number;
+}
 
 /** Size of a tensor that every WebGPU device supports (WebGPU, maxStorageBufferBindingSize of the default limits). */
 export const safeTensorBytes = 128 << 20;
@@ -12,7 +21,7 @@ const keptBytes = 1 << 30;
  * Returns the number of equal groups in which attention processes its heads: as few as possible such that the scores of
  * one row of full length fit into `safeTensorBytes`, or one group per head if none do.
  */
-export function headGroups({ heads, context }: ModelShape): number {
+export function headGroups({ heads, context }: RowShape): number {
 	const most = safeTensorBytes / (floatBytes * context ** 2);
 	let groups = 1;
 	while (groups < heads && (heads % groups !== 0 || heads / groups > most)) groups++;
@@ -20,25 +29,25 @@ export function headGroups({ heads, context }: ModelShape): number {
 }
 
 /** Returns the approximate size of the values that the gradient of one layer needs, in bytes, for a row of `tokens`. */
-function layerBytes({ width, feedForward, heads }: ModelShape, tokens: number): number {
+export function layerBytes({ width, feedForward, heads }: RowShape, tokens: number): number {
 	// Copies of the hidden state, queries, keys and values; feed-forward layer, its sigmoid and their product; weights of
 	// attention.
 	return floatBytes * tokens * (13 * width + 3 * feedForward + heads * tokens);
 }
 
 /** Returns whether gradients recompute the values of each layer, because one row of full length has too many. */
-export function recomputesLayers(shape: ModelShape): boolean {
+export function recomputesLayers(shape: RowShape): boolean {
 	return shape.layers * layerBytes(shape, shape.context) > keptBytes;
 }
 
 /** Returns the approximate number of bytes that a gradient keeps for a row of `tokens`. */
-export function gradientBytes(shape: ModelShape, tokens: number): number {
+export function gradientBytes(shape: RowShape, tokens: number): number {
 	const { layers, width } = shape;
 	const layer = layerBytes(shape, tokens);
 	return recomputesLayers(shape) ? floatBytes * layers * width * tokens + layer : layers * layer;
 }
 
 /** Returns the size of the key-value cache for a row of `tokens`, in bytes. */
-export function cacheBytes({ layers, width }: ModelShape, tokens: number): number {
+export function cacheBytes({ layers, width }: RowShape, tokens: number): number {
 	return 2 * floatBytes * layers * width * tokens;
 }

@@ -1,0 +1,186 @@
+import type { ResolvedRecipe, ResolvedStage } from '../recipe/resolvedRecipe.ts';
+import { assumedPromptTokens, batchPlan } from './batchPlan.ts';
+import type { MemoryFacts, StageEstimate } from './estimateRecipe.ts';
+import { fittingRows, gpuLimits, gpuRows } from './microBatchLimits.ts';
+import { countParameters } from './parameterCounts.ts';
+import { cacheBytes, gradientBytes, layerBytes, type RowShape } from './rowBytes.ts';
+import type { MemoryMoment, MemoryPart } from './stageMemory.ts';
+
+/** Execution providers whose memory is estimated. */
+export type EstimatedGpu = 'cuda' | 'webgpu';
+
+/**
+ * What the runtime reserves, relative to the values that exist at the same time. CUDA: arenas that grow in powers of two,
+ * and fragments; the CPU's arenas, which work in the same way, took 1.2 to 1.7 times. WebGPU: buffers of a few sizes,
+ * which are kept for later use. Both are fitted, see docs/memory.md.
+ */
+export const reservedShare: Readonly<Record<EstimatedGpu, number>> = { cuda: 0.4, webgpu: 0.35 };
+
+/** Driver, libraries and compiled programs, in bytes: an assumption for WebGPU. */
+export const gpuFixedBytes: Readonly<Record<EstimatedGpu, number>> = { cuda: 600e6, webgpu: 200e6 };
+
+/** Values of a forward pass, relative to what the gradient of one layer keeps. */
+const forwardShare = 0.6;
+/** Caches that exist while a step replaces one by the next. */
+const caches = 2;
+
+type Parts = Partial<Record<MemoryPart, number>>;
+
+const sumOf = (parts: Parts) => Object.values(parts).reduce((sum, bytes) => sum + bytes, 0);
+
+/** Rows and tokens of the largest micro-batches of a stage. */
+interface StageBatch {
+	readonly rows: number;
+	readonly length: number;
+	readonly sampled: number;
+	readonly reference: boolean;
+	readonly models: number;
+}
+
+/** Estimates the memory of stages in order on a GPU: on CUDA, a run keeps the memory of the programs of earlier stages. */
+export class GpuStages {
+	readonly #recipe: ResolvedRecipe;
+	readonly #facts: MemoryFacts;
+	readonly #gpu: EstimatedGpu;
+	readonly #shape: RowShape;
+	readonly #copy: number;
+	/** CUDA: memory of each program so far, by name. */
+	readonly #programs = new Map<string, Parts>();
+
+	constructor(recipe: ResolvedRecipe, facts: MemoryFacts, gpu: EstimatedGpu) {
+		this.#recipe = recipe;
+		this.#facts = facts;
+		this.#gpu = gpu;
+		const { shape } = facts.model;
+		this.#shape = { ...shape, context: shape.positions };
+		this.#copy = 4 * countParameters(shape).total;
+		const { temperature } = recipe.evaluate;
+		this.#keep(temperature > 0 ? 'sampling' : 'greedy sampling', this.#evaluation);
+	}
+
+	/** Bytes of an engine that only samples. */
+	get sampled(): number {
+		return sumOf(this.#evaluation);
+	}
+
+	next(stage: ResolvedStage, index: number): StageEstimate {
+		const batch = this.#batchOf(stage);
+		const { parts, moment, moments } = this.#gpu === 'cuda' ? this.#onCuda(batch, stage.type) : this.#resident(batch);
+		const kept = Object.fromEntries(
+			Object.entries(parts)
+				.map(([part, bytes]) => [part, Math.round(bytes)] as const)
+				.filter(([, bytes]) => bytes > 0),
+		) as Parts;
+		const { rows, length } = batch;
+		return { parts: kept, peak: sumOf(kept), moment, moments, stage: index, type: stage.type, rows, length };
+	}
+
+	get #prompt(): number {
+		return this.#facts.promptTokens ?? assumedPromptTokens;
+	}
+
+	/** The program that evaluates. Its completions may be as long as those in training, or fill the context. */
+	get #evaluation(): Parts {
+		const { stages, evaluate } = this.#recipe;
+		const limits = stages.map((stage) => ('max_completion_length' in stage ? (stage.max_completion_length ?? 0) : 0));
+		const limit = Math.max(0, ...limits) || this.#shape.context;
+		return this.#sampling(evaluate.problems, this.#prompt + limit);
+	}
+
+	#batchOf(stage: ResolvedStage): StageBatch {
+		const { shape } = this.#facts.model;
+		const settings = {
+			...{ processes: 1, microBatch: null, gradientCheckpointing: false, maxLength: shape.positions, vllm: false },
+			promptTokens: this.#facts.promptTokens,
+			textTokens: this.#facts.textTokens,
+		};
+		const plan = batchPlan(stage, settings, shape);
+		const length = Math.min(plan?.length ?? shape.positions, shape.positions);
+		const most = Math.max(gpuRows.train, this.#recipe.trainRows);
+		const fitting = fittingRows('train', this.#shape, this.#limits, { tokens: length });
+		// Stages without a plan, such as PPO, train a second model.
+		return {
+			rows: Math.min(most, fitting, plan?.rows ?? most),
+			length,
+			sampled: plan === null ? most : (plan.generation?.rows ?? 0),
+			reference: plan?.reference ?? true,
+			models: plan === null ? 2 : 1,
+		};
+	}
+
+	get #limits() {
+		return gpuLimits(this.#gpu === 'cuda', this.#facts.deviceBytes);
+	}
+
+	/** Copies of the weights and of the cache of a program that samples `rows` sequences of up to `length` tokens. */
+	#sampling(rows: number, length: number): Parts {
+		if (rows === 0) return {};
+		const tokens = Math.min(this.#shape.context, length);
+		const fitting = fittingRows('sample', this.#shape, this.#limits, {
+			tokens,
+			prompt: Math.min(tokens, this.#prompt),
+		});
+		const together = Math.min(rows, fitting, Math.max(gpuRows.sample, this.#recipe.sampleRows));
+		return { weights: this.#copy, cache: caches * together * cacheBytes(this.#shape, tokens) };
+	}
+
+	#forward({ rows, length }: StageBatch): number {
+		return forwardShare * rows * layerBytes(this.#shape, length);
+	}
+
+	/** Every program has its own memory, with its own copy of the weights; AdamW runs on the CPU. */
+	#onCuda(batch: StageBatch, type: string) {
+		const { rows, length, sampled, reference, models } = batch;
+		this.#keep('sampling', this.#sampling(sampled, length));
+		if (reference) this.#keep('log-probabilities', { reference: this.#copy, activations: this.#forward(batch) });
+		this.#keep(type, {
+			weights: models * this.#copy,
+			gradients: models * this.#copy,
+			activations: models * rows * gradientBytes(this.#shape, length),
+		});
+		const parts = added(...this.#programs.values());
+		const moments: Record<MemoryMoment, number> = { backward: sumOf(parts), optimizer: 0, generation: 0 };
+		return { parts, moment: 'backward' as const, moments };
+	}
+
+	/** Adds a program, or what a later stage needs more of it. */
+	#keep(program: string, parts: Parts): void {
+		const all = { ...this.#programs.get(program) };
+		for (const [part, bytes] of Object.entries(parts) as [MemoryPart, number][]) {
+			all[part] = Math.max(all[part] ?? 0, bytes);
+		}
+		this.#programs.set(program, all);
+	}
+
+	/**
+	 * Weights, moments and gradients stay on the device: the weights in two layouts, two moments, and the sum of the
+	 * gradients. AdamW returns new weights and moments before the old ones are freed.
+	 */
+	#resident(batch: StageBatch) {
+		const { rows, length, sampled, reference, models } = batch;
+		const state: Parts = {
+			weights: 2 * models * this.#copy,
+			optimizer: 2 * models * this.#copy,
+			reference: reference ? this.#copy : 0,
+		};
+		const backward = added(state, {
+			gradients: 2 * models * this.#copy,
+			activations: rows * gradientBytes(this.#shape, length),
+		});
+		const optimizer = added(state, { gradients: this.#copy, weights: 2 * this.#copy, optimizer: 2 * this.#copy });
+		const caches = [this.#evaluation, this.#sampling(sampled, length)].map(({ cache = 0 }) => cache);
+		const generation = added(state, { cache: Math.max(...caches) });
+		const all = { backward, optimizer, generation };
+		const moments = { backward: sumOf(backward), optimizer: sumOf(optimizer), generation: sumOf(generation) };
+		const moment = (Object.keys(moments) as MemoryMoment[]).reduce((a, b) => (moments[b] > moments[a] ? b : a));
+		return { parts: all[moment], moment, moments };
+	}
+}
+
+function added(...all: readonly Parts[]): Parts {
+	const sum: Parts = {};
+	for (const [part, bytes] of all.flatMap((parts) => Object.entries(parts) as [MemoryPart, number][])) {
+		sum[part] = (sum[part] ?? 0) + bytes;
+	}
+	return sum;
+}
