@@ -235,19 +235,22 @@ export class VirtualList implements IDisposable {
 
 	#draw(): void {
 		const heights = this.#heights;
-		// Setting it again would lay out the list before its position is read.
 		const height = Math.min(heights.total, tallest);
+		// Everything is read before the first change, because reading it later would lay out the list again.
+		const { clientHeight, scrollTop: top } = this.element;
+		// A list that becomes shorter can end above its position.
+		const position = height < this.#spaceHeight ? Math.min(top, Math.max(0, height - clientHeight)) : top;
+		const scrollTop = position / this.#ratio;
 		if (height !== this.#spaceHeight) this.#space.style.height = `${height}px`;
 		this.#spaceHeight = height;
-		const scrollTop = this.#scrollTop;
-		const range = visibleRows(heights, scrollTop, this.element.clientHeight);
+		const range = visibleRows(heights, scrollTop, clientHeight);
 		for (const [index, row] of this.#rows) {
 			if (index >= range.first && index < range.end) continue;
 			this.#drop(row);
 			this.#rows.delete(index);
 		}
 		// If the list exceeds the maximum element height, position rows relative to the visible part.
-		const shift = this.element.scrollTop - scrollTop;
+		const shift = position - scrollTop;
 		for (let index = range.first; index < range.end; index++) {
 			let row = this.#rows.get(index);
 			if (!row) {
