@@ -27,7 +27,7 @@ export async function openRun(folder: string, options: OpenOptions = {}): Promis
 	});
 	// The run continues with the listings that its format was recognized by.
 	const disk = new DiskFolder(path);
-	const format = await formatIn(disk, path, options.format);
+	const format = await disk.snapshot(() => formatIn(disk, path, options.format));
 	return format === null ? new OwnRun(path) : new ForeignRun(path, format, { ...options, disk });
 }
 

@@ -1,4 +1,4 @@
-import type { Dirent } from 'node:fs';
+import type { Dirent, Stats } from 'node:fs';
 import { lstat, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openRegular, readJson } from '../../files/safeFile.ts';
@@ -60,16 +60,39 @@ interface Listing {
 	readonly modifiedMs: number;
 }
 
+/** Folders and files that were checked during a snapshot, by relative path. */
+interface Snapshot {
+	readonly infos: Map<string, Promise<Stats | null>>;
+	readonly files: Map<string, Promise<FoundFile | null>>;
+	readonly entries: Map<string, readonly Entry[]>;
+}
+
 /** A folder on disk. Only folders that a pattern can match are listed. */
 export class DiskFolder implements FolderView {
 	readonly path: string;
 	readonly #listings = new Map<string, Listing>();
 	readonly #byStep = new Map<PathPattern, ByStep>();
+	#snapshot: Snapshot | null = null;
 	/** Relative paths of folders with more names than can be read. */
 	readonly cut = new Set<string>();
 
 	constructor(path: string) {
 		this.path = path;
+	}
+
+	/**
+	 * Checks each folder and file only once while some work runs. Otherwise, every pattern and step would check the same
+	 * ones again, hundreds of times per second while a run is followed. Changes during the work can be missing from its
+	 * results.
+	 */
+	async snapshot<T>(work: () => Promise<T>): Promise<T> {
+		if (this.#snapshot !== null) return work();
+		this.#snapshot = { infos: new Map(), files: new Map(), entries: new Map() };
+		try {
+			return await work();
+		} finally {
+			this.#snapshot = null;
+		}
 	}
 
 	async find(pattern: string): Promise<readonly FoundFile[]> {
@@ -134,7 +157,12 @@ export class DiskFolder implements FolderView {
 
 	/** Returns a regular file, or null if the path is not one. */
 	async stat(path: string): Promise<FoundFile | null> {
-		return stampOf(this.path, path);
+		return once(this.#snapshot?.files, path, () => stampOf(this.path, path));
+	}
+
+	/** Returns information about a path, without following links, or null if it does not exist. */
+	#info(path: string): Promise<Stats | null> {
+		return once(this.#snapshot?.infos, path, () => lstat(join(this.path, path)).catch(() => null));
 	}
 
 	/**
@@ -181,7 +209,7 @@ export class DiskFolder implements FolderView {
 
 	async #unchanged(seen: SeenFolders): Promise<boolean> {
 		for (const [path, modifiedMs] of seen) {
-			const info = await lstat(join(this.path, path)).catch(() => null);
+			const info = await this.#info(path);
 			if (!Object.is(info?.isDirectory() ? info.mtimeMs : Number.NaN, modifiedMs)) return false;
 		}
 		return true;
@@ -201,7 +229,7 @@ export class DiskFolder implements FolderView {
 		const below = (name: string) => (path === '' ? name : `${path}/${name}`);
 		if (segment.kind === 'name') {
 			const inner = below(segment.name);
-			const info = await lstat(join(this.path, inner)).catch(() => null);
+			const info = await this.#info(inner);
 			if (!last) walk.seen?.set(inner, info?.isDirectory() ? info.mtimeMs : Number.NaN);
 			if (info === null || !(last ? info.isFile() : info.isDirectory())) return;
 			if (at === until) yield { path: inner, parts };
@@ -236,15 +264,15 @@ export class DiskFolder implements FolderView {
 	 * yielding them one at a time would take longer than comparing them with a pattern.
 	 */
 	async *#entries(path: string, { names: limit, seen }: Walk): AsyncGenerator<readonly Entry[]> {
-		const absolute = join(this.path, path);
-		const info = await lstat(absolute).catch(() => null);
+		const info = await this.#info(path);
 		seen?.set(path, info?.isDirectory() ? info.mtimeMs : Number.NaN);
 		if (info === null || !info.isDirectory()) return;
 		const kept = this.#listings.get(path);
+		const known = this.#snapshot?.entries.get(path) ?? (kept?.modifiedMs === info.mtimeMs ? kept.entries : undefined);
 		const turns = new Turns();
-		if (kept !== undefined && kept.modifiedMs === info.mtimeMs) {
-			for (let at = 0; at < kept.entries.length; at += chunkNames) {
-				yield kept.entries.slice(at, at + chunkNames);
+		if (known !== undefined) {
+			for (let at = 0; at < known.length; at += chunkNames) {
+				yield known.slice(at, at + chunkNames);
 				if (turns.due) await turns.pass();
 			}
 			return;
@@ -253,7 +281,7 @@ export class DiskFolder implements FolderView {
 		let chunk: Entry[] = [];
 		let count = 0;
 		try {
-			for await (const entry of await opendir(absolute, { bufferSize: chunkNames })) {
+			for await (const entry of await opendir(join(this.path, path), { bufferSize: chunkNames })) {
 				if (++count > limit) {
 					if (limit === maxNames) this.cut.add(path);
 					break;
@@ -273,12 +301,20 @@ export class DiskFolder implements FolderView {
 			return;
 		}
 		if (chunk.length > 0) yield chunk;
+		if (count > longestKept) return;
+		this.#snapshot?.entries.set(path, entries);
 		// A folder that has just changed can change again without a new timestamp.
-		const settled = Math.abs(Date.now() - info.mtimeMs) > coarsestMs;
-		if (!settled || count > longestKept) return;
+		if (Math.abs(Date.now() - info.mtimeMs) <= coarsestMs) return;
 		this.#listings.set(path, { entries, modifiedMs: info.mtimeMs });
 		if (this.#listings.size > keptListings) this.#listings.delete(this.#listings.keys().next().value as string);
 	}
+}
+
+/** Returns the known result for a path, or starts to get it; always the latter without a map. */
+function once<T>(known: Map<string, Promise<T>> | undefined, path: string, get: () => Promise<T>): Promise<T> {
+	const result = known?.get(path) ?? get();
+	known?.set(path, result);
+	return result;
 }
 
 function plainEntry(entry: Dirent): Entry | null {

@@ -114,7 +114,7 @@ export class ForeignFollower extends Disposable implements RunFollower {
 			if (!info.isDirectory()) throw new Failure('missing', `${this.folder} is no longer a folder.`);
 			if (this.#gone) this.#reset();
 			// After removals everything is reported again, but with a limited number of attempts per round.
-			for (let i = 0; i < 3; i++) if (await this.#reportNews()) break;
+			for (let i = 0; i < 3; i++) if (await this.#run.disk.snapshot(() => this.#reportNews())) break;
 			this.#lastFailure = '';
 		} catch (error) {
 			this.#fail(Failure.from(error, `Cannot follow ${this.folder}`));

@@ -60,3 +60,35 @@ test('steps are listed again whenever a folder that determines them changes', as
 	await rename(join(root, 'away'), join(root, 'rollouts'));
 	assert.deepEqual((await steps())[2], ['rollouts/step_3']);
 });
+
+test('a snapshot checks each folder and file once, and shows changes afterwards', async (t) => {
+	const root = await mkdtemp(join(tmpdir(), 'folder-'));
+	t.after(() => rm(root, { recursive: true, force: true }));
+	await mkdir(join(root, 'stream'));
+	await writeFile(join(root, 'stream/1.jsonl'), '{}\n');
+	const folder = new DiskFolder(root);
+	const found = async () => (await folder.find('stream/{step}.jsonl')).map(({ path, size }) => [path, size]);
+	const before = [['stream/1.jsonl', 3]];
+	await folder.snapshot(async () => {
+		assert.deepEqual(await found(), before);
+		await writeFile(join(root, 'stream/1.jsonl'), '{}\n{}\n');
+		await writeFile(join(root, 'stream/2.jsonl'), '{}\n');
+		assert.deepEqual(await folder.snapshot(found), before, 'within another snapshot');
+		assert.deepEqual(await found(), before);
+		assert.equal(await folder.has('2.jsonl'), false);
+		await writeFile(join(root, '2.jsonl'), '{}\n');
+		assert.equal(await folder.has('2.jsonl'), false);
+	});
+	const after = [
+		['stream/1.jsonl', 6],
+		['stream/2.jsonl', 3],
+	];
+	assert.deepEqual(await found(), after);
+	assert.equal(await folder.has('2.jsonl'), true);
+	await assert.rejects(
+		folder.snapshot(() => Promise.reject(new Error('failed'))),
+		/failed/,
+	);
+	await rm(join(root, 'stream/1.jsonl'));
+	assert.deepEqual(await found(), [['stream/2.jsonl', 3]]);
+});
