@@ -4,15 +4,16 @@ import { test } from 'node:test';
 import { Random } from '../../src/base/random.ts';
 import { advantageSettings } from '../../src/core/grpo/advantages/advantageSettings.ts';
 import { estimateAdvantages } from '../../src/core/grpo/advantages/estimate.ts';
-import { defaultObjective } from '../../src/core/grpo/objective/objective.ts';
+import { defaultObjective, type Objective } from '../../src/core/grpo/objective/objective.ts';
 import { rowLoss } from '../../src/core/grpo/objective/rowLoss.ts';
 import { updateMetrics } from '../../src/core/grpo/stepMetrics.ts';
 import { tokenFactors, tokenPenalties } from '../../src/core/grpo/tokenSelection/tokenFactors.ts';
 import { combineRewards } from '../../src/core/reward/combineRewards.ts';
 
 interface GroupCase {
-	rewards: number[];
-	k?: number;
+	rewards: (number | null)[];
+	size: number;
+	k: number;
 	advantages: number[];
 }
 
@@ -24,12 +25,14 @@ interface BatchCase {
 }
 
 interface EntropyCase {
+	masked: boolean[];
 	entropies: number[][];
 	share: number;
 	selected: number[][];
 }
 
 interface CovarianceCase {
+	masked: boolean[];
 	logprobs: number[][];
 	old: number[][];
 	advantages: number[];
@@ -41,6 +44,7 @@ interface CovarianceCase {
 
 interface DppoCase {
 	kind: 'dppo_tv' | 'dppo_kl';
+	masked: boolean[];
 	logprobs: number[][];
 	old: number[][];
 	advantages: number[];
@@ -52,6 +56,7 @@ interface DppoCase {
 }
 
 interface PenaltyCase {
+	masked: boolean[];
 	logprobs: number[][];
 	old: number[][];
 	advantages: number[];
@@ -97,20 +102,33 @@ test("GDPO has TRL's advantages", () => {
 
 for (const estimator of ['pass_at_k', 'maxrl'] as const) {
 	test(`${estimator} has the advantages of its authors' code`, () => {
-		for (const [i, { rewards, k, advantages }] of golden[estimator === 'maxrl' ? 'maxrl' : 'passAtK'].entries()) {
+		const cases = golden[estimator === 'maxrl' ? 'maxrl' : 'passAtK'];
+		for (const [i, { rewards, size, k, advantages }] of cases.entries()) {
 			const rows = rewards.map((reward) => ({ values: [reward], reward }));
 			const settings = advantageSettings({ advantage_estimator: estimator, pass_k: k });
 			// The code for MaxRL computes means in single precision.
-			const { values } = estimateAdvantages(rows, [1], rows.length, settings);
+			const { values } = estimateAdvantages(rows, [1], size, settings);
 			near(values, advantages, `case ${i}`, estimator === 'maxrl' ? 1e-6 : 1e-9);
 		}
+		const groups = cases.flatMap(({ rewards, size, advantages }) =>
+			Array.from({ length: rewards.length / size }, (_, g) => ({
+				known: rewards.slice(g * size, (g + 1) * size).filter((reward) => reward !== null),
+				advantages: advantages.slice(g * size, (g + 1) * size),
+			})),
+		);
+		assert.ok(groups.some(({ advantages }) => advantages.some((value) => value !== 0)));
+		assert.ok(
+			groups.some(({ known }) => known.length > 1 && new Set(known).size === 1),
+			'dead groups',
+		);
+		assert.ok(cases.some(({ rewards }) => rewards.includes(null)));
 	});
 }
 
 test("the tokens with the highest entropies are TRL's", () => {
-	for (const [i, { entropies, share, selected }] of golden.topEntropy.entries()) {
-		const rows = entropies.map((own) => ({
-			masked: false,
+	for (const [i, { masked, entropies, share, selected }] of golden.topEntropy.entries()) {
+		const rows = entropies.map((own, r) => ({
+			masked: masked[r] as boolean,
 			advantage: 1,
 			entropies: Float32Array.from(own),
 			logprobs: own,
@@ -125,92 +143,92 @@ test("the tokens with the highest entropies are TRL's", () => {
 	}
 });
 
+interface VerlCase {
+	masked: boolean[];
+	logprobs: number[][];
+	old: number[][];
+	advantages: number[];
+	loss: number;
+	gradients: number[][];
+}
+
+const rowsOf = ({ masked, logprobs, old, advantages }: VerlCase) =>
+	logprobs.map((own, r) => ({
+		...{ logprobs: own, entropies: own, refLogprobs: null },
+		masked: masked[r] as boolean,
+		advantage: advantages[r] as number,
+		oldLogprobs: old[r] as number[],
+	}));
+
+/** Compares losses and gradients, as means over the tokens of unmasked rows. */
+function sameLoss(
+	one: VerlCase,
+	objective: Objective,
+	terms: { factors?: Float32Array[]; penalties?: Float32Array[] },
+	what: string,
+): void {
+	const rows = rowsOf(one);
+	const tokens = rows.reduce((sum, { masked, logprobs }) => sum + (masked ? 0 : logprobs.length), 0);
+	let sum = 0;
+	for (const [r, row] of rows.entries()) {
+		const own = rowLoss(
+			{ ...row, factors: terms.factors?.[r] ?? null, penalties: terms.penalties?.[r] ?? null },
+			objective,
+		);
+		const weight = row.masked ? 0 : 1 / tokens;
+		sum += own.losses.reduce((a, b) => a + b, 0) * weight;
+		near(
+			own.gradients.map((gradient) => gradient * weight),
+			one.gradients[r] as number[],
+			`${what}, gradient of row ${r}`,
+			1e-7,
+		);
+	}
+	near([sum], [one.loss], `${what}, loss`, 1e-7);
+}
+
+/** Checks that cases have masked rows, rows without advantage, rows of one token, and mostly a gradient. */
+function covers(cases: readonly VerlCase[]): void {
+	assert.ok(cases.some(({ masked }) => masked.includes(true)));
+	assert.ok(cases.some(({ advantages }) => advantages.includes(0)));
+	assert.ok(cases.some(({ logprobs }) => logprobs.some((own) => own.length === 1)));
+	const moving = cases.filter(({ gradients }) => gradients.flat().some((gradient) => gradient !== 0));
+	assert.ok(moving.length > 0.5 * cases.length, `${moving.length} of ${cases.length} have a gradient`);
+}
+
 test("Clip-Cov has verl's losses and gradients", () => {
+	covers(golden.clipCov);
 	let excluded = 0;
-	for (const [i, { logprobs, old, advantages, lowest, highest, loss, gradients }] of golden.clipCov.entries()) {
+	for (const [i, one] of golden.clipCov.entries()) {
 		const objective = { ...defaultObjective, epsilonLow: 0.2, epsilonHigh: 0.28 };
-		const rows = logprobs.map((own, r) => ({
-			masked: false,
-			advantage: advantages[r] as number,
-			entropies: own,
-			logprobs: own,
-			oldLogprobs: old[r] as number[],
-			refLogprobs: null,
-		}));
-		const clipCov = { ratio: 1, lowest, highest };
+		const clipCov = { ratio: 1, lowest: one.lowest, highest: one.highest };
+		const rows = rowsOf(one);
 		const factors = tokenFactors(rows, { topEntropy: null, clipCov }, objective, Random.of(i));
-		const tokens = logprobs.flat().length;
-		let sum = 0;
-		for (const [r, row] of rows.entries()) {
-			const own = rowLoss({ ...row, factors: factors[r] as Float32Array }, objective);
-			sum += own.losses.reduce((a, b) => a + b, 0) / tokens;
-			near(
-				own.gradients.map((gradient) => gradient / tokens),
-				gradients[r] as number[],
-				`case ${i}, gradient of row ${r}`,
-				1e-7,
-			);
-		}
-		near([sum], [loss], `case ${i}, loss`, 1e-7);
-		excluded += factors.reduce((n, row) => n + row.filter((factor) => factor === 0).length, 0);
+		sameLoss(one, objective, { factors }, `case ${i}`);
+		for (const [r, row] of factors.entries()) if (!rows[r]?.masked) excluded += row.filter((one) => one === 0).length;
 	}
 	assert.ok(excluded > golden.clipCov.length / 4, `${excluded} tokens were excluded`);
 });
 
 test("DPPO has verl's losses, gradients and fractions of tokens left out", () => {
+	covers(golden.dppo);
 	let leftOutInAll = 0;
-	for (const [i, { kind, logprobs, old, advantages, low, high, loss, gradients, leftOut }] of golden.dppo.entries()) {
+	for (const [i, one] of golden.dppo.entries()) {
+		const { kind, low, high, leftOut } = one;
 		const objective = { ...defaultObjective, lossType: kind, epsilonLow: low, epsilonHigh: high };
-		const rows = logprobs.map((own, r) => ({
-			...{ masked: false, logprobs: own, entropies: own, refLogprobs: null },
-			advantage: advantages[r] as number,
-			oldLogprobs: old[r] as number[],
-		}));
-		const tokens = logprobs.flat().length;
-		let sum = 0;
-		for (const [r, row] of rows.entries()) {
-			const own = rowLoss(row, objective);
-			sum += own.losses.reduce((a, b) => a + b, 0) / tokens;
-			near(
-				own.gradients.map((gradient) => gradient / tokens),
-				gradients[r] as number[],
-				`case ${i} (${kind}), gradient of row ${r}`,
-				1e-7,
-			);
-		}
-		near([sum], [loss], `case ${i} (${kind}), loss`, 1e-7);
-		near(
-			[updateMetrics(rows, objective)['clip_ratio/region_mean'] ?? Number.NaN],
-			[leftOut],
-			`case ${i}, left out`,
-			1e-6,
-		);
+		sameLoss(one, objective, {}, `case ${i} (${kind})`);
+		const share = updateMetrics(rowsOf(one), objective)['clip_ratio/region_mean'];
+		near([share ?? Number.NaN], [leftOut], `case ${i}, left out`, 1e-6);
 		leftOutInAll += leftOut;
 	}
 	assert.ok(leftOutInAll / golden.dppo.length > 0.1, 'some tokens are left out');
 });
 
 test("KL-Cov has verl's losses and gradients", () => {
+	covers(golden.klCov);
 	const objective = { ...defaultObjective, epsilonLow: 1e9, epsilonHigh: 1e9 };
-	for (const [i, { logprobs, old, advantages, share, coefficient, loss, gradients }] of golden.klCov.entries()) {
-		const rows = logprobs.map((own, r) => ({
-			...{ masked: false, logprobs: own, entropies: own, refLogprobs: null },
-			advantage: advantages[r] as number,
-			oldLogprobs: old[r] as number[],
-		}));
-		const penalties = tokenPenalties(rows, { share, coefficient });
-		const tokens = logprobs.flat().length;
-		let sum = 0;
-		for (const [r, row] of rows.entries()) {
-			const own = rowLoss({ ...row, penalties: penalties[r] as Float32Array }, objective);
-			sum += own.losses.reduce((a, b) => a + b, 0) / tokens;
-			near(
-				own.gradients.map((gradient) => gradient / tokens),
-				gradients[r] as number[],
-				`case ${i}, gradient of row ${r}`,
-				1e-7,
-			);
-		}
-		near([sum], [loss], `case ${i}, loss`, 1e-7);
+	for (const [i, one] of golden.klCov.entries()) {
+		const penalties = tokenPenalties(rowsOf(one), { share: one.share, coefficient: one.coefficient });
+		sameLoss(one, objective, { penalties }, `case ${i}`);
 	}
 });

@@ -11,6 +11,8 @@
 Usage: pip install torch scipy; python3 test/golden/makeEstimatorGolden.py path/to/trl-1.13.0/trl/trainer
 path/to/Passk_Training/code/passk_adv.py path/to/maxrl/verl/trainer/ppo/core_algos.py
 path/to/verl/verl/trainer/ppo/core_algos.py [COUNT FILE]
+
+COUNT is the number of cases of each kind (default: 24), and FILE the file to write.
 """
 
 import ast
@@ -90,33 +92,66 @@ def gdpo_case():
     return {"rewards": rows, "weights": weights, "size": size, "advantages": values.tolist()}
 
 
+def grouped_case(draw, advantages_of):
+    """Several groups. Some have equal rewards, and some rows have none."""
+    size, groups = rng.choice([2, 4, 8]), rng.choice([1, 2, 3])
+    k = rng.randint(1, size)
+    rewards, advantages = [], []
+    for _ in range(groups):
+        dead, same = rng.random() < 0.2, draw()
+        own = [None if rng.random() < 0.1 else same if dead else draw() for _ in range(size)]
+        known = [reward for reward in own if reward is not None]
+        # The authors' code knows no rows without a reward. A row without others to compare with has no advantage.
+        values = iter(advantages_of(known, min(k, len(known))) if len(set(known)) > 1 else [0.0] * len(known))
+        rewards += own
+        advantages += [0.0 if reward is None else next(values) for reward in own]
+    return {"rewards": rewards, "size": size, "k": k, "advantages": advantages}
+
+
+def passk_of_sets(rewards, k):
+    sets = list(itertools.combinations(range(len(rewards)), k))
+    best = np.array([max(rewards[i] for i in members) for members in sets])
+    normal = (best - best.mean()) / (best.std() + 1e-6)
+    return [float(np.mean([v for v, s in zip(normal, sets) if i in s])) for i in range(len(rewards))]
+
+
 def passk_case(binary):
-    n = rng.randint(2, 8)
-    k = rng.randint(1, n)
-    draw = (lambda: float(rng.random() < 0.4)) if binary else (lambda: rng.choice([0.0, 0.2, 1.2, round(rng.random(), 3)]))
-    rewards = [draw() for _ in range(n)]
     if binary:
-        values = passk.calc_adv(np.array(rewards), k).tolist()
-    else:
-        sets = list(itertools.combinations(range(n), k))
-        best = np.array([max(rewards[i] for i in members) for members in sets])
-        normal = (best - best.mean()) / (best.std() + 1e-6)
-        values = [float(np.mean([v for v, s in zip(normal, sets) if i in s])) for i in range(n)]
-    return {"rewards": rewards, "k": k, "advantages": values}
+        return grouped_case(
+            lambda: float(rng.random() < 0.4), lambda known, k: passk.calc_adv(np.array(known), k).tolist()
+        )
+    return grouped_case(lambda: rng.choice([0.0, 0.2, 1.2, round(rng.random(), 3)]), passk_of_sets)
 
 
-def maxrl_case():
-    rewards = [rng.choice([0.0, 1.0, round(rng.random(), 3)]) for _ in range(rng.randint(2, 8))]
-    rewards = [0.0] * len(rewards) if rng.random() < 0.1 else rewards
+def maxrl_of(rewards, _k):
     scores = torch.tensor(rewards, dtype=torch.float64).unsqueeze(1)
     mask, index = torch.ones(len(rewards), 1), np.zeros(len(rewards), dtype=int)
     values, _ = space["compute_maxrl_outcome_advantage"](scores, mask, index)
-    return {"rewards": rewards, "advantages": values.squeeze(1).tolist()}
+    return values.squeeze(1).tolist()
+
+
+def maxrl_case():
+    return grouped_case(lambda: rng.choice([0.0, 1.0, round(rng.random(), 3)]), maxrl_of)
 
 
 def table(lengths, make):
     pad = max(lengths)
     return torch.tensor([[make() if t < n else 0.0 for t in range(pad)] for n in lengths], dtype=torch.float64)
+
+
+def masked_rows(lengths, kept=1):
+    """Returns which rows are masked, at random, but not the first ones."""
+    return [i >= kept and rng.random() < 0.25 for i in range(len(lengths))]
+
+
+def mask_of(lengths, masked):
+    return torch.tensor([[float(t < n and not gone) for t in range(max(lengths))] for n, gone in zip(lengths, masked)])
+
+
+def drawn_advantages(lengths, deviation):
+    """Returns one advantage per row, some of them 0, but not the first two."""
+    values = [0.0 if i > 1 and rng.random() < 0.2 else rng.gauss(0, deviation) for i in range(len(lengths))]
+    return torch.tensor(values, dtype=torch.float64)
 
 
 def cut(values, lengths):
@@ -127,19 +162,27 @@ def entropy_case():
     lengths = [rng.randint(1, 6) for _ in range(rng.randint(1, 4))]
     # TRL computes thresholds in single precision, which is that of real entropies.
     entropies = table(lengths, lambda: rng.choice([rng.random() * 2, 0.5])).float()
-    mask = table(lengths, lambda: 1.0)
+    masked = masked_rows(lengths)
+    mask = mask_of(lengths, masked)
     share = rng.choice([0.0, 0.2, 0.5, 1.0, rng.random()])
     accelerator = types.SimpleNamespace(pad_across_processes=lambda x, **_: x, gather=lambda x: x)
     chosen = space["get_high_entropy_mask"](types.SimpleNamespace(accelerator=accelerator), entropies, mask, 1 - share)
-    return {"entropies": cut(entropies, lengths), "share": share, "selected": cut(chosen.int(), lengths)}
+    return {
+        "masked": masked,
+        "entropies": cut(entropies, lengths),
+        "share": share,
+        "selected": cut(chosen.int(), lengths),
+    }
 
 
 def clip_cov_case():
     lengths = [rng.randint(1, 7) for _ in range(rng.randint(2, 5))]
     logprobs = table(lengths, lambda: -rng.random() * 4).requires_grad_()
     old = logprobs.detach() + table(lengths, lambda: rng.gauss(0, 0.3))
-    mask = table(lengths, lambda: 1.0)
-    advantages = torch.tensor([rng.gauss(0, 1.5) for _ in lengths], dtype=torch.float64)
+    # With several advantages, because otherwise all covariances are 0 except for rounding.
+    masked = masked_rows(lengths, 2)
+    mask = mask_of(lengths, masked).double()
+    advantages = drawn_advantages(lengths, 1.5)
     lowest, highest = rng.choice([(1.0, 5.0), (0.0, 2.0), (0.5, 100.0)])
     policy_loss = types.SimpleNamespace(clip_cov_ratio=1.0, clip_cov_lb=lowest, clip_cov_ub=highest)
     config = types.SimpleNamespace(policy_loss=policy_loss, clip_ratio=0.2, clip_ratio_low=0.2, clip_ratio_high=0.28)
@@ -148,6 +191,7 @@ def clip_cov_case():
     )
     loss.backward()
     return {
+        "masked": masked,
         "logprobs": cut(logprobs.detach(), lengths),
         "old": cut(old, lengths),
         "advantages": advantages.tolist(),
@@ -174,7 +218,8 @@ def dppo_case(kind):
     lengths = [rng.randint(1, 7) for _ in range(rng.randint(1, 5))]
     logprobs = table(lengths, lambda: -rng.choice([rng.random() * 0.5, rng.random() * 5])).requires_grad_()
     old = (logprobs.detach() + table(lengths, lambda: rng.gauss(0, 0.8))).clamp(max=-1e-3)
-    mask = table(lengths, lambda: 1.0)
+    masked = masked_rows(lengths)
+    mask = mask_of(lengths, masked).double()
     advantages = torch.tensor([rng.choice([0.0, rng.gauss(0, 1)]) for _ in lengths], dtype=torch.float64)
     low, high = rng.choice([(0.2, 0.28), (0.05, 0.1), (0.01, 0.02)])
     config = Config(clip_ratio=low, clip_ratio_low=low, clip_ratio_high=high, global_batch_info={})
@@ -183,6 +228,7 @@ def dppo_case(kind):
     loss.backward()
     return {
         "kind": kind,
+        "masked": masked,
         "logprobs": cut(logprobs.detach(), lengths),
         "old": cut(old, lengths),
         "advantages": advantages.tolist(),
@@ -199,14 +245,16 @@ def kl_cov_case():
     lengths = [rng.randint(1, 7) for _ in range(rng.randint(2, 5))]
     logprobs = table(lengths, lambda: -rng.random() * 4).requires_grad_()
     old = logprobs.detach() + table(lengths, lambda: rng.gauss(0, 0.3))
-    mask = table(lengths, lambda: 1.0)
-    advantages = torch.tensor([rng.gauss(0, 1) for _ in lengths], dtype=torch.float64)
+    masked = masked_rows(lengths, 2)
+    mask = mask_of(lengths, masked).double()
+    advantages = drawn_advantages(lengths, 1)
     share, coefficient = rng.choice([0.0002, 0.1, 0.5]), rng.choice([1.0, 0.3])
     config = Config(policy_loss=Config(kl_cov_ratio=share, ppo_kl_coef=coefficient), global_batch_info={})
     spread = advantages.unsqueeze(1).expand_as(mask)
     loss, *_ = verl_space["compute_policy_loss_kl_cov"](old, logprobs, spread, mask, "token-mean", config)
     loss.backward()
     return {
+        "masked": masked,
         "logprobs": cut(logprobs.detach(), lengths),
         "old": cut(old, lengths),
         "advantages": advantages.tolist(),

@@ -5,7 +5,8 @@ needed.
 
 Usage: pip install torch; python3 test/golden/makeTrlGolden.py path/to/trl-1.13.0/trl/trainer [COUNT FILE]
 
-COUNT is the number of cases with other objectives (default: 44), and FILE the file to write.
+COUNT is the number of batches of every objective and every correction (the committed file has 2 to 12 of each), and FILE
+the file to write.
 """
 
 import ast
@@ -21,7 +22,14 @@ from collections import defaultdict
 import torch
 
 trainer_folder = pathlib.Path(sys.argv[1])
-count = int(sys.argv[2]) if len(sys.argv) > 2 else 44
+count = int(sys.argv[2]) if len(sys.argv) > 2 else None
+
+
+def batches(kinds, each, share=1):
+    """Returns the number of batches of some kinds: COUNT of each, divided by `share`, or `each`."""
+    return len(kinds) * (each if count is None else math.ceil(count / share))
+
+
 path = pathlib.Path(sys.argv[3] if len(sys.argv) > 3 else pathlib.Path(__file__).parent / "../fixtures/golden/trl.json")
 trainer_source = (trainer_folder / "grpo_trainer.py").read_text()
 utils_source = (trainer_folder / "utils.py").read_text()
@@ -38,7 +46,7 @@ def take(source, name):
 space = {"torch": torch, "math": math}
 for name in ["nanstd", "nanmin", "nanmax"]:
     exec(take(utils_source, name), space)
-for name in ["_compute_loss", "get_gamma_weights", "get_off_policy_mask"]:
+for name in ["_compute_loss", "get_gamma_weights", "get_off_policy_mask", "get_high_entropy_mask"]:
     exec(take(trainer_source, name), space)
 experimental = trainer_folder.parent / "experimental"
 tokens_space, gmpo_space = dict(space), dict(space)
@@ -57,6 +65,20 @@ KINDS = [
     {"level": "sequence_token", "epsilonLow": 0.05, "epsilonHigh": 0.08},
     {"lossType": "dapo", "delta": 1.1, "offPolicyThreshold": 0.05},
     {"lossType": "dr_grpo", "unbiasedKl": True, "offPolicyThreshold": 0.0},
+]
+
+ADAPTIVE = {"target": 0.9, "delta": 0.25, "lowest": 0.1, "highest": 0.6}
+SELECTION_KINDS = [
+    {"lossType": "grpo", "topEntropy": 0.2},
+    {"lossType": "dapo", "topEntropy": 0.5, "bonus": {"adaptive": None}},
+    {"lossType": "bnpo", "topEntropy": 0.3, "bonus": {"adaptive": ADAPTIVE}},
+    {"lossType": "dr_grpo", "bonus": {"adaptive": None}},
+    {"lossType": "cispo", "level": "sequence", "epsilonHigh": 1.05, "topEntropy": 0.6, "bonus": {"adaptive": ADAPTIVE}},
+    {"lossType": "sapo", "topEntropy": 0.4},
+    {"lossType": "vespo", "topEntropy": 0.5, "bonus": {"adaptive": ADAPTIVE}},
+    {"lossType": "luspo", "level": "sequence", "topEntropy": 0.5, "bonus": {"adaptive": ADAPTIVE}},
+    {"level": "sequence", "topEntropy": 0.5, "offPolicyThreshold": 0.05, "epsilonLow": 0.05, "epsilonHigh": 0.08},
+    {"lossType": "dapo", "topEntropy": 0.5, "samplerCorrection": {"mode": "token_mask", "min": 0.5, "max": 5.0}},
 ]
 
 # These two lines delimit the part of _generate_and_score_completions that turns rewards into advantages and metrics.
@@ -86,6 +108,7 @@ accelerator = types.SimpleNamespace(
     process_index=0,
     gather=lambda x: x.reshape(-1) if x.dim() == 0 else x,
     reduce=lambda x, reduction: x,
+    pad_across_processes=lambda x, **_: x,
     sync_gradients=True,
 )
 
@@ -115,7 +138,7 @@ def metrics_of(stand_in):
 
 
 def advantage_cases(rng):
-    for index in range(40):
+    for index in range(40 if count is None else 3 * count):
         groups, size = rng.choice([1, 2, 4]), rng.choice([2, 4, 8])
         names = ["accuracy", "format", "brevity"][: rng.choice([1, 2, 3])]
         weights = [rng.choice([1.0, 0.2, -0.5, 2.0]) for _ in names]
@@ -147,7 +170,7 @@ def advantage_cases(rng):
 
 
 def loss_cases(rng):
-    for index in range(48):
+    for index in range(48 if count is None else 4 * count):
         rows = rng.choice([1, 3, 6])
         longest = rng.choice([4, 7])
         lengths = [rng.randint(1, longest) for _ in range(rows)]
@@ -164,7 +187,8 @@ def loss_cases(rng):
             "maxCompletionLength": longest + rng.randint(0, 3),
             "stepsPerGeneration": parts,
         }
-        pad = max(lengths)
+        # TRL takes tensors with one column for values of sequences.
+        pad = max(2, *lengths)
 
         def table(make):
             return torch.tensor([[make() if t < n else 0.0 for t in range(pad)] for n in lengths], dtype=torch.float64)
@@ -221,10 +245,24 @@ def loss_cases(rng):
             "metrics": metrics_of(stand_in),
         }
 
-def objective_cases(rng, count, kinds=KINDS, episodes=False):
+def prepare_bonus(stand_in, bonus, rng):
+    """Puts the entropy bonus of a trainer into a random state, and returns that state."""
+    adaptive = bonus["adaptive"]
+    stand_in._entropy_bonus_enabled = True
+    stand_in.use_adaptive_entropy = adaptive is not None
+    stand_in.entropy_coef = rng.choice([0.1, 0.3, 0.6])
+    entropy = rng.choice([None, 0.5, 1.5]) if adaptive else None
+    stand_in._last_world_entropy = math.inf if entropy is None else entropy
+    stand_in._entropy_window_stats = None
+    for key, value in zip(["target", "coef_delta", "coef_min", "coef_max"], (adaptive or {}).values()):
+        setattr(stand_in.args, f"entropy_{key}", value)
+    return {"coefficient": stand_in.entropy_coef, "entropy": entropy}
+
+
+def objective_cases(rng, number, kinds=KINDS, episodes=False):
     """Losses other than GRPO's clipped token ratios. In episodes, some tokens come from an environment (`tool_mask`)."""
     space_of = {"sequence_token": tokens_space, "gmpo": gmpo_space}
-    for index in range(count):
+    for index in range(number):
         kind = kinds[index % len(kinds)]
         rows = rng.choice([1, 3, 6])
         longest = rng.choice([2, 4, 7])
@@ -298,6 +336,15 @@ def objective_cases(rng, count, kinds=KINDS, episodes=False):
             inputs["old_per_token_logps"] = old
         if episodes:
             inputs["tool_mask"] = trained
+        if "topEntropy" in settings:
+            # TRL compares entropies in single precision, which is that of real ones.
+            entropies = entropies.float().double()
+            stand_in.get_high_entropy_mask = types.MethodType(space["get_high_entropy_mask"], stand_in)
+            stand_in.top_entropy_quantile = settings["topEntropy"]
+        bonus = settings.get("bonus")
+        if bonus:
+            entropies.requires_grad_()
+            before = prepare_bonus(stand_in, bonus, rng)
         correction = settings.get("samplerCorrection")
         if correction:
             sampling = (logprobs.detach() if old is None else old) + table(lambda: rng.gauss(0, 0.5))
@@ -329,13 +376,15 @@ def objective_cases(rng, count, kinds=KINDS, episodes=False):
                     "logprobs": cut(logprobs.detach())[i],
                     "oldLogprobs": None if old is None else cut(old)[i],
                     "refLogprobs": cut(ref)[i],
-                    "entropies": cut(entropies)[i],
+                    "entropies": cut(entropies.detach())[i],
                     "gradient": cut(logprobs.grad)[i],
                     **({"trained": cut(trained)[i]} if episodes else {}),
                     **({"samplerLogprobs": cut(sampling)[i]} if correction else {}),
+                    **({"entropyGradient": cut(entropies.grad)[i]} if bonus else {}),
                 }
                 for i in range(rows)
             ],
+            **({"bonus": {**before, "after": stand_in.entropy_coef}} if bonus else {}),
             "loss": loss.item(),
             "metrics": metrics_of(stand_in),
         }
@@ -367,15 +416,20 @@ CORRECTION_KINDS = [
 EPISODE_KINDS = [*({"lossType": name} for name in ["grpo", "bnpo", "dr_grpo", "dapo"]), *KINDS]
 
 rng = random.Random(1)
+corrections = batches(CORRECTION_KINDS, 1, len(CORRECTED))
 golden = {
     "advantages": list(advantage_cases(rng)),
     "losses": list(loss_cases(rng)),
-    "objectives": list(objective_cases(random.Random(2), count)),
+    "objectives": list(objective_cases(random.Random(2), batches(KINDS, 4))),
     "corrections": [
-        *objective_cases(random.Random(4), max(count, len(CORRECTION_KINDS)), CORRECTION_KINDS),
-        *objective_cases(random.Random(5), len(CORRECTION_KINDS) // 2, CORRECTION_KINDS[::2], episodes=True),
+        *objective_cases(random.Random(4), corrections, CORRECTION_KINDS),
+        *objective_cases(random.Random(5), corrections // 2, CORRECTION_KINDS[::2], episodes=True),
     ],
-    "episodes": list(objective_cases(random.Random(3), 2 * len(EPISODE_KINDS), EPISODE_KINDS, episodes=True)),
+    "episodes": list(objective_cases(random.Random(3), batches(EPISODE_KINDS, 2), EPISODE_KINDS, episodes=True)),
+    "selections": [
+        *objective_cases(random.Random(6), batches(SELECTION_KINDS, 4), SELECTION_KINDS),
+        *objective_cases(random.Random(7), batches(SELECTION_KINDS, 1), SELECTION_KINDS, episodes=True),
+    ],
 }
 parts = [f'"{key}": [\n' + ",\n".join(json.dumps(case) for case in cases) + "\n]" for key, cases in golden.items()]
 path.write_text('{"source": "TRL 1.13.0, trl/trainer/grpo_trainer.py",\n' + ",\n".join(parts) + "}\n")
