@@ -13,6 +13,7 @@ import type { PipelineStore } from './pipelines/pipelineStore.ts';
 import type { LazyPytorch } from './pytorch/lazyPytorch.ts';
 import { RecipeDiagnostics } from './recipeDiagnostics.ts';
 import { RecipeFixes } from './recipeFixes.ts';
+import { RecipeHovers } from './recipeHovers.ts';
 import type { RewardEnvironment } from './rewards/rewardEnvironment.ts';
 import { RunController } from './runController.ts';
 import { RunStarter } from './runStarter.ts';
@@ -49,6 +50,7 @@ export class TrainingWorkbench extends Disposable {
 		super();
 		const { extension, storage, memory, notices, client, store, pipelines, tree, pytorch, openDashboard } = needs;
 		const { diagnostics } = this;
+		this.register(new RecipeHovers(extension));
 		const controller = new RunController(store, notices, client);
 		const resume = (view: RunView) => this.starter.resume(view);
 		const ends = this.register(

@@ -1,7 +1,7 @@
 import { Failure } from '../../base/failure.ts';
 import type { Random } from '../../base/random.ts';
 import { answersEqual } from './answer.ts';
-import type { Task, TaskProblem } from './problem.ts';
+import type { Problem, Proposals, Task, TaskProblem } from './problem.ts';
 import { digitSymbols, digitsOf } from './settings.ts';
 
 type Operator = '+' | '-' | '*';
@@ -47,9 +47,36 @@ export interface ArithmeticSettings {
 	readonly terms: number;
 	/** Largest operand; the smallest is 1. */
 	readonly largest: number;
+	/** Fraction of problems that ask for the rest of an expression. */
+	readonly proposed: number;
 }
 
-export function arithmeticTask({ terms, largest }: ArithmeticSettings): Task {
+function problemOf(numbers: readonly number[], signs: readonly Operator[]): TaskProblem {
+	const { steps, value } = workOut(numbers, signs);
+	const expression = numbers.map((number, i) => `${i === 0 ? '' : signs[i - 1]}${number}`).join('');
+	return {
+		prompt: `${expression}=`,
+		answer: String(value),
+		solution: steps.join(';'),
+		key: canonical(numbers, signs),
+		row: { expression, value },
+	};
+}
+
+/** Returns a prompt that shows the first operand and asks for the rest. */
+function askedFor(first: number): Problem {
+	const prompt = `${first}?`;
+	return { prompt, answer: null, solution: null, key: prompt, row: { first, proposes: true } };
+}
+
+/** Returns the problem without all but its first operand; the rest is the answer. */
+function withoutRest({ key, row }: TaskProblem): TaskProblem {
+	const expression = String(row.expression);
+	const [first = ''] = /^\d+/.exec(expression) ?? [];
+	return { ...askedFor(Number(first)), answer: expression.slice(first.length), solution: expression, key };
+}
+
+export function arithmeticTask({ terms, largest, proposed }: ArithmeticSettings): Task {
 	if (largest ** terms > Number.MAX_SAFE_INTEGER) {
 		throw new Failure(
 			'invalid',
@@ -64,25 +91,34 @@ export function arithmeticTask({ terms, largest }: ArithmeticSettings): Task {
 		const digits = digitsOf(largest ** (step + 1));
 		solution += digits + 1 + 1 + 2 + (digits + 1);
 	}
+	const rest = new RegExp(`^(?:[-+*][1-9][0-9]{0,${digitsOf(largest) - 1}}){1,${terms - 1}}$`);
+	const proposals: Proposals = {
+		ask: (random) => askedFor(random.between(1, largest)),
+		// Expressions with fewer operands are problems, too, so the policy decides how hard they are.
+		read({ row }, answer) {
+			const text = answer.trim();
+			if (!rest.test(text)) return null;
+			const numbers = [Number(row.first), ...(text.match(/\d+/g) ?? []).map(Number)];
+			if (numbers.some((number) => number > largest)) return null;
+			return problemOf(numbers, (text.match(/[-+*]/g) ?? []) as Operator[]);
+		},
+	};
 	return {
 		name: 'arithmetic',
-		symbols: [...digitSymbols, ...operators, '=', ';'],
+		symbols: [...digitSymbols, ...operators, '=', ';', ...(proposed > 0 ? ['?'] : [])],
 		maxPromptLength: terms * digitsOf(largest) + terms,
 		maxSolutionLength: solution,
-		maxAnswerLength: digitsOf(largest ** terms) + 1,
+		maxAnswerLength: Math.max(digitsOf(largest ** terms) + 1, proposed > 0 ? (terms - 1) * (digitsOf(largest) + 1) : 0),
 		sample(random: Random): TaskProblem {
 			const numbers = Array.from({ length: terms }, () => random.between(1, largest));
 			const signs = Array.from({ length: terms - 1 }, () => random.pick(operators));
-			const { steps, value } = workOut(numbers, signs);
-			const expression = numbers.map((number, i) => `${i === 0 ? '' : signs[i - 1]}${number}`).join('');
-			return {
-				prompt: `${expression}=`,
-				answer: String(value),
-				solution: steps.join(';'),
-				key: canonical(numbers, signs),
-				row: { expression, value },
-			};
+			const problem = problemOf(numbers, signs);
+			return proposed > 0 && random.next() < proposed ? withoutRest(problem) : problem;
 		},
-		verify: (question, answer) => question.answer !== null && answersEqual(question.answer, answer),
+		proposals,
+		verify: (question, answer) =>
+			question.row.proposes === true
+				? proposals.read(question, answer) !== null
+				: question.answer !== null && answersEqual(question.answer, answer),
 	};
 }

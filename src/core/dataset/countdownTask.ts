@@ -1,7 +1,7 @@
 import { Failure } from '../../base/failure.ts';
 import type { Random } from '../../base/random.ts';
 import { evaluateExpression } from './expression.ts';
-import type { Question, Task, TaskProblem } from './problem.ts';
+import type { Problem, Proposals, Question, Task, TaskProblem } from './problem.ts';
 import { digitSymbols, digitsOf } from './settings.ts';
 
 interface Node {
@@ -62,13 +62,31 @@ export interface CountdownSettings {
 	readonly terms: number;
 	/** Largest target. Operands are at most one fifth of this value. */
 	readonly largest: number;
+	/** Fraction of problems that ask for a target, by an expression that has it as its value. */
+	readonly proposed: number;
+}
+
+function problemOf(numbers: readonly number[], target: number): Problem {
+	return {
+		prompt: `${numbers.join(',')}:${target}=`,
+		answer: null,
+		solution: null,
+		key: `${[...numbers].sort((a, b) => a - b).join(',')}:${target}`,
+		row: { numbers, target },
+	};
+}
+
+/** Returns a prompt that shows the numbers and asks for an expression, whose value is the target. */
+function askedFor(numbers: readonly number[]): Problem {
+	const prompt = `${numbers.join(',')}:?`;
+	return { prompt, answer: null, solution: null, key: prompt, row: { numbers, proposes: true } };
 }
 
 /**
  * Generates problems such as `3,5,2:16=`, which asks for an expression that equals 16 and uses 3, 5, and 2 once each.
  * Any expression that evaluates to the target is correct.
  */
-export function countdownTask({ terms, largest }: CountdownSettings): Task {
+export function countdownTask({ terms, largest, proposed }: CountdownSettings): Task {
 	if (largest < 5 * terms) {
 		throw new Failure(
 			'invalid',
@@ -79,9 +97,24 @@ export function countdownTask({ terms, largest }: CountdownSettings): Task {
 	const highest = Math.ceil(largest / 5);
 	const width = digitsOf(largest);
 	const operand = digitsOf(highest);
+	/** Returns the value of an expression that uses exactly these numbers, or null if it is not a possible target. */
+	const targetOf = (numbers: readonly number[], expression: string): number | null => {
+		const given = evaluateExpression(expression);
+		if (given === null || given.value === null || given.value < 1 || given.value > largest) return null;
+		return sameNumbers(given.numbers, numbers) ? given.value : null;
+	};
+	const proposals: Proposals = {
+		ask: (random) => askedFor(Array.from({ length: terms }, () => random.between(1, highest))),
+		// An expression proves that its value can be reached, so every problem that is posed like this has an answer.
+		read({ row: { numbers } }, answer) {
+			const shown = numbers as readonly number[];
+			const target = targetOf(shown, answer);
+			return target === null ? null : { ...problemOf(shown, target), answer: answer.replace(/\s+/g, '') };
+		},
+	};
 	return {
 		name: 'countdown',
-		symbols: [...digitSymbols, ...operators, '(', ')', ',', ':', '=', ';'],
+		symbols: [...digitSymbols, ...operators, '(', ')', ',', ':', '=', ';', ...(proposed > 0 ? ['?'] : [])],
 		maxPromptLength: terms * (operand + 1) + width + 1,
 		maxSolutionLength: (terms - 1) * (3 * width + 3) - 1,
 		maxAnswerLength: terms * operand + (terms - 1) + 2 * Math.max(0, terms - 2),
@@ -92,17 +125,14 @@ export function countdownTask({ terms, largest }: CountdownSettings): Task {
 				if (worked === null) continue;
 				const { node, steps } = worked;
 				const shown = random.shuffle([...numbers]);
-				const sorted = [...numbers].sort((a, b) => a - b);
-				return {
-					prompt: `${shown.join(',')}:${node.value}=`,
-					answer: node.text,
-					solution: steps.join(';'),
-					key: `${sorted.join(',')}:${node.value}`,
-					row: { numbers: shown, target: node.value },
-				};
+				const problem = { ...problemOf(shown, node.value), answer: node.text, solution: steps.join(';') };
+				if (proposed === 0 || random.next() >= proposed) return problem;
+				return { ...problem, ...askedFor(shown), answer: node.text, solution: problem.solution, key: problem.key };
 			}
 		},
+		proposals,
 		verify(question, answer) {
+			if (question.row.proposes === true) return proposals.read(question, answer) !== null;
 			const asked = readRow(question.row);
 			const given = evaluateExpression(answer);
 			return (

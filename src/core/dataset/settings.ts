@@ -4,8 +4,8 @@ import type { TaskDataset, TaskName } from '../../protocol/recipe/recipe.ts';
 /** Default settings for each task. Settings that are not listed do not apply to the task. */
 export const taskDefaults = {
 	addition: { digits: 3, subtraction: false, judged: 0, proposed: 0 },
-	arithmetic: { terms: 3, largest: 9 },
-	countdown: { terms: 3, largest: 60 },
+	arithmetic: { terms: 3, largest: 9, proposed: 0 },
+	countdown: { terms: 3, largest: 60, proposed: 0 },
 	'base-conversion': { digits: 4, base: 2 },
 	string: { length: 6, operation: 'reverse' },
 	modular: { terms: 3, modulus: 10 },

@@ -34,7 +34,7 @@ export function checkProposals(recipe: Recipe, task: Task | null | undefined, re
 			const name = task === null ? 'Problems from files' : `Problems of the task "${task.name}"`;
 			report(
 				place('proposals'),
-				`${name} cannot be posed by the policy, because nothing works out their answers. Remove "proposals", or use the task "addition".`,
+				`${name} cannot be posed by the policy, because nothing checks them. Remove "proposals", or use the task "addition", "arithmetic" or "countdown".`,
 			);
 		}
 		checkStage(stage, place, report);

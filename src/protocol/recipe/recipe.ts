@@ -55,7 +55,7 @@ export const taskDatasetSchema = v.strictObject({
 	),
 	proposed: v.optional(
 		real(
-			'addition: fraction of problems that show the first operand and ask for a second one (`12+?` has an answer such as 34), for stages with "proposals".',
+			'Fraction of problems that show a part of a problem and ask for the rest, for stages with "proposals": `12+?` has an answer such as 34 (addition), `7?` one such as +3*4 (arithmetic), and `3,5,2:?` one such as (3+5)*2 (countdown).',
 			0,
 			1,
 		),

@@ -54,7 +54,9 @@ suite('recipes', () => {
 
 	test('the schema describes keys, suggests values and flags unknown keys', async function () {
 		this.timeout(240_000);
-		const text = JSON.stringify({ ...recipe, model: { layers: 1, width: 32, heads: 4 }, unheard: 1 }, null, '\t');
+		const stages = [...recipe.stages, { type: 'grpo', steps: 5, learning_rate: 0.001 }];
+		const model = { layers: 1, width: 32, heads: 4 };
+		const text = JSON.stringify({ ...recipe, model, stages, unheard: 1 }, null, '\t');
 		const document = await open('schema.recipe.json', text);
 		await vscode.window.showTextDocument(document);
 		const at = (word: string, offset = 1) => document.positionAt(document.getText().indexOf(word) + offset);
@@ -78,6 +80,19 @@ suite('recipes', () => {
 			.flatMap((hover) => hover.contents.map((c) => (typeof c === 'string' ? c : c.value)))
 			.join('\n');
 		assert.match(words, /AdamW/);
+		const [page, ...others] = await vscode.commands
+			.executeCommand<vscode.Hover[]>('vscode.executeHoverProvider', document.uri, at('"grpo"', 3))
+			.then((found) =>
+				found
+					.flatMap((hover) => hover.contents.map((c) => (typeof c === 'string' ? c : c.value)))
+					.filter((text) => text.includes('command:')),
+			);
+		assert.deepEqual(others, []);
+		const [, command, query = ''] =
+			/\[Policy losses and advantages\]\(command:([\w.]+)\?(.+)\)/.exec(page ?? '') ?? assert.fail(page);
+		assert.equal(command, 'markdown.showPreviewToSide');
+		const [file] = JSON.parse(decodeURIComponent(query));
+		assert.match(Buffer.from(await vscode.workspace.fs.readFile(vscode.Uri.from(file))).toString(), /^# Policy losses/);
 		const offers = await vscode.commands.executeCommand<vscode.CompletionList>(
 			'vscode.executeCompletionItemProvider',
 			document.uri,

@@ -16,9 +16,11 @@ const variants: TaskDataset[] = [
 	{ task: 'addition', digits: 2, subtraction: true, proposed: 0.5 },
 	{ task: 'arithmetic' },
 	{ task: 'arithmetic', terms: 2, largest: 2 },
+	{ task: 'arithmetic', terms: 4, largest: 12, proposed: 0.5 },
 	{ task: 'arithmetic', terms: 6, largest: 30 },
 	{ task: 'countdown' },
 	{ task: 'countdown', terms: 2, largest: 20 },
+	{ task: 'countdown', terms: 3, largest: 40, proposed: 0.5 },
 	{ task: 'countdown', terms: 5, largest: 200 },
 	{ task: 'base-conversion' },
 	{ task: 'base-conversion', digits: 3, base: 16 },
@@ -44,7 +46,9 @@ function calculates(step: string): boolean {
 	);
 }
 
-function wrongAnswers({ answer }: TaskProblem): string[] {
+function wrongAnswers({ answer, row }: TaskProblem): string[] {
+	// Other digits pose other problems.
+	if (row.proposes === true) return ['', '?', `${answer},`, `${answer}=1`, `${answer} ${answer}`];
 	return [`${answer}1`, `${answer}${answer}9`, '', '?', `-1${answer}`, `${answer},`, `${answer} ${answer}`];
 }
 
@@ -105,6 +109,65 @@ describe('problems that the policy poses', () => {
 		assert.match(problem.prompt, /^\d\d[-+]\?$/);
 		assert.ok(task.verify(problem, problem.answer) && task.verify(problem, '7'));
 		assert.ok(!task.verify(problem, '123'));
+	});
+});
+
+describe('expressions that the policy poses', () => {
+	const source = (settings: TaskDataset) => taskSource(createTask(settings));
+	const read = ({ proposals = assert.fail() }: ReturnType<typeof source>, row: object, text: string) =>
+		proposals.read({ answer: null, row: { ...row, proposes: true } }, text);
+	const arithmetic = source({ task: 'arithmetic', terms: 3, largest: 12 });
+	const countdown = source({ task: 'countdown', terms: 3, largest: 60 });
+
+	it('begin with the first operand, and are worked out by the task', () => {
+		const prompts = Array.from({ length: 100 }, (_, i) => arithmetic.proposals?.ask(1, i).prompt ?? '');
+		assert.ok(prompts.every((prompt) => /^([1-9]|1[0-2])\?$/.test(prompt)) && new Set(prompts).size === 12);
+		for (const [rest, prompt, result] of [
+			['+3*4', '7+3*4=', '19'],
+			[' -12 ', '7-12=', '-5'],
+		] as const) {
+			const problem = read(arithmetic, { first: 7 }, rest);
+			assert.ok(problem !== null && problem !== 'held-out', prompt);
+			assert.deepEqual([problem.prompt, problem.answer], [prompt, result]);
+		}
+		for (const text of ['', '3', '+', '+13', '+0', '+03', '+1+1+1', '*-2', '+3=10', '+3 *4', '/2', '+３', '+1e1']) {
+			assert.equal(read(arithmetic, { first: 7 }, text), null, text);
+		}
+	});
+
+	it('of countdown use the numbers shown, and their value is the target', () => {
+		const prompts = Array.from({ length: 100 }, (_, i) => countdown.proposals?.ask(1, i).prompt ?? '');
+		assert.ok(prompts.every((prompt) => /^\d+,\d+,\d+:\?$/.test(prompt)) && new Set(prompts).size > 80);
+		const problem = read(countdown, { numbers: [3, 5, 4] }, ' (3+5)*4 ');
+		assert.ok(problem !== null && problem !== 'held-out');
+		assert.deepEqual([problem.prompt, problem.answer], ['3,5,4:32=', '(3+5)*4']);
+		assert.ok(countdown.verify(problem, '4*(5+3)') && !countdown.verify(problem, '32'));
+		for (const text of [
+			'',
+			'16',
+			'3+5',
+			'3+5+2+2',
+			'3*5*5',
+			'3-5-2',
+			'3/5/2',
+			'(3+5)*2=16',
+			'12*5',
+			'3+5+2)',
+			'2/5*3',
+		]) {
+			assert.equal(read(countdown, { numbers: [3, 5, 2] }, text), null, text);
+		}
+		assert.equal(read(countdown, { numbers: [12, 12, 12] }, '12*12*12'), null, 'beyond the largest target');
+	});
+
+	it('are recognized when they are held out', () => {
+		for (const { row } of arithmetic.heldOut(100)) {
+			const [first = '', rest = ''] = /^(\d+)(.*)/.exec(String(row.expression))?.slice(1) ?? [];
+			assert.equal(read(arithmetic, { first: Number(first) }, rest), 'held-out');
+		}
+		for (const { row, answer } of countdown.heldOut(100)) {
+			assert.equal(read(countdown, { numbers: row.numbers }, answer ?? ''), 'held-out');
+		}
 	});
 });
 

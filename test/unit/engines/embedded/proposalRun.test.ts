@@ -4,7 +4,7 @@ import { isHeldOut, taskHeldOutShare } from '../../../../src/core/dataset/split.
 import { learnabilityReward } from '../../../../src/core/reward/learnabilityReward.ts';
 import { readMetrics, readRollouts } from '../../../../src/runs/runReader.ts';
 import { tinyRecipe, Workplace } from './engineProcess.ts';
-import { uninterrupted } from './killResume.ts';
+import { checkKillResume, type KillReport, uninterrupted } from './killResume.ts';
 
 const place = await Workplace.make();
 after(() => place[Symbol.asyncDispose]());
@@ -64,6 +64,33 @@ test('a batch has proposals, and a group of answers for each distinct problem am
 	const lines = await readMetrics(run);
 	const last = lines.at(-1)?.values ?? {};
 	assert.ok(Number(last['proposals/valid']) > 0 && Number(last['proposals/distinct']) > 0);
+});
+
+test('proposals survive kills, also with rloo, in batches sampled ahead, and with other numbers of workers', async (t) => {
+	const stages = [
+		{ ...sft, steps: 60 },
+		{ ...grpo, steps: 5, prompts_per_step: 1 + size, proposals: {}, max_staleness: 2 },
+		{ ...grpo, type: 'rloo', steps: 3, prompts_per_step: 2 * (1 + size), proposals: { invalid_reward: -1 } },
+		{ ...grpo, prompts_per_step: 2 },
+	];
+	const resumed = { ...recipe, stages, workers: 2, checkpoint: { every: 2, keep: 3 } };
+	const whole = await uninterrupted(place, resumed);
+	const alone = await uninterrupted(place, { ...resumed, workers: 1 }, true);
+	assert.equal(alone.outcome.weights, whole.outcome.weights);
+	const lines = (await readMetrics(whole.run)).filter(({ stage }) => stage !== 'sft');
+	assert.deepEqual(
+		lines.map(({ values }) => values['proposals/valid'] !== undefined),
+		[...new Array<boolean>(8).fill(true), false, false],
+	);
+	assert.ok(lines.some(({ values }) => Number(values['proposals/valid']) > 0));
+	assert.ok(lines.some(({ values }) => values['sample/staleness_max'] === 2));
+	const prompts = new Set<string>();
+	for (const { step } of lines.slice(0, 8)) {
+		for (const { prompt } of (await readRollouts(whole.run, step)).slice(0, size)) prompts.add(`${step} ${prompt}`);
+	}
+	assert.equal(prompts.size, 8, 'one prompt per group of proposals');
+	const onKill = ({ kills }: KillReport) => t.diagnostic(`killed after ${kills.join(', ')} ms`);
+	await checkKillResume(place, resumed, { kills: 2, seed: 7, whole, onKill });
 });
 
 test('problems that are always or never solved teach nothing, and harder ones are worth more', () => {

@@ -106,6 +106,6 @@ function noProposals(name: string): Failure {
 	return new Failure(
 		'invalid',
 		`The data "${name}" cannot check problems that the policy poses.`,
-		'Use a task that can, such as "addition", or remove "proposals" from the stage.',
+		'Use the task "addition", "arithmetic" or "countdown", or remove "proposals" from the stage.',
 	);
 }
