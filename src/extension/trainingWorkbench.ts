@@ -13,7 +13,7 @@ import type { PipelineStore } from './pipelines/pipelineStore.ts';
 import type { LazyPytorch } from './pytorch/lazyPytorch.ts';
 import { RecipeDiagnostics } from './recipeDiagnostics.ts';
 import { RecipeFixes } from './recipeFixes.ts';
-import { RecipeHovers } from './recipeHovers.ts';
+import { RecipeLinks } from './recipeLinks.ts';
 import type { RewardEnvironment } from './rewards/rewardEnvironment.ts';
 import { RunController } from './runController.ts';
 import { RunStarter } from './runStarter.ts';
@@ -50,7 +50,7 @@ export class TrainingWorkbench extends Disposable {
 		super();
 		const { extension, storage, memory, notices, client, store, pipelines, tree, pytorch, openDashboard } = needs;
 		const { diagnostics } = this;
-		this.register(new RecipeHovers(extension));
+		this.register(new RecipeLinks(extension));
 		const controller = new RunController(store, notices, client);
 		const resume = (view: RunView) => this.starter.resume(view);
 		const ends = this.register(

@@ -1,10 +1,13 @@
 /**
- * `npm run charts -- FOLDER`: draws the curves in docs/pictures from pipelines of the templates. FOLDER contains their run
- * folders (`runs`); each chart uses the newest pipeline with its name, and charts without one are skipped.
+ * `npm run charts -- FOLDER`: draws the curves in docs/pictures from pipelines of the templates and of the recipes in
+ * test/scripts/charts. FOLDER contains their run folders (`runs`); each chart uses the newest pipeline with its name,
+ * and charts without one are skipped. The weights of gradients are computed and need no run.
  */
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { defaultObjective, type Objective } from '../../src/core/grpo/objective/objective.ts';
+import { rowLoss } from '../../src/core/grpo/objective/rowLoss.ts';
 import { chartSvg } from '../../src/core/report/chartSvg.ts';
 import { htmlText } from '../../src/core/report/htmlText.ts';
 import type { ReportChart, ReportPoint, ReportSeries } from '../../src/core/report/reportDocument.ts';
@@ -24,6 +27,8 @@ interface DocChart {
 	readonly lines: readonly Line[];
 }
 
+const accuracy = 'eval/heldout/accuracy';
+
 const charts: readonly DocChart[] = [
 	{
 		file: 'self-rewarding',
@@ -39,7 +44,7 @@ const charts: readonly DocChart[] = [
 		recipe: 'no-labels',
 		title: 'Held-out accuracy without labels',
 		lines: ['labels', 'majority', 'control', 'certainty', 'self-certainty'].map(
-			(stage): Line => [stage, stage, 'eval/heldout/accuracy'],
+			(stage): Line => [stage, stage, accuracy],
 		),
 	},
 	{
@@ -55,18 +60,39 @@ const charts: readonly DocChart[] = [
 		lines: ['uniform', 'range', 'target'].map((stage): Line => [stage, stage, 'groups/dead']),
 	},
 	{
+		file: 'off-policy',
+		recipe: 'off-policy',
+		title: 'Held-out accuracy with samples up to 16 updates old',
+		lines: [
+			['no staleness', 'fresh', accuracy],
+			['sequence_mask', 'stale', accuracy],
+			['token_truncate', 'truncated', accuracy],
+			['no correction', 'uncorrected', accuracy],
+		],
+	},
+	{
+		file: 'distillation',
+		recipe: 'distillation',
+		title: 'Held-out accuracy of two students',
+		lines: [
+			["the student's samples", 'on-policy', accuracy],
+			["the teacher's samples", 'off-policy', accuracy],
+		],
+	},
+	{
+		file: 'preferences',
+		recipe: 'spin',
+		title: 'The first round of self-play',
+		lines: [
+			['rewards/margins', 'spin-1', 'rewards/margins'],
+			['rewards/accuracies', 'spin-1', 'rewards/accuracies'],
+		],
+	},
+	{
 		file: 'losses-entropy',
 		recipe: 'algorithms',
 		title: 'Entropy per token, in nats',
 		lines: ['dapo', 'gspo', 'cispo', 'sapo', 'high-entropy'].map((stage): Line => [stage, stage, 'entropy']),
-	},
-	{
-		file: 'losses-accuracy',
-		recipe: 'algorithms',
-		title: 'Held-out accuracy',
-		lines: ['dapo', 'gspo', 'cispo', 'sapo', 'high-entropy'].map(
-			(stage): Line => [stage, stage, 'eval/heldout/accuracy'],
-		),
 	},
 ];
 
@@ -87,6 +113,34 @@ async function lineOf(pipeline: string, [name, stage, metric]: Line): Promise<Re
 	return { name, points: means };
 }
 
+/** Losses whose weights are drawn, with settings for which they differ. */
+const weighted: readonly (readonly [name: string, objective: Partial<Objective>])[] = [
+	['dapo, epsilon_high 0.28', { lossType: 'dapo', epsilonHigh: 0.28 }],
+	['cispo, epsilon_high 2', { lossType: 'cispo', epsilonHigh: 2 }],
+	['sapo', { lossType: 'sapo' }],
+	['vespo', { lossType: 'vespo' }],
+	['gmpo, epsilon_high 0.4', { lossType: 'gmpo', epsilonLow: 0.4, epsilonHigh: 0.4 }],
+	['dppo_tv, epsilon_high 0.2', { lossType: 'dppo_tv', epsilonHigh: 0.2 }],
+];
+
+/**
+ * Returns the weight of the gradient of a token's log-probability against the token's ratio, for a completion of this
+ * token and advantage 1. The old probability is 0.3.
+ */
+function gradientWeights(): ReportChart {
+	const old = Math.log(0.3);
+	const series = weighted.map(([name, changes]): ReportSeries => {
+		const objective = { ...defaultObjective, ...changes };
+		const ratios = Array.from({ length: 126 }, (_, i) => i / 50);
+		const weightAt = (ratio: number): number => {
+			const row = { logprobs: [old + Math.log(ratio)], oldLogprobs: [old], refLogprobs: null, advantage: 1 };
+			return -(rowLoss(row, objective).gradients[0] as number);
+		};
+		return { name, points: ratios.slice(1).map((x) => ({ x, y: weightAt(x) })) };
+	});
+	return { title: "Weight of a token's gradient, for advantage 1", x: 'importance ratio', series };
+}
+
 const palette = (colors: readonly string[]) =>
 	colors.map((color, i) => `.line.s${i}{stroke:${color}}.dot.s${i},.key.s${i}{fill:${color}}`).join('');
 const style = [
@@ -98,12 +152,13 @@ const style = [
 
 /** Returns the chart as a separate file, with colors that suit light and dark pages, a title and a legend. */
 function standalone(chart: ReportChart): string {
+	const columns = chart.series.some(({ name }) => name.length > 18) ? 2 : 3;
 	const keys = chart.series.map(({ name }, i) => {
-		const x = 16 + (i % 3) * 140;
-		const y = 256 + Math.floor(i / 3) * 16;
+		const x = 16 + (i % columns) * (420 / columns);
+		const y = 256 + Math.floor(i / columns) * 16;
 		return `<rect class="key s${i}" x="${x}" y="${y - 8}" width="10" height="10"/><text x="${x + 15}" y="${y + 1}">${htmlText(name)}</text>`;
 	});
-	const height = 246 + 16 * Math.ceil(keys.length / 3);
+	const height = 246 + 16 * Math.ceil(keys.length / columns);
 	const inner = chartSvg(chart, 'c').replace(
 		'<svg class="chart" viewBox="0 0 420 220"',
 		'<svg y="20" width="420" height="220"',
@@ -118,6 +173,7 @@ const [folder = '.'] = process.argv.slice(2);
 const names = (await readdir(join(folder, 'runs'))).sort();
 const pictures = join(root, 'docs/pictures');
 await mkdir(pictures, { recursive: true });
+await writeFile(join(pictures, 'losses-weights.svg'), standalone(gradientWeights()));
 for (const { file, recipe, title, lines } of charts) {
 	const newest = names.findLast((name) => name.startsWith(`${recipe}-2`));
 	const pipeline = newest === undefined ? null : join(folder, 'runs', newest);

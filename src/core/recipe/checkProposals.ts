@@ -21,6 +21,11 @@ export function checkProposals(recipe: Recipe, task: Task | null | undefined, re
 			report(place('proposals'), '"proposals" requires the reward { "use": "learnability" }. Add it to "rewards".');
 		} else if (recipe.rewards.length === 1) {
 			report(['rewards', own], '"learnability" requires another reward, which judges the answers. Add "accuracy".');
+		} else if (recipe.rewards.every((reward, at) => at === own || reward.weight === 0)) {
+			report(
+				['rewards'],
+				'Answers have no reward with a weight, so "proposals" would train on none. Raise one of them.',
+			);
 		}
 		const { dataset, model } = recipe;
 		// A single stage can also continue another one of its pipeline, which has its own data.

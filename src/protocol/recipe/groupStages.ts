@@ -121,7 +121,7 @@ const ratioKeys = {
 			},
 		},
 	),
-	delta: bareKey(real('Maximum ratio where clipping does not apply.', 0, 1000), {
+	delta: bareKey(real('Maximum ratio where clipping does not apply.', 1, 1000), {
 		or: 'none',
 		lacking: onlyFor(clippingTypes, clippingTypes.join(', ')),
 	}),
@@ -207,11 +207,25 @@ const tokenKeys = {
 	),
 	clip_cov_lb: bareKey(real('Clip-Cov: covariance above which tokens can be excluded.', -1000, 1000), {
 		or: '`1`',
-		lacking: clipCovOnly,
+		lacking: {
+			...clipCovOnly,
+			embedded: {
+				when: (value, { clip_cov_ratio, clip_cov_ub = 5 }) =>
+					clip_cov_ratio === undefined || Number(value) >= Number(clip_cov_ub),
+				say: 'Only used with "clip_cov_ratio", and must be less than "clip_cov_ub", which is 5 by default. Lower or remove it.',
+			},
+		},
 	}),
 	clip_cov_ub: bareKey(real('Clip-Cov: covariance below which tokens can be excluded.', -1000, 1000), {
 		or: '`5`',
-		lacking: clipCovOnly,
+		lacking: {
+			...clipCovOnly,
+			embedded: {
+				when: (value, { clip_cov_ratio, clip_cov_lb }) =>
+					clip_cov_ratio === undefined || (clip_cov_lb === undefined && Number(value) <= 1),
+				say: 'Only used with "clip_cov_ratio", and must be greater than "clip_cov_lb", which is 1 by default. Raise or remove it.',
+			},
+		},
 	}),
 	kl_cov_ratio: bareKey(
 		real(
@@ -280,7 +294,14 @@ const tokenKeys = {
 			},
 		},
 	),
-	entropy_coef_min: bareKey(real('Smallest adaptive weight.', 0, 100), { or: '`0`', lacking: adaptiveOnly }),
+	entropy_coef_min: bareKey(real('Smallest adaptive weight.', 0, 100), {
+		or: '`0`',
+		lacking: invalidWhen(
+			(value, { use_adaptive_entropy, entropy_coef_max = 1 }) =>
+				use_adaptive_entropy !== true || Number(value) > Number(entropy_coef_max),
+			'Only used with "use_adaptive_entropy": true, and at most "entropy_coef_max", which is 1 by default. Lower or remove it.',
+		),
+	}),
 	entropy_coef_max: bareKey(real('Largest adaptive weight.', 0, 100), { or: '`1`', lacking: adaptiveOnly }),
 };
 

@@ -80,19 +80,15 @@ suite('recipes', () => {
 			.flatMap((hover) => hover.contents.map((c) => (typeof c === 'string' ? c : c.value)))
 			.join('\n');
 		assert.match(words, /AdamW/);
-		const [page, ...others] = await vscode.commands
-			.executeCommand<vscode.Hover[]>('vscode.executeHoverProvider', document.uri, at('"grpo"', 3))
-			.then((found) =>
-				found
-					.flatMap((hover) => hover.contents.map((c) => (typeof c === 'string' ? c : c.value)))
-					.filter((text) => text.includes('command:')),
-			);
-		assert.deepEqual(others, []);
-		const [, command, query = ''] =
-			/\[Policy losses and advantages\]\(command:([\w.]+)\?(.+)\)/.exec(page ?? '') ?? assert.fail(page);
-		assert.equal(command, 'markdown.showPreviewToSide');
-		const [file] = JSON.parse(decodeURIComponent(query));
-		assert.match(Buffer.from(await vscode.workspace.fs.readFile(vscode.Uri.from(file))).toString(), /^# Policy losses/);
+		const links = await vscode.commands.executeCommand<vscode.DocumentLink[]>(
+			'vscode.executeLinkProvider',
+			document.uri,
+		);
+		const link = links.find(({ range }) => document.getText(range) === '"grpo"');
+		assert.equal(link?.tooltip, 'Policy losses and advantages');
+		assert.equal(link.target?.path, 'markdown.showPreviewToSide');
+		const [page] = JSON.parse(link.target.query);
+		assert.match(String(await vscode.workspace.fs.readFile(vscode.Uri.from(page))), /^# Policy losses/);
 		const offers = await vscode.commands.executeCommand<vscode.CompletionList>(
 			'vscode.executeCompletionItemProvider',
 			document.uri,

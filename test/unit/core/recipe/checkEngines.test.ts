@@ -171,6 +171,17 @@ describe('features missing from the embedded engine', () => {
 		],
 		[stage({ clip_cov_lb: 2 }), /^stages\[0\]\.clip_cov_lb: Only used with "clip_cov_ratio"/],
 		[
+			stage({ clip_cov_ratio: 0.1, clip_cov_lb: 2, clip_cov_ub: 1.5 }),
+			/^stages\[0\]\.clip_cov_lb: .* must be less than "clip_cov_ub"/,
+		],
+		[stage({ clip_cov_ratio: 0.1, clip_cov_lb: 5 }), /^stages\[0\]\.clip_cov_lb: .* which is 5 by default/],
+		[stage({ clip_cov_ratio: 0.1, clip_cov_ub: 1 }), /^stages\[0\]\.clip_cov_ub: .* which is 1 by default/],
+		[
+			stage({ use_adaptive_entropy: true, entropy_coef_min: 0.5, entropy_coef_max: 0.1 }),
+			/^stages\[0\]\.entropy_coef_min: .* at most "entropy_coef_max"/,
+		],
+		[stage({ delta: 0.9 }), /^stages\[0\]\.delta: .* at least 1/],
+		[
 			stage({ loss_type: 'gmpo', top_entropy_quantile: 0.2 }),
 			/^stages\[0\]\.top_entropy_quantile: "gmpo" has one loss per completion/,
 		],

@@ -34,11 +34,13 @@ it('accepts problems that the policy poses', () => {
 	assert.deepEqual(faultsOf({}), []);
 	assert.deepEqual(faultsOf({ dataset: { task: 'addition' } }), [], 'the stage can continue another one');
 	assert.deepEqual(faultsOf({ stage: { type: 'rloo', prompts_per_step: 15 } }), []);
+	for (const task of ['arithmetic', 'countdown']) assert.deepEqual(faultsOf({ dataset: { task, proposed: 0.3 } }), []);
 });
 
 const faults: [what: string, recipe: Parameters<typeof faultsOf>[0], pattern: RegExp][] = [
 	['no reward for proposals', { rewards: [accuracy] }, /^stages\[0\]\.proposals: .* requires the reward/],
 	['no reward for answers', { rewards: [own] }, /^rewards\[0\]: "learnability" requires another reward/],
+	['answers without a weight', { rewards: [{ ...accuracy, weight: 0 }, own] }, /^rewards: Answers have no reward/],
 	['no proposals', { stage: { proposals: undefined } }, /^rewards\[1\]: .* applies to stages with "proposals"/],
 	[
 		'a batch without room for answers',

@@ -1,0 +1,74 @@
+import { type Node, parseTree } from 'jsonc-parser';
+
+/** Pages about families of algorithms: file names in docs, without extension, and their titles. */
+export const docPages = {
+	losses: 'Policy losses and advantages',
+	'off-policy': 'Asynchronous and off-policy training',
+	distillation: 'Distillation',
+	preferences: 'Preference losses',
+	curriculum: 'Curriculum',
+	'no-labels': 'Training without labels',
+	environments: 'Environments',
+} as const;
+export type DocPage = keyof typeof docPages;
+
+/** Pages of stage types, and of `loss_type` in their stages. */
+const ofTypes: ReadonlyMap<unknown, DocPage> = new Map<unknown, DocPage>([
+	['grpo', 'losses'],
+	['distill', 'distillation'],
+	['dpo', 'preferences'],
+]);
+
+const ofKeys: ReadonlyMap<unknown, DocPage> = new Map<unknown, DocPage>([
+	['importance_sampling_level', 'losses'],
+	['advantage_estimator', 'losses'],
+	['multi_objective_aggregation', 'losses'],
+	['top_entropy_quantile', 'losses'],
+	['clip_cov_ratio', 'losses'],
+	['kl_cov_ratio', 'losses'],
+	['use_adaptive_entropy', 'losses'],
+	['world_model_coeff', 'losses'],
+	['max_staleness', 'off-policy'],
+	['vllm_importance_sampling_correction', 'off-policy'],
+	['vllm_importance_sampling_mode', 'off-policy'],
+	['credit_assignment', 'environments'],
+	['curriculum', 'curriculum'],
+	['active', 'curriculum'],
+	['proposals', 'no-labels'],
+	['solution_pairs', 'no-labels'],
+]);
+
+/** Rewards without labels. */
+const unlabeled: readonly unknown[] = ['majority', 'certainty', 'self-certainty', 'self-judge', 'learnability'];
+
+export interface PageLink {
+	/** Position of a key or value in the text, in UTF-16 code units, with its quotes. */
+	readonly offset: number;
+	readonly length: number;
+	readonly page: DocPage;
+}
+
+/** Returns links from keys and values of a recipe, which can have errors, to the pages about their algorithms. */
+export function pageLinks(text: string): PageLink[] {
+	const links: PageLink[] = [];
+	const root = parseTree(text, [], { allowTrailingComma: true });
+	const nodes = root === undefined ? [] : [root];
+	for (let node = nodes.pop(); node !== undefined; node = nodes.pop()) {
+		if (node.type === 'object') links.push(...linksOf(node));
+		nodes.push(...(node.children ?? []));
+	}
+	return links.sort((a, b) => a.offset - b.offset);
+}
+
+function linksOf({ children = [] }: Node): PageLink[] {
+	const type = children.find(({ children: [key] = [] }) => key?.value === 'type')?.children?.[1]?.value;
+	return children.flatMap(({ children: [key, value] = [] }) => {
+		const [node, page] =
+			key?.value === 'type'
+				? [value, ofTypes.get(type)]
+				: key?.value === 'use'
+					? [value, unlabeled.includes(value?.value) ? ('no-labels' as const) : undefined]
+					: [key, key?.value === 'loss_type' ? ofTypes.get(type) : ofKeys.get(key?.value)];
+		return node === undefined || page === undefined ? [] : [{ offset: node.offset, length: node.length, page }];
+	});
+}
