@@ -62,7 +62,8 @@ export function dropReason(candidate: Candidate, keep: KeepSettings, tags: Trace
 	if (keep.language !== null && languageShare(candidate, keep.language.language, tags) < keep.language.minShare) {
 		return 'language';
 	}
-	if (keep.minTokens !== null && length < keep.minTokens) return 'short';
+	// There is nothing to imitate in an empty completion, and stages that train on files reject it.
+	if (candidate.completion === '' || (keep.minTokens !== null && length < keep.minTokens)) return 'short';
 	if (keep.maxTokens !== null && length > keep.maxTokens) return 'long';
 	return null;
 }

@@ -289,7 +289,7 @@ export const rejectionSamplingStageSchema = stageOf(
 						'drop',
 					),
 				}),
-				'Which completions to keep. Truncated completions are never kept.',
+				'Which completions to keep. Truncated and empty completions are never kept.',
 			),
 			{},
 		),

@@ -24,7 +24,7 @@ export const rejectionMetrics: Readonly<Record<string, MetricEntry>> = {
 	),
 	'rejection/unrewarded': dropped('Dropped: reward', 'Completions whose reward is below "minReward".'),
 	'rejection/language': dropped('Dropped: language', 'Completions whose reasoning switches to another language.'),
-	'rejection/short': dropped('Dropped: too short', 'Completions with fewer tokens than "minTokens".'),
+	'rejection/short': dropped('Dropped: too short', 'Completions that are empty or have fewer tokens than "minTokens".'),
 	'rejection/long': dropped('Dropped: too long', 'Completions with more tokens than "maxTokens".'),
 	'rejection/duplicate': dropped(
 		'Dropped: duplicates',

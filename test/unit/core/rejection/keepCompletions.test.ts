@@ -41,6 +41,7 @@ test('a completion is dropped for the first applicable reason', () => {
 	assert.equal(why({ reward: null }, { minReward: 0 }), 'unrewarded');
 	assert.equal(why({}, { minTokens: 21 }), 'short');
 	assert.equal(why({}, { minTokens: 20, maxTokens: 20 }), null);
+	assert.equal(why({ completion: '', length: 1 }), 'short');
 	assert.equal(why({}, { maxTokens: 19 }), 'long');
 	const mixed = { completion: '<think>so the sum будет три</think><answer>3</answer>' };
 	const english = (minShare: number) => ({ language: { language: 'en', minShare } }) as const;
