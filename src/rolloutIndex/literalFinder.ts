@@ -10,9 +10,7 @@ export class LiteralFinder {
 	constructor(literals: readonly LiteralBytes[]) {
 		this.#searches = literals.map(({ bytes, ignoreCase }) => {
 			const needle = Buffer.from(bytes);
-			return ignoreCase && hasLetters(needle)
-				? foldedSearch(needle)
-				: (haystack: Buffer, from: number) => haystack.indexOf(needle, from);
+			return ignoreCase && hasLetters(needle) ? foldedSearch(needle) : exactSearch(needle);
 		});
 		this.#found = literals.map(() => -2);
 	}
@@ -43,6 +41,37 @@ function isLetter(byte: number): boolean {
 
 function hasLetters(needle: Uint8Array): boolean {
 	return needle.some(isLetter);
+}
+
+/** Length up to which Buffer.indexOf looks for the first byte with memchr, which is fast if that byte is rare. */
+const shortNeedle = 7;
+/** Minimum length of the part that is searched for, so that most of its occurrences are those of the whole. */
+const shortestPart = 3;
+/** Number of other occurrences of the part in a window after which the whole is searched for. */
+const maxMisses = 1000;
+/** Bytes by descending frequency in reasoning, roughly; others are rarer. */
+const frequent = Buffer.from(' etaoinsrhldc\\01um2f3pgwyb45.,v-k"6789xjqz');
+
+/** Exact search, which starts with a part of the needle whose first byte is rare. */
+function exactSearch(needle: Buffer): (bytes: Buffer, from: number) => number {
+	const rarity = (at: number) => {
+		const rank = frequent.indexOf(needle[at] as number);
+		return rank === -1 ? frequent.length : rank;
+	};
+	let start = 0;
+	for (let at = 1; at <= needle.length - shortestPart; at++) if (rarity(at) > rarity(start)) start = at;
+	const part = needle.subarray(start, start + shortNeedle);
+	return (bytes, from) => {
+		let misses = 0;
+		for (let at = bytes.indexOf(part, from + start); at !== -1; at = bytes.indexOf(part, at + 1)) {
+			const found = at - start;
+			const end = found + needle.length;
+			if (part.length === needle.length || (end <= bytes.length && needle.compare(bytes, found, end) === 0))
+				return found;
+			if (++misses > maxMisses) return bytes.indexOf(needle, found + 1);
+		}
+		return -1;
+	};
 }
 
 /**

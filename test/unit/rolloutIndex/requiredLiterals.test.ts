@@ -135,11 +135,13 @@ describe('searching for several literals', () => {
 		const random = Random.of(4, 'literals');
 		for (let round = 0; round < 2000; round++) {
 			let text = '';
-			for (let i = random.int(60); i > 0; i--) text += 'abAB1é'[random.int(6)];
+			// Texts of few letters contain long literals, and parts of them, several times.
+			const letters = random.pick(['abAB1é', 'ab', 'A1']);
+			for (let i = random.int(60); i > 0; i--) text += letters[random.int(letters.length)];
 			const literals = Array.from({ length: 1 + random.int(3) }, () => {
 				const ignoreCase = random.int(2) === 0;
 				let literal = '';
-				for (let i = 1 + random.int(4); i > 0; i--)
+				for (let i = 1 + random.int(random.int(4) === 0 ? 14 : 4); i > 0; i--)
 					literal += (ignoreCase ? 'ab1' : 'abAB1')[random.int(ignoreCase ? 3 : 5)];
 				return { literal, ignoreCase };
 			});
@@ -160,5 +162,12 @@ describe('searching for several literals', () => {
 				from = found + 1;
 			}
 		}
+	});
+
+	it('finds a literal after thousands of occurrences of its rarest part', () => {
+		const bytes = Buffer.from(`${'a zzz '.repeat(3000)}e zzz ${'a zzz '.repeat(3000)}e zzz`);
+		const finder = new LiteralFinder([{ bytes: Buffer.from('e zzz'), ignoreCase: false }]);
+		finder.begin(bytes);
+		assert.deepEqual([finder.next(0), finder.next(18_001), finder.next(36_007)], [18_000, 36_006, -1]);
 	});
 });
