@@ -12,9 +12,10 @@ import { defaultObjective } from '../../src/core/grpo/objective/objective.ts';
 import type { OptimizerSettings } from '../../src/engines/embedded/learner.ts';
 import { parameterCount } from '../../src/engines/embedded/model/parameters.ts';
 import { createLearner } from '../../src/engines/embedded/ortLearner.ts';
-import { readEvents } from '../../src/runs/runReader.ts';
+import { listCheckpoints, readEvents, readMetrics, readRecord } from '../../src/runs/runReader.ts';
 import { describePrograms } from '../gpu/checkPrograms.ts';
 import { root } from '../scripts/paths.ts';
+import { buildFaultyDriver } from '../support/faultyDriver.ts';
 import { hardware, skip } from '../support/softwareGpu.ts';
 import { shortRecipe, tinyRecipe, Workplace } from '../unit/engines/embedded/engineProcess.ts';
 import { uninterrupted } from '../unit/engines/embedded/killResume.ts';
@@ -112,6 +113,51 @@ test('a software GPU is not chosen by auto, which measures that the CPU is faste
 	const reason = tried.find(({ provider }) => provider === 'webgpu')?.error ?? '';
 	assert.match(reason, /^(the CPU is faster|it is too slow) for this model \(.*sampling \d+ ms and update \d+ ms/);
 	assert.ok(Array.isArray(event?.measured) && event.measured.length > 0);
+});
+
+test('a run that fills the memory of WebGPU ends with a sentence, and continues with fewer rows when it is resumed', {
+	skip: softwareOnly,
+}, async (context) => {
+	await using place = await Workplace.make();
+	const driver = await buildFaultyDriver(place.folder);
+	if (driver === null) return context.skip('it needs a C compiler');
+	Object.assign(place.environment, driver, { FAULTY_DRIVER_BYTES: '50000000' });
+	const corpus = join(place.folder, 'digits.txt');
+	const line = '0123456789'.repeat(51).slice(0, 500);
+	await writeFile(corpus, Array.from({ length: 40 }, (_, i) => `${i % 10}${line}`).join('\n'));
+	const run = await place.prepare({
+		...shortRecipe,
+		device: 'webgpu',
+		model: { layers: 1, width: 32, heads: 4, feedForward: 64, context: 512 },
+		stages: [
+			{ type: 'sft', steps: 2, learning_rate: 1e-3, batch_size: 8 },
+			{ type: 'pretrain', steps: 2, learning_rate: 1e-3, batch_size: 8, workedShare: 0, corpus: { path: corpus } },
+		],
+		evaluate: { every: 1_000_000, problems: 4 },
+		checkpoint: { every: 1, keep: 10 },
+	});
+	const first = await place.start('--run', run).exit;
+	assert.equal(first.code, 2, first.stderr);
+	assert.match(
+		first.stderr,
+		/^Device webgpu is out of memory, with micro-batches of 8 rows of up to 50\d tokens\. Resume the run to continue from its last checkpoint with at most 4 rows\./,
+	);
+	assert.deepEqual((await readRecord(run)).error?.reason, 'full');
+	const checkpoints = (await listCheckpoints(run)).map(({ step }) => step);
+	assert.deepEqual(checkpoints, [1, 2]);
+	let code: number | null = 2;
+	for (let attempt = 0; attempt < 3 && code === 2; attempt++) {
+		({ code } = await place.start('--run', run, '--resume').exit);
+	}
+	assert.equal(code, 0);
+	const alerts = (await readEvents(run)).filter(({ type, use }) => type === 'alert' && use === 'train');
+	const rows = alerts.map((alert) => alert.rows);
+	assert.deepEqual(rows, [4, 2, 1].slice(0, rows.length));
+	assert.ok(rows.length > 0);
+	assert.deepEqual(
+		(await readMetrics(run)).map(({ step }) => step),
+		[1, 2, 3, 4],
+	);
 });
 
 test('a run on the GPU learns: held-out accuracy rises significantly within ten minutes', { skip }, async () => {

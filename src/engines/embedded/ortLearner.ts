@@ -1,12 +1,13 @@
 import { Sequencer } from '../../base/async.ts';
 import { Failure } from '../../base/failure.ts';
-import { cpuLimits, gpuLimits, gpuRows } from '../../core/memory/microBatchLimits.ts';
+import { type BatchUse, cpuLimits, gpuLimits, gpuRows } from '../../core/memory/microBatchLimits.ts';
 import type { HeadName } from '../../protocol/control.ts';
 import type { EngineDevice } from '../../protocol/engineDevices.ts';
 import type { DeviceName } from '../../protocol/recipe/recipe.ts';
 import type { PrecisionName } from '../../protocol/recipe/torchRecipe.ts';
 import type { ModelShape } from '../shared/modelShape.ts';
 import type { MicroBatch } from './compute/batching.ts';
+import { isStuck } from './compute/deviceFailure.ts';
 import { DeviceMemory } from './compute/deviceModel.ts';
 import { HostMemory } from './compute/hostModel.ts';
 import type { GradientJob, GradientTarget, OpenJob, OpenResult, PackedSequences, TeacherRef } from './compute/jobs.ts';
@@ -83,9 +84,13 @@ export interface LearnerSizes {
 	readonly trainRows: number;
 	/** Total memory of the GPU, in bytes; null or absent if unknown. */
 	readonly deviceBytes?: number | null;
+	/** Rows per micro-batch on a GPU to which an earlier attempt had to reduce them. */
+	readonly reducedRows?: ReducedRows;
 	/** Called with the reduced number of rows per micro-batch when GPU memory is full. */
-	readonly onFewerRows?: (rows: number) => void;
+	readonly onFewerRows?: (use: BatchUse, rows: number) => void;
 }
+
+export type ReducedRows = Readonly<Partial<Record<BatchUse, number>>>;
 
 /** Minimum number of rows per worker. Fewer rows take just as long. */
 const minSpread = 4;
@@ -197,11 +202,12 @@ export async function checkDevices(): Promise<EngineDevice[]> {
 
 /** Increases micro-batch sizes for a GPU, which has room for many rows and takes just as long for a few. */
 function enlarged(options: LearnerOptions): LearnerOptions {
-	const { sampleRows, trainRows } = options;
+	const { sampleRows, trainRows, reducedRows = {} } = options;
+	const { sample = Infinity, train = Infinity } = reducedRows;
 	return {
 		...options,
-		sampleRows: Math.max(sampleRows, gpuRows.sample),
-		trainRows: Math.max(trainRows, gpuRows.train),
+		sampleRows: Math.min(sample, Math.max(sampleRows, gpuRows.sample)),
+		trainRows: Math.min(train, Math.max(trainRows, gpuRows.train)),
 	};
 }
 
@@ -289,7 +295,9 @@ class OrtLearner implements Learner {
 		const limits =
 			provider === 'cpu' ? cpuLimits : gpuLimits(loopProviders.includes(provider), options.deviceBytes ?? null);
 		const most = { sample: options.sampleRows, train: options.trainRows };
-		this.#rows = new MicroBatchRows(options.shape, most, limits, options.onFewerRows);
+		this.#rows = new MicroBatchRows(options.shape, most, limits, options.onFewerRows, (failure) =>
+			isStuck(provider, failure),
+		);
 		[this.#pool, this.#helpers] = pools;
 		this.#memory = memory;
 		this.#policy = policy;
@@ -717,7 +725,7 @@ class OrtLearner implements Learner {
 	): Promise<UpdateResult> {
 		return this.#operation(async () => {
 			const sum = await this.#rows.fitting('train', sizesOf(rows), (size) => this.#accumulate(rows, size, inputs));
-			const gradNorm = await this.#policy.step(optimizer);
+			const gradNorm = await this.#rows.afterwards('train', sizesOf(rows), () => this.#policy.step(optimizer));
 			return { ...sum, gradNorm };
 		});
 	}

@@ -1,9 +1,19 @@
 import { Failure } from '../../../base/failure.ts';
 import { formatBytes } from '../../../base/format.ts';
 
+/** Providers that cannot allocate anything after a shortage: onnxruntime 1.30 keeps its invalid buffers, and frees none. */
+const stuckProviders: readonly string[] = ['webgpu'];
+
+const shortageOf = (provider: string) => `Device ${provider} is out of memory`;
+
+/** Returns whether a failure with the reason `full` persists with fewer rows, until the device is opened again. */
+export function isStuck(provider: string, { message }: Failure): boolean {
+	return stuckProviders.includes(provider) && message.startsWith(shortageOf(provider));
+}
+
 /**
  * Recognizes runtime errors caused by the device rather than the program. Returns null for other errors.
- * Failures with the reason `full` can disappear with fewer rows per micro-batch.
+ * Failures with the reason `full` can disappear with fewer rows per micro-batch, some only in another attempt (`isStuck`).
  */
 export function deviceFailure(provider: string, cause: unknown): Failure | null {
 	if (provider === 'cpu') return null;
@@ -20,7 +30,7 @@ export function deviceFailure(provider: string, cause: unknown): Failure | null 
 		/\[Invalid Buffer|out of memory|OUT_OF_(?:DEVICE|HOST)_MEMORY|CUDA failure 2:/i.test(text)
 	) {
 		const size = wanted === undefined ? '' : ` (${formatBytes(Number(wanted))} more needed)`;
-		return new Failure('full', `Device ${provider} is out of memory${size}.`, action, { cause });
+		return new Failure('full', `${shortageOf(provider)}${size}.`, action, { cause });
 	}
 	if (/\bdevice\]? (?:is|was) lost|DEVICE_LOST|DXGI_ERROR_DEVICE|CUDA failure (?:46|100|700|719|999):/i.test(text)) {
 		return new Failure(

@@ -26,6 +26,7 @@ import {
 import type { Dialect } from '../onnx/dialect.ts';
 import type { Graph } from '../onnx/graph.ts';
 import { adamW, addGradients } from './adamW.ts';
+import { areConstant, ConstantLogprobs } from './constantLogprobs.ts';
 import { DeviceModels, groupOutputs } from './deviceModels.ts';
 import { DeviceSampler, isChosenOnDevice } from './deviceSampler.ts';
 import type {
@@ -74,6 +75,7 @@ export class Executor {
 	readonly #weights: WeightSource;
 	readonly #feeds: ProgramFeeds;
 	readonly #sessions = new Map<string, Promise<Session>>();
+	readonly #reference: ConstantLogprobs;
 	#sampler: Sampler | undefined;
 	readonly #gradients = new Map<ModelKind, GradientOutputs>();
 
@@ -88,6 +90,7 @@ export class Executor {
 			: null;
 		this.#weights = this.#models ?? new ParameterStore(shape, tensors);
 		this.#feeds = new ProgramFeeds(shape, tensors, dialect);
+		this.#reference = new ConstantLogprobs(shape, dialect, (graph) => this.#compile(graph), this.traffic);
 	}
 
 	async sample(job: SampleJob): Promise<SampleResult> {
@@ -146,6 +149,10 @@ export class Executor {
 	}
 
 	async logprobs(job: LogprobsJob): Promise<LogprobsResult> {
+		if (areConstant(this.#provider, this.#shape, job.weights)) {
+			const session = await this.#reference.session(job.weights);
+			return { logprobs: floats((await session.run(this.#feeds.logprobs(job))).logprobs) };
+		}
 		const session = await this.#session('logprobs', () => logprobsProgram(this.#shape, this.#dialect));
 		const results = await this.#scored(session, job);
 		return { logprobs: floats(results.logprobs) };
@@ -292,6 +299,7 @@ export class Executor {
 		this.#sessions.clear();
 		this.#sampler = undefined;
 		this.#weights.release();
+		await this.#reference.release();
 		for (const session of sessions) await (await session).release();
 	}
 
@@ -299,16 +307,19 @@ export class Executor {
 	#session(name: string, program: () => Graph, resident: readonly string[] = []): Promise<Session> {
 		let session = this.#sessions.get(name);
 		if (session === undefined) {
-			const graph = program();
-			session = Session.create(graph.encode(), {
-				provider: runtimeNames[this.#provider],
-				threads: 1,
-				...(resident.length > 0 ? { resident } : {}),
-				...(this.#provider === 'cpu' ? {} : { traffic: this.traffic, dispatches: dispatchesOf(graph) }),
-			});
+			session = this.#compile(program(), resident);
 			this.#sessions.set(name, session);
 		}
 		return session;
+	}
+
+	#compile(graph: Graph, resident: readonly string[] = []): Promise<Session> {
+		return Session.create(graph.encode(), {
+			provider: runtimeNames[this.#provider],
+			threads: 1,
+			...(resident.length > 0 ? { resident } : {}),
+			...(this.#provider === 'cpu' ? {} : { traffic: this.traffic, dispatches: dispatchesOf(graph) }),
+		});
 	}
 }
 

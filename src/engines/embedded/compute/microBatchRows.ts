@@ -11,24 +11,32 @@ export const sizesOf = (rows: readonly Sequence[]) => ({
 	tokens: rows.reduce((n, { tokens }) => Math.max(n, tokens.length), 1),
 });
 
+const lowered = (sentence = '') => sentence.charAt(0).toLowerCase() + sentence.slice(1);
+
 /** Number of rows per micro-batch, which shrinks when the memory of a GPU is full. */
 export class MicroBatchRows {
 	readonly #shape: ModelShape;
 	readonly #limits: BatchLimits;
 	readonly #most: Record<BatchUse, number>;
-	readonly #onFewer: (rows: number) => void;
+	readonly #onFewer: (use: BatchUse, rows: number) => void;
+	readonly #isStuck: (failure: Failure) => boolean;
 
-	/** @param onFewer called with the new number when it shrinks */
+	/**
+	 * @param onFewer called with the new number when it shrinks
+	 * @param isStuck whether a shortage persists with fewer rows
+	 */
 	constructor(
 		shape: ModelShape,
 		most: Readonly<Record<BatchUse, number>>,
 		limits: BatchLimits,
-		onFewer: (rows: number) => void = () => undefined,
+		onFewer: (use: BatchUse, rows: number) => void = () => undefined,
+		isStuck: (failure: Failure) => boolean = () => false,
 	) {
 		this.#shape = shape;
 		this.#most = { ...most };
 		this.#limits = limits;
 		this.#onFewer = onFewer;
+		this.#isStuck = isStuck;
 	}
 
 	/**
@@ -40,8 +48,8 @@ export class MicroBatchRows {
 	}
 
 	/**
-	 * Runs an operation, and retries with half as many rows whenever device memory is full. The operation must not
-	 * have changed anything if it fails.
+	 * Runs an operation, and retries with half as many rows whenever device memory is full, if that can help. The operation
+	 * must not have changed anything if it fails.
 	 * @param count number of rows of the operation
 	 * @param run receives the number of rows per micro-batch
 	 */
@@ -59,9 +67,38 @@ export class MicroBatchRows {
 				if (!(error instanceof Failure) || error.reason !== 'full') throw error;
 				if (used <= 1) throw this.#withSize(error, use, tokens);
 				this.#most[use] = Math.ceil(used / 2);
-				this.#onFewer(this.#most[use]);
+				this.#onFewer(use, this.#most[use]);
+				if (this.#isStuck(error)) throw this.#untilResumed(error, use, used, tokens);
 			}
 		}
+	}
+
+	/**
+	 * Runs an operation that follows one with micro-batches, such as the optimizer's. If memory is full, the next attempt has
+	 * fewer rows, because the runtime keeps the memory of micro-batches.
+	 */
+	async afterwards<T>(
+		use: BatchUse,
+		sizes: { readonly count: number; readonly tokens: number },
+		run: () => Promise<T>,
+	) {
+		try {
+			return await run();
+		} catch (error) {
+			const used = Math.min(this.size(use, sizes.tokens), sizes.count);
+			if (!(error instanceof Failure) || error.reason !== 'full' || !this.#isStuck(error) || used <= 1) throw error;
+			this.#most[use] = Math.ceil(used / 2);
+			this.#onFewer(use, this.#most[use]);
+			throw this.#untilResumed(error, use, used, sizes.tokens);
+		}
+	}
+
+	/** Returns the error that ends this attempt. */
+	#untilResumed(cause: Failure, use: BatchUse, used: number, tokens: number): Failure {
+		const rows = (count: number) => formatCounted(count, 'row', 'rows');
+		const message = `${cause.message.replace(/\.$/, '')}, with micro-batches of ${rows(used)} of up to ${formatCounted(tokens, 'token')}.`;
+		const action = `Resume the run to continue from its last checkpoint with at most ${rows(this.#most[use])}. If that is not enough: ${lowered(cause.action)}`;
+		return new Failure('full', message, action, { cause });
 	}
 
 	/** Returns the error for a single row that does not fit, with its size. */

@@ -49,6 +49,11 @@ export class Traffic {
 		this.#total = { bytesUp, bytesDown, dispatches: this.#total.dispatches + dispatches };
 	}
 
+	/** Counts constants of a program. */
+	addUpload(bytes: number): void {
+		this.#total = { ...this.#total, bytesUp: this.#total.bytesUp + bytes };
+	}
+
 	/** Returns the counts since the last call. */
 	take(): DeviceTraffic {
 		const total = this.#total;

@@ -103,11 +103,18 @@ function logprobsOfTargets(batch: PackedBatch, distribution: Value): Value {
 	return reduceSum(multiply(batch.toRows(distribution), hot), [-1], false);
 }
 
-/** Maps a packed micro-batch to logprobs [rows, kept]. */
-export function logprobsProgram(shape: ModelShape, dialect = cpuDialect): Graph {
+/**
+ * Maps a packed micro-batch to logprobs [rows, kept].
+ * @param bind declares the weights; by default, as inputs
+ */
+export function logprobsProgram(
+	shape: ModelShape,
+	dialect = cpuDialect,
+	bind: (graph: Graph) => ModelWeights = (graph) => inputWeights(graph, shape),
+): Graph {
 	const graph = new Graph('float32', dialect);
 	const batch = new PackedBatch(shape, graph);
-	graph.output('logprobs', logprobsOfTargets(batch, logDistribution(batch, inputWeights(graph, shape))));
+	graph.output('logprobs', logprobsOfTargets(batch, logDistribution(batch, bind(graph))));
 	return graph;
 }
 

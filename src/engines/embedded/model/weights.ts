@@ -98,6 +98,16 @@ export function inputWeights(graph: Graph, shape: ModelShape): ModelWeights {
 	return bindWeights(shape, (spec) => graph.input(spec.name, spec.shape));
 }
 
+/** Makes each parameter a constant, from the flat vector of all parameters, which must stay unchanged until the program is encoded. */
+export function constantWeights(graph: Graph, shape: ModelShape, flat: Float32Array): ModelWeights {
+	let offset = 0;
+	return bindWeights(shape, (spec) => {
+		const start = offset;
+		offset += spec.shape.reduce((product, size) => product * size, 1);
+		return graph.initializer(spec.name, 'float32', spec.shape, flat.subarray(start, offset));
+	});
+}
+
 /** Like `inputWeights`, but with gradients. */
 export function variableWeights(graph: Graph, shape: ModelShape): ModelWeights {
 	return bindWeights(shape, (spec) => graph.variable(spec.name, spec.shape));

@@ -1,6 +1,8 @@
 import * as v from 'valibot';
+import type { BatchUse } from '../../../core/memory/microBatchLimits.ts';
 import type { EventLine } from '../../../protocol/eventLine.ts';
 import { type ProviderName, runtimeNames } from '../compute/providers.ts';
+import type { ReducedRows } from '../ortLearner.ts';
 
 /** What earlier attempts of a run computed on. Rounding depends on it, so a resumed run keeps it if it can. */
 export interface EarlierDevice {
@@ -11,9 +13,28 @@ export interface EarlierDevice {
 	 * attempt used a GPU or recorded it.
 	 */
 	readonly memory: number | null | undefined;
+	/** Rows per micro-batch to which they were reduced because the memory of a GPU was full. */
+	readonly reducedRows: ReducedRows;
 }
 
 const memorySchema = v.nullable(v.pipe(v.number(), v.safeInteger(), v.minValue(1)));
+
+const reducedSchema = v.looseObject({
+	type: v.literal('alert'),
+	use: v.picklist(['sample', 'train']),
+	rows: v.pipe(v.number(), v.safeInteger(), v.minValue(1)),
+});
+
+function reducedRowsOf(events: readonly EventLine[]): ReducedRows {
+	const rows: Partial<Record<BatchUse, number>> = {};
+	for (const event of events) {
+		const reduced = v.safeParse(reducedSchema, event);
+		if (!reduced.success) continue;
+		const { use, rows: count } = reduced.output;
+		rows[use] = Math.min(count, rows[use] ?? count);
+	}
+	return rows;
+}
 
 const isProvider = (name: unknown): name is ProviderName =>
 	typeof name === 'string' && Object.hasOwn(runtimeNames, name);
@@ -25,5 +46,6 @@ export function earlierDevice(events: readonly EventLine[]): EarlierDevice {
 	return {
 		provider: (devices.at(-1)?.took as ProviderName | undefined) ?? null,
 		memory: memory.success ? memory.output : undefined,
+		reducedRows: reducedRowsOf(events),
 	};
 }

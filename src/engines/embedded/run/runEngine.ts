@@ -68,8 +68,8 @@ class EmbeddedTraining implements Training {
 		const branches = start !== null && !start.own;
 		const earlier = earlierDevice(resume ? await readEvents(run.folder) : []);
 		const lastDevice = earlier.provider;
-		const warn = (message: string) => {
-			void writer.appendEvent({ type: 'alert', level: 'warning', message }).catch(() => undefined);
+		const warn = (message: string, fields: Readonly<Record<string, string | number>> = {}) => {
+			void writer.appendEvent({ type: 'alert', level: 'warning', message, ...fields }).catch(() => undefined);
 		};
 		this.#environment = await openEnvironment(run.folder, recipe, dataset.source);
 		this.#memory = recipe.device === 'cpu' ? null : await GpuMemoryWatch.start();
@@ -91,10 +91,11 @@ class EmbeddedTraining implements Training {
 				const rows = formatCounted(count, 'row has been', 'rows have been');
 				warn(`${rows} skipped so far: ${why}.`);
 			},
-			onFewerRows: (count) => {
+			onFewerRows: (use, count) => {
 				const rows = formatCounted(count, 'row', 'rows');
-				warn(`GPU memory was full, so micro-batches are limited to ${rows} from now on.`);
+				warn(`GPU memory was full, so micro-batches are limited to ${rows} from now on.`, { use, rows: count });
 			},
+			reducedRows: earlier.reducedRows,
 		}).catch((error: unknown) => {
 			// Loading a reward and playing the first episodes can take a long time, and a stop request does not wait for it.
 			if (Failure.from(error).reason === 'cancelled' && gate.stopRequest) return null;

@@ -1,4 +1,5 @@
 import { Failure } from '../../../base/failure.ts';
+import type { BatchUse } from '../../../core/memory/microBatchLimits.ts';
 import type { ResolvedHeadStage, ResolvedRecipe } from '../../../core/recipe/resolvedRecipe.ts';
 import type { RecipeScorers } from '../../../rewards/createScorers.ts';
 import type { OpenedDataset } from '../../../runs/openDataset.ts';
@@ -7,7 +8,7 @@ import { type Progress, startOfRun } from '../../shared/progress.ts';
 import type { ProviderName } from '../compute/providers.ts';
 import type { Learner } from '../learner.ts';
 import { parameterSpecs } from '../model/parameters.ts';
-import { createLearner } from '../ortLearner.ts';
+import { createLearner, type ReducedRows } from '../ortLearner.ts';
 import type { BatchOrder } from './ahead/batchOrder.ts';
 import {
 	readCheckpoint,
@@ -56,7 +57,9 @@ export interface StartOptions {
 	readonly rewards: Promise<RecipeScorers>;
 	readonly onLeftOut: (count: number, why: string) => void;
 	/** Called with the reduced number of rows per micro-batch when GPU memory is full. */
-	readonly onFewerRows: (rows: number) => void;
+	readonly onFewerRows: (use: BatchUse, rows: number) => void;
+	/** Rows per micro-batch on a GPU to which an earlier attempt had to reduce them. */
+	readonly reducedRows: ReducedRows;
 	/** Step label files, for stages that train on them. */
 	readonly labels: LabelTexts;
 	readonly pairs: PairFiles;
@@ -83,14 +86,14 @@ function progressOf({ state }: StoredCheckpoint): Progress {
 }
 
 function makeLearner(
-	{ recipe, lastDevice, deviceBytes, onFewerRows }: StartOptions,
+	{ recipe, lastDevice, deviceBytes, onFewerRows, reducedRows }: StartOptions,
 	model: ModelAndTokenizer,
 	weights: StoredCheckpoint | null,
 ): Promise<Learner> {
 	const { device, precision = 'float32', workers, sampleRows, trainRows } = recipe;
 	const preferred = lastDevice === null ? {} : { preferred: lastDevice };
 	const sizes = { shape: model.shape, workers, sampleRows, trainRows };
-	const common = { ...sizes, device, precision, ...preferred, deviceBytes, onFewerRows };
+	const common = { ...sizes, device, precision, ...preferred, deviceBytes, onFewerRows, reducedRows };
 	if (weights === null) return createLearner({ ...common, seed: recipe.seed });
 	return createLearner({ ...common, parameters: storedParameters(weights, parameterSpecs(model.shape)) });
 }

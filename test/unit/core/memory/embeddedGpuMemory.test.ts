@@ -90,6 +90,7 @@ describe('memory of the embedded engine on a GPU', () => {
 	test('WebGPU: memory measured on a software GPU, within 25%', () => {
 		const measured = [
 			[{ layers: 2, width: 64, heads: 2, feedForward: 256, context: 40 }, grpoOf(4, 23), 37.8e6],
+			[{ layers: 3, width: 96, heads: 4, feedForward: 384, context: 64 }, grpoOf(3, 51), 79.7e6],
 			[{ layers: 4, width: 128, heads: 4, feedForward: 512, context: 84 }, sft(32), 230.7e6],
 		] as const;
 		for (const [model, stage, real] of measured) {

@@ -44,6 +44,7 @@ async function untrained(
 		rewards: new RunRewards(run, recipe).loaded,
 		onLeftOut: () => undefined,
 		onFewerRows: () => undefined,
+		reducedRows: {},
 		labels: { byStage: new Map(), hash: null },
 		pairs: { byStage: new Map(), hash: null },
 		imitation: {

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { Failure } from '../../../../../src/base/failure.ts';
 import { cpuLimits, gpuLimits } from '../../../../../src/core/memory/microBatchLimits.ts';
 import { cacheBytes, gradientBytes, safeTensorBytes } from '../../../../../src/core/memory/rowBytes.ts';
-import { deviceFailure } from '../../../../../src/engines/embedded/compute/deviceFailure.ts';
+import { deviceFailure, isStuck } from '../../../../../src/engines/embedded/compute/deviceFailure.ts';
 import { MicroBatchRows } from '../../../../../src/engines/embedded/compute/microBatchRows.ts';
 
 const shape = { vocabulary: 24, context: 2048, width: 512, heads: 8, layers: 8, feedForward: 2048 };
@@ -49,7 +49,7 @@ describe('rows per micro-batch', () => {
 
 	test('are halved while the memory of the device is full, for this use, and stay so', async () => {
 		const told: number[] = [];
-		const rows = new MicroBatchRows(shape, most, gpuLimits(false, null), (count) => told.push(count));
+		const rows = new MicroBatchRows(shape, most, gpuLimits(false, null), (_, count) => told.push(count));
 		const sizes: number[] = [];
 		const run = async (size: number) => {
 			sizes.push(size);
@@ -67,6 +67,41 @@ describe('rows per micro-batch', () => {
 		);
 		assert.equal(rows.size('train', 64), 10);
 		assert.equal(rows.size('sample', 64), 256);
+	});
+
+	test('shrink for the next attempt only, if the device cannot recover from a shortage', async () => {
+		const reported: [string, number][] = [];
+		const stuck = (failure: Failure) => isStuck('webgpu', failure);
+		const onFewer = (use: string, rows: number) => reported.push([use, rows]);
+		const rows = new MicroBatchRows(shape, most, gpuLimits(false, null), onFewer, stuck);
+		const sizes = { count: 40, tokens: 64 };
+		const shortage = deviceFailure('webgpu', new Error('[Invalid Buffer (unlabeled)] is invalid')) as Failure;
+		const attempts: number[] = [];
+		const run = async (size: number) => {
+			attempts.push(size);
+			throw shortage;
+		};
+		await assert.rejects(rows.fitting('train', sizes, run), {
+			reason: 'full',
+			message: 'Device webgpu is out of memory, with micro-batches of 40 rows of up to 64 tokens.',
+			action:
+				'Resume the run to continue from its last checkpoint with at most 20 rows. If that is not enough: lower "context" or the model size in the recipe, or set "device" to "cpu".',
+		});
+		assert.deepEqual([attempts, reported], [[64], [['train', 20]]]);
+		await assert.rejects(
+			rows.afterwards('train', sizes, () => Promise.reject(shortage)),
+			/micro-batches of 20 rows/,
+		);
+		assert.deepEqual(reported.at(-1), ['train', 10]);
+		// A tensor that exceeds the limit of the device is an error before anything is allocated.
+		const large = deviceFailure('webgpu', new Error('Buffer size (3600) exceeds the max buffer size limit (1073)'));
+		assert.ok(large !== null && !stuck(large) && !isStuck('cuda', shortage));
+		const other = new Failure('internal', 'No.');
+		await assert.rejects(
+			rows.afterwards('train', sizes, () => Promise.reject(other)),
+			other,
+		);
+		assert.equal(await rows.afterwards('train', sizes, async () => 7), 7);
 	});
 
 	test('do not hide other failures, or a single row that does not fit', async () => {

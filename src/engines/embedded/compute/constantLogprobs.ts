@@ -1,0 +1,58 @@
+import { Failure } from '../../../base/failure.ts';
+import type { ModelShape } from '../../shared/modelShape.ts';
+import { parameterCount } from '../model/parameters.ts';
+import { logprobsProgram } from '../model/programs.ts';
+import { constantWeights } from '../model/weights.ts';
+import type { Dialect } from '../onnx/dialect.ts';
+import type { Graph } from '../onnx/graph.ts';
+import type { WeightsRef } from './jobs.ts';
+import { loopProviders, type ProviderName } from './providers.ts';
+import type { Session, Traffic } from './runtime.ts';
+
+/** Maximum size of the constants of a program, half of what its format (protobuf) permits for a file. */
+const maxBytes = 2 ** 30;
+
+/**
+ * Returns whether the weights of a reference should be constants of a program: they do not change, so they are uploaded
+ * once instead of in every run, where tensors cannot stay on the device between runs.
+ */
+export function areConstant(provider: ProviderName, shape: ModelShape, { slot, buffer }: WeightsRef): boolean {
+	const bytes = 4 * parameterCount(shape);
+	return slot === 'reference' && buffer !== null && loopProviders.includes(provider) && bytes <= maxBytes;
+}
+
+/** The `logprobs` program with the weights of the newest reference. */
+export class ConstantLogprobs {
+	readonly #shape: ModelShape;
+	readonly #dialect: Dialect;
+	readonly #create: (graph: Graph) => Promise<Session>;
+	readonly #traffic: Traffic;
+	#newest: { readonly version: number; readonly session: Promise<Session> } | null = null;
+
+	/** @param create compiles a program */
+	constructor(shape: ModelShape, dialect: Dialect, create: (graph: Graph) => Promise<Session>, traffic: Traffic) {
+		this.#shape = shape;
+		this.#dialect = dialect;
+		this.#create = create;
+		this.#traffic = traffic;
+	}
+
+	async session({ version, buffer, slot }: WeightsRef): Promise<Session> {
+		if (buffer === null) throw new Failure('internal', `The weights of the ${slot} are not in shared memory.`);
+		if (this.#newest?.version !== version) {
+			await this.release();
+			const flat = new Float32Array(buffer);
+			const graph = logprobsProgram(this.#shape, this.#dialect, (g) => constantWeights(g, this.#shape, flat));
+			this.#newest = { version, session: this.#create(graph) };
+			await this.#newest.session;
+			this.#traffic.addUpload(flat.byteLength);
+		}
+		return (this.#newest as { session: Promise<Session> }).session;
+	}
+
+	async release(): Promise<void> {
+		const session = this.#newest?.session;
+		this.#newest = null;
+		await (await session?.catch(() => undefined))?.release();
+	}
+}
