@@ -1,16 +1,57 @@
+import { stat } from 'node:fs/promises';
+import { basename } from 'node:path';
 import * as vscode from 'vscode';
-import { commandIds } from './ids.ts';
+import { Failure } from '../base/failure.ts';
+import { formatOf } from '../runs/openRun.ts';
+import { commandIds, viewTypes } from './ids.ts';
 import { runOfFile } from './runOfFile.ts';
 
-/** Opens the dashboard of the run that a file belongs to, in place of an editor of the file, which VS Code cannot show. */
+/** Folder of the run that a file belongs to, or null. Folders above the workspace folder are not searched. */
+async function runAround({ scheme, fsPath }: vscode.Uri): Promise<string | null> {
+	if (scheme !== 'file') return null;
+	return runOfFile(fsPath, vscode.workspace.getWorkspaceFolder(vscode.Uri.file(fsPath))?.uri.fsPath ?? null);
+}
+
+/** A folder to open as a run, and the reader to use; without one, the user chooses if several match. */
+interface RunPlace {
+	readonly folder: string;
+	readonly format?: string;
+}
+
+/** Most likely reader for the run in a folder. */
+async function placeIn(folder: string): Promise<RunPlace> {
+	const format = await formatOf(folder);
+	return { folder, ...(format === null ? {} : { format: format.name }) };
+}
+
+/**
+ * Returns the folder itself, or the folder of the run that a file belongs to, with its most likely reader. Fails with
+ * `invalid` if the file belongs to none.
+ */
+export async function runPlaceOf(uri: vscode.Uri): Promise<RunPlace> {
+	if (!(await stat(uri.fsPath)).isFile()) return { folder: uri.fsPath };
+	const folder = await runAround(uri);
+	if (folder !== null) return placeIn(folder);
+	throw new Failure(
+		'invalid',
+		`${basename(uri.fsPath)} does not belong to a run that Reasoning Lab can read.`,
+		'If it does, right-click the folder of the run in the Explorer and choose "Open as Run".',
+	);
+}
+
+/** Opens the dashboard of the run that a file belongs to, in place of an editor of the file. */
 export async function openRunOf(uri: vscode.Uri, panel: vscode.WebviewPanel): Promise<void> {
-	const root = vscode.workspace.getWorkspaceFolder(uri)?.uri.fsPath ?? null;
-	const folder = uri.scheme === 'file' ? await runOfFile(uri.fsPath, root) : null;
-	if (folder === null) {
-		panel.webview.html = '<p>This file does not belong to a run that Reasoning Lab can read.</p>';
+	const folder = await runAround(uri);
+	if (folder !== null) {
+		const { format } = await placeIn(folder);
+		await vscode.commands.executeCommand(commandIds.openAsRun, folder, format);
+	} else if (/\.parquet$/i.test(uri.path)) {
+		await vscode.commands.executeCommand('vscode.openWith', uri, viewTypes.parquet);
+	} else {
+		panel.webview.html =
+			'<p>This file does not belong to a run that Reasoning Lab can read. To open it in another editor, choose Reopen Editor With... in the menu of its tab.</p>';
 		return;
 	}
-	await vscode.commands.executeCommand(commandIds.openAsRun, folder);
 	// The editor of the file is still being opened.
 	setTimeout(() => panel.dispose());
 }

@@ -20,6 +20,8 @@ const empty = v.object({});
 const keys = v.optional(v.record(v.string(), v.string()), {});
 /** Environment for scorer processes: Python, sandbox, API keys for judges. */
 const environment = v.optional(v.record(v.string(), v.string()), {});
+/** Memory limit of the process of an environment that episodes are played in, in MB. */
+const memoryMb = v.exactOptional(v.pipe(v.number(), v.minValue(1)));
 const problem = v.object({
 	prompt: v.string(),
 	answer: v.optional(v.nullable(v.string()), null),
@@ -38,7 +40,10 @@ export type RunningSearch = v.InferOutput<typeof runningSearchSchema>;
 
 export const searchRequests = {
 	/** Starts a search; resolves when its log has its first lines. `log` must not exist yet. */
-	start: { params: v.object({ spec: searchSpecSchema, problem, log: path, keys, environment }), result: empty },
+	start: {
+		params: v.object({ spec: searchSpecSchema, problem, log: path, keys, environment, memoryMb }),
+		result: empty,
+	},
 	/** Continues a search in its existing log file. */
 	continue: {
 		params: v.object({
@@ -62,6 +67,7 @@ export const searchRequests = {
 			]),
 			keys,
 			environment,
+			memoryMb,
 		}),
 		result: empty,
 	},
@@ -73,7 +79,10 @@ export const searchRequests = {
 	 * Compares strategies in a folder, creating the comparison or continuing an existing one. Resolves when the first
 	 * summary exists; progress is available from the folder's summary.
 	 */
-	compare: { params: v.object({ spec: comparisonSpecSchema, folder: path, keys, environment }), result: empty },
+	compare: {
+		params: v.object({ spec: comparisonSpecSchema, folder: path, keys, environment, memoryMb }),
+		result: empty,
+	},
 	/** Stops a comparison; resolves when its summary reports that it has stopped. */
 	stopComparing: { params: v.object({ folder: path }), result: empty },
 	/** Lets a policy play one episode per row; reports progress with `played`. */
@@ -86,8 +95,7 @@ export const searchRequests = {
 				environment: searchEnvironmentSchema,
 				rows: v.array(v.object({ row: id, columns: v.record(v.string(), v.unknown()) })),
 				seed: v.number(),
-				/** Memory limit of the environment's process, in MB. */
-				memoryMb: v.exactOptional(v.pipe(v.number(), v.minValue(1))),
+				memoryMb,
 			}),
 			keys,
 			environment,

@@ -44,14 +44,14 @@ export class RunningSearches extends Disposable {
 	 * Resolves when the log has its first lines. The signal can cancel only the startup; after that, the search runs
 	 * independently.
 	 */
-	async start({ spec, problem, log, keys, environment }: Params<'start'>, signal: AbortSignal): Promise<void> {
-		const context = this.context(keys, environment);
+	async start({ spec, problem, log, ...own }: Params<'start'>, signal: AbortSignal): Promise<void> {
+		const context = this.context(own);
 		await this.#begin(context, signal, (begins) => startSearch({ spec, problem, log, context, signal: begins }));
 	}
 
 	async goOn(params: Params<'continue'>, signal: AbortSignal): Promise<void> {
-		const { log, spec, budget, action, keys, environment } = params;
-		const context = this.context(keys, environment);
+		const { log, spec, budget, action, ...own } = params;
+		const context = this.context(own);
 		await this.#begin(context, signal, (begins) =>
 			continueSearch({
 				log,
@@ -101,7 +101,7 @@ export class RunningSearches extends Disposable {
 		keys: Readonly<Record<string, string>>,
 		signal: AbortSignal,
 	): Promise<SearchResult<'probe'>> {
-		const found = await probePolicy(spec, { ...this.context(keys, {}).policies, signal });
+		const found = await probePolicy(spec, { ...this.context({ keys, environment: {} }).policies, signal });
 		const { capabilities } = found;
 		return { ...found, capabilities: { ...capabilities, heads: [...capabilities.heads] }, notes: [...found.notes] };
 	}
@@ -113,8 +113,8 @@ export class RunningSearches extends Disposable {
 		this.dispose();
 	}
 
-	/** Returns the context for searches in this process, with the API keys from a request. */
-	context(keys: Readonly<Record<string, string>>, environment: Readonly<Record<string, string>>): SearchContext {
+	/** Returns the context for searches in this process, with the API keys and settings from a request. */
+	context({ keys, environment, memoryMb }: Pick<Params<'start'>, 'keys' | 'environment' | 'memoryMb'>): SearchContext {
 		const { engine, client } = this.#programs;
 		const all = { ...process.env, ...environment };
 		// The only variable passed to policies is the path to the Python interpreter that serves PyTorch checkpoints.
@@ -123,6 +123,7 @@ export class RunningSearches extends Disposable {
 			pool: this.#pool,
 			policies: { keys, engine, client, folder: process.cwd(), environment: python },
 			environment: all,
+			...(memoryMb === undefined ? {} : { memoryMb }),
 		};
 	}
 

@@ -16,6 +16,8 @@ export interface SearchContext {
 	readonly environment?: Readonly<Record<string, string | undefined>>;
 	/** Python interpreter for environments. Default: that of the source, or the one in the variables. */
 	readonly python?: string;
+	/** Memory limit of the process of an environment, in MB. Default: that of its runner. */
+	readonly memoryMb?: number;
 }
 
 /** Returns a specification with absolute paths, as stored in logs. */

@@ -94,8 +94,8 @@ export class SearchServer extends Disposable {
 				await searches.stop(log);
 				return {};
 			},
-			compare: async ({ spec, folder, keys, environment }, signal) => {
-				await this.#comparisons.start(spec, folder, searches.context(keys, environment), signal);
+			compare: async ({ spec, folder, ...own }, signal) => {
+				await this.#comparisons.start(spec, folder, searches.context(own), signal);
 				return {};
 			},
 			stopComparing: async ({ folder }) => {
@@ -105,7 +105,7 @@ export class SearchServer extends Disposable {
 			playEpisodes: async ({ job, policy, episodes, keys, environment }, signal) => {
 				let done = 0;
 				const onPlayed = () => this.notify('played', { job, done: ++done });
-				return await playEpisodes({ policy, ...episodes, onPlayed }, searches.context(keys, environment), signal);
+				return await playEpisodes({ policy, ...episodes, onPlayed }, searches.context({ keys, environment }), signal);
 			},
 			running: async () => ({ searches: searches.list() }),
 			trees: ({ path }) => files.trees(path),

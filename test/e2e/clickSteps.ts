@@ -25,12 +25,13 @@ class Clicks {
  * @param other name of another run
  * @param foreign name of a folder in the workspace with a run of another trainer
  * @param offline name of a folder in the workspace with an offline run of W&B
+ * @param text name of a folder in the workspace with rollouts of verl, which are text
  */
 export async function countClicks(
 	t: TestContext,
 	lab: Laboratory,
 	workbench: WorkbenchPage,
-	{ run, other, foreign, offline }: Readonly<Record<'run' | 'other' | 'foreign' | 'offline', string>>,
+	{ run, other, foreign, offline, text }: Readonly<Record<'run' | 'other' | 'foreign' | 'offline' | 'text', string>>,
 ): Promise<void> {
 	const { page } = workbench;
 	const inTurn = inOrder(t);
@@ -109,18 +110,30 @@ export async function countClicks(
 
 	await page.keyboard.press('Control+Shift+E');
 	const files = page.locator('.explorer-folders-view');
-	await task("another trainer's run from one of its files", 1, async (clicks) => {
-		const folder = files.getByRole('treeitem', { name: offline, exact: true });
-		const file = files.getByRole('treeitem', { name: /\.wandb/ });
+	/** Opens a folder in the Explorer until it lists a file, which is not counted. */
+	const shown = async (name: string, pattern: RegExp) => {
+		const folder = files.getByRole('treeitem', { name, exact: true });
+		const file = files.getByRole('treeitem', { name: pattern });
 		// Retry, because the rows move while the Explorer lists the files that were deleted above.
 		await waitUntil(async () => {
 			if ((await file.count()) > 0) return true;
 			if ((await folder.getAttribute('aria-expanded')) !== 'true') await folder.click();
 			return false;
 		}, 'the folder lists its files');
-		await clicks.click(file);
+		return file;
+	};
+	await task("another trainer's run from one of its files", 1, async (clicks) => {
+		await clicks.click(await shown(offline, /\.wandb/));
 		const dashboard = new DashboardPage(await workbench.app('dashboard'));
 		await dashboard.frame.getByText('W&B').first().waitFor();
+	});
+	await page.keyboard.press('Control+Shift+E');
+	await task("another trainer's run from a text file", 2, async (clicks) => {
+		await clicks.click(await shown(text, /^1\.jsonl/));
+		await workbench.editorTab(/1\.jsonl/).waitFor();
+		await clicks.click(page.locator('.editor-actions').getByRole('button', { name: 'Open as Run' }));
+		const dashboard = new DashboardPage(await workbench.app('dashboard'));
+		await dashboard.frame.getByText('verl').first().waitFor();
 	});
 	await workbench.command('View: Close All Editors');
 	await page.keyboard.press('Control+Shift+E');

@@ -52,6 +52,7 @@ test('ended runs, and views that run a policy', { skip }, async (t) => {
 	cpSync(join(root, 'test/fixtures', tree.file), join(lab.workspace, tree.file));
 	cpSync(join(root, 'test/fixtures/trl-run'), join(lab.workspace, 'trl-run'), { recursive: true });
 	cpSync(join(root, 'test/fixtures/wandb-offline'), join(lab.workspace, 'offline-run'), { recursive: true });
+	cpSync(join(root, 'test/fixtures/verl/rollouts'), join(lab.workspace, 'text-run'), { recursive: true });
 	const workbench = await lab.workbench();
 	await t.test('a finished run and a crashed run open in the same views', (t) =>
 		openEndedRuns(t, lab, workbench, 'addition'),
@@ -62,7 +63,10 @@ test('ended runs, and views that run a policy', { skip }, async (t) => {
 		usePlayground(t, lab, workbench),
 	);
 	await t.test('frequent tasks take few clicks', (t) =>
-		countClicks(t, lab, workbench, { run: 'addition', other: 'killed', foreign: 'trl-run', offline: 'offline-run' }),
+		countClicks(t, lab, workbench, {
+			...{ run: 'addition', other: 'killed' },
+			...{ foreign: 'trl-run', offline: 'offline-run', text: 'text-run' },
+		}),
 	);
 	await t.test('starts a search on a row, watches, replays and branches it, and compares two', (t) =>
 		search(t, lab, workbench),

@@ -45,7 +45,7 @@ function linkNumbers(line: string, at: number): QuotedNumber[] | null {
 	for (let i = opening.index - 1; i >= 0; i--) {
 		if (line[i] === ']') depth++;
 		else if (line[i] === '[' && depth-- === 0) {
-			const numbers = values(line.slice(i + 1, opening.index));
+			const numbers = values(line.slice(i + 1, opening.index), line.slice(0, i));
 			return numbers.length === 0 ? null : numbers;
 		}
 	}
@@ -62,6 +62,6 @@ const places =
 	/\b(?:steps?|groups?|completions?|nodes?|tokens?|rows?|trees?|rounds?|epochs?|seeds?|figures?|tables?)\s+(?:\d+\s*(?:to|-|\u2013|and|,)\s*)*$/i;
 
 /** Returns the numbers in a text that do not identify a location. */
-function values(text: string): QuotedNumber[] {
-	return quotedNumbers(text).filter(({ offset }) => !places.test(text.slice(0, offset)));
+function values(text: string, before = ''): QuotedNumber[] {
+	return quotedNumbers(text, before).filter(({ offset }) => !places.test(text.slice(0, offset)));
 }

@@ -35,9 +35,12 @@ function relationOf(before: string): QuotedNumber['p'] {
 	return at < 0 ? '=' : (relations[at] as Relation);
 }
 
-/** Finds the numbers in a text: `0.62`, `-1.5e-4`, `1,896`, `62.5%`. Digits that are part of a word,
- * a date, or a version number do not count. */
-export function quotedNumbers(text: string): QuotedNumber[] {
+/**
+ * Finds the numbers in a text: `0.62`, `-1.5e-4`, `1,896`, `62.5%`. Digits that are part of a word, a date, or a version
+ * number do not count.
+ * @param before what precedes the text, in which a p-value is recognized: "p = " in `p = [0.03](rl://...)`
+ */
+export function quotedNumbers(text: string, before = ''): QuotedNumber[] {
 	const found: QuotedNumber[] = [];
 	for (const match of text.matchAll(number)) {
 		const [written] = match;
@@ -49,7 +52,7 @@ export function quotedNumbers(text: string): QuotedNumber[] {
 		const [mantissa = '', exponent = '0'] = plain.toLowerCase().split('e');
 		const decimals = mantissa.split('.')[1]?.length ?? 0;
 		const tolerance = 0.5 * 10 ** (Number(exponent) - decimals);
-		const p = relationOf(text.slice(Math.max(0, match.index - longestRelation), match.index));
+		const p = relationOf(`${before}${text.slice(0, match.index)}`.slice(-longestRelation).replace(/[*_]+$/, ''));
 		found.push({ text: written, value, percent, tolerance, p, offset: match.index });
 	}
 	return found;

@@ -4,8 +4,8 @@ import { turnsOfRollout } from '../trace/conversation.ts';
 import { findLanguageMix } from '../trace/languageMix.ts';
 import { messageText } from '../trace/messageText.ts';
 import { parseTrace, soleAnswer } from '../trace/parseTrace.ts';
-import { findRepetition } from '../trace/repetition.ts';
 import type { TraceTags } from '../trace/trace.ts';
+import { TraceCounter } from '../trace/traceCounter.ts';
 import { judgesAnswer } from './rewardNames.ts';
 import type { EpisodeFacts, GroupFacts, StepFacts } from './stepFacts.ts';
 import { limit } from './thresholds.ts';
@@ -27,6 +27,9 @@ const languageText = 4000;
 const longestPrompt = 2000;
 /** Maximum number of rewards for which identical completions are compared. */
 const maxRewards = 50;
+
+/** Its tables take a moment to build. */
+let counter: TraceCounter | undefined;
 
 /** Returns the language or script of a completion if it counts as mixed, or null otherwise. */
 function mixedOf(completion: string): string | null {
@@ -137,7 +140,8 @@ export class FactsOfRollouts {
 		group.answers.push(answer?.text ?? null);
 		group.episodes.push(episodeOf(rollout));
 		group.mixed.push(known ? mixedOf(completion) : null);
-		const { share, ngrams } = findRepetition(completion.slice(-loopText));
+		counter ??= new TraceCounter();
+		const { share, ngrams } = counter.repeats(completion.slice(-loopText));
 		facts.repetition.push(known ? (ngrams >= limit('loopWords') ? share : 0) : null);
 	}
 

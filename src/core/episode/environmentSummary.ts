@@ -9,13 +9,18 @@ export interface EnvironmentSummaryPart {
 	readonly level: SummaryLevel;
 }
 
+/** Longer names of policies are truncated. */
+const longestName = 40;
+
 /**
  * Returns the parts of the summary shown after the class, omitting unknown ones.
  * @param earlier statistics of a policy that an earlier verification played
+ * @param policyName name of the policy that played last
  */
 export function environmentSummary(
 	verification: EnvironmentVerification,
 	earlier: PolicyStatistics | null = null,
+	policyName: string | null = null,
 ): EnvironmentSummaryPart[] {
 	const { policies, turnMs, findings } = verification;
 	const of = (name: string) => policies.find(({ policy }) => policy === name);
@@ -32,8 +37,9 @@ export function environmentSummary(
 	}
 	// Early in the line, because the end can be outside of the window.
 	const trained = of(trainedPolicy);
-	if (trained !== undefined) add(withSuccess(trainedPolicy, trained));
-	else if (earlier !== null) add(withSuccess(trainedPolicy, earlier, 'earlier'));
+	const name = policyName === null ? [] : [policyName.slice(0, longestName)];
+	if (trained !== undefined) add(withSuccess(trainedPolicy, trained, ...name));
+	else if (earlier !== null) add(withSuccess(trainedPolicy, earlier, ...name, 'earlier'));
 	const earned = meanTurnReward(verification);
 	if (earned !== null) add(`turn rewards ${formatValue(earned)}`);
 	const effortless = findings.some(({ kind }) => kind === 'no-effort');

@@ -61,8 +61,31 @@ interface Word extends Span {
 	readonly text: string;
 }
 
+/** Matches text whose only letters are those of ASCII: with typographic punctuation and mathematical symbols. */
+const plain = /^[\0-\x7f\xa0-\xa9\xab-\xb9\xbb-\xbf\xd7\xf7\u2010-\u2027\u2190-\u23ff]*$/;
+const plainWords = /[A-Za-z][A-Za-z’']+/g;
+
+/** The same as {@link findWords} for plain text, several times faster. */
+function findPlainWords(prose: string, from: number): Word[] {
+	const found: Word[] = [];
+	plainWords.lastIndex = 0;
+	for (let match = plainWords.exec(prose); match !== null; match = plainWords.exec(prose)) {
+		const [word] = match;
+		const start = from + match.index;
+		const text = word.toLowerCase();
+		found.push({
+			script: 'Latin',
+			text: text.includes('’') ? text.replaceAll('’', "'") : text,
+			start,
+			end: start + word.length,
+		});
+	}
+	return found;
+}
+
 function findWords(text: string, from: number): Word[] {
 	const prose = text.replace(notProse, (part) => ' '.repeat(part.length));
+	if (plain.test(prose)) return findPlainWords(prose, from);
 	const japanese = /[\p{Script=Hiragana}\p{Script=Katakana}]{2}/u.test(prose);
 	const found: Word[] = [];
 	for (const match of prose.matchAll(words)) {
@@ -106,7 +129,9 @@ function sentencesOf(latin: readonly Word[], text: string, from: number): Word[]
 	const sentences: Word[][] = [];
 	let last: Word | null = null;
 	for (const word of latin) {
-		const ends = last === null || sentenceEnd.test(text.slice(last.end - from, word.start - from));
+		// Most words are one space apart.
+		const near = last !== null && word.start - last.end === 1 && text.charCodeAt(last.end - from) === 0x20;
+		const ends = last === null || (!near && sentenceEnd.test(text.slice(last.end - from, word.start - from)));
 		if (ends) sentences.push([]);
 		(sentences.at(-1) as Word[]).push(word);
 		last = word;
@@ -114,15 +139,18 @@ function sentencesOf(latin: readonly Word[], text: string, from: number): Word[]
 	return sentences;
 }
 
-const languages = Object.entries(closedClassWords) as [string, ReadonlySet<string>][];
+const languages = Object.keys(closedClassWords);
+/** Function word -> positions of its languages in `languages`. */
+const languagesOf = new Map<string, number[]>();
+for (const [language, list] of Object.entries(closedClassWords)) {
+	for (const word of list) languagesOf.set(word, [...(languagesOf.get(word) ?? []), languages.indexOf(language)]);
+}
 
+/** Returns the number of function words of each language that has any, in the order of `languages`. */
 function hits(sentence: readonly Word[]): Map<string, number> {
-	const counts = new Map<string, number>();
-	for (const [language, list] of languages) {
-		const count = sentence.reduce((sum, { text }) => sum + (list.has(text) ? 1 : 0), 0);
-		if (count > 0) counts.set(language, count);
-	}
-	return counts;
+	const found = languages.map(() => 0);
+	for (const { text } of sentence) for (const at of languagesOf.get(text) ?? []) (found[at] as number)++;
+	return new Map(languages.flatMap((language, at) => (found[at] === 0 ? [] : [[language, found[at] as number]])));
 }
 
 /**

@@ -1,5 +1,6 @@
 import { type Behavior, behaviors } from './behaviorNames.ts';
 import { englishPhrases, otherPhrases } from './behaviorPhrases.ts';
+import type { Repetition } from './repetition.ts';
 import type { Span, Trace } from './trace.ts';
 
 export interface TraceCounts {
@@ -136,9 +137,15 @@ export class TraceCounter {
 
 	/** Returns the fraction of word 4-grams that repeat earlier ones; null for fewer than four words. */
 	repetition(text: string): number | null {
+		const { share, ngrams } = this.repeats(text);
+		return ngrams === 0 ? null : share;
+	}
+
+	/** Counts word 4-grams and returns the fraction of them that repeat earlier ones; 0 for fewer than four words. */
+	repeats(text: string): Pick<Repetition, 'share' | 'ngrams'> {
 		const words = this.#hashWords(text);
 		const ngrams = words - ngram + 1;
-		if (ngrams <= 0) return null;
+		if (ngrams <= 0) return { share: 0, ngrams: 0 };
 		let size = 4096;
 		while (size < ngrams * 2) size *= 2;
 		// Each slot has three entries: the generation that wrote it, and the two halves of the 64-bit n-gram hash.
@@ -174,7 +181,7 @@ export class TraceCounter {
 				}
 			}
 		}
-		return repeated / ngrams;
+		return { share: repeated / ngrams, ngrams };
 	}
 
 	/** Hashes the words in order; returns the number of words. */

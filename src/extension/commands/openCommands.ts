@@ -91,8 +91,11 @@ export function openCommands(needs: Needs) {
 			const view = await picker.one(args, { title: 'Open the log of a run', what: 'was found', applies: () => true });
 			if (view !== undefined) await openLog(view);
 		},
-		[commandIds.openAsRun]: async (folder?: unknown) => {
-			const added = await add(needs, folder);
+		[commandIds.openAsRun]: async (place?: unknown, reader?: unknown) => {
+			const { runPlaceOf } = await import('../runFileEditor.ts');
+			const { folder, format } =
+				place instanceof vscode.Uri ? await runPlaceOf(place) : { folder: place, format: reader };
+			const added = await add(needs, folder, format);
 			// With several runs, open the first one in the list.
 			const [first] = added ?? [];
 			if (first !== undefined) await dashboards.open(await store.expect(first.folder));

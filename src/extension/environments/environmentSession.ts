@@ -41,7 +41,11 @@ export type PlayPolicy = (
 		readonly seed: number;
 	},
 	signal: AbortSignal,
-) => Promise<readonly Episode[]>;
+) => Promise<{
+	/** Name of the policy. */
+	readonly name: string;
+	readonly episodes: readonly Episode[];
+}>;
 
 /** Verifies one environment file. Only one verification runs at a time; a new one cancels the current one. */
 export class EnvironmentSession extends Disposable {
@@ -142,13 +146,18 @@ export class EnvironmentSession extends Disposable {
 				...own,
 			});
 			const environment = { ...sourcePlace(source), maxTurns };
-			const trained =
-				play === null ? {} : { trained: (rows: EnvironmentData['rows']) => play({ environment, rows, seed }, signal) };
+			let { policyName } = this.#state;
+			const playAll = async (rows: EnvironmentData['rows'], play: PlayPolicy) => {
+				const { name, episodes } = await play({ environment, rows, seed }, signal);
+				if (episodes.length > 0) policyName = name;
+				return episodes;
+			};
+			const trained = play === null ? {} : { trained: (rows: EnvironmentData['rows']) => playAll(rows, play) };
 			const verification = await verifyEnvironment(runner, data, { turns: maxTurns, seed, signal, ...trained });
 			signal.throwIfAborted();
 			this.#needs.log(file, [...runner.takeLogs(), ...verification.episodes.flatMap(({ logs }) => logs)]);
 			const earlierPolicy = trainedStatistics(verification) === null ? this.#lastPolicy() : null;
-			this.#set({ phase: 'done', verification, earlierPolicy, failure: null });
+			this.#set({ phase: 'done', verification, earlierPolicy, policyName, failure: null });
 		} finally {
 			signal.removeEventListener('abort', stop);
 			runner.dispose();

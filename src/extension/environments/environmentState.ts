@@ -9,6 +9,8 @@ export interface EnvironmentState {
 	readonly verification: EnvironmentVerification | null;
 	/** Statistics of the last policy that played, if the latest result has none. */
 	readonly earlierPolicy: PolicyStatistics | null;
+	/** Name of the last policy that played; null if none has. */
+	readonly policyName: string | null;
 	/** Why the latest verification did not produce a result. */
 	readonly failure: Failure | null;
 	/** Whether the text has unsaved changes. */
@@ -20,6 +22,7 @@ export const unverifiedEnvironment = (file: string): EnvironmentState => ({
 	phase: 'idle',
 	verification: null,
 	earlierPolicy: null,
+	policyName: null,
 	failure: null,
 	stale: false,
 });

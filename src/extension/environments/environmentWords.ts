@@ -8,7 +8,8 @@ import type { EnvironmentState } from './environmentState.ts';
 /** Returns the text shown after the class, or null if there is none. */
 export function environmentInlineLine(state: EnvironmentState | undefined): InlineLine | null {
 	if (state === undefined || state.phase === 'idle') return null;
-	const parts = state.verification === null ? [] : environmentSummary(state.verification, state.earlierPolicy);
+	const { verification, earlierPolicy, policyName } = state;
+	const parts = verification === null ? [] : environmentSummary(verification, earlierPolicy, policyName);
 	const words = displayText(parts.map(({ text }) => text).join(' · '), 400);
 	if (state.phase === 'running') {
 		return words === '' ? { text: 'verifying…', tone: 'quiet' } : { text: `${words} · verifying…`, tone: 'stale' };

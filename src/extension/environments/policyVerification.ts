@@ -87,7 +87,7 @@ async function verifyWith(uri: vscode.Uri, policy: PolicySpec, needs: PolicyVeri
 				} catch (error) {
 					if (signal.aborted) throw error;
 					failure = error;
-					return [];
+					return { name: '', episodes: [] };
 				}
 			};
 			try {
@@ -134,6 +134,6 @@ async function played(
 		},
 		signal,
 	);
-	if (result.episodes.length === rows.length) return result.episodes;
+	if (result.episodes.length === rows.length) return result;
 	throw new Failure('internal', `The policy played ${result.episodes.length} of ${rows.length} episodes.`);
 }

@@ -6,6 +6,7 @@ import type { PlaygroundPlace } from '../panels/playground/playgroundPanel.ts';
 import type { TreePlace } from '../panels/tree/treePanel.ts';
 import { addPolicyCommands, type LazyPolicies } from '../policies/lazyPolicies.ts';
 import { PoliciesTree } from '../policies/policiesTree.ts';
+import { rewardSettings } from '../rewards/rewardSettings.ts';
 import { addSearchCommands, type LazySearches } from '../search/lazySearches.ts';
 import { SearchesTree } from '../search/searchesTree.ts';
 import type { SearchRequest } from '../search/searchRequest.ts';
@@ -36,7 +37,8 @@ export function registerSearches(
 				keys: async () => (await policies.get()).keys(),
 				policies: () => policies.get(),
 				environments: () => services.environments.get(),
-				environment: async () => ({ ...(await environment.of()), ...(await pytorch.ifThere()) }),
+				environment: async (file) => ({ ...(await environment.of(file)), ...(await pytorch.ifThere()) }),
+				memoryMb: (file) => rewardSettings.limits(file).memoryMb,
 				tree: searchesTree,
 				memory: context.workspaceState,
 				openTree: (place) => trees.open(place),

@@ -33,12 +33,14 @@ export interface WindowSearchesOptions {
 	readonly log: (message: string) => void;
 	/** Returns API keys by policy name. */
 	readonly keys: () => Promise<Readonly<Record<string, string>>>;
-	/** Returns environment variables for scorer processes. */
-	readonly environment: () => Promise<Readonly<Record<string, string>>>;
+	/** Returns environment variables for scorer processes, by the settings for a file. */
+	readonly environment: (file: vscode.Uri) => Promise<Readonly<Record<string, string>>>;
+	/** Returns the memory limit of environments in MB, by the settings for a file. */
+	readonly memoryMb: (file: vscode.Uri) => number | undefined;
 }
 
 type Start = Pick<SearchParams<'start'>, 'spec' | 'problem'> & { readonly log?: string | undefined };
-type GoOn = Omit<SearchParams<'continue'>, 'keys' | 'environment'>;
+type GoOn = Omit<SearchParams<'continue'>, 'keys' | 'environment' | 'memoryMb'>;
 
 /**
  * The window's search worker. Refuses to start searches in untrusted workspaces, passes API keys along with each
@@ -122,15 +124,14 @@ export class WindowSearches extends Disposable {
 		this.#requireTrust();
 		const path = log ?? join(await this.folderFor(spec.policy as PolicySpec), searchLogName(spec.strategy, new Date()));
 		await mkdir(dirname(path), { recursive: true });
-		const [keys, environment] = await this.#secrets();
-		await this.request('start', { spec, problem, log: path, keys, environment }, signal);
+		await this.request('start', { spec, problem, log: path, ...(await this.#own(codeOf(spec) ?? path)) }, signal);
 		return path;
 	}
 
 	async goOn(params: GoOn, signal?: AbortSignal): Promise<void> {
 		this.#requireTrust();
-		const [keys, environment] = await this.#secrets();
-		await this.request('continue', { ...params, keys, environment }, signal);
+		const file = (params.spec === undefined ? null : codeOf(params.spec)) ?? params.log;
+		await this.request('continue', { ...params, ...(await this.#own(file)) }, signal);
 	}
 
 	/** Folders of the strategy comparisons running in this window. */
@@ -141,8 +142,7 @@ export class WindowSearches extends Disposable {
 	/** Starts a strategy comparison in a folder, or continues the existing one. Resolves once it has started. */
 	async compare(spec: SearchParams<'compare'>['spec'], folder: string, signal?: AbortSignal): Promise<void> {
 		this.#requireTrust();
-		const [keys, environment] = await this.#secrets();
-		await this.request('compare', { spec, folder, keys, environment }, signal);
+		await this.request('compare', { spec, folder, ...(await this.#own(spec.environment?.file ?? folder)) }, signal);
 	}
 
 	/**
@@ -163,7 +163,7 @@ export class WindowSearches extends Disposable {
 		signal: AbortSignal,
 	): Promise<SearchResult<'playEpisodes'>> {
 		this.#requireTrust();
-		const [keys, environment] = await this.#secrets();
+		const { keys, environment } = await this.#own(episodes.environment.file ?? this.#options.storage.fsPath);
 		const job = `episodes-${++this.#jobs}`;
 		const listener = this.#client.onPlayed((news) => {
 			if (news.job === job) onPlayed(news.done);
@@ -179,8 +179,7 @@ export class WindowSearches extends Disposable {
 	/** Tests a policy. */
 	async probe(policy: PolicySpec, signal?: AbortSignal): Promise<SearchResult<'probe'>> {
 		this.#requireTrust();
-		const [keys] = await this.#secrets();
-		return this.request('probe', { policy, keys }, signal);
+		return this.request('probe', { policy, keys: { ...(await this.#options.keys()) } }, signal);
 	}
 
 	/**
@@ -210,8 +209,21 @@ export class WindowSearches extends Disposable {
 		if (reason !== null) throw new Failure('denied', reason, 'Trust the workspace, then try again.');
 	}
 
-	async #secrets(): Promise<[keys: Record<string, string>, environment: Record<string, string>]> {
-		const [keys, environment] = await Promise.all([this.#options.keys(), this.#options.environment()]);
-		return [{ ...keys }, { ...environment }];
+	/** Returns the keys and settings for a search with code in a file: those of the file's workspace folder. */
+	async #own(file: string): Promise<Pick<SearchParams<'start'>, 'keys' | 'environment' | 'memoryMb'>> {
+		const uri = vscode.Uri.file(file);
+		const [keys, environment] = await Promise.all([this.#options.keys(), this.#options.environment(uri)]);
+		const memoryMb = this.#options.memoryMb(uri);
+		return { keys: { ...keys }, environment: { ...environment }, ...(memoryMb === undefined ? {} : { memoryMb }) };
 	}
+}
+
+/** Returns the file with the code that a search runs: its environment, otherwise a reward; null if there is none. */
+function codeOf({ environment, guide, judge }: Start['spec']): string | null {
+	if (environment?.file !== undefined) return environment.file;
+	for (const scorer of [guide, judge]) {
+		if (scorer?.use === 'reward' && typeof scorer.reward === 'object' && typeof scorer.reward.file === 'string')
+			return scorer.reward.file;
+	}
+	return null;
 }

@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
 import * as v from 'valibot';
+import { Failure } from '../../base/failure.ts';
 import { formatAddress } from '../../core/address/dataAddress.ts';
 import { indexViews } from '../../protocol/indexViews.ts';
 import type { RolloutRef, TextHit } from '../../protocol/rolloutIndex.ts';
@@ -7,6 +8,7 @@ import { rolloutSplits } from '../../protocol/rolloutSplit.ts';
 import type { RolloutIndex } from '../../rolloutIndex/rolloutIndex.ts';
 import { quote } from '../answer.ts';
 import * as input from '../inputs.ts';
+import { noAddresses, queryAddresses } from '../queryAddresses.ts';
 import type { KnownRun, Runs } from '../runs.ts';
 import { defineTool } from '../tool.ts';
 
@@ -17,12 +19,20 @@ const cellCharacters = 400;
 const named = v.optional(
 	input.described(
 		v.pipe(v.array(v.pipe(v.string(), v.maxLength(4096))), v.minLength(1), v.maxLength(50)),
-		'Run names. Default: all known runs. The index also keeps runs from earlier calls, so filter on the run column.',
+		'Run names. Default: the runs in the server folders. The index also keeps runs from earlier calls, so filter on the run column.',
 	),
 );
 
 async function chosen(runs: Runs, names: readonly string[] | undefined): Promise<readonly KnownRun[]> {
-	return names === undefined ? runs.list() : Promise.all(names.map((name) => runs.find(name)));
+	if (names !== undefined) return Promise.all(names.map((name) => runs.find(name)));
+	const all = await runs.list();
+	const within = all.filter((run) => run.within);
+	if (within.length > 0 || all.length === 0) return within;
+	throw new Failure(
+		'missing',
+		'There are no runs in the server folders.',
+		'Call list_runs with all to list the runs that the user has opened elsewhere, and pass their names in runs.',
+	);
 }
 
 const addressOf = (known: readonly KnownRun[], { run, split, step, group, index }: RolloutRef): string | null => {
@@ -34,7 +44,7 @@ const addressOf = (known: readonly KnownRun[], { run, split, step, group, index 
 export const query = defineTool({
 	name: 'query',
 	title: 'Query rollouts and metrics with SQL',
-	description: `Run one read-only DuckDB SELECT on the rollout index views: ${indexViews.map(({ name }) => name).join(', ')}. "DESCRIBE rollouts" lists the columns of a view. Pages are consistent only if the statement has an ORDER BY without ties. Rows with run, split, step, group_id and index get addresses. The first query on a run reads all of its rollouts, which can take minutes; pass runs to read only those.`,
+	description: `Run one read-only DuckDB SELECT on the rollout index views: ${indexViews.map(({ name }) => name).join(', ')}. "DESCRIBE rollouts" lists the columns of a view. Pages are consistent only if the statement has an ORDER BY without ties. Rows get addresses by their columns: run, split, step, group_id and index (a completion), without index (a group), only run, split and step (a step); run, step, name and value of metrics; run, step, name and accuracy of evaluations. The first query on a run reads all of its rollouts, which can take minutes; pass runs to read only those.`,
 	input: v.object({
 		sql: input.text('SQL statement.', 20_000),
 		runs: named,
@@ -52,10 +62,15 @@ export const query = defineTool({
 			{ sql, limit, offset: cursor, timeoutMs },
 			signal,
 		);
+		const all = await runs.list();
+		const addresses =
+			refs?.map((ref) => (ref === null ? null : addressOf(all, ref))) ??
+			(await queryAddresses({ columns, rows }, index, all, signal));
+		const isCited = addresses?.some((address) => address !== null);
 		return {
 			columns: columns.map(({ name, type }) => ({ name, type })),
 			items: rows.map((row) => row.map((cell) => (typeof cell === 'string' ? quote(cell, cellCharacters) : cell))),
-			...(refs === null ? {} : { addresses: refs.map((ref) => (ref === null ? null : addressOf(known, ref))) }),
+			...(isCited ? { addresses } : rows.length === 0 ? {} : { note: noAddresses }),
 			...(truncated && rows.length > 0 ? { next_cursor: cursor + rows.length } : {}),
 			...(await indexedRuns(index, known)),
 			...(unread.length === 0

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { cp, mkdir, realpath, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, realpath, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import * as vscode from 'vscode';
-import { commandIds, panelTypes } from '../../../src/extension/ids.ts';
+import { commandIds, panelTypes, viewTypes } from '../../../src/extension/ids.ts';
 import { otherFoldersRow } from '../../../src/extension/runsTree.ts';
 import type { ExtensionApi } from '../../../src/extension.ts';
 import { RunRegistry } from '../../../src/runs/runRegistry.ts';
@@ -64,6 +64,55 @@ suite('runs tree', () => {
 				({ folder: run, record }) => run.startsWith(slime) && record?.foreign?.title.startsWith('slime'),
 			),
 		);
+		const opens = (path: string, title: string) =>
+			until(`${path} opens its run`, () =>
+				api.runStore.runs.some(
+					({ folder: run, record }) => join(runs, '..', path).startsWith(run) && record?.foreign?.title === title,
+				),
+			);
+		for (const [fixture, file, title] of [
+			['inspect', 'add.eval', 'Inspect'],
+			['mlflow', 'mlflow.db', 'MLflow'],
+			['trackio', 'sums.db', 'trackio'],
+		] as const) {
+			await cp(join(extensionPath, 'test/fixtures', fixture), join(runs, '..', fixture), { recursive: true });
+			const path = `${fixture}/${file}`;
+			await vscode.commands.executeCommand('vscode.open', vscode.Uri.file(join(runs, '..', path)));
+			await opens(path, title);
+		}
+		await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+	});
+
+	test('Parquet of a trainer opens its run, or as a dataset, and text offers the run', async () => {
+		const { extensionPath } = vscode.extensions.getExtension('reasoning-lab.reasoning-lab') as {
+			extensionPath: string;
+		};
+		const folder = join(runs, '../completions-run');
+		await cp(join(extensionPath, 'test/fixtures/trl-run'), folder, { recursive: true });
+		const parquet = vscode.Uri.file(join(folder, 'completions/completions_00005.parquet'));
+		const open = () => vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs.map(({ input }) => input));
+		const isDashboard = () =>
+			open().some((input) => input instanceof vscode.TabInputWebview && input.viewType.endsWith(panelTypes.dashboard));
+		const datasets = () => open().filter((input) => input instanceof vscode.TabInputCustom);
+		await vscode.commands.executeCommand('vscode.open', parquet);
+		await until('only the dashboard is open', () => isDashboard() && datasets().length === 0);
+		assert.ok(api.runStore.get(folder)?.record?.foreign?.title === 'TRL');
+		await vscode.commands.executeCommand('vscode.openWith', parquet, viewTypes.parquet);
+		await until('the dataset is open', () => datasets().some(({ viewType }) => viewType === viewTypes.parquet));
+		await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+		// A file in a folder with such a name that belongs to no run is a dataset.
+		const stray = vscode.Uri.file(join(runs, '../stray/trajectories/train/notes.parquet'));
+		await vscode.workspace.fs.copy(parquet, stray);
+		await vscode.commands.executeCommand('vscode.open', stray);
+		await until('its rows are open', () => datasets().length === 1 && datasets()[0]?.viewType === viewTypes.parquet);
+		await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+		// What the action in the title of a text editor passes.
+		const text = join(runs, '../verl');
+		await cp(join(extensionPath, 'test/fixtures/verl'), text, { recursive: true });
+		const file = (await readdir(text, { recursive: true })).find((path) => /(^|\/)\d+\.jsonl$/.test(path)) as string;
+		await vscode.commands.executeCommand(commandIds.openAsRun, vscode.Uri.file(join(text, file)), {});
+		await until('its dashboard is open', isDashboard);
+		assert.ok(api.runStore.runs.some((view) => view.folder.startsWith(text) && view.record?.foreign?.title === 'verl'));
 		await vscode.commands.executeCommand('workbench.action.closeAllEditors');
 	});
 

@@ -23,12 +23,17 @@ test('a file belongs to the nearest run of a trainer, and event files to the fol
 	// Folders above the root belong to other projects.
 	assert.equal(await runOfFile(inRun, join(folder, 'trl/runs')), join(folder, 'trl/runs/Nov27_host'));
 	assert.equal(await runOfFile(inRun, null), join(folder, 'trl/runs/Nov27_host'));
-	for (const [run, ...path] of [
+	assert.equal(await runOfFile(join(folder, 'trl/completions/completions_00005.parquet'), folder), join(folder, 'trl'));
+	for (const [run, path] of [
 		['wandb-offline', 'run-fixture1.wandb'],
-		['slime', 'rollout_data', '0.pt'],
+		['slime', 'rollout_data/0.pt'],
+		['inspect', 'add.eval'],
+		['trackio', 'sums.db'],
+		['mlflow', 'mlflow.db'],
+		['art/legacy-yaml', 'trajectories/train/0007.yaml'],
 	] as const) {
 		await cp(join(root, 'test/fixtures', run), join(folder, run), { recursive: true });
-		const found = await runOfFile(join(folder, run, ...path), folder);
+		const found = await runOfFile(join(folder, run, path), folder);
 		assert.ok(found === join(folder, run) || found === join(folder, run, 'rollout_data'), `${found}`);
 	}
 	const text = join(folder, 'empty/notes.txt');

@@ -44,6 +44,7 @@ test('without trust no policy runs and no key is read, but trees can be viewed',
 	const uri = { fsPath: '/nowhere' } as never;
 	const searches = new WindowSearches({
 		...{ extension: uri, storage: uri, client: 'test', log: () => undefined, keys: secret, environment: secret },
+		memoryMb: secret,
 	});
 	const spec = { policy: { kind: 'scripted', file: '/nowhere/script.json' }, strategy: 'mcts' } as const;
 	const problem = { prompt: 'p' };

@@ -193,6 +193,24 @@ describe('MCP server', () => {
 		});
 		assert.equal((rows as unknown[]).length, 3);
 		assert.equal((addresses as string[])[2], 'rl://sums/step/1/group/0/completion/2');
+		const addressesOf = async (sql: string) => {
+			const answer = await call('query', { sql, runs: ['sums'] });
+			assert.ok('addresses' in answer !== 'note' in answer, JSON.stringify(answer));
+			return (answer.addresses as (string | null)[] | undefined)?.[0] ?? null;
+		};
+		const ofSums = "where run = 'sums' group by all order by step";
+		assert.equal(await addressesOf(`select run, split, step, avg(reward) from rollouts ${ofSums}`), 'rl://sums/step/1');
+		assert.equal(await addressesOf(`select run, step, avg(reward) from rollouts ${ofSums}`), 'rl://sums/step/1');
+		assert.equal(
+			await addressesOf(`select run, split, step, group_id, max(tokens) from rollouts ${ofSums}, group_id`),
+			'rl://sums/step/1/group/0',
+		);
+		const metric = "from metrics where run = 'sums' and name = 'reward' order by step";
+		assert.equal(await addressesOf(`select run, step, name, value ${metric}`), 'rl://sums/metric/reward?step=1');
+		// What is computed has no address, and neither has what does not name its data.
+		assert.equal(await addressesOf(`select run, step, name, value + 1 as value ${metric}`), null);
+		assert.equal(await addressesOf(`select step, avg(reward) from rollouts ${ofSums}`), null);
+		assert.equal(await addressesOf("select 'none' as run, 'train' as split, 1 as step"), null);
 		const found = await call('search_text', { pattern: 'Let me check that again', runs: ['sums'], limit: 5 });
 		const lines = [1, 2, 3, 4].flatMap((step) =>
 			makeBatch({ step, groups: 3, size: 4, skill: 0.25 + (0.6 * step) / 4 }),

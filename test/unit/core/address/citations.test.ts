@@ -87,6 +87,15 @@ describe('p-values', () => {
 		]);
 	});
 
+	it('are recognized before a link and inside emphasis', () => {
+		const relationsAt = (text: string) => findCitations(text).flatMap(({ numbers }) => numbers.map(({ p }) => p));
+		const link = '[0.03](rl://a/evaluation/x?with=y)';
+		assert.deepEqual(relationsAt(`differ (p = ${link})`), ['=']);
+		assert.deepEqual(relationsAt(`p < **${link}**, and a gain of ${link}`), ['<', null]);
+		assert.deepEqual(relationsAt('p = **0.03** (rl://a/evaluation/x?with=y)'), ['=']);
+		assert.deepEqual(relationsAt(`top-p = ${link}`), [null]);
+	});
+
 	it('are only supported by p-values of the data', () => {
 		const holds = (text: string, name: string, exact: number) => supports(quotedNumbers(text)[0] as never, name, exact);
 		assert.ok(holds('p = 0.03', 'p', 0.0284));

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { Random } from '../../../../src/base/random.ts';
 import { findLanguageMix } from '../../../../src/core/trace/languageMix.ts';
 
 const found = (text: string) =>
@@ -50,5 +51,25 @@ describe('script and language changes', () => {
 			['等等'],
 		);
 		for (const unit of ['$', '`', '\\(', '<a', 'é', '\ud83d', '等a']) findLanguageMix(unit.repeat(100_000));
+	});
+
+	it('finds the same in plain text as with letters of any script', () => {
+		const random = Random.of(3, 'plain');
+		const parts =
+			"the The der nicht aber und we' I’m don’t ' ’ a x 12 -- – … × ≥ → ² . ! \n $x_1$ `code` \\(y\\) \\pi <b> ''it".split(
+				' ',
+			);
+		let foreign = 0;
+		for (let round = 0; round < 2000; round++) {
+			let text = '';
+			for (let i = random.int(60); i >= 0; i--) {
+				text += parts[random.int(parts.length)] + (random.int(4) === 0 ? '' : ' ');
+			}
+			// A single Greek letter is no word, but its script is not that of plain text.
+			const any = findLanguageMix(`${text} α`);
+			assert.deepEqual(findLanguageMix(text), any, JSON.stringify(text));
+			foreign += any.stretches.length;
+		}
+		assert.ok(foreign > 10, `${foreign}`);
 	});
 });

@@ -27,19 +27,20 @@ test('a policy plays on request, and canceling it or verifying again keeps its l
 	const play: PlayPolicy = async ({ environment, rows }) => {
 		assert.deepEqual([environment, rows.length], [{ file, maxTurns: 20 }, 2]);
 		const ended = { observation: null, turns: [], durationMs: 1, logs: [], stop: 'policy' as const };
-		return rows.map(({ row }): Episode => ({ ...ended, row, policy: 'policy', reward: row }));
+		const episodes = rows.map(({ row }): Episode => ({ ...ended, row, policy: 'policy', reward: row }));
+		return { name: 'guess step 40', episodes };
 	};
 	await session.verify();
 	assert.deepEqual([session.state.phase, policyPart()], ['done', undefined]);
 	await session.verify(play);
-	assert.equal(policyPart(), 'policy 0.50 (1 / 2 solved)');
+	assert.equal(policyPart(), 'policy 0.50 (1 / 2 solved, guess step 40)');
 	const before = session.state.verification;
 
 	const cancel = new AbortController();
 	await session.verify(async (_, signal) => {
 		cancel.abort();
 		signal.throwIfAborted();
-		return [];
+		return { name: 'other', episodes: [] };
 	}, cancel.signal);
 	assert.deepEqual([session.state.phase, session.state.verification], ['done', before]);
 	await session.verify(play, cancel.signal);
@@ -47,19 +48,19 @@ test('a policy plays on request, and canceling it or verifying again keeps its l
 
 	await session.verify();
 	await session.verify();
-	assert.equal(policyPart(), 'policy 0.50 (1 / 2 solved, earlier)');
+	assert.equal(policyPart(), 'policy 0.50 (1 / 2 solved, guess step 40, earlier)');
 	await session.verify(play);
-	assert.equal(policyPart(), 'policy 0.50 (1 / 2 solved)');
+	assert.equal(policyPart(), 'policy 0.50 (1 / 2 solved, guess step 40)');
 
 	let superseded = false;
 	const first = session.verify(async (_, signal) => {
 		void session.verify();
 		superseded = signal.aborted;
 		signal.throwIfAborted();
-		return [];
+		return { name: 'other', episodes: [] };
 	});
 	await first;
 	await session.settled();
 	assert.deepEqual([superseded, session.state.phase], [true, 'done']);
-	assert.equal(policyPart(), 'policy 0.50 (1 / 2 solved, earlier)');
+	assert.equal(policyPart(), 'policy 0.50 (1 / 2 solved, guess step 40, earlier)');
 });
