@@ -1,3 +1,4 @@
+import { linkHorizontal } from 'd3';
 import { Disposable } from '../../src/base/disposable.ts';
 import { formatCount, formatDuration, formatPercent } from '../../src/base/format.ts';
 import { costTexts } from '../../src/core/pipeline/stageCost.ts';
@@ -146,16 +147,18 @@ export class App extends Disposable {
 		for (const node of nodes) {
 			for (const from of node.after.flatMap((name) => named.get(name) ?? [])) {
 				const path = document.createElementNS(svgNamespace, 'path');
-				const [x1, y1] = [leftOf(from) + box.width, topOf(from) + box.height / 2];
-				const [x2, y2] = [leftOf(node), topOf(node) + box.height / 2];
-				const bend = (x1 + x2) / 2;
-				path.setAttribute('d', `M${x1},${y1}C${bend},${y1} ${bend},${y2} ${x2},${y2}`);
+				const source: Point = [leftOf(from) + box.width, topOf(from) + box.height / 2];
+				const target: Point = [leftOf(node), topOf(node) + box.height / 2];
+				path.setAttribute('d', curve({ source, target }) ?? '');
 				svg.append(path);
 			}
 		}
 		return svg;
 	}
 }
+
+type Point = [x: number, y: number];
+const curve = linkHorizontal();
 
 const leftOf = ({ level }: GraphNode): number => level * (box.width + box.across);
 const topOf = ({ lane }: GraphNode): number => lane * (box.height + box.down);

@@ -1,42 +1,110 @@
 import * as v from 'valibot';
+import { Failure } from '../../base/failure.ts';
 import { formatAddress } from '../../core/address/dataAddress.ts';
+import { conditionOperators, maxConditions, noFilter } from '../../protocol/datasetMessages.ts';
 import { checkDataset } from '../../runs/dataset/checkDataset.ts';
+import type { DataTable } from '../../runs/dataset/dataTable.ts';
+import { rowsOf } from '../../runs/dataset/exportRows.ts';
 import { openTable } from '../../runs/dataset/openTable.ts';
+import { walkView } from '../../runs/dataset/walkView.ts';
 import { quote } from '../answer.ts';
 import * as input from '../inputs.ts';
-import { defineTool } from '../tool.ts';
+import { defineTool, type ToolContext } from '../tool.ts';
+
+/** Arguments that select and order rows. */
+const viewInput = {
+	text: v.optional(input.text('Text that some column must contain, regardless of case.', 2000), ''),
+	where: v.optional(
+		input.described(
+			v.pipe(
+				v.array(
+					v.object({
+						column: input.text('Column name.', 200),
+						operator: v.picklist(conditionOperators),
+						value: v.optional(input.text('Number or text to compare with; none for "is empty".', 2000), ''),
+					}),
+				),
+				v.maxLength(maxConditions),
+			),
+			'Conditions on columns.',
+		),
+		[],
+	),
+	sort: v.optional(input.text('Column to sort by. Default: file order.', 200)),
+	descending: v.optional(v.boolean(), false),
+};
+type View = v.InferOutput<v.ObjectSchema<typeof viewInput, undefined>>;
+
+/** Number of rows whose columns can be named. */
+const sampledRows = 1000;
+
+/**
+ * Returns the numbers of the rows that a call selects, in its order; null for all rows in file order. Fails with
+ * `invalid` for a column that none of the first rows has.
+ */
+async function viewOf(
+	table: DataTable,
+	{ text, where, sort, descending }: View,
+	{ signal, progress }: Pick<ToolContext, 'signal' | 'progress'>,
+): Promise<readonly number[] | null> {
+	const order = sort === undefined ? null : { column: sort, descending };
+	const named = [...where.map(({ column }) => column), ...(sort === undefined ? [] : [sort])];
+	if (named.length > 0) {
+		const columns = new Set((await table.rows(0, sampledRows)).flatMap(({ value }) => Object.keys(value ?? {})));
+		const unknown = named.find((column) => !columns.has(column));
+		if (unknown !== undefined) {
+			throw new Failure(
+				'invalid',
+				`The first ${sampledRows} rows have no column "${unknown}".`,
+				`The columns are ${[...columns].slice(0, 50).join(', ')}.`,
+			);
+		}
+	}
+	return walkView(table, { ...noFilter, text, conditions: where }, order, {
+		marks: () => ({ repeats: false, overlaps: false, heldOut: () => false }),
+		complete: (value) => value,
+		signal,
+		onWalk: (done, total) => progress(done, total, 'Filtering rows'),
+	});
+}
 
 export const readDataset = defineTool({
 	name: 'read_dataset',
 	title: 'Read a dataset',
 	description:
-		'Read rows from a dataset file (JSONL, JSON, CSV, TSV, Parquet, Arrow, or a save_to_disk folder) inside the server folders, page by page.',
+		'Read rows from a dataset file (JSONL, JSON, CSV, TSV, Parquet, Arrow, or a save_to_disk folder) inside the server folders, page by page: all of them, or those that contain a text and meet all conditions, in file order or sorted by a column. A filter or an order reads the whole file for each page.',
 	input: v.object({
 		path: input.text('Absolute path, or relative to a server folder.'),
+		...viewInput,
 		characters: input.characters,
 		limit: input.limit(10),
 		cursor: input.cursor,
 	}),
-	async run({ path, characters, limit, cursor }, { runs, signal }) {
+	async run({ path, characters, limit, cursor, ...view }, { runs, signal, progress }) {
 		const file = await runs.fileWithin(path);
 		const address = datasetAddress(runs.relativePath(file));
 		const table = await openTable(file);
 		try {
 			await table.index(signal);
-			const rows = await table.rows(cursor, cursor + limit);
+			const shown = await viewOf(table, view, { signal, progress });
+			const rows =
+				shown === null
+					? await table.rows(cursor, cursor + limit)
+					: await rowsOf(table, shown.slice(cursor, cursor + limit));
 			const end = cursor + rows.length;
 			return {
 				path: file,
 				address: address(null),
 				format: table.format,
 				rows: table.rowCount,
+				...(shown === null ? {} : { matching_rows: shown.length }),
 				items: rows.map(({ row, line, value, fault }) => ({
 					row,
 					line,
 					address: address(row),
 					...(fault === null ? { values: quote(JSON.stringify(value), characters) } : { error: fault }),
 				})),
-				...(end < table.rowCount ? { next_cursor: end } : {}),
+				...(end < (shown?.length ?? table.rowCount) ? { next_cursor: end } : {}),
 			};
 		} finally {
 			await table.close();

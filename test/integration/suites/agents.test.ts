@@ -87,8 +87,9 @@ suite('agents in the editor', () => {
 		});
 		await until('the dashboard is shown', () => tabs().length === before + 1);
 		await until('the user can go back', () => notices.at(-1)?.actions[0] === 'Back');
-		await vscode.commands.executeCommand(commandIds.backFromAgent);
-		assert.equal(tabs().length, before, 'the dashboard was opened for this, so it is closed');
+		// A click on the button of the newest notification.
+		await vscode.commands.executeCommand('notification.acceptPrimaryAction');
+		await until('the dashboard was opened for this, so it is closed', () => tabs().length === before);
 		await assert.rejects(call('show_in_editor', { address: 'rl://told/step/99' }), /99/);
 		await assert.rejects(call('show_in_editor', {}), /either address or compare/);
 		assert.equal(tabs().length, before, 'nothing was opened');

@@ -221,7 +221,11 @@ suite('environments in the editor', () => {
 		const before = notices.length;
 		await play(join(folder, 'missing.json'));
 		assert.match(notices[before]?.text ?? '', /missing\.json: no such file or directory/);
-		assert.match(line(), / · policy 0\.\d+ \(\d+ \/ 12 solved, [^,)]+, earlier\) · /, 'the environment itself is verified');
+		assert.match(
+			line(),
+			/ · policy 0\.\d+ \(\d+ \/ 12 solved, [^,)]+, earlier\) · /,
+			'the environment itself is verified',
+		);
 		assert.deepEqual(vscode.languages.getDiagnostics(uri), []);
 		await vscode.commands.executeCommand('workbench.action.closeActiveEditor');
 	});

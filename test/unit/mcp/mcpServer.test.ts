@@ -238,6 +238,17 @@ describe('MCP server', () => {
 		assert.equal(rows.length, 26);
 		assert.match(JSON.stringify(rows[3]?.values), /3\+1=/);
 		assert.ok(rows[25]?.error);
+		const where = [{ column: 'answer', operator: '>=', value: '20' }];
+		const chosen = await pages('read_dataset', { path: 'train.jsonl', where, sort: 'answer', descending: true }, 4);
+		assert.deepEqual(
+			chosen.map(({ row }) => row),
+			[24, 23, 22, 21, 20, 19],
+		);
+		assert.equal(chosen[0]?.address, 'rl:///dataset/train.jsonl/row/24');
+		const found = await call('read_dataset', { path: 'train.jsonl', text: '11+1' });
+		assert.deepEqual([found.matching_rows, found.rows], [1, 26]);
+		const wrong = { path: 'train.jsonl', where: [{ column: 'anwser', operator: 'is empty' }] };
+		await assert.rejects(call('read_dataset', wrong), /no column \\"anwser\\".*prompt, answer/);
 		for (const path of [join(folder, 'secret.jsonl'), '../secret.jsonl', 'link.jsonl', '/etc/passwd']) {
 			await assert.rejects(call('read_dataset', { path }), /"(denied|missing)"/, path);
 		}
