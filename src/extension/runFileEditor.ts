@@ -24,6 +24,11 @@ async function placeIn(folder: string): Promise<RunPlace> {
 	return { folder, ...(format === null ? {} : { format: format.name }) };
 }
 
+/** Whether the trainer of a run records metrics. */
+export async function hasMetrics(folder: string): Promise<boolean> {
+	return (await formatOf(folder))?.metrics.length !== 0;
+}
+
 /**
  * Returns the folder itself, or the folder of the run that a file belongs to, with its most likely reader. Fails with
  * `invalid` if the file belongs to none.

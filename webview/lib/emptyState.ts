@@ -4,6 +4,7 @@ import { element } from './dom.ts';
 export interface EmptyState {
 	readonly title: string;
 	readonly text: string;
+	/** What the user can do, most useful first. */
 	readonly actions: readonly { readonly label: string; readonly run: () => void }[];
 }
 
@@ -14,6 +15,12 @@ export function emptyState({ title, text, actions }: EmptyState): HTMLElement {
 		{ class: 'empty', role: 'status' },
 		element('h2', null, title),
 		element('p', null, text),
-		...actions.map(({ label, run }) => button({ label, appearance: 'primary', onClick: run }).element),
+		element(
+			'div',
+			{ class: 'empty-actions' },
+			...actions.map(
+				({ label, run }, i) => button({ label, appearance: i === 0 ? 'primary' : 'secondary', onClick: run }).element,
+			),
+		),
 	);
 }

@@ -81,7 +81,7 @@ export class App extends Disposable {
 			title: 'No policy yet',
 			text: 'A search needs a policy: a checkpoint of a run, a running engine, or an OpenAI-compatible server.',
 			actions: [
-				{ label: 'Run Demo', run: () => model.runDemo() },
+				{ label: 'Start Demo Run', run: () => model.runDemo() },
 				{ label: 'Add a Server…', run: () => void model.choosePolicy() },
 			],
 		});

@@ -132,7 +132,7 @@ export class App extends Disposable {
 		}
 		this.#table.setRows(lines.length);
 		this.#empty.hidden = lines.length > 0;
-		setText(this.#empty, loaded ? (total === 0 ? 'No runs yet.' : 'No runs match the filter.') : 'Loading runs…');
+		setText(this.#empty, loaded ? nothing(available, others) : 'Loading runs…');
 		this.#columns.update();
 	}
 
@@ -188,4 +188,16 @@ export class App extends Disposable {
 
 function foldersOf(line: Line): string[] {
 	return line.kind === 'run' ? [line.row.folder] : line.group.rows.map(({ folder }) => folder);
+}
+
+/**
+ * Returns why no run is listed.
+ * @param available number of runs that can be listed without a filter
+ * @param others number of runs in other folders
+ */
+function nothing(available: number, others: number): string {
+	if (available > 0) return 'No runs match the filter.';
+	return others === 0
+		? 'No runs yet. Start a run, or open a run folder from the Runs view.'
+		: 'No runs in this workspace. Select Other folders to list those in other folders.';
 }

@@ -4,8 +4,8 @@ import { turnsOfRollout } from '../trace/conversation.ts';
 import { findLanguageMix } from '../trace/languageMix.ts';
 import { messageText } from '../trace/messageText.ts';
 import { parseTrace, soleAnswer } from '../trace/parseTrace.ts';
+import { RepetitionCounter } from '../trace/repetitionCounter.ts';
 import type { TraceTags } from '../trace/trace.ts';
-import { TraceCounter } from '../trace/traceCounter.ts';
 import { judgesAnswer } from './rewardNames.ts';
 import type { EpisodeFacts, GroupFacts, StepFacts } from './stepFacts.ts';
 import { limit } from './thresholds.ts';
@@ -29,7 +29,7 @@ const longestPrompt = 2000;
 const maxRewards = 50;
 
 /** Its tables take a moment to build. */
-let counter: TraceCounter | undefined;
+let counter: RepetitionCounter | undefined;
 
 /** Returns the language or script of a completion if it counts as mixed, or null otherwise. */
 function mixedOf(completion: string): string | null {
@@ -140,7 +140,7 @@ export class FactsOfRollouts {
 		group.answers.push(answer?.text ?? null);
 		group.episodes.push(episodeOf(rollout));
 		group.mixed.push(known ? mixedOf(completion) : null);
-		counter ??= new TraceCounter();
+		counter ??= new RepetitionCounter();
 		const { share, ngrams } = counter.repeats(completion.slice(-loopText));
 		facts.repetition.push(known ? (ngrams >= limit('loopWords') ? share : 0) : null);
 	}

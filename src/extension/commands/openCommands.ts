@@ -92,13 +92,17 @@ export function openCommands(needs: Needs) {
 			if (view !== undefined) await openLog(view);
 		},
 		[commandIds.openAsRun]: async (place?: unknown, reader?: unknown) => {
-			const { runPlaceOf } = await import('../runFileEditor.ts');
+			const { hasMetrics, runPlaceOf } = await import('../runFileEditor.ts');
 			const { folder, format } =
 				place instanceof vscode.Uri ? await runPlaceOf(place) : { folder: place, format: reader };
 			const added = await add(needs, folder, format);
 			// With several runs, open the first one in the list.
 			const [first] = added ?? [];
-			if (first !== undefined) await dashboards.open(await store.expect(first.folder));
+			if (first === undefined) return;
+			const run = await store.expect(first.folder);
+			// Evaluations and samples have no curves.
+			if (await hasMetrics(run)) await dashboards.open(run);
+			else await rollouts.open(run);
 		},
 		[commandIds.showOtherRuns]: () => tree.showOthers(),
 		[commandIds.addRunFolder]: async (folder?: unknown, format?: unknown) => {

@@ -84,6 +84,13 @@ test('package.json and ids.ts declare the same commands, settings, views and con
 		[
 			...['*.parquet', '*.arrow', 'events.out.tfevents.*'],
 			...['run-*.wandb', '**/rollout_data/*.pt', '**/traces/stream/*.jsonl.zst'],
+			...[
+				'**/completions/completions_*.parquet',
+				'**/trajectories/*/*.parquet',
+				'*.eval',
+				'**/trackio/*.db',
+				'mlflow.db',
+			],
 		],
 	);
 	assert.deepEqual(Object.keys(contributes.views), [containerId]);
@@ -128,7 +135,9 @@ test('when clauses use declared context keys, views and item flags, and every ke
 test('every step of the walkthrough has pictures for all themes or a text, and is completed by a context key', () => {
 	const steps = walkthroughSteps();
 	assert.equal(new Set(steps.map(({ id }) => id)).size, steps.length);
-	for (const { id, media, completionEvents } of steps) {
+	for (const { id, media, completionEvents, description } of steps) {
+		// Walkthroughs show other marks of Markdown as they are.
+		assert.doesNotMatch(description, /(?<!\*)\*(?!\*)|(?<!`)`(?!`)/, id);
 		if ('markdown' in media) {
 			assert.ok(statSync(new URL(media.markdown, root)).size > 100, id);
 		} else {

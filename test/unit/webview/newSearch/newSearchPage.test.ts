@@ -322,7 +322,7 @@ test('the form has a default for everything, explains it, and starts the search'
 
 	await t.test('without a policy, it says what to do', async () => {
 		await send(contents({}, false));
-		await page.getByRole('button', { name: 'Run Demo' }).click();
+		await page.getByRole('button', { name: 'Start Demo Run' }).click();
 		await page.getByText('No policy yet').waitFor();
 		await looksRight(view, 'new-search-empty', [320]);
 		await soon(() => assert.ok(events.includes('runDemo')));
