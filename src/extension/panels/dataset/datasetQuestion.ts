@@ -1,10 +1,17 @@
 import * as vscode from 'vscode';
 import { createTask } from '../../../core/dataset/createTask.ts';
 import { taskDefaults } from '../../../core/dataset/settings.ts';
-import { operationNames, type TaskDataset, taskNames } from '../../../protocol/recipe/recipe.ts';
+import {
+	operationNames,
+	solutionLanguages,
+	solutionStyles,
+	type TaskDataset,
+	taskNames,
+} from '../../../protocol/recipe/recipe.ts';
 import { tableExtensions } from '../../../runs/dataset/openTable.ts';
 import { savedSplits } from '../../../runs/dataset/savedFolder.ts';
 import { showInputBox, showQuickPick } from '../../quickInput.ts';
+import { displayText } from '../../runView.ts';
 import { taskOfQuery, taskQuery, taskScheme } from './datasetPlace.ts';
 import type { HubNeeds } from './hubDataset.ts';
 
@@ -15,14 +22,37 @@ export function taskUri(value: object): vscode.Uri {
 	return vscode.Uri.from({ scheme: taskScheme, path: `/${place.task.task}`, query: taskQuery(place) });
 }
 
+/** Maximum number of workspace files that are offered. */
+const maxOffered = 8;
+
+/** Finds dataset files in the workspace, those in the fewest folders first, without those of runs and labeled cases. */
+async function workspaceFiles(): Promise<vscode.Uri[]> {
+	const found = await vscode.workspace.findFiles(
+		`**/*.{${tableExtensions.filter((extension) => extension !== 'json').join(',')}}`,
+		'**/{node_modules,runs,searches,completions,rollouts,trajectories,wandb,.*}/**',
+		200,
+	);
+	const depth = ({ path }: vscode.Uri) => path.split('/').length;
+	return found
+		.filter(({ path }) => !/\.(cases|episodes)\.jsonl$/.test(path))
+		.sort((a, b) => depth(a) - depth(b) || (a.path < b.path ? -1 : 1))
+		.slice(0, maxOffered);
+}
+
 /**
  * Asks for a dataset: a file, a folder of files, a Hub dataset (which is then downloaded), or a task and its settings.
  * Returns undefined if the user cancels.
  */
 export async function askDataset(needs: HubNeeds): Promise<vscode.Uri | undefined> {
-	const place = { task: null, hub: false } as const;
+	const place = { task: null, hub: false, uri: null } as const;
+	const files = await workspaceFiles();
 	const picked = await showQuickPick(
 		[
+			...files.map((uri) => {
+				const path = displayText(vscode.workspace.asRelativePath(uri), 120);
+				return { label: `$(table) ${path}`, ...place, folder: false, uri };
+			}),
+			...(files.length === 0 ? [] : [{ label: '', kind: vscode.QuickPickItemKind.Separator, ...place, folder: false }]),
 			{ label: '$(file) A file\u2026', description: tableExtensions.join(', '), ...place, folder: false },
 			{
 				label: '$(folder) A folder\u2026',
@@ -33,7 +63,7 @@ export async function askDataset(needs: HubNeeds): Promise<vscode.Uri | undefine
 			{
 				label: '$(cloud-download) A Hugging Face Hub dataset\u2026',
 				description: "downloads rows using the PyTorch engine's Python interpreter",
-				task: null,
+				...place,
 				folder: false,
 				hub: true,
 			},
@@ -41,16 +71,18 @@ export async function askDataset(needs: HubNeeds): Promise<vscode.Uri | undefine
 			...taskNames.map((task) => ({
 				label: `$(symbol-operator) ${task}`,
 				description: Object.entries(taskDefaults[task])
+					.filter(([, value]) => value !== 0 && value !== false)
 					.map(([key, value]) => `${key} ${value}`)
 					.join(', '),
+				...place,
 				task,
 				folder: false,
-				hub: false,
 			})),
 		],
 		{ title: 'Open Dataset', placeHolder: 'Select a dataset file or a task that generates problems' },
 	);
 	if (picked === undefined) return undefined;
+	if (picked.uri !== null) return picked.uri;
 	if (picked.task !== null) {
 		const settings = await askSettings(picked.task);
 		return settings === undefined ? undefined : taskUri(settings);
@@ -88,16 +120,28 @@ async function askSettings(task: TaskDataset['task']): Promise<TaskDataset | und
 	return given as TaskDataset;
 }
 
+/** Values of the settings that are names. */
+const names: Readonly<Record<string, readonly string[]>> = {
+	operation: operationNames,
+	language: solutionLanguages,
+	style: solutionStyles,
+};
+/** Settings that are fractions of the problems. */
+const fractions: readonly string[] = ['judged', 'proposed', 'general'];
+
 async function askSetting(title: string, key: string, value: unknown): Promise<unknown> {
-	const choices = typeof value === 'boolean' ? ['no', 'yes'] : key === 'operation' ? [...operationNames] : null;
-	if (choices !== null) {
+	const choices = typeof value === 'boolean' ? ['no', 'yes'] : names[key];
+	if (choices !== undefined) {
 		const picked = await showQuickPick(choices, { title });
 		return picked === undefined || typeof value !== 'boolean' ? picked : picked === 'yes';
 	}
+	const [pattern, advice] = fractions.includes(key)
+		? ([/^(?:0(?:\.\d{1,6})?|1(?:\.0{1,6})?)$/, 'Enter a number from 0 to 1.'] as const)
+		: ([/^\d{1,7}$/, 'Enter an integer.'] as const);
 	const text = await showInputBox({
 		title,
 		value: String(value),
-		validateInput: (input) => (/^\d{1,7}$/.test(input.trim()) ? undefined : 'Enter an integer.'),
+		validateInput: (input) => (pattern.test(input.trim()) ? undefined : advice),
 	});
 	return text === undefined ? undefined : Number(text);
 }
