@@ -21,13 +21,13 @@ export function areConstant(provider: ProviderName, shape: ModelShape, { slot, b
 	return slot === 'reference' && buffer !== null && loopProviders.includes(provider) && bytes <= maxBytes;
 }
 
-/** The `logprobs` program with the weights of the newest reference. */
+/** The `logprobs` program with the weights of the newest reference. Not for concurrent calls: a worker does one job at a time. */
 export class ConstantLogprobs {
 	readonly #shape: ModelShape;
 	readonly #dialect: Dialect;
 	readonly #create: (graph: Graph) => Promise<Session>;
 	readonly #traffic: Traffic;
-	#newest: { readonly version: number; readonly session: Promise<Session> } | null = null;
+	#newest: { readonly version: number; readonly session: Session } | null = null;
 
 	/** @param create compiles a program */
 	constructor(shape: ModelShape, dialect: Dialect, create: (graph: Graph) => Promise<Session>, traffic: Traffic) {
@@ -39,20 +39,19 @@ export class ConstantLogprobs {
 
 	async session({ version, buffer, slot }: WeightsRef): Promise<Session> {
 		if (buffer === null) throw new Failure('internal', `The weights of the ${slot} are not in shared memory.`);
-		if (this.#newest?.version !== version) {
-			await this.release();
-			const flat = new Float32Array(buffer);
-			const graph = logprobsProgram(this.#shape, this.#dialect, (g) => constantWeights(g, this.#shape, flat));
-			this.#newest = { version, session: this.#create(graph) };
-			await this.#newest.session;
-			this.#traffic.addUpload(flat.byteLength);
-		}
-		return (this.#newest as { session: Promise<Session> }).session;
+		if (this.#newest?.version === version) return this.#newest.session;
+		await this.release();
+		const flat = new Float32Array(buffer);
+		const graph = logprobsProgram(this.#shape, this.#dialect, (g) => constantWeights(g, this.#shape, flat));
+		const session = await this.#create(graph);
+		this.#newest = { version, session };
+		this.#traffic.addUpload(flat.byteLength);
+		return session;
 	}
 
 	async release(): Promise<void> {
 		const session = this.#newest?.session;
 		this.#newest = null;
-		await (await session?.catch(() => undefined))?.release();
+		await session?.release();
 	}
 }

@@ -198,7 +198,11 @@ export class Session {
 		if (resident !== undefined) {
 			settings.preferredOutputLocation = Object.fromEntries(resident.map((name) => [name, 'gpu-buffer' as const]));
 		}
-		return new Session(await ort.InferenceSession.create(program, settings), options);
+		// Constants of the program need memory on the device.
+		const session = await ort.InferenceSession.create(program, settings).catch((error: unknown) => {
+			throw deviceFailure(options.provider, error) ?? error;
+		});
+		return new Session(session, options);
 	}
 
 	async run(feeds: Feeds, fetches?: Fetches): Promise<Record<string, Tensor>> {

@@ -98,7 +98,10 @@ export function inputWeights(graph: Graph, shape: ModelShape): ModelWeights {
 	return bindWeights(shape, (spec) => graph.input(spec.name, spec.shape));
 }
 
-/** Makes each parameter a constant, from the flat vector of all parameters, which must stay unchanged until the program is encoded. */
+/**
+ * Makes each parameter a constant.
+ * @param flat all parameters, which must not change until the program is encoded
+ */
 export function constantWeights(graph: Graph, shape: ModelShape, flat: Float32Array): ModelWeights {
 	let offset = 0;
 	return bindWeights(shape, (spec) => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Failure } from '../../../../../src/base/failure.ts';
 import { areConstant, ConstantLogprobs } from '../../../../../src/engines/embedded/compute/constantLogprobs.ts';
 import type { LogprobsJob } from '../../../../../src/engines/embedded/compute/jobs.ts';
 import { pack } from '../../../../../src/engines/embedded/compute/packing.ts';
@@ -54,6 +55,22 @@ test('a reference as constants has the same log-probabilities, and is uploaded o
 	assert.equal(created.length, 2);
 	await assert.rejects((created[0] as Session).run(feeds.logprobs(job)), 'the earlier reference was released');
 	await reference.release();
+});
+
+test('a reference that did not fit is tried again', async () => {
+	const answers = [new Failure('full', 'Device cuda is out of memory.'), {} as Session];
+	const create = async () => {
+		const answer = answers.shift();
+		if (answer instanceof Failure) throw answer;
+		return answer as Session;
+	};
+	const traffic = new Traffic();
+	const reference = new ConstantLogprobs(tinyShape, cudaDialect, create, traffic);
+	const { ref } = new SharedWeights('reference', scaled(1));
+	await assert.rejects(reference.session(ref), { reason: 'full' });
+	assert.equal(traffic.take().bytesUp, 0);
+	await reference.session(ref);
+	assert.equal(answers.length, 0);
 });
 
 test('only a reference on CUDA that fits into a file is a constant', () => {
