@@ -409,9 +409,7 @@ def test_held_out_problems_are_episodes(model: str, tmp_path: Path, monkeypatch:
         assert "You have 7 guesses." in one["prompt"]
         assert one["messages"] == {"prompt": one["messages"]["prompt"], "completion": one["completion"]}
         of_one = [f"3/held/0/{one['problem']}/{one['sample']}/{turn}" for turn in range(len(calls) + 1)]
-        assert of_one * 2 == [
-            seed for seed in seeds if seed.startswith(f"3/held/0/{one['problem']}/{one['sample']}/")
-        ]
+        assert of_one * 2 == [seed for seed in seeds if seed.startswith(f"3/held/0/{one['problem']}/{one['sample']}/")]
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in FAULTS])
