@@ -27,7 +27,7 @@ export async function evaluateStage(work: StageWork): Promise<StageEnd> {
 				topP: settings.top_p,
 				maxTokens: stage.max_completion_length,
 			}),
-			...given({ judge: scorerOf(stage.judge) }),
+			...given({ judge: scorerOf(stage.judge), perturb: stage.perturb }),
 			category: stage.category ?? null,
 			concurrency: settings.concurrency,
 			seed: work.recipe.seed,

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { policySpecSchema } from './policySpec.ts';
+import { answeredPerturbations } from './recipe/pipelineRecipe.ts';
 import { rolloutEpisodeSchema } from './rolloutEpisode.ts';
 import { samplingSpecSchema, scorerSpecSchema, searchEnvironmentSchema, searchSpecSchema } from './searchSpec.ts';
 import { problemsSpecSchema } from './strategyComparison.ts';
@@ -35,6 +36,8 @@ export const evaluationSpecSchema = v.object({
 	judge: v.optional(scorerSpecSchema),
 	/** Plays an episode in this environment for each sample. A sample is correct if it earns the maximum reward. */
 	environment: v.optional(searchEnvironmentSchema),
+	/** Perturbs the thinking of every completion, after which the policy answers again. */
+	perturb: v.optional(v.picklist(answeredPerturbations)),
 	/** Tags around thinking and answer. Default: the policy's own tags. */
 	tags: searchSpecSchema.entries.tags,
 	/** Maximum number of concurrent questions. */
@@ -68,6 +71,7 @@ export const evaluatedQuestionSchema = v.looseObject({
 			completion: v.string(),
 			answer: v.nullable(v.string()),
 			correct: v.boolean(),
+			/** In a perturbed completion, only those generated after the perturbed thinking. */
 			tokens: v.number(),
 			/** null if not recorded. */
 			truncated: v.nullable(v.boolean()),
@@ -75,6 +79,8 @@ export const evaluatedQuestionSchema = v.looseObject({
 			logprob: v.optional(v.nullable(v.number())),
 			/** Value from the judge; absent or null if there is none. */
 			score: v.optional(v.nullable(v.number())),
+			/** Whether the thinking was perturbed; absent if the evaluation perturbs none. */
+			perturbed: v.optional(v.boolean()),
 			/** Episode that produced the completion, if the evaluation has an environment; its reward is the score. */
 			episode: v.optional(rolloutEpisodeSchema),
 		}),

@@ -10,6 +10,7 @@ export interface ProjectTemplate {
 		| 'demo'
 		| 'pytorch'
 		| 'r1'
+		| 'think'
 		| 'expert-iteration'
 		| 'algorithms'
 		| 'curriculum'
@@ -45,6 +46,12 @@ export const projectTemplates: readonly ProjectTemplate[] = [
 		label: 'DeepSeek-R1 in minutes',
 		detail: 'A pipeline: R1-Zero alongside the four stages of R1 and a distilled student, on small local models.',
 		recipe: 'r1.recipe.json',
+	},
+	{
+		id: 'think',
+		label: 'Thinking that grows',
+		detail: 'A pipeline: R1-Zero on problems that take several tries, with controls and cut thinking.',
+		recipe: 'think.recipe.json',
 	},
 	{
 		id: 'expert-iteration',

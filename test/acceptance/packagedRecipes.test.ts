@@ -103,7 +103,7 @@ for (const { id, recipe } of projectTemplates) {
 			);
 			assert.deepEqual([result.kind, result.fits], ['estimate', true]);
 		}
-		if (id === 'r1' || id === 'expert-iteration' || id === 'algorithms' || id === 'curriculum' || id === 'no-labels') {
+		if (['r1', 'think', 'expert-iteration', 'algorithms', 'curriculum', 'no-labels'].includes(id)) {
 			// A full pipeline takes minutes, so stop it while its first stage trains.
 			const started = ended(await lab(project, 'run', recipe, '--detach', '--json'));
 			assert.equal(started.kind, 'started');

@@ -7,6 +7,7 @@ import { type CountdownSettings, countdownTask } from './countdownTask.ts';
 import { type ModularSettings, modularTask } from './modularTask.ts';
 import type { Task } from './problem.ts';
 import { resolveTaskSettings } from './settings.ts';
+import { type SignsSettings, signsTask } from './signsTask.ts';
 import { type StringSettings, stringTask } from './stringTask.ts';
 
 /** Creates the task generator for a recipe dataset. Throws `invalid` if its settings are unusable. */
@@ -27,5 +28,7 @@ export function createTask(dataset: TaskDataset): Task {
 			return modularTask(settings as ModularSettings);
 		case 'bilingual':
 			return bilingualTask(settings as BilingualSettings);
+		case 'signs':
+			return signsTask(settings as SignsSettings);
 	}
 }

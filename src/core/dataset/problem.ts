@@ -11,6 +11,11 @@ export interface Problem {
 	readonly answer: string | null;
 	/** Worked reasoning for the cold start, or null if there is none. */
 	readonly solution: string | null;
+	/**
+	 * Answer that the worked solution ends with, where it can be wrong: texts of mixed quality for a base model. Absent if
+	 * it is the gold answer.
+	 */
+	readonly stated?: string;
 	/** Canonical form, identical for equal problems (`a+b` and `b+a`). The split is based on its hash. */
 	readonly key: string;
 	/** Public fields, as passed to rewards and written to rollout files. */
@@ -47,7 +52,7 @@ export interface Task {
 	readonly maxSolutionLength: number;
 	readonly maxAnswerLength: number;
 	/** Samples a problem from the entire problem space, both training and held-out. */
-	sample(random: Random): Required<Problem> & { readonly answer: string; readonly solution: string };
+	sample(random: Random): Problem & { readonly answer: string; readonly solution: string };
 	/** Generates plain text for pretraining: a sentence or two without a problem to solve. Absent if unsupported. */
 	text?(random: Random): string;
 	/** Absent if the policy cannot pose problems of this task. */

@@ -10,6 +10,7 @@ export const taskDefaults = {
 	string: { length: 6, operation: 'reverse' },
 	modular: { terms: 3, modulus: 10 },
 	bilingual: { digits: 3, general: 0, language: 'mixed', style: 'varied' },
+	signs: { terms: 4, modulus: 5, style: 'varied' },
 } as const satisfies { readonly [Name in TaskName]: Partial<Omit<TaskDataset, 'task'>> };
 
 /**

@@ -38,6 +38,8 @@ export class QuestionMeasures {
 			'one-language': mean('one-language'),
 			tokens: mean('tokens'),
 			reflection: mean('reflection'),
+			verification: mean('verification'),
+			backtracking: mean('backtracking'),
 		};
 		return { category: this.#category, means };
 	}

@@ -23,6 +23,9 @@ export interface CompletionSummary {
 	readonly tokens: number | null;
 	/** Number of reflection markers per completion ("wait", "let me check again"). */
 	readonly reflection: number;
+	/** Number of verification markers per completion ("check that"), and of backtracking markers ("try again"). */
+	readonly verification: number;
+	readonly backtracking: number;
 	/** Fraction of truncated completions among those whose truncation status was recorded, or null if there are none. */
 	readonly truncated: number | null;
 }
@@ -36,7 +39,10 @@ export interface SummarizedCompletion {
 }
 
 /** Properties of a completion that are analyzed regardless of its answer. */
-export type CompletionForm = Pick<CompletionMeasures, 'format' | 'one-language' | 'reflection'>;
+export type CompletionForm = Pick<
+	CompletionMeasures,
+	'format' | 'one-language' | 'reflection' | 'verification' | 'backtracking'
+>;
 
 /** Maximum number of characters analyzed per completion. */
 const longest = 100_000;
@@ -55,7 +61,9 @@ export class CompletionSums {
 		characters: 0,
 		tokens: 0,
 		counted: 0,
-		marks: 0,
+		reflection: 0,
+		verification: 0,
+		backtracking: 0,
 		cut: 0,
 		ends: 0,
 	};
@@ -92,13 +100,16 @@ export class CompletionSums {
 			sums.tokens += tokens;
 			sums.counted++;
 		}
-		const { reflection } = countBehaviors(findBehaviors(completion, trace));
-		sums.marks += reflection;
+		const { reflection, verification, backtracking } = countBehaviors(findBehaviors(completion, trace));
+		sums.reflection += reflection;
+		sums.verification += verification;
+		sums.backtracking += backtracking;
 		if (truncated !== null) {
 			sums.ends++;
 			if (truncated) sums.cut++;
 		}
-		return { format: this.#tagged ? Number(formed) : null, 'one-language': consistency, reflection };
+		const marks = { reflection, verification, backtracking };
+		return { format: this.#tagged ? Number(formed) : null, 'one-language': consistency, ...marks };
 	}
 
 	#consistency(completion: string, trace: ReturnType<typeof parseTrace>): number | null {
@@ -113,7 +124,8 @@ export class CompletionSums {
 
 	/** Returns null if no completions were added. */
 	summary(): CompletionSummary | null {
-		const { completions, formed, consistent, spoken, characters, tokens, counted, marks, cut, ends } = this.#sums;
+		const { completions, formed, consistent, spoken, characters, tokens, counted, cut, ends } = this.#sums;
+		const { reflection, verification, backtracking } = this.#sums;
 		if (completions === 0) return null;
 		return {
 			completions,
@@ -121,7 +133,9 @@ export class CompletionSums {
 			consistency: spoken === 0 ? null : consistent / spoken,
 			characters: characters / completions,
 			tokens: counted === 0 ? null : tokens / counted,
-			reflection: marks / completions,
+			reflection: reflection / completions,
+			verification: verification / completions,
+			backtracking: backtracking / completions,
 			truncated: ends === 0 ? null : cut / ends,
 		};
 	}

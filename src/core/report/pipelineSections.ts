@@ -89,7 +89,7 @@ export function claimsTable(claims: readonly ComparedClaim[]): ReportTable | nul
 
 /** Evaluations of one stage across pipelines. */
 interface MeasuredStage {
-	/** Title of the evaluated stage. */
+	/** Title of the evaluated stage, with the perturbation of its thinking. */
 	readonly title: string;
 	readonly evaluations: readonly ReportedEvaluation[];
 	/** Duration of the evaluated stage, in seconds. */
@@ -108,11 +108,16 @@ export function measuredTable(pipelines: readonly ReportedPipeline[]): ReportTab
 		if (evaluations.length === 0) return [];
 		const [of] = after;
 		const seconds = pipelines.flatMap(({ stages }) => stages.find((stage) => stage.name === of)?.seconds ?? []);
-		return [{ title: of ?? name, evaluations, seconds }];
+		const perturbation = evaluations[0]?.perturbation ?? null;
+		return [{ title: `${of ?? name}${perturbation === null ? '' : `, ${perturbation}`}`, evaluations, seconds }];
 	});
 	if (measured.length === 0) return null;
 	const kinds = [...new Set(measured.flatMap(({ evaluations }) => evaluations.flatMap(kindsOf)))].slice(0, 8);
 	const several = pipelines.length > 1;
+	// Most recipes have none of these.
+	const marks = (['verification', 'backtracking'] as const).filter((mark) =>
+		measured.some(({ evaluations }) => evaluations.some(({ completions }) => (completions?.[mark] ?? 0) > 0)),
+	);
 	return {
 		kind: 'table',
 		caption: several ? 'Stages by evaluation: mean (min to max)' : 'Stages by evaluation',
@@ -124,6 +129,7 @@ export function measuredTable(pipelines: readonly ReportedPipeline[]): ReportTab
 			{ title: 'one language', numbers: true },
 			{ title: 'tokens', numbers: true },
 			{ title: 'reflection', numbers: true },
+			...marks.map((mark) => ({ title: mark, numbers: true })),
 			{ title: 'time', numbers: true },
 		],
 		rows: measured.map(({ title, evaluations, seconds }) => {
@@ -140,10 +146,11 @@ export function measuredTable(pipelines: readonly ReportedPipeline[]): ReportTab
 				over(({ completions }) => completions?.consistency),
 				over(({ report }) => report.tokens.all, formatNumber),
 				over(({ completions }) => completions?.reflection),
+				...marks.map((mark) => over(({ completions }) => completions?.[mark])),
 				spanText(seconds, formatDuration),
 			];
 		}),
-		note: 'Covers the completions in each evaluation. Format: fraction in the correct format. One language: mean fraction of the thinking section in its main language. Tokens: mean length. Reflection: markers per completion, based on a list of phrases. Time: duration of the stage itself.',
+		note: 'Covers the completions in each evaluation. Format: fraction in the correct format. One language: mean fraction of the thinking section in its main language. Tokens: mean length. Reflection, verification, backtracking: markers per completion, based on a list of phrases. Time: duration of the stage itself.',
 	};
 }
 

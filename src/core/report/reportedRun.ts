@@ -82,6 +82,8 @@ export interface ReportedEvaluation {
 	readonly total: number;
 	readonly created: number;
 	readonly protocol: string;
+	/** How the thinking of completions was perturbed, or null if it was not. */
+	readonly perturbation: string | null;
 	/** Benchmark name, or null if this is not a benchmark. */
 	readonly benchmark: BenchmarkName | null;
 	/** Overlap with the training data, or null if not checked. */

@@ -10,12 +10,14 @@ import type { Span, TraceTags } from './trace.ts';
  * what matters"), in which models are trained on traces modified in one of these ways:
  * - `wrong-answer`: replaces the answer; `corrupt-digits`: changes digits in the thinking
  * - `remove-keywords`: removes words that indicate reflection, verification or backtracking
+ * - `cut-at-keyword`: ends the thinking before the first such word (not in the paper)
  * - `shuffle-steps`, `delete-steps`, `insert-steps` (steps from other traces)
  */
 export const perturbationKinds = [
 	'wrong-answer',
 	'corrupt-digits',
 	'remove-keywords',
+	'cut-at-keyword',
 	'shuffle-steps',
 	'delete-steps',
 	'insert-steps',
@@ -24,7 +26,7 @@ export type PerturbationKind = (typeof perturbationKinds)[number];
 
 export interface Perturbation {
 	readonly kind: PerturbationKind;
-	/** Fraction of digits, keywords or steps to perturb, 0..1; unused for `wrong-answer`. */
+	/** Fraction of digits, keywords or steps to perturb, 0..1; unused for `wrong-answer` and `cut-at-keyword`. */
 	readonly share: number;
 }
 
@@ -89,6 +91,8 @@ function changeThinking(
 			return corruptDigits(thinking, share, random);
 		case 'remove-keywords':
 			return removeKeywords(thinking, share, random);
+		case 'cut-at-keyword':
+			return cutAtKeyword(thinking);
 		case 'shuffle-steps':
 			return shuffleSteps(thinking, stepsOf(thinking, options.rule), share, random);
 		case 'delete-steps':
@@ -127,10 +131,22 @@ function corruptDigits(thinking: string, share: number, random: Random): string 
 	return characters.join('');
 }
 
-function removeKeywords(thinking: string, share: number, random: Random): string | null {
-	const marks = findBehaviors(thinking).filter(
+/** Returns the words that indicate reflection, verification or backtracking. */
+const keywordsIn = (thinking: string) =>
+	findBehaviors(thinking).filter(
 		({ behavior }) => behavior === 'reflection' || behavior === 'verification' || behavior === 'backtracking',
 	);
+
+function cutAtKeyword(thinking: string): string | null {
+	const [first] = keywordsIn(thinking);
+	if (first === undefined) return null;
+	const before = thinking.slice(0, first.start).trimEnd();
+	// Also removes the separator between a step and the keyword.
+	return /[;,]$/.test(before) ? before.slice(0, -1) : before;
+}
+
+function removeKeywords(thinking: string, share: number, random: Random): string | null {
+	const marks = keywordsIn(thinking);
 	if (marks.length === 0) return null;
 	let text = '';
 	let from = 0;

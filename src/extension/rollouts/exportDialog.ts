@@ -29,6 +29,7 @@ const perturbations: Readonly<Record<PerturbationKind, string>> = {
 	'wrong-answer': 'Replace the answer with an incorrect one',
 	'corrupt-digits': 'Replace half of the digits in the thinking section',
 	'remove-keywords': 'Remove words that indicate reflection, verification, or backtracking',
+	'cut-at-keyword': 'End the thinking before the first such word',
 	'shuffle-steps': 'Shuffle the thinking steps',
 	'delete-steps': 'Remove half of the thinking steps',
 	'insert-steps': 'Insert steps from other completions',

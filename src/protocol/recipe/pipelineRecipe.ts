@@ -202,6 +202,15 @@ export const searchStageSchema = stageOf('search', 'Searches with a policy and w
 	...sampled,
 });
 
+/** Perturbations of the thinking after which a policy can answer again; see `src/core/trace/perturb.ts`. */
+export const answeredPerturbations = [
+	'cut-at-keyword',
+	'remove-keywords',
+	'corrupt-digits',
+	'shuffle-steps',
+	'delete-steps',
+] as const;
+
 export const evaluateStageSchema = stageOf(
 	'evaluate',
 	'Evaluates a policy: pass@1, pass@k and cons@k with confidence intervals.',
@@ -212,6 +221,12 @@ export const evaluateStageSchema = stageOf(
 		protocol: bareKey(choice(['r1'], 'r1: defaults to temperature 0.6, top_p 0.95 and 16 samples (DeepSeek-R1).')),
 		judge: scorer('Scorer that selects the best of k samples for best@k: value, process, ..., or {"use": ...}.'),
 		category: bareKey(text('Column with the question category.')),
+		perturb: bareKey(
+			choice(
+				answeredPerturbations,
+				'Perturbs the thinking of every completion in this way, then lets the policy answer again from there. It shows whether answers depend on that part of the thinking.',
+			),
+		),
 		...sampled,
 	},
 );
@@ -323,7 +338,15 @@ export interface StageLoop {
 export const isLoop = (entry: PipelineStage | StageLoop): entry is StageLoop => 'loop' in entry;
 
 /** Metrics that can be compared between evaluations. */
-export const comparedMeasures = ['accuracy', 'format', 'one-language', 'tokens', 'reflection'] as const;
+export const comparedMeasures = [
+	'accuracy',
+	'format',
+	'one-language',
+	'tokens',
+	'reflection',
+	'verification',
+	'backtracking',
+] as const;
 export type ComparedMeasure = (typeof comparedMeasures)[number];
 
 /** Possible claims about the difference between two evaluations. */
@@ -337,7 +360,7 @@ export const comparisonSchema = v.strictObject({
 	measure: v.optional(
 		choice(
 			comparedMeasures,
-			'Metric to compare: accuracy, correct format, single-language thinking, length, or reflection markers (default: accuracy).',
+			'Metric to compare: accuracy, correct format, single-language thinking, length, or reflection, verification or backtracking markers (default: accuracy).',
 		),
 	),
 	category: v.optional(text('Compares only questions in this category.')),

@@ -28,6 +28,7 @@ export const taskNames = [
 	'string',
 	'modular',
 	'bilingual',
+	'signs',
 ] as const;
 export type TaskName = (typeof taskNames)[number];
 
@@ -61,13 +62,13 @@ export const taskDatasetSchema = v.strictObject({
 		),
 	),
 	terms: v.optional(
-		count('Operands per expression (arithmetic), numbers (countdown), or steps per chain (modular).', 2, 8),
+		count('Operands per expression (arithmetic), numbers (countdown, signs), or steps per chain (modular).', 2, 8),
 	),
 	largest: v.optional(count('Largest number in a problem.', 2, 1_000_000)),
 	base: v.optional(count('base-conversion: the target base.', 2, 16)),
 	length: v.optional(count('string: word length.', 1, 64)),
 	operation: v.optional(choice(operationNames, 'string: what to do with the word.')),
-	modulus: v.optional(count('modular: the modulus.', 2, 1000)),
+	modulus: v.optional(count('modular, signs: the modulus.', 2, 1000)),
 	general: v.optional(real('bilingual: fraction of word reversals (general); the rest are sums (reasoning).', 0, 1)),
 	language: v.optional(
 		choice(solutionLanguages, 'bilingual: language of worked solutions; mixed chooses one for each word.'),
@@ -75,7 +76,7 @@ export const taskDatasetSchema = v.strictObject({
 	style: v.optional(
 		choice(
 			solutionStyles,
-			'bilingual: all solutions fully worked, or some too brief and some with a corrected mistake.',
+			'full: all solutions fully worked. varied: some too brief and some with a corrected mistake (bilingual), or most with a single try, even if it misses (signs).',
 		),
 	),
 });

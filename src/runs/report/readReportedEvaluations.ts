@@ -71,6 +71,7 @@ export async function readReportedEvaluation(
 		problems: { name: problems.name, hash: problems.hash },
 		...{ done: done.size, total: problems.count, created },
 		protocol: protocolText(spec),
+		perturbation: spec.perturb ?? null,
 		benchmark: spec.problems.from === 'file' ? (spec.problems.benchmark ?? null) : null,
 		contamination: await contaminationOf(path),
 		report: evaluationReport(samples),
@@ -86,12 +87,13 @@ async function contaminationOf(path: string): Promise<string | null> {
 	return decoded.ok ? contaminationText(decoded.value) : null;
 }
 
-function protocolText({ sampling, seed }: EvaluationSpec): string {
+function protocolText({ sampling, seed, perturb }: EvaluationSpec): string {
 	const { temperature, topP, maxTokens } = sampling;
 	return [
 		`temperature ${temperature ?? 1}`,
 		`top-p ${topP ?? 1}`,
 		...(maxTokens === undefined ? [] : [`max ${maxTokens} tokens`]),
 		`seed ${seed}`,
+		...(perturb === undefined ? [] : [`answered again after ${perturb}`]),
 	].join(', ');
 }

@@ -11,6 +11,7 @@ import {
 } from '../../core/evaluation/evaluationReport.ts';
 import { SearchStop } from '../../core/search/searchStop.ts';
 import type { SearchTree } from '../../core/search/searchTree.ts';
+import type { TreeNode } from '../../core/search/treeNode.ts';
 import { r1Tags } from '../../core/trace/trace.ts';
 import { firstTurnNotes } from '../../policies/firstTurnNotes.ts';
 import type { ContaminationFile, EvaluatedQuestion, EvaluationSpec } from '../../protocol/evaluationFolder.ts';
@@ -22,6 +23,7 @@ import { hashOfProblems, hashOfRows } from '../hashOfProblems.ts';
 import { OpenSearch } from '../openSearch.ts';
 import { openProblemSet, type ProblemFault } from '../problemSet.ts';
 import { absoluteEnvironment, type SearchContext } from '../searchContext.ts';
+import { type AnswerAgain, answersAgain } from './answerAgain.ts';
 import { episodeSamples } from './episodeSamples.ts';
 import { EvaluationFolder } from './evaluationFolder.ts';
 import { findContamination } from './findContamination.ts';
@@ -93,6 +95,10 @@ export async function evaluatePolicy(options: EvaluateOptions): Promise<Evaluati
 	if (played && spec.judge !== undefined) {
 		throw new Failure('invalid', 'Episodes are judged by the reward of their environment.', 'Remove the judge.');
 	}
+	if (spec.perturb !== undefined && (played || spec.judge !== undefined)) {
+		const what = played ? 'Episodes' : 'Completions that a scorer judges';
+		throw new Failure('invalid', `${what} cannot be answered again with perturbed thinking.`, 'Remove "perturb".');
+	}
 	const values = played ? ({ use: 'environment' } as const) : (spec.judge ?? null);
 	const search = await OpenSearch.open(
 		v.parse(searchSpecSchema, {
@@ -130,8 +136,10 @@ export async function evaluatePolicy(options: EvaluateOptions): Promise<Evaluati
 			const training = options.training ?? [];
 			const contamination = training.length === 0 ? null : await findContamination(problems, training, signal);
 			if (contamination !== null) await folder.writeContamination(contamination);
-			const judge = await openJudge(kind, tags ?? search.policy.tags ?? r1Tags, set.task, path);
-			const failures = await new Sampling(options, problems, search, judge, folder).run();
+			const traceTags = tags ?? search.policy.tags ?? r1Tags;
+			const judge = await openJudge(kind, traceTags, set.task, path);
+			const again = answersAgain(search.policy, spec, traceTags);
+			const failures = await new Sampling(options, problems, search, judge, again, folder).run();
 			const questions = [...folder.questions.values()].sort((a, b) => a.problem - b.problem);
 			if (questions.length === 0) {
 				if (failures.total === 0)
@@ -213,6 +221,8 @@ class Sampling {
 	readonly #problems: readonly Question[];
 	readonly #search: OpenSearch;
 	readonly #judge: Judge;
+	/** null if no thinking is perturbed. */
+	readonly #again: AnswerAgain | null;
 	readonly #folder: EvaluationFolder;
 	readonly #began = performance.now();
 	#failed = 0;
@@ -226,12 +236,14 @@ class Sampling {
 		problems: readonly Question[],
 		search: OpenSearch,
 		judge: Judge,
+		again: AnswerAgain | null,
 		folder: EvaluationFolder,
 	) {
 		this.#options = options;
 		this.#problems = problems;
 		this.#search = search;
 		this.#judge = judge;
+		this.#again = again;
 		this.#folder = folder;
 		for (const question of folder.questions.values()) this.#count(question);
 	}
@@ -284,7 +296,12 @@ class Sampling {
 		this.#failed = 0;
 		const category = spec.category === null ? null : row[spec.category];
 		const { environment } = this.#search;
-		const samples = environment === null ? await this.#judged(problem, tree) : episodeSamples(tree, environment);
+		const samples =
+			environment === null ? await this.#judged(number, problem, tree) : episodeSamples(tree, environment);
+		if (samples instanceof Failure) {
+			this.#failures.add(samples.message);
+			return;
+		}
 		if (samples.length === 0) {
 			this.#failures.add('All episodes failed.');
 			return;
@@ -313,19 +330,45 @@ class Sampling {
 		}
 	}
 
-	async #judged(problem: SearchProblem, tree: SearchTree): Promise<EvaluatedQuestion['samples']> {
-		const { signal } = this.#options;
+	/** Returns the failure if a completion could not be answered again, because the question needs all of them. */
+	async #judged(
+		number: number,
+		problem: SearchProblem,
+		tree: SearchTree,
+	): Promise<EvaluatedQuestion['samples'] | Failure> {
 		const nodes = tree.nodes.filter(({ parents }) => parents[0] === 0);
-		const verdicts = await Promise.all(nodes.map((node) => this.#judge(problem, tree.textOf(node.id), signal)));
-		return nodes.map((node, i) => ({
+		const judged = await Promise.all(nodes.map((node, i) => this.#judgedNode([number, i], problem, tree, node)));
+		const samples: EvaluatedQuestion['samples'] = [];
+		for (const one of judged) {
+			if (one instanceof Failure) return one;
+			samples.push(one);
+		}
+		return samples;
+	}
+
+	async #judgedNode(
+		stream: readonly number[],
+		problem: SearchProblem,
+		tree: SearchTree,
+		node: TreeNode,
+	): Promise<EvaluatedQuestion['samples'][number] | Failure> {
+		const { signal } = this.#options;
+		const text = tree.textOf(node.id);
+		const again = this.#again === null ? null : await this.#again(problem.prompt, text, stream, signal);
+		if (again instanceof Failure) return again;
+		const verdict = await this.#judge(problem, again?.completion ?? text, signal);
+		return {
 			completion: node.text,
 			answer: node.answer,
-			correct: verdicts[i] === 1,
 			tokens: node.tokens ?? 0,
 			truncated: node.finish === null ? null : node.finish === 'length',
-			...(node.logprob === null ? {} : { logprob: node.logprob }),
+			// The probability is that of the completion before its thinking was perturbed.
+			...(node.logprob === null || again !== null ? {} : { logprob: node.logprob }),
 			...(node.score === null ? {} : { score: node.score }),
-		}));
+			...again,
+			correct: verdict === 1,
+			...(this.#again === null ? {} : { perturbed: again !== null }),
+		};
 	}
 
 	#count({ samples }: EvaluatedQuestion): void {

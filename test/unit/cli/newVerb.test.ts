@@ -36,6 +36,6 @@ test('new keeps existing files unless told otherwise', async (context) => {
 	assert.equal(unknown.status, 2);
 	assert.match(
 		unknown.stderr,
-		/Choose one of starter, demo, pytorch, r1, expert-iteration, algorithms, curriculum, no-labels, environments/,
+		/Choose one of starter, demo, pytorch, r1, think, expert-iteration, algorithms, curriculum, no-labels, environments/,
 	);
 });

@@ -128,7 +128,8 @@ export class ProblemFeed {
 			const { solution, answer } = problem;
 			if (solution === null || answer === null) return 'no worked solution';
 			const posed = this.pose(problem);
-			const completion = this.#tokenizer.encode(renderCompletion(this.#template, { solution, answer }));
+			const worked = { solution, answer: problem.stated ?? answer };
+			const completion = this.#tokenizer.encode(renderCompletion(this.#template, worked));
 			const tokens = [...posed.promptTokens, ...completion, eosToken];
 			return tokens.length <= this.context ? { ...posed, tokens } : `longer than the context of ${this.context} tokens`;
 		});

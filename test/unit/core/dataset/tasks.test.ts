@@ -35,6 +35,9 @@ const variants: TaskDataset[] = [
 	{ task: 'bilingual', digits: 1, language: 'ru' },
 	{ task: 'bilingual', digits: 4, general: 0.5, style: 'full', language: 'en' },
 	{ task: 'bilingual', general: 1 },
+	{ task: 'signs' },
+	{ task: 'signs', terms: 2, modulus: 12, style: 'full' },
+	{ task: 'signs', terms: 8, modulus: 5 },
 ];
 
 /** Checks each `left=right` in the worked thinking with a calculator that is independent of the generator. */
@@ -212,7 +215,9 @@ for (const dataset of variants) {
 			for (const { prompt, answer, key, row } of problems) {
 				if (row.proposes === true) continue;
 				const known = answers.get(prompt);
-				if (known !== undefined && dataset.task !== 'countdown') assert.equal(known, answer);
+				// Other expressions can reach the same target.
+				if (known !== undefined && dataset.task !== 'countdown' && dataset.task !== 'signs')
+					assert.equal(known, answer);
 				answers.set(prompt, answer);
 				assert.ok(key.length > 0);
 			}

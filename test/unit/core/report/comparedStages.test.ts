@@ -8,7 +8,8 @@ import type { ReportedPipeline } from '../../../../src/core/report/reportedPipel
 import type { ReportedEvaluation } from '../../../../src/core/report/reportedRun.ts';
 import { madeEvaluation } from './madeReport.ts';
 
-const none: CompletionMeasures = { accuracy: 0, format: null, 'one-language': null, tokens: 1, reflection: 0 };
+const marks = { reflection: 0, verification: 0, backtracking: 0 };
+const none: CompletionMeasures = { accuracy: 0, format: null, 'one-language': null, tokens: 1, ...marks };
 
 /** Builds twenty questions, the first ten with numeric answers, with measurements for each. */
 function evaluation(measure: (question: number) => Partial<CompletionMeasures>): ReportedEvaluation {
@@ -75,7 +76,7 @@ it('measures for a question are means over its samples, skipping samples without
 	sums.add({ ...none, tokens: 8 });
 	assert.deepEqual(sums.question(), {
 		category: 'words',
-		means: { accuracy: 0.5, format: null, 'one-language': 0.5, tokens: 6, reflection: 0 },
+		means: { accuracy: 0.5, format: null, 'one-language': 0.5, tokens: 6, ...marks },
 	});
 });
 

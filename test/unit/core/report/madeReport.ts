@@ -1,6 +1,8 @@
 import { evaluationReport } from '../../../../src/core/evaluation/evaluationReport.ts';
 import type { ReportedEvaluation, ReportedRun } from '../../../../src/core/report/reportedRun.ts';
 
+const unmarked = { reflection: 0, verification: 0, backtracking: 0 };
+
 /** Builds an evaluation of twelve questions with four samples each, where the first `known` are correct. */
 export function madeEvaluation(name: string, known: number): ReportedEvaluation {
 	const questions = Array.from({ length: 12 }, (_, problem) => ({ problem, right: problem < known }));
@@ -9,6 +11,7 @@ export function madeEvaluation(name: string, known: number): ReportedEvaluation 
 		policy: 'tiny, step 12',
 		problems: { name: 'questions.jsonl', hash: 'same' },
 		...{ done: 12, total: 12, created: 1_700_000_000, protocol: 'temperature 0.6, top-p 0.95, seed 0' },
+		perturbation: null,
 		benchmark: null,
 		contamination: null,
 		report: evaluationReport(
@@ -25,7 +28,7 @@ export function madeEvaluation(name: string, known: number): ReportedEvaluation 
 				`q${problem}`,
 				{
 					category: problem % 3 === 0 ? 'numbers' : 'words',
-					means: { accuracy: Number(right), format: 1, 'one-language': null, tokens: 4.5, reflection: 0 },
+					means: { accuracy: Number(right), format: 1, 'one-language': null, tokens: 4.5, ...unmarked },
 				},
 			]),
 		),
@@ -72,7 +75,7 @@ export function madeRun(changes: Partial<ReportedRun> = {}): ReportedRun {
 				...{ before, after },
 				completions: {
 					...{ completions: 64, format: 0.5, consistency: 0.875, characters: 40.4, tokens: 12.5 },
-					...{ reflection: 0.25, truncated: 0 },
+					...{ ...unmarked, reflection: 0.25, truncated: 0 },
 					of: 'held-out samples at step 12',
 				},
 			},

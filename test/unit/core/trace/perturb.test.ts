@@ -42,6 +42,14 @@ describe('trace perturbations', () => {
 		assert.equal(findBehaviors(half).length, 3);
 	});
 
+	it('end the thinking before the first such word, without the separator before it', () => {
+		assert.equal(thinkOf(change('cut-at-keyword')), 'First, 12*3=36.');
+		const tries = '<think>3+5=8;try again;3-5=-2;try again;5</think><answer>37</answer>';
+		assert.equal(thinkOf(change('cut-at-keyword', 1, tries)), '3+5=8');
+		assert.equal(thinkOf(change('cut-at-keyword', 1, tries.replace('3+5=8;', ''))), '');
+		assert.equal(change('cut-at-keyword', 1, '<think>3+5=8</think><answer>wait, 37</answer>'), null);
+	});
+
 	it('shuffle, delete and insert steps', () => {
 		const steps = stepsOf(thinking);
 		assert.equal(steps.length, 4);

@@ -1,0 +1,137 @@
+import type { Random } from '../../base/random.ts';
+import type { Question, Task, TaskProblem } from './problem.ts';
+import { digitSymbols, digitsOf } from './settings.ts';
+
+/** Words that follow a try that misses the target, before another one. */
+const again = ';try again;';
+/** Words between tries that plain text lists. They have the same length, so that the tries are at the same positions. */
+const also = ';and again;';
+/** Maximum number of tries in a worked solution. */
+const maxTries = 8;
+/** `varied`: fraction of worked solutions that continue after the first miss, and after each later one. */
+const continued = { first: 0.12, later: 0.85 } as const;
+/** Number of tries that plain text lists for the same numbers. */
+const listed = 6;
+
+export interface SignsSettings {
+	/** Number of numbers. */
+	readonly terms: number;
+	/** Sums are taken modulo this number, which is above all numbers. */
+	readonly modulus: number;
+	/**
+	 * Solution style. With `full`, solutions try other signs until the result is the target. With `varied`, most of them
+	 * answer with the first signs that they try, whether or not the result is the target.
+	 */
+	readonly style: 'full' | 'varied';
+}
+
+/** Numbers with signs. */
+interface Try {
+	/** `3+5-8` */
+	readonly expression: string;
+	/** The same with running sums: `3+5=8,-8=0` */
+	readonly steps: string;
+	readonly value: number;
+}
+
+/** Returns the residue from 0 to modulus - 1. */
+const residue = (value: number, modulus: number) => ((value % modulus) + modulus) % modulus;
+
+/** @param minus bit i is set if number i + 1 is subtracted; the first number is never subtracted */
+function tryOf(numbers: readonly number[], minus: number, modulus: number): Try {
+	const [first = 0, ...rest] = numbers;
+	let expression = String(first);
+	const steps: string[] = [];
+	let value = first;
+	for (const [i, number] of rest.entries()) {
+		const isMinus = ((minus >> i) & 1) === 1;
+		const signed = `${isMinus ? '-' : '+'}${number}`;
+		value = residue(value + (isMinus ? -number : number), modulus);
+		expression += signed;
+		steps.push(`${i === 0 ? first : ''}${signed}=${value}`);
+	}
+	return { expression, steps: steps.join(), value };
+}
+
+/** Reads the numbers and target from a row, which can come from a file. Returns null if they are malformed. */
+function readRow(row: Question['row']): { numbers: number[]; target: number } | null {
+	const { numbers, target } = row;
+	if (!Array.isArray(numbers) || numbers.length > 16 || !Number.isSafeInteger(target)) return null;
+	return numbers.every((value) => Number.isSafeInteger(value)) ? { numbers, target: target as number } : null;
+}
+
+/** Maximum length of an answer, so that parsing takes little time. */
+const longest = 400;
+const signedNumbers = /^\d{1,9}(?: ?[+-] ?\d{1,9})*$/;
+
+/** Returns the numbers of an expression without their signs, and its value; null if it is not a sum of such numbers. */
+function readAnswer(answer: string): { numbers: number[]; value: number } | null {
+	const text = answer.trim();
+	if (text.length > longest || !signedNumbers.test(text)) return null;
+	const signed = [...text.replaceAll(' ', '').matchAll(/[+-]?\d+/g)].map(([number]) => Number(number));
+	return { numbers: signed.map(Math.abs), value: signed.reduce((sum, number) => sum + number, 0) };
+}
+
+/**
+ * Generates search problems such as `3 1 4 2:1`, which asks for a sign before each number except the first so that the
+ * result is 1 modulo 5. A try is cheap and easy to check but mostly misses, so accuracy grows with the number of tries.
+ * A worked solution with two tries is `3-1=2,+4=1,-2=4;try again;3+1=4,+4=3,-2=1`. Plain text lists different signs for
+ * the same numbers. It teaches the sums at every position of a long solution, and does not search for anything.
+ */
+export function signsTask({ terms, modulus, style }: SignsSettings): Task {
+	const all = 2 ** (terms - 1);
+	const width = digitsOf(modulus - 1);
+	const tryLength = width + (terms - 1) * (2 * width + 2) + terms - 2;
+	const numbersOf = (random: Random) => Array.from({ length: terms }, () => random.int(modulus));
+	const triesOf = (random: Random, numbers: readonly number[], count: number): Try[] => {
+		const order = new Set<number>();
+		while (order.size < Math.min(all, count)) order.add(random.int(all));
+		return [...order].map((minus) => tryOf(numbers, minus, modulus));
+	};
+
+	/** Returns the tries of a worked solution. */
+	function worked(random: Random, numbers: readonly number[], target: number): Try[] {
+		const tries = triesOf(random, numbers, maxTries);
+		const isLast = ({ value }: Try, i: number) =>
+			value === target || (style === 'varied' && random.next() >= (i === 0 ? continued.first : continued.later));
+		const last = tries.findIndex(isLast);
+		return last < 0 ? tries : tries.slice(0, last + 1);
+	}
+
+	return {
+		name: 'signs',
+		symbols: [...new Set([...digitSymbols, ...' +-=:,', ...again, ...also])],
+		maxPromptLength: terms * (width + 1) + width,
+		maxSolutionLength: Math.min(all, maxTries) * (tryLength + again.length) - again.length,
+		maxAnswerLength: terms * (width + 1) - 1,
+		sample(random: Random): TaskProblem {
+			const numbers = numbersOf(random);
+			const { expression, value: target } = tryOf(numbers, random.int(all), modulus);
+			const tries = worked(random, numbers, target);
+			return {
+				prompt: `${numbers.join(' ')}:${target}`,
+				answer: expression,
+				stated: (tries.at(-1) as Try).expression,
+				solution: tries.map(({ steps }) => steps).join(again),
+				key: `${numbers.join()}:${target}`,
+				row: { numbers, target },
+			};
+		},
+		text(random: Random): string {
+			const numbers = numbersOf(random);
+			const tries = triesOf(random, numbers, listed);
+			return `${numbers.join(' ')} = ${tries.map(({ steps }) => steps).join(also)}`;
+		},
+		verify({ row }, answer) {
+			const asked = readRow(row);
+			const given = readAnswer(answer);
+			return (
+				asked !== null &&
+				given !== null &&
+				residue(given.value - asked.target, modulus) === 0 &&
+				given.numbers.length === asked.numbers.length &&
+				given.numbers.every((number, i) => number === asked.numbers[i])
+			);
+		},
+	};
+}
