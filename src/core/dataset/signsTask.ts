@@ -4,14 +4,12 @@ import { digitSymbols, digitsOf } from './settings.ts';
 
 /** Words that follow a try that misses the target, before another one. */
 const again = ';try again;';
-/** Words between tries that plain text lists. They have the same length, so that the tries are at the same positions. */
+/** Words between the tries in plain text. They have the same length, so that the tries are at the same positions. */
 const also = ';and again;';
 /** Maximum number of tries in a worked solution. */
 const maxTries = 8;
 /** `varied`: fraction of worked solutions that continue after the first miss, and after each later one. */
 const continued = { first: 0.12, later: 0.85 } as const;
-/** Number of tries that plain text lists for the same numbers. */
-const listed = 6;
 
 export interface SignsSettings {
 	/** Number of numbers. */
@@ -75,8 +73,8 @@ function readAnswer(answer: string): { numbers: number[]; value: number } | null
 /**
  * Generates search problems such as `3 1 4 2:1`, which asks for a sign before each number except the first so that the
  * result is 1 modulo 5. A try is cheap and easy to check but mostly misses, so accuracy grows with the number of tries.
- * A worked solution with two tries is `3-1=2,+4=1,-2=4;try again;3+1=4,+4=3,-2=1`. Plain text lists different signs for
- * the same numbers. It teaches the sums at every position of a long solution, and does not search for anything.
+ * A worked solution with two tries is `3-1=2,+4=1,-2=4;try again;3+1=4,+4=3,-2=1`. Plain text lists tries up to the one
+ * that reaches a number, in other words. It teaches the sums at every position of a long solution, and what a hit is.
  */
 export function signsTask({ terms, modulus, style }: SignsSettings): Task {
 	const all = 2 ** (terms - 1);
@@ -89,13 +87,20 @@ export function signsTask({ terms, modulus, style }: SignsSettings): Task {
 		return [...order].map((minus) => tryOf(numbers, minus, modulus));
 	};
 
-	/** Returns the tries of a worked solution. */
-	function worked(random: Random, numbers: readonly number[], target: number): Try[] {
+	/** Returns the tries up to the one that reaches the target, or some of them in varied style. */
+	function worked(random: Random, numbers: readonly number[], target: number, of: SignsSettings['style']): Try[] {
 		const tries = triesOf(random, numbers, maxTries);
 		const isLast = ({ value }: Try, i: number) =>
-			value === target || (style === 'varied' && random.next() >= (i === 0 ? continued.first : continued.later));
+			value === target || (of === 'varied' && random.next() >= (i === 0 ? continued.first : continued.later));
 		const last = tries.findIndex(isLast);
 		return last < 0 ? tries : tries.slice(0, last + 1);
+	}
+
+	/** Returns numbers and a target that they can reach. */
+	function posed(random: Random) {
+		const numbers = numbersOf(random);
+		const { expression, value: target } = tryOf(numbers, random.int(all), modulus);
+		return { numbers, expression, target, prompt: `${numbers.join(' ')}:${target}` };
 	}
 
 	return {
@@ -105,11 +110,10 @@ export function signsTask({ terms, modulus, style }: SignsSettings): Task {
 		maxSolutionLength: Math.min(all, maxTries) * (tryLength + again.length) - again.length,
 		maxAnswerLength: terms * (width + 1) - 1,
 		sample(random: Random): TaskProblem {
-			const numbers = numbersOf(random);
-			const { expression, value: target } = tryOf(numbers, random.int(all), modulus);
-			const tries = worked(random, numbers, target);
+			const { numbers, expression, target, prompt } = posed(random);
+			const tries = worked(random, numbers, target, style);
 			return {
-				prompt: `${numbers.join(' ')}:${target}`,
+				prompt,
 				answer: expression,
 				stated: (tries.at(-1) as Try).expression,
 				solution: tries.map(({ steps }) => steps).join(again),
@@ -118,9 +122,9 @@ export function signsTask({ terms, modulus, style }: SignsSettings): Task {
 			};
 		},
 		text(random: Random): string {
-			const numbers = numbersOf(random);
-			const tries = triesOf(random, numbers, listed);
-			return `${numbers.join(' ')} = ${tries.map(({ steps }) => steps).join(also)}`;
+			const { numbers, target, prompt } = posed(random);
+			const tries = worked(random, numbers, target, 'full');
+			return `${prompt} ${tries.map(({ steps }) => steps).join(also)}`;
 		},
 		verify({ row }, answer) {
 			const asked = readRow(row);
