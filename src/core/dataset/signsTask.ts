@@ -124,7 +124,8 @@ export function signsTask({ terms, modulus, style }: SignsSettings): Task {
 		text(random: Random): string {
 			const { numbers, target, prompt } = posed(random);
 			const tries = worked(random, numbers, target, 'full');
-			return `${prompt} ${tries.map(({ steps }) => steps).join(also)}`;
+			// Without the colon, so that no text of this kind follows a prompt.
+			return `${prompt.replace(':', '=')} ${tries.map(({ steps }) => steps).join(also)}`;
 		},
 		verify({ row }, answer) {
 			const asked = readRow(row);

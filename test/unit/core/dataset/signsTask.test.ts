@@ -62,7 +62,7 @@ describe('worked solutions of signs', () => {
 	it('are not what plain text contains, which lists tries up to a hit in other words', () => {
 		const { text = assert.fail() } = taskSource(createTask({ task: 'signs' }));
 		for (let i = 0; i < 100; i++) {
-			const [, numbers = '', target, tries = ''] = /^([\d ]+):(\d) (.*)$/.exec(text(1, i)) ?? assert.fail(text(1, i));
+			const [, numbers = '', target, tries = ''] = /^([\d ]+)=(\d) (.*)$/.exec(text(1, i)) ?? assert.fail(text(1, i));
 			const parsed = tries.split(';and again;').map((one) => checkTry(one, numbers.split(' ').map(Number), 5));
 			assert.equal(new Set(parsed.map(({ expression }) => expression)).size, parsed.length);
 			assert.deepEqual(
