@@ -1,5 +1,5 @@
 import { formatCounted } from '../../base/format.ts';
-import type { Comparison, ComparisonExpectation } from '../../protocol/recipe/pipelineRecipe.ts';
+import type { ComparedMeasure, Comparison, ComparisonExpectation } from '../../protocol/recipe/pipelineRecipe.ts';
 import { type Difference, differenceInterval } from '../evaluation/differenceInterval.ts';
 import { fewestProblems } from '../evaluation/pairProblems.ts';
 import type { ReportedEvaluation } from './reportedRun.ts';
@@ -31,6 +31,9 @@ export function pairedMeans(
 	return pairs;
 }
 
+/** Metrics between 0 and 1. The others are numbers of tokens or markers. */
+const shares: readonly ComparedMeasure[] = ['accuracy', 'format', 'one-language'];
+
 /** Compares a metric over the questions that occur in both evaluations. */
 export function compareStages(
 	stage: ReportedEvaluation,
@@ -45,7 +48,7 @@ export function compareStages(
 	const mean = (side: 0 | 1) => pairs.reduce((sum, pair) => sum + pair[side], 0) / questions;
 	const difference = differenceInterval(
 		pairs.map(([own, other]) => own - other),
-		measure === 'tokens' ? Number.POSITIVE_INFINITY : 1,
+		shares.includes(measure) ? 1 : Number.POSITIVE_INFINITY,
 	);
 	return { questions, stage: mean(0), against: mean(1), difference };
 }
