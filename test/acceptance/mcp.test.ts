@@ -84,6 +84,7 @@ async function makeRuns(folder: string): Promise<void> {
 }
 
 test('a thousand calls over a million rollouts', { timeout: 3600_000 }, async (context) => {
+	if (CHECK_INTO !== undefined) await mkdir(CHECK_INTO, { recursive: true });
 	const made = await mkdtemp(join(CHECK_INTO ?? tmpdir(), 'mcp-load-'));
 	const folder = CHECK_INTO ?? join(made, 'runs');
 	context.after(() => rm(made, { recursive: true, force: true }));
