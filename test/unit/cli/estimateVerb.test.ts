@@ -93,7 +93,7 @@ test('invalid input is reported', { timeout: 120_000 }, async (context) => {
 	await assert.rejects(run(join(folder, 'none.recipe.json')), { reason: 'missing' });
 	const embedded = ['--set', 'engine="embedded"', '--set', 'model={"layers":1,"width":16,"heads":2}'];
 	assert.equal(await run(file, ...embedded, '--set', 'device="cpu"'), 0);
-	await assert.rejects(run(file, ...embedded, '--gpu', '24'), { reason: 'unsupported' });
+	await assert.rejects(run(file, ...embedded, '--set', 'device="directml"'), { reason: 'unsupported' });
 	await writeFile(join(folder, 'model', 'config.json'), '{}');
 	await assert.rejects(run(file), { reason: 'invalid', message: /config\.json has no valid value for "hidden_size"/ });
 	await rm(join(folder, 'model', 'config.json'));
