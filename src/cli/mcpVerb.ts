@@ -1,7 +1,7 @@
 import { isAbsolute, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { isScheme } from '../core/address/openLink.ts';
-import { keepYoungGenerationSmall } from '../processes/youngGeneration.ts';
+import { growHeapSlowly, keepYoungGenerationSmall } from '../processes/heapGrowth.ts';
 import { editorVariable, linkSchemeVariable } from '../protocol/editorRequest.ts';
 import { type CliOutput, printable } from './cliOutput.ts';
 import { onInterrupt } from './interrupts.ts';
@@ -36,6 +36,7 @@ export const mcpVerb = defineVerb({
 		if (port > 65_535) throw new Failure('invalid', `Invalid --port value ${port}.`, 'Use a port up to 65535.');
 		const token = http ? await tokenOf(values) : null;
 		keepYoungGenerationSmall();
+		growHeapSlowly();
 		const [{ createServer }, { Editor }, { Jobs }, { Runs }, { Searches }, { docsFolder }, { version, folder }] =
 			await Promise.all([
 				import('../mcp/createServer.ts'),

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { createMessageConnection, IPCMessageReader, IPCMessageWriter } from 'vscode-jsonrpc/node';
 import { Failure } from '../base/failure.ts';
-import { keepYoungGenerationSmall } from '../processes/youngGeneration.ts';
+import { keepYoungGenerationSmall } from '../processes/heapGrowth.ts';
 import { IndexServer } from './indexServer.ts';
 import { RolloutIndex } from './rolloutIndex.ts';
 

@@ -39,14 +39,20 @@ const watchEveryMs = 100;
 /** Threads that process rollouts. Started on demand, one per processor up to a maximum. */
 export class ThreadPool extends Disposable {
 	readonly size: number;
+	readonly #idleMs: number;
 	readonly #idle: Thread[] = [];
 	readonly #all = new Set<Thread>();
 	/** Searches take priority over indexing because a user is waiting for them. */
 	readonly #urgent: Job[] = [];
 	readonly #waiting: Job[] = [];
 
-	constructor(max = 4) {
+	/**
+	 * @param idleMs time after which a thread without tasks ends, because its heap stays as large as its largest task made
+	 * it
+	 */
+	constructor(max = 4, idleMs = 15_000) {
 		super();
+		this.#idleMs = idleMs;
 		this.size = Math.max(1, Math.min(max, availableParallelism()));
 		this.register(
 			toDisposable(() => {
@@ -55,6 +61,11 @@ export class ThreadPool extends Disposable {
 				for (const thread of this.#all) thread.end(gone);
 			}),
 		);
+	}
+
+	/** Number of threads that are running, with or without a task. */
+	get count(): number {
+		return this.#all.size;
 	}
 
 	/** Fails with `cancelled` when the signal fires; if a thread crashes, its task fails with `internal`. */
@@ -92,12 +103,20 @@ export class ThreadPool extends Disposable {
 			thread.run(job).then(
 				() => {
 					if (!thread.alive) this.#all.delete(thread);
-					else this.#idle.push(thread);
+					else this.#rest(thread);
 					if (!this.disposed) this.#next();
 				},
 				() => undefined,
 			);
 		}
+	}
+
+	#rest(thread: Thread): void {
+		this.#idle.push(thread);
+		thread.rest(this.#idleMs, () => {
+			this.#idle.splice(this.#idle.indexOf(thread), 1);
+			this.#all.delete(thread);
+		});
 	}
 
 	/** Returns a free thread, or null if all are busy. */
@@ -127,6 +146,7 @@ class Thread {
 	});
 	#report: ((report: IndexReport) => void) | null = null;
 	#failed: ((error: unknown) => void) | null = null;
+	#resting: NodeJS.Timeout | undefined;
 	alive = true;
 
 	constructor() {
@@ -138,6 +158,7 @@ class Thread {
 
 	/** Resolves when the thread is free again or has exited. */
 	run(job: Job): Promise<void> {
+		clearTimeout(this.#resting);
 		return new Promise((free) => {
 			const { listener, signal } = job;
 			this.#worker.ref();
@@ -196,6 +217,14 @@ class Thread {
 		});
 	}
 
+	/** Ends the thread unless it gets a task within some time. */
+	rest(milliseconds: number, onEnd: () => void): void {
+		this.#resting = setTimeout(() => {
+			onEnd();
+			this.end(new Failure('cancelled', 'The thread had no tasks.'));
+		}, milliseconds).unref();
+	}
+
 	/** Terminates the thread immediately; its task fails. */
 	end(error: unknown): void {
 		void this.#worker.terminate();
@@ -203,6 +232,7 @@ class Thread {
 	}
 
 	#gone(error: unknown): void {
+		clearTimeout(this.#resting);
 		this.alive = false;
 		this.#failed?.(error);
 	}

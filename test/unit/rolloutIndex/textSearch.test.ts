@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { appendFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { RolloutFilter, TextHit, TextQuery } from '../../../src/protocol/rolloutIndex.ts';
 import { canContain } from '../../../src/rolloutIndex/rawTexts.ts';
 import type { RolloutIndex } from '../../../src/rolloutIndex/rolloutIndex.ts';
+import { ThreadPool } from '../../../src/rolloutIndex/threadPool.ts';
 import { openRun } from '../../../src/runs/openRun.ts';
 import { fixtureFolder } from '../runs/importers/foreignFixtures.ts';
 import { writeFiles } from '../runs/importers/madeRun.ts';
@@ -267,6 +269,20 @@ describe('text search', () => {
 		await assert.rejects(asked, { reason: 'cancelled' });
 		// The threads are available again.
 		assert.equal((await search(rolloutIndex, { pattern: 'aab' }, { runs: [run], steps: { to: 1 } })).hits, 100);
+	});
+
+	it('ends threads that have nothing to do, and starts others', async (context) => {
+		const run = await runIn(await folderFor(context));
+		const sharedThreads = new ThreadPool(2, 20);
+		context.after(() => sharedThreads.dispose());
+		const rolloutIndex = await labFor(context, { sharedThreads });
+		const hits = [];
+		for (let i = 0; i < 2; i++) {
+			hits.push((await search(rolloutIndex, { pattern: 'e' }, { runs: [run] })).hits);
+			while (sharedThreads.count > 0) await wait(5);
+		}
+		assert.ok((hits[0] as number) > 0);
+		assert.equal(hits[1], hits[0]);
 	});
 
 	it('rejects an invalid expression', async (context) => {

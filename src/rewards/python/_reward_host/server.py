@@ -9,7 +9,6 @@ import threading
 from . import frames
 from .capture import Capture
 from .channel import Channel
-from .environments import Environments
 from .module_file import LoadFault
 from .rewards import Rewards
 
@@ -17,6 +16,8 @@ _LOAD_FAILED = -31001
 _CANCELLED = -32800
 _INTERNAL = -32603
 _METHOD_NOT_FOUND = -32601
+
+_OF_ENVIRONMENTS = frozenset(["load", "reset", "call", "reward", "play", "end", "rows"])
 
 
 class Cancelled(BaseException):
@@ -30,7 +31,7 @@ class Server:
         self._channel = Channel(3, 4)
         self._capture = Capture()
         self._rewards = Rewards(self._capture, (Cancelled,))
-        self._environments = Environments(self._capture, (Cancelled,))
+        self._environments = None
         self._work = queue.SimpleQueue()
         self._pid = os.getpid()
         self._main = threading.main_thread().ident
@@ -108,25 +109,22 @@ class Server:
 
     @property
     def _file(self):
-        return self._rewards.file or self._environments.file
+        return self._rewards.file or (None if self._environments is None else self._environments.file)
 
     def _handle(self, method, params):
         if method in ("load", "environment/load") and self._file is not None:
             raise LoadFault(reason="internal", message="This host has already loaded a file")
-        handlers = {
-            "load": self._rewards.load,
-            "score": self._rewards.score,
-            "environment/load": self._environments.load,
-            "environment/reset": self._environments.reset,
-            "environment/call": self._environments.call,
-            "environment/reward": self._environments.reward,
-            "environment/play": self._environments.play,
-            "environment/end": self._environments.end,
-            "environment/rows": self._environments.rows,
-        }
-        if method not in handlers:
+        if method in ("load", "score"):
+            return getattr(self._rewards, method)(params)
+        kind, _, name = method.partition("/")
+        if kind != "environment" or name not in _OF_ENVIRONMENTS:
             raise NotImplementedError
-        return handlers[method](params)
+        if self._environments is None:
+            # Imported on demand, because it takes a third of the time that a host of rewards needs to start.
+            from .environments import Environments
+
+            self._environments = Environments(self._capture, (Cancelled,))
+        return getattr(self._environments, name)(params)
 
 
 def main():

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 /** Creates short-lived objects, of which some survive a collection, and prints the size of the space for new ones in MB. */
 const program = (start: string) => `
 import { getHeapSpaceStatistics } from 'node:v8';
-import { keepYoungGenerationSmall } from ${JSON.stringify(new URL('../../../src/processes/youngGeneration.ts', import.meta.url).href)};
+import { keepYoungGenerationSmall } from ${JSON.stringify(new URL('../../../src/processes/heapGrowth.ts', import.meta.url).href)};
 ${start}
 let kept = [];
 for (let i = 0; i < 3_000_000; i++) {
