@@ -2,10 +2,12 @@ import { resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { suggest } from '../core/recipe/suggest.ts';
 import { certaintyReward } from '../core/reward/certaintyReward.ts';
+import { classificationReward } from '../core/reward/classificationReward.ts';
 import { cosineLengthReward } from '../core/reward/cosineLengthReward.ts';
 import { environmentReward } from '../core/reward/environmentReward.ts';
 import { exactMatchReward } from '../core/reward/exactMatchReward.ts';
 import { formatOf } from '../core/reward/formatReward.ts';
+import { iouReward } from '../core/reward/iouReward.ts';
 import { jsonSchemaReward } from '../core/reward/jsonSchemaReward.ts';
 import { languageConsistencyReward } from '../core/reward/languageConsistencyReward.ts';
 import { lengthTargetReward } from '../core/reward/lengthTargetReward.ts';
@@ -66,6 +68,10 @@ export async function createBuiltIn(given: BuiltInEntry, context: RewardContext)
 			return { score: (sample) => exactMatchReward(sample, entry, tags) };
 		case 'multiple-choice':
 			return { score: (sample) => multipleChoiceReward(sample, entry, tags) };
+		case 'iou':
+			return { score: (sample) => iouReward(sample, entry, tags) };
+		case 'classification':
+			return { score: (sample) => classificationReward(sample, entry, tags) };
 		case 'tag-count':
 			return { score: (sample) => tagCountReward(sample, tags) };
 		case 'language-consistency':

@@ -64,6 +64,28 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 		file: 'core/reward/multipleChoiceReward.ts',
 	},
 	{
+		name: 'iou',
+		title: 'IoU of boxes',
+		sentence: 'How well the boxes in the answer overlap the gold boxes, or how well their confidence predicts a match.',
+		formula:
+			'iou: sum of IoU of matched boxes / max(boxes, gold boxes); confidence: mean(c if matched, else 1 - c); each box, in order of decreasing confidence c, takes the free gold box with the highest IoU above the threshold',
+		source:
+			'Visual-RFT (Liu et al. 2025), section 3.2: R_IoU and R_conf; divided by the gold boxes if there are more of them, as in its code',
+		range: '0 to 1',
+		nullRule: 'no gold boxes, or the gold boxes cannot be read',
+		file: 'core/reward/iouReward.ts',
+	},
+	{
+		name: 'classification',
+		title: 'Classification',
+		sentence: 'Whether the answer is the name of the gold class, in any case and with any separators.',
+		formula: '1 if class(answer) = class(gold), else 0',
+		source: 'Visual-RFT (Liu et al. 2025), section 3.2: R_acc, with whole names instead of substrings',
+		range: '0 or 1',
+		nullRule: 'no gold value',
+		file: 'core/reward/classificationReward.ts',
+	},
+	{
 		name: 'tag-count',
 		title: 'Tag count',
 		sentence: 'Partial credit for template tags, as a gradient toward the strict format.',

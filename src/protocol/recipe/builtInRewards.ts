@@ -142,6 +142,25 @@ export const multipleChoiceOptions = reward('multiple-choice', 'The answer is th
 	),
 });
 
+export const iouMeasures = ['iou', 'confidence'] as const;
+export const iouOptions = reward('iou', 'Overlap of the boxes in the answer with the gold boxes.', {
+	column: v.optional(text("Column that contains the gold boxes (default: the dataset's answer).")),
+	threshold: v.optional(real('IoU above which a box matches a gold box.', 0, 0.999), 0.5),
+	measure: v.optional(
+		choice(
+			iouMeasures,
+			'iou: mean IoU of the matched boxes. confidence: whether matched boxes have a high confidence, and others a low one.',
+		),
+		'iou',
+	),
+});
+
+export const classificationOptions = reward(
+	'classification',
+	'The answer is the name of the gold class, in any spelling.',
+	{ column: goldColumn },
+);
+
 export const tagCountOptions = reward('tag-count', 'An equal share for each tag that occurs exactly once.', {});
 
 export const languageConsistencyOptions = reward(
@@ -377,6 +396,8 @@ const schemas = [
 	formatOptions,
 	exactMatchOptions,
 	multipleChoiceOptions,
+	iouOptions,
+	classificationOptions,
 	tagCountOptions,
 	languageConsistencyOptions,
 	softOverlongOptions,

@@ -49,11 +49,13 @@ describe('built-in rewards', () => {
 
 	test('give a good completion the documented value', async () => {
 		const good = sample(worked('We add the two numbers, so the sum is 7.', '7'), { answer: '7', row });
-		const expected: Readonly<Partial<Record<BuiltInRewardName, number>>> = {
+		const expected: Readonly<Partial<Record<BuiltInRewardName, number | null>>> = {
 			accuracy: 1,
 			format: 1,
 			'exact-match': 1,
 			'multiple-choice': 1,
+			iou: null,
+			classification: 1,
 			'tag-count': 1,
 			'language-consistency': 1,
 			'soft-overlong': -1,
@@ -83,7 +85,7 @@ describe('built-in rewards', () => {
 
 	test('for correctness do not apply without a gold answer and never return 1', async () => {
 		const { options: _, ...rest } = row;
-		for (const name of ['accuracy', 'exact-match', 'multiple-choice', 'cosine-length'] as const) {
+		for (const name of ['accuracy', 'exact-match', 'multiple-choice', 'iou', 'classification', 'cosine-length'] as const) {
 			const reward = await make(name);
 			for (const answer of [null, undefined, '', {}]) {
 				assert.equal(await reward.score(sample(worked('', ''), { answer, row: rest }), never), null, name);
