@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { drawnBoxSchema, pictureFileSchema, pictureTypes, rolloutPictureSchema } from './rolloutPicture.ts';
 import { rolloutSplits } from './rolloutSplit.ts';
 import { runStatuses } from './runRecord.ts';
 
@@ -183,6 +184,8 @@ export const rolloutDetailSchema = v.object({
 			}),
 		),
 	),
+	/** Expected boxes and those in the completion, if the prompt has a picture and a reward scores boxes. */
+	boxes: v.optional(v.array(drawnBoxSchema)),
 	/** false if another trainer did not record the text; absent if the text is recorded or empty. */
 	textRecorded: v.optional(v.boolean()),
 	/** `extra` from the line as JSON text, truncated; null if there is none. */
@@ -275,8 +278,15 @@ export const rolloutsRequests = {
 			answer: v.nullable(v.string()),
 			/** Dataset row or problem key as text; null if not recorded. */
 			row: v.nullable(v.string()),
+			/** The prompt's picture; `loadPicture` returns its contents. */
+			picture: v.optional(rolloutPictureSchema),
 			rollouts: v.array(rolloutDetailSchema),
 		}),
+	},
+	loadPicture: {
+		params: v.object({ file: pictureFileSchema }),
+		/** `content`: base64. */
+		result: v.object({ type: v.picklist(pictureTypes), content: v.string() }),
 	},
 	loadCompletion: { params: v.object({ split, ...rollout }), result: v.object({ completion: v.string() }) },
 	loadTokens: { params: v.object({ split, ...rollout }), result: tokenColumnsSchema },
@@ -298,4 +308,5 @@ export const rolloutsRequests = {
 } as const;
 export type StepContent = v.InferOutput<typeof rolloutsRequests.loadStep.result>;
 export type GroupContent = v.InferOutput<typeof rolloutsRequests.loadGroup.result>;
+export type PictureContent = v.InferOutput<typeof rolloutsRequests.loadPicture.result>;
 export type FoundColumns = v.InferOutput<typeof rolloutsRequests.search.result>;

@@ -6,6 +6,7 @@ import { episodeErrorSchema } from './episode.ts';
 import { failureDataSchema } from './failureData.ts';
 import { rolloutEpisodeSchema } from './rolloutEpisode.ts';
 import { messageSchema, rolloutLineSchema } from './rolloutLine.ts';
+import { pictureFileSchema } from './rolloutPicture.ts';
 
 /**
  * Protocol between a driver (the engine's process, which owns the run directory, the control endpoint and the rewards)
@@ -194,6 +195,8 @@ export const rolloutBlockSchema = v.object({
 			}),
 		}),
 	),
+	/** Pictures that the lines refer to, encoded as base64. Each is sent once. */
+	pictures: v.optional(v.array(v.object({ file: pictureFileSchema, content: v.string() }))),
 });
 export type RolloutBlock = v.InferOutput<typeof rolloutBlockSchema>;
 const rolloutBlocks = v.array(rolloutBlockSchema);

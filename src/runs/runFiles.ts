@@ -6,6 +6,7 @@ export const runFiles = {
 	recipe: 'recipe.json',
 	metrics: 'metrics.jsonl',
 	rollouts: 'rollouts',
+	pictures: 'pictures',
 	rewards: 'rewards',
 	events: 'events.jsonl',
 	evaluations: 'evaluations',

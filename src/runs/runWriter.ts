@@ -191,6 +191,20 @@ export class RunWriter {
 		});
 	}
 
+	/** Writes a picture of rollouts, unless it is already there. Its name is a hash of its contents. */
+	writePicture(file: string, content: Uint8Array): Promise<void> {
+		return this.#write(async () => {
+			const path = join(this.folder, runFiles.pictures, file);
+			const there = await stat(path).then(
+				(known) => known.isFile(),
+				() => false,
+			);
+			if (there) return;
+			await ensureFolder(dirname(path));
+			await writeFileAtomic(path, content);
+		});
+	}
+
 	/** Data files created by the run, stored in data/. */
 	readonly data = {
 		/** null if the file does not exist. */

@@ -1,5 +1,6 @@
 import type { TurnsContent } from '../../src/protocol/explorerMessages.ts';
-import type { Place, TokenColumns } from '../../src/protocol/rolloutsMessages.ts';
+import type { RolloutPicture } from '../../src/protocol/rolloutPicture.ts';
+import type { PictureContent, Place, TokenColumns } from '../../src/protocol/rolloutsMessages.ts';
 import type { RolloutTimeline } from '../../src/protocol/rolloutTimeline.ts';
 import type { CompletionTags, CompletionTrace } from '../lib/trace/completionTrace.ts';
 import type { FoldMark } from './identical.ts';
@@ -8,6 +9,11 @@ import { addsUp } from './rewardParts.ts';
 import type { RolloutsModel } from './rolloutsModel.ts';
 import type { TokenView } from './savedState.ts';
 import type { MarkKind, TextFindings } from './textMarks.ts';
+
+/** A picture, whose contents are loaded once for all cards. */
+export interface GroupPicture extends RolloutPicture {
+	load(): Promise<PictureContent>;
+}
 
 export type CopiedPart = 'completion' | 'prompt' | 'json';
 
@@ -27,6 +33,8 @@ export interface CardContext {
 	loadTokens(index: number): Promise<TokenColumns>;
 	loadTurns(index: number): Promise<TurnsContent>;
 	loadTimeline(index: number): Promise<RolloutTimeline>;
+	/** The picture of the group's prompt; null if there is none. */
+	readonly picture: GroupPicture | null;
 	copy(index: number, part: 'completion' | 'json'): void;
 	openText(index: number): void;
 	openTranscript(index: number): void;
@@ -99,6 +107,7 @@ export function cardContext(model: RolloutsModel, group: CardGroup, say: (text: 
 		loadTokens: (index) => model.ask('loadTokens', at(index)),
 		loadTurns: (index) => model.ask('loadTurns', at(index)),
 		loadTimeline: async (index) => (await model.ask('loadTimeline', at(index))).activities,
+		picture: groupPicture(model),
 		copy: (index, part) => copyPart(model, at(index), part, say),
 		openText: (index) => void model.ask('openText', at(index)).catch((error: unknown) => say(String(error))),
 		openTranscript: (index) =>
@@ -115,5 +124,18 @@ export function cardContext(model: RolloutsModel, group: CardGroup, say: (text: 
 		showMarks: (kind) => model.setMarks(new Set([...model.marks, kind])),
 		traced: (index, trace) => group.traced?.(index, trace),
 		found: (index, findings) => group.found?.(index, findings),
+	};
+}
+
+function groupPicture(model: RolloutsModel): GroupPicture | null {
+	const picture = model.groupContent.state === 'ready' ? model.groupContent.value.picture : undefined;
+	if (picture === undefined) return null;
+	let content: Promise<PictureContent> | null = null;
+	return {
+		...picture,
+		load: () => {
+			content ??= model.ask('loadPicture', { file: picture.file });
+			return content;
+		},
 	};
 }

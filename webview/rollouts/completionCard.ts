@@ -15,6 +15,7 @@ import { truncationBadge } from '../lib/truncationBadge.ts';
 import type { CardContext } from './cardContext.ts';
 import { episodeTerms } from './episodeTerms.ts';
 import type { FoldMark } from './identical.ts';
+import { PictureView } from './pictureView.ts';
 import { RatingControl } from './ratingControl.ts';
 import { addsUp } from './rewardParts.ts';
 import { findInText, type MarkKind, markNames, mixWords, type TextFindings } from './textMarks.ts';
@@ -37,6 +38,7 @@ export class CompletionCard implements IDisposable {
 	readonly #choose: ButtonControl;
 	readonly #rating: RatingControl | null;
 	#body: (IDisposable & { readonly element: HTMLElement }) | null = null;
+	#picture: PictureView | null = null;
 	/** Last occurrence shown for each kind of mark. */
 	readonly #shownPlace = new Map<MarkKind, number>();
 	#idle = 0;
@@ -82,6 +84,11 @@ export class CompletionCard implements IDisposable {
 		if (activities !== undefined) {
 			this.element.append(timelineSection(index, activities, () => this.#context.loadTimeline(index)));
 		}
+		const { picture } = this.#context;
+		if (picture !== null) {
+			this.#picture = new PictureView(`Picture with the boxes of completion ${index}`, picture, this.rollout.boxes ?? []);
+			this.element.append(this.#picture.element);
+		}
 		this.element.append(this.#holder);
 		this.#marks.hidden = true;
 		void this.#fill();
@@ -105,6 +112,7 @@ export class CompletionCard implements IDisposable {
 	dispose(): void {
 		this.#disposed = true;
 		cancelIdleCallback(this.#idle);
+		this.#picture?.dispose();
 		this.#body?.dispose();
 		this.element.remove();
 	}

@@ -7,6 +7,7 @@ import { checkEngine } from './checkEngine.ts';
 import { checkEnvironment } from './checkEnvironment.ts';
 import { checkImitation } from './checkImitation.ts';
 import { checkModel } from './checkModel.ts';
+import { checkPictures } from './checkPictures.ts';
 import { checkProposals } from './checkProposals.ts';
 import { checkPytorch } from './checkPytorch.ts';
 import { checkRewards } from './checkRewards.ts';
@@ -28,6 +29,7 @@ export function checkRecipe(recipe: Recipe): PathFault[] {
 	checkDataset(recipe, report);
 	checkRewards(recipe, template, report);
 	checkEnvironment(recipe, report);
+	checkPictures(recipe, report);
 	checkStages(recipe, report);
 	checkProposals(recipe, task, report);
 	checkImitation(recipe, task, report);

@@ -15,6 +15,7 @@ import { RunCourse, type Verdict } from '../shared/runCourse.ts';
 import { type BatchScore, scoreBatch } from '../shared/scoreBatch.ts';
 import { judgedEpisode, playedEpisodes } from './evaluatedEpisodes.ts';
 import type { LinkEnvironments } from './linkEnvironments.ts';
+import { LinkPictures } from './linkPictures.ts';
 import { rolloutsFile } from './linkRollouts.ts';
 import type { Ending, OrderExchange } from './orderExchange.ts';
 import { copyCheckpoint, type StartCheckpoint, sealCheckpoint } from './torchCheckpoint.ts';
@@ -42,6 +43,7 @@ const reserved = ['step', 'time', 'stage', '__proto__'];
 /** Course of a run whose updates are computed by a trainer. */
 export class DriverCourse extends RunCourse {
 	declare protected readonly options: DriverCourseOptions;
+	readonly #pictures: LinkPictures;
 	/** Number of updates before the current batch. */
 	#batchStart: number;
 	/** Step of the adopted checkpoint. Until the first update, the weights are still those of the checkpoint. */
@@ -51,6 +53,10 @@ export class DriverCourse extends RunCourse {
 		super(options);
 		this.#batchStart = options.progress.step;
 		this.#first = options.progress.step;
+		this.#pictures = new LinkPictures(
+			(file, content) => options.writer.writePicture(file, content),
+			() => this.alert('warning', 'The run has reached the limit for pictures, so further pictures are not recorded.'),
+		);
 		this.skipFinishedStages();
 	}
 
@@ -106,7 +112,11 @@ export class DriverCourse extends RunCourse {
 		const stray = blocks.flatMap(({ lines }) => lines).find((line) => line.step !== step);
 		if (stray)
 			throw contract(new Failure('invalid', `The trainer sent rollouts for step ${stray.step} at step ${step}.`));
-		this.keepRollouts(step, () => rolloutsFile(blocks));
+		this.keepRollouts(
+			step,
+			() => rolloutsFile(blocks),
+			() => this.#pictures.add(blocks),
+		);
 	}
 
 	/** Scores a batch, or returns the action that the trainer must take instead. */

@@ -149,9 +149,13 @@ export abstract class RunCourse implements GateHooks {
 
 	/**
 	 * Like `writeRollouts`, but builds the file after the update has been answered, if computation waits for that answer.
+	 * @param before writes what the rollouts refer to
 	 */
-	protected keepRollouts(step: number, file: () => Uint8Array): void {
-		this.#rollouts = () => this.options.writer.writeRollouts(step, file());
+	protected keepRollouts(step: number, file: () => Uint8Array, before: () => Promise<void>): void {
+		this.#rollouts = async () => {
+			await before();
+			await this.options.writer.writeRollouts(step, file());
+		};
 	}
 
 	#book(stage: string, values: Metrics): void {

@@ -142,6 +142,7 @@ export const multipleChoiceOptions = reward('multiple-choice', 'The answer is th
 	),
 });
 
+export const boxUnits = ['pixels', 'thousandths', 'fractions'] as const;
 export const iouMeasures = ['iou', 'confidence'] as const;
 export const iouOptions = reward('iou', 'Overlap of the boxes in the answer with the gold boxes.', {
 	column: v.optional(text("Column that contains the gold boxes (default: the dataset's answer).")),
@@ -152,6 +153,13 @@ export const iouOptions = reward('iou', 'Overlap of the boxes in the answer with
 			'iou: mean IoU of the matched boxes. confidence: whether matched boxes have a high confidence, and others a low one.',
 		),
 		'iou',
+	),
+	unit: v.optional(
+		choice(
+			boxUnits,
+			'Unit of coordinates, for drawing boxes: pixels of the image, thousandths or fractions of its sides. Rewards do not depend on it.',
+		),
+		'pixels',
 	),
 });
 

@@ -108,6 +108,12 @@ export const fileDatasetSchema = group({
 	prompt: key(text('Name of the prompt column.'), 'prompt'),
 	answer: key(text('Name of the answer column.'), 'answer'),
 	solution: key(text('Name of the column with a worked solution for the cold start.'), 'solution'),
+	image: bareKey(
+		text(
+			'pytorch: name of the column with an image for each prompt: a path relative to the folder of the dataset, or an image.',
+		),
+		{ lacking: { embedded: { say: `"image" needs a vision-language model: ${pytorchOnly}` } } },
+	),
 	heldOut: key(
 		text(
 			'A file of problems that are never trained on, or a split of the hub dataset; if omitted, a fraction is held out by prompt hash.',

@@ -83,6 +83,7 @@ class ScriptedDriver:
         self.asked: list[tuple[str, Json]] = []
         self.answers: list[Json] = []
         self.problem: Callable[[int], Json] = addition
+        self.on_pictures: Callable[[list[Json]], None] = lambda files: None
         here, there = socket.socketpair()
         self.link = Link(SocketOfPair(there))
         self.thread = self.serve(here)
@@ -118,6 +119,9 @@ class ScriptedDriver:
                 assert "rollouts" not in params and ahead["method"] == "rollouts" and ahead["step"] == params["step"]
                 params["rollouts"], ahead = ahead["rollouts"], None
             if "rollouts" in params:
+                for block in params["rollouts"]:
+                    if "pictures" in block:
+                        self.on_pictures(block["pictures"])
                 params["rollouts"] = [line for block in params["rollouts"] for line in lines_of(block)]
             self.asked.append((message["method"], params))
             try:

@@ -2,6 +2,7 @@ import { completionMessages, observedRanges, turnsOfRollout } from '../../../cor
 import { weightsOf } from '../../../core/trace/weightVersions.ts';
 import { rolloutEpisode } from '../../../protocol/rolloutEpisode.ts';
 import { type RolloutLine, textNotRecorded } from '../../../protocol/rolloutLine.ts';
+import type { DrawnBox } from '../../../protocol/rolloutPicture.ts';
 import type { MadeTurn, RolloutDetail, TokenValue } from '../../../protocol/rolloutsMessages.ts';
 import { type RolloutTimeline, rolloutTimeline } from '../../../protocol/rolloutTimeline.ts';
 import { correctness, finite, tokenCount, valueText } from './rolloutText.ts';
@@ -103,8 +104,16 @@ export function shownTimeline(extra: RolloutLine['extra']): RolloutTimeline {
 		.sort((a, b) => a.start - b.start);
 }
 
-/** @param sent whether to include the completion; if false, it is loaded only when it is opened */
-export function rolloutDetail(line: RolloutLine, completion: string, sent: boolean): RolloutDetail {
+/**
+ * @param sent whether to include the completion; if false, it is loaded only when it is opened
+ * @param boxes boxes to draw on the prompt's picture
+ */
+export function rolloutDetail(
+	line: RolloutLine,
+	completion: string,
+	sent: boolean,
+	boxes: readonly DrawnBox[] = [],
+): RolloutDetail {
 	const activities = shownTimeline(line.extra).length;
 	const weights = weightsOf(line);
 	return {
@@ -124,6 +133,7 @@ export function rolloutDetail(line: RolloutLine, completion: string, sent: boole
 		episode: episodeSummary(line),
 		...(activities === 0 ? {} : { activities }),
 		...(weights === null ? {} : { weights }),
+		...(boxes.length === 0 ? {} : { boxes: [...boxes] }),
 		...(line.extra?.observed === undefined ? {} : { observed: observedTokens(line) }),
 		extra: line.extra && Object.keys(line.extra).length > 0 ? valueText(line.extra, 4000) : null,
 	};

@@ -1,6 +1,7 @@
 import { resolvedRecipeSchema } from '../../../core/recipe/resolvedRecipe.ts';
 import { resolveTemplate } from '../../../core/text/template.ts';
 import type { TraceTags } from '../../../core/trace/trace.ts';
+import type { BoxSettings } from '../../../core/vision/drawnBoxes.ts';
 import { decode } from '../../../protocol/decode.ts';
 import type { RunHeader } from '../../../protocol/rolloutsMessages.ts';
 import { ownFormat } from '../../../runs/annotationFolder.ts';
@@ -8,7 +9,10 @@ import type { RunContent } from '../../../runs/runContent.ts';
 import { readRecord, readResolvedRecipe } from '../../../runs/runReader.ts';
 import { usedTags } from './usedTags.ts';
 
-export type RecipeFacts = Pick<RunHeader, 'think' | 'answer' | 'weights'>;
+export interface RecipeFacts extends Pick<RunHeader, 'think' | 'answer' | 'weights'> {
+	/** How to draw boxes: settings of the first reward that scores boxes, or null. */
+	readonly boxes: BoxSettings | null;
+}
 
 /** Maximum number of columns shown for a run from another trainer. */
 const maxColumns = 100;
@@ -24,10 +28,10 @@ export async function readRecipeFacts(run: string, content: () => Promise<RunCon
 		const opened = await content().catch(() => null);
 		if (opened !== null && opened.format !== ownFormat) {
 			const used = await usedTags(opened).catch(() => null);
-			return { think: pair(used?.think ?? null), answer: pair(used?.answer ?? null), weights: [] };
+			return { think: pair(used?.think ?? null), answer: pair(used?.answer ?? null), weights: [], boxes: null };
 		}
 		const { think, answer } = resolveTemplate('r1');
-		return { think: pair(think), answer: pair(answer), weights: [] };
+		return { think: pair(think), answer: pair(answer), weights: [], boxes: null };
 	}
 	const { template, rewards } = recipe.value;
 	// The run record lists the reward columns. A run that has not loaded its rewards yet has no rollouts either.
@@ -36,7 +40,8 @@ export async function readRecipeFacts(run: string, content: () => Promise<RunCon
 		record?.rewards?.slice(0, maxColumns) ??
 		rewards.flatMap(({ name, weight }) => (name === null ? [] : [{ name, weight: weight ?? 1 }]));
 	const weights = columns.map(({ name, weight }): [string, number] => [name, weight]);
-	return { think: template.think, answer: template.answer, weights };
+	const boxes = rewards.find((reward) => 'use' in reward && reward.use === 'iou') as BoxSettings | undefined;
+	return { think: template.think, answer: template.answer, weights, boxes: boxes ?? null };
 }
 
 function pair(tags: TraceTags['think']): [string, string] | null {

@@ -70,7 +70,7 @@ export class RolloutsSession extends Disposable {
 	#validation: readonly number[] = [];
 	#listed = 0;
 	#stepless = false;
-	#recipe: RecipeFacts = { think: null, answer: null, weights: [] };
+	#recipe: RecipeFacts = { think: null, answer: null, weights: [], boxes: null };
 	#headerChanged = false;
 	#sequence = 0;
 	#newsTimer: NodeJS.Timeout | null = null;
@@ -80,7 +80,7 @@ export class RolloutsSession extends Disposable {
 		super();
 		this.#run = run;
 		this.#options = options;
-		this.#source = new RolloutsSource(run);
+		this.#source = new RolloutsSource(run, () => this.#recipe);
 		this.#givenName = new GivenName(run);
 		this.register({ dispose: () => this.sleep() });
 	}
@@ -98,6 +98,7 @@ export class RolloutsSession extends Disposable {
 		loadCompletion: async ({ split = 'train', ...place }) => ({
 			completion: await this.text({ split, ...place }, 'completion'),
 		}),
+		loadPicture: ({ file }) => this.#source.picture(file),
 		loadTokens: ({ split, step, group, index }) => this.#source.tokens(step, group, index, split),
 		search: ({ split, step, text }) =>
 			this.#latest('search', (signal) => this.#source.search(step, text, signal, split)),

@@ -5,9 +5,11 @@ import { findText } from '../../../core/trace/findText.ts';
 import { messageText, turnsOf } from '../../../core/trace/messageText.ts';
 import { weightsOf } from '../../../core/trace/weightVersions.ts';
 import type { RolloutLine } from '../../../protocol/rolloutLine.ts';
+import { rolloutPicture } from '../../../protocol/rolloutPicture.ts';
 import type {
 	FoundColumns,
 	GroupContent,
+	PictureContent,
 	RolloutDetail,
 	StepContent,
 	TokenColumns,
@@ -15,8 +17,11 @@ import type {
 import { ownFormat } from '../../../runs/annotationFolder.ts';
 import { openRun } from '../../../runs/openRun.ts';
 import { OwnRun } from '../../../runs/ownRun.ts';
+import { readPicture } from '../../../runs/pictureFile.ts';
 import type { RolloutSplit, RunContent, StepRollouts } from '../../../runs/runContent.ts';
+import { boxesOf } from './rolloutBoxes.ts';
 import { rolloutDetail } from './rolloutDetail.ts';
+import type { RecipeFacts } from './rolloutsHeader.ts';
 import { type StepIndex, StepIndexBuilder } from './rolloutsIndex.ts';
 import { finite, valueText } from './rolloutText.ts';
 
@@ -24,6 +29,7 @@ import { finite, valueText } from './rolloutText.ts';
 const keptSteps = 6;
 /** Maximum number of completion characters sent with a group; the rest is sent on request. */
 const groupBudget = 2_000_000;
+const noFacts = { think: null, answer: null, boxes: null };
 /** Prompts with more messages are shown as a single block of text. */
 const maxPromptTurns = 1000;
 
@@ -37,8 +43,11 @@ export class RolloutsSource {
 	/** Cached indexes by split and step, least recently used first. */
 	readonly #kept = new Map<string, { readonly identity: string; readonly index: StepIndex }>();
 
-	constructor(run: string) {
+	readonly #facts: () => Pick<RecipeFacts, 'think' | 'answer' | 'boxes'>;
+
+	constructor(run: string, facts: () => Pick<RecipeFacts, 'think' | 'answer' | 'boxes'> = () => noFacts) {
 		this.#run = run;
+		this.#facts = facts;
 	}
 
 	/** The run. An unrecognized folder is read as one of our own runs whose record may be missing or truncated. */
@@ -72,13 +81,15 @@ export class RolloutsSource {
 				// Always send the first completion; an empty group would be useless.
 				const sent = rollouts.length === 0 || completion.length <= budget;
 				if (sent) budget -= completion.length;
-				rollouts.push(rolloutDetail(line, completion, sent));
+				rollouts.push(rolloutDetail(line, completion, sent, boxesOf(line, this.#facts())));
 				checkAborted(signal);
 			}
 			if (!first) throw missing(`Step ${step} has no group ${group}.`);
 			const { prompt } = first;
 			const several = typeof prompt !== 'string' && prompt.length > 1 && prompt.length <= maxPromptTurns;
+			const picture = rolloutPicture(first.extra);
 			const shared = {
+				...(picture === null ? {} : { picture }),
 				prompt: messageText(prompt),
 				promptTurns: several ? turnsOf(prompt).map((turn) => ({ ...turn, calls: [...turn.calls] })) : null,
 				answer: valueText(first.answer),
@@ -114,6 +125,12 @@ export class RolloutsSource {
 			weights: weightsOf(line),
 			observed: observedRanges(extra, tokens.text.length),
 		};
+	}
+
+	/** Returns a picture that rollouts refer to. Fails with `missing`, `invalid` and `corrupt`. */
+	async picture(file: string): Promise<PictureContent> {
+		const { type, content } = await readPicture(this.#run, file);
+		return { type, content: content.toString('base64') };
 	}
 
 	/** Counts the occurrences of a string in each completion of a step. */

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from transformers import Trainer
 
+from ..data.pictures import Pictures
 from ..failure import Failure
 from ..gpu.metrics import device_metrics
 from ..gpu.sampler import DeviceSampler
@@ -65,6 +66,8 @@ class Context:
         """Number of updates in earlier stages."""
         self.first_problem = 0
         self.in_process_rewards: InProcessRewards | None = None
+        self.pictures = Pictures.of(self.recipe)
+        """The pictures of problems, or None if the dataset has none."""
         self.environment: Any = None
         """The recipe's environment (`OpenedEnvironment`), once a stage or an evaluation has opened it."""
         self.forwarder: Forwarder | None = None

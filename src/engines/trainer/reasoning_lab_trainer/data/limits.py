@@ -25,6 +25,13 @@ kilobytes.
 MODEL_FILE = 64 << 20
 """Maximum size of model files other than weights, in bytes. The largest known tokenizer.json is 35 MB."""
 
+PICTURE_BYTES = 32 << 20
+"""Maximum size of a picture's file, in bytes."""
+
+PICTURE_PIXELS = 50_000_000
+PICTURE_SIDE = 16_384
+"""Maximum number of pixels, checked before decoding. A kilobyte of PNG can declare billions."""
+
 
 def decoded_bytes(file_bytes: int) -> int:
     """Returns the maximum decoded bytes of a table or compressed text for a given file size."""

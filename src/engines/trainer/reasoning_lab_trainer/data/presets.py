@@ -20,19 +20,21 @@ class Columns:
     answer: str = "answer"
     solution: str = "solution"
     reading: Reading = "columns"
+    image: str | None = None
 
     @staticmethod
     def of(dataset: dict[str, Any]) -> Columns:
         """Creates columns from the `dataset` block of a resolved recipe."""
         preset = dataset.get("preset")
         reading: Reading = "columns" if preset is None else presets()[preset]["reading"]
-        return Columns(dataset["prompt"], dataset["answer"], dataset["solution"], reading)
+        return Columns(dataset["prompt"], dataset["answer"], dataset["solution"], reading, dataset.get("image"))
 
     @property
     def needed(self) -> list[tuple[str, str]]:
         """Returns the roles and names of the required columns."""
         roles = [("prompt", self.prompt), ("answer", self.answer)]
-        return roles[:1] if self.reading == "code" else roles
+        images = [] if self.image is None else [("image", self.image)]
+        return [*(roles[:1] if self.reading == "code" else roles), *images]
 
 
 def presets() -> dict[str, dict[str, Any]]:

@@ -13,6 +13,7 @@ from ..failure import Failure
 from ..link.messages import Problem
 from .answers import gold_text
 from .hashing import Epochs, Random
+from .pictures import content_of
 from .presets import MISSING, Columns, cell, row_parts
 from .source import Numbered, Source, plain, read_rows, word_of_place
 from .split import held_out, prompt_key
@@ -168,6 +169,8 @@ def _read(numbered: Numbered, source: Source, columns: Columns) -> _Read:
         "solution": solution,
         "row": plain(parts.row),
     }
+    if columns.image is not None and (content := content_of(cell(row, columns.image))) is not None:
+        problem["image"] = content
     return _Read(prompt_key(parts.prompt), problem)
 
 
@@ -220,6 +223,10 @@ def problems_hash(problems: RowProblems) -> str:
     digest = hashlib.sha256()
     for side in (problems._training, problems.held_out(problems.held_out_total)):
         for problem in side:
-            digest.update(json.dumps(problem, sort_keys=True).encode())
+            digest.update(json.dumps(problem, sort_keys=True, default=_content_hash).encode())
         digest.update(b"\0")
     return digest.hexdigest()
+
+
+def _content_hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 PROTOCOL = 1
 
@@ -19,6 +19,8 @@ class Problem(TypedDict):
     answer: Any
     solution: str | None
     row: dict[str, Any]
+    image: NotRequired[bytes]
+    """Contents of the row's picture, if the dataset contains it. Never sent over the link."""
 
 
 class RunName(TypedDict):

@@ -9,9 +9,12 @@ from typing import Any
 
 import torch
 from peft import LoraConfig, PeftConfig, PeftModel, get_peft_model
-from transformers import AutoConfig, AutoModelForCausalLM, BitsAndBytesConfig, PreTrainedConfig, PreTrainedModel
+from transformers import AutoConfig, BitsAndBytesConfig, PreTrainedConfig, PreTrainedModel
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
-from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING
+from transformers.models.auto.modeling_auto import (
+    MODEL_FOR_CAUSAL_LM_MAPPING,
+    MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING,
+)
 
 from ..data.limits import MODEL_FILE
 from ..failure import Failure
@@ -25,6 +28,7 @@ from .policy import ADAPTER, Policy
 from .precision import attention_of, precision_of, weights_dtype
 from .template import PromptTemplate
 from .tokenizer import first_line, lab_tokenizer, load_tokenizer, set_chat_template
+from .vision import auto_class, load_processor, reads_pictures, with_picture
 
 ADAPTERS = "adapter_config.json"
 
@@ -41,6 +45,8 @@ def load_policy(
     """
     model_spec: dict[str, Any] = recipe["model"]
     template = PromptTemplate.of(recipe)
+    pictured = reads_pictures(recipe)
+    processor = None
     path = checkpoint or model_spec.get("path")
     revision = None if checkpoint else model_spec.get("revision")
     if path is None:
@@ -62,14 +68,23 @@ def load_policy(
             )
         else:
             if not (Path(path) / ADAPTERS).is_file():
-                _check_class(_read_config(path, revision), path)
-            tokenizer = load_tokenizer(path, revision)
+                check = _check_pictured if pictured else _check_class
+                check(_read_config(path, revision), path)
+            processor = load_processor(path, revision) if pictured else None
+            tokenizer = load_tokenizer(path, revision) if processor is None else processor.tokenizer
             model = _open(path, revision, recipe, device)
+    if pictured and processor is None:
+        raise Failure(
+            "mismatch", f"The dataset has images, which {name} cannot read.", "Use a vision-language model."
+        )
     _check_vocabulary(model, len(tokenizer), name)
-    set_chat_template(tokenizer, template, recipe)
+    if processor is None:
+        set_chat_template(tokenizer, template, recipe)
+    else:
+        set_chat_template(processor, template, recipe, with_picture)
     model.config.use_cache = True
     adapted = _with_adapters(model, recipe, name)
-    return Policy(adapted, tokenizer, template, name, context_of(model.config))
+    return Policy(adapted, tokenizer, template, name, context_of(model.config), processor)
 
 
 def context_of(config: PreTrainedConfig) -> int:
@@ -192,6 +207,16 @@ def _check_class(config: PreTrainedConfig, path: str) -> None:
         )
 
 
+def _check_pictured(config: PreTrainedConfig, path: str) -> None:
+    """Raises `mismatch` for models that do not read pictures."""
+    if type(config) not in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING:
+        raise Failure(
+            "mismatch",
+            f'The dataset has images, but model {path} ("{config.model_type}") does not read images.',
+            'Use a vision-language model, or remove "image" from "dataset".',
+        )
+
+
 def _quantization(recipe: dict[str, Any], dtype: torch.dtype) -> BitsAndBytesConfig | None:
     """Returns the QLoRA quantization config (Dettmers et al. 2023): 4-bit NormalFloat, double quantization, computing
     in `dtype`.
@@ -223,7 +248,7 @@ def _open_whole(path: str, revision: str | None, recipe: dict[str, Any], device:
     quantization = _quantization(recipe, dtype)
     options = {} if quantization is None else {"quantization_config": quantization, "device_map": {"": device}}
     try:
-        model, report = AutoModelForCausalLM.from_pretrained(
+        model, report = auto_class(recipe).from_pretrained(
             path,
             revision=revision,
             config=config,

@@ -9,14 +9,17 @@ import torch
 from transformers import AutoModelForCausalLM, PreTrainedConfig
 
 from ..failure import Failure
+from .vision import auto_class
 
 GIB = 2**30
 
 
-def parameters_of(config: PreTrainedConfig) -> int:
-    """Returns the number of parameters for a configuration without allocating tensors."""
+def parameters_of(config: PreTrainedConfig, kind: Any = AutoModelForCausalLM) -> int:
+    """Returns the number of parameters for a configuration without allocating tensors. `kind`: the class that opens
+    the model.
+    """
     with torch.device("meta"):
-        model = AutoModelForCausalLM.from_config(config, trust_remote_code=False)
+        model = kind.from_config(config, trust_remote_code=False)
     return sum(parameter.numel() for parameter in model.parameters())
 
 
@@ -45,7 +48,7 @@ def check_memory(config: PreTrainedConfig, recipe: dict[str, Any], device: torch
     if total is None:
         return
     settings = recipe.get("pytorch") or {}
-    parameters = parameters_of(config)
+    parameters = parameters_of(config, auto_class(recipe))
     shared = int(os.environ.get("WORLD_SIZE", "1")) if settings.get("strategy") == "fsdp" else 1
     needed = min_bytes(parameters, recipe) // shared
     if needed <= total:

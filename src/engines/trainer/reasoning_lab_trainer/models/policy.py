@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 from peft import PeftModel
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from transformers import PreTrainedModel, PreTrainedTokenizerBase, ProcessorMixin
 
 from .template import PromptTemplate
 
@@ -26,6 +26,13 @@ class Policy:
     """Display name for messages: the path, or "a new model"."""
     context: int
     """Maximum sequence length in tokens."""
+    processor: ProcessorMixin | None = None
+    """Prepares text and pictures for a model that reads pictures. Contains the tokenizer."""
+
+    @property
+    def processing(self) -> PreTrainedTokenizerBase | ProcessorMixin:
+        """What TRL prepares prompts with."""
+        return self.tokenizer if self.processor is None else self.processor
 
     @property
     def parameters(self) -> int:
@@ -66,7 +73,7 @@ class Policy:
         """
         options = {"selected_adapters": [ADAPTER]} if self.adapted else {}
         self.model.save_pretrained(folder, state_dict=state_dict, **options)
-        self.tokenizer.save_pretrained(folder)
+        self.processing.save_pretrained(folder)
 
 
 def unpatch(model: PreTrainedModel | PeftModel) -> None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from tokenizers import Tokenizer
-from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
+from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast, ProcessorMixin
 
 from ..failure import Failure
 from ..regular_file import read_regular
 from .hub import hub_failure, is_folder
-from .template import PromptTemplate
+from .template import Message, PromptTemplate
 
 PAD, BOS, EOS = "<pad>", "<bos>", "<eos>"
 """First three tokens of every vocabulary created by `src/core/text/tokenizer.ts`."""
@@ -55,6 +56,11 @@ def load_tokenizer(path: str, revision: str | None = None) -> PreTrainedTokenize
         raise
     except Exception as error:
         raise hub_failure(error, "tokenizer", path) from error
+    return usable(tokenizer, path)
+
+
+def usable(tokenizer: PreTrainedTokenizerBase, path: str) -> PreTrainedTokenizerBase:
+    """Returns the tokenizer with a padding token. Raises `invalid` if it has no end-of-sequence token."""
     if tokenizer.eos_token_id is None:
         raise Failure(
             "invalid",
@@ -69,9 +75,15 @@ def load_tokenizer(path: str, revision: str | None = None) -> PreTrainedTokenize
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "spiece.model", "tekken.json")
 
 
-def set_chat_template(tokenizer: PreTrainedTokenizerBase, template: PromptTemplate, recipe: dict[str, Any]) -> None:
-    """Replaces the tokenizer's chat template with the recipe's Jinja file, and tests the template if problems use it.
-    Raises `missing` or `invalid`, with messages that name the recipe key.
+def set_chat_template(
+    tokenizer: PreTrainedTokenizerBase | ProcessorMixin,
+    template: PromptTemplate,
+    recipe: dict[str, Any],
+    prepared: Callable[[list[Message]], list[Any]] = list,
+) -> None:
+    """Replaces the chat template of a tokenizer or processor with the recipe's Jinja file, and tests the template if
+    problems use it. `prepared` converts the messages of the test. Raises `missing` or `invalid`, with messages that
+    name the recipe key.
     """
     file = recipe["model"].get("template")
     if file is not None:
@@ -93,7 +105,9 @@ def set_chat_template(tokenizer: PreTrainedTokenizerBase, template: PromptTempla
             'Set "model.template" to a Jinja file, or set "chat" in "template" to false.',
         )
     try:
-        asked = tokenizer.apply_chat_template(template.converse("1+1="), add_generation_prompt=True, tokenize=False)
+        asked = tokenizer.apply_chat_template(
+            prepared(template.converse("1+1=")), add_generation_prompt=True, tokenize=False
+        )
     except Exception as error:
         where = "" if file is None else f" {file}"
         raise Failure(

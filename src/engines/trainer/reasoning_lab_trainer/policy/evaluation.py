@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..trl.rewards import text_of_prompt
 from .access import asked, encode_prompt
+from .pictured import evaluate_pictured
 from .sampler import Manner, Sampler, Wish
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ def evaluate(context: Context, order: dict[str, Any]) -> dict[str, Any]:
 
         return {"samples": evaluate_episodes(context, order)}
     policy, world = context.policy, context.world
+    if policy.processor is not None:
+        return {"samples": evaluate_pictured(context, order)}
     problems = context.problems.held_out(order["problems"])
     step = context.steps_done
     seed = context.recipe["seed"]

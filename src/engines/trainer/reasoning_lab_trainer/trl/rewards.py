@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..link.messages import ScoredRow, ScoreRow
+from ..models.vision import without_pictures
 from .environments import check_failures, reward_column
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ class RewardColumns:
     def _row(self, prompt: Any, completion: Any, answer: Any, row: dict[str, Any], ids: list[int]) -> ScoreRow:
         """Converts a completion to reward input: strings, token ids if requested, and messages in conversations."""
         scored: ScoreRow = {
-            "prompt": text_of_prompt(self._context.policy.tokenizer, prompt),
+            "prompt": text_of_prompt(self._context.policy.processing, prompt),
             "completion": text_of_completion(completion),
             "answer": answer,
             "row": row,
@@ -127,7 +128,9 @@ class RewardColumns:
         if self._tell_ids:
             scored["completionIds"] = ids
         if isinstance(prompt, list):
-            scored["messages"] = {"prompt": prompt, "completion": completion}
+            # TRL adds pictures to prompts, which cannot be sent.
+            asked = prompt if self._context.pictures is None else without_pictures(prompt)
+            scored["messages"] = {"prompt": asked, "completion": completion}
         return scored
 
 

@@ -40,6 +40,10 @@ class GenerationBatch:
     """0 for tokens that come from an environment, 1 for those from the policy."""
     episodes: list[dict[str, Any]] | None = None
     """Each row's episode; None without an environment."""
+    pictures: list[dict[str, Any]] | None = None
+    """Each row's picture, as `file`, `width` and `height`; None without pictures."""
+    picture_files: list[dict[str, str]] = field(default_factory=list)
+    """Copies of pictures that the driver does not have yet."""
     forward: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]] = field(default_factory=list)
     """Rows, log-probabilities and entropies from the first update."""
 
@@ -52,6 +56,8 @@ class GenerationBatch:
         block: dict[str, Any] = {"lines": self._lines(step, stage, group_size, tokens, pieces.ends)}
         if tokens:
             block["tokens"] = {**self._texts(pieces), "numbers": self._numbers()}
+        if self.picture_files:
+            block["pictures"] = self.picture_files
         return as_json(block)
 
     def _lines(
@@ -86,6 +92,8 @@ class GenerationBatch:
                 extra["episode"] = self.episodes[i]
             if self.masks is not None:
                 extra["observed"] = observed(self.masks[i])
+            if self.pictures is not None:
+                extra["picture"] = self.pictures[i]
             if scored["errors"]:
                 extra["errors"] = scored["errors"]
             if extra:

@@ -15,6 +15,7 @@ from datasets import Dataset
 from ..course.callback import updates_per_batch
 from ..course.fence import random_state, set_random_state
 from ..course.stage import RunStopped, StageEnded
+from ..data.picture_copies import PictureCopies
 from ..failure import Failure
 from ..link.framing import Written
 from .batch_metrics import reward_metrics
@@ -44,6 +45,7 @@ class Sampling(Gated):
         self.columns = columns
         self.problems_per_batch: int = self.args.generation_batch_size // self.num_generations
         self._pieces = Pieces(context.policy.tokenizer)
+        self._picture_copies = PictureCopies()
         self._batch: GenerationBatch | None = None
         self._told_ahead = False
         self._report: dict[str, float | None] | None = None
@@ -129,10 +131,16 @@ class Sampling(Gated):
         start = first + (places[0] - first) // self.problems_per_batch * self.problems_per_batch
         problems = context.problems.training(start, self.problems_per_batch)
         ask = context.policy.template.ask
-        return [
+        posed = [
             {"prompt": ask(problem["prompt"]), "answer": problem["answer"], "row": problem["row"]}
             for problem in (problems[place - start] for place in places)
         ]
+        if context.pictures is not None:
+            # The rows of a group share one picture.
+            decoded = {place: context.pictures.of_problem(problems[place - start]) for place in set(places)}
+            for row, place in zip(posed, places, strict=True):
+                row["images"] = [decoded[place]]
+        return posed
 
     def _generate(self, prompts: list[Any]) -> Any:
         since = time.perf_counter()
@@ -156,12 +164,12 @@ class Sampling(Gated):
         try:
             tokenized = super()._tokenize_prompts(prompts)
         except Exception:
-            encoded(policy, [text_of_prompt(policy.tokenizer, prompt) for prompt in prompts], "Prompts")
+            encoded(policy, [text_of_prompt(policy.processing, prompt) for prompt in prompts], "Prompts")
             raise
         lengths = [len(ids) for ids in tokenized[0]]
         longest = max(lengths)
         if longest + self.max_completion_length > policy.context:
-            prompt = text_of_prompt(policy.tokenizer, prompts[lengths.index(longest)])
+            prompt = text_of_prompt(policy.processing, prompts[lengths.index(longest)])
             raise Failure(
                 "invalid",
                 f"The prompt {prompt[:80]!r} has {longest} tokens. Together with {self.max_completion_length} "
@@ -217,6 +225,9 @@ class Sampling(Gated):
     def _block(self, batch: GenerationBatch, update: int) -> str:
         stage = self.lab_stage
         tokens = self.lab.recipe["log"]["tokens"]
+        if self.lab.pictures is not None:
+            pictures = [row["images"][0] for row in batch.inputs]
+            batch.pictures, batch.picture_files = self._picture_copies.of(pictures)
         return batch.block(stage.first_step + update, stage.type, self.num_generations, tokens, self._pieces)
 
     def _kept_in_run(self, update: int) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +38,7 @@ def run_sampling_stage(context: Context, stage: Stage, trainer_class: Any, confi
             reward_funcs=columns.functions,
             args=arguments,
             train_dataset=place_dataset(stage.first_problem, batches * prompts),
-            processing_class=context.policy.tokenizer,
+            processing_class=context.policy.processing,
             **({} if environment is None else {"environment_factory": environment}),
         )
     trainer.begin_sampling(context, stage, columns)
@@ -79,9 +80,16 @@ def sampling_options(context: Context, stage: Stage, config_class: type) -> dict
         "steps_per_generation": settings["steps_per_generation"] * accumulated,
         # Problems are already in training order.
         "shuffle_dataset": False,
+        **picture_options(context, config_class),
         **vllm_options(context),
         **environment_options(context),
     }
+
+
+def picture_options(context: Context, config_class: type) -> dict[str, Any]:
+    """Returns TRL's settings for pictures: it need not keep them for logging, because the engine does."""
+    keeps = any(field.name == "log_multimodal" for field in fields(config_class))
+    return {"log_multimodal": False} if context.pictures is not None and keeps else {}
 
 
 def vllm_options(context: Context) -> dict[str, Any]:

@@ -1,0 +1,130 @@
+"""Reads the pictures of dataset rows. Pictures are untrusted files, so sizes are checked before decoding."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import TYPE_CHECKING, Any
+
+from ..failure import Failure
+from ..link.messages import Problem
+from ..models.tokenizer import first_line
+from ..regular_file import read_regular
+from .limits import PICTURE_BYTES, PICTURE_PIXELS, PICTURE_SIDE
+from .presets import MISSING, cell
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+FORMATS = ("PNG", "JPEG", "WEBP")
+"""Formats that are decoded. Pillow has decoders for dozens of others that nobody trains on."""
+
+
+class Pictures:
+    """The pictures in a dataset column: paths relative to the dataset's folder, or contents (`Image` in datasets from
+    Hugging Face).
+    """
+
+    def __init__(self, column: str, folder: Path | None, held_out_folder: Path | None) -> None:
+        self._column = column
+        self._folder = folder
+        self._held_out_folder = held_out_folder
+
+    @staticmethod
+    def of(recipe: dict[str, Any]) -> Pictures | None:
+        """Returns the pictures of a resolved recipe's dataset, or None if it has none."""
+        dataset = recipe.get("dataset") or {}
+        column = dataset.get("image")
+        if column is None:
+            return None
+        folder = _folder_of(dataset["path"])
+        held_out = dataset.get("heldOut")
+        return Pictures(column, folder, folder if held_out is None else _folder_of(held_out))
+
+    def of_problem(self, problem: Problem, held_out: bool = False) -> Image:
+        """Decodes a problem's picture as RGB, upright. Raises `invalid`, `missing`, `denied` and `unsupported`."""
+        where = f'The image in column "{self._column}" of row {problem["index"] + 1}'
+        content = problem.get("image")
+        if isinstance(content, bytes):
+            return decoded(content, where)
+        value = cell(problem["row"], self._column)
+        path = value.get("path") if isinstance(value, dict) else value
+        if value is MISSING or not isinstance(path, str) or not path:
+            raise Failure(
+                "invalid",
+                f"{where} is neither a path nor an image.",
+                "Write the path of a PNG, JPEG or WebP file, relative to the dataset's folder.",
+            )
+        file = _below(self._held_out_folder if held_out else self._folder, path, where)
+        return decoded(read_regular(file, PICTURE_BYTES), f"{where} ({path[:200]})")
+
+
+def content_of(value: Any) -> bytes | None:
+    """Returns the contents in a cell of an `Image` column, or None if the cell has only a path."""
+    content = value.get("bytes") if isinstance(value, dict) else value
+    return content if isinstance(content, bytes) else None
+
+
+def decoded(content: bytes, where: str) -> Image:
+    """Decodes a picture. Raises `invalid`, `unsupported`, and `unavailable` without Pillow. `where`: subject of the
+    error message.
+    """
+    try:
+        from PIL import Image, ImageOps
+    except ImportError as error:
+        raise Failure(
+            "unavailable",
+            "The dataset has images, but Pillow is not installed in this Python environment.",
+            "Install it in the engine environment (pip install pillow).",
+        ) from error
+    if len(content) > PICTURE_BYTES:
+        raise Failure("unsupported", f"{where} has {len(content)} bytes, which exceeds the limit of {PICTURE_BYTES}.")
+    try:
+        with Image.open(io.BytesIO(content), formats=FORMATS) as picture:
+            width, height = picture.size
+            if width * height > PICTURE_PIXELS or max(width, height) > PICTURE_SIDE:
+                raise Failure(
+                    "unsupported",
+                    f"{where} has {width} x {height} pixels. The limits are {PICTURE_PIXELS} pixels in total and "
+                    f"{PICTURE_SIDE} on a side.",
+                    "Scale it down.",
+                )
+            return ImageOps.exif_transpose(picture).convert("RGB")
+    except Failure:
+        raise
+    except Image.DecompressionBombError as error:
+        raise Failure("unsupported", f"{where} has more than {PICTURE_PIXELS} pixels.", "Scale it down.") from error
+    except Exception as error:  # Decoders raise whatever a damaged file makes them raise.
+        raise Failure(
+            "invalid", f"{where} is not a readable PNG, JPEG or WebP file: {first_line(error)}.", "Recreate the file."
+        ) from error
+
+
+def _folder_of(path: str) -> Path | None:
+    """Returns the folder that a dataset's paths are relative to, or None for a Hub dataset."""
+    place = Path(path)
+    if not place.is_absolute():
+        return None
+    return place if place.is_dir() else place.parent
+
+
+def _below(folder: Path | None, path: str, where: str) -> Path:
+    """Resolves a path from a dataset, which must stay in the dataset's folder even if it leads through links."""
+    if folder is None:
+        raise Failure("invalid", f"{where} is a path, but a Hub dataset has no folder.", "Use a column of images.")
+    parts = PurePosixPath(path.replace("\\", "/")).parts
+    if "\0" in path or ".." in parts or PurePosixPath(path).is_absolute() or PureWindowsPath(path).drive:
+        raise Failure(
+            "invalid",
+            f"{where} has the path {path[:200]!r}, which is not below the dataset's folder.",
+            "Use a path relative to the folder that contains the dataset.",
+        )
+    root = folder.resolve()
+    file = (root / Path(*parts)).resolve()
+    if not file.is_relative_to(root):
+        raise Failure(
+            "invalid",
+            f"{where} has the path {path[:200]!r}, which leads out of the dataset's folder.",
+            "Copy the file to that folder.",
+        )
+    return file

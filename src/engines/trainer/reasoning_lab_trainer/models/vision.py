@@ -1,0 +1,76 @@
+"""Models that read pictures, and the processors that prepare text and pictures for them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from transformers import AutoModelForCausalLM, AutoModelForImageTextToText, AutoProcessor, ProcessorMixin
+
+from ..failure import Failure
+from .hub import hub_failure, is_folder
+from .template import Message
+from .tokenizer import first_line, usable
+
+CONFIGURATIONS = ("processor_config.json", "preprocessor_config.json")
+
+
+def reads_pictures(recipe: dict[str, Any]) -> bool:
+    """Returns whether the recipe trains on pictures."""
+    return (recipe.get("dataset") or {}).get("image") is not None
+
+
+def auto_class(recipe: dict[str, Any]) -> Any:
+    """Returns the transformers class that opens the recipe's model."""
+    return AutoModelForImageTextToText if reads_pictures(recipe) else AutoModelForCausalLM
+
+
+def load_processor(path: str, revision: str | None = None) -> ProcessorMixin:
+    """Loads the processor from a model folder or Hub id, with a tokenizer that can be trained with. Raises `missing`,
+    `unavailable`, and the failures of `hub_failure`.
+    """
+    if is_folder(path) and not any((Path(path) / name).is_file() for name in CONFIGURATIONS):
+        raise Failure(
+            "missing",
+            f"The model folder {path} has no processor. It contains none of {', '.join(CONFIGURATIONS)}.",
+            "Save the model's processor to the folder (processor.save_pretrained).",
+        )
+    try:
+        processor = AutoProcessor.from_pretrained(path, revision=revision, trust_remote_code=False)
+    except ImportError as error:
+        raise Failure(
+            "unavailable",
+            f"The processor for {path} requires a package that is not installed: {first_line(error)}.",
+            "Install the package in the engine environment (often torchvision).",
+        ) from error
+    except Exception as error:
+        raise hub_failure(error, "processor", path) from error
+    if not isinstance(processor, ProcessorMixin) or getattr(processor, "image_processor", None) is None:
+        raise Failure("mismatch", f"Model {path} does not read images.", "Use a vision-language model.")
+    usable(processor.tokenizer, path)
+    return processor
+
+
+def with_picture(messages: list[Message], picture: Any = None) -> list[dict[str, Any]]:
+    """Returns the messages with contents as lists of blocks, and the picture (or a placeholder) before the text of the
+    first user message, as TRL does.
+    """
+    block: dict[str, Any] = {"type": "image"} if picture is None else {"type": "image", "image": picture}
+    first = next((i for i, message in enumerate(messages) if message["role"] == "user"), -1)
+    return [
+        {**message, "content": [*([block] if i == first else []), {"type": "text", "text": message["content"]}]}
+        for i, message in enumerate(messages)
+    ]
+
+
+def without_pictures(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Returns the messages with contents as text, as rewards receive them."""
+    return [
+        {
+            **message,
+            "content": "".join(block.get("text") or "" for block in message["content"])
+            if isinstance(message.get("content"), list)
+            else message.get("content"),
+        }
+        for message in messages
+    ]
