@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
+import shutil
 import struct
 import zlib
 from pathlib import Path
@@ -249,8 +250,6 @@ def test_rejects_models_that_do_not_read_pictures(model: str, tmp_path: Path) ->
     given = recipe(make_model(tmp_path / "text"), [], dataset={"path": "/data/rows.jsonl", "image": "picture"})
     with fails("mismatch", "does not read images"):
         load_policy(given, None, torch.device("cpu"))
-    bare = Path(model)
-    for file in bare.glob("*processor*"):
-        file.rename(tmp_path / file.name)
+    bare = shutil.copytree(model, tmp_path / "bare", ignore=shutil.ignore_patterns("*processor*"))
     with fails("missing", "has no processor"):
-        load_policy({**given, "model": {"path": model}}, None, torch.device("cpu"))
+        load_policy({**given, "model": {"path": str(bare)}}, None, torch.device("cpu"))

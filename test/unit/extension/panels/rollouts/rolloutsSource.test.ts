@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { appendFile, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -9,6 +9,7 @@ import { formatLine } from '../../../../../src/files/jsonLines.ts';
 import { decode } from '../../../../../src/protocol/decode.ts';
 import { rolloutsRequests } from '../../../../../src/protocol/rolloutsMessages.ts';
 import { rolloutPath } from '../../../../../src/runs/runFiles.ts';
+import { pictureName, pngOf } from '../../../../support/pictures.ts';
 import { makeBatch, runRecord, writeRecord, writeRollouts } from '../../../webview/rollouts/rolloutsFixture.ts';
 
 let root = '';
@@ -265,4 +266,45 @@ test('a large step is indexed with memory that does not grow with its completion
 		1000,
 	);
 	assert.ok(JSON.stringify(content).length < 200_000);
+});
+
+test('a group has the picture of its prompt, and boxes of answers', async () => {
+	const run = await newRun();
+	const content = pngOf(20, 10);
+	const picture = { file: pictureName(content), width: 20, height: 10 };
+	await mkdir(join(run, 'pictures'));
+	await writeFile(join(run, 'pictures', picture.file), content);
+	const completion = [{ role: 'assistant', content: '<answer>[0, 0, 10, 10]</answer>' }];
+	const row = { boxes: [[0, 0, 10, 10]] };
+	await mkdir(join(run, 'rollouts'), { recursive: true });
+	await writeFile(
+		rolloutPath(run, 1),
+		[
+			line({ completion, row, extra: { picture } }),
+			line({ group: 1, completion, row, extra: { picture: { ...picture, file: '../run.json' } } }),
+			line({ group: 2, completion, row }),
+		]
+			.map(formatLine)
+			.join(''),
+	);
+	const boxes = { column: 'boxes', threshold: 0.5, unit: 'pixels' } as const;
+	const source = new RolloutsSource(run, () => ({ think: null, answer: ['<answer>', '</answer>'], boxes }));
+	const group = await source.group(1, 0);
+	assert.ok(decode(rolloutsRequests.loadGroup.result, group).ok);
+	assert.deepEqual(group.picture, picture);
+	assert.deepEqual(
+		group.rollouts[0]?.boxes?.map(({ kind, width, iou }) => [kind, width, iou]),
+		[
+			['gold', 0.5, null],
+			['matched', 0.5, 1],
+		],
+	);
+	assert.deepEqual(await source.picture(picture.file), { type: 'image/png', content: content.toString('base64') });
+	for (const other of [1, 2]) {
+		const without = await source.group(1, other);
+		assert.deepEqual([without.picture, without.rollouts[0]?.boxes], [undefined, undefined]);
+	}
+	// Without a reward for boxes, the picture is shown alone.
+	const plain = await new RolloutsSource(run).group(1, 0);
+	assert.deepEqual([plain.picture, plain.rollouts[0]?.boxes], [picture, undefined]);
 });
