@@ -42,6 +42,7 @@ def make_vision_model(folder: Path) -> str:
         eos_token="<eos>",
         unk_token="<unk>",
         additional_special_tokens=["<image>"],
+        model_input_names=["input_ids", "attention_mask"],
     )
     pictures = CLIPImageProcessorPil(size={"shortest_edge": SIDE}, crop_size={"height": SIDE, "width": SIDE})
     processor = LlavaProcessor(

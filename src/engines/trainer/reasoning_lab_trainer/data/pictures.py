@@ -70,7 +70,7 @@ def decoded(content: bytes, where: str) -> Image:
     error message.
     """
     try:
-        from PIL import Image, ImageOps
+        from PIL import Image, ImageOps, UnidentifiedImageError
     except ImportError as error:
         raise Failure(
             "unavailable",
@@ -95,8 +95,9 @@ def decoded(content: bytes, where: str) -> Image:
     except Image.DecompressionBombError as error:
         raise Failure("unsupported", f"{where} has more than {PICTURE_PIXELS} pixels.", "Scale it down.") from error
     except Exception as error:  # Decoders raise whatever a damaged file makes them raise.
+        why = "" if isinstance(error, UnidentifiedImageError) else f": {first_line(error)}"
         raise Failure(
-            "invalid", f"{where} is not a readable PNG, JPEG or WebP file: {first_line(error)}.", "Recreate the file."
+            "invalid", f"{where} is not a readable PNG, JPEG or WebP file{why}.", "Recreate the file."
         ) from error
 
 
