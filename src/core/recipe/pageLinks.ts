@@ -9,6 +9,7 @@ export const docPages = {
 	curriculum: 'Curriculum',
 	'no-labels': 'Training without labels',
 	environments: 'Environments',
+	visual: 'Training with images',
 } as const;
 export type DocPage = keyof typeof docPages;
 
@@ -36,10 +37,13 @@ const ofKeys: ReadonlyMap<unknown, DocPage> = new Map<unknown, DocPage>([
 	['active', 'curriculum'],
 	['proposals', 'no-labels'],
 	['solution_pairs', 'no-labels'],
+	['image', 'visual'],
 ]);
 
-/** Rewards without labels. */
-const unlabeled: readonly unknown[] = ['majority', 'certainty', 'self-certainty', 'self-judge', 'learnability'];
+const ofRewards: ReadonlyMap<unknown, DocPage> = new Map<unknown, DocPage>([
+	...['majority', 'certainty', 'self-certainty', 'self-judge', 'learnability'].map((use) => [use, 'no-labels'] as const),
+	...['iou', 'classification'].map((use) => [use, 'visual'] as const),
+]);
 
 export interface PageLink {
 	/** Position of a key or value in the text, in UTF-16 code units, with its quotes. */
@@ -67,7 +71,7 @@ function linksOf({ children = [] }: Node): PageLink[] {
 			key?.value === 'type'
 				? [value, ofTypes.get(type)]
 				: key?.value === 'use'
-					? [value, unlabeled.includes(value?.value) ? ('no-labels' as const) : undefined]
+					? [value, ofRewards.get(value?.value)]
 					: [key, key?.value === 'loss_type' ? ofTypes.get(type) : ofKeys.get(key?.value)];
 		return node === undefined || page === undefined ? [] : [{ offset: node.offset, length: node.length, page }];
 	});

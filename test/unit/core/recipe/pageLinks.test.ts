@@ -11,7 +11,7 @@ const linked = (text: string) =>
 it('links keys and values to pages, by the type of their stage', () => {
 	const recipe = `{
 		// "loss_type" in a comment.
-		"rewards": [{ "use": "accuracy" }, { "use": "majority" }],
+		"rewards": [{ "use": "accuracy" }, { "use": "majority" }, { "use": "iou" }],
 		"stages": [
 			{ "type": "sft", "steps": 5 },
 			{ "type": "grpo", "loss_type": "gmpo", "max_staleness": 4, "curriculum": { "target": 0.5 } },
@@ -21,6 +21,7 @@ it('links keys and values to pages, by the type of their stage', () => {
 	}`;
 	assert.deepEqual(linked(recipe), [
 		['"majority"', 'no-labels'],
+		['"iou"', 'visual'],
 		['"grpo"', 'losses'],
 		['"loss_type"', 'losses'],
 		['"max_staleness"', 'off-policy'],

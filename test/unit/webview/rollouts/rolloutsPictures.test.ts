@@ -87,7 +87,7 @@ test('a card shows the picture of its prompt with clipped boxes, and labels as t
 	near(shown.boxes[1], 0.25, 0.25, 0.5, 0.5);
 	near(shown.boxes[2], 0.75, 0.75, 1, 1);
 	assert.match(String(shown.boxes[1]?.[1]), /^Matched, .*onerror=alert\(1\)>, IoU 1$/);
-	await page.keyboard.press('ArrowDown');
+	await page.keyboard.press('j');
 	await page.waitForFunction(() => document.querySelector('.picture [role=alert]')?.textContent?.includes('Cannot read'));
 	assert.deepEqual([view.errors, view.faults], [[], []]);
 });
