@@ -19,7 +19,12 @@ export function pngOf(width: number, height: number): Buffer {
 	const rows = width * height > 1_000_000 ? Buffer.alloc(0) : Buffer.alloc((width + 1) * height, 128);
 	for (let row = 0; row * (width + 1) < rows.length; row++) rows[row * (width + 1)] = 0;
 	const start = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
-	return Buffer.concat([start, chunk('IHDR', header), chunk('IDAT', deflateSync(rows)), chunk('IEND', Buffer.alloc(0))]);
+	return Buffer.concat([
+		start,
+		chunk('IHDR', header),
+		chunk('IDAT', deflateSync(rows)),
+		chunk('IEND', Buffer.alloc(0)),
+	]);
 }
 
 /** Returns the name under which a run keeps a picture. */

@@ -86,7 +86,11 @@ export class CompletionCard implements IDisposable {
 		}
 		const { picture } = this.#context;
 		if (picture !== null) {
-			this.#picture = new PictureView(`Picture with the boxes of completion ${index}`, picture, this.rollout.boxes ?? []);
+			this.#picture = new PictureView(
+				`Picture with the boxes of completion ${index}`,
+				picture,
+				this.rollout.boxes ?? [],
+			);
 			this.element.append(this.#picture.element);
 		}
 		this.element.append(this.#holder);

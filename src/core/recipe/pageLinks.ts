@@ -41,7 +41,9 @@ const ofKeys: ReadonlyMap<unknown, DocPage> = new Map<unknown, DocPage>([
 ]);
 
 const ofRewards: ReadonlyMap<unknown, DocPage> = new Map<unknown, DocPage>([
-	...['majority', 'certainty', 'self-certainty', 'self-judge', 'learnability'].map((use) => [use, 'no-labels'] as const),
+	...['majority', 'certainty', 'self-certainty', 'self-judge', 'learnability'].map(
+		(use) => [use, 'no-labels'] as const,
+	),
 	...['iou', 'classification'].map((use) => [use, 'visual'] as const),
 ]);
 

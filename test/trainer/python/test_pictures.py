@@ -206,7 +206,9 @@ def test_trains_on_pictures_exactly_like_trl(model: str, tmp_path: Path) -> None
     saved = AutoModelForImageTextToText.from_pretrained(checkpoint).state_dict()
     assert trained and all(torch.equal(saved[name], value) for name, value in weights.items())
     # The checkpoint opens as the model of another recipe.
-    assert load_policy({**given, "model": {"path": str(checkpoint)}}, None, torch.device("cpu")).processor is not None
+    policy = load_policy({**given, "model": {"path": str(checkpoint)}}, None, torch.device("cpu"))
+    assert policy.processor is not None
+    assert policy.model.generation_config.suppress_tokens == [policy.tokenizer.convert_tokens_to_ids("<image>")]
     evaluated = next(answer["value"]["samples"] for answer in driver.answers if answer["id"] == 2)
     assert [(sample["problem"], sample["sample"]) for sample in evaluated] == [(0, 0), (0, 1), (1, 0), (1, 1)]
     assert all(sample["prompt"].startswith("<image>where is square") for sample in evaluated)

@@ -86,7 +86,10 @@ def make_vision_model(folder: Path) -> str:
         bos_token_id=1,
         eos_token_id=2,
     )
-    LlavaForConditionalGeneration(config).save_pretrained(folder)
+    model = LlavaForConditionalGeneration(config)
+    # A model with random weights would write image tokens, for which there are no images.
+    model.generation_config.suppress_tokens = [vocabulary["<image>"]]
+    model.save_pretrained(folder)
     processor.save_pretrained(folder)
     return str(folder)
 

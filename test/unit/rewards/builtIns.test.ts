@@ -85,7 +85,14 @@ describe('built-in rewards', () => {
 
 	test('for correctness do not apply without a gold answer and never return 1', async () => {
 		const { options: _, ...rest } = row;
-		for (const name of ['accuracy', 'exact-match', 'multiple-choice', 'iou', 'classification', 'cosine-length'] as const) {
+		for (const name of [
+			'accuracy',
+			'exact-match',
+			'multiple-choice',
+			'iou',
+			'classification',
+			'cosine-length',
+		] as const) {
 			const reward = await make(name);
 			for (const answer of [null, undefined, '', {}]) {
 				assert.equal(await reward.score(sample(worked('', ''), { answer, row: rest }), never), null, name);

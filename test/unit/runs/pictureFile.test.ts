@@ -68,7 +68,9 @@ test('pictures from a trainer are checked before they are written', async () => 
 		() => assert.fail('The limit is not reached.'),
 	);
 	const content = pngOf(4, 4);
-	const block = (file: string, bytes: Buffer) => [{ lines: [], pictures: [{ file, content: bytes.toString('base64') }] }];
+	const block = (file: string, bytes: Buffer) => [
+		{ lines: [], pictures: [{ file, content: bytes.toString('base64') }] },
+	];
 	await pictures.add(block(pictureName(content), content));
 	await pictures.add([{ lines: [] }]);
 	assert.deepEqual(written, [pictureName(content)]);

@@ -13,11 +13,7 @@ describe('iou', () => {
 		[20, 0, 30, 10],
 	];
 	const value = (answer: string, measure: 'iou' | 'confidence' = 'iou', boxes: unknown = gold) =>
-		iouReward(
-			sample(worked('I look.', answer), { row: { boxes } }),
-			{ column: 'boxes', threshold: 0.5, measure },
-			r1,
-		);
+		iouReward(sample(worked('I look.', answer), { row: { boxes } }), { column: 'boxes', threshold: 0.5, measure }, r1);
 	const said = (...boxes: [number[], number][]) =>
 		JSON.stringify(boxes.map(([Position, Confidence]) => ({ Position, Confidence }))).replaceAll('"', "'");
 

@@ -42,7 +42,8 @@ describe('the boxes in an answer', () => {
 	const corners = (text: string) => parseBoxes(text)?.map(({ left, top, right, bottom }) => [left, top, right, bottom]);
 
 	test('are read in the formats of Visual-RFT and Qwen-VL', () => {
-		const python = "[{'Position': [254, 303, 291, 365], 'Confidence': 0.9}, {'Position': [1, 2, 3, 4], 'Confidence': 0.8}]";
+		const python =
+			"[{'Position': [254, 303, 291, 365], 'Confidence': 0.9}, {'Position': [1, 2, 3, 4], 'Confidence': 0.8}]";
 		assert.deepEqual(parseBoxes(python), [
 			{ left: 254, top: 303, right: 291, bottom: 365, confidence: 0.9, label: null },
 			{ left: 1, top: 2, right: 3, bottom: 4, confidence: 0.8, label: null },
@@ -87,7 +88,12 @@ describe('the boxes in an answer', () => {
 
 	test('are read in linear time from hostile text', () => {
 		const since = performance.now();
-		for (const text of ['(1,2),(3,4)'.repeat(1800), `a${' '.repeat(19_000)}b`, '['.repeat(19_999), '(1,'.repeat(6000)]) {
+		for (const text of [
+			'(1,2),(3,4)'.repeat(1800),
+			`a${' '.repeat(19_000)}b`,
+			'['.repeat(19_999),
+			'(1,'.repeat(6000),
+		]) {
 			assert.equal(parseBoxes(text), null);
 			assert.equal(parseBoxes(text.repeat(20)), null);
 		}

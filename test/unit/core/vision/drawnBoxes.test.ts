@@ -27,7 +27,12 @@ test('coordinates can be thousandths or fractions', () => {
 });
 
 test('boxes of a model are clipped to the picture, and omitted outside of it', () => {
-	const [clipped, ...rest] = drawnBoxes('[[-50, -50, 900000, 50], [300, 0, 400, 50], [9, 9, 1, 1]]', null, settings, picture);
+	const [clipped, ...rest] = drawnBoxes(
+		'[[-50, -50, 900000, 50], [300, 0, 400, 50], [9, 9, 1, 1]]',
+		null,
+		settings,
+		picture,
+	);
 	assert.deepEqual([clipped?.left, clipped?.top, clipped?.width, clipped?.height], [0, 0, 1, 0.5]);
 	assert.deepEqual(rest, []);
 	assert.deepEqual(drawnBoxes('no boxes here', 'nor here', settings, picture), []);

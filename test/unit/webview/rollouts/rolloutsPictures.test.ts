@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { parseRecipe } from '../../../../src/core/recipe/parseRecipe.ts';
 import { resolveRecipe } from '../../../../src/core/recipe/resolve.ts';
+import { boxesText } from '../../../../webview/rollouts/pictureView.ts';
 import { launchChromium, skip } from '../../../support/chromium.ts';
 import { pictureName, pngOf } from '../../../support/pictures.ts';
-import { boxesText } from '../../../../webview/rollouts/pictureView.ts';
 import { runRecord, writeRecord, writeRollouts } from './rolloutsFixture.ts';
 import { openRollouts } from './rolloutsHarness.ts';
 
@@ -81,14 +81,19 @@ test('a card shows the picture of its prompt with clipped boxes, and labels as t
 	// The stage, the image and three boxes: no label became an element.
 	assert.equal(shown.images, 5);
 	assert.equal(shown.caption, '1 expected, 1 matched (mean IoU 1), 1 not matched');
-	const near = (box: (string | number)[] | undefined, ...expected: number[]) =>
-		expected.forEach((value, i) => assert.ok(Math.abs((box?.[i + 2] as number) - value) < 0.01, JSON.stringify(box)));
+	const near = (box: (string | number)[] | undefined, ...expected: number[]) => {
+		for (const [i, value] of expected.entries()) {
+			assert.ok(Math.abs((box?.[i + 2] as number) - value) < 0.01, JSON.stringify(box));
+		}
+	};
 	near(shown.boxes[0], 0.25, 0.25, 0.5, 0.5);
 	near(shown.boxes[1], 0.25, 0.25, 0.5, 0.5);
 	near(shown.boxes[2], 0.75, 0.75, 1, 1);
 	assert.match(String(shown.boxes[1]?.[1]), /^Matched, .*onerror=alert\(1\)>, IoU 1$/);
 	await page.keyboard.press('j');
-	await page.waitForFunction(() => document.querySelector('.picture [role=alert]')?.textContent?.includes('Cannot read'));
+	await page.waitForFunction(() =>
+		document.querySelector('.picture [role=alert]')?.textContent?.includes('Cannot read'),
+	);
 	assert.deepEqual([view.errors, view.faults], [[], []]);
 });
 

@@ -28,7 +28,7 @@ from .policy import ADAPTER, Policy
 from .precision import attention_of, precision_of, weights_dtype
 from .template import PromptTemplate
 from .tokenizer import first_line, lab_tokenizer, load_tokenizer, set_chat_template
-from .vision import auto_class, load_processor, reads_pictures, with_picture
+from .vision import auto_class, forbid_image_tokens, load_processor, reads_pictures, with_picture
 
 ADAPTERS = "adapter_config.json"
 
@@ -74,14 +74,13 @@ def load_policy(
             tokenizer = load_tokenizer(path, revision) if processor is None else processor.tokenizer
             model = _open(path, revision, recipe, device)
     if pictured and processor is None:
-        raise Failure(
-            "mismatch", f"The dataset has images, which {name} cannot read.", "Use a vision-language model."
-        )
+        raise Failure("mismatch", f"The dataset has images, which {name} cannot read.", "Use a vision-language model.")
     _check_vocabulary(model, len(tokenizer), name)
     if processor is None:
         set_chat_template(tokenizer, template, recipe)
     else:
         set_chat_template(processor, template, recipe, with_picture)
+        forbid_image_tokens(model, processor)
     model.config.use_cache = True
     adapted = _with_adapters(model, recipe, name)
     return Policy(adapted, tokenizer, template, name, context_of(model.config), processor)

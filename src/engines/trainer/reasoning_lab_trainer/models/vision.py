@@ -5,7 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from transformers import AutoModelForCausalLM, AutoModelForImageTextToText, AutoProcessor, ProcessorMixin
+from peft import PeftModel
+from transformers import (
+    AutoModelForCausalLM,
+    AutoModelForImageTextToText,
+    AutoProcessor,
+    PreTrainedModel,
+    ProcessorMixin,
+)
 
 from ..failure import Failure
 from .hub import hub_failure, is_folder
@@ -49,6 +56,16 @@ def load_processor(path: str, revision: str | None = None) -> ProcessorMixin:
         raise Failure("mismatch", f"Model {path} does not read images.", "Use a vision-language model.")
     usable(processor.tokenizer, path)
     return processor
+
+
+def forbid_image_tokens(model: PreTrainedModel | PeftModel, processor: ProcessorMixin) -> None:
+    """Keeps the model from generating tokens that stand for images. There would be no images for them, which models
+    report as an error.
+    """
+    names = ("image_token_id", "video_token_id")
+    ids = [getattr(source, name, None) for source in (processor, model.config) for name in names]
+    own = model.generation_config.suppress_tokens or []
+    model.generation_config.suppress_tokens = sorted({*own, *(id for id in ids if isinstance(id, int))})
 
 
 def with_picture(messages: list[Message], picture: Any = None) -> list[dict[str, Any]]:
