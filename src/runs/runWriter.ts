@@ -191,7 +191,7 @@ export class RunWriter {
 		});
 	}
 
-	/** Writes a picture of rollouts, unless it is already there. Its name is a hash of its contents. */
+	/** Writes a picture of rollouts unless it already exists. Its name is a hash of its contents. */
 	writePicture(file: string, content: Uint8Array): Promise<void> {
 		return this.#write(async () => {
 			const path = join(this.folder, runFiles.pictures, file);

@@ -19,21 +19,31 @@ export class LinkPictures {
 		this.#onFull = onFull;
 	}
 
-	/** Writes the pictures in blocks of rollouts. Fails with the trainer's fault, or because of the disk. */
+	/**
+	 * Starts writing the pictures in blocks of rollouts, and resolves when they are written. Fails with the trainer's
+	 * fault, or because of the disk.
+	 */
 	async add(blocks: readonly RolloutBlock[]): Promise<void> {
-		for (const { file, content: base64 } of blocks.flatMap(({ pictures }) => pictures ?? [])) {
-			const content = Buffer.from(base64, 'base64');
-			try {
-				checkPicture(file, content);
-			} catch (error) {
-				throw contract(Failure.from(error));
-			}
+		const files = blocks.flatMap(({ pictures }) => pictures ?? []).map(checked);
+		const kept = files.filter(({ content }) => {
 			this.#total += content.length;
-			if (this.#total <= largestTotal) await this.#write(file, content);
-			else if (!this.#full) {
-				this.#full = true;
-				this.#onFull();
-			}
+			return this.#total <= largestTotal;
+		});
+		if (kept.length < files.length && !this.#full) {
+			this.#full = true;
+			this.#onFull();
 		}
+		await Promise.all(kept.map(({ file, content }) => this.#write(file, content)));
 	}
+}
+
+/** Decodes a picture. Fails with the trainer's fault if it is not what its name says. */
+function checked({ file, content: base64 }: { readonly file: string; readonly content: string }) {
+	const content = Buffer.from(base64, 'base64');
+	try {
+		checkPicture(file, content);
+	} catch (error) {
+		throw contract(Failure.from(error));
+	}
+	return { file, content };
 }

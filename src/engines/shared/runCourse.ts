@@ -149,12 +149,13 @@ export abstract class RunCourse implements GateHooks {
 
 	/**
 	 * Like `writeRollouts`, but builds the file after the update has been answered, if computation waits for that answer.
-	 * @param before writes what the rollouts refer to
+	 * @param before starts writing what the rollouts refer to
 	 */
 	protected keepRollouts(step: number, file: () => Uint8Array, before: () => Promise<void>): void {
 		this.#rollouts = async () => {
-			await before();
-			await this.options.writer.writeRollouts(step, file());
+			const content = file();
+			// The writer keeps the order of these calls, and of the line that is appended next.
+			await Promise.all([before(), this.options.writer.writeRollouts(step, content)]);
 		};
 	}
 

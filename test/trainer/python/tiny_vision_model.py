@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -106,3 +107,8 @@ def squares(folder: Path, count: int) -> list[dict[str, Any]]:
         rows.append({"prompt": f"where is square {i}?", "answer": None, "boxes": [box], "picture": f"{i}.png"})
     (folder / "squares.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     return rows
+
+
+if __name__ == "__main__":
+    make_vision_model(Path(sys.argv[1]) / "model")
+    squares(Path(sys.argv[1]), 12)

@@ -56,9 +56,11 @@ async function writeRun(): Promise<string> {
 
 test('a card shows the picture of its prompt with clipped boxes, and labels as text', { skip }, async (t) => {
 	const browser = await launchChromium();
-	t.after(() => browser.close());
 	const view = await openRollouts(browser, await writeRun());
-	t.after(() => view.close());
+	t.after(async () => {
+		await view.close();
+		await browser.close();
+	});
 	const { page } = view;
 	await page.waitForSelector('.picture img');
 	const shown = await page.evaluate(async () => {
