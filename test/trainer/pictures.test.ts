@@ -35,7 +35,7 @@ describe('training with images', { skip, timeout: 280_000 }, async () => {
 			dataset: { path: join(place.folder, 'squares.jsonl'), image: 'picture', heldOutShare: 0.5 },
 			model: { path: join(place.folder, 'model') },
 			template: { prompt: '{prompt}', chat: true, think: null, answer: null },
-			rewards: [{ use: 'iou', column: 'boxes' }],
+			rewards: [{ use: 'iou', column: 'boxes' }, { use: 'classification' }],
 			pytorch: { precision: 'float32' },
 			stages: [
 				{
@@ -62,11 +62,19 @@ describe('training with images', { skip, timeout: 280_000 }, async () => {
 				assert.deepEqual([picture.width, picture.height], [32, 32]);
 				assert.equal((await readPicture(run, picture.file)).type, 'image/png');
 				assert.equal((prompt[0] as { content: string }).content, (row as { prompt: string }).prompt);
-				assert.deepEqual(rewards, { iou: 0 });
+				assert.deepEqual(rewards, { iou: 0, classification: 0 });
 				files.add(picture.file);
 			}
 		}
 		assert.deepEqual(new Set(await readdir(join(run, 'pictures'))), files);
-		assert.equal((await readEvaluationLines(run, 2, 'heldout')).length, 2);
+		const evaluated = await readEvaluationLines(run, 2, 'heldout');
+		assert.deepEqual(
+			evaluated.map(({ problem, correct }) => [problem, correct]),
+			[
+				[0, false],
+				[1, false],
+			],
+		);
+		assert.ok(evaluated.every(({ prompt }) => /^<image>where is square \d+\?$/.test(String(prompt))));
 	});
 });

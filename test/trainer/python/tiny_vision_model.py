@@ -104,7 +104,7 @@ def squares(folder: Path, count: int) -> list[dict[str, Any]]:
         picture = Image.new("RGB", (SIDE, SIDE), "white")
         ImageDraw.Draw(picture).rectangle([left, top, left + side - 1, top + side - 1], fill="red")
         picture.save(folder / f"{i}.png")
-        rows.append({"prompt": f"where is square {i}?", "answer": None, "boxes": [box], "picture": f"{i}.png"})
+        rows.append({"prompt": f"where is square {i}?", "answer": "red", "boxes": [box], "picture": f"{i}.png"})
     (folder / "squares.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     return rows
 
