@@ -58,7 +58,7 @@ export async function openDataset(dataset: ResolvedDataset): Promise<OpenedDatas
 	const path = await folderOfSplit(dataset.path, dataset.split ?? defaultSplit);
 	const heldOutPath = dataset.heldOut === null ? null : await folderOfSplit(dataset.heldOut, defaultSplit);
 	const excluded = new Set(dataset.exclude?.map(promptKey));
-	const rows = (await readProblems(path, dataset)).filter(({ key }) => !excluded.has(key));
+	const rows = (await readProblems(path, dataset)).filter(({ prompt }) => !excluded.has(promptKey(prompt)));
 	const heldOut = heldOutPath === null ? null : await readProblems(heldOutPath, dataset);
 	const hash = createHash('sha256')
 		.update(JSON.stringify({ ...dataset, path: '', heldOut: '' }))

@@ -107,7 +107,7 @@ export function cardContext(model: RolloutsModel, group: CardGroup, say: (text: 
 		loadTokens: (index) => model.ask('loadTokens', at(index)),
 		loadTurns: (index) => model.ask('loadTurns', at(index)),
 		loadTimeline: async (index) => (await model.ask('loadTimeline', at(index))).activities,
-		picture: groupPicture(model),
+		picture: groupPicture(model, group),
 		copy: (index, part) => copyPart(model, at(index), part, say),
 		openText: (index) => void model.ask('openText', at(index)).catch((error: unknown) => say(String(error))),
 		openTranscript: (index) =>
@@ -127,9 +127,12 @@ export function cardContext(model: RolloutsModel, group: CardGroup, say: (text: 
 	};
 }
 
-function groupPicture(model: RolloutsModel): GroupPicture | null {
-	const picture = model.groupContent.state === 'ready' ? model.groupContent.value.picture : undefined;
-	if (picture === undefined) return null;
+/** Returns the picture of a group, if it is the open one. */
+function groupPicture(model: RolloutsModel, { step, group }: CardGroup): GroupPicture | null {
+	const { groupContent } = model;
+	if (groupContent.state !== 'ready') return null;
+	const { picture, ...open } = groupContent.value;
+	if (picture === undefined || open.step !== step || open.group !== group) return null;
 	let content: Promise<PictureContent> | null = null;
 	return {
 		...picture,

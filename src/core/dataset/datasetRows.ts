@@ -10,6 +10,8 @@ export interface DatasetColumns {
 	readonly prompt: string;
 	readonly answer: string;
 	readonly solution: string;
+	/** Column with an image for each prompt. */
+	readonly image?: string | undefined;
 	/** How to interpret rows. If absent, columns are used as is. */
 	readonly preset?: PresetName | undefined;
 }
@@ -37,6 +39,13 @@ export function promptKey(prompt: string): string {
 	if (!/[^ -~]/.test(prompt) && !prompt.includes('  ')) return prompt.trim();
 	const text = prompt.normalize('NFC').trim();
 	return /[^\S ]| {2}/.test(text) ? text.replace(/\s+/g, ' ') : text;
+}
+
+/** Returns the key of a problem with a picture, which is a different one for each picture. */
+function pictureKey(prompt: string, image: unknown): string {
+	const path = typeof image === 'object' && image !== null ? (image as { path?: unknown }).path : image;
+	// Keys of prompts contain no line breaks.
+	return typeof path === 'string' ? `${promptKey(prompt)}\n${path}` : promptKey(prompt);
 }
 
 /**
@@ -112,5 +121,6 @@ export function parseDatasetRow(
 			part === null || !part.includes('<') ? undefined : specialTokens.find((token) => part.includes(token));
 		if (reserved) return fault(`contains the reserved symbol ${reserved}`, 'Remove it from the text.');
 	}
-	return { kind: 'row', problem: { prompt, answer, solution, key: promptKey(prompt), row } };
+	const key = columns.image === undefined ? promptKey(prompt) : pictureKey(prompt, columnCell(given, columns.image));
+	return { kind: 'row', problem: { prompt, answer, solution, key, row } };
 }

@@ -1,4 +1,4 @@
-/** A box on a picture, in any unit: `x` from left to right, `y` from top to bottom. */
+/** A box on a picture, in any unit. Coordinates start at the left and top edges. */
 export interface Box {
 	readonly left: number;
 	readonly top: number;

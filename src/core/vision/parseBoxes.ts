@@ -1,4 +1,4 @@
-import { type Box, boxFrom, maxBoxes } from './box.ts';
+import { type Box, boxFrom, hasArea, maxBoxes } from './box.ts';
 
 /** Longest answer that is searched for boxes, in characters. */
 const longest = 20_000;
@@ -32,7 +32,7 @@ export function parseBoxes(text: string): Box[] | null {
 export function goldBoxes(value: unknown): Box[] | null {
 	const boxes = typeof value === 'string' ? parseBoxes(value) : boxesIn(value);
 	// A gold box without an area could never be matched.
-	return boxes === null || boxes.some((box) => box.right <= box.left || box.bottom <= box.top) ? null : boxes;
+	return boxes?.every(hasArea) ? boxes : null;
 }
 
 /** Returns the JSON value in a text that may quote strings as Python does; undefined if there is none. */

@@ -95,9 +95,9 @@ def test_paths_stay_in_the_folder_of_the_dataset(tmp_path: Path) -> None:
 
 
 def test_reads_the_images_of_a_parquet_file(tmp_path: Path) -> None:
-    contents = [encoded("PNG"), encoded("JPEG")] * 10
+    contents = [encoded("JPEG", quality=40 + i) + bytes(i) for i in range(20)]
     table = {
-        "prompt": [f"what is {i}?" for i in range(20)],
+        "prompt": ["what is it?"] * 20,
         "answer": ["7"] * 20,
         "picture": [{"bytes": content, "path": None} for content in contents],
     }
@@ -105,6 +105,8 @@ def test_reads_the_images_of_a_parquet_file(tmp_path: Path) -> None:
     columns = {"prompt": "prompt", "answer": "answer", "solution": "solution", "image": "picture"}
     dataset = {"path": str(tmp_path / "rows.parquet"), "heldOut": None, "heldOutShare": 0.2, **columns}
     problems = open_row_problems({"dataset": dataset, "seed": 1})
+    # Rows with the same prompt and different pictures are different problems.
+    assert 0 < problems.held_out_total < 20 and problems.total + problems.held_out_total == 20
     pictures = Pictures.of({"dataset": dataset})
     assert pictures is not None
     for problem in problems.training(0, 4):

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { Failure } from '../../../../src/base/failure.ts';
 import { answersEqual, goldText, normalizeAnswer } from '../../../../src/core/dataset/answer.ts';
 import { createTask } from '../../../../src/core/dataset/createTask.ts';
-import { parseDatasetLine } from '../../../../src/core/dataset/datasetRows.ts';
+import { parseDatasetLine, parseDatasetRow } from '../../../../src/core/dataset/datasetRows.ts';
 import { rowsSource, splitRows } from '../../../../src/core/dataset/rowsSource.ts';
 import { taskSource } from '../../../../src/core/dataset/taskSource.ts';
 import { parseDataset } from '../../../support/parseDataset.ts';
@@ -209,4 +209,17 @@ describe('answers', () => {
 		])
 			normalizeAnswer(text);
 	});
+});
+
+it('rows with the same prompt and different images are different problems', () => {
+	const columns = { prompt: 'prompt', answer: 'answer', solution: 'solution', image: 'picture' };
+	const key = (row: object, more: object = columns) => {
+		const parsed = parseDatasetRow({ prompt: ' Find  dogs.', answer: null, ...row }, 1, { ...columns, ...more });
+		assert.equal(parsed.kind, 'row');
+		return parsed.kind === 'row' ? parsed.problem.key : '';
+	};
+	assert.equal(key({ picture: 'a.png' }), 'Find dogs.\na.png');
+	assert.equal(key({ picture: { path: 'a.png', bytes: null } }), 'Find dogs.\na.png');
+	assert.equal(key({ picture: 'a.png' }, { image: undefined }), 'Find dogs.');
+	for (const picture of [null, 7, {}, undefined]) assert.equal(key({ picture }), 'Find dogs.');
 });

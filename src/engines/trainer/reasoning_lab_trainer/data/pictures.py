@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 FORMATS = ("PNG", "JPEG", "WEBP")
-"""Formats that are decoded. Pillow has decoders for dozens of others that nobody trains on."""
+"""Formats that are decoded. Pillow has decoders for dozens of rare ones."""
 
 
 class Pictures:

@@ -171,7 +171,20 @@ def _read(numbered: Numbered, source: Source, columns: Columns) -> _Read:
     }
     if columns.image is not None and (content := content_of(cell(row, columns.image))) is not None:
         problem["image"] = content
-    return _Read(prompt_key(parts.prompt), problem)
+    return _Read(_key(problem, columns), problem)
+
+
+def _key(problem: Problem, columns: Columns) -> str:
+    """Identifies a problem by its prompt and, if it has a picture, by the picture's contents or path."""
+    key = prompt_key(problem["prompt"])
+    if columns.image is None:
+        return key
+    if "image" in problem:
+        return f"{key}\n{_content_hash(problem['image'])}"
+    image = cell(problem["row"], columns.image)
+    path = image.get("path") if isinstance(image, dict) else image
+    # Keys of prompts contain no line breaks.
+    return f"{key}\n{path}" if isinstance(path, str) else key
 
 
 def split_rows(rows: Sequence[_Read], held_rows: Sequence[_Read] | None, share: float) -> tuple[list, list]:
@@ -212,7 +225,7 @@ def open_row_problems(recipe: dict[str, Any]) -> RowProblems:
     columns = Columns.of(dataset)
     source, held_source = sources_of(dataset)
     excluded = {prompt_key(prompt) for prompt in dataset.get("exclude") or []}
-    rows = [row for row in read_problems(source, columns) if row.key not in excluded]
+    rows = [row for row in read_problems(source, columns) if prompt_key(row.problem["prompt"]) not in excluded]
     held_rows = None if held_source is None else read_problems(held_source, columns)
     training, held = split_rows(rows, held_rows, dataset["heldOutShare"])
     return RowProblems(source.name, training, held, recipe["seed"])
