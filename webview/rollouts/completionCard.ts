@@ -15,7 +15,7 @@ import { truncationBadge } from '../lib/truncationBadge.ts';
 import type { CardContext } from './cardContext.ts';
 import { episodeTerms } from './episodeTerms.ts';
 import type { FoldMark } from './identical.ts';
-import { PictureView } from './pictureView.ts';
+import { type PictureView, pictureOf } from './pictureView.ts';
 import { RatingControl } from './ratingControl.ts';
 import { addsUp } from './rewardParts.ts';
 import { findInText, type MarkKind, markNames, mixWords, type TextFindings } from './textMarks.ts';
@@ -84,15 +84,8 @@ export class CompletionCard implements IDisposable {
 		if (activities !== undefined) {
 			this.element.append(timelineSection(index, activities, () => this.#context.loadTimeline(index)));
 		}
-		const { picture } = this.#context;
-		if (picture !== null) {
-			this.#picture = new PictureView(
-				`Picture with the boxes of completion ${index}`,
-				picture,
-				this.rollout.boxes ?? [],
-			);
-			this.element.append(this.#picture.element);
-		}
+		this.#picture = pictureOf(this.rollout, this.#context.picture);
+		if (this.#picture !== null) this.element.append(this.#picture.element);
 		this.element.append(this.#holder);
 		this.#marks.hidden = true;
 		void this.#fill();

@@ -1,6 +1,7 @@
 import type { IDisposable } from '../../src/base/disposable.ts';
 import { formatNumber, formatPercent } from '../../src/base/format.ts';
 import type { DrawnBox } from '../../src/protocol/rolloutPicture.ts';
+import type { RolloutDetail } from '../../src/protocol/rolloutsMessages.ts';
 import { element, fill, setText } from '../lib/dom.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { GroupPicture } from './cardContext.ts';
@@ -41,6 +42,12 @@ export class PictureView implements IDisposable {
 		image.src = this.#url;
 		fill(this.#stage, image, ...boxes.map(boxElement));
 	}
+}
+
+/** Returns the picture of a completion's prompt with the completion's boxes, or null if there is none. */
+export function pictureOf({ index, boxes }: RolloutDetail, picture: GroupPicture | null): PictureView | null {
+	if (picture === null) return null;
+	return new PictureView(`Picture with the boxes of completion ${index}`, picture, boxes ?? []);
 }
 
 function boxElement({ kind, left, top, width, height, label, confidence, iou }: DrawnBox): HTMLElement {
