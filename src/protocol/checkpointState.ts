@@ -75,6 +75,8 @@ export const checkpointStateSchema = v.looseObject({
 	 * the weights that sample the batch, step of its first update, and temperature.
 	 */
 	ahead: v.optional(v.array(v.object({ version: whole, firstStep: whole, temperature: v.number() }))),
+	/** Number of latent thoughts before a completion. Absent if prompts have no places for any. */
+	thoughts: v.optional(whole),
 	shape: modelShapeSchema,
 	/** FNV hash of the vocabulary, for detecting weights with a different vocabulary. */
 	vocabulary: v.string(),

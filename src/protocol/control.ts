@@ -18,6 +18,9 @@ const numbers = v.array(v.number());
 const whole = v.pipe(v.number(), v.integer(), v.minValue(1));
 const samples = v.pipe(whole, v.maxValue(1024));
 
+/** Most likely tokens in descending order, with their log-probabilities in nats. */
+const likelyTokens = v.array(v.tuple([v.string(), v.number()]));
+
 /** One entry per token, in nats. Statistics refer to the full distribution from which the token was sampled. */
 const tokenSchema = v.object({
 	text: v.array(v.string()),
@@ -26,8 +29,8 @@ const tokenSchema = v.object({
 	varentropy: v.optional(numbers),
 	gini: v.optional(numbers),
 	variance: v.optional(numbers),
-	/** Most likely tokens in descending order, with their log-probabilities. Requires `alternatives`. */
-	top: v.optional(v.array(v.array(v.tuple([v.string(), v.number()])))),
+	/** Requires `alternatives`. */
+	top: v.optional(v.array(likelyTokens)),
 });
 export type TokenLists = v.InferOutput<typeof tokenSchema>;
 
@@ -109,6 +112,8 @@ export const controlMethods = {
 						/** Total log-probability of the generated tokens, in nats. */
 						logprob: v.optional(v.number()),
 						tokens: v.optional(tokenSchema),
+						/** What the output head makes of each latent thought before the completion. Included with `tokens`. */
+						thoughts: v.optional(v.array(likelyTokens)),
 					}),
 				),
 			),

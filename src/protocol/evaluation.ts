@@ -25,7 +25,16 @@ export const evaluationLineSchema = v.looseObject({
 	correct: v.boolean(),
 	/** null if not recorded. */
 	truncated: v.nullable(v.boolean()),
-	/** `episode`: the episode that produced the completion, see `rolloutEpisodeSchema`. */
+	/**
+	 * `episode`: the episode that produced the completion, see `rolloutEpisodeSchema`. `thoughts`: the latent thoughts
+	 * before the completion, see `ThoughtLine`.
+	 */
 	extra: v.optional(v.record(v.string(), v.unknown())),
 });
 export type EvaluationLine = v.InferOutput<typeof evaluationLineSchema>;
+
+/** A latent thought: what the model's output head makes of it. */
+export interface ThoughtLine {
+	/** Most likely tokens in descending order, with log-probabilities in nats. */
+	readonly top: readonly { readonly text: string; readonly logprob: number }[];
+}

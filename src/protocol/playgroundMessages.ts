@@ -101,6 +101,8 @@ export const sampleSchema = v.object({
 	tokens: whole,
 	promptTokens: v.nullable(whole),
 	detail: v.nullable(tokenDetailSchema),
+	/** Most likely tokens for each latent thought before the completion, with their log-probabilities. */
+	thoughts: v.optional(v.array(v.array(v.tuple([v.string(), v.number()])))),
 	check: v.nullable(checkSchema),
 });
 export type PlaygroundSample = v.InferOutput<typeof sampleSchema>;

@@ -224,6 +224,7 @@ export function recipeTables(): Record<string, string> {
 		pretrain: keyTable(kind('pretrain'), own(kind('pretrain'))),
 		corpus: keyTable(pick(kind('pretrain').properties?.corpus, 'corpus')),
 		sft: keyTable(sft, own(sft)),
+		latent: keyTable(pick(sft.properties?.latent, 'latent')),
 		grpo: keyTable(grpo, own(grpo)),
 		curriculum: keyTable(pick(grpo.properties?.curriculum, 'curriculum')),
 		proposals: keyTable(pick(grpo.properties?.proposals, 'proposals')),

@@ -5,6 +5,7 @@ import { sideTags } from '../../src/core/playground/exchangeText.ts';
 import type { Exchange, PlaygroundSample, PlaygroundSide } from '../../src/protocol/playgroundMessages.ts';
 import { button } from '../lib/controls.ts';
 import { element, fill } from '../lib/dom.ts';
+import { alternativeList } from '../lib/tokens/alternativeList.ts';
 import { TokenView } from '../lib/tokens/tokenView.ts';
 import { traceCompletion } from '../lib/trace/completionTrace.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
@@ -113,6 +114,8 @@ export class SampleCard implements IDisposable {
 			}),
 			null,
 		);
+		const { thoughts = [] } = sample;
+		if (thoughts.length > 0) this.#holder.prepend(latentThoughts(thoughts));
 	}
 
 	#show(body: Body, note: HTMLElement | null): void {
@@ -167,6 +170,26 @@ function badges({ sampling, expected }: Exchange, { finish, check, tokens, given
 		list.push(element('span', { class: 'quiet' }, words));
 	}
 	return list;
+}
+
+/** Renders what the policy's output head makes of the latent thoughts before a completion. */
+function latentThoughts(thoughts: NonNullable<PlaygroundSample['thoughts']>): HTMLElement {
+	return element(
+		'details',
+		{ class: 'thoughts' },
+		element('summary', null, formatCounted(thoughts.length, 'latent thought')),
+		element(
+			'ol',
+			{ aria: { label: 'Most likely tokens of each latent thought' } },
+			...thoughts.map((top) =>
+				element(
+					'li',
+					null,
+					alternativeList(top.map(([text, logprob]) => ({ text, probability: Math.exp(logprob), taken: false }))),
+				),
+			),
+		),
+	);
 }
 
 /** Renders the values of the run's rewards. */

@@ -4,6 +4,7 @@ import { type ArithmeticSettings, arithmeticTask } from './arithmeticTask.ts';
 import { type BaseConversionSettings, baseConversionTask } from './baseConversionTask.ts';
 import { type BilingualSettings, bilingualTask } from './bilingualTask.ts';
 import { type CountdownSettings, countdownTask } from './countdownTask.ts';
+import { type GraphPathSettings, graphPathTask } from './graphPathTask.ts';
 import { type ModularSettings, modularTask } from './modularTask.ts';
 import type { Task } from './problem.ts';
 import { resolveTaskSettings } from './settings.ts';
@@ -30,5 +31,7 @@ export function createTask(dataset: TaskDataset): Task {
 			return bilingualTask(settings as BilingualSettings);
 		case 'signs':
 			return signsTask(settings as SignsSettings);
+		case 'graph-path':
+			return graphPathTask(settings as GraphPathSettings);
 	}
 }

@@ -11,6 +11,7 @@ export const taskDefaults = {
 	modular: { terms: 3, modulus: 10 },
 	bilingual: { digits: 3, general: 0, language: 'mixed', style: 'varied' },
 	signs: { terms: 4, modulus: 5, style: 'varied' },
+	'graph-path': { terms: 3, nodes: 12 },
 } as const satisfies { readonly [Name in TaskName]: Partial<Omit<TaskDataset, 'task'>> };
 
 /**

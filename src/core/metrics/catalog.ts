@@ -5,6 +5,7 @@ import { clippingMetrics } from './groups/clippingMetrics.ts';
 import { curriculumMetrics } from './groups/curriculumMetrics.ts';
 import { environmentMetrics } from './groups/environmentMetrics.ts';
 import { headMetrics } from './groups/headMetrics.ts';
+import { latentMetrics } from './groups/latentMetrics.ts';
 import { lengthMetrics } from './groups/lengthMetrics.ts';
 import { optimizerMetrics } from './groups/optimizerMetrics.ts';
 import { policyMetrics } from './groups/policyMetrics.ts';
@@ -28,6 +29,7 @@ const entries: Readonly<Record<string, MetricEntry>> = {
 	...policyMetrics,
 	...clippingMetrics,
 	...lengthMetrics,
+	...latentMetrics,
 	...environmentMetrics,
 	...optimizerMetrics,
 	...speedMetrics,

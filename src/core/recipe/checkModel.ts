@@ -1,5 +1,6 @@
 import { distillSamples } from '../../protocol/recipe/imitationStages.ts';
 import type { Recipe, Stage } from '../../protocol/recipe/recipe.ts';
+import { latentTokens } from '../latent/latentCurriculum.ts';
 import { stageSchemaOf } from './filledStage.ts';
 import { completionLengthOf } from './keyContext.ts';
 import type { Report } from './pathFault.ts';
@@ -41,7 +42,7 @@ export function checkModel(recipe: Recipe, lengths: SequenceLengths | null, repo
 	const completions = recipe.stages.flatMap(
 		(stage) => sampledLength(stage, lengths) ?? (lengths ? lengths.completion : []),
 	);
-	const needed = (lengths?.prompt ?? 2) + Math.max(1, ...completions);
+	const needed = (lengths?.prompt ?? 2) + latentTokens(recipe.stages) + Math.max(1, ...completions);
 	if (context !== undefined && context < needed) {
 		report(
 			['model', 'context'],

@@ -6,6 +6,7 @@ import { checkEmbedded } from './checkEmbedded.ts';
 import { checkEngine } from './checkEngine.ts';
 import { checkEnvironment } from './checkEnvironment.ts';
 import { checkImitation } from './checkImitation.ts';
+import { checkLatent } from './checkLatent.ts';
 import { checkModel } from './checkModel.ts';
 import { checkPictures } from './checkPictures.ts';
 import { checkProposals } from './checkProposals.ts';
@@ -33,6 +34,7 @@ export function checkRecipe(recipe: Recipe): PathFault[] {
 	checkStages(recipe, report);
 	checkProposals(recipe, task, report);
 	checkImitation(recipe, task, report);
+	checkLatent(recipe, template, report);
 	checkModel(recipe, lengths, report);
 	checkEngine(recipe, report);
 	if (recipe.engine === 'embedded') checkEmbedded(recipe, report);

@@ -10,6 +10,7 @@ export const docPages = {
 	'no-labels': 'Training without labels',
 	environments: 'Environments',
 	visual: 'Training with images',
+	latent: 'Latent thoughts',
 } as const;
 export type DocPage = keyof typeof docPages;
 
@@ -35,6 +36,7 @@ const ofKeys: ReadonlyMap<unknown, DocPage> = new Map<unknown, DocPage>([
 	['credit_assignment', 'environments'],
 	['curriculum', 'curriculum'],
 	['active', 'curriculum'],
+	['latent', 'latent'],
 	['proposals', 'no-labels'],
 	['solution_pairs', 'no-labels'],
 	['image', 'visual'],

@@ -17,6 +17,8 @@ import { scoringSchema } from '../../protocol/recipe/scoringSettings.ts';
 import { learnsFromTexts } from '../../protocol/recipe/stageKinds.ts';
 import { pytorchSchema, raySchema } from '../../protocol/recipe/torchRecipe.ts';
 import { createTask } from '../dataset/createTask.ts';
+import { latentTokens } from '../latent/latentCurriculum.ts';
+import { latentTags } from '../text/latentTags.ts';
 import { resolveTemplate, withCallTags } from '../text/template.ts';
 import { checkRecipe } from './checkRecipe.ts';
 import { stageSchemaOf } from './filledStage.ts';
@@ -88,7 +90,8 @@ function resolveModel(
 		'max_completion_length' in stage ? [stage.max_completion_length ?? 1] : [],
 	);
 	const teaches = stages.some(({ type }) => learnsFromTexts(type));
-	const needed = lengths === null ? null : contextFor(lengths, completions, teaches);
+	const thinking = lengths && { ...lengths, prompt: lengths.prompt + latentTokens(stages) };
+	const needed = thinking && contextFor(thinking, completions, teaches);
 	return { ...resolveKeys(newModelSchema, model, context), context: model.context ?? needed };
 }
 
@@ -97,7 +100,7 @@ function resolvePytorch({ precision, pytorch }: Recipe, context: KeyContext): Re
 	return resolveKeys(pytorchSchema, { precision, ...pytorch }, context);
 }
 
-/** Returns the recipe's template, with tags for tool calls where the engine needs them. */
+/** Returns the recipe's template, with tags for tool calls and latent thoughts where the engine needs them. */
 function templateOf(recipe: Recipe): ResolvedRecipe['template'] {
 	const own = resolveTemplate(recipe.template);
 	const tagged = recipe.engine === 'embedded' && recipe.environment !== undefined;
@@ -108,6 +111,7 @@ function templateOf(recipe: Recipe): ResolvedRecipe['template'] {
 		answer: answer && [...answer],
 		...(call === undefined || !tagged ? {} : { call: [...call] }),
 		...(result === undefined || !tagged ? {} : { result: [...result] }),
+		...(latentTokens(recipe.stages) > 0 ? { latent: [...latentTags] } : {}),
 	};
 }
 

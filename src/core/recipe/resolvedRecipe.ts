@@ -68,6 +68,8 @@ export const resolvedRecipeSchema = v.strictObject({
 		/** Tags of tool calls and answers. Present in recipes of the embedded engine with an environment. */
 		call: v.optional(v.tuple([v.string(), v.string()])),
 		result: v.optional(v.tuple([v.string(), v.string()])),
+		/** Tokens of latent thoughts. Present in recipes with such thoughts. */
+		latent: v.optional(v.pipe(v.array(v.string()), v.readonly())),
 		/** pytorch: whether the prompt is a user message, formatted with the model's chat template. */
 		chat: v.optional(v.boolean()),
 		system: v.optional(v.string()),

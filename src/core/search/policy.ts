@@ -97,6 +97,8 @@ export interface Generation {
 	/** Sum of the token log-probabilities, in nats; null if unknown. */
 	readonly logprob: number | null;
 	readonly detail: TokenDetail | null;
+	/** Most likely tokens for each latent thought before the text, with their log-probabilities; absent if there are none. */
+	readonly thoughts?: readonly (readonly (readonly [text: string, logprob: number])[])[];
 	/** Cost in the currency of the policy's prices; null if it has no prices. */
 	readonly cost?: number | null;
 	/** The episode turn that makes up the text. */

@@ -1,5 +1,6 @@
 import { Failure } from '../../base/failure.ts';
-import { type Template, templateTags } from './template.ts';
+import { vocabularyTags } from './latentTags.ts';
+import type { Template } from './template.ts';
 import { createTokenizer, specialTokens, type Tokenizer } from './tokenizer.ts';
 
 /** Maximum vocabulary size, large enough for character tokenizers in any script. */
@@ -13,7 +14,7 @@ const characterOrder = (a: string, b: string) => (a.codePointAt(0) as number) - 
  * @param characters single characters or longer strings; their code points are used
  */
 export function buildTokenizer(template: Template, characters: Iterable<string>): Tokenizer {
-	const tags = templateTags(template);
+	const tags = vocabularyTags(template);
 	const known = new Set<string>();
 	const add = (text: string) => {
 		for (const character of text) known.add(character);

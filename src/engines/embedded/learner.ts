@@ -1,4 +1,5 @@
 import type { Objective } from '../../core/grpo/objective/objective.ts';
+import type { LatentPlaces } from '../../core/text/latentTags.ts';
 import type { HeadName } from '../../protocol/control.ts';
 import type { DeviceName } from '../../protocol/recipe/recipe.ts';
 import type { ModelShape } from '../shared/modelShape.ts';
@@ -34,6 +35,8 @@ export interface SampleRequest {
 	readonly stop?: readonly number[];
 	/** If set, also returns distribution statistics and the `alternatives` most likely tokens. */
 	readonly detail?: SampleDetail;
+	/** Places for latent thoughts in the prompts (model/latentTrunk.ts). Only on the CPU. */
+	readonly thoughts?: LatentPlaces;
 	/**
 	 * Model to sample from. A teacher or a sampler must have been set first. Requests to the sampler run concurrently
 	 * with other operations. Default: the policy.
@@ -81,6 +84,18 @@ export interface Sample extends Sequence {
 	readonly trained?: Uint8Array;
 	/** Present if requested. */
 	readonly spread?: SpreadOfTokens;
+	/** Present if the prompt has latent thoughts. */
+	readonly thoughts?: ThoughtReading;
+}
+
+/** What the output head makes of latent thoughts: the most likely tokens of each, in descending order. */
+export interface ThoughtReading {
+	/** Number of thoughts. */
+	readonly count: number;
+	/** [thoughts, alternatives] */
+	readonly tokens: Int32Array;
+	/** In nats, at temperature 1. */
+	readonly logprobs: Float32Array;
 }
 
 /** One value per completion token in a sequence. Entry t belongs to tokens[promptLength + t]. */
@@ -279,6 +294,10 @@ export interface Learner {
 	 */
 	logprobs(rows: readonly Sequence[], of: ScoredBy, temperature: number): Promise<PerToken[]>;
 	updateSft(rows: readonly SftRow[], optimizer: OptimizerSettings): Promise<UpdateResult>;
+	/**
+	 * Like `updateSft`, for rows whose prompts end with places for latent thoughts. Gradients flow through the thoughts.
+	 */
+	updateLatent(rows: readonly SftRow[], thoughts: LatentPlaces, optimizer: OptimizerSettings): Promise<UpdateResult>;
 	/** Updates the policy. An empty list of rows results in an update with zero gradient, in which moments and weights decay. */
 	updateGrpo(rows: readonly GrpoRow[], settings: GrpoSettings, optimizer: OptimizerSettings): Promise<UpdateResult>;
 	/** Like `updateGrpo`, but with ratios for whole completions. */

@@ -1,16 +1,27 @@
 import { Sequencer } from '../../base/async.ts';
 import { Failure } from '../../base/failure.ts';
 import { type BatchUse, cpuLimits, gpuLimits, gpuRows } from '../../core/memory/microBatchLimits.ts';
+import type { LatentPlaces } from '../../core/text/latentTags.ts';
 import type { HeadName } from '../../protocol/control.ts';
 import type { EngineDevice } from '../../protocol/engineDevices.ts';
 import type { DeviceName } from '../../protocol/recipe/recipe.ts';
 import type { PrecisionName } from '../../protocol/recipe/torchRecipe.ts';
 import type { ModelShape } from '../shared/modelShape.ts';
-import type { MicroBatch } from './compute/batching.ts';
+import { type MicroBatch, microBatches } from './compute/batching.ts';
 import { isStuck } from './compute/deviceFailure.ts';
 import { DeviceMemory } from './compute/deviceModel.ts';
 import { HostMemory } from './compute/hostModel.ts';
-import type { GradientJob, GradientTarget, OpenJob, OpenResult, PackedSequences, TeacherRef } from './compute/jobs.ts';
+import type {
+	GradientJob,
+	GradientResult,
+	GradientTarget,
+	LatentGradientJob,
+	OpenJob,
+	OpenResult,
+	PackedSequences,
+	TeacherRef,
+} from './compute/jobs.ts';
+import { packLatent } from './compute/latentLayout.ts';
 import { MicroBatchRows, sizesOf } from './compute/microBatchRows.ts';
 import { pack, packedBatches, packPerToken, unpackPerToken } from './compute/packing.ts';
 import {
@@ -227,6 +238,16 @@ interface UpdateInputs<Row extends Sequence> {
 	readonly scalars: GradientJob['scalars'];
 }
 
+/** Micro-batches of an update, and how to compute the gradient of one. */
+interface GradientParts {
+	readonly batches: readonly MicroBatch[];
+	/** Returns the result with its number of columns. */
+	compute(
+		indices: MicroBatch,
+		gradient: GradientTarget,
+	): Promise<{ readonly result: GradientResult; readonly kept: number }>;
+}
+
 /** Returns whether the rows in an update have old log-probabilities. */
 function haveOld(rows: readonly { readonly oldLogprobs: PerToken | null }[]): boolean {
 	const old = rows.some((row) => row.oldLogprobs !== null);
@@ -352,6 +373,22 @@ class OrtLearner implements Learner {
 			perRow: () => ({}),
 			scalars: {},
 		});
+	}
+
+	updateLatent(rows: readonly SftRow[], thoughts: LatentPlaces, optimizer: OptimizerSettings): Promise<UpdateResult> {
+		return this.#stepWith(rows, optimizer, (size) => ({
+			batches: microBatches(rows, size),
+			compute: async (indices, gradient) => {
+				const part = indices.map((i) => rows[i] as SftRow);
+				this.#checkLengths(part);
+				const batch = packLatent(part, thoughts);
+				const kept = batch.after;
+				const tokenWeights = packPerToken(part, (i) => (part[i] as SftRow).weights, { kept });
+				const weights = this.#policy.ref;
+				const job: LatentGradientJob = { kind: 'latent gradient', weights, batch, tokenWeights, gradient };
+				return { result: await this.#pool.run(() => ({ job, transfer: [] })), kept };
+			},
+		}));
 	}
 
 	updateGrpo(rows: readonly GrpoRow[], settings: GrpoSettings, optimizer: OptimizerSettings): Promise<UpdateResult> {
@@ -723,32 +760,39 @@ class OrtLearner implements Learner {
 		optimizer: OptimizerSettings,
 		inputs: UpdateInputs<Row>,
 	): Promise<UpdateResult> {
+		return this.#stepWith(rows, optimizer, (size) => ({
+			batches: packedBatches(rows, size, this.shape.width, inputs.together),
+			compute: (indices, gradient) => this.#gradient(rows, indices, inputs, gradient),
+		}));
+	}
+
+	/** @param split returns the micro-batches of at most `size` rows and how to compute their gradients */
+	#stepWith(
+		rows: readonly Sequence[],
+		optimizer: OptimizerSettings,
+		split: (size: number) => GradientParts,
+	): Promise<UpdateResult> {
 		return this.#operation(async () => {
-			const sum = await this.#rows.fitting('train', sizesOf(rows), (size) => this.#accumulate(rows, size, inputs));
+			const sum = await this.#rows.fitting('train', sizesOf(rows), (size) => this.#accumulate(rows, split(size)));
 			const gradNorm = await this.#rows.afterwards('train', sizesOf(rows), () => this.#policy.step(optimizer));
 			return { ...sum, gradNorm };
 		});
 	}
 
-	async #accumulate<Row extends Sequence>(
-		rows: readonly Row[],
-		size: number,
-		inputs: UpdateInputs<Row>,
+	async #accumulate(
+		rows: readonly Sequence[],
+		{ batches, compute }: GradientParts,
 	): Promise<Omit<UpdateResult, 'gradNorm'>> {
 		let loss = 0;
 		const logprobs: PerToken[] = new Array(rows.length);
 		const entropies: PerToken[] = new Array(rows.length);
-		await this.#policy.accumulate(
-			packedBatches(rows, size, this.shape.width, inputs.together),
-			(indices, gradient) => this.#gradient(rows, indices, inputs, gradient),
-			({ result, batch }, indices) => {
-				loss += result.loss;
-				for (const [i, row] of indices.entries()) {
-					logprobs[row] = unpackPerToken(result.logprobs, rows[row] as Row, i, batch);
-					entropies[row] = unpackPerToken(result.entropies, rows[row] as Row, i, batch);
-				}
-			},
-		);
+		await this.#policy.accumulate(batches, compute, ({ result, kept }, indices) => {
+			loss += result.loss;
+			for (const [i, row] of indices.entries()) {
+				logprobs[row] = unpackPerToken(result.logprobs, rows[row] as Sequence, i, { kept });
+				entropies[row] = unpackPerToken(result.entropies, rows[row] as Sequence, i, { kept });
+			}
+		});
 		return { loss, logprobs, entropies };
 	}
 
@@ -775,6 +819,6 @@ class OrtLearner implements Learner {
 			};
 			return { job, transfer: [batch.tokens.buffer, batch.targets.buffer] };
 		});
-		return { result, batch };
+		return { result, kept: batch.kept };
 	}
 }

@@ -56,6 +56,8 @@ async function perform(job: Job): Promise<JobResults[Job['kind']]> {
 			return executor.logprobs(job);
 		case 'gradient':
 			return executor.gradient(job, await distributionOf(job));
+		case 'latent gradient':
+			return executor.latentGradient(job);
 		case 'values':
 			return executor.values(job);
 		case 'value gradient':

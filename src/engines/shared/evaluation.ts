@@ -1,5 +1,5 @@
 import { estimateAccuracy } from '../../core/evaluation/meanInterval.ts';
-import type { EvaluationLine, EvaluationSummary } from '../../protocol/evaluation.ts';
+import type { EvaluationLine, EvaluationSummary, ThoughtLine } from '../../protocol/evaluation.ts';
 import type { RolloutEpisode } from '../../protocol/rolloutEpisode.ts';
 import type { ScoreRow } from '../../protocol/scorer.ts';
 import type { RecipeScorers } from '../../rewards/createScorers.ts';
@@ -28,6 +28,24 @@ export interface EvaluatedSample extends ScoreRow {
 	readonly correct?: boolean | null;
 	/** Episode that produced the completion, in a recipe with an environment. */
 	readonly episode?: RolloutEpisode;
+	/** Latent thoughts before the completion, in a stage that trains them. */
+	readonly thoughts?: readonly ThoughtLine[];
+}
+
+function scoreRow({
+	problem: _,
+	sample: __,
+	correct: ___,
+	episode: ____,
+	thoughts: _____,
+	...row
+}: EvaluatedSample): ScoreRow {
+	return row;
+}
+
+function extraOf({ episode, thoughts }: EvaluatedSample): Pick<EvaluationLine, 'extra'> {
+	const extra = { ...(episode === undefined ? {} : { episode }), ...(thoughts === undefined ? {} : { thoughts }) };
+	return Object.keys(extra).length === 0 ? {} : { extra };
 }
 
 /** Scores an evaluation's completions in chunks. Skips completions to which accuracy does not apply. */
@@ -44,11 +62,11 @@ export class EvaluationJudge {
 
 	async add(samples: readonly EvaluatedSample[]): Promise<void> {
 		const unjudged = samples.filter(({ correct }) => correct === undefined);
-		const rows: ScoreRow[] = unjudged.map(({ problem: _, sample: __, correct: ___, episode: ____, ...row }) => row);
+		const rows = unjudged.map(scoreRow);
 		const values = rows.length === 0 ? [] : await judgeOutcomes({ rewards: this.#rewards }, rows, this.#step);
 		const judged = new Map(unjudged.map((one, i) => [one, values[i] ?? null]));
 		for (const one of samples) {
-			const { problem, sample, prompt, answer, truncated, episode, messages } = one;
+			const { problem, sample, prompt, answer, truncated, messages } = one;
 			const completion = messages === undefined ? one.completion : [...messages.completion];
 			const value = one.correct === undefined ? (judged.get(one) ?? null) : one.correct;
 			if (value === null) continue;
@@ -56,8 +74,7 @@ export class EvaluationJudge {
 			const others = this.#correct.get(problem);
 			if (others === undefined) this.#correct.set(problem, [correct]);
 			else others.push(correct);
-			const extra = episode === undefined ? {} : { extra: { episode } };
-			this.#lines.push({ problem, sample, prompt, completion, answer, correct, truncated, ...extra });
+			this.#lines.push({ problem, sample, prompt, completion, answer, correct, truncated, ...extraOf(one) });
 		}
 	}
 

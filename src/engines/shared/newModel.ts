@@ -1,7 +1,8 @@
 import type { ProblemSource } from '../../core/dataset/problemSource.ts';
+import { latentTokens } from '../../core/latent/latentCurriculum.ts';
 import { isReinforced, type ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
 import { contextFor, sequenceLengths } from '../../core/recipe/sequenceLengths.ts';
-import { templateTags } from '../../core/text/template.ts';
+import { vocabularyTags } from '../../core/text/latentTags.ts';
 import type { Tokenizer } from '../../core/text/tokenizer.ts';
 import { buildTokenizer } from '../../core/text/vocabulary.ts';
 import { learnsFromTexts } from '../../protocol/recipe/stageKinds.ts';
@@ -29,7 +30,7 @@ export function vocabularyFor(
 
 /** Yields the text between tags. A tag is a single token, so its characters do not have to be in the vocabulary. */
 function* withoutTags(texts: readonly string[], template: ResolvedRecipe['template']): Generator<string> {
-	const tags = templateTags(template).sort((a, b) => b.length - a.length);
+	const tags = vocabularyTags(template).sort((a, b) => b.length - a.length);
 	for (const text of texts) yield tags.reduce((rest, tag) => rest.split(tag).join(''), text);
 }
 
@@ -64,6 +65,7 @@ function contextNeeded(
 	);
 	const teaches = stages.some(({ type }) => learnsFromTexts(type));
 	const lengths = sequenceLengths(source, template);
-	const prompt = lengths.prompt + longer.prompt * (template.prompt.split('{prompt}').length - 1);
+	const own = lengths.prompt + latentTokens(stages);
+	const prompt = own + longer.prompt * (template.prompt.split('{prompt}').length - 1);
 	return contextFor({ ...lengths, prompt }, [...limits, longer.demonstration], teaches);
 }

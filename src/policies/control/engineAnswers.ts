@@ -15,7 +15,7 @@ export function generationOf(
 	request: Pick<GenerateRequest, 'stop' | 'tokens'>,
 	promptTokens: number | null,
 ): Generation {
-	const { tokens, text, truncated } = completion;
+	const { tokens, text, truncated, thoughts } = completion;
 	const finish = completion.finish ?? (truncated ? 'length' : stoppedEarly(completion, request) ? 'stop' : 'end');
 	const stops = request.stop.filter((stop) => stop !== '');
 	const stopText = finish !== 'stop' ? undefined : (completion.stopText ?? (stops.length === 1 ? stops[0] : undefined));
@@ -27,6 +27,7 @@ export function generationOf(
 		promptTokens,
 		logprob: completion.logprob ?? tokens?.logprob.reduce((sum, one) => sum + one, 0) ?? null,
 		detail: request.tokens === 0 || tokens === undefined ? null : detailOf(tokens, request.tokens),
+		...(thoughts === undefined ? {} : { thoughts }),
 	};
 }
 

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { languageNames } from './builtInRewards.ts';
 import { choice, count, described, flag, real, text } from './recipeFields.ts';
-import { bareKey, derivedKey, group, key, type Lack, live, place, stageOf } from './recipeKey.ts';
+import { bareKey, derivedKey, group, key, type Lack, live, place, stageOf, withFacts } from './recipeKey.ts';
 import { batches, batchSize, generations, hubSplit, optimizer, sampling } from './stageFields.ts';
 
 /** Stages that train on existing text, or that generate such text. */
@@ -74,6 +74,23 @@ export const demonstrationsSchema = group({
 	maxTurns: key(count('Max number of turns in an episode.', 1, 1000), 10),
 });
 
+export const latentSchema = group({
+	stages: count(
+		'Number of steps that are replaced in the end. Stage k replaces the first k steps, starting with stage 0.',
+		1,
+		8,
+	),
+	thoughts_per_step: key(
+		count('Latent thoughts in place of each step. With 0, steps are removed without replacement, as a control.', 0, 4),
+		1,
+		{ alsoCalled: ['c_thought'] },
+	),
+	steps_per_stage: withFacts(count('Updates per stage. The last one takes the rest.', 1, 10_000_000), {
+		alsoCalled: ['epochs_per_stage'],
+	}),
+	separator: key(text('Text between the steps of a worked solution.'), ';'),
+});
+
 export const sftStageSchema = stageOf('sft', 'Cold start: supervised fine-tuning on worked solutions.', {
 	...optimizer,
 	data: key(described(completionsSchema, 'Completions from a file.'), null, {
@@ -92,6 +109,20 @@ export const sftStageSchema = stageOf('sft', 'Cold start: supervised fine-tuning
 			lacking: {
 				pytorch: {
 					say: 'The pytorch engine does not play demonstrations, because pretrained models can already call tools. Remove "demonstrations".',
+				},
+			},
+		},
+	),
+	latent: bareKey(
+		described(
+			latentSchema,
+			'Replace the first steps of worked solutions by latent thoughts, stage by stage (COCONUT). The optimizer is reset at the start of each stage.',
+		),
+		{
+			or: 'all steps are written',
+			lacking: {
+				pytorch: {
+					say: 'Only the embedded engine trains latent thoughts. Remove "latent", or set "engine": "embedded".',
 				},
 			},
 		},

@@ -29,6 +29,7 @@ export const taskNames = [
 	'modular',
 	'bilingual',
 	'signs',
+	'graph-path',
 ] as const;
 export type TaskName = (typeof taskNames)[number];
 
@@ -62,8 +63,13 @@ export const taskDatasetSchema = v.strictObject({
 		),
 	),
 	terms: v.optional(
-		count('Operands per expression (arithmetic), numbers (countdown, signs), or steps per chain (modular).', 2, 8),
+		count(
+			'Operands per expression (arithmetic), numbers (countdown, signs), steps per chain (modular), or edges per path (graph-path).',
+			2,
+			8,
+		),
 	),
+	nodes: v.optional(count('graph-path: nodes of the graph; at least two for each node of a path.', 6, 26)),
 	largest: v.optional(count('Largest number in a problem.', 2, 1_000_000)),
 	base: v.optional(count('base-conversion: the target base.', 2, 16)),
 	length: v.optional(count('string: word length.', 1, 64)),
@@ -375,6 +381,7 @@ export type TaskDataset = v.InferOutput<typeof taskDatasetSchema>;
 export type FileDataset = v.InferOutput<typeof fileDatasetSchema>;
 export type RewardSpec = v.InferOutput<typeof rewardSchema>;
 export type PretrainStage = v.InferOutput<typeof pretrainStageSchema>;
+export type SftStage = v.InferOutput<typeof sftStageSchema>;
 export type GrpoStage = v.InferOutput<typeof grpoStageSchema>;
 export type ValueModelStage = v.InferOutput<typeof valueModelStageSchema>;
 export type ProcessStage = v.InferOutput<typeof processStageSchema>;

@@ -1,5 +1,6 @@
 import { Failure } from '../../../base/failure.ts';
 import type { ModelShape } from '../../shared/modelShape.ts';
+import { latentGradientProgram, latentPrefillProgram } from '../model/latentPrograms.ts';
 import { loopProgram } from '../model/loopProgram.ts';
 import { countOf, type ModelKind, specsOf } from '../model/parameters.ts';
 import {
@@ -38,6 +39,7 @@ import type {
 	GradientResult,
 	GradientTarget,
 	JobResults,
+	LatentGradientJob,
 	LoadResult,
 	LogprobsJob,
 	LogprobsResult,
@@ -99,6 +101,7 @@ export class Executor {
 	}
 
 	async #samplerFor(job: SampleJob): Promise<Sampler | ResidentSampler | DeviceSampler | LoopSampler> {
+		if (job.thoughts !== undefined) return this.#latentSampler(job.thoughts.count);
 		if (loopProviders.includes(this.#provider) && isChosenOnDevice(job)) {
 			return this.#loopSampler(job.temperature === 0 ? 'greedy' : 'random');
 		}
@@ -113,6 +116,19 @@ export class Executor {
 	async #hostSampler(): Promise<Sampler> {
 		return new Sampler(this.#shape, this.#tensors, this.#feeds, {
 			prefill: await this.#session('prefill', () => prefillProgram(this.#shape, this.#dialect)),
+			decode: await this.#session('decode', () => decodeProgram(this.#shape, this.#dialect)),
+		});
+	}
+
+	/** Returns a sampler for prompts with thoughts, which only the CPU computes. */
+	async #latentSampler(thoughts: number): Promise<Sampler> {
+		if (this.#provider !== 'cpu') {
+			throw new Failure('unsupported', 'Latent thoughts are only sampled on the CPU.', 'Set "device" to "cpu".');
+		}
+		return new Sampler(this.#shape, this.#tensors, this.#feeds, {
+			prefill: await this.#session(`latent prefill ${thoughts}`, () =>
+				latentPrefillProgram(this.#shape, thoughts, this.#dialect),
+			),
 			decode: await this.#session('decode', () => decodeProgram(this.#shape, this.#dialect)),
 		});
 	}
@@ -179,6 +195,22 @@ export class Executor {
 			groups === null ? [] : groupOutputs(groups, 'gradient'),
 		);
 		const feeds = { ...(await this.#weights.feeds(job.weights)), ...this.#feeds.gradient(job, teacher) };
+		return this.#tokenGradient(session, feeds, job);
+	}
+
+	async latentGradient(job: LatentGradientJob): Promise<GradientResult> {
+		const groups = this.#models?.groupsOf('policy') ?? null;
+		const { thoughts } = job.batch;
+		const session = await this.#session(
+			`latent ${thoughts}`,
+			() => latentGradientProgram(this.#shape, thoughts, 'float32', this.#dialect, groups),
+			groups === null ? [] : groupOutputs(groups, 'gradient'),
+		);
+		const feeds = { ...(await this.#weights.feeds(job.weights)), ...this.#feeds.latentGradient(job) };
+		return this.#tokenGradient(session, feeds, job);
+	}
+
+	async #tokenGradient(session: Session, feeds: Feeds, job: GradientJob | LatentGradientJob): Promise<GradientResult> {
 		const results = await this.#gradient(session, feeds, job, { loss: null, logprobs: null, entropies: null });
 		return {
 			loss: floats(results.loss)[0] ?? Number.NaN,

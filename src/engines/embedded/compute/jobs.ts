@@ -1,8 +1,16 @@
 import type { FailureData } from '../../../base/failure.ts';
+import type { LatentPlaces } from '../../../core/text/latentTags.ts';
 import type { HeadName } from '../../../protocol/control.ts';
 import type { PrecisionName } from '../../../protocol/recipe/torchRecipe.ts';
 import type { ModelShape } from '../../shared/modelShape.ts';
-import type { DeviceTraffic, OptimizerSettings, ProviderTiming, ScoredBy, TriedProvider } from '../learner.ts';
+import type {
+	DeviceTraffic,
+	OptimizerSettings,
+	ProviderTiming,
+	ScoredBy,
+	ThoughtReading,
+	TriedProvider,
+} from '../learner.ts';
 import type { ModelKind } from '../model/parameters.ts';
 import type { GradientVariant, ValueOutput, ValueVariant } from '../model/programs.ts';
 import type { Range } from './adamW.ts';
@@ -73,6 +81,30 @@ export interface PaddedSequences {
 	readonly inputs: Int32Array<ArrayBuffer>;
 }
 
+/** Rows with latent thoughts, see `packThinking`. */
+export interface LatentSequences {
+	readonly rows: number;
+	/** Number of thoughts in each row. */
+	readonly thoughts: number;
+	/** Length of the longest text before the start token, and of the longest text that starts with the end token. */
+	readonly before: number;
+	readonly after: number;
+	/** Text before the start token, padded on the left: [rows, before]. */
+	readonly earlier: Int32Array<ArrayBuffer>;
+	/** Its length, and the start token, for each row. */
+	readonly lengths: Int32Array<ArrayBuffer>;
+	readonly starts: Int32Array<ArrayBuffer>;
+	/** Tokens from the end token: [rows, after]. */
+	readonly later: Int32Array<ArrayBuffer>;
+	/** Their number for each row. */
+	readonly laterLengths: Int32Array<ArrayBuffer>;
+}
+
+/** Rows with latent thoughts, and the tokens that follow the later ones: [rows, after]. */
+export interface LatentTargets extends LatentSequences {
+	readonly targets: Int32Array<ArrayBuffer>;
+}
+
 export interface OpenJob {
 	readonly kind: 'open';
 	readonly shape: ModelShape;
@@ -110,6 +142,8 @@ export interface SampleJob {
 	readonly stop: readonly number[];
 	/** Number of alternatives to return along with distribution statistics, or null for neither. */
 	readonly alternatives: number | null;
+	/** Places for latent thoughts in the prompts. */
+	readonly thoughts?: LatentPlaces;
 }
 
 /** Concatenated completions. */
@@ -125,6 +159,8 @@ export interface SampleResult {
 	/** Requested number of alternatives for each token. */
 	readonly topTokens: Int32Array<ArrayBuffer>;
 	readonly topLogprobs: Float32Array<ArrayBuffer>;
+	/** Present if the prompts have thoughts, with one entry per row. */
+	readonly thoughts?: readonly ThoughtReading[];
 }
 
 export interface LogprobsJob {
@@ -159,6 +195,16 @@ export interface GradientResult {
 	/** [rows, kept] */
 	readonly logprobs: Float32Array<ArrayBuffer>;
 	readonly entropies: Float32Array<ArrayBuffer>;
+}
+
+/** Computes the gradient of the cross-entropy of completions after latent thoughts. */
+export interface LatentGradientJob {
+	readonly kind: 'latent gradient';
+	readonly weights: WeightsRef;
+	readonly batch: LatentTargets;
+	/** Weight of each completion token: [rows, after]. */
+	readonly tokenWeights: Float32Array<ArrayBuffer>;
+	readonly gradient: GradientTarget;
 }
 
 /** Computes the value after each token. The last token in each row is not used, because it has no target. */
@@ -275,6 +321,7 @@ export type Job =
 	| SampleJob
 	| LogprobsJob
 	| GradientJob
+	| LatentGradientJob
 	| ValuesJob
 	| ValueGradientJob
 	| AddJob
@@ -289,6 +336,7 @@ export interface JobResults {
 	sample: SampleResult;
 	logprobs: LogprobsResult;
 	gradient: GradientResult;
+	'latent gradient': GradientResult;
 	values: ValuesResult;
 	'value gradient': ValueGradientResult;
 	add: AddResult;

@@ -4,12 +4,15 @@ import { causalMask } from './causalMask.ts';
 import { compactInputs } from './compactLayout.ts';
 import type {
 	GradientJob,
+	LatentGradientJob,
+	LatentSequences,
 	LogprobsJob,
 	PackedSequences,
 	PaddedSequences,
 	ValueGradientJob,
 	ValuesJob,
 } from './jobs.ts';
+import { latentInputs } from './latentLayout.ts';
 import { type PlainInput, packedInputs } from './packedLayout.ts';
 import type { Feeds, Tensor, Tensors } from './runtime.ts';
 
@@ -46,6 +49,22 @@ export class ProgramFeeds {
 		for (const [name, value] of Object.entries(job.scalars)) feeds[name] = this.#scalar(value);
 		if (teacher !== null) feeds.teacher = this.#tensors.float(teacher, [own, this.#shape.vocabulary]);
 		return feeds;
+	}
+
+	/** Returns the inputs of the prefill program for prompts with thoughts. */
+	latentPrefill(batch: LatentSequences): Feeds {
+		const { rows, after, laterLengths } = batch;
+		const last = Int32Array.from(laterLengths, (length, r) => r * after + length - 1);
+		return { ...this.#plain(latentInputs(batch)), last: this.#tensors.int32(last, [rows]) };
+	}
+
+	latentGradient({ batch, tokenWeights }: LatentGradientJob): Feeds {
+		const { rows, after, targets } = batch;
+		return {
+			...this.#plain(latentInputs(batch)),
+			targets: this.#tensors.int32(targets, [rows, after]),
+			weights: this.#tensors.float(tokenWeights, [rows, after]),
+		};
 	}
 
 	values({ batch, surprises }: Pick<ValuesJob | ValueGradientJob, 'batch' | 'surprises'>): Feeds {

@@ -1,5 +1,5 @@
 import { eosToken } from '../../../core/text/specialTokens.ts';
-import type { Sample, SampleRequest, SpreadOfTokens } from '../learner.ts';
+import type { Sample, SampleRequest, SpreadOfTokens, ThoughtReading } from '../learner.ts';
 import type { SampleJob, SampleResult, WeightsRef } from './jobs.ts';
 import { spreadFields } from './tokenRecord.ts';
 
@@ -29,6 +29,7 @@ export function sampleJob(request: SampleRequest, start: number, end: number, we
 		topP: request.topP ?? 1,
 		stop: [eosToken, ...(request.stop ?? [])],
 		alternatives: request.detail?.alternatives ?? null,
+		...(request.thoughts === undefined ? {} : { thoughts: request.thoughts }),
 	};
 }
 
@@ -44,6 +45,7 @@ export function samplesOf(request: SampleRequest, start: number, result: SampleR
 			logprobs: result.logprobs.slice(offset, end),
 			entropies: result.entropies.slice(offset, end),
 			truncated: result.truncated[i] === 1,
+			...(result.thoughts === undefined ? {} : { thoughts: result.thoughts[i] as ThoughtReading }),
 			...(request.detail === undefined ? {} : { spread: spreadOf(result, request.detail.alternatives, offset, end) }),
 		};
 		offset = end;

@@ -1,14 +1,26 @@
+import type { LatentPlaces } from '../../../core/text/latentTags.ts';
 import type { ModelShape } from '../../shared/modelShape.ts';
+import type { ThoughtReading } from '../learner.ts';
 import { cacheName } from '../model/programs.ts';
 import type { SampleJob, SampleResult } from './jobs.ts';
 import { KeyValueCache } from './keyValueCache.ts';
+import { alignLeft, packThinking, tokensOf } from './latentLayout.ts';
 import type { ProgramFeeds } from './programFeeds.ts';
 import type { Feeds, Session, Tensor, Tensors } from './runtime.ts';
 import { SamplingBatch } from './samplingBatch.ts';
+import { readThoughts } from './thoughtReading.ts';
 
 export interface SamplerSessions {
 	readonly prefill: Session;
 	readonly decode: Session;
+}
+
+/** Prompts whose entries are in the cache. */
+interface Prefilled {
+	/** [prompts, vocabulary] */
+	readonly logits: Float32Array;
+	/** One entry per prompt, if prompts have latent thoughts. */
+	readonly thoughts?: readonly ThoughtReading[];
 }
 
 /** Returns the host data of a tensor. */
@@ -46,9 +58,11 @@ export class Sampler {
 
 	/** @param weights parameters by name */
 	async run(job: SampleJob, weights: Feeds): Promise<SampleResult> {
-		const logits = await this.#prefill(job.prompts, weights);
+		const prefilled = await (job.thoughts === undefined
+			? this.#prefill(job.prompts, weights)
+			: this.#think(job.prompts, job.thoughts, weights));
 		const batch = new SamplingBatch(this.#shape, job, this.#cache);
-		batch.start(logits);
+		batch.start(prefilled.logits);
 		const names = partNames(this.#shape);
 		const newNames = partNames(this.#shape, 'new ');
 		const headWidth = this.#shape.width / this.#shape.heads;
@@ -79,7 +93,9 @@ export class Sampler {
 			});
 			batch.step(data(fetches.logits));
 		}
-		return batch.finish();
+		if (prefilled.thoughts === undefined) return batch.finish();
+		const { thoughts } = prefilled;
+		return { ...batch.finish(), thoughts: Array.from(job.promptOf, (prompt) => thoughts[prompt] as ThoughtReading) };
 	}
 
 	/** Returns preallocated outputs of the decode program for the given number of lines. */
@@ -104,12 +120,25 @@ export class Sampler {
 		return fetches;
 	}
 
-	/** Returns the logits after each prompt. */
-	async #prefill(prompts: readonly Int32Array[], weights: Feeds): Promise<Float32Array> {
+	/** Computes the prompts, and puts their entries in the cache. */
+	async #prefill(prompts: readonly Int32Array[], weights: Feeds): Promise<Prefilled> {
 		const feeds = this.#feeds.prefill(prompts);
 		const results = await this.#sessions.prefill.run({ ...weights, ...feeds });
 		const parts = partNames(this.#shape).map((name) => data(results[name]));
 		this.#cache.load(parts, feeds.tokens?.dims[1] ?? 0);
-		return data(results.logits);
+		return { logits: data(results.logits) };
+	}
+
+	/** Like `#prefill`, for prompts with places for latent thoughts. */
+	async #think(prompts: readonly Int32Array[], places: LatentPlaces, weights: Feeds): Promise<Prefilled> {
+		const batch = packThinking(prompts, places);
+		const results = await this.#sessions.prefill.run({ ...weights, ...this.#feeds.latentPrefill(batch) });
+		const { heads, width, vocabulary } = this.#shape;
+		const parts = partNames(this.#shape).map((name) => alignLeft(data(results[name]), batch, heads, width / heads));
+		this.#cache.load(parts, tokensOf(batch));
+		return {
+			logits: data(results.logits),
+			thoughts: readThoughts(data(results['thought logits']), batch, vocabulary),
+		};
 	}
 }

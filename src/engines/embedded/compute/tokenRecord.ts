@@ -34,7 +34,7 @@ export class TokenRecord {
 /**
  * Returns the indexes of the `count` largest weights in descending order, with ties broken by index. Padded with -1.
  */
-function mostLikely(weights: Float64Array, count: number): number[] {
+export function mostLikely(weights: Float64Array, count: number): number[] {
 	const top: number[] = [];
 	if (count === 0) return top;
 	for (let v = 0; v < weights.length; v++) {

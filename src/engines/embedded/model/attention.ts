@@ -39,7 +39,7 @@ export function splitHeadsOfOne(shape: ModelShape, qkv: Value): Heads {
 }
 
 /** Merges [rows, heads, tokens, headWidth] back into [rows, tokens, width]. */
-function mergeHeads(shape: ModelShape, x: Value): Value {
+export function mergeHeads(shape: ModelShape, x: Value): Value {
 	const merged = transpose(x, [0, 2, 1, 3]);
 	return reshape(merged, [merged.dim(0), merged.dim(1), shape.width]);
 }

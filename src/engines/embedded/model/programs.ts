@@ -225,7 +225,7 @@ const observationTerm = (logprobs: Value): Value =>
 	reduceSum(multiply(logprobs, logprobs.graph.input('observation weights', ['rows', 'kept'])), undefined, false);
 
 /** @param groups outputs one vector per group instead of a tensor per parameter, if given */
-function outputGradients(
+export function outputGradients(
 	graph: Graph,
 	specs: readonly ParameterSpec[],
 	all: readonly Value[],

@@ -170,20 +170,20 @@ export function leadingRows(table: Value, like: Value, axis: number): Value {
 }
 
 /**
- * Returns the part of x before index `end` (int64, [1], known only at run time) along an axis. That axis gets the named
- * size `size`. Not differentiable.
+ * Returns the part of x before index `end` (int64, [1], known only at run time) along an axis. That axis gets the size
+ * `size`. Not differentiable.
  */
-export function leading(x: Value, axis: number, end: Value, size: string): Value {
+export function leading(x: Value, axis: number, end: Value, size: Dim): Value {
 	const { graph } = x;
 	const shape = x.shape.map((d, i) => (i === axis ? size : d));
 	return graph.node('Slice', [x, graph.integers([0]), end, graph.integers([axis])], shape);
 }
 
 /**
- * Returns the part of x from index `start` (int64, [1], known only at run time) along an axis. That axis gets the named
- * size `size`. The gradient before the index is zero.
+ * Returns the part of x from index `start` (int64, [1], known only at run time) along an axis. That axis gets the size
+ * `size`. The gradient before the index is zero.
  */
-export function tail(x: Value, axis: number, start: Value, size: string): Value {
+export function tail(x: Value, axis: number, start: Value, size: Dim): Value {
 	const graph = x.graph;
 	const rank = x.shape.length;
 	const shape = x.shape.map((d, i) => (i === axis ? size : d));
@@ -195,6 +195,18 @@ export function tail(x: Value, axis: number, start: Value, size: string): Value 
 	};
 	const inputs = [x, start, graph.integers([Number.MAX_SAFE_INTEGER]), graph.integers([axis])];
 	return graph.node('Slice', inputs, shape, { backward: [pad, null, null, null] });
+}
+
+/** Appends b to a along an axis whose size can be known only at run time. */
+export function append(a: Value, b: Value, axis: number): Value {
+	const shape = a.shape.map((d, i) => (i === axis ? `${d}+${b.dim(axis)}` : d));
+	return a.graph.node('Concat', [a, b], shape, {
+		attributes: { axis },
+		backward: [
+			(d) => leading(d, axis, sizeOf(a, axis), a.dim(axis)),
+			(d) => tail(d, axis, sizeOf(a, axis), b.dim(axis)),
+		],
+	});
 }
 
 /** Returns the run-time shape of x: [rank], int64. */

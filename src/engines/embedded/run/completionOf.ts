@@ -1,7 +1,7 @@
 import type { Tokenizer } from '../../../core/text/tokenizer.ts';
 import { eosToken } from '../../../core/text/tokenizer.ts';
 import type { ControlResult, TokenLists } from '../../../protocol/control.ts';
-import type { Sample, SpreadOfTokens } from '../learner.ts';
+import type { Sample, SpreadOfTokens, ThoughtReading } from '../learner.ts';
 
 export type Completion = ControlResult<'policy/generate'>['completions'][number][number];
 
@@ -31,6 +31,7 @@ export function completionOf(
 		generated,
 		logprob,
 		...(withTokens ? { tokens: tokenLists(sample, ids, length, tokenizer) } : {}),
+		...(withTokens && sample.thoughts !== undefined ? { thoughts: likelyTokens(sample.thoughts, tokenizer) } : {}),
 	};
 }
 
@@ -53,6 +54,20 @@ function tokensThat(ids: readonly number[], tokenizer: Tokenizer, characters: nu
 		seen += tokenizer.decode([ids[count] as number]).length;
 	}
 	return count;
+}
+
+/** Returns the most likely tokens of each latent thought with their log-probabilities, in descending order. */
+export function likelyTokens(
+	{ count, tokens, logprobs }: ThoughtReading,
+	{ symbols }: Tokenizer,
+): [string, number][][] {
+	const size = tokens.length / Math.max(1, count);
+	return Array.from({ length: count }, (_, thought) =>
+		Array.from(tokens.subarray(thought * size, (thought + 1) * size), (token, i): [string, number] => [
+			symbols[token] ?? '',
+			logprobs[thought * size + i] as number,
+		]),
+	);
 }
 
 function tokenLists(sample: Sample, ids: readonly number[], length: number, tokenizer: Tokenizer): TokenLists {

@@ -1,7 +1,11 @@
 import { Failure } from '../../../base/failure.ts';
 import { isSuccess } from '../../../core/episode/episodeSuccess.ts';
+import { type LatentForm, latentFormIn } from '../../../core/latent/latentCurriculum.ts';
 import { isReinforced } from '../../../core/recipe/resolvedRecipe.ts';
 import { conversation } from '../../../core/reward/verification/rowsToVerify.ts';
+import { latentPlaces } from '../../../core/text/latentTags.ts';
+import type { Tokenizer } from '../../../core/text/tokenizer.ts';
+import type { ThoughtLine } from '../../../protocol/evaluation.ts';
 import { environmentFailures } from '../../shared/environmentFailures.ts';
 import {
 	type EvaluatedSample,
@@ -10,6 +14,8 @@ import {
 	type EvaluationSettings,
 } from '../../shared/evaluation.ts';
 import { describeFailures } from '../../shared/scoreBatch.ts';
+import type { ThoughtReading } from '../learner.ts';
+import { likelyTokens } from './completionOf.ts';
 import { type EpisodePlayer, TooManyFailed } from './episodes/episodePlayer.ts';
 import type { PosedProblem } from './problemFeed.ts';
 import type { StageHost, TrainingParts } from './stageHost.ts';
@@ -33,7 +39,8 @@ function completionLimit({ recipe, learner }: TrainingParts): number {
  */
 export async function evaluate(host: EvaluationHost, step: number, settings: EvaluationSettings): Promise<Evaluation> {
 	const { parts } = host;
-	const posed = parts.feed.heldOut(settings.problems);
+	const latent = latentFormIn(parts.recipe.stages, host.progress);
+	const posed = parts.feed.heldOut(settings.problems, latent);
 	const limit = completionLimit(parts);
 	const rows = posed.flatMap((problem, i) =>
 		Array.from({ length: settings.samples }, (_, sample) => ({ posed: problem, problem: i, sample })),
@@ -44,7 +51,7 @@ export async function evaluate(host: EvaluationHost, step: number, settings: Eva
 		const seeds = chunk.map((row) => `${parts.recipe.seed}/${settings.name}/${step}/${row.problem}/${row.sample}`);
 		const answers =
 			parts.episodes === null
-				? await completions(parts, chunk, { seeds, temperature: settings.temperature, limit })
+				? await completions(parts, chunk, { seeds, temperature: settings.temperature, limit, latent })
 				: await episodes(host, parts.episodes, chunk, { seeds, temperature: settings.temperature, limit, step });
 		await judge.add(
 			chunk.map(({ posed: { problem }, ...place }, i) => {
@@ -56,8 +63,11 @@ export async function evaluate(host: EvaluationHost, step: number, settings: Eva
 	return judge.result(settings);
 }
 
-type EvaluationHost = Pick<StageHost, 'parts' | 'interrupt' | 'noteFailures'>;
-type Answer = Pick<EvaluatedSample, 'prompt' | 'completion' | 'messages' | 'truncated' | 'correct' | 'episode'>;
+type EvaluationHost = Pick<StageHost, 'parts' | 'progress' | 'interrupt' | 'noteFailures'>;
+type Answer = Pick<
+	EvaluatedSample,
+	'prompt' | 'completion' | 'messages' | 'truncated' | 'correct' | 'episode' | 'thoughts'
+>;
 interface Sampling {
 	readonly seeds: readonly string[];
 	readonly temperature: number;
@@ -67,14 +77,24 @@ interface Sampling {
 async function completions(
 	{ learner, tokenizer }: TrainingParts,
 	rows: readonly { readonly posed: PosedProblem }[],
-	{ seeds, temperature, limit }: Sampling,
+	{ seeds, temperature, limit, latent }: Sampling & { readonly latent: LatentForm | null },
 ): Promise<Answer[]> {
+	const thoughts = latent === null ? {} : { thoughts: latentPlaces(tokenizer, latent.thoughts) };
 	const prompts = rows.map(({ posed }) => posed.promptTokens);
-	const samples = await learner.sample({ prompts, seeds, maxNewTokens: limit, temperature });
-	return samples.map(({ tokens, promptLength, truncated }, i) => ({
+	const samples = await learner.sample({ prompts, seeds, maxNewTokens: limit, temperature, ...thoughts });
+	return samples.map(({ tokens, promptLength, truncated, thoughts: reading }, i) => ({
 		prompt: rows[i]?.posed.prompt as string,
 		completion: tokenizer.decode(tokens.slice(promptLength)),
 		truncated,
+		...(reading === undefined ? {} : { thoughts: thoughtLines(reading, tokenizer) }),
+	}));
+}
+
+/** Returns the most likely tokens of each latent thought, as written to evaluation files. */
+function thoughtLines(reading: ThoughtReading, tokenizer: Tokenizer): ThoughtLine[] {
+	const rounded = (logprob: number) => Math.round(logprob * 1e4) / 1e4;
+	return likelyTokens(reading, tokenizer).map((top) => ({
+		top: top.map(([text, logprob]) => ({ text, logprob: rounded(logprob) })),
 	}));
 }
 

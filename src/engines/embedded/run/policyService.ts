@@ -1,4 +1,5 @@
 import { Failure } from '../../../base/failure.ts';
+import { type LatentPlaces, latentPlaces, withThoughts } from '../../../core/text/latentTags.ts';
 import type { Tokenizer } from '../../../core/text/tokenizer.ts';
 import {
 	type ControlRequest,
@@ -35,10 +36,19 @@ export class PolicyService implements PolicyAnswers {
 	readonly #access: LearnerAccess;
 	readonly #sampling: SamplingQueue;
 
-	constructor(learner: Learner, tokenizer: Tokenizer, access: LearnerAccess) {
+	readonly #thoughts: () => number | null;
+
+	/** @param thoughts returns the number of latent thoughts before a completion; null if prompts have no places for any */
+	constructor(
+		learner: Learner,
+		tokenizer: Tokenizer,
+		access: LearnerAccess,
+		thoughts: () => number | null = () => null,
+	) {
 		this.#learner = learner;
 		this.#tokenizer = tokenizer;
 		this.#access = access;
+		this.#thoughts = thoughts;
 		this.#sampling = new SamplingQueue(learner, access);
 	}
 
@@ -46,7 +56,9 @@ export class PolicyService implements PolicyAnswers {
 		request: ControlRequest<'policy/generate'>,
 		signal?: AbortSignal,
 	): Promise<ControlResult<'policy/generate'>> {
-		const prompts = request.prompts.map((prompt, i) => this.#encodePrompt(prompt, `prompts[${i}]`));
+		const count = this.#thoughts();
+		const thoughts = count === null ? null : latentPlaces(this.#tokenizer, count);
+		const prompts = request.prompts.map((prompt, i) => this.#encodePrompt(prompt, `prompts[${i}]`, thoughts));
 		const { context } = this.#learner.shape;
 		const counts = perPrompt(request.n, prompts.length, 'n');
 		const limits = perPrompt(request.maxTokens ?? context, prompts.length, 'maxTokens');
@@ -76,6 +88,7 @@ export class PolicyService implements PolicyAnswers {
 							topP: request.topP,
 							stop: stop.flatMap((text) => this.#singleToken(text)),
 							spread: true,
+							...(thoughts === null ? {} : { thoughts }),
 							...(withTokens ? { detail: { alternatives: request.alternatives } } : {}),
 						},
 						signal,
@@ -117,6 +130,13 @@ export class PolicyService implements PolicyAnswers {
 
 	async score(request: ControlRequest<'policy/score'>): Promise<ControlResult<'policy/score'>> {
 		const rows = this.#pairs(request, 'policy/score');
+		if (this.#thoughts() !== null) {
+			throw new Failure(
+				'unsupported',
+				'Text after latent thoughts cannot be scored.',
+				'Sample completions instead, or use a policy that writes its steps.',
+			);
+		}
 		if (request.reference && !this.#learner.hasReference) {
 			throw new Failure(
 				'unsupported',
@@ -147,8 +167,9 @@ export class PolicyService implements PolicyAnswers {
 		});
 	}
 
-	#encodePrompt(prompt: string, what: string): number[] {
-		const tokens = this.#tokenizer.encodePrompt(prompt);
+	#encodePrompt(prompt: string, what: string, thoughts: LatentPlaces | null = null): number[] {
+		const text = this.#tokenizer.encodePrompt(prompt);
+		const tokens = thoughts === null ? text : withThoughts(this.#tokenizer, text, thoughts);
 		if (tokens.length >= this.#learner.shape.context) throw this.#tooLong(what);
 		return tokens;
 	}

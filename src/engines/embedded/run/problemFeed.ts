@@ -1,6 +1,8 @@
 import { Failure } from '../../../base/failure.ts';
 import type { Problem } from '../../../core/dataset/problem.ts';
 import type { ProblemSource } from '../../../core/dataset/problemSource.ts';
+import { type LatentForm, writtenSteps } from '../../../core/latent/latentCurriculum.ts';
+import { latentPlaces, withThoughts } from '../../../core/text/latentTags.ts';
 import { renderCompletion, renderPrompt, type Template } from '../../../core/text/template.ts';
 import { eosToken, type Tokenizer } from '../../../core/text/tokenizer.ts';
 
@@ -9,7 +11,7 @@ export interface PosedProblem {
 	readonly problem: Problem;
 	/** The problem rendered in its template. */
 	readonly prompt: string;
-	/** Token ids of bos + prompt. */
+	/** Token ids of bos + prompt, followed by those around latent thoughts and their placeholders, if there are any. */
 	readonly promptTokens: readonly number[];
 }
 
@@ -122,28 +124,36 @@ export class ProblemFeed {
 		return { problem: this.#source.training(this.#seed, number), number };
 	}
 
-	/** Returns the next n problems whose worked solutions fit the context. */
-	nextWorked(n: number): WorkedProblem[] {
+	/**
+	 * Returns the next n problems whose worked solutions fit the context.
+	 * @param latent which steps are latent thoughts, or null if all are written
+	 */
+	nextWorked(n: number, latent: LatentForm | null = null): WorkedProblem[] {
 		return this.#take(n, (problem) => {
 			const { solution, answer } = problem;
 			if (solution === null || answer === null) return 'no worked solution';
-			const posed = this.pose(problem);
-			const worked = { solution, answer: problem.stated ?? answer };
+			const posed = this.pose(problem, latent);
+			const written = latent === null ? solution : writtenSteps(solution, latent);
+			const worked = { solution: written, answer: problem.stated ?? answer };
 			const completion = this.#tokenizer.encode(renderCompletion(this.#template, worked));
 			const tokens = [...posed.promptTokens, ...completion, eosToken];
 			return tokens.length <= this.context ? { ...posed, tokens } : `longer than the context of ${this.context} tokens`;
 		});
 	}
 
-	/** Returns held-out problems whose prompts leave room for an answer. */
-	heldOut(n: number): PosedProblem[] {
-		const posed = this.#source.heldOut(n).map((problem) => this.pose(problem));
+	/** Returns held-out problems whose prompts leave room for an answer. @param latent see `pose` */
+	heldOut(n: number, latent: Pick<LatentForm, 'thoughts'> | null = null): PosedProblem[] {
+		const posed = this.#source.heldOut(n).map((problem) => this.pose(problem, latent));
 		return posed.filter((problem) => problem.promptTokens.length < this.context);
 	}
 
-	pose(problem: Problem): PosedProblem {
+	/** @param latent number of latent thoughts after the prompt, or null if it has no places for any */
+	pose(problem: Problem, latent: Pick<LatentForm, 'thoughts'> | null = null): PosedProblem {
 		const prompt = renderPrompt(this.#template, problem.prompt);
-		return { problem, prompt, promptTokens: this.#tokenizer.encodePrompt(prompt) };
+		const tokens = this.#tokenizer.encodePrompt(prompt);
+		const promptTokens =
+			latent === null ? tokens : withThoughts(this.#tokenizer, tokens, latentPlaces(this.#tokenizer, latent.thoughts));
+		return { problem, prompt, promptTokens };
 	}
 
 	#noteLeftOut(why: string): void {

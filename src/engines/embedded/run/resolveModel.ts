@@ -2,8 +2,8 @@ import { Failure } from '../../../base/failure.ts';
 import { hashText } from '../../../base/random.ts';
 import type { ProblemSource } from '../../../core/dataset/problemSource.ts';
 import type { ResolvedRecipe } from '../../../core/recipe/resolvedRecipe.ts';
+import { vocabularyTags } from '../../../core/text/latentTags.ts';
 import { parseTokenizerJson } from '../../../core/text/parseTokenizerJson.ts';
-import { templateTags } from '../../../core/text/template.ts';
 import type { Tokenizer } from '../../../core/text/tokenizer.ts';
 import { newModel, vocabularyFor } from '../../shared/newModel.ts';
 import type { StoredCheckpoint } from './checkpointFolder.ts';
@@ -58,7 +58,7 @@ export function resolveModel(
 		if (value != null && value !== shape[size])
 			throw other(`its ${size} is ${shape[size]}, but the recipe says ${value}`);
 	}
-	if (templateTags(recipe.template).join() !== tokenizer.tags.join()) {
+	if (vocabularyTags(recipe.template).join() !== tokenizer.tags.join()) {
 		throw other(`its template uses the tags ${tokenizer.tags.join(' ') || '(none)'}`);
 	}
 	const missing = built.symbols.find((symbol) => !tokenizer.symbols.includes(symbol));
@@ -76,7 +76,7 @@ function taught(recipe: ResolvedRecipe, source: ProblemSource, teacher: StoredCh
 			`Teacher ${teacher.folder} does not match the recipe: ${what}.`,
 			'Use a teacher trained on similar data, or train on its completions with "data".',
 		);
-	if (templateTags(recipe.template).join() !== tokenizer.tags.join()) {
+	if (vocabularyTags(recipe.template).join() !== tokenizer.tags.join()) {
 		throw fault(`its template uses the tags ${tokenizer.tags.join(' ') || '(none)'}`);
 	}
 	const missing = vocabularyFor(recipe, source).symbols.find((symbol) => !tokenizer.symbols.includes(symbol));

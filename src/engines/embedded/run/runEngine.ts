@@ -1,5 +1,6 @@
 import { Failure } from '../../../base/failure.ts';
 import { formatBytes, formatCounted } from '../../../base/format.ts';
+import { latentFormIn } from '../../../core/latent/latentCurriculum.ts';
 import { sha256 } from '../../../files/sha256.ts';
 import type { PrecisionName } from '../../../protocol/recipe/torchRecipe.ts';
 import type { OrderlyEnd } from '../../../protocol/runRecord.ts';
@@ -133,7 +134,12 @@ class EmbeddedTraining implements Training {
 			await writer.appendEvent({ type: 'alert', level: 'warning', message });
 		}
 		if (await run.waitForDevice(provider, device)) return 'stopped';
-		this.#policy = new PolicyService(parts.learner, parts.tokenizer, (task) => gate.withLearner(task));
+		this.#policy = new PolicyService(
+			parts.learner,
+			parts.tokenizer,
+			(task) => gate.withLearner(task),
+			() => latentFormIn(parts.recipe.stages, progress)?.thoughts ?? null,
+		);
 		const columns = parts.rewards.scorers.map(({ column: { name, weight } }) => ({ name, weight }));
 		await writer.updateRecord({ status: 'running', step: progress.step, rewards: columns });
 		await writer.appendEvent(

@@ -18,7 +18,8 @@ interface Waiting {
 }
 
 /**
- * Batches sampling requests that are waiting for the learner and agree on temperature, top-p, stop tokens and detail.
+ * Batches sampling requests that are waiting for the learner and agree on temperature, top-p, stop tokens, detail and
+ * latent thoughts.
  * Search issues many small requests concurrently, and decoding a batch takes little longer than decoding a single row.
  * Each row has its own random stream, so batching does not change results (up to rounding).
  */
@@ -34,8 +35,8 @@ export class SamplingQueue {
 	}
 
 	sample(request: RowRequest, signal?: AbortSignal): Promise<Sample[]> {
-		const { temperature, topP, stop, detail } = request;
-		const kind = JSON.stringify([temperature, topP ?? 1, stop ?? [], detail?.alternatives ?? null]);
+		const { temperature, topP, stop, detail, thoughts } = request;
+		const kind = JSON.stringify([temperature, topP ?? 1, stop ?? [], detail?.alternatives ?? null, thoughts ?? null]);
 		const done = deferred<Sample[]>();
 		this.#waiting.push({ request, kind, signal, done });
 		this.#schedule();

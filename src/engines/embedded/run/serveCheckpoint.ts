@@ -20,13 +20,14 @@ export function serveCheckpoint(folder: string): EngineProcess {
 		const alive = setInterval(() => undefined, 1 << 30);
 		try {
 			const checkpoint = await readCheckpoint(folder);
-			const { shape } = checkpoint.state;
+			const { shape, thoughts = null } = checkpoint.state;
 			const tokenizer = parseTokenizerJson(checkpoint.tokenizer, `${folder}/tokenizer.json`);
 			const specs = parameterSpecs(shape);
 			const learner = await createLearner({
 				shape,
 				parameters: storedParameters(checkpoint, specs),
-				device: 'auto',
+				// Only the CPU samples latent thoughts.
+				device: thoughts === null ? 'auto' : 'cpu',
 				workers: availableParallelism(),
 				sampleRows: rows,
 				trainRows: rows,
@@ -36,7 +37,12 @@ export function serveCheckpoint(folder: string): EngineProcess {
 			for (const [name, flat] of storedHeads(checkpoint, learner.headParameters)) await learner.addHead(name, flat);
 			const lock = await lockServed(folder);
 			const turns = new Sequencer();
-			const policy = new PolicyService(learner, tokenizer, (task) => turns.queue(task));
+			const policy = new PolicyService(
+				learner,
+				tokenizer,
+				(task) => turns.queue(task),
+				() => thoughts,
+			);
 			const server = await openControl(folder, servedId, {
 				serving: true,
 				extensions: () => policy.extensions,

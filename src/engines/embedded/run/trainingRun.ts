@@ -1,4 +1,5 @@
 import { Failure } from '../../../base/failure.ts';
+import { latentFormIn } from '../../../core/latent/latentCurriculum.ts';
 import {
 	isReinforced,
 	type ResolvedDistillStage,
@@ -201,6 +202,7 @@ export class TrainingRun extends RunCourse implements StageHost {
 	protected async fillCheckpoint(folder: string): Promise<void> {
 		const { progress, parts, options } = this;
 		const learner = await parts.learner.state();
+		const latent = latentFormIn(parts.recipe.stages, progress);
 		await writeCheckpointFiles(folder, parts.learner.parameters, {
 			state: {
 				run: { id: options.writer.record.id, name: options.writer.record.name },
@@ -214,6 +216,7 @@ export class TrainingRun extends RunCourse implements StageHost {
 				evaluatedAt: progress.evaluatedAt,
 				...(progress.entropyBonus === null ? {} : { entropyBonus: progress.entropyBonus }),
 				...(progress.curriculum === null ? {} : { curriculum: progress.curriculum }),
+				...(latent === null ? {} : { thoughts: latent.thoughts }),
 				shape: parts.learner.shape,
 				vocabulary: this.#vocabulary,
 				versions: engineVersions(),

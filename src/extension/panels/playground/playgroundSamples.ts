@@ -61,7 +61,7 @@ export function messagesOf({ prompt, system }: PlaygroundSide): ChatMessage[] {
 }
 
 export function sampleOf(made: Answered, started: PlaygroundSample): PlaygroundSample {
-	const { text, finish, tokens, promptTokens, detail } = made;
+	const { text, finish, tokens, promptTokens, detail, thoughts } = made;
 	return {
 		...started,
 		text: started.text.slice(0, started.given) + text,
@@ -69,6 +69,7 @@ export function sampleOf(made: Answered, started: PlaygroundSample): PlaygroundS
 		tokens,
 		promptTokens,
 		detail: started.given === 0 ? keptTokens(detail) : joinedTokens(started.detail, keptTokens(detail)),
+		...(thoughts === undefined ? {} : { thoughts: thoughts.map((top) => top.map(([word, p]) => [word, p])) }),
 	};
 }
 

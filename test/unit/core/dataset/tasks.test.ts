@@ -38,6 +38,9 @@ const variants: TaskDataset[] = [
 	{ task: 'signs' },
 	{ task: 'signs', terms: 2, modulus: 12, style: 'full' },
 	{ task: 'signs', terms: 8, modulus: 5 },
+	{ task: 'graph-path' },
+	{ task: 'graph-path', terms: 2, nodes: 26 },
+	{ task: 'graph-path', terms: 8, nodes: 20 },
 ];
 
 /** Checks each `left=right` in the worked thinking with a calculator that is independent of the generator. */

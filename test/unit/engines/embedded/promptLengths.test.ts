@@ -73,9 +73,9 @@ test('a long held-out prompt does not shorten completions of other prompts', asy
 		const stage = max_completion_length
 			? { ...tinyRecipe.stages[1], max_completion_length }
 			: { ...tinyRecipe.stages[0], steps: 1 };
-		const { parts } = await untrained(place, [short, long], [stage]);
+		const { parts, progress } = await untrained(place, [short, long], [stage]);
 		try {
-			const { lines } = await evaluate({ parts, interrupt, noteFailures: () => undefined }, 0, settings);
+			const { lines } = await evaluate({ parts, progress, interrupt, noteFailures: () => undefined }, 0, settings);
 			const lengths = (prompt: string) =>
 				lines
 					.filter((line) => String(line.prompt).startsWith(prompt) && line.truncated)

@@ -203,3 +203,30 @@ test('rescores, saves and copies, and restores its content after a reload', opti
 	assert.equal(again.session.history.exchanges.at(-1)?.sides[0]?.prompt, 'Q: What is 17 + 25? A:');
 	assert.equal(session.history.exchanges.length, 1, 'the other playground knows nothing of it');
 });
+
+test('latent thoughts open above the tokens, as text', options, async (t) => {
+	const made = await open(t, { policies: [first, null] });
+	await ask(made, 'What is 17 + 25?');
+	const thoughts: [string, number][][] = [
+		[
+			['a', Math.log(0.75)],
+			['<img src=x onerror=alert(1)>', Math.log(0.2)],
+		],
+		[['b', Math.log(0.5)]],
+	];
+	const exchanges = made.session.history.exchanges.map((exchange) => ({
+		...exchange,
+		sides: exchange.sides.map((side) => ({
+			...side,
+			samples: side.samples.map((sample) => ({ ...sample, thoughts })),
+		})),
+	}));
+	const view = await open(t, { policies: [first, null], exchanges });
+	await view.page.getByRole('button', { name: 'Tokens', exact: true }).click();
+	await view.page.getByText('2 latent thoughts').click();
+	const shown = view.page.locator('.thoughts > ol > li');
+	assert.equal(await shown.count(), 2);
+	assert.match(await shown.first().innerText(), /a\s+75\.0%\s+<img·src=x·onerror=alert\(1\)>\s+20\.0%/);
+	assert.equal(await view.page.locator('.thoughts img').count(), 0);
+	await looksRight(view, 'playground-thoughts', [340, 760]);
+});

@@ -53,7 +53,7 @@ export async function runPretrainStage(
 		const settings = stage();
 		const rows = nextRows(host, settings, texts);
 		const also = texts === null ? undefined : () => heldOutLoss(host, texts);
-		const verdict = await imitationUpdate(host, settings, rows, start, also);
+		const verdict = await imitationUpdate(host, settings, rows, start, { also });
 		if (verdict !== 'next') return verdict;
 	}
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { deferred, Sequencer } from '../../../../../src/base/async.ts';
 import { distributionStatistics } from '../../../../../src/core/search/distribution.ts';
+import { latentPlaces, latentTags, withThoughts } from '../../../../../src/core/text/latentTags.ts';
 import { resolveTemplate } from '../../../../../src/core/text/template.ts';
 import { buildTokenizer } from '../../../../../src/core/text/vocabulary.ts';
 import { createLearner } from '../../../../../src/engines/embedded/ortLearner.ts';
@@ -129,4 +130,43 @@ test('pending requests are batched if compatible, and those of disconnected clie
 		answers[3]?.completions[0]?.map(({ text }) => text),
 		again.completions[0]?.map(({ text }) => text),
 	);
+});
+
+test('a policy with latent thoughts has them between prompt and completion', async () => {
+	const own = buildTokenizer({ ...resolveTemplate('r1'), latent: latentTags }, ['0', '1', '2', '+', '=']);
+	const thinking = await createLearner({
+		shape: { ...shape, vocabulary: own.size },
+		...{ seed: 4, device: 'cpu', workers: 1, sampleRows: 16, trainRows: 16 },
+	});
+	try {
+		const policy = new PolicyService(
+			thinking,
+			own,
+			(task) => turns.queue(task),
+			() => 2,
+		);
+		const thoughts = latentPlaces(own, 2);
+		const prompts = ['1+1=', '1+1=<think>2+', '2'];
+		const answers = await policy.generate(asked({ prompts, maxTokens: 5, seeds: [1, 2, 3] }));
+		const samples = await thinking.sample({
+			prompts: prompts.map((prompt) => withThoughts(own, own.encodePrompt(prompt), thoughts)),
+			seeds: [1, 2, 3].map((seed) => `policy/${seed}/0/0`),
+			...{ maxNewTokens: 5, temperature: 1, thoughts },
+		});
+		assert.deepEqual(
+			answers.completions.map(([completion]) => completion?.text),
+			samples.map(({ tokens, promptLength }) => own.decode(tokens.slice(promptLength))),
+		);
+		assert.deepEqual(answers.promptTokens, [9, 12, 6]);
+		const begun = samples[1] ?? assert.fail();
+		assert.equal(own.decode(begun.tokens.slice(0, begun.promptLength)), '1+1=<bot><latent><latent><eot><think>2+');
+		await assert.rejects(
+			policy.score(
+				decodeOrThrow(controlMethods['policy/score'].params, { prompts: ['1'], completions: ['2'] }, 'the request'),
+			),
+			/cannot be scored/,
+		);
+	} finally {
+		await thinking.dispose();
+	}
 });
