@@ -8,8 +8,10 @@ import { checkResults, probeProviders } from '../../src/engines/embedded/compute
 import { Tensors } from '../../src/engines/embedded/compute/runtime.ts';
 import { rmsNorm } from '../../src/engines/embedded/model/rmsNorm.ts';
 import { cpuDialect } from '../../src/engines/embedded/onnx/dialect.ts';
+import { multiply } from '../../src/engines/embedded/onnx/elementwise.ts';
 import { gradients } from '../../src/engines/embedded/onnx/gradient.ts';
 import { Graph } from '../../src/engines/embedded/onnx/graph.ts';
+import { concat, split } from '../../src/engines/embedded/onnx/layout.ts';
 import { reduceSum } from '../../src/engines/embedded/onnx/reduction.ts';
 import { hardware, skip } from '../support/softwareGpu.ts';
 
@@ -41,6 +43,31 @@ test('the second output of SimplifiedLayerNormalization is still wrong', { skip 
 		'SimplifiedLayerNormalization',
 		'It is correct now: set normScale in webgpuDialect, and see docs/gpu.md',
 	);
+});
+
+test('tensors are split into more parts than a shader has bindings, and joined', { skip }, async () => {
+	const graph = new Graph('float32', cpuDialect);
+	const x = graph.variable('x', [2, 40, 3]);
+	// In another order, so that neither is removed.
+	const parts = split(x, 40, 1).toReversed();
+	graph.output('joined', concat(parts, 1));
+	const loss = reduceSum(
+		concat(
+			parts.map((part, i) => multiply(part, i + 1)),
+			1,
+		),
+		undefined,
+		false,
+	);
+	for (const gradient of gradients(loss, [x])) graph.output('gradient', gradient);
+	const tensors = await Tensors.load();
+	const feeds = {
+		x: tensors.float(
+			Float32Array.from({ length: 240 }, (_, i) => i),
+			[2, 40, 3],
+		),
+	};
+	assert.equal(await firstDifference({ provider: 'cpu', graph }, { provider: 'webgpu', graph }, feeds, 1e-6), null);
 });
 
 test('the check at the start accepts the provider, and rejects a wrong kernel by its name', {

@@ -25,7 +25,17 @@ export function blockRanges(count: number, parts: number): Range[] {
 	}));
 }
 
+/**
+ * Number of elements processed per call of a loop. They fit in the CPU cache. Each loop is a function of its own that is
+ * called many times, because V8 optimizes a function that is called rarely only while it is in its loop, and discards the
+ * result when the loop ends, so that every update would start slowly.
+ */
 const piece = 1 << 13;
+
+/** Calls a function for each piece of a range. */
+function forEachPiece(start: number, end: number, take: (from: number, to: number) => void): void {
+	for (let from = start; from < end; from += piece) take(from, Math.min(end, from + piece));
+}
 
 /**
  * Adds four gradients with the same result as adding them one at a time, in the same order, with each sum rounded to
@@ -40,6 +50,17 @@ function addFour(total: Float32Array, parts: readonly Float32Array[], start: num
 	}
 }
 
+function addOne(total: Float32Array, part: Float32Array, start: number, end: number): void {
+	for (let i = start; i < end; i++) total[i] = (total[i] as number) + (part[i] as number);
+}
+
+/** Returns `sum` plus the squares of some elements, added one by one. */
+function addSquares(sum: number, values: Float32Array, start: number, end: number): number {
+	let all = sum;
+	for (let i = start; i < end; i++) all += (values[i] as number) * (values[i] as number);
+	return all;
+}
+
 /**
  * Adds gradients to a total, in order: total = total + parts[0] + parts[1] + ... With `fresh`, discards the previous
  * total first. Returns the sum of squares of the new total for each block, in double precision.
@@ -51,21 +72,19 @@ export function addGradients(
 	fresh: boolean,
 ): Float64Array<ArrayBuffer> {
 	if (fresh) total.fill(0, start, end);
-	// Process chunks that fit in the CPU cache, four gradients at a time, to read and write the total less often.
-	for (let from = start; from < end; from += piece) {
-		const to = Math.min(end, from + piece);
+	// Four gradients at a time, to read and write the total less often.
+	forEachPiece(start, end, (from, to) => {
 		let next = 0;
 		for (; next + 4 <= parts.length; next += 4) addFour(total, parts.slice(next, next + 4), from, to);
-		for (const part of parts.slice(next)) {
-			for (let i = from; i < to; i++) total[i] = (total[i] as number) + (part[i] as number);
-		}
-	}
+		for (; next < parts.length; next++) addOne(total, parts[next] as Float32Array, from, to);
+	});
 	const squares = new Float64Array(Math.ceil((end - start) / blockSize));
 	for (let block = 0; block < squares.length; block++) {
-		const from = start + block * blockSize;
-		const to = Math.min(end, from + blockSize);
+		const first = start + block * blockSize;
 		let sum = 0;
-		for (let i = from; i < to; i++) sum += (total[i] as number) * (total[i] as number);
+		forEachPiece(first, Math.min(end, first + blockSize), (from, to) => {
+			sum = addSquares(sum, total, from, to);
+		});
 		squares[block] = sum;
 	}
 	return squares;
@@ -102,22 +121,49 @@ export function adamW(
 	range: Range,
 ): void {
 	const { learningRate, beta1, beta2, epsilon, weightDecay } = settings;
-	const { parameters, gradient, firstMoments, secondMoments } = vectors;
-	const stepSize = learningRate / (1 - beta1 ** update);
-	const inverseRoot = 1 / Math.sqrt(1 - beta2 ** update);
+	const numbers = {
+		beta1,
+		beta2,
+		epsilon,
+		scale,
+		stepSize: learningRate / (1 - beta1 ** update),
+		inverseRoot: 1 / Math.sqrt(1 - beta2 ** update),
+	};
 	let first = 0;
 	for (const { shape, decay } of specs) {
 		const after = first + elementCount(shape);
 		const keep = decay ? 1 - learningRate * weightDecay : 1;
-		const end = Math.min(after, range.end);
-		for (let i = Math.max(first, range.start); i < end; i++) {
-			const g = (gradient[i] as number) * scale;
-			const m = beta1 * (firstMoments[i] as number) + (1 - beta1) * g;
-			const v = beta2 * (secondMoments[i] as number) + (1 - beta2) * g * g;
-			firstMoments[i] = m;
-			secondMoments[i] = v;
-			parameters[i] = (parameters[i] as number) * keep - (stepSize * m) / (Math.sqrt(v) * inverseRoot + epsilon);
-		}
+		forEachPiece(Math.max(first, range.start), Math.min(after, range.end), (from, to) => {
+			adamWElements(vectors, numbers, keep, from, to);
+		});
 		first = after;
+	}
+}
+
+interface AdamWNumbers {
+	readonly beta1: number;
+	readonly beta2: number;
+	readonly epsilon: number;
+	/** Factor of the gradient. */
+	readonly scale: number;
+	readonly stepSize: number;
+	readonly inverseRoot: number;
+}
+
+/** @param keep factor of the parameters: decay */
+function adamWElements(
+	{ parameters, gradient, firstMoments, secondMoments }: UpdateVectors,
+	{ beta1, beta2, epsilon, scale, stepSize, inverseRoot }: AdamWNumbers,
+	keep: number,
+	start: number,
+	end: number,
+): void {
+	for (let i = start; i < end; i++) {
+		const g = (gradient[i] as number) * scale;
+		const m = beta1 * (firstMoments[i] as number) + (1 - beta1) * g;
+		const v = beta2 * (secondMoments[i] as number) + (1 - beta2) * g * g;
+		firstMoments[i] = m;
+		secondMoments[i] = v;
+		parameters[i] = (parameters[i] as number) * keep - (stepSize * m) / (Math.sqrt(v) * inverseRoot + epsilon);
 	}
 }

@@ -1,5 +1,5 @@
 import type { PackedSequences } from './jobs.ts';
-import { grid, type HeadSlices, Places, type PlainInput, Slots, smallInputs } from './packedLayout.ts';
+import { type HeadSlices, Places, type PlainInput, Slots, smallInputs } from './packedLayout.ts';
 
 /**
  * Inputs that describe a packed micro-batch to programs that derive the large inputs themselves (`expandBatch`): those
@@ -17,8 +17,8 @@ export function compactInputs(batch: PackedSequences, heads: number): Record<str
 	const [gradients, last] = [slots.gradients(true), slots.gradients(false)];
 	return {
 		...smallInputs(batch, heads),
-		first: grid(rows, kept, (r, j) => places.first(r, j)),
-		seen: grid(rows, seen, (r, t) => places.seen(r, t)),
+		first: places.firstGrid(),
+		seen: places.seenGrid(),
 		'shared slices': { shape: [], values: Int32Array.of(shared * heads) },
 		...headSlices('output', slots.outputs),
 		...headSlices('own output', slots.ownOutputs),
@@ -63,6 +63,9 @@ function everyThird({ bases, strides }: HeadSlices, which: readonly number[]): H
 
 /** Returns the first row that contains each completion token, or -1 for padding: [kept, rows]. */
 function owners({ rows, kept, places, firstRow }: PackedSequences): PlainInput {
-	const owner = (j: number, r: number) => firstRow[places[r * kept + j] as number] ?? -1;
-	return { shape: [kept, rows], values: grid(kept, rows, owner).values };
+	const values = new Int32Array(kept * rows);
+	for (let j = 0; j < kept; j++) {
+		for (let r = 0; r < rows; r++) values[j * rows + r] = firstRow[places[r * kept + j] as number] ?? -1;
+	}
+	return { shape: [kept, rows], values };
 }

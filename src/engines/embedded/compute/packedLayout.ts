@@ -7,7 +7,13 @@ export interface PlainInput {
 	readonly values: Int32Array | Float32Array | BigInt64Array;
 }
 
-/** Token positions in the packed layout of a micro-batch. */
+/** A table of numbers. */
+export type Grid = PlainInput & { readonly values: Int32Array };
+
+/**
+ * Token positions in the packed layout of a micro-batch. The grids are filled by plain loops: V8 optimizes a function
+ * that is passed to a loop anew for each micro-batch.
+ */
 export class Places {
 	readonly #batch: PackedSequences;
 	/** Position of the first token in each prefix. */
@@ -18,41 +24,80 @@ export class Places {
 		this.#groups = starts(batch.prefixLengths, 0);
 	}
 
-	get padding(): number {
+	/** Positions of completion tokens, each for the first row that contains it: [rows, kept]. */
+	firstGrid(): Grid {
+		const { rows, kept } = this.#batch;
+		const values = new Int32Array(rows * kept);
+		for (let r = 0; r < rows; r++) for (let j = 0; j < kept; j++) values[r * kept + j] = this.#first(r, j);
+		return { shape: [rows, kept], values };
+	}
+
+	/** Positions of the tokens that a row attends to: its padded prefix, then its own tokens. [rows, prefix + kept] */
+	seenGrid(): Grid {
+		const { rows, kept, prefix } = this.#batch;
+		const seen = prefix + kept;
+		const values = new Int32Array(rows * seen);
+		for (let r = 0; r < rows; r++) for (let t = 0; t < seen; t++) values[r * seen + t] = this.#seen(r, t);
+		return { shape: [rows, seen], values };
+	}
+
+	/** Positions of prefix tokens: [groups, prefix]. */
+	prefixGrid(): Grid {
+		const { groups, prefix } = this.#batch;
+		const values = new Int32Array(groups * prefix);
+		for (let g = 0; g < groups; g++) for (let p = 0; p < prefix; p++) values[g * prefix + p] = this.#prefix(g, p);
+		return { shape: [groups, prefix], values };
+	}
+
+	/** Positions of the tokens of whole rows. Each shared token is assigned to only one row. [rows, longest row] */
+	rowGrid(): Grid {
+		const { rows, lengths, prefixLengths, group } = this.#batch;
+		let longest = 1;
+		for (let r = 0; r < rows; r++) {
+			longest = Math.max(longest, (lengths[r] as number) + (prefixLengths[group[r] as number] as number));
+		}
+		const values = new Int32Array(rows * longest);
+		for (let r = 0; r < rows; r++) {
+			for (let t = 0; t < longest; t++) values[r * longest + t] = this.#position(r, t);
+		}
+		return { shape: [rows, longest], values };
+	}
+
+	get #padding(): number {
 		return this.#batch.shared + this.#batch.own - 1;
 	}
 
-	own(row: number, index: number): number {
+	#own(row: number, index: number): number {
 		const { shared, kept, places } = this.#batch;
-		return index < kept ? shared + (places[row * kept + index] as number) : this.padding;
+		return index < kept ? shared + (places[row * kept + index] as number) : this.#padding;
 	}
 
-	/** Like `own`, but only for the first row that contains the token. Other rows get the padding token. */
-	first(row: number, index: number): number {
-		const place = this.own(row, index);
-		return this.#batch.firstRow[place - this.#batch.shared] === row ? place : this.padding;
+	/** Like `#own`, but only for the first row that contains the token. Other rows get the padding token. */
+	#first(row: number, index: number): number {
+		const place = this.#own(row, index);
+		return this.#batch.firstRow[place - this.#batch.shared] === row ? place : this.#padding;
 	}
 
-	prefix(group: number, index: number): number {
+	#prefix(group: number, index: number): number {
 		const length = this.#batch.prefixLengths[group] as number;
-		return index < length ? (this.#groups[group] as number) + index : this.padding;
+		return index < length ? (this.#groups[group] as number) + index : this.#padding;
 	}
 
 	/**
 	 * Returns the packed position of the token at `index` among those that a row attends to: first the row's padded
 	 * prefix, then its own tokens.
 	 */
-	seen(row: number, index: number): number {
+	#seen(row: number, index: number): number {
 		const { prefix, group } = this.#batch;
-		return index < prefix ? this.prefix(group[row] as number, index) : this.own(row, index - prefix);
+		return index < prefix ? this.#prefix(group[row] as number, index) : this.#own(row, index - prefix);
 	}
 
 	/** Returns the packed position of a token in a row. Each shared token is assigned to only one row. */
-	position(row: number, position: number): number {
+	#position(row: number, position: number): number {
 		const { group, prefixLengths } = this.#batch;
 		const length = prefixLengths[group[row] as number] as number;
-		if (position >= length) return this.first(row, position - length);
-		return group.indexOf(group[row] as number) === row ? this.prefix(group[row] as number, position) : this.padding;
+		if (position >= length) return this.#first(row, position - length);
+		return group.indexOf(group[row] as number) === row ? this.#prefix(group[row] as number, position) : this.#padding;
 	}
 }
 
@@ -65,18 +110,22 @@ function starts(lengths: Int32Array, first: number): Int32Array {
 	});
 }
 
-/** Returns the index of each head's slice in [tokens, slices, heads, headWidth]. Shape: [lines, heads, columns]. */
+/**
+ * Returns the index of each head's slice in [tokens, slices, heads, headWidth]. Shape: [lines, heads, columns].
+ * @param places positions of tokens, [lines, columns]
+ * @param before positions that are not counted
+ */
 function slices(
-	lines: number,
-	columns: number,
+	{ shape, values: places }: Grid,
 	heads: number,
-	place: (line: number, column: number) => number,
 	{ of, which }: { readonly of: number; readonly which: number },
+	before = 0,
 ): PlainInput {
+	const [lines, columns] = shape as [number, number];
 	const values = new Int32Array(lines * heads * columns);
 	for (let line = 0; line < lines; line++) {
 		for (let column = 0; column < columns; column++) {
-			const base = (place(line, column) * of + which) * heads;
+			const base = (((places[line * columns + column] as number) - before) * of + which) * heads;
 			for (let h = 0; h < heads; h++) values[(line * heads + h) * columns + column] = base + h;
 		}
 	}
@@ -120,30 +169,33 @@ function eachHead({ bases, strides }: HeadSlices, heads: number): Int32Array {
 export class Slots {
 	readonly #batch: PackedSequences;
 	readonly #heads: number;
+	/** Number of prefix tokens. They come first. */
+	readonly #prefixTokens: number;
+	/** Group of each prefix token, and first row of each of the rows' own tokens. */
+	readonly #owners: Int32Array;
+	/** Number of each token in its prefix or completion. */
+	readonly #indexes: Int32Array;
 
 	constructor(batch: PackedSequences, heads: number) {
 		this.#batch = batch;
 		this.#heads = heads;
-	}
-
-	/**
-	 * Calls `own` for each of the rows' own tokens, with the first row that contains it, and `prefix` for each prefix
-	 * token.
-	 */
-	#each(
-		own: (place: number, row: number, index: number) => void,
-		prefix: (place: number, group: number, index: number) => void,
-	): void {
-		const { groups, prefixLengths, firstRow, depth } = this.#batch;
+		const { groups, prefixLengths, firstRow, depth } = batch;
+		this.#prefixTokens = prefixLengths.reduce((sum, length) => sum + length, 0);
+		this.#owners = new Int32Array(this.#prefixTokens + firstRow.length);
+		this.#indexes = new Int32Array(this.#owners.length);
 		let place = 0;
 		for (let g = 0; g < groups; g++) {
-			for (let p = 0; p < (prefixLengths[g] as number); p++, place++) prefix(place, g, p);
+			for (let p = 0; p < (prefixLengths[g] as number); p++, place++) {
+				this.#owners[place] = g;
+				this.#indexes[place] = p;
+			}
 		}
-		for (const [i, row] of firstRow.entries()) own(place + i, row, depth[i] as number);
+		this.#owners.set(firstRow, place);
+		this.#indexes.set(depth, place);
 	}
 
 	/** Number of prefix head outputs, which the row head outputs follow. */
-	get prefixOutputs(): number {
+	get #prefixOutputs(): number {
 		return this.#batch.groups * this.#heads * this.#batch.prefix;
 	}
 
@@ -151,19 +203,16 @@ export class Slots {
 	get outputs(): HeadSlices {
 		const { shared, own, prefix, kept } = this.#batch;
 		const heads = this.#heads;
-		const before = this.prefixOutputs;
+		const before = this.#prefixOutputs;
 		const bases = new Int32Array(shared + own).fill(before);
 		const strides = new Int32Array(shared + own);
-		this.#each(
-			(place, r, j) => {
-				bases[place] = before + r * heads * kept + j;
-				strides[place] = kept;
-			},
-			(place, g, p) => {
-				bases[place] = g * heads * prefix + p;
-				strides[place] = prefix;
-			},
-		);
+		for (let place = 0; place < this.#owners.length; place++) {
+			const [owner, index] = [this.#owners[place] as number, this.#indexes[place] as number];
+			const inPrefix = place < this.#prefixTokens;
+			const columns = inPrefix ? prefix : kept;
+			bases[place] = (inPrefix ? 0 : before) + owner * heads * columns + index;
+			strides[place] = columns;
+		}
 		return { bases, strides };
 	}
 
@@ -171,10 +220,9 @@ export class Slots {
 	get ownOutputs(): HeadSlices {
 		const { bases, strides } = this.outputs;
 		const { shared } = this.#batch;
-		return {
-			bases: bases.subarray(shared).map((base) => base - this.prefixOutputs),
-			strides: strides.subarray(shared),
-		};
+		const own = bases.slice(shared);
+		for (let i = 0; i < own.length; i++) own[i] = (own[i] as number) - this.#prefixOutputs;
+		return { bases: own, strides: strides.subarray(shared) };
 	}
 
 	/**
@@ -187,22 +235,31 @@ export class Slots {
 		const heads = this.#heads;
 		const step = rows * heads * kept;
 		const zero = 3 * step;
-		const prefixKeys = zero + 1;
-		const prefixStep = this.prefixOutputs;
+		const prefixStep = this.#prefixOutputs;
 		const bases = new Int32Array((shared + own) * 3).fill(zero);
 		const strides = new Int32Array((shared + own) * 3);
-		this.#each(
-			(place, r, j) => {
-				const key = step + (j * rows + r) * heads;
-				bases.set([r * heads * kept + j, key, key + step], place * 3);
-				strides.set([kept, 1, 1], place * 3);
-			},
-			(place, g, p) => {
-				const key = prefixKeys + g * heads * prefix + p;
-				bases.set([prefixQueries ? key + 2 * prefixStep : zero, key, key + prefixStep], place * 3);
-				strides.set([prefixQueries ? prefix : 0, prefix, prefix], place * 3);
-			},
-		);
+		for (let place = 0; place < this.#owners.length; place++) {
+			const [owner, index] = [this.#owners[place] as number, this.#indexes[place] as number];
+			const [query, key, value] = [3 * place, 3 * place + 1, 3 * place + 2];
+			if (place < this.#prefixTokens) {
+				const base = zero + 1 + owner * heads * prefix + index;
+				bases[key] = base;
+				bases[value] = base + prefixStep;
+				strides[key] = prefix;
+				strides[value] = prefix;
+				if (!prefixQueries) continue;
+				bases[query] = base + 2 * prefixStep;
+				strides[query] = prefix;
+			} else {
+				const base = step + (index * rows + owner) * heads;
+				bases[query] = owner * heads * kept + index;
+				bases[key] = base;
+				bases[value] = base + step;
+				strides[query] = kept;
+				strides[key] = 1;
+				strides[value] = 1;
+			}
+		}
 		return { bases, strides };
 	}
 }
@@ -239,30 +296,26 @@ function positionsOf(batch: PackedSequences): PlainInput {
 
 /** Returns the inputs of a packed micro-batch that have neither a head axis nor axes for pairs of tokens or rows. */
 export function smallInputs(batch: PackedSequences, heads: number): Record<string, PlainInput> {
-	const { rows, groups, kept, prefix, shared, own, tokens, targets, group, prefixLengths, lengths, places: at } = batch;
+	const { rows, kept, prefix, shared, own, tokens, targets, places: at } = batch;
 	const places = new Places(batch);
-	const longest = lengths.reduce(
-		(max, length, r) => Math.max(max, length + (prefixLengths[group[r] as number] as number)),
-		1,
-	);
 	const columns = new Int32Array(own).fill(kept * rows);
 	for (const [i, row] of batch.firstRow.entries()) columns[i] = (batch.depth[i] as number) * rows + row;
-	const cells = Int32Array.from({ length: kept * rows }, (_, i) => (i % rows) * kept + Math.floor(i / rows));
-	const prefixSlices = (slice: { readonly of: number; readonly which: number }) =>
-		slices(groups, prefix, heads, (g, p) => places.prefix(g, p), slice);
+	const cells = new Int32Array(kept * rows);
+	for (let i = 0; i < cells.length; i++) cells[i] = (i % rows) * kept + Math.floor(i / rows);
+	const ofPrefixes = places.prefixGrid();
 	return {
 		tokens: { shape: [shared + own], values: tokens },
 		targets: { shape: [rows, kept], values: targets },
 		positions: positionsOf(batch),
-		'by position': grid(rows, longest, (r, t) => places.position(r, t)),
+		'by position': places.rowGrid(),
 		shared: { shape: [1], values: BigInt64Array.of(BigInt(shared)) },
 		'prefix size': { shape: [1], values: BigInt64Array.of(BigInt(prefix)) },
 		members: members(batch),
 		'prefix mask': prefixMask(prefix),
-		'prefix queries': prefixSlices({ of: 3, which: 0 }),
-		'prefix keys': prefixSlices({ of: 3, which: 1 }),
-		'prefix values': prefixSlices({ of: 3, which: 2 }),
-		'prefix places': prefixSlices({ of: 1, which: 0 }),
+		'prefix queries': slices(ofPrefixes, heads, { of: 3, which: 0 }),
+		'prefix keys': slices(ofPrefixes, heads, { of: 3, which: 1 }),
+		'prefix values': slices(ofPrefixes, heads, { of: 3, which: 2 }),
+		'prefix places': slices(ofPrefixes, heads, { of: 1, which: 0 }),
 		'row tokens': { shape: [rows, kept], values: at },
 		cells: { shape: [kept, rows], values: cells },
 		columns: { shape: [own], values: columns },
@@ -273,9 +326,9 @@ export function smallInputs(batch: PackedSequences, heads: number): Record<strin
 export function packedInputs(batch: PackedSequences, heads: number): Record<string, PlainInput> {
 	const { rows, kept, prefix, shared, own } = batch;
 	const places = new Places(batch);
+	const [first, all] = [places.firstGrid(), places.seenGrid()];
 	const slots = new Slots(batch, heads);
 	const seen = prefix + kept;
-	const first = (r: number, j: number) => places.first(r, j);
 	const ofQkv = (which: number) => ({ of: 3, which });
 	const alone = { of: 1, which: 0 };
 	const ownSeen = new Int32Array(kept * rows * heads);
@@ -286,32 +339,18 @@ export function packedInputs(batch: PackedSequences, heads: number): Record<stri
 	return {
 		...smallInputs(batch, heads),
 		mask: rowMask(batch),
-		queries: slices(rows, kept, heads, first, ofQkv(0)),
-		keys: slices(rows, seen, heads, (r, t) => places.seen(r, t), ofQkv(1)),
-		values: slices(rows, seen, heads, (r, t) => places.seen(r, t), ofQkv(2)),
+		queries: slices(first, heads, ofQkv(0)),
+		keys: slices(all, heads, ofQkv(1)),
+		values: slices(all, heads, ofQkv(2)),
 		outputs: { shape: [shared + own, heads], values: eachHead(slots.outputs, heads) },
 		'own outputs': { shape: [own, heads], values: eachHead(slots.ownOutputs, heads) },
-		'row places': slices(rows, kept, heads, first, alone),
-		'own row places': slices(rows, kept, heads, (r, j) => first(r, j) - shared, alone),
+		'row places': slices(first, heads, alone),
+		'own row places': slices(first, heads, alone, shared),
 		gradients: { shape: [shared + own, 3, heads], values: eachHead(slots.gradients(true), heads) },
 		'last gradients': { shape: [shared + own, 3, heads], values: eachHead(slots.gradients(false), heads) },
 		sharers: sharers(batch),
 		'own seen': { shape: [kept, rows, heads], values: ownSeen },
 	};
-}
-
-/** Returns a grid of positions, one for each line and column. */
-export function grid(
-	lines: number,
-	columns: number,
-	place: (line: number, column: number) => number,
-): PlainInput & { readonly values: Int32Array } {
-	const values = new Int32Array(lines * columns);
-	let next = 0;
-	for (let line = 0; line < lines; line++) {
-		for (let column = 0; column < columns; column++) values[next++] = place(line, column);
-	}
-	return { shape: [lines, columns], values };
 }
 
 function prefixMask(prefix: number): PlainInput {

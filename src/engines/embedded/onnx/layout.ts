@@ -214,21 +214,37 @@ export function shapeOf(x: Value): Value {
 	return x.graph.node('Shape', [x], [x.shape.length], { type: 'int64' });
 }
 
+/**
+ * Maximum number of outputs of a Split. A shader binds each output and the input, and every WebGPU device supports 8
+ * bindings (WebGPU, maxStorageBuffersPerShaderStage of the default limits).
+ */
+const maxOutputs = 7;
+
 /** Splits x into equal parts along an axis. */
 export function split(x: Value, parts: number, axis: number): Value[] {
 	const size = fixed(x.dim(axis)) / parts;
-	const shape = x.shape.map((d, i) => (i === axis ? size : d));
-	const sizes = x.graph.integers(Array.from({ length: parts }, () => size));
-	const join = (...gradients: Value[]): Value => concat(gradients, axis);
-	return x.graph.nodes(
-		'Split',
-		[x, sizes],
-		Array.from({ length: parts }, () => shape),
-		{
-			attributes: { axis },
-			backward: [join, null],
-		},
+	return splitParts(x, parts, size, axis);
+}
+
+/** Splits x into parts of the given size along an axis. Many parts are split in several steps. */
+function splitParts(x: Value, parts: number, size: number, axis: number): Value[] {
+	if (parts === 1) return [x];
+	if (parts <= maxOutputs) return splitAt(x, new Array<number>(parts).fill(size), axis);
+	const ends = Array.from({ length: maxOutputs + 1 }, (_, i) => Math.floor((i * parts) / maxOutputs));
+	const counts = ends.slice(1).map((end, i) => end - (ends[i] as number));
+	const chunks = splitAt(
+		x,
+		counts.map((count) => count * size),
+		axis,
 	);
+	return chunks.flatMap((chunk, i) => splitParts(chunk, counts[i] as number, size, axis));
+}
+
+/** Splits x into parts of the given sizes along an axis. */
+function splitAt(x: Value, sizes: readonly number[], axis: number): Value[] {
+	const shapes = sizes.map((size) => x.shape.map((d, i) => (i === axis ? size : d)));
+	const join = (...gradients: Value[]): Value => concat(gradients, axis);
+	return x.graph.nodes('Split', [x, x.graph.integers(sizes)], shapes, { attributes: { axis }, backward: [join, null] });
 }
 
 /** Inserts axes of size 1 at the given positions in the result. */
