@@ -84,7 +84,13 @@ function measurements(provider: string, { metrics }: EngineRun, sizes: Sizes): M
 	const completed = medianOf(lines, 'grpo', (line) => number(line, 'completions/mean_length'));
 	const moved = (stage: string) =>
 		medianOf(lines, stage, (line) => number(line, 'gpu/bytes_up') + number(line, 'gpu/bytes_down')) / 1e6;
-	const used = lines.map((line) => line['gpu/0/memory_used']).filter((bytes) => typeof bytes === 'number');
+	const used = (stage: string) =>
+		Math.max(
+			...lines
+				.filter((line) => line.stage === stage)
+				.map((line) => line['gpu/0/memory_used'])
+				.filter((bytes) => typeof bytes === 'number'),
+		) / 1e6;
 	const { prompts, group, rows, model } = sizes;
 	const all: [string, string, number][] = [
 		['pretrain/update', 's', seconds('pretrain')],
@@ -96,7 +102,9 @@ function measurements(provider: string, { metrics }: EngineRun, sizes: Sizes): M
 		['grpo/update', 's', phase('update')],
 		['grpo/tokens', '1/s', (prompts * group * completed) / seconds('grpo')],
 		['grpo/bytes', 'MB a step', moved('grpo')],
-		['memory', 'MB used on the device', Math.max(...used) / 1e6],
+		['pretrain/memory', 'MB used on the device', used('pretrain')],
+		// Programs of the first stage keep their memory.
+		['grpo/memory', 'MB used on the device', used('grpo')],
 	];
 	return all
 		.filter(([, , value]) => Number.isFinite(value))
