@@ -10,11 +10,18 @@ import type { MemoryMoment, MemoryPart } from './stageMemory.ts';
 export type EstimatedGpu = 'cuda' | 'webgpu';
 
 /**
- * What the runtime reserves, relative to the values that exist at the same time. CUDA: arenas that grow in powers of two,
- * and fragments; the CPU's arenas, which work in the same way, took 1.2 to 1.7 times. WebGPU: buffers of a few sizes,
- * which are kept for later use. Both are fitted, see docs/memory.md.
+ * CUDA: every program has an arena, which grows by doubling, so it takes a power of two. Fragments add to what must fit:
+ * an assumption, see docs/memory.md.
  */
-export const reservedShare: Readonly<Record<EstimatedGpu, number>> = { cuda: 0.4, webgpu: 0.35 };
+const fragments = 0.2;
+
+/**
+ * WebGPU: freed buffers are kept by size for later use, so different sizes add up even if they do not exist at the same
+ * time. Both numbers are fitted, see docs/memory.md: values of the size of the weights that AdamW computes on the way, and
+ * unused parts of buffers.
+ */
+const temporaries = 6;
+const unused = 0.05;
 
 /** Driver, libraries and compiled programs, in bytes: an assumption for WebGPU. */
 export const gpuFixedBytes: Readonly<Record<EstimatedGpu, number>> = { cuda: 600e6, webgpu: 200e6 };
@@ -26,7 +33,13 @@ const caches = 2;
 
 type Parts = Partial<Record<MemoryPart, number>>;
 
-const sumOf = (parts: Parts) => Object.values(parts).reduce((sum, bytes) => sum + bytes, 0);
+const sum = (values: readonly number[]) => values.reduce((all, value) => all + value, 0);
+const sumOf = (parts: Parts) => sum(Object.values(parts));
+
+/** Returns the size of the arena of a program that needs this many bytes at the same time. */
+function arena(bytes: number): number {
+	return bytes === 0 ? 0 : 2 ** Math.ceil(Math.log2((1 + fragments) * bytes));
+}
 
 /** Rows and tokens of the largest micro-batches of a stage. */
 interface StageBatch {
@@ -46,6 +59,8 @@ export class GpuStages {
 	readonly #copy: number;
 	/** CUDA: memory of each program so far, by name. */
 	readonly #programs = new Map<string, Parts>();
+	/** WebGPU: buffers so far, by what they are for. */
+	#buffers: Readonly<Record<string, number>> = {};
 
 	constructor(recipe: ResolvedRecipe, facts: MemoryFacts, gpu: EstimatedGpu) {
 		this.#recipe = recipe;
@@ -56,11 +71,19 @@ export class GpuStages {
 		this.#copy = 4 * countParameters(shape).total;
 		const { temperature } = recipe.evaluate;
 		this.#keep(temperature > 0 ? 'sampling' : 'greedy sampling', this.#evaluation);
+		const { weights = 0, cache = 0 } = this.#evaluation;
+		this.#keepBuffers({ weights, 'evaluation cache': cache });
 	}
 
 	/** Bytes of an engine that only samples. */
 	get sampled(): number {
 		return sumOf(this.#evaluation);
+	}
+
+	/** Bytes that the runtime takes for the stages so far, without the driver. */
+	get reserved(): number {
+		if (this.#gpu === 'cuda') return sum([...this.#programs.values()].map((parts) => arena(sumOf(parts))));
+		return (1 + unused) * sum(Object.values(this.#buffers));
 	}
 
 	next(stage: ResolvedStage, index: number): StageEstimate {
@@ -152,6 +175,11 @@ export class GpuStages {
 		this.#programs.set(program, all);
 	}
 
+	#keepBuffers(buffers: Readonly<Record<string, number>>): void {
+		const all = Object.entries(buffers).map(([name, bytes]) => [name, Math.max(this.#buffers[name] ?? 0, bytes)]);
+		this.#buffers = { ...this.#buffers, ...Object.fromEntries(all) };
+	}
+
 	/**
 	 * Weights, moments and gradients stay on the device: the weights in two layouts, two moments, and the sum of the
 	 * gradients. AdamW returns new weights and moments before the old ones are freed.
@@ -170,6 +198,13 @@ export class GpuStages {
 		const optimizer = added(state, { gradients: this.#copy, weights: 2 * this.#copy, optimizer: 2 * this.#copy });
 		const caches = [this.#evaluation, this.#sampling(sampled, length)].map(({ cache = 0 }) => cache);
 		const generation = added(state, { cache: Math.max(...caches) });
+		this.#keepBuffers({
+			weights: sumOf(state),
+			gradients: backward.gradients ?? 0,
+			activations: backward.activations ?? 0,
+			update: (4 + temporaries) * this.#copy,
+			cache: this.#sampling(sampled, length).cache ?? 0,
+		});
 		const all = { backward, optimizer, generation };
 		const moments = { backward: sumOf(backward), optimizer: sumOf(optimizer), generation: sumOf(generation) };
 		const moment = (Object.keys(moments) as MemoryMoment[]).reduce((a, b) => (moments[b] > moments[a] ? b : a));

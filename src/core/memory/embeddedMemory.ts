@@ -2,7 +2,7 @@ import { Failure } from '../../base/failure.ts';
 import type { ResolvedRecipe, ResolvedStage } from '../recipe/resolvedRecipe.ts';
 import type { Arithmetic } from './activations.ts';
 import { assumedPromptTokens, batchPlan } from './batchPlan.ts';
-import { type EstimatedGpu, GpuStages, gpuFixedBytes, reservedShare } from './embeddedGpuMemory.ts';
+import { type EstimatedGpu, GpuStages, gpuFixedBytes } from './embeddedGpuMemory.ts';
 import type { MemoryEstimate, MemoryFacts, StageEstimate } from './estimateRecipe.ts';
 import { countParameters } from './parameterCounts.ts';
 import { stageMemory } from './stageMemory.ts';
@@ -95,7 +95,7 @@ function onGpu(recipe: ResolvedRecipe, facts: MemoryFacts): DeviceEstimate {
 		device: gpu,
 		stages,
 		tensors,
-		overhead: Math.round(gpuFixedBytes[gpu] + reservedShare[gpu] * tensors),
+		overhead: Math.round(gpuFixedBytes[gpu] + Math.max(0, counted.reserved - tensors)),
 		notes,
 		advice: 'Use a smaller "context", a smaller model, or set "device" to "cpu".',
 	};

@@ -11,8 +11,8 @@ export interface PlainInput {
 export type Grid = PlainInput & { readonly values: Int32Array };
 
 /**
- * Token positions in the packed layout of a micro-batch. The grids are filled by plain loops: V8 optimizes a function
- * that is passed to a loop anew for each micro-batch.
+ * Token positions in the packed layout of a micro-batch. The grids are filled by plain loops: V8 would optimize a
+ * function that is passed to a loop again for each micro-batch.
  */
 export class Places {
 	readonly #batch: PackedSequences;
