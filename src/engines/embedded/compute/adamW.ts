@@ -26,9 +26,9 @@ export function blockRanges(count: number, parts: number): Range[] {
 }
 
 /**
- * Number of elements processed per call of a loop. They fit in the CPU cache. Each loop is a function of its own that is
- * called many times, because V8 optimizes a function that is called rarely only while it is in its loop, and discards the
- * result when the loop ends, so that every update would start slowly.
+ * Number of elements per call of a loop. They fit in the CPU cache. Each loop is a separate function that is called many
+ * times: V8 optimizes a rarely called function only within its loop, and discards the result when the loop ends, so that
+ * every update would start slowly.
  */
 const piece = 1 << 13;
 
