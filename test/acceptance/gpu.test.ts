@@ -3,6 +3,7 @@
  * of a step at real sizes, and a run that learns.
  */
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -113,6 +114,28 @@ test('a software GPU is not chosen by auto, which measures that the CPU is faste
 	const reason = tried.find(({ provider }) => provider === 'webgpu')?.error ?? '';
 	assert.match(reason, /^(the CPU is faster|it is too slow) for this model \(.*sampling \d+ ms and update \d+ ms/);
 	assert.ok(Array.isArray(event?.measured) && event.measured.length > 0);
+});
+
+test('every program works with as few bindings per shader as WebGPU guarantees', {
+	skip: softwareOnly,
+}, async (context) => {
+	await using place = await Workplace.make();
+	const driver = await buildFaultyDriver(place.folder);
+	if (driver === null) return context.skip('it needs a C compiler');
+	const files = ['programs', 'kernels'].map((name) => join(root, `test/gpu/${name}.test.ts`));
+	// With the context of this test, the child would print a protocol.
+	const { NODE_TEST_CONTEXT: _, ...environment } = process.env;
+	const child = spawn(process.execPath, ['--test', '--test-reporter', 'spec', ...files], {
+		env: { ...environment, ...driver, FAULTY_DRIVER_BINDINGS: '8' },
+		stdio: ['ignore', 'pipe', 'inherit'],
+	});
+	let text = '';
+	child.stdout.setEncoding('utf8').on('data', (part: string) => {
+		text += part;
+	});
+	const code = await new Promise((resolve, reject) => child.once('error', reject).once('close', resolve));
+	assert.equal(code, 0, text.slice(-4000));
+	assert.match(text, /ℹ pass [3-9]\d\n[\s\S]*ℹ skipped 0\n/);
 });
 
 test('a run that fills the memory of WebGPU ends with a sentence, and continues with fewer rows when it is resumed', {

@@ -4,6 +4,7 @@
  *   FAULTY_DRIVER_LIBRARY  path of the other driver
  *   FAULTY_DRIVER_LOST     path of a file; once it exists, the device is lost (VK_ERROR_DEVICE_LOST), as after a reset
  *   FAULTY_DRIVER_BYTES    device memory in bytes; allocations beyond it fail (VK_ERROR_OUT_OF_DEVICE_MEMORY)
+ *   FAULTY_DRIVER_BINDINGS limits of storage buffers per shader stage that the device reports
  *   FAULTY_DRIVER_PEAK     path of a file that contains the maximum of the memory in use, in bytes
  *
  * It implements the interface between Vulkan's loader and its drivers (LoaderDriverInterface.md of
@@ -50,7 +51,8 @@ static struct {
 static uint64_t used, peak;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static Function real_allocate, real_free, real_submit, real_submit2, real_wait, real_status, real_device_lookup;
+static Function real_allocate, real_free, real_submit, real_submit2, real_wait, real_status, real_device_lookup,
+	real_properties, real_properties2;
 
 static void write_peak(void) {
 	const char *path = getenv("FAULTY_DRIVER_PEAK");
@@ -113,6 +115,27 @@ static Result status(void *device, uint64_t fence) {
 	return ((Result(*)(void *, uint64_t))real_status)(device, fence);
 }
 
+/* Offset of limits.maxPerStageDescriptorStorageBuffers in VkPhysicalDeviceProperties. */
+enum { storage_buffers = 296 + 76 };
+
+static void limit_bindings(char *properties) {
+	const char *limit = getenv("FAULTY_DRIVER_BINDINGS");
+	if (limit == NULL) return;
+	uint32_t count = (uint32_t)strtoul(limit, NULL, 10);
+	memcpy(properties + storage_buffers, &count, sizeof count);
+}
+
+static void properties(void *device, char *result) {
+	((void (*)(void *, char *))real_properties)(device, result);
+	limit_bindings(result);
+}
+
+/* VkPhysicalDeviceProperties2 begins with a type and a pointer. */
+static void properties2(void *device, char *result) {
+	((void (*)(void *, char *))real_properties2)(device, result);
+	limit_bindings(result + 16);
+}
+
 static Function device_lookup(void *device, const char *name);
 
 static const struct {
@@ -126,6 +149,9 @@ static const struct {
 	{"vkQueueSubmit2KHR", (Function)submit2, &real_submit2},
 	{"vkWaitForFences", (Function)wait, &real_wait},
 	{"vkGetFenceStatus", (Function)status, &real_status},
+	{"vkGetPhysicalDeviceProperties", (Function)properties, &real_properties},
+	{"vkGetPhysicalDeviceProperties2", (Function)properties2, &real_properties2},
+	{"vkGetPhysicalDeviceProperties2KHR", (Function)properties2, &real_properties2},
 	{"vkGetDeviceProcAddr", (Function)device_lookup, &real_device_lookup},
 };
 

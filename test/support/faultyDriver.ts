@@ -4,6 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { softwareManifest } from './softwareGpu.ts';
 
 const source = fileURLToPath(new URL('./faultyDriver.c', import.meta.url));
 
@@ -21,7 +22,8 @@ function driverPath(manifest: string): string {
 export async function buildFaultyDriver(folder: string): Promise<Readonly<Record<string, string>> | null> {
 	const manifest = process.env.VK_ICD_FILENAMES ?? '/usr/share/vulkan/icd.d/nvidia_icd.json';
 	const library = join(folder, 'libfaultyDriver.so');
-	const own = join(folder, 'faultyDriver.json');
+	// Tests recognize a software GPU by this name.
+	const own = join(folder, softwareManifest);
 	try {
 		const other = driverPath(manifest);
 		await promisify(execFile)('cc', ['-shared', '-fPIC', '-O1', '-o', library, source, '-ldl', '-lpthread']);

@@ -11,7 +11,8 @@ export type SoftwareGpu =
 	/** Environment of a process that uses the GPU; the loader reads it when the process starts. */
 	{ readonly environment: Readonly<Record<string, string>> } | { readonly missing: string };
 
-const manifest = 'vk_swiftshader_icd.json';
+/** File name of the driver's manifest. */
+export const softwareManifest = 'vk_swiftshader_icd.json';
 const library = 'libvk_swiftshader.so';
 const loader = 'libvulkan.so.1';
 
@@ -32,7 +33,9 @@ export function findSoftwareGpu(browser: Browser): SoftwareGpu {
 	if (process.platform !== 'linux' || process.arch !== 'x64') {
 		return { missing: `SwiftShader is used on Linux x64, not on ${process.platform} ${process.arch}` };
 	}
-	const folder = folders(browser).find((path) => existsSync(join(path, manifest)) && existsSync(join(path, library)));
+	const folder = folders(browser).find(
+		(path) => existsSync(join(path, softwareManifest)) && existsSync(join(path, library)),
+	);
 	if (folder === undefined) {
 		return { missing: `there is no ${library} beside Chromium: \`sudo apt-get install -y chromium\` installs it` };
 	}
@@ -40,7 +43,7 @@ export function findSoftwareGpu(browser: Browser): SoftwareGpu {
 	const path = libraries.filter((part) => part !== '').join(delimiter);
 	return {
 		environment: {
-			VK_ICD_FILENAMES: join(folder, manifest),
+			VK_ICD_FILENAMES: join(folder, softwareManifest),
 			...(path === '' ? {} : { LD_LIBRARY_PATH: path }),
 		},
 	};
@@ -55,4 +58,6 @@ export const missingVariable = 'TEST_GPU_MISSING';
 /** Why a test on the software GPU cannot run in this process, or false: the `skip` option of a test. */
 export const skip: string | false =
 	process.env[missingVariable] ??
-	(hardware || (process.env.VK_ICD_FILENAMES ?? '').endsWith(manifest) ? false : 'run it with `npm test -- gpu`');
+	(hardware || (process.env.VK_ICD_FILENAMES ?? '').endsWith(softwareManifest)
+		? false
+		: 'run it with `npm test -- gpu`');
