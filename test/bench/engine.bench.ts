@@ -2,13 +2,13 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Session } from '../../src/engines/embedded/compute/runtime.ts';
+import { createLearner } from '../../src/engines/embedded/createLearner.ts';
 import {
 	decodeProgram,
 	gradientProgram,
 	logprobsProgram,
 	prefillProgram,
 } from '../../src/engines/embedded/model/programs.ts';
-import { createLearner } from '../../src/engines/embedded/ortLearner.ts';
 import type { ModelShape } from '../../src/engines/shared/modelShape.ts';
 import { type EngineRun, runEngine } from './engineRun.ts';
 import { type Bench, type BenchOptions, type Measurement, median } from './measurement.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Random } from '../../src/base/random.ts';
 import type { ProviderName } from '../../src/engines/embedded/compute/providers.ts';
-import { checkDevices } from '../../src/engines/embedded/ortLearner.ts';
+import { checkDevices } from '../../src/engines/embedded/createLearner.ts';
 import { pythonVariable } from '../../src/environment/torchPython.ts';
 import { findTestPython } from '../scripts/pythonEnvironment.ts';
 import { hardware } from '../support/softwareGpu.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { formatBytes } from '../../src/base/format.ts';
-import { checkDevices } from '../../src/engines/embedded/ortLearner.ts';
+import { checkDevices } from '../../src/engines/embedded/createLearner.ts';
 import { prepareRun } from '../../src/runs/prepareRun.ts';
 import { listCheckpoints, readEvents, readMetrics, readRecord } from '../../src/runs/runReader.ts';
 import { buildFaultyDriver } from '../support/faultyDriver.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Random } from '../../src/base/random.ts';
 import type { ProviderName } from '../../src/engines/embedded/compute/providers.ts';
-import { checkDevices } from '../../src/engines/embedded/ortLearner.ts';
+import { checkDevices } from '../../src/engines/embedded/createLearner.ts';
 import { type EngineRun, runEngine } from './engineRun.ts';
 import { type Bench, type BenchOptions, type Measurement, median, NotHere } from './measurement.ts';
 

@@ -1,4 +1,4 @@
-import { createLearner } from '../../src/engines/embedded/ortLearner.ts';
+import { createLearner } from '../../src/engines/embedded/createLearner.ts';
 import type { ModelShape } from '../../src/engines/shared/modelShape.ts';
 
 /** Run by longContext.bench.ts with a shape as its argument. */

@@ -3,6 +3,7 @@ import { after, describe, test } from 'node:test';
 import { Failure } from '../../src/base/failure.ts';
 import { defaultObjective } from '../../src/core/grpo/objective/objective.ts';
 import { deviationOf, differs } from '../../src/engines/embedded/compute/firstDifference.ts';
+import { createLearner } from '../../src/engines/embedded/createLearner.ts';
 import type {
 	GrpoRow,
 	Learner,
@@ -14,7 +15,6 @@ import type {
 } from '../../src/engines/embedded/learner.ts';
 import { parameterGroups } from '../../src/engines/embedded/model/parameterGroups.ts';
 import { parameterCount, specsOf } from '../../src/engines/embedded/model/parameters.ts';
-import { createLearner } from '../../src/engines/embedded/ortLearner.ts';
 import type { ModelShape } from '../../src/engines/shared/modelShape.ts';
 import { skip } from '../support/softwareGpu.ts';
 

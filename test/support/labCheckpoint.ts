@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { parseTokenizerJson } from '../../src/core/text/parseTokenizerJson.ts';
+import { createLearner } from '../../src/engines/embedded/createLearner.ts';
 import { parameterSpecs } from '../../src/engines/embedded/model/parameters.ts';
-import { createLearner } from '../../src/engines/embedded/ortLearner.ts';
 import { readCheckpoint, storedParameters } from '../../src/engines/embedded/run/checkpointFolder.ts';
 
 /**

@@ -3,9 +3,9 @@ import { computeAdvantages } from '../../src/core/grpo/advantages/groupAdvantage
 import { recipeOrThrow } from '../../src/core/recipe/parseRecipe.ts';
 import { resolveRecipe } from '../../src/core/recipe/resolve.ts';
 import type { ResolvedGrpoStage } from '../../src/core/recipe/resolvedRecipe.ts';
+import { createLearner } from '../../src/engines/embedded/createLearner.ts';
 import type { Learner, PerToken, Sample } from '../../src/engines/embedded/learner.ts';
 import { parameterSpecs } from '../../src/engines/embedded/model/parameters.ts';
-import { createLearner } from '../../src/engines/embedded/ortLearner.ts';
 import type { RowAdvantage } from '../../src/engines/embedded/run/advantagesOf.ts';
 import { readCheckpoint, storedParameters } from '../../src/engines/embedded/run/checkpointFolder.ts';
 import { creditedTurns, tokensOfTurns, turnLengths } from '../../src/engines/embedded/run/episodes/turnCredit.ts';

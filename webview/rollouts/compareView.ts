@@ -11,6 +11,7 @@ import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { TextBody } from '../lib/trace/textBody.ts';
 import { truncationBadge } from '../lib/truncationBadge.ts';
 import { tagsOf } from './cardContext.ts';
+import { verdict } from './cardWords.ts';
 import { placeKey, samePlace } from './chosen.ts';
 import {
 	comparedNumbers,
@@ -21,7 +22,6 @@ import {
 	partingWord,
 	type Side,
 } from './comparison.ts';
-import { verdict } from './completionCard.ts';
 import { PreferenceBar } from './preferenceBar.ts';
 import type { RolloutsModel } from './rolloutsModel.ts';
 

@@ -13,15 +13,14 @@ import type { Mark } from '../lib/trace/marks.ts';
 import { TextBody } from '../lib/trace/textBody.ts';
 import { truncationBadge } from '../lib/truncationBadge.ts';
 import type { CardContext } from './cardContext.ts';
+import { cardLabel, missingWords, verdict } from './cardWords.ts';
 import { episodeTerms } from './episodeTerms.ts';
-import type { FoldMark } from './identical.ts';
 import { type PictureView, pictureOf } from './pictureView.ts';
 import { RatingControl } from './ratingControl.ts';
 import { addsUp } from './rewardParts.ts';
 import { findInText, type MarkKind, markNames, mixWords, type TextFindings } from './textMarks.ts';
 import { timelineSection } from './timelineSection.ts';
 import { TokenBody } from './tokenBody.ts';
-import { tokenViewNames } from './tokenScale.ts';
 import { TurnsBody } from './turnsBody.ts';
 import { weightsTerms } from './weightsTerms.ts';
 
@@ -368,34 +367,4 @@ export class CompletionCard implements IDisposable {
 			messages.length > faultsShown && element('span', { class: 'quiet' }, `and ${messages.length - faultsShown} more`),
 		);
 	}
-}
-
-/** Explains why a card shows plain text in token view. */
-function missingWords(rollout: RolloutDetail, view: TokenValue): string {
-	return rollout.hasTokens
-		? `${tokenViewNames[view]} was not recorded for this completion.`
-		: 'Tokens were not recorded for this completion.';
-}
-
-export function verdict(rollout: RolloutDetail): HTMLElement | null {
-	if (rollout.correct === null) return null;
-	return rollout.correct
-		? element('span', { class: 'badge right' }, '✓ Correct')
-		: element('span', { class: 'badge wrong' }, '✗ Incorrect');
-}
-
-/** Describes the card in one sentence for screen readers. */
-export function cardLabel(rollout: RolloutDetail, fold: FoldMark | null = null): string {
-	const parts = [`Completion ${rollout.index}`];
-	if (rollout.correct !== null) parts.push(rollout.correct ? 'correct' : 'wrong');
-	parts.push(`reward ${formatNumber(rollout.reward, 4)}`, `advantage ${signedNumber(rollout.advantage)}`);
-	parts.push(
-		rollout.tokens === null
-			? `${formatCounted(rollout.size, 'character')}`
-			: `${formatCounted(rollout.tokens, 'token')}`,
-	);
-	if (rollout.truncated !== false) parts.push(rollout.truncated ? 'truncated' : 'truncation not recorded');
-	if (fold?.first === rollout.index) parts.push(`${fold.count} identical, ${fold.expanded ? 'expanded' : 'folded'}`);
-	else if (fold) parts.push(`identical to ${fold.first}`);
-	return parts.join(', ');
 }

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import type { BatchUse } from '../../../core/memory/microBatchLimits.ts';
 import type { EventLine } from '../../../protocol/eventLine.ts';
 import { type ProviderName, runtimeNames } from '../compute/providers.ts';
-import type { ReducedRows } from '../ortLearner.ts';
+import type { ReducedRows } from '../createLearner.ts';
 
 /** What earlier attempts of a run computed on. Rounding depends on it, so a resumed run keeps it if it can. */
 export interface EarlierDevice {

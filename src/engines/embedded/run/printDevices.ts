@@ -1,5 +1,5 @@
 import { Failure } from '../../../base/failure.ts';
-import { checkDevices } from '../ortLearner.ts';
+import { checkDevices } from '../createLearner.ts';
 
 /** Prints, as one line of JSON, which GPU providers compute correctly on this machine. Returns the exit status. */
 export async function printDevices(): Promise<number> {

@@ -5,8 +5,8 @@ import { parseTokenizerJson } from '../../../core/text/parseTokenizerJson.ts';
 import { lockServed, openControl, servedId } from '../../../runs/runControl.ts';
 import type { EngineProcess } from '../../shared/engineProcess.ts';
 import { policyControls } from '../../shared/runControls.ts';
+import { createLearner } from '../createLearner.ts';
 import { parameterSpecs } from '../model/parameters.ts';
-import { createLearner } from '../ortLearner.ts';
 import { readCheckpoint, storedHeads, storedParameters, storedReference } from './checkpointFolder.ts';
 import { PolicyService } from './policyService.ts';
 

@@ -6,9 +6,9 @@ import type { OpenedDataset } from '../../../runs/openDataset.ts';
 import { checkColumns, checkSolutions, checkStages, checkTexts } from '../../shared/dataChecks.ts';
 import { type Progress, startOfRun } from '../../shared/progress.ts';
 import type { ProviderName } from '../compute/providers.ts';
+import { createLearner, type ReducedRows } from '../createLearner.ts';
 import type { Learner } from '../learner.ts';
 import { parameterSpecs } from '../model/parameters.ts';
-import { createLearner, type ReducedRows } from '../ortLearner.ts';
 import type { BatchOrder } from './ahead/batchOrder.ts';
 import {
 	readCheckpoint,

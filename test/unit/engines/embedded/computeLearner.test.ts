@@ -3,6 +3,7 @@ import { after, test } from 'node:test';
 import { Failure } from '../../../../src/base/failure.ts';
 import { Random } from '../../../../src/base/random.ts';
 import { defaultObjective } from '../../../../src/core/grpo/objective/objective.ts';
+import { createLearner } from '../../../../src/engines/embedded/createLearner.ts';
 import type {
 	GrpoRow,
 	GrpoSettings,
@@ -12,7 +13,6 @@ import type {
 	UpdateResult,
 } from '../../../../src/engines/embedded/learner.ts';
 import { initialParameters } from '../../../../src/engines/embedded/model/parameters.ts';
-import { createLearner } from '../../../../src/engines/embedded/ortLearner.ts';
 import { adam, distance, tinyShape } from './computeHarness.ts';
 
 const settings: GrpoSettings = { ...defaultObjective, epsilonHigh: 0.28, beta: 0.05, temperature: 0.9 };

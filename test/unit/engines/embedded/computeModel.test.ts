@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { createLearner } from '../../../../src/engines/embedded/createLearner.ts';
 import { elementCount, initialParameters, parameterSpecs } from '../../../../src/engines/embedded/model/parameters.ts';
-import { createLearner } from '../../../../src/engines/embedded/ortLearner.ts';
 import type { ModelShape } from '../../../../src/engines/shared/modelShape.ts';
 import { tinyShape } from './computeHarness.ts';
 

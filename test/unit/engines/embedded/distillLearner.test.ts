@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Failure } from '../../../../src/base/failure.ts';
+import { createLearner } from '../../../../src/engines/embedded/createLearner.ts';
 import { initialParameters, parameterCount } from '../../../../src/engines/embedded/model/parameters.ts';
-import { createLearner } from '../../../../src/engines/embedded/ortLearner.ts';
 import type { ModelShape } from '../../../../src/engines/shared/modelShape.ts';
 import { adam, tinyShape } from './computeHarness.ts';
 

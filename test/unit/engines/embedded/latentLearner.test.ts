@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { Random } from '../../../../src/base/random.ts';
+import { createLearner } from '../../../../src/engines/embedded/createLearner.ts';
 import type { Learner, SftRow } from '../../../../src/engines/embedded/learner.ts';
 import { initialParameters } from '../../../../src/engines/embedded/model/parameters.ts';
-import { createLearner } from '../../../../src/engines/embedded/ortLearner.ts';
 import { adam, distance } from './computeHarness.ts';
 import { latentShape, placesOf, referenceLogprobs, referenceReadings, withPlaces } from './latentReference.ts';
 

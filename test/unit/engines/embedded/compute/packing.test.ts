@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { Random } from '../../../../../src/base/random.ts';
 import { defaultObjective } from '../../../../../src/core/grpo/objective/objective.ts';
 import { pack, packedBatches } from '../../../../../src/engines/embedded/compute/packing.ts';
+import { createLearner } from '../../../../../src/engines/embedded/createLearner.ts';
 import type { GrpoRow, Sequence } from '../../../../../src/engines/embedded/learner.ts';
-import { createLearner } from '../../../../../src/engines/embedded/ortLearner.ts';
 import { adam, distance, sharingRows, tinyShape } from '../computeHarness.ts';
 
 /** Returns the distinct prefixes, per prompt, of every text, up to each token that is followed by another. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { Random } from '../../../../../src/base/random.ts';
 import { causalMask } from '../../../../../src/engines/embedded/compute/causalMask.ts';
+import { createLearner } from '../../../../../src/engines/embedded/createLearner.ts';
 import type { Learner, ValueRow } from '../../../../../src/engines/embedded/learner.ts';
 import {
 	elementCount,
@@ -10,7 +11,6 @@ import {
 	valueParameterSpecs,
 } from '../../../../../src/engines/embedded/model/parameters.ts';
 import { gradientName, valueGradientProgram } from '../../../../../src/engines/embedded/model/programs.ts';
-import { createLearner } from '../../../../../src/engines/embedded/ortLearner.ts';
 import { adam, differenceError, distance, type Feed, Program, somePlaces, tinyShape } from '../computeHarness.ts';
 
 const specs = valueParameterSpecs(tinyShape);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { Session, Tensors } from '../../../../../src/engines/embedded/compute/runtime.ts';
+import { createLearner } from '../../../../../src/engines/embedded/createLearner.ts';
 import { exportPolicyOnnx } from '../../../../../src/engines/embedded/model/exportPolicy.ts';
-import { createLearner } from '../../../../../src/engines/embedded/ortLearner.ts';
 import { tinyShape } from '../computeHarness.ts';
 
 const policy = await createLearner({

@@ -5,7 +5,7 @@ import { distributionStatistics } from '../../../../../src/core/search/distribut
 import { latentPlaces, latentTags, withThoughts } from '../../../../../src/core/text/latentTags.ts';
 import { resolveTemplate } from '../../../../../src/core/text/template.ts';
 import { buildTokenizer } from '../../../../../src/core/text/vocabulary.ts';
-import { createLearner } from '../../../../../src/engines/embedded/ortLearner.ts';
+import { createLearner } from '../../../../../src/engines/embedded/createLearner.ts';
 import { PolicyService } from '../../../../../src/engines/embedded/run/policyService.ts';
 import { type ControlParams, type ControlRequest, controlMethods } from '../../../../../src/protocol/control.ts';
 import { decodeOrThrow } from '../../../../../src/protocol/decode.ts';
