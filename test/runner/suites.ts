@@ -114,7 +114,7 @@ export function findSuites(root = ownRoot): Suite[] {
  */
 export function acceptanceSuites(cores: number): Suite[] {
 	const files = filesOf(ownRoot)('test/acceptance/*.test.ts');
-	const onGpu = (file: string) => file.endsWith('/gpu.test.ts');
+	const onGpu = (file: string) => /\/gpu(Workbench)?\.test\.ts$/.test(file);
 	const common = {
 		needs: ['browser', 'workbench', 'python', 'bubblewrap', 'build'],
 		timeoutSeconds: 6 * 3600,
@@ -129,7 +129,7 @@ export function acceptanceSuites(cores: number): Suite[] {
 			...common,
 			name: 'acceptance on a GPU',
 			files: files.filter(onGpu),
-			needs: ['gpu', 'build'],
+			needs: ['gpu', 'browser', 'workbench', 'build'],
 			environment: ({ gpu }) => gpu,
 		},
 	];

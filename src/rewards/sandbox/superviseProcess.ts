@@ -68,9 +68,14 @@ export function superviseProcess(what: SupervisedProgram, limits: SandboxLimits,
 	let written = 0;
 	let grace: NodeJS.Timeout | undefined;
 
+	const readTree = () =>
+		child.pid === undefined || process.platform !== 'linux' ? null : readProcessTree(child.pid, what.ownNetwork);
 	const stop = (why: SandboxEnd) => {
 		if (ended || end !== null) return;
 		end = why;
+		// The last check may have been before the sandbox was set up.
+		const use = readTree();
+		if (use !== null) seen.processes = use.processes;
 		const first = what.reportsStart ? seen.processes[1] : undefined;
 		// The process outside the sandbox reaps the first process inside, whose exit kills all others. Without the outer
 		// process, there may be nothing to reap them.
@@ -95,7 +100,7 @@ export function superviseProcess(what: SupervisedProgram, limits: SandboxLimits,
 	const wall = setTimeout(() => stop('wall'), limits.wallMs);
 	let look: NodeJS.Timeout | undefined;
 	const watch = () => {
-		const use = child.pid === undefined ? null : readProcessTree(child.pid, what.ownNetwork);
+		const use = readTree();
 		if (use !== null) {
 			const beyond = seen.add(use);
 			if (beyond !== null) stop(beyond);
