@@ -36,6 +36,16 @@ type Parts = Partial<Record<MemoryPart, number>>;
 const sum = (values: readonly number[]) => values.reduce((all, value) => all + value, 0);
 const sumOf = (parts: Parts) => sum(Object.values(parts));
 
+/** Returns the larger of two numbers for each name. Missing ones count as 0. */
+function larger<K extends string>(
+	some: Readonly<Partial<Record<K, number>>>,
+	others: Readonly<Partial<Record<K, number>>>,
+): Partial<Record<K, number>> {
+	const all: Partial<Record<K, number>> = { ...some };
+	for (const [name, value] of Object.entries(others) as [K, number][]) all[name] = Math.max(all[name] ?? 0, value);
+	return all;
+}
+
 /** Returns the size of the arena of a program that needs this many bytes at the same time. */
 function arena(bytes: number): number {
 	return bytes === 0 ? 0 : 2 ** Math.ceil(Math.log2((1 + fragments) * bytes));
@@ -60,7 +70,7 @@ export class GpuStages {
 	/** CUDA: memory of each program so far, by name. */
 	readonly #programs = new Map<string, Parts>();
 	/** WebGPU: buffers so far, by what they are for. */
-	#buffers: Readonly<Record<string, number>> = {};
+	#buffers: Readonly<Partial<Record<string, number>>> = {};
 
 	constructor(recipe: ResolvedRecipe, facts: MemoryFacts, gpu: EstimatedGpu) {
 		this.#recipe = recipe;
@@ -83,7 +93,7 @@ export class GpuStages {
 	/** Bytes that the runtime takes for the stages so far, without the driver. */
 	get reserved(): number {
 		if (this.#gpu === 'cuda') return sum([...this.#programs.values()].map((parts) => arena(sumOf(parts))));
-		return (1 + unused) * sum(Object.values(this.#buffers));
+		return (1 + unused) * sum(Object.values(this.#buffers) as number[]);
 	}
 
 	next(stage: ResolvedStage, index: number): StageEstimate {
@@ -168,16 +178,11 @@ export class GpuStages {
 
 	/** Adds a program, or what a later stage needs more of it. */
 	#keep(program: string, parts: Parts): void {
-		const all = { ...this.#programs.get(program) };
-		for (const [part, bytes] of Object.entries(parts) as [MemoryPart, number][]) {
-			all[part] = Math.max(all[part] ?? 0, bytes);
-		}
-		this.#programs.set(program, all);
+		this.#programs.set(program, larger(this.#programs.get(program) ?? {}, parts));
 	}
 
 	#keepBuffers(buffers: Readonly<Record<string, number>>): void {
-		const all = Object.entries(buffers).map(([name, bytes]) => [name, Math.max(this.#buffers[name] ?? 0, bytes)]);
-		this.#buffers = { ...this.#buffers, ...Object.fromEntries(all) };
+		this.#buffers = larger(this.#buffers, buffers);
 	}
 
 	/**
@@ -196,14 +201,14 @@ export class GpuStages {
 			activations: rows * gradientBytes(this.#shape, length),
 		});
 		const optimizer = added(state, { gradients: this.#copy, weights: 2 * this.#copy, optimizer: 2 * this.#copy });
-		const caches = [this.#evaluation, this.#sampling(sampled, length)].map(({ cache = 0 }) => cache);
-		const generation = added(state, { cache: Math.max(...caches) });
+		const { cache = 0 } = this.#sampling(sampled, length);
+		const generation = added(state, { cache: Math.max(this.#evaluation.cache ?? 0, cache) });
 		this.#keepBuffers({
 			weights: sumOf(state),
 			gradients: backward.gradients ?? 0,
 			activations: backward.activations ?? 0,
 			update: (4 + temporaries) * this.#copy,
-			cache: this.#sampling(sampled, length).cache ?? 0,
+			cache,
 		});
 		const all = { backward, optimizer, generation };
 		const moments = { backward: sumOf(backward), optimizer: sumOf(optimizer), generation: sumOf(generation) };
