@@ -144,6 +144,12 @@ test('writes rewards whose results appear next to their signatures, and trains w
 		await right.untilInline(/gold 100% · .*4 cases/);
 		lab.write('rewards/right.cases.jsonl', cases.map((one) => `${JSON.stringify(one)}\n`).join(''));
 		await right.replaceAll(planted);
+		// An editor that loses focus drops its request for lenses.
+		await page.keyboard.press('Control+p');
+		await workbench.quickInput().waitFor();
+		await page.waitForTimeout(500);
+		await right.lens('Audit').waitFor();
+		await page.keyboard.press('Escape');
 		await right.untilInline(/^1 of 2 cases failed · 1\.00 ± 0\.00 · gold 0%/);
 	});
 

@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { Disposable } from '../../base/disposable.ts';
+import { CodeLenses } from '../codeLenses.ts';
 import { commandIds } from '../ids.ts';
 import { classLine, environmentFilePattern } from './environmentFiles.ts';
 import type { EnvironmentVerifications } from './environmentVerifications.ts';
@@ -12,29 +12,24 @@ const actions = [
 ] as const;
 
 /** Code lenses above the environment's class. In an untrusted workspace, a single lens explains why they are missing. */
-export class EnvironmentLenses extends Disposable implements vscode.CodeLensProvider {
+export class EnvironmentLenses extends CodeLenses {
 	readonly #view: EnvironmentVerifications;
-	readonly #changed = this.register(new vscode.EventEmitter<void>());
 	readonly #known = new Set<string>();
-	readonly onDidChangeCodeLenses = this.#changed.event;
 
 	constructor(view: EnvironmentVerifications) {
-		super();
+		super({ scheme: 'file', pattern: environmentFilePattern });
 		this.#view = view;
-		const selector = { scheme: 'file', pattern: environmentFilePattern };
-		this.register(vscode.languages.registerCodeLensProvider(selector, this));
-		this.register(vscode.workspace.onDidGrantWorkspaceTrust(() => this.#changed.fire()));
 		this.register(
 			view.onDidChange((file) => {
 				// The class is unknown before the first verification.
 				if (this.#known.has(file) || view.get(file)?.verification == null) return;
 				this.#known.add(file);
-				this.#changed.fire();
+				this.changed();
 			}),
 		);
 	}
 
-	provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
+	protected lensesOf(document: vscode.TextDocument): vscode.CodeLens[] {
 		const name = this.#view.get(document.uri.fsPath)?.verification?.environment.name;
 		const line = (name === undefined ? null : classLine(document.getText(), name)) ?? 0;
 		const range = new vscode.Range(line, 0, line, 0);

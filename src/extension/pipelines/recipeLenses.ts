@@ -1,24 +1,20 @@
 import { dirname } from 'node:path';
 import * as vscode from 'vscode';
-import { Disposable } from '../../base/disposable.ts';
+import { CodeLenses } from '../codeLenses.ts';
 import { commandIds } from '../ids.ts';
 import type { PipelineStore } from './pipelineStore.ts';
 
 /** Code lenses that start a recipe, and that show the dependencies and the status of each pipeline stage. */
-export class RecipeLenses extends Disposable implements vscode.CodeLensProvider {
+export class RecipeLenses extends CodeLenses {
 	readonly #pipelines: PipelineStore;
-	readonly #changed = this.register(new vscode.EventEmitter<void>());
-	readonly onDidChangeCodeLenses = this.#changed.event;
 
 	constructor(pipelines: PipelineStore) {
-		super();
+		super({ scheme: 'file', pattern: '**/*.recipe.json' });
 		this.#pipelines = pipelines;
-		this.register(vscode.languages.registerCodeLensProvider({ scheme: 'file', pattern: '**/*.recipe.json' }, this));
-		this.register(pipelines.onDidChange(() => this.#changed.fire()));
-		this.register(vscode.workspace.onDidGrantWorkspaceTrust(() => this.#changed.fire()));
+		this.register(pipelines.onDidChange(() => this.changed()));
 	}
 
-	async provideCodeLenses(document: vscode.TextDocument): Promise<vscode.CodeLens[]> {
+	protected async lensesOf(document: vscode.TextDocument): Promise<vscode.CodeLens[]> {
 		const { stageLines } = await import('./stageLines.ts');
 		const text = document.getText();
 		const name = /"name"\s*:\s*"([^"\\]*)"/.exec(text)?.[1];

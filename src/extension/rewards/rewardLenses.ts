@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { Disposable } from '../../base/disposable.ts';
+import { CodeLenses } from '../codeLenses.ts';
 import { commandIds } from '../ids.ts';
 import { resultsOf } from './fileVerification.ts';
 import type { VerificationView } from './inlineResults.ts';
@@ -16,28 +16,24 @@ const actions = [
 const results = ['Results', commandIds.showVerification, 'Distribution, groups, correlations, and every row'] as const;
 
 /** Code lenses above each reward. In an untrusted workspace, a single lens explains why they are missing. */
-export class RewardLenses extends Disposable implements vscode.CodeLensProvider {
+export class RewardLenses extends CodeLenses {
 	readonly #view: VerificationView;
-	readonly #changed = this.register(new vscode.EventEmitter<void>());
 	readonly #withResults = new Set<string>();
-	readonly onDidChangeCodeLenses = this.#changed.event;
 
 	constructor(view: VerificationView) {
-		super();
+		super(rewardSelector);
 		this.#view = view;
-		this.register(vscode.languages.registerCodeLensProvider(rewardSelector, this));
-		this.register(vscode.workspace.onDidGrantWorkspaceTrust(() => this.#changed.fire()));
 		this.register(
 			view.onDidChange((file) => {
 				// The lenses of a file change only once, when the first results become available.
 				if (this.#withResults.has(file) || (view.get(file)?.results.size ?? 0) === 0) return;
 				this.#withResults.add(file);
-				this.#changed.fire();
+				this.changed();
 			}),
 		);
 	}
 
-	provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
+	protected lensesOf(document: vscode.TextDocument): vscode.CodeLens[] {
 		const state = this.#view.get(document.uri.fsPath);
 		return signaturesOf(document).flatMap(({ name, line, column }) => {
 			const range = new vscode.Range(line, column, line, column + name.length);

@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
-import { Disposable, toDisposable } from '../../base/disposable.ts';
+import { toDisposable } from '../../base/disposable.ts';
+import { CodeLenses } from '../codeLenses.ts';
 import { commandIds, settingIds } from '../ids.ts';
 import { problemOfLine } from './problemOfRow.ts';
 
@@ -8,29 +9,25 @@ const datasetFiles = /\.(jsonl|ndjson)$/i;
 const pauseMs = 150;
 
 /** CodeLens that starts a search from the dataset row at the cursor. */
-export class RowLens extends Disposable implements vscode.CodeLensProvider {
-	readonly #changed = this.register(new vscode.EventEmitter<void>());
+export class RowLens extends CodeLenses {
 	#line = -1;
 	#timer: NodeJS.Timeout | undefined;
-	readonly onDidChangeCodeLenses = this.#changed.event;
 
 	constructor() {
-		super();
-		this.register(vscode.languages.registerCodeLensProvider({ scheme: 'file', pattern: '**/*.{jsonl,ndjson}' }, this));
+		super({ scheme: 'file', pattern: '**/*.{jsonl,ndjson}' });
 		this.register(
 			vscode.window.onDidChangeTextEditorSelection(({ textEditor }) => {
 				const { document, selection } = textEditor;
 				if (!datasetFiles.test(document.fileName) || selection.active.line === this.#line) return;
 				clearTimeout(this.#timer);
-				this.#timer = setTimeout(() => this.#changed.fire(), pauseMs);
+				this.#timer = setTimeout(() => this.changed(), pauseMs);
 			}),
 		);
-		this.register(vscode.workspace.onDidChangeConfiguration(() => this.#changed.fire()));
-		this.register(vscode.workspace.onDidGrantWorkspaceTrust(() => this.#changed.fire()));
+		this.register(vscode.workspace.onDidChangeConfiguration(() => this.changed()));
 		this.register(toDisposable(() => clearTimeout(this.#timer)));
 	}
 
-	provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
+	protected lensesOf(document: vscode.TextDocument): vscode.CodeLens[] {
 		if (!vscode.workspace.isTrusted || !isWanted()) return [];
 		const editor = vscode.window.visibleTextEditors.find((one) => one.document === document);
 		const line = editor?.selection.active.line ?? 0;

@@ -1,0 +1,63 @@
+import * as vscode from 'vscode';
+import { Disposable, toDisposable } from '../base/disposable.ts';
+
+/** Delay after an edit, or after a file is shown, before missing lenses are announced again, in milliseconds. */
+const missingMs = 1000;
+/** How often they are announced again. */
+const maxRetries = 5;
+
+/**
+ * Base of the providers of code lenses. VS Code drops its pending request for lenses when an editor loses focus, and the
+ * editor shows none until it has focus again. Providers therefore announce lenses until they are requested.
+ */
+export abstract class CodeLenses extends Disposable implements vscode.CodeLensProvider {
+	readonly #selector: vscode.DocumentSelector;
+	readonly #changed = this.register(new vscode.EventEmitter<void>());
+	/** Version of each document for which lenses were last requested. */
+	readonly #requested = new WeakMap<vscode.TextDocument, number>();
+	#timer: NodeJS.Timeout | undefined;
+	readonly onDidChangeCodeLenses = this.#changed.event;
+
+	constructor(selector: vscode.DocumentSelector) {
+		super();
+		this.#selector = selector;
+		this.register(vscode.languages.registerCodeLensProvider(selector, this));
+		this.register(vscode.workspace.onDidGrantWorkspaceTrust(() => this.changed()));
+		this.register(
+			vscode.workspace.onDidChangeTextDocument(({ document }) => {
+				if (this.#isMissing(document)) this.#checkLater(maxRetries);
+			}),
+		);
+		this.register(
+			vscode.window.onDidChangeVisibleTextEditors((editors) => {
+				if (editors.some(({ document }) => this.#isMissing(document))) this.#checkLater(maxRetries);
+			}),
+		);
+		this.register(toDisposable(() => clearTimeout(this.#timer)));
+	}
+
+	provideCodeLenses(document: vscode.TextDocument): vscode.ProviderResult<vscode.CodeLens[]> {
+		this.#requested.set(document, document.version);
+		return this.lensesOf(document);
+	}
+
+	protected abstract lensesOf(document: vscode.TextDocument): vscode.ProviderResult<vscode.CodeLens[]>;
+
+	/** Announces that lenses have changed. */
+	protected changed(): void {
+		this.#changed.fire();
+	}
+
+	#isMissing(document: vscode.TextDocument): boolean {
+		return vscode.languages.match(this.#selector, document) > 0 && this.#requested.get(document) !== document.version;
+	}
+
+	#checkLater(retries: number): void {
+		clearTimeout(this.#timer);
+		this.#timer = setTimeout(() => {
+			if (!vscode.window.visibleTextEditors.some(({ document }) => this.#isMissing(document))) return;
+			this.changed();
+			if (retries > 1) this.#checkLater(retries - 1);
+		}, missingMs);
+	}
+}
