@@ -150,7 +150,7 @@ export class DriverTraining implements Training {
 				const { recipe } = this.#run;
 				if (dataset === null)
 					throw contract(new Failure('invalid', 'The trainer requested problems that it should read itself.'));
-				return linkProblems(dataset.source, 'task' in recipe.dataset, recipe.seed, params);
+				return linkProblems(dataset.source, recipe.seed, params);
 			},
 			'data/opened': (params) => this.#dataOpened(params),
 			ready: (params) => this.#turn(() => this.#start(params)),

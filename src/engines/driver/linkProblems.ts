@@ -32,10 +32,9 @@ const maxProblems = 100_000;
  */
 const largestAnswer = 16 << 20;
 
-/** Returns the problems in one split, in the format sent to trainers. */
+/** Returns problems of one split, in the format sent to trainers. */
 export function linkProblems(
 	source: ProblemSource,
-	endless: boolean,
 	seed: number,
 	{ split, from, count }: LinkParams<'data/problems'>,
 ): LinkResult<'data/problems'> {
@@ -48,14 +47,14 @@ export function linkProblems(
 			size += JSON.stringify(problem).length;
 			problems.push(problem);
 		}
-		return { problems, total: null };
+		return { problems, total: source.trainingRows ?? null };
 	}
 	return {
 		problems: source
 			.heldOut(from + taken)
 			.slice(from)
 			.map((problem, i) => linkProblem(problem, from + i)),
-		total: endless ? null : source.heldOut(Number.MAX_SAFE_INTEGER).length,
+		total: source.trainingRows === undefined ? null : source.heldOut(Number.MAX_SAFE_INTEGER).length,
 	};
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
+import json
 import shutil
 import struct
 import zlib
@@ -21,7 +22,8 @@ from PIL import Image
 from plain_trl import Log, digits, length
 from reasoning_lab_trainer.course.run import run
 from reasoning_lab_trainer.course.world import World
-from reasoning_lab_trainer.data.pictures import Pictures, decoded
+from reasoning_lab_trainer.data.limits import PICTURE_BYTES
+from reasoning_lab_trainer.data.pictures import Pictures, check_pictures, decoded
 from reasoning_lab_trainer.data.problems import open_row_problems, problems_hash
 from reasoning_lab_trainer.models.load import load_policy
 from safetensors.torch import load_file
@@ -92,6 +94,43 @@ def test_paths_stay_in_the_folder_of_the_dataset(tmp_path: Path) -> None:
     for value in (None, 7, "", [], {"path": None}):
         with fails("invalid", "neither a path nor an image"):
             of(value)
+
+
+def test_checks_pictures_before_a_run(tmp_path: Path) -> None:
+    for i in range(12):
+        (tmp_path / f"{i}.png").write_bytes(encoded("PNG"))
+    rows = [{"prompt": f"what is {i}?", "answer": "7", "picture": f"{i}.png"} for i in range(12)]
+    (tmp_path / "rows.json").write_text(json.dumps(rows))
+    columns = {"prompt": "prompt", "answer": "answer", "solution": "solution", "image": "picture"}
+    dataset = {"path": str(tmp_path / "rows.json"), "heldOut": None, "heldOutShare": 0.3, **columns}
+    recipe = {"dataset": dataset, "seed": 1}
+    pictures = Pictures.of(recipe)
+    assert pictures is not None
+    problems = open_row_problems(recipe)
+    assert problems.held_out_total > 0
+    check_pictures(pictures, problems)
+    for i in range(12):
+        file = tmp_path / f"{i}.png"
+        for content, kind, what in (
+            (None, "missing", "does not exist"),
+            (b"GIF89a", "invalid", "not a readable PNG, JPEG or WebP file"),
+            (png(100_000, 2), "unsupported", "100000 x 2 pixels"),
+        ):
+            file.unlink() if content is None else file.write_bytes(content)
+            with fails(kind, f'The image in column "picture" ({i}.png)', what):
+                check_pictures(pictures, problems)
+        with file.open("wb") as large:
+            large.truncate(PICTURE_BYTES + 1)
+        with fails("unsupported", "exceeds the limit"):
+            check_pictures(pictures, problems)
+        # Only the beginning is read: pixels are decoded when they are needed.
+        file.write_bytes(encoded("PNG")[:-30])
+        check_pictures(pictures, problems)
+        file.write_bytes(encoded("PNG"))
+    rows[3]["picture"] = ""
+    (tmp_path / "rows.json").write_text(json.dumps(rows))
+    with fails("invalid", "'what is 3?' contains neither a path nor an image"):
+        check_pictures(pictures, open_row_problems(recipe))
 
 
 def test_reads_the_images_of_a_parquet_file(tmp_path: Path) -> None:

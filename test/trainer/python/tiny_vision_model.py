@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +30,17 @@ CHAT = (
 )
 
 
-def make_vision_model(folder: Path) -> str:
-    """Creates a character-level Llava with random weights that are the same every time."""
+SYMBOLS = "0123456789[], abcdefghijklmnopqrstuvwxyz?"
+
+
+def make_vision_model(folder: Path, symbols: str = SYMBOLS, answers: Sequence[str] = ()) -> str:
+    """
+    Creates a character-level Llava with random weights that are the same every time.
+
+    symbols: characters that are tokens. answers: texts that are tokens as a whole.
+    """
     special = ["<pad>", "<bos>", "<eos>", "<unk>", "<image>"]
-    vocabulary = {symbol: i for i, symbol in enumerate([*special, *"0123456789[], abcdefghijklmnopqrstuvwxyz?"])}
+    vocabulary = {symbol: i for i, symbol in enumerate([*special, *symbols])}
     plain = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
     plain.pre_tokenizer = pre_tokenizers.Split("", "isolated")
     plain.decoder = decoders.Fuse()
@@ -45,6 +53,7 @@ def make_vision_model(folder: Path) -> str:
         additional_special_tokens=["<image>"],
         model_input_names=["input_ids", "attention_mask"],
     )
+    tokenizer.add_tokens(list(answers))
     pictures = CLIPImageProcessorPil(size={"shortest_edge": SIDE}, crop_size={"height": SIDE, "width": SIDE})
     processor = LlavaProcessor(
         image_processor=pictures,
@@ -65,7 +74,7 @@ def make_vision_model(folder: Path) -> str:
         projection_dim=16,
     )
     text = LlamaConfig(
-        vocab_size=len(vocabulary),
+        vocab_size=len(tokenizer),
         hidden_size=32,
         intermediate_size=64,
         num_hidden_layers=1,

@@ -45,7 +45,7 @@ it('large training problems are sent in parts of at least one problem', () => {
 	const given = (size: number, count: number) => {
 		const source = { training: () => problem(size), heldOut: (n: number) => new Array(n).fill(problem(size)) };
 		const side = (split: 'training' | 'heldout') =>
-			linkProblems(source as never, true, 1, { split, from: 7, count }).problems.map(({ index }) => index);
+			linkProblems(source as never, 1, { split, from: 7, count }).problems.map(({ index }) => index);
 		return [side('training'), side('heldout')];
 	};
 	assert.deepEqual(given(10, 3), [
@@ -57,6 +57,17 @@ it('large training problems are sent in parts of at least one problem', () => {
 		[7, 8, 9, 10],
 	]);
 	assert.deepEqual(given(20 << 20, 2), [[7], [7, 8]]);
+});
+
+it('the number of problems is that of the rows, and unknown for a task', () => {
+	const problem = { prompt: 'p', answer: '1', solution: null, row: {} };
+	const task = { training: () => problem, heldOut: (n: number) => new Array(Math.min(n, 9)).fill(problem) };
+	const totals = (source: object) =>
+		(['training', 'heldout'] as const).map(
+			(split) => linkProblems(source as never, 1, { split, from: 0, count: 0 }).total,
+		);
+	assert.deepEqual(totals(task), [null, null]);
+	assert.deepEqual(totals({ ...task, trainingRows: 4 }), [4, 9]);
 });
 
 it('the end of a trainer is explained by its signal, exit status and last output', () => {

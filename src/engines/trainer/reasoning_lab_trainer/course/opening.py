@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from ..data.pictures import check_pictures
 from ..data.problems import DriverProblems, Problems, open_row_problems, problems_hash
 from ..models.load import load_policy
 from ..models.policy import Policy
@@ -52,8 +53,15 @@ def make_whole(context: Context, trainer: Any) -> None:
 def open_problems(context: Context) -> Problems:
     """
     Returns the run's problems. Called on every rank. If the dataset is read here, reports it to the driver
-    (`data/opened`). Raises Failure on read errors.
+    (`data/opened`). Raises Failure on read errors, and if pictures are missing or cannot be opened.
     """
+    problems = _opened_problems(context)
+    if context.pictures is not None:
+        check_pictures(context.pictures, problems)
+    return problems
+
+
+def _opened_problems(context: Context) -> Problems:
     if context.assignment["problems"]:
         return DriverProblems(context.gate.ask)
     # One process reads the data, downloading it from the Hub if needed. The others then find it in the cache.

@@ -32,6 +32,9 @@ PICTURE_PIXELS = 50_000_000
 PICTURE_SIDE = 16_384
 """Maximum number of pixels, checked before decoding. A kilobyte of PNG can declare billions."""
 
+PICTURES_CHECKED = 20_000
+"""Maximum number of training problems, and of held-out problems, whose pictures are checked before a run."""
+
 
 def decoded_bytes(file_bytes: int) -> int:
     """Returns the maximum decoded bytes of a table or compressed text for a given file size."""

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ..failure import Failure
 from ..link.messages import Problem
 from ..models.tokenizer import first_line
-from ..regular_file import read_regular
-from .limits import PICTURE_BYTES, PICTURE_PIXELS, PICTURE_SIDE
+from ..regular_file import open_regular, read_regular
+from .limits import PICTURE_BYTES, PICTURE_PIXELS, PICTURE_SIDE, PICTURES_CHECKED
 from .presets import MISSING, cell
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+
+    from .problems import Problems
 
 FORMATS = ("PNG", "JPEG", "WEBP")
 """Formats that are decoded. Pillow has decoders for dozens of rare ones."""
@@ -43,20 +47,54 @@ class Pictures:
 
     def of_problem(self, problem: Problem, held_out: bool = False) -> Image:
         """Decodes a problem's picture as RGB, upright. Raises `invalid`, `missing`, `denied` and `unsupported`."""
-        where = f'The image in column "{self._column}" of row {problem["index"] + 1}'
+        place, where = self._place(problem, held_out)
+        return decoded(place if isinstance(place, bytes) else read_regular(place, PICTURE_BYTES), where)
+
+    def check_problem(self, problem: Problem, held_out: bool = False) -> None:
+        """Raises like `of_problem`, but reads only the beginning of the file, so damaged pixels pass."""
+        place, where = self._place(problem, held_out)
+        with io.BytesIO(place) if isinstance(place, bytes) else open_regular(place) as stream:
+            _limit(stream.seek(0, io.SEEK_END), where)
+            stream.seek(0)
+            with _opened(stream, where):
+                pass
+
+    def _place(self, problem: Problem, held_out: bool) -> tuple[bytes | Path, str]:
+        """Returns the contents or the file of a problem's picture, and the subject of error messages."""
         content = problem.get("image")
         if isinstance(content, bytes):
-            return decoded(content, where)
+            return content, f'The image in column "{self._column}" of row {problem["index"] + 1}'
         value = cell(problem["row"], self._column)
         path = value.get("path") if isinstance(value, dict) else value
         if value is MISSING or not isinstance(path, str) or not path:
+            # Where the driver reads the dataset, the index is not the number of the row.
             raise Failure(
                 "invalid",
-                f"{where} is neither a path nor an image.",
+                f'Column "{self._column}" of the row with the prompt {shortened(problem["prompt"])} contains neither a '
+                "path nor an image.",
                 "Write the path of a PNG, JPEG or WebP file, relative to the dataset's folder.",
             )
+        where = f'The image in column "{self._column}" ({path[:200]})'
         file = _below(self._held_out_folder if held_out else self._folder, path, where)
-        return decoded(read_regular(file, PICTURE_BYTES), f"{where} ({path[:200]})")
+        if not file.exists():
+            raise Failure("missing", f"{where} does not exist.", "Add the file, or remove the row.")
+        return file, where
+
+
+def check_pictures(pictures: Pictures, problems: Problems) -> None:
+    """Checks the pictures of held-out problems and of an epoch, so that a run does not end hours later because of one.
+    Of more than `PICTURES_CHECKED` problems, the first ones are checked. Every process must call it.
+    """
+    for problem in problems.held_out(PICTURES_CHECKED):
+        pictures.check_problem(problem, held_out=True)
+    for problem in problems.training(0, min(problems.total or 0, PICTURES_CHECKED)):
+        pictures.check_problem(problem)
+
+
+def shortened(prompt: str | list[dict[str, Any]]) -> str:
+    """Returns the beginning of a prompt, in quotation marks."""
+    text = prompt if isinstance(prompt, str) else " ".join(str(message.get("content")) for message in prompt)
+    return repr(text if len(text) <= 60 else f"{text[:60]}...")
 
 
 def content_of(value: Any) -> bytes | None:
@@ -69,18 +107,26 @@ def decoded(content: bytes, where: str) -> Image:
     """Decodes a picture. Raises `invalid`, `unsupported`, and `unavailable` without Pillow. `where`: subject of the
     error message.
     """
+    _limit(len(content), where)
+    with _opened(io.BytesIO(content), where) as picture:
+        from PIL import ImageOps
+
+        return ImageOps.exif_transpose(picture).convert("RGB")
+
+
+@contextmanager
+def _opened(stream: BinaryIO, where: str) -> Iterator[Image]:
+    """Opens a picture whose format and size are allowed. Turns errors of decoders into failures."""
     try:
-        from PIL import Image, ImageOps, UnidentifiedImageError
+        from PIL import Image, UnidentifiedImageError
     except ImportError as error:
         raise Failure(
             "unavailable",
             "The dataset has images, but Pillow is not installed in this Python environment.",
             "Install it in the engine environment (pip install pillow).",
         ) from error
-    if len(content) > PICTURE_BYTES:
-        raise Failure("unsupported", f"{where} has {len(content)} bytes, which exceeds the limit of {PICTURE_BYTES}.")
     try:
-        with Image.open(io.BytesIO(content), formats=FORMATS) as picture:
+        with Image.open(stream, formats=FORMATS) as picture:
             width, height = picture.size
             if width * height > PICTURE_PIXELS or max(width, height) > PICTURE_SIDE:
                 raise Failure(
@@ -89,7 +135,7 @@ def decoded(content: bytes, where: str) -> Image:
                     f"{PICTURE_SIDE} on a side.",
                     "Scale it down.",
                 )
-            return ImageOps.exif_transpose(picture).convert("RGB")
+            yield picture
     except Failure:
         raise
     except Image.DecompressionBombError as error:
@@ -99,6 +145,11 @@ def decoded(content: bytes, where: str) -> Image:
         raise Failure(
             "invalid", f"{where} is not a readable PNG, JPEG or WebP file{why}.", "Recreate the file."
         ) from error
+
+
+def _limit(size: int, where: str) -> None:
+    if size > PICTURE_BYTES:
+        raise Failure("unsupported", f"{where} has {size} bytes, which exceeds the limit of {PICTURE_BYTES}.")
 
 
 def _folder_of(path: str) -> Path | None:
@@ -112,12 +163,12 @@ def _folder_of(path: str) -> Path | None:
 def _below(folder: Path | None, path: str, where: str) -> Path:
     """Resolves a path from a dataset, which must stay in the dataset's folder even if it leads through links."""
     if folder is None:
-        raise Failure("invalid", f"{where} is a path, but a Hub dataset has no folder.", "Use a column of images.")
+        raise Failure("invalid", f"{where} is a path, but a dataset on the Hub has no folder.", "Use a column of images.")
     parts = PurePosixPath(path.replace("\\", "/")).parts
     if "\0" in path or ".." in parts or PurePosixPath(path).is_absolute() or PureWindowsPath(path).drive:
         raise Failure(
             "invalid",
-            f"{where} has the path {path[:200]!r}, which is not below the dataset's folder.",
+            f"{where} is not below the dataset's folder.",
             "Use a path relative to the folder that contains the dataset.",
         )
     root = folder.resolve()
@@ -125,7 +176,7 @@ def _below(folder: Path | None, path: str, where: str) -> Path:
     if not file.is_relative_to(root):
         raise Failure(
             "invalid",
-            f"{where} has the path {path[:200]!r}, which leads out of the dataset's folder.",
+            f"{where} leads out of the dataset's folder.",
             "Copy the file to that folder.",
         )
     return file
